@@ -122,7 +122,9 @@ func TestTheReadmeIsShortAndTheChineseOneMatches(t *testing.T) {
 	}
 }
 
-var sourcePath = regexp.MustCompile("`((?:internal|workflows|activities|schemas|worker|starter|deploy|docs)/[^`\\s<>{}*$…]+?)/?`")
+var sourcePath = regexp.MustCompile(
+	"`((?:internal|workflows|activities|schemas|worker|starter|deploy|docs)/[^`\\s<>{}*$…]+?)/?`",
+)
 
 func TestEveryPathOfTheDocumentationExists(t *testing.T) {
 	t.Parallel()
@@ -186,14 +188,16 @@ func parse(c *cobra.Command, words []string) (problem string) {
 		if name, isFlag := strings.CutPrefix(w, "--"); isFlag {
 			name, _, _ = strings.Cut(name, "=")
 			name = strings.TrimRight(name, "`.,:")
-			if name != "help" && name != "" && c.Flags().Lookup(name) == nil && c.InheritedFlags().Lookup(name) == nil &&
+			if name != "help" && name != "" && c.Flags().Lookup(name) == nil &&
+				c.InheritedFlags().Lookup(name) == nil &&
 				c.PersistentFlags().Lookup(name) == nil {
 				return c.CommandPath() + " has no flag --" + name
 			}
 			continue
 		}
 		names := strings.Split(w, "|") // for example show|status
-		at := slices.IndexFunc(c.Commands(), func(s *cobra.Command) bool { return s.Name() == names[0] || s.HasAlias(names[0]) })
+		isNamed := func(s *cobra.Command) bool { return s.Name() == names[0] || s.HasAlias(names[0]) }
+		at := slices.IndexFunc(c.Commands(), isNamed)
 		switch {
 		case at >= 0:
 			c = c.Commands()[at]
@@ -248,7 +252,8 @@ func sources(t *testing.T) map[string]bool {
 	t.Helper()
 	known := map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "bin" || entry.Name() == ".cairn") {
+		if err != nil ||
+			entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "bin" || entry.Name() == ".cairn") {
 			return filepath.SkipDir
 		}
 		if ext := filepath.Ext(path); ext == ".go" || ext == ".yml" || ext == ".sh" {

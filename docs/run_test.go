@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,7 +10,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"cairn/internal/adapter/devstack/devtest"
 	"cairn/internal/app/apptest"
@@ -63,7 +66,7 @@ func runDocument(t *testing.T, path string) {
 			continue
 		}
 		if got := strings.TrimSpace(printed[i-1]); !expected(b.text).MatchString(got) {
-			t.Errorf("%s, block %d:\n%s\nprints\n%s\nand not\n%s\nerrors: %s", path, i, blocks[i-1].text, got, b.text, errs)
+			t.Errorf("block %d:\n%s\nprints\n%s\nand not\n%s\nerrors: %s", i, blocks[i-1].text, got, b.text, errs)
 		}
 	}
 	if compared == 0 {
@@ -89,13 +92,22 @@ func reader(t *testing.T, module bool) (folder string, environ []string) {
 	})
 	b.Start()
 	testkit.Must(t, os.MkdirAll(filepath.Join(folder, "bin"), 0o755))
-	testkit.Must(t, os.Symlink(devtest.Program(t, "cairn/starter"), filepath.Join(folder, "bin", "cairn")))
+	testkit.Must(t, os.Symlink(devtest.Program(t, "starter"), filepath.Join(folder, "bin", "cairn")))
 	c := b.Config
-	environ = []string{"HOME=" + folder, "PATH=" + os.Getenv("PATH"), "CURL_HOME=" + folder, "DATABASE_URL=" + c.DatabaseURL,
-		"TEMPORAL_ADDRESS=" + c.TemporalAddress, "TEMPORAL_NAMESPACE=" + c.TemporalNamespace,
-		"TEMPORAL_UI_URL=http://127.0.0.1:8233", "CAIRN_HOME=" + filepath.Join(folder, ".cairn"),
-		"SKILLS_LOCAL_DIR=" + c.SkillsDir, "CAIRN_CONFIG=" + os.DevNull, "CAIRN_LISTEN=127.0.0.1:0",
-		"CAIRN_WORKSPACE=test"}
+	environ = []string{
+		"HOME=" + folder,
+		"PATH=" + os.Getenv("PATH"),
+		"CURL_HOME=" + folder,
+		"DATABASE_URL=" + c.DatabaseURL,
+		"TEMPORAL_ADDRESS=" + c.TemporalAddress,
+		"TEMPORAL_NAMESPACE=" + c.TemporalNamespace,
+		"TEMPORAL_UI_URL=http://127.0.0.1:8233",
+		"CAIRN_HOME=" + filepath.Join(folder, ".cairn"),
+		"SKILLS_LOCAL_DIR=" + c.SkillsDir,
+		"CAIRN_CONFIG=" + os.DevNull,
+		"CAIRN_LISTEN=127.0.0.1:0",
+		"CAIRN_WORKSPACE=test",
+	}
 	if module {
 		for _, part := range []string{"docs/examples", "starter/client"} {
 			testkit.Must(t, os.CopyFS(filepath.Join(folder, part), os.DirFS(filepath.Join("..", part))))
@@ -132,8 +144,13 @@ func runBlocks(t *testing.T, folder string, environ []string, blocks []block) (p
 			fmt.Fprintf(&script, "# block %d\n%s", i+1, b.text)
 		}
 	}
-	c := exec.CommandContext(t.Context(), "bash", "-eu", "-o", "pipefail", "-c", script.String())
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "bash", "-eu", "-c", script.String())
 	c.Dir, c.Env = folder, environ
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that the gateway is stopped, too
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGTERM) }
+	c.WaitDelay = 20 * time.Second
 	var out, problems bytes.Buffer
 	c.Stdout, c.Stderr = &out, &problems
 	if err := c.Run(); err != nil {

@@ -1,5 +1,5 @@
-// Command cairn is the command line: the development stack, conversations and
-// what is remembered of them, distillation, skills and runs, and the gateway.
+// Command cairn is the command line of Cairn. It runs the development stack, the workers and
+// the gateway, and it manages conversations, memories, skills and runs.
 package main
 
 import "cairn/internal/app/cli"

@@ -9,16 +9,19 @@ import (
 	"time"
 )
 
-// Chat has one message of a conversation answered and returns the answer. Without
-// Wait it stays until there is one or ctx ends, however long the agent takes; with
-// Wait it may return before, as its Status says. The message is durable before
-// anybody thinks about it: with the same RequestID, Chat can be called again for
-// the answer after it was cut off.
+// Chat sends a message to a conversation and returns the reply. The first message creates
+// the conversation.
+//
+// Without [Wait], Chat returns when there is a reply or ctx ends, however long the agent
+// takes. With Wait, it can return earlier; check Status in the result.
+//
+// Cairn stores the message before it produces the reply. If a call is interrupted, call
+// Chat again with the same [RequestID] to get the reply.
 func (c *Client) Chat(ctx context.Context, conversation, text string, options ...Option) (TurnAnswer, error) {
 	s := c.usual.with(options)
 	r := TurnRequest{Conversation: conversation, MessageID: cmp.Or(s.id, rand.Text()), Text: text}
 	for {
-		out, err := c.Turn(ctx, r, options...) // the same message is answered once
+		out, err := c.Turn(ctx, r, options...) // safe: a message gets one reply
 		if err != nil || out.Status == "ended" || s.wait != nil {
 			return out, err
 		}
@@ -32,28 +35,27 @@ func (c *Client) Chat(ctx context.Context, conversation, text string, options ..
 	}
 }
 
-// chatPause is between two questions whether an answer is there, each of which
-// waits for it as long as the gateway lets it.
+// chatPause is the pause between two requests, each of which waits for the reply.
 const chatPause = 200 * time.Millisecond
 
-// Line is a message of a conversation as Cairn keeps it.
+// Line is a message of a conversation.
 type Line struct {
-	Seq        int        `json:"seq"`  // its place, from 0
-	Turn       int        `json:"turn"` // that it belongs to, from 1; 0 for a session that was handed in as a whole
+	Seq        int        `json:"seq"`  // position in the conversation, from 0
+	Turn       int        `json:"turn"` // turn of the message, from 1; 0 for a session that was sent as a whole
 	ID         string     `json:"message_id"`
 	Role       string     `json:"role"` // user, assistant, tool or system
 	Content    string     `json:"content"`
-	Name       string     `json:"name"` // the tool of a result, or the speaker
+	Name       string     `json:"name"` // name of the tool, or of the speaker
 	ToolCalls  []ToolCall `json:"tool_calls"`
 	ToolCallID string     `json:"tool_call_id"`
 	CreatedAt  time.Time  `json:"created_at"`
 }
 
-// linesPage is how many messages one request reads.
+// linesPage is the number of messages in one request.
 const linesPage = "500"
 
-// History are all messages of a conversation in the order in which they were
-// said, what its agent called and was told among them.
+// History returns all messages of a conversation, the oldest first, including tool calls
+// and tool results. It returns [ErrNotFound] if the conversation does not exist.
 func (c *Client) History(ctx context.Context, conversation string) (out []Line, err error) {
 	q := url.Values{"limit": {linesPage}}
 	for {
@@ -73,19 +75,19 @@ func (c *Client) History(ctx context.Context, conversation string) (out []Line, 
 	}
 }
 
-// Revision is what a memory said at a version.
+// Revision is one version of a memory.
 type Revision struct {
 	Version   int            `json:"version"`
 	Action    string         `json:"action"` // add, update, remove, …
 	Content   string         `json:"content"`
 	WhenToUse string         `json:"when_to_use"`
 	Metadata  map[string]any `json:"metadata"`
-	Status    string         `json:"status"` // after it
-	Origin    string         `json:"origin"` // who wrote
+	Status    string         `json:"status"` // status after the change
+	Origin    string         `json:"origin"` // origin of the change: user, agent, …
 	CreatedAt time.Time      `json:"created_at"`
 }
 
-// Revisions are all that a memory has said, the latest first.
+// Revisions returns up to 1,000 versions of a memory, the latest first.
 func (c *Client) Revisions(ctx context.Context, id string) ([]Revision, error) {
 	var out struct {
 		Revisions []Revision `json:"revisions"`

@@ -1,21 +1,38 @@
-// Package client speaks to Cairn from a Go program: it answers and records
-// turns, makes memories of sessions, asks memory, searches and distils. It needs
-// a key of a workspace and nothing else of Cairn.
+// Package client is the Go client of Cairn's HTTP API. It sends messages and reads replies,
+// remembers sessions, searches memories and skills, and distills conversations into skills.
+// It needs the address of a running `cairn serve` and an API key of a workspace.
 //
-//	c, err := client.New(client.Config{Key: key})            // CAIRN_URL and CAIRN_KEY fill what is left empty
+//	c, err := client.New(client.Config{}) // reads CAIRN_URL and CAIRN_KEY
+//	if err != nil {
+//		return err
+//	}
 //	defer c.Close()
-//	_, err = c.Summary(ctx, client.SummaryRequest{Messages: messages}, client.Wait(30*time.Second))
-//	answer, err := c.Retrieve(ctx, "Where does Alice fly from?", client.Mode("fast"))
+//	reply, err := c.Chat(ctx, "trip-42", "I only fly from Osaka.")
+//	answer, err := c.Retrieve(ctx, "Where does the user fly from?", client.Mode("fast"))
 //
-// Options of a call count before options of the client, which count before the
-// environment. Requests are sent again when that can help; none has its effect
-// twice. Hook wraps an agent of the program's own, and Tools are what such an agent
-// can call.
+// # Options
+//
+// Options of a call take precedence over options of the client, which take precedence over
+// the environment variables CAIRN_MODE, CAIRN_TOP_K and CAIRN_WAIT. A method ignores
+// options that it does not use.
+//
+// # Errors and retries
+//
+// Methods return an [*Error] with a code, a message and a hint. Compare codes with
+// errors.Is, for example errors.Is(err, client.ErrNotFound). The client retries requests
+// whose error is retryable. A retried change takes effect once, because the client sends an
+// idempotency key with it.
+//
+// # Your own agent
+//
+// [Client.Hook] adds memory to an agent of your program. [Client.Tools] returns tools that
+// such an agent can call.
 package client
 
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"strconv"
@@ -24,16 +41,16 @@ import (
 	"time"
 )
 
-// Config is where Cairn answers and who asks.
+// Config holds the address of Cairn, the API key and the transport.
 type Config struct {
-	URL     string            // empty takes CAIRN_URL, else http://127.0.0.1:8080
-	Key     string            // empty takes CAIRN_KEY; it names the workspace
-	Handler http.Handler      // answers in this process, in place of URL: a gateway.Gateway
-	HTTP    http.RoundTripper // empty takes http.DefaultTransport
-	Retries int               // of a request that can succeed later; 0 means 4, -1 none
+	URL     string            // address of `cairn serve`; empty means CAIRN_URL, else http://127.0.0.1:8080
+	Key     string            // API key, which selects the workspace; empty means CAIRN_KEY
+	Handler http.Handler      // serves requests in this process instead of URL
+	HTTP    http.RoundTripper // nil means http.DefaultTransport; ignored with Handler
+	Retries int               // maximum retries of a retryable error; 0 means 4, -1 means none
 }
 
-// Client is a workspace, as its key has it. It may be used by many at once.
+// Client gives access to the workspace of its key. It is safe for concurrent use.
 type Client struct {
 	url, key string
 	http     *http.Client
@@ -42,16 +59,19 @@ type Client struct {
 	closed   atomic.Bool
 }
 
-// usualRetries are enough for a gateway that starts again.
+// usualRetries are enough to wait for the restart of a gateway.
 const usualRetries = 4
 
-// New makes a client. Options are those of every call that has none of its own.
+// New returns a client. The options apply to each call, unless the call sets its own.
+//
+// New sends no request, so it does not check the key. It returns an error if no key is set or
+// if an environment variable is invalid.
 func New(c Config, options ...Option) (*Client, error) {
 	out := &Client{url: strings.TrimRight(cmp.Or(c.URL, os.Getenv("CAIRN_URL"), "http://127.0.0.1:8080"), "/"),
 		key: cmp.Or(c.Key, os.Getenv("CAIRN_KEY")), retries: cmp.Or(c.Retries, usualRetries)}
 	if out.key == "" {
-		return nil, &Error{Code: "unauthenticated", Message: "there is no key",
-			Hint: "set Config.Key or CAIRN_KEY to a key that `cairn keys create` made"}
+		return nil, &Error{Code: "unauthenticated", Message: "missing API key",
+			Hint: "set Config.Key or CAIRN_KEY to a key from `cairn keys create`"}
 	}
 	out.http = &http.Client{Transport: c.HTTP}
 	if c.Handler != nil {
@@ -65,77 +85,81 @@ func New(c Config, options ...Option) (*Client, error) {
 	return out, nil
 }
 
-// Close ends the client: calls after it fail.
+// Close closes idle connections. Later calls return [ErrClosed]. It always returns nil.
 func (c *Client) Close() error {
 	c.closed.Store(true)
 	c.http.CloseIdleConnections()
 	return nil
 }
 
-// settings are what options set.
+// settings holds the values of options.
 type settings struct {
-	wait    *time.Duration
-	topK    int
-	mode    string
-	types   []string
-	targets []Target
-	id      string
-	agents  map[string]bool // enable_* of the request
-	days    string
-	least   *float64
-	within  time.Duration
-	said    []Message
-	tried   []Trajectory
-	facts   map[string]any
+	wait         *time.Duration
+	topK         int
+	mode         string
+	types        []string
+	targets      []Target
+	id           string
+	agents       map[string]bool // enable_* members of the request
+	days         string
+	least        *float64
+	within       time.Duration
+	messages     []Message
+	trajectories []Trajectory
+	facts        map[string]any
 }
 
-// Option changes how a call is made.
+// Option configures one call, or all calls of a client.
 type Option func(*settings)
 
-// Wait bounds how long a call waits for a result that takes long. Turns wait 60
-// seconds, questions to agents too, and sessions are not waited for.
+// Wait sets how long a call waits for its result, rounded to seconds, at most 2 minutes. By
+// default, Turn and Retrieve wait 60 seconds for an agent, and Summary does not wait.
 func Wait(d time.Duration) Option { return func(s *settings) { s.wait = &d } }
 
-// TopK is how many memories or results are wanted at most.
+// TopK sets the maximum number of memories or search results.
 func TopK(n int) Option { return func(s *settings) { s.topK = n } }
 
-// Mode of a question: fast, agentic or auto.
+// Mode sets the mode of a question: fast, agentic or auto.
 func Mode(mode string) Option { return func(s *settings) { s.mode = mode } }
 
-// Types limits memories to some types: personal, procedural, tool, identity, summary.
+// Types selects memories by type: personal, procedural, tool, identity or summary.
 func Types(types ...string) Option { return func(s *settings) { s.types = types } }
 
-// Targets are whom a session or a question is about.
+// Targets selects memories by target, or sets the targets of a session.
 func Targets(targets ...Target) Option { return func(s *settings) { s.targets = targets } }
 
-// Days limits a fast search to a day, as 20260301, or to a first and a last day, as
-// 20260301,20260331.
+// Days limits a fast search to a day ("20260301") or to a range of days
+// ("20260301,20260331").
 func Days(filter string) Option { return func(s *settings) { s.days = filter } }
 
-// MinScore leaves out what a fast search found with less: 0 to 1, of a model's
-// score where one reranks, else a share of the best one's score.
+// MinScore excludes results of a fast search with a lower score, 0 to 1. With
+// enable_llm_rerank it is compared with the model's score, otherwise with the fraction of
+// the best score.
 func MinScore(least float64) Option { return func(s *settings) { s.least = &least } }
 
-// Deadline bounds what a model does with what a fast search found, as
-// Enable("enable_llm_rerank", true) and Enable("enable_llm_rewrite", true) ask for.
+// Deadline bounds the time that a model spends on the result of a fast search. It applies to
+// Enable("enable_llm_rerank", true) and Enable("enable_llm_rewrite", true).
 func Deadline(d time.Duration) Option { return func(s *settings) { s.within = d } }
 
-// Said is what was said before a question.
-func Said(messages ...Message) Option { return func(s *settings) { s.said = messages } }
+// Messages sets the messages before a question.
+func Messages(messages ...Message) Option { return func(s *settings) { s.messages = messages } }
 
-// Tried are attempts at the task that a question is about.
-func Tried(attempts ...Trajectory) Option { return func(s *settings) { s.tried = attempts } }
+// Trajectories sets attempts at the task of a question.
+func Trajectories(attempts ...Trajectory) Option {
+	return func(s *settings) { s.trajectories = attempts }
+}
 
-// Metadata are facts about a question, given back with its answer.
+// Metadata sets facts about a question, which its answer returns.
 func Metadata(facts map[string]any) Option { return func(s *settings) { s.facts = facts } }
 
-// RequestID makes calls with the same id the same request.
+// RequestID sets the ID of a request. Calls with the same ID are the same request: a change
+// takes effect once, and a question returns the same answer.
 func RequestID(id string) Option { return func(s *settings) { s.id = id } }
 
-// Enable switches an option of the agents by its name in the API, such as
-// enable_multiple, enable_thinking_params, add_think_tool, enable_tool_memory,
-// enable_identity_memory, enable_summary_memory, enable_skill_memory,
-// enable_llm_rerank, enable_llm_rewrite or allow_new_targets.
+// Enable sets an option of the agents by its name in the HTTP API: enable_multiple,
+// enable_thinking_params, add_think_tool, enable_tool_memory, enable_identity_memory,
+// enable_summary_memory, enable_skill_memory, enable_llm_rerank, enable_llm_rewrite or
+// allow_new_targets.
 func Enable(name string, on bool) Option {
 	return func(s *settings) {
 		all := map[string]bool{name: on}
@@ -155,32 +179,40 @@ func (s settings) with(options []Option) settings {
 	return s
 }
 
-// environment are the options that the environment sets: CAIRN_MODE, CAIRN_TOP_K
-// and CAIRN_WAIT.
+// environment returns the options of the environment variables CAIRN_MODE, CAIRN_TOP_K and
+// CAIRN_WAIT.
 func environment(get func(string) string) (out settings, err error) {
 	out.mode = get("CAIRN_MODE")
 	if text := get("CAIRN_TOP_K"); text != "" {
 		if out.topK, err = strconv.Atoi(text); err != nil {
-			return out, &Error{Code: "misconfigured", Message: "CAIRN_TOP_K is no number", Hint: "write it as 20"}
+			return out, &Error{
+				Code:    "misconfigured",
+				Message: fmt.Sprintf("invalid CAIRN_TOP_K %q", text),
+				Hint:    "set it to a number such as 20",
+			}
 		}
 	}
 	if text := get("CAIRN_WAIT"); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return out, &Error{Code: "misconfigured", Message: "CAIRN_WAIT is no time", Hint: "write it as 30s"}
+			return out, &Error{
+				Code:    "misconfigured",
+				Message: fmt.Sprintf("invalid CAIRN_WAIT %q", text),
+				Hint:    "set it to a duration such as 30s",
+			}
 		}
 		out.wait = &d
 	}
 	return out, nil
 }
 
-// Target is who or what there are memories about.
+// Target is the subject of memories.
 type Target struct {
 	Type   string `json:"memory_type"`
 	Target string `json:"memory_target"`
 }
 
-// seconds is a wait as the API has it, nil when nothing says how long.
+// seconds returns the wait in seconds, or nil if no wait is set.
 func (s settings) seconds() *int {
 	if s.wait == nil {
 		return nil
@@ -189,7 +221,7 @@ func (s settings) seconds() *int {
 	return &n
 }
 
-// body is a request with what the options add to it.
+// body adds the members of the options to a request.
 func (s settings) body(members map[string]any) map[string]any {
 	add := func(name string, v any, given bool) {
 		if given {
@@ -208,7 +240,7 @@ func (s settings) body(members map[string]any) map[string]any {
 	return members
 }
 
-// call is a request with the options of one call over those of the client.
+// call sends a request. Once is the idempotency key of a change, else empty.
 func (c *Client) call(ctx context.Context, method, path string, body, into any, once string) error {
 	return c.send(ctx, request{method, path, body, once}, into)
 }

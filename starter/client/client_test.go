@@ -20,7 +20,7 @@ import (
 	"cairn/starter/client"
 )
 
-// bundle is a gateway over a whole Cairn with a client of it.
+// bundle is a complete Cairn with its gateway and a client.
 type bundle struct {
 	*apptest.Bundle
 	gateway http.Handler
@@ -48,7 +48,7 @@ func (b *bundle) open(c client.Config, options ...client.Option) *client.Client 
 	return out
 }
 
-// script has the agents remember one thing about Alice.
+// script makes the agents save one memory about Alice.
 func (b *bundle) script() {
 	alice := []map[string]any{{"memory_type": "personal", "memory_target": "alice"}}
 	does := func(tool string, arguments any) []openaitest.ToolCall {
@@ -83,7 +83,7 @@ func TestTheLibrarySpeaksToTheGateway(t *testing.T) {
 		t.Errorf("turn %+v, %v", turn, err)
 	}
 	corrected := client.FeedbackRequest{Conversation: "c", MessageID: "m1", Correction: "Good evening, Alice."}
-	for range 2 { // which counts once
+	for range 2 { // both count once
 		noted, err := b.client.Feedback(ctx, corrected, client.RequestID("f1"))
 		if err != nil || noted.Question != "Hello" || noted.Case == 0 || noted.Failures != 1 {
 			t.Errorf("feedback %+v, %v", noted, err)
@@ -118,7 +118,7 @@ func TestTheLibrarySpeaksToTheGateway(t *testing.T) {
 		{Role: "tool", ToolCallID: "1", Content: long + "The code is 4711.\n"}, {Role: "user", Content: "Thanks."}}
 	short, err := b.client.Offload(ctx, client.OffloadRequest{Messages: thread, Mode: "compact", Session: "log",
 		KeepRecent: new(0), TotalTokens: 1000}, client.Wait(0))
-	if err != nil || short.Mode != "compact" || len(short.PutAway) != 1 || short.TokensAfter >= short.TokensBefore ||
+	if err != nil || short.Mode != "compact" || len(short.Offloaded) != 1 || short.TokensAfter >= short.TokensBefore ||
 		short.Messages[3].Content != "Thanks." {
 		t.Fatalf("offloaded %+v, %v", short, err)
 	}
@@ -130,7 +130,7 @@ func TestTheLibrarySpeaksToTheGateway(t *testing.T) {
 	if err != nil || len(lines.Lines) != 1 || lines.Lines[0] != "The code is 4711." {
 		t.Errorf("read %+v, %v", lines, err)
 	}
-	if whole, err := b.client.Reload(ctx, short.PutAway[0].Handle); err != nil || whole.Content != thread[2].Content {
+	if whole, err := b.client.Reload(ctx, short.Offloaded[0].Handle); err != nil || whole.Content != thread[2].Content {
 		t.Errorf("reloaded %d characters, %v", len(whole.Content), err)
 	}
 	var incident []client.Message
@@ -190,7 +190,7 @@ func TestErrorsHaveCodeAndHint(t *testing.T) {
 	}
 	away := b.open(client.Config{URL: "http://127.0.0.1:1", Key: b.key, Retries: -1})
 	if _, err := away.List(t.Context()); !errors.Is(err, client.ErrUnavailable) {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("unreachable: %v", err)
 	}
 	testkit.Must(t, b.client.Close())
 	if _, err := b.client.List(t.Context()); !errors.Is(err, client.ErrClosed) {
@@ -198,7 +198,7 @@ func TestErrorsHaveCodeAndHint(t *testing.T) {
 	}
 }
 
-// An answer that is lost is asked for again, and the change is done once.
+// After a lost response, the client repeats the request, and the change takes effect once.
 func TestAChangeWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -231,8 +231,7 @@ func TestAChangeWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 	}
 }
 
-// What the hook records is recorded once: whatever is lost, and however often
-// the program starts again.
+// The hook records each message once, despite lost responses and restarts.
 func TestAHookRecordsEachMessageOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -247,7 +246,7 @@ func TestAHookRecordsEachMessageOnce(t *testing.T) {
 		c := b.open(client.Config{Key: b.key, Retries: -1,
 			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if lose && strings.Contains(r.URL.Path, "summary") {
-					b.gateway.ServeHTTP(httptest.NewRecorder(), r) // it arrives, and nobody learns of it
+					b.gateway.ServeHTTP(httptest.NewRecorder(), r) // the request arrives, and the response is lost
 					w.WriteHeader(http.StatusBadGateway)
 					return
 				}
@@ -281,7 +280,7 @@ func TestAHookRecordsEachMessageOnce(t *testing.T) {
 	}
 }
 
-// messages are all that was recorded, in the order of its recording.
+// messages returns all recorded messages in order.
 func (b *bundle) messages() (out []string) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
@@ -296,7 +295,7 @@ func (b *bundle) messages() (out []string) {
 	return out
 }
 
-// A conversation is answered message by message, and can be read back.
+// Each message of a conversation gets a reply, and the history has all messages.
 func TestAConversationIsHadAndReadBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -344,7 +343,7 @@ func TestAConversationIsHadAndReadBack(t *testing.T) {
 	if strings.Join(got, "|") != want {
 		t.Errorf("read back\n%s\nwant\n%s", strings.Join(got, "|"), want)
 	}
-	if _, err := b.client.History(ctx, "nobody"); !errors.Is(err, client.ErrNotFound) {
+	if _, err := b.client.History(ctx, "missing"); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("no conversation: %v", err)
 	}
 	gone, leave := context.WithCancel(ctx)
@@ -354,7 +353,7 @@ func TestAConversationIsHadAndReadBack(t *testing.T) {
 	}
 }
 
-// Pages of a long transcript are put together.
+// History joins the pages of a long conversation.
 func TestALongConversationIsReadWhole(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -375,7 +374,7 @@ func TestALongConversationIsReadWhole(t *testing.T) {
 	}
 }
 
-// What a question stands on goes with it; what a memory has said is kept.
+// A question includes its context; a memory keeps its versions.
 func TestAQuestionTakesItsContextAlong(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -394,9 +393,9 @@ func TestAQuestionTakesItsContextAlong(t *testing.T) {
 	}
 	score := 0.25
 	answer, err := b.client.Retrieve(ctx, "", client.Mode("agentic"),
-		client.Said(client.Message{Role: "assistant", Content: "Let me look again."}),
+		client.Messages(client.Message{Role: "assistant", Content: "Let me look again."}),
 		client.Metadata(map[string]any{"ticket": 7}),
-		client.Tried(client.Trajectory{TaskID: "book", Score: &score,
+		client.Trajectories(client.Trajectory{TaskID: "book", Score: &score,
 			Messages: []client.Message{{Role: "user", Content: "Where does Alice fly from?"},
 				{Role: "assistant", Content: "From Tokyo."}}}))
 	if err != nil || answer.Answer != "From Osaka." || answer.Metadata["ticket"] != 7.0 {
@@ -411,8 +410,8 @@ func TestAQuestionTakesItsContextAlong(t *testing.T) {
 	}
 }
 
-// Where Cairn cannot be reached the agent has no tools, and answers all the same;
-// what a tool refuses is told to the model.
+// If Cairn is unreachable, the agent runs without tools. The error of a tool is its
+// result for the model.
 func TestAHookGivesItsAgentTools(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -464,7 +463,7 @@ func TestAHookGivesItsAgentTools(t *testing.T) {
 	away := b.open(client.Config{URL: "http://127.0.0.1:1", Key: b.key, Retries: -1})
 	if out, names, fails = told(away, client.HookBoth, save); len(names) != 0 || fails != 3 ||
 		!strings.Contains(out[0], "unknown_tool") {
-		t.Errorf("nobody there: tools %v, %d failures, told %s", names, fails, out)
+		t.Errorf("unreachable: tools %v, %d failures, told %s", names, fails, out)
 	}
 	if _, names, _ = told(b.client, client.HookStatic); len(names) != 0 {
 		t.Errorf("a static hook gives %v", names)
@@ -478,8 +477,8 @@ func TestAHookGivesItsAgentTools(t *testing.T) {
 	}
 }
 
-// What a tool brought from memory is recorded as a lookup, once, although the
-// agent shows it again in each turn and the program starts again.
+// The result of a memory tool is recorded once, as a lookup, although the agent returns
+// it in each turn and the program restarts.
 func TestAHookRecordsNothingOfWhatToolsBring(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -82,8 +82,8 @@ func ExampleClient_Feedback() {
 
 func ExampleError() {
 	c, err := client.New(client.Config{Key: "cairn_…",
-		Handler: fake(map[string]string{"GET /v1/memories/{id}": `{"code":"not_found","message":"there is no memory ` +
-			`\"x\"","hint":"GET /v1/memories lists them","retryable":false}`})})
+		Handler: fake(map[string]string{"GET /v1/memories/{id}": `{"code":"not_found","message":"memory ` +
+			`\"x\" not found","hint":"list memories with GET /v1/memories","retryable":false}`})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func ExampleError() {
 	if errors.Is(err, client.ErrNotFound) && errors.As(err, &e) {
 		fmt.Println(e.Message, "–", e.Hint)
 	}
-	// Output: there is no memory "x" – GET /v1/memories lists them
+	// Output: memory "x" not found – list memories with GET /v1/memories
 }
 
 func ExampleClient_Hook() {

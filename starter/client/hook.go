@@ -14,39 +14,44 @@ import (
 	"unicode/utf8"
 )
 
-// Agent answers a conversation: it is given all messages so far and returns all
-// of them with what it has added.
+// Agent produces replies. It receives all messages of a session and returns them with the
+// messages that it adds.
 type Agent func(ctx context.Context, messages []Message) ([]Message, error)
 
-// HookMode is who uses memory: the hook, the agent, or both.
+// HookMode selects who uses memory: the hook, the agent, or both.
 type HookMode string
 
 const (
-	HookStatic HookMode = "static" // the hook recalls before the agent and records after it
-	// the agent looks up and saves by itself, with the tools of ToolsOf; nothing else is recorded
-	HookTools HookMode = "tools"
-	HookBoth  HookMode = "both"
+	HookStatic HookMode = "static" // the hook recalls memories before the agent runs and records messages after it
+	HookTools  HookMode = "tools"  // the agent uses the tools of ToolsOf; the hook records nothing
+	HookBoth   HookMode = "both"   // both of the above
 )
 
-// HookOptions are how memory is put around an agent.
+// HookOptions configures a hook. The zero value is valid.
 type HookOptions struct {
 	Mode     HookMode      // empty means HookStatic
-	Tools    []string      // that the agent is given in the other modes; nil means MemoryTools
-	Marks    Marks         // how far each session was recorded; nil keeps it in this process
-	Deadline time.Duration // for what is recalled before the agent begins, and for each call of a tool; 0 means 3 s
-	Recalled int           // characters of what is recalled at most; 0 means 4,000
-	Options  []Option      // of the questions; without a Mode they are fast
-	Failed   func(error)   // is told what went wrong: the agent answers all the same
+	Tools    []string      // names of the agent's tools in the other modes; nil means MemoryTools
+	Marks    Marks         // store of the progress of each session; nil stores it in memory
+	Deadline time.Duration // time limit of the recall and of each tool call; 0 means 3 seconds
+	Recalled int           // maximum characters of recalled memories; 0 means 4,000
+	Options  []Option      // options of the recall; the default mode is fast
+	Failed   func(error)   // receives errors of Cairn, which do not stop the agent; may be nil
 }
 
-// Hook puts memory around an agent of the program's own. Before the agent begins
-// it recalls what bears on the last message of the user, as one system message
-// that says that it is data; what cannot be recalled in time is done without.
-// Afterwards the messages that are new are recorded, and memories are made of
-// them: a watermark keeps every message from being recorded twice, whatever the
-// agent returns and however often the program starts again. In the modes HookTools
-// and HookBoth the agent finds tools of memory in its context, with ToolsOf; of
-// what they bring from memory nothing is recorded as if it had been said.
+// Hook adds memory to an agent of your program and returns the agent with memory. Session
+// names the conversation in Cairn.
+//
+// Before the agent runs, the hook recalls memories for the user's last message. It passes
+// them in one system message, which marks them as data. If the recall fails or takes too
+// long, the agent runs without it.
+//
+// After the agent has run, the hook sends the new messages to Cairn, which extracts
+// memories from them. A mark records the progress of the session, so each message is
+// recorded once, even if the agent shortens the messages or the program restarts. With
+// [FileMarks] the mark survives a restart.
+//
+// In the modes HookTools and HookBoth, the agent gets memory tools from its context with
+// [ToolsOf]. The hook does not record the results of these tools.
 func (c *Client) Hook(session string, agent Agent, o HookOptions) Agent {
 	o.Mode, o.Deadline, o.Recalled = cmp.Or(o.Mode, HookStatic), cmp.Or(o.Deadline, 3*time.Second),
 		cmp.Or(o.Recalled, 4000)
@@ -62,7 +67,7 @@ func (c *Client) Hook(session string, agent Agent, o HookOptions) Agent {
 	h := &hook{Client: c, session: session, HookOptions: o}
 	return func(ctx context.Context, messages []Message) ([]Message, error) {
 		if !slices.Contains([]HookMode{HookStatic, HookTools, HookBoth}, o.Mode) {
-			return nil, &Error{Code: ErrInvalidArgument.Code, Message: fmt.Sprintf("there is no hook mode %q", o.Mode),
+			return nil, &Error{Code: ErrInvalidArgument.Code, Message: fmt.Sprintf("invalid hook mode %q", o.Mode),
 				Hint: "use static, tools or both"}
 		}
 		shown := messages
@@ -87,7 +92,7 @@ func (c *Client) Hook(session string, agent Agent, o HookOptions) Agent {
 	}
 }
 
-// recallName marks what was recalled, so that it is never taken for said.
+// recallName marks the message with recalled memories, so that it is never recorded.
 const recallName = "cairn_recalled"
 
 type hook struct {
@@ -97,8 +102,7 @@ type hook struct {
 	given atomic.Pointer[Tools]
 }
 
-// equip are the tools for the agent, asked for once; none while Cairn cannot be
-// reached.
+// equip returns the agent's tools and caches them. It returns nil if Cairn is unreachable.
 func (h *hook) equip(ctx context.Context) *Tools {
 	if known := h.given.Load(); known != nil {
 		return known
@@ -107,7 +111,7 @@ func (h *hook) equip(ctx context.Context) *Tools {
 	defer cancel()
 	out, err := h.Client.Tools(ctx, h.HookOptions.Tools...)
 	if err != nil {
-		h.Failed(fmt.Errorf("ask for the tools: %w", err))
+		h.Failed(fmt.Errorf("list the tools: %w", err))
 		return nil
 	}
 	out.within = h.Deadline
@@ -115,12 +119,12 @@ func (h *hook) equip(ctx context.Context) *Tools {
 	return out
 }
 
-// fromMemory stands where a tool of memory had answered: what is remembered is
-// not said again.
+// fromMemory replaces the result of a memory tool in recorded messages, so that memories
+// are not extracted from memories.
 const fromMemory = "(looked up in memory)"
 
-// said are the messages of a session as they are recorded.
-func (h *hook) said(messages []Message) (out []Message) {
+// recordable returns the messages of a session in the form in which they are recorded.
+func (h *hook) recordable(messages []Message) (out []Message) {
 	for _, m := range messages {
 		if m.Role == "system" {
 			continue
@@ -133,7 +137,7 @@ func (h *hook) said(messages []Message) (out []Message) {
 	return out
 }
 
-// recall is what memory has to say of the last message of the user.
+// recall returns memories for the user's last message, or an empty text.
 func (h *hook) recall(ctx context.Context, messages []Message) string {
 	asked := ""
 	for _, m := range slices.Backward(messages) {
@@ -177,37 +181,37 @@ func firstRunes(text string, most int) string {
 	return text
 }
 
-// Mark is how far a session was recorded.
+// Mark is the progress of recording a session.
 type Mark struct {
-	Seen    int      `json:"seen"`           // messages, without those of the system
-	Last    []string `json:"last,omitempty"` // hashes of the last of them: an agent may shorten what came before
+	Seen    int      `json:"seen"`           // number of recorded messages, without system messages
+	Last    []string `json:"last,omitempty"` // hashes of the last recorded messages, since an agent may drop older ones
 	Sending *Sending `json:"sending,omitempty"`
 }
 
-// Sending is a part that was about to be sent: it may have arrived, and is sent
-// again under its id before anything else.
+// Sending is a batch of messages that is being sent. If its arrival is unknown, the hook
+// sends it again with the same ID before any other batch.
 type Sending struct {
 	ID       string    `json:"id"`
 	Messages []Message `json:"messages"`
 	Then     Mark      `json:"then"`
 }
 
-// Marks keeps the marks of sessions. FileMarks does in a folder.
+// Marks stores the marks of sessions. [FileMarks] is an implementation.
 type Marks interface {
-	// Update gives the mark of a session to change, which is kept when it returns
-	// without an error. No two changes of a session happen at once.
+	// Update calls change with the mark of a session and stores the mark if change returns
+	// nil. It runs one change of a session at a time.
 	Update(ctx context.Context, session string, change func(*Mark) error) error
 }
 
-// record sends what is new. The mark says that it is being sent before it is,
-// and that it was when Cairn has it.
+// record sends new messages. It stores the batch in the mark before sending it, and removes
+// the batch when Cairn has stored it.
 func (h *hook) record(ctx context.Context, messages []Message) error {
-	said := h.said(messages)
+	all := h.recordable(messages)
 	if err := h.sendPending(ctx); err != nil {
 		return err
 	}
 	err := h.Marks.Update(ctx, h.session, func(m *Mark) error {
-		fresh := after(*m, said)
+		fresh := after(*m, all)
 		if m.Sending != nil || len(fresh) == 0 {
 			return nil
 		}
@@ -240,36 +244,36 @@ func (h *hook) sendPending(ctx context.Context) error {
 	})
 }
 
-// knownBack is how many messages back a session is known again.
+// knownBack is the number of message hashes in a mark.
 const knownBack = 12
 
-// after are the messages that follow the mark. Where the beginning was shortened,
-// it is where most of the last messages that were seen stand one after another;
-// where none of them is left, all is new.
-func after(m Mark, said []Message) []Message {
+// after returns the messages after the mark. If the agent has dropped older messages, the
+// mark is at the longest sequence of known last messages. If no known message is left, all
+// messages are new.
+func after(m Mark, messages []Message) []Message {
 	if m.Seen == 0 {
-		return said
+		return messages
 	}
-	hashes := make([]string, len(said))
-	for i, one := range said {
+	hashes := make([]string, len(messages))
+	for i, one := range messages {
 		hashes[i] = hash(one)
 	}
-	alike := func(end int) (n int) { // messages before end that are the last that were seen
+	alike := func(end int) (n int) { // number of messages before end that equal the last recorded ones
 		for n < end && n < len(m.Last) && hashes[end-1-n] == m.Last[len(m.Last)-1-n] {
 			n++
 		}
 		return n
 	}
-	if m.Seen <= len(said) && alike(m.Seen) == len(m.Last) {
-		return said[m.Seen:]
+	if m.Seen <= len(messages) && alike(m.Seen) == len(m.Last) {
+		return messages[m.Seen:]
 	}
 	best, at := 0, 0
-	for end := 1; end <= len(said); end++ {
+	for end := 1; end <= len(messages); end++ {
 		if n := alike(end); n > 0 && n >= best {
 			best, at = n, end
 		}
 	}
-	return said[at:]
+	return messages[at:]
 }
 
 func hash(m Message) string {

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// memoryMarks forgets with the process.
+// memoryMarks stores marks in memory.
 type memoryMarks struct {
 	mu    sync.Mutex
 	marks map[string]Mark
@@ -31,8 +31,8 @@ func (k *memoryMarks) Update(_ context.Context, session string, change func(*Mar
 	return nil
 }
 
-// FileMarks keeps marks as files of a folder, one for each session. One process
-// uses the folder at a time.
+// FileMarks stores marks as files in a folder, one for each session. It creates the folder if
+// it does not exist. Only one process may use the folder at a time.
 func FileMarks(folder string) Marks { return &fileMarks{folder: folder} }
 
 type fileMarks struct {
@@ -43,7 +43,7 @@ type fileMarks struct {
 func (k *fileMarks) Update(_ context.Context, session string, change func(*Mark) error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	path := filepath.Join(k.folder, hashText(session)+".json") // a session's name may be no name of a file
+	path := filepath.Join(k.folder, hashText(session)+".json") // a session name may be invalid as a file name
 	var m Mark
 	raw, err := os.ReadFile(path)
 	if err == nil {
@@ -59,11 +59,11 @@ func (k *fileMarks) Update(_ context.Context, session string, change func(*Mark)
 		return fmt.Errorf("encode the mark of session %q: %w", session, err)
 	}
 	if err := os.MkdirAll(k.folder, 0o700); err != nil {
-		return fmt.Errorf("keep the mark of session %q: %w", session, err)
+		return fmt.Errorf("store the mark of session %q: %w", session, err)
 	}
-	// Whole or not at all: a mark that is half written would record a session again.
+	// Write and rename: after a partial write, the hook would record the session again.
 	if err := os.WriteFile(path+".new", raw, 0o600); err != nil {
-		return fmt.Errorf("keep the mark of session %q: %w", session, err)
+		return fmt.Errorf("store the mark of session %q: %w", session, err)
 	}
 	return os.Rename(path+".new", path)
 }

@@ -12,18 +12,19 @@ import (
 	"time"
 )
 
-// Error is what went wrong, in the one form that Cairn has for it. errors.Is
-// compares codes: errors.Is(err, client.ErrNotFound).
+// Error is an error from Cairn, or from the client in the same form. Use errors.Is to
+// compare codes and errors.As to read the hint.
 type Error struct {
 	Code      string         `json:"code"`
 	Message   string         `json:"message"`
-	Hint      string         `json:"hint"` // one concrete next step
+	Hint      string         `json:"hint"` // how to fix the problem
 	Retryable bool           `json:"retryable"`
-	Status    int            `json:"-"` // of HTTP; 0 when Cairn did not answer
-	Extra     map[string]any `json:"-"` // what a program needs for the next step
+	Status    int            `json:"-"` // HTTP status; 0 if there was no response
+	Extra     map[string]any `json:"-"` // additional members, such as the active version
 	cause     error
 }
 
+// Error returns the message and the code.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s [%s]", e.Message, e.Code)
 	if e.cause != nil {
@@ -32,15 +33,16 @@ func (e *Error) Error() string {
 	return text
 }
 
+// Unwrap returns the underlying error, such as a network error, or nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is compares codes.
+// Is reports whether target is an *Error with the same code.
 func (e *Error) Is(target error) bool {
 	other, ok := target.(*Error)
 	return ok && other.Code == e.Code
 }
 
-// Errors to compare with; there are as many codes as internal/domain/fault lists.
+// Errors for errors.Is. The page docs/reference/errors.md lists all codes.
 var (
 	ErrNotFound        = &Error{Code: "not_found"}
 	ErrInvalidArgument = &Error{Code: "invalid_argument"}
@@ -49,7 +51,7 @@ var (
 	ErrOutOfScope      = &Error{Code: "out_of_scope"}
 	ErrUnauthenticated = &Error{Code: "unauthenticated"}
 	ErrUnavailable     = &Error{Code: "unavailable"}
-	ErrClosed          = &Error{Code: "closed", Message: "the client is closed", Hint: "make another with client.New"}
+	ErrClosed          = &Error{Code: "closed", Message: "client closed", Hint: "create a client with client.New"}
 )
 
 type request struct {
@@ -58,13 +60,13 @@ type request struct {
 	once         string // Idempotency-Key of a change
 }
 
-// send sends a request until it is answered, fails for good, or ctx ends.
+// send sends a request and retries retryable errors until ctx ends or retries are used up.
 func (c *Client) send(ctx context.Context, r request, into any) error {
 	var raw []byte
 	if r.body != nil {
 		var err error
 		if raw, err = json.Marshal(r.body); err != nil {
-			return &Error{Code: ErrInvalidArgument.Code, Message: "the request cannot be encoded", cause: err}
+			return &Error{Code: ErrInvalidArgument.Code, Message: "cannot encode the request", cause: err}
 		}
 	}
 	for attempt := 0; ; attempt++ {
@@ -86,7 +88,7 @@ func (c *Client) send(ctx context.Context, r request, into any) error {
 	}
 }
 
-// mostAnswer bounds an answer, in bytes.
+// mostAnswer is the maximum size of a response, in bytes.
 const mostAnswer = 64 << 20
 
 func (c *Client) try(ctx context.Context, r request, raw []byte, into any) (wait time.Duration, err error) {
@@ -102,8 +104,8 @@ func (c *Client) try(ctx context.Context, r request, raw []byte, into any) (wait
 		req.Header.Set("Idempotency-Key", r.once)
 	}
 	away := func(err error) error {
-		return &Error{Code: ErrUnavailable.Code, Message: fmt.Sprintf("%s %s was not answered", r.method, r.path),
-			Hint: "is `cairn serve` running at " + c.url + "?", Retryable: ctx.Err() == nil, cause: err}
+		return &Error{Code: ErrUnavailable.Code, Message: fmt.Sprintf("no response to %s %s", r.method, r.path),
+			Hint: "check that `cairn serve` is running at " + c.url, Retryable: ctx.Err() == nil, cause: err}
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
@@ -122,14 +124,14 @@ func (c *Client) try(ctx context.Context, r request, raw []byte, into any) (wait
 		return 0, nil
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		return 0, &Error{Code: "internal", Message: "the answer cannot be read", Status: res.StatusCode, cause: err}
+		return 0, &Error{Code: "internal", Message: "invalid response", Status: res.StatusCode, cause: err}
 	}
 	return 0, nil
 }
 
 func problem(res *http.Response, answer []byte) *Error {
 	e := &Error{Status: res.StatusCode}
-	if json.Unmarshal(answer, e) != nil || e.Code == "" { // something between us and Cairn has answered
+	if json.Unmarshal(answer, e) != nil || e.Code == "" { // the response is from a proxy, not from Cairn
 		return &Error{Code: ErrUnavailable.Code, Message: res.Status, Status: res.StatusCode,
 			Retryable: res.StatusCode >= http.StatusInternalServerError}
 	}
@@ -141,7 +143,7 @@ func problem(res *http.Response, answer []byte) *Error {
 	return e
 }
 
-// inProcess answers requests without a connection.
+// inProcess serves requests with a handler in this process.
 type inProcess struct{ http.Handler }
 
 // RoundTrip implements http.RoundTripper.
@@ -159,7 +161,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(&answer.body), ContentLength: int64(answer.body.Len()), Request: r}, nil
 }
 
-// held is an answer that is kept.
+// held is a recorded response.
 type held struct {
 	header http.Header
 	status int

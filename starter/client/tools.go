@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Tool is something that Cairn does for an agent, as the agent's model is told of it.
+// Tool describes a tool of Cairn for a model.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -20,27 +20,28 @@ type Tool struct {
 	ReadOnly    bool            `json:"read_only"`
 }
 
-// ToolCall is what a model wants done.
+// ToolCall is a tool call of a model.
 type ToolCall struct {
-	ID        string // of the model's; the tool message that answers carries it
+	ID        string // the model's ID of the call, which the tool message repeats
 	Name      string
-	Arguments string // a JSON object; empty for none
+	Arguments string // a JSON object; empty means {}
 }
 
-// Tools are tools of Cairn for an agent of the program's own: Definitions tells its
-// model of them, and Call does what the model calls. A nil *Tools has none.
+// Tools is a set of Cairn's tools for an agent of your program. Pass Definitions to the
+// model, and run the model's tool calls with Call. A nil *Tools is empty. It is safe for
+// concurrent use.
 type Tools struct {
 	client *Client
 	list   []Tool
-	within time.Duration // of one call; 0 is no bound
+	within time.Duration // time limit of one call; 0 means no limit
 }
 
-// MemoryTools are the tools of memory that an agent is given that names none.
+// MemoryTools lists the default tools of an agent.
 var MemoryTools = []string{"memory_search", "memory_save", "read_meta_memory", "vector_retrieve_memory",
 	"read_history_memory"}
 
-// Tools asks for tools by their names; without names they are MemoryTools. One
-// that Cairn does not have is ErrNotFound.
+// Tools returns tools by name, or MemoryTools if there are no names. It returns [ErrNotFound]
+// if a tool does not exist.
 func (c *Client) Tools(ctx context.Context, names ...string) (*Tools, error) {
 	if len(names) == 0 {
 		names = MemoryTools
@@ -55,15 +56,15 @@ func (c *Client) Tools(ctx context.Context, names ...string) (*Tools, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all.Tools, func(t Tool) bool { return t.Name == name })
 		if i < 0 {
-			return nil, &Error{Code: ErrNotFound.Code, Message: "Cairn offers no tool " + name,
-				Hint: "GET /v1/tools lists them"}
+			return nil, &Error{Code: ErrNotFound.Code, Message: "unknown tool " + name,
+				Hint: "list tools with GET /v1/tools"}
 		}
 		out.list = append(out.list, all.Tools[i])
 	}
 	return out, nil
 }
 
-// List has the tools in their order.
+// List returns the tools in the order of their names in [Client.Tools].
 func (t *Tools) List() []Tool {
 	if t == nil {
 		return nil
@@ -71,12 +72,12 @@ func (t *Tools) List() []Tool {
 	return slices.Clone(t.list)
 }
 
-// Has tells whether a call of that name is for Call.
+// Has reports whether the set has a tool with this name.
 func (t *Tools) Has(name string) bool {
 	return slices.ContainsFunc(t.List(), func(one Tool) bool { return one.Name == name })
 }
 
-// Definitions are the tools as a request to an OpenAI-compatible endpoint has them.
+// Definitions returns the tools in the form of the OpenAI chat API.
 func (t *Tools) Definitions() []any {
 	var out []any
 	for _, one := range t.List() {
@@ -86,10 +87,9 @@ func (t *Tools) Definitions() []any {
 	return out
 }
 
-// Call does what a model calls and returns the tool message that answers it, with
-// the tool's name. What went wrong stands in the message, with code and hint, for
-// the model to act on. A change is done once, however often it is sent on the way;
-// with RequestID calls with the same id are the same.
+// Call runs a tool call and returns the tool message for the model. If the call fails, the
+// message contains the error with its code and hint, so that the model can react to it.
+// Retries of a call take effect once, as do calls with the same [RequestID].
 func (t *Tools) Call(ctx context.Context, call ToolCall, options ...Option) Message {
 	answer := Message{Role: "tool", Name: call.Name, ToolCallID: call.ID}
 	raw, err := t.do(ctx, call, options)
@@ -106,13 +106,13 @@ func (t *Tools) do(ctx context.Context, call ToolCall, options []Option) (out js
 		for _, one := range t.List() {
 			known = append(known, one.Name)
 		}
-		return nil, &Error{Code: "unknown_tool", Message: "there is no tool " + call.Name,
+		return nil, &Error{Code: "unknown_tool", Message: "unknown tool " + call.Name,
 			Hint: "use one of " + strings.Join(known, ", ")}
 	}
 	arguments := json.RawMessage(cmp.Or(strings.TrimSpace(call.Arguments), "{}"))
 	if !json.Valid(arguments) {
-		return nil, &Error{Code: ErrInvalidArgument.Code, Message: "the arguments are no JSON",
-			Hint: "send one JSON object that fits the tool's schema"}
+		return nil, &Error{Code: ErrInvalidArgument.Code, Message: "invalid JSON in the arguments",
+			Hint: "send one JSON object that matches the tool's schema"}
 	}
 	if t.within > 0 {
 		var cancel context.CancelFunc
@@ -123,25 +123,25 @@ func (t *Tools) do(ctx context.Context, call ToolCall, options []Option) (out js
 		t.client.usual.with(options).once())
 }
 
-// failure is an error as Cairn's own agents are told of it.
+// failure returns an error as the result of a tool.
 func failure(err error) json.RawMessage {
 	var e *Error
 	if !errors.As(err, &e) {
-		e = &Error{Code: ErrUnavailable.Code, Message: err.Error(), Hint: "go on without it", Retryable: true}
+		e = &Error{Code: ErrUnavailable.Code, Message: err.Error(), Hint: "continue without the tool", Retryable: true}
 	}
-	told := map[string]any{}
+	members := map[string]any{}
 	for name, fact := range e.Extra {
-		told[name] = fact
+		members[name] = fact
 	}
-	told["code"], told["message"], told["hint"], told["retryable"] = e.Code, e.Message, e.Hint, e.Retryable
-	raw, _ := json.Marshal(map[string]any{"ok": false, "error": told}) // it came as JSON
+	members["code"], members["message"], members["hint"], members["retryable"] = e.Code, e.Message, e.Hint, e.Retryable
+	raw, _ := json.Marshal(map[string]any{"ok": false, "error": members}) // cannot fail: Extra was decoded from JSON
 	return raw
 }
 
 type toolsKey struct{}
 
-// ToolsOf are the tools that a hook gives its agent in the modes HookTools and
-// HookBoth; otherwise nil, which has none.
+// ToolsOf returns the tools that a hook provides to its agent in the modes HookTools and
+// HookBoth. Otherwise it returns nil, which is an empty set.
 func ToolsOf(ctx context.Context) *Tools {
 	t, _ := ctx.Value(toolsKey{}).(*Tools)
 	return t

@@ -19,30 +19,33 @@ type Message struct {
 	Name       string     `json:"name,omitempty"`
 	ToolCalls  []any      `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
-	Time       *time.Time `json:"timestamp,omitempty"` // when it was said; not every verb has a place for it
+	Time       *time.Time `json:"timestamp,omitempty"` // time of the message; some methods ignore it
 }
 
-// TurnRequest is one message to be answered, or an exchange that the program's
-// own agent has had.
+// TurnRequest is a message to reply to, or an exchange that your own agent has had.
 type TurnRequest struct {
 	Conversation string    `json:"conversation"`
-	MessageID    string    `json:"message_id"` // the same message is answered once
+	MessageID    string    `json:"message_id"` // your ID of the message; a message gets one reply
 	Channel      string    `json:"channel,omitempty"`
 	Text         string    `json:"text,omitempty"`
-	Messages     []Message `json:"messages,omitempty"` // of an exchange that is only told, with Mode observe
-	Mode         string    `json:"mode,omitempty"`     // answer, or observe
+	Messages     []Message `json:"messages,omitempty"` // messages of the exchange in mode observe
+	Mode         string    `json:"mode,omitempty"`     // answer (default) or observe
 }
 
-// TurnAnswer is what became of a message.
+// TurnAnswer is the result of a turn.
 type TurnAnswer struct {
-	Status string `json:"status"` // ended when it is answered
+	Status string `json:"status"` // ended if there is a reply
 	Reply  string `json:"reply"`
 	Reason string `json:"reason"`
 	Turn   int    `json:"turn"`
 	Run    int64  `json:"run"`
 }
 
-// Turn has a message answered, once.
+// Turn sends a message or records an exchange. A message gets one reply: a second call with
+// the same MessageID returns the same result. With another text it returns [ErrOpReused].
+//
+// Turn waits up to 60 seconds for the reply, or as set by [Wait]. Use [Client.Chat] to wait
+// without limit.
 func (c *Client) Turn(ctx context.Context, r TurnRequest, options ...Option) (out TurnAnswer, err error) {
 	body := struct {
 		TurnRequest
@@ -59,15 +62,15 @@ type Trajectory struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
-// SummaryRequest is a session: messages, a text, or attempts.
+// SummaryRequest is a session to remember: messages, a text, or attempts at a task.
 type SummaryRequest struct {
 	Messages     []Message
 	Query        string
 	Trajectories []Trajectory
-	Metadata     map[string]any // facts about the session, given back with what came of it
+	Metadata     map[string]any // facts about the session, which the result returns
 }
 
-// Summary is what came of a session.
+// Summary is the result of remembering a session.
 type Summary struct {
 	RequestID string `json:"request_id"`
 	Run       int64  `json:"run"`
@@ -89,8 +92,9 @@ type Summary struct {
 	} `json:"summary"`
 }
 
-// Summary makes long-term memories of a session. It returns when the session is
-// durable, or has waited for its end as Wait says.
+// Summary remembers a session: it extracts long-term memories from it. It returns when
+// Cairn has stored the session; with [Wait] it also waits for the result. Use
+// [Client.Request] to read the result later.
 func (c *Client) Summary(ctx context.Context, r SummaryRequest, options ...Option) (out Summary, err error) {
 	body := c.usual.with(options).body(map[string]any{})
 	if r.Query != "" {
@@ -108,20 +112,19 @@ func (c *Client) Summary(ctx context.Context, r SummaryRequest, options ...Optio
 	return out, c.call(ctx, http.MethodPost, "/v1/summary_memory", body, &out, "")
 }
 
-// Request tells what became of a session, or of a question to an agent.
+// Request returns the state of a request to Summary, or to Retrieve with an agent.
 func (c *Client) Request(ctx context.Context, id string) (out Summary, err error) {
 	return out, c.call(ctx, http.MethodGet, "/v1/requests/"+url.PathEscape(id), nil, &out, "")
 }
 
-// Undone is what became of one memory that a request had written.
+// Undone is the result of undoing one change.
 type Undone struct {
-	ID      string `json:"memory_id"` // empty of a target and of the identity
-	Status  string `json:"status"`    // undone, unchanged, or failed where somebody has changed it since
+	ID      string `json:"memory_id"` // empty for a target and for the identity
+	Status  string `json:"status"`    // undone, unchanged, or failed if there is a later change
 	Message string `json:"message"`
 }
 
-// Undo takes back what a session's request did to long-term memory. The session
-// itself stays.
+// Undo reverts the changes of a Summary request in long-term memory. The session stays.
 func (c *Client) Undo(ctx context.Context, id string, options ...Option) ([]Undone, error) {
 	var out struct {
 		Operations []Undone `json:"operations"`
@@ -131,7 +134,7 @@ func (c *Client) Undo(ctx context.Context, id string, options ...Option) ([]Undo
 	return out.Operations, err
 }
 
-// Memory is one remembered statement.
+// Memory is a stored memory.
 type Memory struct {
 	ID        string         `json:"id"`
 	Type      string         `json:"type"`
@@ -145,24 +148,24 @@ type Memory struct {
 	UpdatedAt time.Time      `json:"updated_at"`
 }
 
-// Found is a memory or a skill that answers a question.
+// Found is a memory or a skill in the result of Retrieve.
 type Found struct {
 	ID      string  `json:"memory_id"`
 	Type    string  `json:"memory_type"`
 	Target  string  `json:"memory_target"`
 	Content string  `json:"content"`
 	Score   float64 `json:"score"`
-	History string  `json:"ref_memory_id"` // the session that it was last drawn from
+	History string  `json:"ref_memory_id"` // session that the memory was last extracted from
 
-	// Of a skill, whose Type is SkillMemory and whose Content is its description.
+	// These are set for a skill. Its Type is SkillMemory, and its Content is its description.
 	Name    string `json:"name"`
 	Version int    `json:"version"`
-	View    string `json:"view"` // path under which the API shows all of it
+	View    string `json:"view"` // API path of the complete skill
 }
 
-// Answer is what memory has to say.
+// Answer is the result of Retrieve.
 type Answer struct {
-	Answer   string  `json:"answer"` // of an agent, or the text of enable_llm_rewrite
+	Answer   string  `json:"answer"` // answer of an agent, or the text of enable_llm_rewrite
 	Success  bool    `json:"success"`
 	Mode     string  `json:"mode"`
 	Status   string  `json:"status"`
@@ -170,22 +173,23 @@ type Answer struct {
 	Note     string  `json:"note"`
 	Request  string  `json:"request_id"`
 
-	Metadata map[string]any `json:"metadata"` // as it came with the question
+	Metadata map[string]any `json:"metadata"` // metadata of the question
 }
 
-// Retrieve asks long-term memory. An empty query is what the user said last of
-// what was Said or Tried.
+// Retrieve queries long-term memory. If query is empty, the question is the last user message
+// of [Messages], or else of [Trajectories]. [Mode] selects a search (fast), an agent (agentic), or an agent
+// only if the search finds little (auto, the default).
 func (c *Client) Retrieve(ctx context.Context, query string, options ...Option) (out Answer, err error) {
 	s := c.usual.with(options)
 	body := s.body(map[string]any{})
 	if query != "" {
 		body["query"] = query
 	}
-	if len(s.said) > 0 {
-		body["messages"] = s.said
+	if len(s.messages) > 0 {
+		body["messages"] = s.messages
 	}
-	if len(s.tried) > 0 {
-		body["trajectories"] = s.tried
+	if len(s.trajectories) > 0 {
+		body["trajectories"] = s.trajectories
 	}
 	if len(s.facts) > 0 {
 		body["metadata"] = s.facts
@@ -208,7 +212,7 @@ func (c *Client) Retrieve(ctx context.Context, query string, options ...Option) 
 	return out, c.call(ctx, http.MethodPost, "/v1/retrieve_memory", body, &out, "")
 }
 
-// Result is something that a search has found.
+// Result is the result of a search.
 type Result struct {
 	Kind   string  `json:"kind"`
 	ID     string  `json:"id"`
@@ -218,7 +222,8 @@ type Result struct {
 	Target string  `json:"target"`
 }
 
-// Search ranks turns, memories and skills together, the best first.
+// Search searches turns, memories and skills and returns up to [TopK] results (default 10, at
+// most 50), the best first. With [Types] it searches only memories.
 func (c *Client) Search(ctx context.Context, query string, options ...Option) ([]Result, error) {
 	s := c.usual.with(options)
 	q := url.Values{"q": {query}, "kinds": {"turn,memory,skill"}, "limit": {strconv.Itoa(min(cmp.Or(s.topK, 10), 50))}}
@@ -232,7 +237,7 @@ func (c *Client) Search(ctx context.Context, query string, options ...Option) ([
 	return out.Found, err
 }
 
-// DistillResult is what became of a conversation.
+// DistillResult is the state of a distillation. Report is nil until the run has ended.
 type DistillResult struct {
 	Run    int64  `json:"run"`
 	Status string `json:"status"`
@@ -246,7 +251,8 @@ type DistillResult struct {
 	} `json:"report"`
 }
 
-// Distill turns a conversation into skills.
+// Distill distills a conversation into skills. It returns when Cairn has stored the
+// conversation; with [Wait] it also waits for the report, at most 60 seconds.
 func (c *Client) Distill(ctx context.Context, messages []Message, options ...Option) (out DistillResult, err error) {
 	s := c.usual.with(options)
 	body := map[string]any{"messages": messages}
@@ -260,7 +266,7 @@ func (c *Client) Distill(ctx context.Context, messages []Message, options ...Opt
 	return out, c.call(ctx, http.MethodPost, path, body, &out, "")
 }
 
-// NewMemory is a long-term memory to be added.
+// NewMemory is a long-term memory to add.
 type NewMemory struct {
 	Content   string         `json:"content"`
 	Type      string         `json:"memory_type"`
@@ -269,13 +275,13 @@ type NewMemory struct {
 	Metadata  map[string]any `json:"metadata,omitempty"`
 }
 
-// WriteResult is what became of a change.
+// WriteResult is the result of a change.
 type WriteResult struct {
 	Action string   `json:"action"`
 	IDs    []string `json:"ids"`
 }
 
-// once is the key of a change, so that sending it again does it once.
+// once returns the idempotency key of a change.
 func (s settings) once() string {
 	if s.id != "" {
 		return s.id
@@ -283,18 +289,19 @@ func (s settings) once() string {
 	return rand.Text()
 }
 
-// Add adds a memory; one that says the same is found in its place.
+// Add adds a memory. If a memory with the same content exists, Add returns its ID.
 func (c *Client) Add(ctx context.Context, m NewMemory, options ...Option) (out WriteResult, err error) {
 	return out, c.call(ctx, http.MethodPost, "/v1/memories", m, &out, c.usual.with(options).once())
 }
 
-// Get reads a memory, whatever its status.
+// Get returns a memory, whatever its status. It returns [ErrNotFound] if the memory does not
+// exist.
 func (c *Client) Get(ctx context.Context, id string) (out Memory, err error) {
 	return out, c.call(ctx, http.MethodGet, "/v1/memories/"+url.PathEscape(id), nil, &out, "")
 }
 
-// List lists the long-term memories of Types about Targets, in the order of
-// their making.
+// List returns the long-term memories of [Types] and [Targets], the oldest first. By default,
+// it returns all types.
 func (c *Client) List(ctx context.Context, options ...Option) (out []Memory, err error) {
 	s := c.usual.with(options)
 	q := url.Values{"memory_types": {"personal,procedural,tool,summary"}}
@@ -320,26 +327,26 @@ func (c *Client) List(ctx context.Context, options ...Option) (out []Memory, err
 	}
 }
 
-// Update changes what a memory says. It keeps its id.
+// Update replaces the content of a memory, which gets a new version and keeps its ID.
 func (c *Client) Update(ctx context.Context, id, content string, options ...Option) (out WriteResult, err error) {
 	return out, c.call(ctx, http.MethodPut, "/v1/memories/"+url.PathEscape(id), map[string]string{"content": content},
 		&out, c.usual.with(options).once())
 }
 
-// Delete forgets a memory; its history stays.
+// Delete deletes a memory. Its history stays.
 func (c *Client) Delete(ctx context.Context, id string, options ...Option) (out WriteResult, err error) {
 	return out, c.call(ctx, http.MethodDelete, "/v1/memories/"+url.PathEscape(id), nil, &out,
 		c.usual.with(options).once())
 }
 
-// DeleteAll forgets the long-term memories of Types about Targets, one after
-// another, and returns their ids. It takes one of the two at least: it does not
-// empty a workspace.
+// DeleteAll deletes the long-term memories of [Types] and [Targets] one by one and returns
+// their IDs. It requires at least one of the two options, so it never empties a workspace.
+// If a delete fails, it returns the IDs deleted so far with the error.
 func (c *Client) DeleteAll(ctx context.Context, options ...Option) (ids []string, err error) {
 	s := c.usual.with(options)
 	if len(s.types)+len(s.targets) == 0 {
-		return nil, &Error{Code: ErrInvalidArgument.Code, Message: "nothing says which memories are to go",
-			Hint: "pass client.Types or client.Targets"}
+		return nil, &Error{Code: ErrInvalidArgument.Code, Message: "missing filter",
+			Hint: "pass client.Types or client.Targets to select memories"}
 	}
 	all, err := c.List(ctx, options...)
 	if err != nil {
@@ -350,7 +357,7 @@ func (c *Client) DeleteAll(ctx context.Context, options ...Option) (ids []string
 			return t.Target == m.Target &&
 				(t.Type == "" || t.Type == m.Type)
 		}; len(s.targets) > 0 && !slices.ContainsFunc(s.targets, about) {
-			continue // a namesake of another type
+			continue // same name, other type
 		}
 		if _, err := c.Delete(ctx, m.ID); err != nil {
 			return ids, err

@@ -5,27 +5,27 @@ import (
 	"net/http"
 )
 
-// OffloadRequest asks for a thread to be made shorter; what is left out is as the
-// API's description says.
+// OffloadRequest is the request to shorten a thread. Zero values have the defaults that
+// docs/reference/http.md describes. The last user turn always stays unchanged.
 type OffloadRequest struct {
 	Messages    []Message `json:"messages"`
 	Mode        string    `json:"mode,omitempty"`    // compact, compress or auto
-	Session     string    `json:"session,omitempty"` // under which all that is put away is searched together
+	Session     string    `json:"session,omitempty"` // groups offloaded content for Grep
 	TotalTokens int       `json:"max_total_tokens,omitempty"`
 	ToolTokens  int       `json:"max_tool_message_tokens,omitempty"`
-	KeepRecent  *int      `json:"keep_recent,omitempty"` // messages at the end; the last user's turn always stays
+	KeepRecent  *int      `json:"keep_recent,omitempty"` // unchanged messages at the end; nil means 10
 	GroupTokens int       `json:"group_tokens,omitempty"`
 	TTLSeconds  int       `json:"ttl_seconds,omitempty"`
 }
 
-// OffloadResult is a thread after it was made shorter. Degraded means that it is as it
-// was, because of Reason.
+// OffloadResult is the shortened thread. If Degraded is true, Messages holds the original
+// messages, and Reason has the cause.
 type OffloadResult struct {
 	Messages     []Message `json:"messages"`
 	Mode         string    `json:"mode"`
 	TokensBefore int       `json:"tokens_before"`
 	TokensAfter  int       `json:"tokens_after"`
-	PutAway      []struct {
+	Offloaded    []struct {
 		Handle string `json:"handle"`
 		Kind   string `json:"kind"` // text or messages
 		Label  string `json:"label"`
@@ -36,8 +36,9 @@ type OffloadResult struct {
 	Run      int64  `json:"run"`
 }
 
-// Offload makes a thread shorter without losing a word of it. The same thread
-// gives the same answer, and a model is paid once.
+// Offload shortens a thread and stores the removed content under handles. Use
+// [Client.Reload], [Client.Grep] and [Client.Read] to get the content back. The same request
+// returns the same result and is paid once.
 func (c *Client) Offload(ctx context.Context, r OffloadRequest, options ...Option) (out OffloadResult, err error) {
 	body := struct {
 		OffloadRequest
@@ -46,32 +47,31 @@ func (c *Client) Offload(ctx context.Context, r OffloadRequest, options ...Optio
 	return out, c.call(ctx, http.MethodPost, "/v1/working/offload", body, &out, "")
 }
 
-// ReloadResult is what was put away: a text, or messages.
+// ReloadResult is offloaded content: a text or messages.
 type ReloadResult struct {
 	Kind     string    `json:"kind"`
 	Content  string    `json:"content"`
 	Messages []Message `json:"messages"`
 }
 
-// Reload has back all that stands behind a handle.
+// Reload returns all content of a handle.
 func (c *Client) Reload(ctx context.Context, handle string) (out ReloadResult, err error) {
 	return out, c.call(ctx, http.MethodPost, "/v1/working/reload", map[string]any{"handle": handle}, &out, "")
 }
 
-// Grep looks for something in what was put away: behind a handle, or in all of a
-// session.
+// Grep is a search in the offloaded content of a handle or of a session.
 type Grep struct {
 	Pattern string `json:"pattern"`
 	Handle  string `json:"handle,omitempty"`
 	Session string `json:"session,omitempty"`
-	Regex   bool   `json:"regex,omitempty"` // RE2; else literal, whatever the case
+	Regex   bool   `json:"regex,omitempty"` // RE2 syntax; otherwise the pattern is literal and ignores case
 	Before  *int   `json:"before,omitempty"`
 	After   *int   `json:"after,omitempty"`
 	Offset  int    `json:"offset,omitempty"`
 	Limit   *int   `json:"limit,omitempty"`
 }
 
-// Hits is what was found. NextOffset is nil when nothing is left.
+// Hits holds the hits of a search. NextOffset is nil on the last page.
 type Hits struct {
 	Hits []struct {
 		Handle string   `json:"handle"`
@@ -84,21 +84,21 @@ type Hits struct {
 	NextOffset *int `json:"next_offset"`
 }
 
-// Grep looks for something in what was put away.
+// Grep searches offloaded content line by line.
 func (c *Client) Grep(ctx context.Context, g Grep) (out Hits, err error) {
 	return out, c.call(ctx, http.MethodPost, "/v1/working/grep", g, &out, "")
 }
 
-// Lines are some lines of what was put away. NextOffset is nil when nothing is left.
+// Lines is a page of offloaded content. NextOffset is nil on the last page.
 type Lines struct {
 	Lines      []string `json:"lines"`
-	From       int      `json:"from"` // number of the first, from 1
+	From       int      `json:"from"` // line number of the first line, from 1
 	Total      int      `json:"total"`
 	NextOffset *int     `json:"next_offset"`
 }
 
-// Read returns lines of what stands behind a handle: offset are passed over, at
-// most limit returned.
+// Read returns lines of the content of a handle. It skips offset lines and returns at most
+// limit lines.
 func (c *Client) Read(ctx context.Context, handle string, offset, limit int) (out Lines, err error) {
 	return out, c.call(ctx, http.MethodPost, "/v1/working/read",
 		map[string]any{"handle": handle, "offset": offset, "limit": limit}, &out, "")

@@ -1,7 +1,7 @@
-// Command gateway is a small chat gateway: it takes lines from standard input as
-// the messages of a thread, has a running `cairn serve` answer them, and at the
-// end shows what was reviewed and remembered. It needs nothing of Cairn but its
-// HTTP API, and nothing of Go but its standard library.
+// Command gateway is a small chat gateway. It sends each line of standard input as a
+// message of a conversation to a running `cairn serve` and prints the replies. At the end
+// it prints the reviews and the saved memories. It uses the HTTP API and only the
+// standard library of Go.
 //
 //	CAIRN_KEY=cairn_… go run ./docs/examples/gateway -conversation trip < lines.txt
 package main
@@ -23,7 +23,7 @@ import (
 )
 
 func main() {
-	conversation := flag.String("conversation", "example", "id of the thread")
+	conversation := flag.String("conversation", "example", "ID of the conversation")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -37,10 +37,10 @@ func main() {
 	}
 }
 
-// gateway is a client of one workspace: the key names it.
+// gateway is a client of the workspace that the key selects.
 type gateway struct{ url, key string }
 
-// The parts of Cairn's answers that this gateway uses.
+// The members of Cairn's responses that this program uses.
 type (
 	answer struct {
 		Status, Reply string
@@ -51,10 +51,10 @@ type (
 			Turn   int
 			Writes []struct{ Tool, Action string }
 		}
-		Live struct { // what its workflow knows, while it runs
-			Busy     int // messages that it is at: one is answered before it has decided about a review
+		Live struct { // state of the workflow while it runs
+			Busy     int // messages in progress: a reply is sent before the nudge is decided
 			Counters struct {
-				InFlight int `json:"in_flight"` // turn after which a review runs
+				InFlight int `json:"in_flight"` // turn whose review is running
 			}
 		}
 	}
@@ -70,8 +70,8 @@ func (g gateway) run(ctx context.Context, thread string, in io.Reader, out io.Wr
 		if text == "" {
 			continue
 		}
-		// A channel gives each message an id. Here it is the line's number: to run
-		// this twice with the same lines asks for the same answers.
+		// A channel provides an ID for each message. Here it is the line number, so a second
+		// run with the same lines returns the same replies.
 		reply, err := g.answer(ctx, thread, fmt.Sprintf("line-%d", n), text)
 		if err != nil {
 			return err
@@ -84,8 +84,8 @@ func (g gateway) run(ctx context.Context, thread string, in io.Reader, out io.Wr
 	return g.show(ctx, thread, out)
 }
 
-// answer sends a message until it is answered. Sending it again is safe: a
-// message is answered once, and always alike.
+// answer sends a message until it has a reply. Repeating the request is safe: a message
+// gets one reply.
 func (g gateway) answer(ctx context.Context, thread, id, text string) (string, error) {
 	for {
 		var a answer
@@ -97,11 +97,11 @@ func (g gateway) answer(ctx context.Context, thread, id, text string) (string, e
 	}
 }
 
-// patience is how long a review in the background is waited for.
+// patience is how long show waits for reviews.
 const patience = 30 * time.Second
 
-// show prints the reviews of the thread, when they have ended, and what the
-// workspace remembers.
+// show waits for the reviews of the conversation and prints them with the workspace's
+// memories.
 func (g gateway) show(ctx context.Context, thread string, out io.Writer) error {
 	var c conversation
 	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
@@ -126,7 +126,7 @@ func (g gateway) show(ctx context.Context, thread string, out io.Writer) error {
 	return nil
 }
 
-// call is one request. What can succeed later is sent again, for a while.
+// call sends a request and retries it if the error is retryable.
 func (g gateway) call(ctx context.Context, method, path string, body, into any) error {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -145,7 +145,7 @@ func (g gateway) call(ctx context.Context, method, path string, body, into any) 
 	}
 }
 
-// problem is the one form of Cairn's errors.
+// problem is the JSON form of Cairn's errors.
 type problem struct {
 	Code, Message, Hint string
 	Retryable           bool
@@ -171,7 +171,7 @@ func (g gateway) try(ctx context.Context, method, path string, body []byte, into
 		return p, fmt.Errorf("%s %s: %s (%s): %s", method, path, p.Message, p.Code, p.Hint)
 	}
 	if err := json.NewDecoder(res.Body).Decode(into); err != nil {
-		return problem{Retryable: true}, fmt.Errorf("%s %s: read the answer: %w", method, path, err)
+		return problem{Retryable: true}, fmt.Errorf("%s %s: read the response: %w", method, path, err)
 	}
 	return problem{}, nil
 }

@@ -1,12 +1,12 @@
-// Command hook puts memory around an agent of one's own, in each of the three
-// modes: static recalls before the agent answers and records afterwards, tools
-// gives the agent memory's tools and nothing else, both does both. Lines of
-// standard input are the messages of a session.
+// Command hook adds memory to your own agent in each of the three modes. In mode static,
+// the hook recalls memories before the agent runs and records the messages afterwards. In
+// mode tools, the agent gets memory tools. In mode both, it does both. Each line of
+// standard input is a message of the session.
 //
 //	CAIRN_KEY=cairn_… go run ./docs/examples/hook -session trip -mode both < lines.txt
 //
-// With OPENAI_BASE_URL, OPENAI_API_KEY and CAIRN_MODEL a model answers (model.go);
-// without, a parrot that knows what memory says and nothing else (parrot.go).
+// If OPENAI_BASE_URL, OPENAI_API_KEY and CAIRN_MODEL are set, a model replies (model.go).
+// Otherwise a parrot replies, which only knows the recalled memories (parrot.go).
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 func main() {
 	session := flag.String("session", "example", "name of the session")
 	mode := flag.String("mode", string(client.HookStatic), "who uses memory: static, tools or both")
-	marks := flag.String("marks", ".cairn-marks", "folder that remembers what was recorded")
+	marks := flag.String("marks", ".cairn-marks", "folder of the marks that record the progress of each session")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -11,14 +11,14 @@ import (
 	"cairn/starter/client"
 )
 
-// endpoint is an agent whose answers are those of an OpenAI-compatible endpoint.
+// endpoint is an agent that gets its replies from an OpenAI-compatible endpoint.
 type endpoint struct{ url, key, model string }
 
-// mostRounds bounds how often the model calls tools before it has to answer.
+// mostRounds is the maximum number of rounds of tool calls before the reply.
 const mostRounds = 6
 
-// answer asks the model, and does what it calls, until it answers in words. What
-// tools there are is the hook's business: in static mode there are none.
+// answer calls the model and runs its tool calls until the model replies with text. The
+// hook decides which tools exist: in mode static there are none.
 func (e endpoint) answer(ctx context.Context, messages []client.Message) ([]client.Message, error) {
 	tools := client.ToolsOf(ctx)
 	for round := 1; ; round++ {
@@ -40,7 +40,7 @@ func (e endpoint) answer(ctx context.Context, messages []client.Message) ([]clie
 	}
 }
 
-// complete is one request, with the calls of its answer.
+// complete sends one request and returns the reply with its tool calls.
 func (e endpoint) complete(ctx context.Context, messages []client.Message, tools []any) (reply client.Message,
 	calls []client.ToolCall, err error) {
 	body := map[string]any{"model": e.model, "messages": messages}
@@ -74,7 +74,7 @@ func (e endpoint) complete(ctx context.Context, messages []client.Message, tools
 	}
 	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || res.StatusCode != http.StatusOK ||
 		len(answer.Choices) == 0 {
-		return reply, nil, fmt.Errorf("the model's endpoint answered %s: %s", res.Status, answer.Error.Message)
+		return reply, nil, fmt.Errorf("the model endpoint responded with %s: %s", res.Status, answer.Error.Message)
 	}
 	said := answer.Choices[0].Message
 	reply = client.Message{Role: "assistant", Content: said.Content}
@@ -84,7 +84,7 @@ func (e endpoint) complete(ctx context.Context, messages []client.Message, tools
 			Function struct{ Name, Arguments string }
 		}
 		if err := json.Unmarshal(raw, &call); err != nil {
-			return reply, nil, fmt.Errorf("read a call of the model: %w", err)
+			return reply, nil, fmt.Errorf("decode a tool call: %w", err)
 		}
 		reply.ToolCalls = append(reply.ToolCalls, raw)
 		calls = append(calls, client.ToolCall{ID: call.ID, Name: call.Function.Name,

@@ -9,8 +9,8 @@ import (
 	"cairn/starter/client"
 )
 
-// parrot is an agent that knows what was recalled and nothing else. Given tools,
-// it saves what follows "Remember:" and looks up what was not recalled.
+// parrot is an agent that only knows the recalled memories. If it has tools, it saves the
+// text after "Remember:" and searches for facts that were not recalled.
 func parrot(ctx context.Context, messages []client.Message) ([]client.Message, error) {
 	tools, asked := client.ToolsOf(ctx), messages[len(messages)-1].Content
 	fact, saves := strings.CutPrefix(asked, "Remember: ")
@@ -33,10 +33,10 @@ func parrot(ctx context.Context, messages []client.Message) ([]client.Message, e
 	return append(messages, client.Message{Role: "assistant", Content: reply}), nil
 }
 
-// use calls a tool as a model would: the call and its answer become messages.
+// use calls a tool as a model would: it adds the tool call and its result to the messages.
 func use(ctx context.Context, tools *client.Tools, messages []client.Message, name string,
 	arguments map[string]any) []client.Message {
-	raw, _ := json.Marshal(arguments) // texts
+	raw, _ := json.Marshal(arguments) // marshaling strings cannot fail
 	id := fmt.Sprintf("call-%d", len(messages))
 	call := map[string]any{"id": id, "type": "function",
 		"function": map[string]any{"name": name, "arguments": string(raw)}}

@@ -29,7 +29,7 @@ func (b *Bundle) StartQueue(queue string) *Process {
 
 func (b *Bundle) startProcess(environ []string, arguments ...string) *Process {
 	b.T.Helper()
-	cmd := exec.Command(devtest.Program(b.T, "cairn/worker"), arguments...)
+	cmd := exec.Command(devtest.Program(b.T, "worker"), arguments...)
 	for _, s := range b.Config.Settings() {
 		cmd.Env = append(cmd.Env, s.Name+"="+s.Value)
 	}

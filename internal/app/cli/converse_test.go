@@ -203,7 +203,7 @@ func TestTheProgramOffersEveryToolOverMCP(t *testing.T) {
 	t.Parallel()
 	w := &world{folder: t.TempDir()}
 	w.Bundle = apptest.OpenIdle(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model = "", "", "" })
-	cairn := devtest.Program(t, "cairn/starter")
+	cairn := devtest.Program(t, "starter")
 	speak := func(workspace string, args ...string) *mcp.ClientSession {
 		c := exec.Command(cairn, append([]string{"mcp", "-w", workspace}, args...)...)
 		c.Dir, c.Stderr = w.folder, t.Output()

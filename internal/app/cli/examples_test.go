@@ -28,7 +28,7 @@ func (w *world) typed(t *testing.T, lines string) string {
 	t.Helper()
 	cairn := filepath.Join(w.folder, "bin", "cairn")
 	testkit.Must(t, os.MkdirAll(filepath.Dir(cairn), 0o755))
-	testkit.Must(t, os.Symlink(devtest.Program(t, "cairn/starter"), cairn))
+	testkit.Must(t, os.Symlink(devtest.Program(t, "starter"), cairn))
 	environ := append(slices.Clone(w.environ), "PATH="+os.Getenv("PATH"), "CURL_HOME="+w.folder)
 	w.environ = append(w.environ, "CAIRN_LISTEN=127.0.0.1:0")
 	printed := ""

@@ -23,12 +23,12 @@ func TestProgramsPrintTheirVersion(t *testing.T) {
 		return string(out)
 	}
 	var i buildinfo.Info
-	testkit.Must(t, json.Unmarshal([]byte(output("cairn/starter", "version", "--output", "json")), &i))
+	testkit.Must(t, json.Unmarshal([]byte(output("starter", "version", "--output", "json")), &i))
 	if i.Version != "dev" || i.Go != runtime.Version() || i.Platform != runtime.GOOS+"/"+runtime.GOARCH {
 		t.Errorf("version %+v", i)
 	}
-	for program, out := range map[string]string{"cairn": output("cairn/starter", "--version"),
-		"worker": output("cairn/worker", "--version")} {
+	for program, out := range map[string]string{"cairn": output("starter", "--version"),
+		"worker": output("worker", "--version")} {
 		if !strings.HasPrefix(out, program+" dev (commit ") || !strings.Contains(out, i.Go+", "+i.Platform+")\n") {
 			t.Errorf("%s --version: %q", program, out)
 		}

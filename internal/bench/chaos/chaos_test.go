@@ -12,7 +12,7 @@ import (
 // The full experiment is `make chaos`; this is the same with less of everything.
 func TestNothingIsLostDoubledOrPaidTwice(t *testing.T) {
 	testkit.Long(t)
-	worker := devtest.Program(t, "cairn/worker")
+	worker := devtest.Program(t, "worker")
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("TEMPORAL_ADDRESS", "")
 	r, err := Run(t.Context(), Options{Distillations: 26, Skills: 8, Clients: 4, Spread: 5 * time.Second,

@@ -10,7 +10,7 @@ import (
 
 // The full experiment is `make soak`; this is the same with less of everything.
 func TestConversationsOutliveTheirWorker(t *testing.T) {
-	worker := devtest.Program(t, "cairn/worker")
+	worker := devtest.Program(t, "worker")
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("TEMPORAL_ADDRESS", "")
 	const kills, conversations, turns = 2, 6, 12

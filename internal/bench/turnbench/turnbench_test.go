@@ -10,7 +10,7 @@ import (
 // The full bench is `make bench-turns`. Times of a busy machine prove nothing, so
 // this holds only what is counted.
 func TestATurnHasAsManyEventsAsPromised(t *testing.T) {
-	worker := devtest.Program(t, "cairn/worker")
+	worker := devtest.Program(t, "worker")
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("TEMPORAL_ADDRESS", "")
 	o := Tiny()

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"syscall"
 	"time"
 
@@ -19,7 +21,9 @@ import (
 // working directory must be inside the module.
 func Build(ctx context.Context, folder string) (string, error) {
 	program := filepath.Join(folder, "worker")
-	output, err := exec.CommandContext(ctx, "go", "build", "-o", program, "cairn/worker").CombinedOutput()
+	type local struct{}
+	module, _, _ := strings.Cut(reflect.TypeFor[local]().PkgPath(), "/internal/")
+	output, err := exec.CommandContext(ctx, "go", "build", "-o", program, module+"/worker").CombinedOutput()
 	if err != nil {
 		return "", fault.Wrap(fmt.Errorf("%w\n%s", err, output), fault.Misconfigured, "build the worker",
 			"run this in a clone of Cairn, with Go on PATH")

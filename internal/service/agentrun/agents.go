@@ -135,15 +135,15 @@ func (st *runState) sequence(calls []Call) []int {
 // brief builds the request of a run that has an Agent.
 func (s *Service) brief(ctx context.Context, st *runState, step agent.Step, note string, short bool) (llm.Request,
 	error) {
-	told, err := st.agent.Brief(ctx, st.work(), short)
+	input, err := st.agent.Brief(ctx, st.work(), short)
 	if err != nil {
 		return llm.Request{}, err
 	}
 	since, _ := st.reached(step.N)
 	r := st.request(step, note, since, short)
-	r.NoReasoning = told.Unthinking
-	r.System, r.Tools = told.System, offered(st.offered(step.N))
-	r.Messages = slices.Concat(told.Messages, r.Messages)
+	r.NoReasoning = input.Unthinking
+	r.System, r.Tools = input.System, offered(st.offered(step.N))
+	r.Messages = slices.Concat(input.Messages, r.Messages)
 	return r, nil
 }
 
@@ -192,10 +192,10 @@ func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *
 }
 
 // Reach runs the calls of a response that precede a control call, then the control call. It returns
-// the result without storing it: the workflow decides what follows. Told is true if the call
+// the result without storing it: the workflow decides what follows. Done is true if the call
 // already has a result.
 func (s *Service) Reach(ctx context.Context, ref run.Ref, n, position int, base Base) (w RunView, result tools.Result,
-	told bool, err error) {
+	done bool, err error) {
 	st, c, err := s.control(ctx, ref, n, position)
 	if err != nil || st.run.Status == run.Ended || c.Done {
 		return st.work(), result, true, err
@@ -213,7 +213,7 @@ func (s *Service) Reach(ctx context.Context, ref run.Ref, n, position int, base 
 	}
 	if st.judge(*c) == "" {
 		var unrun agent.SkipReason
-		if result, unrun, err = s.use(ctx, st, *c); err != nil || result.OK {
+		if result, unrun, err = s.callTool(ctx, st, *c); err != nil || result.OK {
 			return st.work(), result, false, err
 		}
 		if unrun == "" {

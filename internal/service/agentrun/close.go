@@ -46,10 +46,10 @@ type Write struct {
 type ending struct {
 	reason agent.Reason
 	detail string
-	said   *Step  // the response that closes the run, not stored yet
+	step   *Step  // the response that closes the run, not stored yet
 	answer string // if empty, the reply is taken from earlier steps or a canned text
 	// stores more in the closing transaction; if the run has ended, close returns errEnded
-	keep func(context.Context, Tx) error
+	extra func(context.Context, Tx) error
 }
 
 // Close ends a run without a final response: it was canceled, its time limit passed, or its model
@@ -130,22 +130,22 @@ func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation
 		return false, err
 	}
 	if st.run.Status == run.Ended {
-		if e.keep != nil {
+		if e.extra != nil {
 			err = errEnded
 		}
 		return true, err
 	}
-	if e.keep != nil {
-		if err := e.keep(ctx, tx); err != nil {
+	if e.extra != nil {
+		if err := e.extra(ctx, tx); err != nil {
 			return false, err
 		}
 	}
-	if e.said != nil {
-		if _, stored := st.step(e.said.N); !stored {
-			if err := tx.Steps().PutStep(ctx, id, *e.said); err != nil {
+	if e.step != nil {
+		if _, stored := st.step(e.step.N); !stored {
+			if err := tx.Steps().PutStep(ctx, id, *e.step); err != nil {
 				return false, err
 			}
-			st.steps = append(st.steps, *e.said)
+			st.steps = append(st.steps, *e.step)
 		}
 	}
 	for _, s := range st.steps {
@@ -157,7 +157,7 @@ func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation
 			if err != nil {
 				return false, err
 			}
-			if c, err = c.told(effect, e.reason.SkipReason()); err != nil {
+			if c, err = c.settled(effect, e.reason.SkipReason()); err != nil {
 				return false, err
 			}
 			if s.Calls[i], err = tx.Steps().EndCall(ctx, id, c); err != nil {
@@ -168,8 +168,8 @@ func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation
 	return false, nil
 }
 
-// told returns the call with its stored effect as result, or with the reason why it has none.
-func (c Call) told(effect json.RawMessage, unrun agent.SkipReason) (Call, error) {
+// settled returns the call with its stored effect as result, or with the reason why it has none.
+func (c Call) settled(effect json.RawMessage, unrun agent.SkipReason) (Call, error) {
 	if len(effect) > 0 && c.Class == agent.Isolated { // the command was started and nothing more is recorded
 		unrun, effect = agent.SkipUnknown, nil
 	}
@@ -244,9 +244,9 @@ func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base B
 	return out, tx.Runs().EndRun(ctx, st.run.Ref.Run, outcomeOf(e.reason), e.detail, out)
 }
 
-// words returns the text of the reply: the final answer of the model, else its last text, else a
+// replyText returns the text of the reply: the final answer of the model, else its last text, else a
 // canned text that lists the changes. It is never empty.
-func (st *runState) words(e ending) string {
+func (st *runState) replyText(e ending) string {
 	if e.answer != "" {
 		return e.answer
 	}
@@ -296,14 +296,14 @@ func (st *runState) writes() (out []Write) {
 	return out
 }
 
-// waits is the action of a write that needs approval.
-const waits = "staged"
+// stagedAction is the action of a write that needs approval.
+const stagedAction = "staged"
 
 // staged returns the number of pending changes that the run has proposed.
 func (st *runState) staged() (n int) {
 	for _, s := range st.steps {
 		for _, c := range s.Calls {
-			if w, ok := said(c.Tool, c.Result); ok && c.Done && w.Action == waits {
+			if w, ok := parseWrite(c.Tool, c.Result); ok && c.Done && w.Action == stagedAction {
 				n++
 			}
 		}
@@ -313,16 +313,16 @@ func (st *runState) staged() (n int) {
 
 // Wrote returns the change that a tool result reports. Staged, unchanged and failed writes report false.
 func Wrote(tool, result string) (Write, bool) {
-	w, ok := said(tool, result)
+	w, ok := parseWrite(tool, result)
 	switch w.Action {
-	case "", waits, "unchanged", "noop":
+	case "", stagedAction, "unchanged", "noop":
 		return Write{}, false
 	}
 	return w, ok
 }
 
-// said decodes the write that a successful tool result reports.
-func said(tool, result string) (Write, bool) {
+// parseWrite decodes the write that a successful tool result reports.
+func parseWrite(tool, result string) (Write, bool) {
 	var r struct {
 		OK      bool   `json:"ok"`
 		Action  string `json:"action"`

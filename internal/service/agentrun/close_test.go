@@ -13,8 +13,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// A turn that is closed from outside tells what took effect, though its result was
-// never stored, and of every other call that it will not run.
+// A run that is closed early reports the effects that took place, even if their results were never
+// stored, and marks every other call as not run.
 func TestCloseTellsWhatTookEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -33,7 +33,7 @@ func TestCloseTellsWhatTookEffect(t *testing.T) {
 	}
 	told := "select count(*) from messages where role = 'tool' and content like $1"
 	if n, m := b.Number(told, `%"action":"added"%`), b.Number(told, "%interrupted%"); n != 1 || m != 1 {
-		t.Errorf("the transcript tells of %d effects and %d calls that did not run", n, m)
+		t.Errorf("the transcript has %d effects and %d calls that did not run", n, m)
 	}
 	again, err := b.Close(t.Context(), turn.Ref, agent.WallClock, "another", agentrun.Base{})
 	said := b.Number("select count(*) from messages")
@@ -42,7 +42,7 @@ func TestCloseTellsWhatTookEffect(t *testing.T) {
 	}
 }
 
-// A call whose run was closed before it took effect has none any more.
+// A call of a closed run can no longer take effect.
 func TestACallOfAClosedTurnHasNoEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -59,7 +59,7 @@ func TestACallOfAClosedTurnHasNoEffect(t *testing.T) {
 	}
 }
 
-// What a workflow has counted and what is stored come together.
+// Counters of the workflow and stored counters are joined.
 func TestCloseCountsOnWhatItsWorkflowKnows(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

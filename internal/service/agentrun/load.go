@@ -13,7 +13,7 @@ type runState struct {
 	spec           Spec
 	turn           Turn
 	session        Session // of a turn: the one stored with the run, else the live one of its channel, else empty
-	kept           bool    // session is stored with the run
+	hasSession     bool    // session is stored with the run
 	steps          []Step
 	tools          Tools             // tools of this run
 	agent          Agent             // nil for turns and reviews
@@ -39,7 +39,7 @@ func (s *Service) loadRun(ctx context.Context, ref run.Ref) (st *runState, err e
 			_, err = tx.Runs().StartRun(ctx, ref.Run)
 			return err
 		}
-		st.session, st.kept, st.earlier, err = tx.Steps().
+		st.session, st.hasSession, st.earlier, err = tx.Steps().
 			Thread(ctx, ref.Run, st.sessions(), st.spec.Lang, st.turn, st.after())
 		return err
 	})

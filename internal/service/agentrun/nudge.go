@@ -48,10 +48,10 @@ func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err e
 
 func (s *Service) openReview(ctx context.Context, r Review) (out Reviewing, err error) {
 	var (
-		key   = fmt.Sprintf("%d/%d", r.Conversation, r.Number)
-		spec  = r.Spec
-		said  []TurnMessage
-		found bool
+		key    = fmt.Sprintf("%d/%d", r.Conversation, r.Number)
+		spec   = r.Spec
+		unread []TurnMessage
+		found  bool
 	)
 	spec.Origin, spec.Budget, spec.Number, spec.Turn = agent.OriginNudge, agent.ForNudge(), r.Number, r.Turn
 	err = s.Store.WithRuns(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
@@ -71,14 +71,14 @@ func (s *Service) openReview(ctx context.Context, r Review) (out Reviewing, err 
 		if err := tx.Conversations().SaveCounters(ctx, c); err != nil {
 			return err
 		}
-		said, err = tx.Transcripts().Messages(ctx, r.Conversation, spec.After, r.Turn)
+		unread, err = tx.Transcripts().Messages(ctx, r.Conversation, spec.After, r.Turn)
 		return err
 	})
 	if err != nil || out.Ended != nil {
 		return out, err
 	}
 	if !found {
-		out.Run, err = s.recordReview(ctx, r, key, spec, said)
+		out.Run, err = s.recordReview(ctx, r, key, spec, unread)
 	}
 	if err != nil {
 		return out, err
@@ -102,9 +102,9 @@ func cappedToday(ctx context.Context, tx Tx) (bool, error) {
 	return chosen.Nudge.Capped(today), err
 }
 
-func (s *Service) recordReview(ctx context.Context, r Review, key string, spec Spec, said []TurnMessage) (made run.Run,
-	err error) {
-	if err := s.pinReview(ctx, r, &spec, said); err != nil {
+func (s *Service) recordReview(ctx context.Context, r Review, key string, spec Spec,
+	unread []TurnMessage) (made run.Run, err error) {
+	if err := s.pinReview(ctx, r, &spec, unread); err != nil {
 		return made, err
 	}
 	raw, err := spec.Encode()
@@ -118,7 +118,7 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 		if err != nil || made.Status == run.Ended {
 			return err
 		}
-		if len(said) > 0 {
+		if len(unread) > 0 {
 			return tx.Runs().EnqueueRun(ctx, made.Ref.Run)
 		}
 		c, err := tx.Conversations().LockConversation(ctx, r.Conversation)
@@ -137,13 +137,13 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 
 // pinReview renders the prompt of the review: instructions, tools, and the transcript as data
 // without secrets.
-func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, said []TurnMessage) (err error) {
+func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, unread []TurnMessage) (err error) {
 	known, err := s.Memory.Remembered(ctx, r.Workspace)
 	if err != nil {
 		return fmt.Errorf("read what is remembered: %w", err)
 	}
-	messages := make([]transcript.Message, 0, len(said))
-	for _, m := range said {
+	messages := make([]transcript.Message, 0, len(unread))
+	for _, m := range unread {
 		if m.Role == transcript.Tool && attacks(m.Content) {
 			spec.Tainted = true
 		}

@@ -17,7 +17,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// talked is a conversation of so many answered turns, and the review of them all.
+// talked creates a conversation with n completed turns and their review.
 func (b *bundle) talked(turns ...string) agentrun.Review {
 	b.t.Helper()
 	r := agentrun.Review{Workspace: b.A.ID, WorkspaceKey: b.A.Key, Number: len(turns), Turn: len(turns), Memory: true,
@@ -63,7 +63,7 @@ func TestOpenNudgePinsWhatAReviewIsToldOnce(t *testing.T) {
 	}
 }
 
-// builder notes what it is asked to build memories of.
+// builder records the conversations from which it should build memories.
 type builder struct {
 	asked []contract.IdleInput
 	err   error
@@ -96,8 +96,7 @@ func TestAReviewHasMemoriesBuiltOfItsConversation(t *testing.T) {
 	}
 }
 
-// What a review saves is told with the next answer, and what it has read is not read
-// again.
+// The next reply announces the changes of a review, and its messages are not reviewed again.
 func TestAReviewSavesAndIsToldOfWithTheNextAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -133,7 +132,7 @@ func TestAReviewSavesAndIsToldOfWithTheNextAnswer(t *testing.T) {
 	}
 }
 
-// What a review that failed should have read stays for the next one.
+// The next review reads the messages of a failed one.
 func TestAFailedReviewLeavesItsTurnsUnread(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -152,7 +151,7 @@ func TestAFailedReviewLeavesItsTurnsUnread(t *testing.T) {
 	}
 }
 
-// A review that finds nothing new to read ends at once, and nothing is paid.
+// A review without new messages ends at once, without a model call.
 func TestAReviewOfNothingEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -188,8 +187,7 @@ func TestNoReviewBeginsPastTheCapOfTheDay(t *testing.T) {
 	}
 }
 
-// All requests of a review together cost no more than they may: it ends with what it
-// has saved.
+// All requests of a review together stay within its token limit. The review ends with its saved changes.
 func TestAReviewEndsWhenItsInputIsSpent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

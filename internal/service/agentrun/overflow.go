@@ -80,7 +80,7 @@ const urgent = 15 * time.Second
 // overflow checks, before the first model call of a turn, whether the earlier messages fit the
 // model. If they do not, it starts a compaction; it never truncates them.
 func (s *Service) overflow(ctx context.Context, st *runState, step agent.Step, base Base) (*CompactionPlan, error) {
-	if st.kept { // checked when the session was stored
+	if st.hasSession { // checked when the session was stored
 		return nil, nil
 	}
 	return s.shorten(ctx, st, step, base, st.spec.Limits.history())

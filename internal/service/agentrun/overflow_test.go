@@ -16,7 +16,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// compactor keeps what it was asked to make shorter.
+// compactor records the requested compactions.
 type compactor struct {
 	asked []agentrun.Overflow
 	plan  agentrun.CompactionPlan
@@ -32,7 +32,7 @@ var sea = strings.Repeat("The sea is wide and the wind is cold. ", 200) // some 
 // small gives a turn a model with a small window: some 3000 tokens of history.
 func small(r *conversation.Request) { r.Spec.Limits.Window = 8000 }
 
-// overflowing is a turn whose conversation has grown too long for its model.
+// overflowing creates a turn whose conversation is too long for its model.
 func (b *bundle) overflowing(change ...func(*conversation.Request)) run.Ref {
 	b.t.Helper()
 	for _, id := range []string{"m1", "m2", "m3"} {
@@ -43,8 +43,8 @@ func (b *bundle) overflowing(change ...func(*conversation.Request)) run.Ref {
 	return b.say("m4", "What did I say?", append(change, small)...).Run.Ref
 }
 
-// A conversation that does not fit is made shorter before anything is asked: its older
-// turns go, with a review of them before.
+// A conversation that does not fit is compacted before the first model call, after a review of the
+// older turns.
 func TestStepHasALongConversationMadeShorter(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -67,8 +67,7 @@ func TestStepHasALongConversationMadeShorter(t *testing.T) {
 	}
 }
 
-// A caller who cannot wait, or whose workflow does not compact, gets an answer with
-// the turns that fit.
+// Without a compaction, the model gets the turns that fit.
 func TestStepShowsTheTurnsThatFitWhenNothingIsMadeShorter(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -84,7 +83,7 @@ func TestStepShowsTheTurnsThatFitWhenNothingIsMadeShorter(t *testing.T) {
 	}
 }
 
-// With a short wall clock nothing is waited for; when the work is done the step goes on.
+// With a short time limit, the compaction is done at once and the step continues.
 func TestStepGoesOnWhenAConversationIsShortAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -101,7 +100,7 @@ func TestStepGoesOnWhenAConversationIsShortAtOnce(t *testing.T) {
 	}
 }
 
-// A review before a compaction takes notes of its date, and tells what it noted.
+// A review before a compaction writes notes under its date and reports them.
 func TestAFlushTakesNotesOfItsDate(t *testing.T) {
 	t.Parallel()
 	s := spec()

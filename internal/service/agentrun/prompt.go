@@ -18,29 +18,29 @@ type promptPlan struct {
 	reason   agent.Reason // reason of the end if the model must answer without tools
 	note     string       // instruction before the response
 	more     bool         // another part of the work follows
-	untold   []*Call      // calls whose results are stored with the request
+	unsent   []*Call      // calls whose results are stored with the request
 	response *Step        // stored by an earlier attempt
 	end      *ending      // set if the run ends without a model call
 }
 
 // unusable reports whether the response has neither text nor calls.
-func (p promptPlan) unusable(said Step) bool {
-	return said.Content == "" && (len(said.Calls) == 0 || p.step.Toolless)
+func (p promptPlan) unusable(resp Step) bool {
+	return resp.Content == "" && (len(resp.Calls) == 0 || p.step.Toolless)
 }
 
 // ends returns how a response closes the run, nil if it does not.
-func (p promptPlan) ends(said *Step) *ending {
+func (p promptPlan) ends(resp *Step) *ending {
 	switch {
-	case p.unusable(*said):
+	case p.unusable(*resp):
 		return nil
 	case p.step.Toolless: // its calls do not run
-		return &ending{reason: p.reason, said: said, answer: said.Content}
-	case len(said.Calls) == 0 && p.more && !p.step.Last:
+		return &ending{reason: p.reason, step: resp, answer: resp.Content}
+	case len(resp.Calls) == 0 && p.more && !p.step.Last:
 		return nil
-	case len(said.Calls) == 0 && p.more: // the budget ends before the work
-		return &ending{reason: agent.Exhausted, said: said}
-	case len(said.Calls) == 0:
-		return &ending{reason: agent.Final, said: said, answer: said.Content}
+	case len(resp.Calls) == 0 && p.more: // the budget ends before the work
+		return &ending{reason: agent.Exhausted, step: resp}
+	case len(resp.Calls) == 0:
+		return &ending{reason: agent.Final, step: resp, answer: resp.Content}
 	}
 	return nil
 }
@@ -57,12 +57,12 @@ func (s *Service) buildPrompt(ctx context.Context, st *runState, step agent.Step
 	if err := s.loadMemoryContext(ctx, st); err != nil {
 		return plan, err
 	}
-	plan = promptPlan{step: step, reason: agent.Exhausted, untold: calls.untold}
+	plan = promptPlan{step: step, reason: agent.Exhausted, unsent: calls.unsent}
 	if _, plan.more = st.reached(step.N); step.Unrun == agent.SkipGuardrail {
 		plan.reason = agent.Guardrail
 	}
-	if said, found := st.step(step.N); found {
-		plan.response = &said
+	if resp, found := st.step(step.N); found {
+		plan.response = &resp
 	}
 	switch {
 	case calls.tripped && st.spec.Budget.RunLast: // no caller waits for a reply
@@ -87,7 +87,7 @@ func (s *Service) buildPrompt(ctx context.Context, st *runState, step agent.Step
 	if plan.end == nil && plan.response == nil {
 		return plan, nil
 	}
-	return plan, s.storeToolResults(ctx, st, plan.untold)
+	return plan, s.storeToolResults(ctx, st, plan.unsent)
 }
 
 // loadMemoryContext reads the agent's identity and the memory targets for a turn that uses

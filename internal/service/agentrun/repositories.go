@@ -66,7 +66,7 @@ type TurnRepository interface {
 	News(ctx context.Context, t Turn, frozen time.Time) (SessionChanges, error)
 	// PinContext stores the context of a turn if it has none and returns the stored one. The run
 	// must be locked.
-	PinContext(ctx context.Context, t Turn, told string) (string, error)
+	PinContext(ctx context.Context, t Turn, text string) (string, error)
 }
 
 // TranscriptRepository reads and writes messages.

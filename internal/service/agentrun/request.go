@@ -22,7 +22,7 @@ func (st *runState) request(step agent.Step, note string, since int, short bool)
 		r.System, r.Tools = st.spec.System, st.spec.Tools
 		r.Messages = llm.User(st.spec.Material)
 	}
-	r.Messages = append(r.Messages, st.sofar(step.N, since)...)
+	r.Messages = append(r.Messages, st.priorMessages(step.N, since)...)
 	if note != "" {
 		r.Messages = append(r.Messages, llm.Message{Role: llm.RoleUser, Content: note})
 	}
@@ -35,8 +35,8 @@ func (st *runState) request(step agent.Step, note string, since int, short bool)
 	return r
 }
 
-// sofar returns the responses and results of this run after step since and before step n.
-func (st *runState) sofar(n, since int) (out []llm.Message) {
+// priorMessages returns the responses and results of this run after step since and before step n.
+func (st *runState) priorMessages(n, since int) (out []llm.Message) {
 	for _, s := range st.steps {
 		// Empty responses are not shown to the model.
 		if s.N >= n || s.N <= since || s.Content == "" && len(s.Calls) == 0 {
@@ -98,12 +98,12 @@ const shortPart = 4
 // results. Endpoints reject a call without its result directly after it, and a result without its
 // call.
 func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
-	told := make([]bool, len(ms)) // results rendered with their call
+	used := make([]bool, len(ms)) // results rendered with their call
 	for i, m := range ms {
 		r := llm.Message{Role: string(m.Role), Content: m.Content}
 		switch m.Role {
 		case transcript.Tool:
-			if told[i] {
+			if used[i] {
 				continue
 			}
 			r.Role, r.Content = llm.RoleUser, transcript.Clip(m.Content, st.spec.Limits.ResultChars)
@@ -118,8 +118,8 @@ func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 		for _, c := range m.ToolCalls {
 			answer := llm.Message{Role: llm.RoleTool, CallID: c.ID, Content: noResult}
 			for k := i + 1; k < len(ms); k++ {
-				if ms[k].Role == transcript.Tool && ms[k].ToolCallID == c.ID && !told[k] {
-					told[k], answer.Content = true, transcript.Clip(ms[k].Content, st.spec.Limits.ResultChars)
+				if ms[k].Role == transcript.Tool && ms[k].ToolCallID == c.ID && !used[k] {
+					used[k], answer.Content = true, transcript.Clip(ms[k].Content, st.spec.Limits.ResultChars)
 					break
 				}
 			}
@@ -130,9 +130,9 @@ func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 		if r.Content == "" && len(r.Calls) == 0 { // no text and no calls
 			continue
 		}
-		for _, said := range append([]llm.Message{r}, results...) {
-			tokens += llm.EstimateTokens(said.Content)
-			out = append(out, said)
+		for _, msg := range append([]llm.Message{r}, results...) {
+			tokens += llm.EstimateTokens(msg.Content)
+			out = append(out, msg)
 		}
 	}
 	return out, tokens

@@ -16,7 +16,7 @@ import (
 
 // response is the response of a model in a step.
 type response struct {
-	said   Step
+	step   Step
 	stored bool
 	ended  *RunResult // set if the response closed the run
 
@@ -25,10 +25,10 @@ type response struct {
 
 // conclude stores a response and closes the run if the response is the last. More runs in the same
 // transaction while the run is locked.
-func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, base Base, said *Step,
+func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, base Base, resp *Step,
 	more func(context.Context, Tx) error) (*RunResult, error) {
-	if e := plan.ends(said); e != nil {
-		e.keep = more
+	if e := plan.ends(resp); e != nil {
+		e.extra = more
 		return s.close(ctx, st, base, *e)
 	}
 	return nil, s.whileOpen(ctx, st, func(ctx context.Context, tx Tx) error {
@@ -37,7 +37,7 @@ func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, b
 				return err
 			}
 		}
-		return tx.Steps().PutStep(ctx, st.run.Ref.Run, *said)
+		return tx.Steps().PutStep(ctx, st.run.Ref.Run, *resp)
 	})
 }
 
@@ -46,7 +46,7 @@ func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, b
 // is sent once more with less history.
 func (s *Service) callModel(ctx context.Context, st *runState, plan promptPlan, base Base) (response, error) {
 	if plan.response != nil {
-		return response{said: *plan.response}, nil
+		return response{step: *plan.response}, nil
 	}
 	out, err := s.ask(ctx, st, plan, base, "", false)
 	var failed *llm.Error
@@ -56,7 +56,7 @@ func (s *Service) callModel(ctx context.Context, st *runState, plan promptPlan, 
 	if over, err := s.shorten(ctx, st, plan.step, base, st.spec.Limits.history()/shortPart); err != nil || over != nil {
 		return response{overflow: over}, err
 	}
-	plan.untold = nil // stored with the first request
+	plan.unsent = nil // stored with the first request
 	return s.ask(ctx, st, plan, base, "/short", true)
 }
 
@@ -72,22 +72,22 @@ func (s *Service) ask(ctx context.Context, st *runState, plan promptPlan, base B
 		request = func() (llm.Request, error) { return brief, nil }
 	}
 	key := run.CallKey{Ref: st.run.Ref, Step: fmt.Sprintf("step/%d%s", plan.step.N, suffix)}
-	reply, err := s.call(ctx, st, plan.untold, key, request, s.keeper(st, plan, base, key, &out))
+	reply, err := s.call(ctx, st, plan.unsent, key, request, s.keeper(st, plan, base, key, &out))
 	if err == nil && !out.stored {
-		out.said = st.read(plan.step, plan.note, reply)
+		out.step = st.read(plan.step, plan.note, reply)
 	}
 	return out, err
 }
 
 // call stores the request together with pending tool results, sends it and stores the reply.
-func (s *Service) call(ctx context.Context, st *runState, untold []*Call, k run.CallKey,
+func (s *Service) call(ctx context.Context, st *runState, unsent []*Call, k run.CallKey,
 	request func() (llm.Request, error), keep ledger.StoreReply) (llm.Reply, error) {
 	var (
 		wanted    ledger.CallRequest
 		admission ledger.Admission
 	)
 	err := s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := st.resume(ctx, tx, untold, true); err != nil {
+		if err := st.resume(ctx, tx, unsent, true); err != nil {
 			return err
 		}
 		asked, err := request()
@@ -111,15 +111,15 @@ func (s *Service) call(ctx context.Context, st *runState, untold []*Call, k run.
 
 // resume locks the run and stores the tool results and the session of its next request. It returns
 // errRevoked if the session was revoked.
-func (st *runState) resume(ctx context.Context, tx Tx, untold []*Call, asks bool) error {
+func (st *runState) resume(ctx context.Context, tx Tx, unsent []*Call, asks bool) error {
 	in := StepResume{}
-	for _, c := range untold {
+	for _, c := range unsent {
 		in.Calls = append(in.Calls, *c)
 	}
-	if st.run.Kind == run.Turn && !st.kept {
+	if st.run.Kind == run.Turn && !st.hasSession {
 		in.Session = st.session.ID
 	}
-	if asks && st.kept {
+	if asks && st.hasSession {
 		in.Kept = st.session.ID
 	}
 	pins := st.run.Kind == run.Turn && st.turn.Context == ""
@@ -137,7 +137,7 @@ func (st *runState) resume(ctx context.Context, tx Tx, untold []*Call, asks bool
 		return err
 	}
 	for i, c := range out.Calls {
-		*untold[i] = c
+		*unsent[i] = c
 	}
 	if out.Session != in.Session { // another attempt stored a session first
 		if st.session, err = tx.Sessions().SessionByID(ctx, out.Session); err != nil {
@@ -163,23 +163,23 @@ func (st *runState) resume(ctx context.Context, tx Tx, untold []*Call, asks bool
 // reply of a memory agent is stored alone, because the end of such a run is read outside of it.
 func (s *Service) keeper(st *runState, plan promptPlan, base Base, k run.CallKey, out *response) ledger.StoreReply {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
-		said := st.read(plan.step, plan.note, reply)
-		ends := plan.ends(&said) != nil
+		resp := st.read(plan.step, plan.note, reply)
+		ends := plan.ends(&resp) != nil
 		if ends && st.agent != nil {
 			return s.Ledger.Store.EndCall(ctx, k, reply, cost)
 		}
-		ended, err := s.conclude(ctx, st, plan, base, &said, func(ctx context.Context, tx Tx) error {
+		ended, err := s.conclude(ctx, st, plan, base, &resp, func(ctx context.Context, tx Tx) error {
 			if stored, err = tx.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 				return err
 			}
 			// The store removes characters that it cannot hold.
-			if said = st.read(plan.step, plan.note, stored); (plan.ends(&said) != nil) != ends {
+			if resp = st.read(plan.step, plan.note, stored); (plan.ends(&resp) != nil) != ends {
 				return ledger.ErrReplyExists
 			}
 			return nil
 		})
 		if err == nil {
-			*out = response{said: said, stored: true, ended: ended}
+			*out = response{step: resp, stored: true, ended: ended}
 		}
 		return stored, err
 	}

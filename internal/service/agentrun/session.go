@@ -83,8 +83,8 @@ func (s *Service) tryFreeze(ctx context.Context, st *runState) (stored bool, err
 			return err
 		}
 		st.session, err = tx.Sessions().KeepSession(ctx, st.run.Ref.Run, live)
-		st.kept = err == nil
-		stored = st.kept
+		st.hasSession = err == nil
+		stored = st.hasSession
 		return err
 	})
 	return stored, err

@@ -65,7 +65,7 @@ func spec() agentrun.Spec {
 		Timing: agentrun.Timing{Model: time.Minute, Tool: time.Minute, Heartbeat: time.Second, Database: time.Second}}
 }
 
-// told is what sessions are told of a workspace.
+// told is the memory of a workspace that sessions show.
 type told struct {
 	mu   sync.Mutex
 	soul string
@@ -87,7 +87,7 @@ func (k *told) become(soul string) {
 	k.soul = soul
 }
 
-// model answers as a test scripts, one reply after the other.
+// model returns scripted replies in order.
 type model struct {
 	mu      sync.Mutex
 	replies []func() (llm.Reply, error)
@@ -125,7 +125,7 @@ func (m *model) requests() []llm.Request {
 	return slices.Clone(m.asked)
 }
 
-// says makes the model reply with texts, the one after the other.
+// says makes the model reply with texts, in order.
 func (m *model) says(texts ...string) {
 	for _, text := range texts {
 		m.replies = append(m.replies, func() (llm.Reply, error) { return reply(text), nil })
@@ -154,7 +154,7 @@ func call(tool, arguments string) llm.ToolCall {
 	return llm.ToolCall{ID: "call-" + tool, Name: tool, Arguments: arguments}
 }
 
-// saves is a call that remembers a text.
+// saves is a call that saves a memory.
 func saves(text string) llm.ToolCall { return call("memory_save", fmt.Sprintf(`{"content":%q}`, text)) }
 
 // say accepts a message on channel chat.
@@ -170,7 +170,7 @@ func (b *bundle) say(id, text string, change ...func(*conversation.Request)) con
 	return out
 }
 
-// step makes one step of a run and wants it made.
+// step makes one step of a run that must succeed.
 func (b *bundle) step(ref run.Ref, step agent.Step) agentrun.StepResult {
 	b.t.Helper()
 	out, err := b.Step(b.t.Context(), ref, step, agentrun.Base{})
@@ -178,7 +178,7 @@ func (b *bundle) step(ref run.Ref, step agent.Step) agentrun.StepResult {
 	return out
 }
 
-// drive brings a run to its end as its workflow does.
+// drive runs all steps of a run, as its workflow does.
 func (b *bundle) drive(r run.Run) *agentrun.RunResult {
 	b.t.Helper()
 	s, err := agentrun.SpecOf(r)
@@ -208,7 +208,7 @@ func (b *bundle) drive(r run.Run) *agentrun.RunResult {
 	}
 }
 
-// answer is what became of a message.
+// answer returns the status of a message.
 func (b *bundle) answer(id string) conversation.TurnStatus {
 	b.t.Helper()
 	out, err := b.inbox.Answer(b.t.Context(), b.A.ID, "c", id)
@@ -227,10 +227,10 @@ type done struct {
 	Action string `json:"action"`
 }
 
-// use is what a tool of the test's does.
+// use is the handler of a test tool.
 type use func(context.Context, agent.Actor) (done, error)
 
-// tool is a tool of the test's.
+// tool is a test tool.
 func tool(t *testing.T, name string, class agent.Class, does use) tools.Tool {
 	t.Helper()
 	out, err := tools.New(agent.ToolSpec{Name: name, Class: class, Description: name,

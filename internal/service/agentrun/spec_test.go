@@ -41,8 +41,7 @@ func TestASpecComesBackAsItWasPinned(t *testing.T) {
 	}
 }
 
-// Room is what is left of a window beside instructions, tools and the reply, and never
-// less than nothing.
+// Room is the part of the window not used by instructions, tools and the reply, and never negative.
 func TestRoomIsWhatAWindowHasLeft(t *testing.T) {
 	t.Parallel()
 	for window, want := range map[int]int{0: 0, 8: 3, 8_000: 3_000, 40_000: 16_000, 128_000: 104_000} {
@@ -52,8 +51,8 @@ func TestRoomIsWhatAWindowHasLeft(t *testing.T) {
 	}
 }
 
-// Work of several parts goes on to the next one when the model has nothing more to do
-// for a part, or has had its share of responses; the last part goes on.
+// A run with several parts continues with the next one after a response without calls or after its
+// share of responses. The last part has no limit.
 func TestDividedFindsThePartOfEachResponse(t *testing.T) {
 	t.Parallel()
 	busy := func(n int) agentrun.Step { return agentrun.Step{N: n, Calls: []agentrun.Call{{Step: n}}} }
@@ -80,8 +79,8 @@ func TestDividedFindsThePartOfEachResponse(t *testing.T) {
 	}
 }
 
-// What does not fit is shortened, the longest messages first; what came before goes
-// when that is not enough.
+// Material that does not fit is shortened, longest messages first. If that is not enough, the
+// history is dropped.
 func TestFittedShortensTheLongestFirst(t *testing.T) {
 	t.Parallel()
 	material := func() prompt.Material {
@@ -125,7 +124,7 @@ func TestMessagesOfATurnAreCalledAfterTheOneThatItAnswers(t *testing.T) {
 	}
 }
 
-// A write is a call that changed something; what waits, changed nothing or failed is none.
+// Pending, unchanged and failed writes are not counted as writes.
 func TestWroteTellsAWriteFromAnAttempt(t *testing.T) {
 	t.Parallel()
 	w, wrote := agentrun.Wrote("skill_save", `{"ok":true,"action":"updated","name":"bake","version":2}`)

@@ -95,21 +95,21 @@ func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, 
 	answer response) (StepResult, error) {
 	var err error
 	if _, found := st.step(plan.step.N); !found {
-		st.steps = append(st.steps, answer.said)
+		st.steps = append(st.steps, answer.step)
 	}
 	if !answer.stored {
-		if answer.ended, err = s.conclude(ctx, st, plan, base, &answer.said, nil); err != nil {
+		if answer.ended, err = s.conclude(ctx, st, plan, base, &answer.step, nil); err != nil {
 			return out, err
 		}
 	}
-	said := answer.said
+	resp := answer.step
 	out.Ended = answer.ended
 	switch {
-	case plan.ends(&said) != nil:
+	case plan.ends(&resp) != nil:
 		out.Final = true
-	case plan.unusable(said): // the loop decides whether to ask again
+	case plan.unusable(resp): // the loop decides whether to ask again
 		out.Unusable = true
-	case len(said.Calls) == 0: // one part of the work is complete and another follows
+	case len(resp.Calls) == 0: // one part of the work is complete and another follows
 		out.More = true
 	case plan.step.Last: // the calls of the last response still run
 		if _, err := s.runCalls(ctx, st, plan.step.N, "", true); err != nil {
@@ -117,8 +117,8 @@ func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, 
 		}
 		return s.endStep(ctx, st, base, out, ending{reason: agent.Exhausted})
 	default:
-		for _, i := range st.sequence(said.Calls) {
-			c := said.Calls[i]
+		for _, i := range st.sequence(resp.Calls) {
+			c := resp.Calls[i]
 			out.Calls = append(out.Calls, agent.CallRef{Index: c.Position, Tool: s.shown(st, c.Tool), Class: c.Class})
 		}
 	}

@@ -57,8 +57,8 @@ func TestStepShowsWhatWasSaidBefore(t *testing.T) {
 	}
 }
 
-// What a tool did is told to the model, kept with the turn, and done once although a
-// step is attempted again before anybody has heard of it.
+// The result of a tool is sent to the model, stored with the turn, and effective once, even if the
+// step is repeated.
 func TestStepRunsTheCallsOfAResponseOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -92,7 +92,7 @@ func TestStepRunsTheCallsOfAResponseOnce(t *testing.T) {
 	}
 }
 
-// A call that cannot run is answered with why and with a hint, and the turn goes on.
+// A call that cannot run gets an error with a hint, and the turn continues.
 func TestStepTellsWhyACallDidNotRun(t *testing.T) {
 	t.Parallel()
 	b := setup(t, tool(t, "broken", agent.Fast, func(context.Context, agent.Actor) (done, error) {
@@ -152,7 +152,7 @@ func TestATurnEndsWhenItsStepsAreSpent(t *testing.T) {
 	}
 }
 
-// A workspace that has nothing left to pay with is told so, and nothing is asked.
+// A workspace without budget gets an error, and no model is called.
 func TestATurnOverTheBudgetOfItsWorkspaceIsAnsweredInOurWords(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -204,7 +204,7 @@ func TestStepOfARunThatIsNotThereIsNotFound(t *testing.T) {
 	}
 }
 
-// What a person takes away while a step is under way is not in its request.
+// A memory that is removed during a step is not in its request.
 func TestStepAsksAnewWhenItsSessionIsRevoked(t *testing.T) {
 	t.Parallel()
 	var b *bundle
@@ -227,8 +227,7 @@ func TestStepAsksAnewWhenItsSessionIsRevoked(t *testing.T) {
 	}
 }
 
-// A prompt that was read before something was taken away, and would be stored after,
-// is read again.
+// A session that is revoked before it is stored is rendered again.
 func TestASessionReadBeforeARevocationIsNotStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -252,8 +251,7 @@ func TestASessionReadBeforeARevocationIsNotStored(t *testing.T) {
 	}))
 }
 
-// An answer that an endpoint spoilt is asked for again and does not count; a refusal
-// is the answer, in the endpoint's words.
+// An unusable response is repeated and does not count. A refusal is the reply, with the endpoint's text.
 func TestStepTellsASpoiltAnswerFromARefusal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -276,8 +274,7 @@ func TestStepTellsASpoiltAnswerFromARefusal(t *testing.T) {
 	}
 }
 
-// What is too long even for its model is asked once more with less of what was said
-// before, and never without what is being answered.
+// A request that is too long is repeated once with less history, but always with the current message.
 func TestStepAsksWithLessWhenTheModelSaysItIsTooMuch(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -297,7 +294,7 @@ func TestStepAsksWithLessWhenTheModelSaysItIsTooMuch(t *testing.T) {
 	}
 }
 
-// A model that cannot be had is an error for the workflow, which closes the turn.
+// If no model is available, the step fails and the workflow closes the turn.
 func TestATurnWhoseModelIsAwayIsAnsweredInOurWords(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -316,8 +313,7 @@ func TestATurnWhoseModelIsAwayIsAnsweredInOurWords(t *testing.T) {
 	}
 }
 
-// What a tool of a gateway's own agent has brought in makes what follows wait for a
-// person.
+// Tool results of an observed agent make later writes need approval.
 func TestATurnThatSeesAnAttackWritesNothingUnasked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -343,7 +339,7 @@ func TestATurnThatSeesAnAttackWritesNothingUnasked(t *testing.T) {
 	}
 }
 
-// Groups of tools are for the conversations that have chosen them.
+// Tool groups are offered only in workspaces that have chosen them.
 func TestATurnHasTheToolsThatItsWorkspaceChose(t *testing.T) {
 	t.Parallel()
 	extra := tool(t, "extra", agent.Fast, func(context.Context, agent.Actor) (done, error) { return done{"ran"}, nil })

@@ -20,7 +20,7 @@ import (
 type callResults struct {
 	unavailable bool    // all of them: not caused by the task
 	tripped     bool    // the loop guard demands an answer now
-	untold      []*Call // calls whose results are stored with the next request
+	unsent      []*Call // calls whose results are stored with the next request
 }
 
 // runCalls runs the calls of response n that have no result, in order, each under its own operation
@@ -52,7 +52,7 @@ func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent
 				return out, err
 			}
 			if n == len(order)-1 && !last && st.agent == nil {
-				c.Done, out.untold = true, append(out.untold, c)
+				c.Done, out.unsent = true, append(out.unsent, c)
 			} else if err := s.storeCall(ctx, st, c); err != nil {
 				return out, err
 			}
@@ -121,7 +121,7 @@ func (s *Service) execute(ctx context.Context, st *runState, c *Call, unrun agen
 		}
 	}
 	if unrun == "" {
-		result, why, err := s.use(ctx, st, *c)
+		result, why, err := s.callTool(ctx, st, *c)
 		if err != nil {
 			return err
 		}
@@ -143,12 +143,12 @@ func (s *Service) storeCall(ctx context.Context, st *runState, c *Call) error {
 }
 
 // storeToolResults stores the results of calls that no request follows.
-func (s *Service) storeToolResults(ctx context.Context, st *runState, untold []*Call) error {
-	if len(untold) == 0 {
+func (s *Service) storeToolResults(ctx context.Context, st *runState, unsent []*Call) error {
+	if len(unsent) == 0 {
 		return nil
 	}
 	return s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
-		return st.resume(ctx, tx, untold, false)
+		return st.resume(ctx, tx, unsent, false)
 	})
 }
 
@@ -187,9 +187,9 @@ func (st *runState) judge(c Call) agent.SkipReason {
 	return ""
 }
 
-// use calls the tool. If the time limit passes, the call is abandoned; its effect is stored under
+// callTool calls the tool. If the time limit passes, the call is abandoned; its effect is stored under
 // its operation ID.
-func (s *Service) use(ctx context.Context, st *runState, c Call) (tools.Result, agent.SkipReason, error) {
+func (s *Service) callTool(ctx context.Context, st *runState, c Call) (tools.Result, agent.SkipReason, error) {
 	limit, cancel := context.WithTimeout(ctx, st.spec.Timing.Tool)
 	defer cancel()
 	result, err := attempts(limit, st.tools, st.actor(c), c)

@@ -17,7 +17,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// result is a result of a tool that tells of an action.
+// result is a tool result with an action.
 func (b *bundle) result(action string) tools.Result {
 	raw, err := json.Marshal(done{action})
 	testkit.Must(b.t, err)
@@ -71,7 +71,7 @@ func TestRunToolRunsASlowCallOnce(t *testing.T) {
 	}
 }
 
-// A slow call that its own activity has given up is told as one that gave no result.
+// A slow call whose activity has failed is reported as a timeout.
 func TestStepTellsOfASlowCallThatGaveNoResult(t *testing.T) {
 	t.Parallel()
 	var ran atomic.Int64
@@ -87,8 +87,8 @@ func TestStepTellsOfASlowCallThatGaveNoResult(t *testing.T) {
 	}
 }
 
-// A call for a sandboxed worker is never run here: it is told as untaken, or, once
-// begun, as one whose outcome nobody knows.
+// A call for a sandboxed worker does not run here. It is reported as not taken or, if it was
+// started, with an unknown outcome.
 func TestStepTellsOfASandboxedCallWithoutAResult(t *testing.T) {
 	t.Parallel()
 	var ran atomic.Int64
@@ -111,7 +111,7 @@ func TestStepTellsOfASandboxedCallWithoutAResult(t *testing.T) {
 	}
 }
 
-// A tool that keeps failing is told as something to stop trying.
+// After repeated failures of a tool, the model is told to stop retrying.
 func TestAThirdFailureInARowIsToldAsTheLast(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -128,8 +128,8 @@ func TestAThirdFailureInARowIsToldAsTheLast(t *testing.T) {
 	}
 }
 
-// A control call gives its result to the workflow and waits there until that tells
-// what came of it; what comes before it in its response has run by then.
+// A control call returns its result to the workflow, which stores the outcome. Earlier calls of the
+// response have run by then.
 func TestReachRunsWhatComesBeforeAControlCall(t *testing.T) {
 	t.Parallel()
 	var before, control atomic.Int64
@@ -164,11 +164,11 @@ func TestReachRunsWhatComesBeforeAControlCall(t *testing.T) {
 	}
 }
 
-// A control call that is refused is told at once: nothing follows from it.
+// A rejected control call gets its result at once.
 func TestReachTellsAControlCallThatFails(t *testing.T) {
 	t.Parallel()
 	b := setup(t, tool(t, "hand_off", agent.Control, func(context.Context, agent.Actor) (done, error) {
-		return done{}, fault.New(fault.NotFound, "there is nobody to hand it to", "do it yourself")
+		return done{}, fault.New(fault.NotFound, "no specialist found", "do it yourself")
 	}))
 	turn := b.calling("m1", "hand_off")
 	_, _, told, err := b.Reach(t.Context(), turn, 1, 0, agentrun.Base{})

@@ -123,8 +123,11 @@ func (r *Request) checkObserved() error {
 			fmt.Sprintf("send 1 to %d messages", maxObserved))
 	}
 	if r.Messages[0].Role != transcript.User {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("observed exchange starts with role %q", r.Messages[0].Role),
-			"start with a user message")
+		return fault.New(
+			fault.InvalidArgument,
+			fmt.Sprintf("observed exchange starts with role %q", r.Messages[0].Role),
+			"start with a user message",
+		)
 	}
 	for i, m := range r.Messages {
 		if !slices.Contains(roles, m.Role) {

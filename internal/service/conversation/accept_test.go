@@ -38,8 +38,8 @@ func TestAcceptMakesAMessageDurableWithItsRun(t *testing.T) {
 	}
 }
 
-// What a turn may do is decided when it is accepted: its channel's budget, what its
-// workspace chose, and what its caller asked for.
+// The limits of a turn are pinned when it is accepted: channel budget, workspace settings and
+// request options.
 func TestAcceptPinsTheConfigurationOfARun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -67,8 +67,7 @@ func TestAcceptPinsTheConfigurationOfARun(t *testing.T) {
 	}
 }
 
-// A gateway's own agent has answered: the exchange is kept and can be found, and
-// what that agent saved counts as saved.
+// An observed exchange is stored and can be found, and the saves of its agent count.
 func TestAcceptKeepsAnObservedExchange(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -105,8 +104,7 @@ func TestAConversationIsCalledWhatWasSaidFirst(t *testing.T) {
 	}
 }
 
-// Of a channel that nobody knows the budget is that of sms, the smallest with a
-// text to read.
+// Unknown channels have the budget of sms, the smallest one for text.
 func TestAnUnknownChannelIsTreatedAsSMS(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -136,7 +134,7 @@ func TestABadMessageIsRefusedBeforeAnythingIsStored(t *testing.T) {
 	}
 }
 
-// badMessage is what makes a message bad, and the code that it is refused with.
+// badMessage is an invalid message and the expected error code.
 type badMessage struct {
 	change func(*conversation.Request)
 	code   fault.Code
@@ -210,7 +208,7 @@ func TestAnIDServesOneMessage(t *testing.T) {
 	if got := b.rows(); got != stored {
 		t.Errorf("one message left %s, the others %s", stored, got)
 	}
-	// An id that looks like the one of our answer is a message like any other.
+	// An ID that looks like the ID of a reply is accepted like any other.
 	testkit.Must(t, b.end(t.Context(), first.Run.Ref))
 	if slash := b.accept(b.message("c", "m1/1", "hello")); !slash.Made {
 		t.Errorf("m1/1 is taken for %+v", slash)

@@ -28,7 +28,7 @@ func (w *workflows) Answer(ctx context.Context, _ string, turn run.Run) (contrac
 	return contract.TurnResult{}, w.answer(ctx, turn)
 }
 
-// waiter looks once more whenever it is told to, and then gives up.
+// waiter polls once per notification, then gives up.
 type waiter struct{ ended chan struct{} }
 
 func (w waiter) Await(ctx context.Context, _ int64, told <-chan struct{}, look func() (run.Status, error)) error {
@@ -70,7 +70,7 @@ func TestSendMessageReturnsTheAnswerOnce(t *testing.T) {
 	}
 }
 
-// The answer is there before its turn's workflow has ended.
+// The reply is available before the workflow of its turn has ended.
 func TestSendMessageDoesNotWaitForTheWorkflowOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -91,7 +91,7 @@ func TestSendMessageDoesNotWaitForTheWorkflowOfAnAnswer(t *testing.T) {
 	}
 }
 
-// A message that is stored will be answered: that nobody can be asked now is no error.
+// A stored message without a reply is not an error: the relay starts its turn later.
 func TestSendMessageReturnsAStoredMessageWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -50,8 +50,8 @@ func TestAnswerOfAnUnknownMessageSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// A conversation that its workflow closes keeps what a review has written down
-// meanwhile, and is open again with its next message.
+// Closing a conversation keeps the counters of a review that ended in the meantime. The next
+// message reopens it.
 func TestCloseConversationKeepsWhatEitherSideKnows(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

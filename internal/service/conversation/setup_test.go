@@ -38,7 +38,7 @@ func (b *bundle) message(conversationID, id, text string) conversation.Request {
 		Channel: agent.ChannelChat, MessageID: id, Text: text}
 }
 
-// observed is an exchange that a gateway's own agent has had.
+// observed is an exchange that the caller's agent has had.
 func (b *bundle) observed(conversationID, id string, said ...transcript.Message) conversation.Request {
 	r := b.message(conversationID, id, "")
 	r.Mode, r.Messages = contract.Observe, said
@@ -53,7 +53,7 @@ func (b *bundle) accept(r conversation.Request) conversation.AcceptedTurn {
 	return out
 }
 
-// answer is what became of a message of workspace A.
+// answer returns the status of a message of workspace A.
 func (b *bundle) answer(conversationID, message string) conversation.TurnStatus {
 	b.t.Helper()
 	out, err := b.Answer(b.t.Context(), b.A.ID, conversationID, message)
@@ -61,7 +61,7 @@ func (b *bundle) answer(conversationID, message string) conversation.TurnStatus 
 	return out
 }
 
-// end ends a turn without a model: it is interrupted, and answered with that.
+// end interrupts a turn, which ends it without a model call.
 func (b *bundle) end(ctx context.Context, turn run.Ref) error {
 	none, err := tools.NewRegistry()
 	if err != nil {
@@ -72,7 +72,7 @@ func (b *bundle) end(ctx context.Context, turn run.Ref) error {
 	return err
 }
 
-// rows counts all that a message may leave behind.
+// rows counts all rows that a message can create.
 func (b *bundle) rows() string {
 	b.t.Helper()
 	return b.Rows("conversations", "turns", "runs", "messages", "search_docs", "outbox")

@@ -123,9 +123,9 @@ func TestRetryGoesOnFromWhatWasPaid(t *testing.T) {
 	again := distill.RetryRequest{Ref: ref, WorkspaceKey: d.A.Key}
 	_, err := d.Retry(t.Context(), again)
 	wants(t, "a run under way", err, fault.VersionConflict)
-	_, err = d.EndTask(t.Context(), ref, 1, key, "cancelled", "somebody wanted it")
+	_, err = d.EndTask(t.Context(), ref, 1, key, "cancelled", "canceled by the user")
 	testkit.Must(t, err)
-	_, err = d.Close(t.Context(), ref, 1, "cancelled", "somebody wanted it")
+	_, err = d.Close(t.Context(), ref, 1, "cancelled", "canceled by the user")
 	testkit.Must(t, err)
 
 	r, err := d.Retry(t.Context(), again)

@@ -98,7 +98,7 @@ func TestPackRepeatedLeavesOnePackageToCommit(t *testing.T) {
 	}
 }
 
-// Two drafts of one skill: the later one has not seen the first, and is merged with it.
+// If two drafts update one skill, the second one has not seen the first and is merged with it.
 func TestMergeJoinsADraftWithTheHeadThatItHasNotSeen(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
@@ -247,7 +247,7 @@ func TestHistoryFillsGapsAndIsNotDivided(t *testing.T) {
 
 var errAway = errors.New("the package store does not answer")
 
-// awayBlobs is a package store that takes nothing.
+// awayBlobs is a package store that rejects all writes.
 type awayBlobs struct{ distill.Blobs }
 
 func (awayBlobs) Put(context.Context, string, []byte) error { return errAway }

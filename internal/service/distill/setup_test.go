@@ -121,7 +121,7 @@ func (d *distilling) accept(r distill.Request) run.Run {
 	return out
 }
 
-// chunked is a run that is divided into one task.
+// chunked creates a run with one task.
 func (d *distilling) chunked(r distill.Request) (run.Ref, string) {
 	d.t.Helper()
 	ref := d.accept(r).Ref
@@ -133,7 +133,7 @@ func (d *distilling) chunked(r distill.Request) (run.Ref, string) {
 	return ref, keys[0]
 }
 
-// drafted is a run whose task has its draft.
+// drafted creates a run whose task has its draft.
 func (d *distilling) drafted(r distill.Request) (run.Ref, string) {
 	d.t.Helper()
 	ref, key := d.chunked(r)
@@ -145,7 +145,7 @@ func (d *distilling) drafted(r distill.Request) (run.Ref, string) {
 	return ref, key
 }
 
-// written is a run whose task has its files.
+// written creates a run whose task has its files.
 func (d *distilling) written(r distill.Request) (run.Ref, string) {
 	d.t.Helper()
 	ref, key := d.drafted(r)
@@ -156,7 +156,7 @@ func (d *distilling) written(r distill.Request) (run.Ref, string) {
 	return ref, key
 }
 
-// published is a run that has made its skill, and has ended.
+// published creates a run that has ended with a skill.
 func (d *distilling) published(r distill.Request) (distill.Report, distill.CommitResult) {
 	d.t.Helper()
 	ref, key := d.written(r)
@@ -179,10 +179,10 @@ func (d *distilling) report(ref run.Ref) distill.Report {
 	return out
 }
 
-// nowhere is a run that there is not.
+// nowhere is a run that does not exist.
 func (d *distilling) nowhere() run.Ref { return run.Ref{Workspace: d.A.ID, Run: 999_999} }
 
-// wants is an error that its reader can act on.
+// wants checks the code of an error and that it has a hint.
 func wants(t *testing.T, what string, err error, code fault.Code) {
 	t.Helper()
 	if f := fault.From(err); err == nil || f.Code != code || f.Message == "" || f.Hint == "" {
@@ -190,8 +190,8 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 	}
 }
 
-// failsFor is an error of a step for a task that the run does not have. Task keys come from
-// workflows, so that nobody has to act on it.
+// failsFor checks the error of a step for a task that the run does not have. Task keys come from
+// workflows, so the error needs no hint.
 func failsFor(t *testing.T, what string, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), "read the task") {
@@ -201,7 +201,7 @@ func failsFor(t *testing.T, what string, err error) {
 
 type answer func(prompt.Material) (string, error)
 
-// model is a llm.Model that answers by what it is asked to do.
+// model replies by role.
 type model struct {
 	mu      sync.Mutex
 	answers map[string]answer
@@ -246,7 +246,7 @@ func (m *model) fails(role string, c llm.Class) {
 	}
 }
 
-// asked tells how often each role was asked, as "chunk 1, extract 2".
+// asked returns the number of requests by role, for example "chunk 1, extract 2".
 func (m *model) asked() string {
 	var out []string
 	for _, role := range slices.Sorted(maps.Keys(m.counts)) {
@@ -255,7 +255,7 @@ func (m *model) asked() string {
 	return strings.Join(out, ", ")
 }
 
-// paid wants so many requests of each role.
+// paid checks the number of requests by role.
 func (d *distilling) paid(want string) {
 	d.t.Helper()
 	if got := d.model.asked(); got != want {

@@ -219,7 +219,7 @@ func TestWriteDegradesTheSkillByAFileThatNobodyCanWrite(t *testing.T) {
 	_, err := d.Write(t.Context(), ref, "nothing", 0)
 	failsFor(t, "an unknown task", err)
 	if _, err := d.Write(t.Context(), ref, key, 7); err == nil {
-		t.Error("a document that nobody planned is written")
+		t.Error("an unplanned document is written")
 	}
 	_, _, err = d.Publish(t.Context(), ref, key)
 	testkit.Must(t, err)
@@ -317,7 +317,7 @@ func TestCloseKeepsTheFirstEnd(t *testing.T) {
 	if late, err := d.Close(t.Context(), ref, 7, "cancelled", "x"); err != nil || late.Outcome != "" {
 		t.Errorf("another attempt ends it: %+v, %v", late, err)
 	}
-	first, err := d.Close(t.Context(), ref, 1, "cancelled", "somebody wanted it")
+	first, err := d.Close(t.Context(), ref, 1, "cancelled", "canceled by the user")
 	if err != nil || first.Outcome != run.CancelledOutcome || first.Tasks != 1 || first.Failed != 1 {
 		t.Errorf("closed with %+v, %v", first, err)
 	}
@@ -325,7 +325,7 @@ func TestCloseKeepsTheFirstEnd(t *testing.T) {
 	if err != nil || again.Outcome != first.Outcome || again.Code != "cancelled" {
 		t.Errorf("closed again with %+v, %v", again, err)
 	}
-	if r := d.report(ref); r.Status != run.Ended || r.Reason != "somebody wanted it" || r.Code != "cancelled" {
+	if r := d.report(ref); r.Status != run.Ended || r.Reason != "canceled by the user" || r.Code != "cancelled" {
 		t.Errorf("report %+v", r)
 	}
 	_, err = d.Close(t.Context(), d.nowhere(), 1, "", "")

@@ -57,7 +57,7 @@ func check(r io.Reader) (out checked, err error) {
 	}
 	switch {
 	case c.n == 0:
-		return out, fault.New(fault.InvalidArgument, "empty file", "send a file that `cairn dump` has written")
+		return out, fault.New(fault.InvalidArgument, "empty file", "send a file that `cairn memories dump` has written")
 	case c.missing > 0:
 		return out, wrong(c.n, "conversation %q has %d messages less than announced", c.conversation, c.missing)
 	case !c.legacy && !c.ended:

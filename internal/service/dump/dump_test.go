@@ -40,7 +40,7 @@ func TestDumpHoldsAllThatAWorkspaceRemembers(t *testing.T) {
 			sails = line
 		}
 		if _, there := line["vector"]; there {
-			t.Errorf("a vector that nobody asked for: %v", line["content"])
+			t.Errorf("unexpected vector: %v", line["content"])
 		}
 	}
 	compact := slices.Compact(slices.Clone(kinds))
@@ -136,7 +136,7 @@ func TestDumpThatCannotBeWrittenIsRefusedByLoad(t *testing.T) {
 	d.refused(out.String(), fault.InvalidArgument, "line 5")
 }
 
-// A page that cannot be read ends the dump.
+// A failed page ends the dump with an error.
 type broken struct {
 	dump.Source
 	err error

@@ -170,7 +170,7 @@ func TestLoadNamesTheLineThatIsWrong(t *testing.T) {
 	d.refused(`{"hello":"world"}`, fault.InvalidArgument, "line 1:")
 }
 
-// sealed is a file of lines that end as they should.
+// sealed adds a valid last line to lines.
 func sealed(lines ...string) string {
 	file := strings.Join(lines, "\n") + "\n"
 	sum := sha256.Sum256([]byte(file))
@@ -179,7 +179,7 @@ func sealed(lines ...string) string {
 
 const header = `{"kind":"header","format":"cairn-memory","version":1,"embedding_dimensions":2}`
 
-// said are the lines of a conversation.
+// said returns the lines of a conversation.
 func said(id string, messages ...string) (out []string) {
 	const opening = `{"kind":"conversation","id":%q,"channel":"import","messages":%d}`
 	out = append(out, header, fmt.Sprintf(opening, id, len(messages)))
@@ -214,7 +214,7 @@ func TestLoadRefusesAConversationThatIsAnotherHere(t *testing.T) {
 	}
 }
 
-// A session must be about a conversation of the file, or nobody could read it.
+// A session must refer to a conversation of the file.
 func TestLoadRefusesASessionOfNoConversation(t *testing.T) {
 	t.Parallel()
 	d := setup(t)

@@ -24,7 +24,7 @@ import (
 // db is the database of a test; the name keeps the embedded field apart from Service.Store.
 type db = pgtest.Store
 
-// dumps is the service over a fresh database; workspace A remembers things.
+// dumps is the service over a fresh database; workspace A has memories.
 type dumps struct {
 	*dump.Service
 	*db
@@ -88,7 +88,7 @@ func (d *dumps) dumped(ws tenancy.Workspace, o dump.Options) string {
 	return out.String()
 }
 
-// inB is a person in workspace B with an operation of its own.
+// inB is a user in workspace B with a new operation ID.
 func (d *dumps) inB() agent.Actor {
 	a := d.User()
 	a.Workspace = d.B.ID
@@ -102,8 +102,8 @@ func (d *dumps) load(a agent.Actor, file string) dump.LoadResult {
 	return out
 }
 
-// refused wants a load into workspace B to fail with a code and a hint, to say what is
-// given, and to leave nothing.
+// refused checks that a load into workspace B fails with a code, a hint and a text, and that it
+// leaves no rows.
 func (d *dumps) refused(file string, code fault.Code, says string) {
 	d.t.Helper()
 	_, err := d.Load(d.t.Context(), d.inB(), strings.NewReader(file))

@@ -51,9 +51,9 @@ func TestAcceptLetsNobodyIntoTheWorkspace(t *testing.T) {
 		got.WorkflowID() != "erase/"+e.A.Key {
 		t.Errorf("accepted %+v as %s", got, got.WorkflowID())
 	}
-	nobody := func(context.Context, postgres.Tx) error { return nil }
-	wants(t, "entered", e.InWorkspace(t.Context(), e.A.ID, nobody), fault.Erasing)
-	testkit.Must(t, e.InWorkspace(t.Context(), e.B.ID, nobody))
+	noop := func(context.Context, postgres.Tx) error { return nil }
+	wants(t, "entered", e.InWorkspace(t.Context(), e.A.ID, noop), fault.Erasing)
+	testkit.Must(t, e.InWorkspace(t.Context(), e.B.ID, noop))
 	_, err := e.Accept(t.Context(), erase.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")})
 	wants(t, "a conversation of it", err, fault.Erasing)
 	if got := e.holds(e.A); got != full {
@@ -70,9 +70,12 @@ func TestAcceptTakesTheNameOfAConversation(t *testing.T) {
 		got.WorkflowID() != fmt.Sprintf("erase/%s/%d", e.A.Key, talk) {
 		t.Errorf("accepted %+v as %s", got, got.WorkflowID())
 	}
-	anew := transcript.Conversation{ID: "talk", Messages: []transcript.Message{{Role: transcript.User, Content: "Hi."}}}
+	again := transcript.Conversation{
+		ID:       "talk",
+		Messages: []transcript.Message{{Role: transcript.User, Content: "Hi."}},
+	}
 	testkit.Must(t, e.InWorkspace(t.Context(), e.A.ID, func(ctx context.Context, tx postgres.Tx) error {
-		id, err := tx.Transcripts().PutConversation(ctx, anew, "import")
+		id, err := tx.Transcripts().PutConversation(ctx, again, "import")
 		if id == talk {
 			t.Error("the name finds the conversation that goes")
 		}

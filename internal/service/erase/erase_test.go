@@ -30,7 +30,7 @@ func TestEraseLeavesNothingOfAWorkspace(t *testing.T) {
 	}
 	got := e.report(id)
 	if !got.Ended || got.EndedAt == nil || got.Objects != 2*packs || got.ObjectsLeft != 0 || got.Workflows != 2 {
-		t.Errorf("it tells of %+v", got)
+		t.Errorf("the report is %+v", got)
 	}
 	if d := got.Deleted; d["messages"] != 2 || d["packages"] != packs || d["workspaces"] != 1 || got.Rows() < 18 {
 		t.Errorf("deleted %v", d)
@@ -46,7 +46,7 @@ func TestEraseRepeatedChangesNothing(t *testing.T) {
 	id := e.accept(e.whole()).ID
 	e.steps(id)
 	first, asked := e.report(id), len(e.workflows.asked)
-	e.workflows.open = []erase.Execution{{Workflow: "turn/y", Run: "of somebody else"}}
+	e.workflows.open = []erase.Execution{{Workflow: "turn/y", Run: "of another workspace"}}
 	if !e.steps(id) {
 		t.Error("it is open again")
 	}
@@ -59,7 +59,7 @@ func TestEraseRepeatedChangesNothing(t *testing.T) {
 	}
 }
 
-// Each step may be run again before the next: what a step has done counts once.
+// Each step may be repeated before the next one; its counts are added once.
 func TestEraseCountsOnceWhatAStepDidTwice(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
@@ -75,7 +75,7 @@ func TestEraseCountsOnceWhatAStepDidTwice(t *testing.T) {
 		t.Errorf("ended %t: %v", ended, err)
 	}
 	if got := e.report(id); got.Objects != 2*packs || got.Workflows != 1 || got.Deleted["messages"] != 2 {
-		t.Errorf("it tells of %+v", got)
+		t.Errorf("the report is %+v", got)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestEraseOfAConversationDoesAsWasChosen(t *testing.T) {
 		n := e.Number(`select count(*) from memories
 			where workspace_id = $1 and conversation_id is null and status = $2`, c.ws.ID, c.status)
 		if got := e.report(id); n != c.left || got.Memories != 1 || got.Deleted["messages"] != 1 {
-			t.Errorf("%s: %d memories are left, and it tells of %+v", c.derived, n, got)
+			t.Errorf("%s: %d memories are left, and the report is %+v", c.derived, n, got)
 		}
 		if n := e.Number("select count(*) from conversations where workspace_id = $1 and external_id = 'other'",
 			c.ws.ID); n != 1 || e.objects(c.ws) != 2*packs {
@@ -117,7 +117,7 @@ func TestEraseKeepsWhatCameOfAConversationUnlessAsked(t *testing.T) {
 	const kept = `select count(*) from memories
 		where workspace_id = $1 and status = 'active' and conversation_id is null`
 	if n := e.Number(kept, e.A.ID); n != 1 || e.report(id).Memories != 1 {
-		t.Errorf("%d memories are kept, and it tells of %d", n, e.report(id).Memories)
+		t.Errorf("%d memories are kept, the report has %d", n, e.report(id).Memories)
 	}
 	if n := e.Number("select count(*) from messages where workspace_id = $1", e.A.ID); n != 2 {
 		t.Errorf("%d messages are left before their step", n)
@@ -173,7 +173,7 @@ func TestStopEndsWorkflowsAndCountsEachOnce(t *testing.T) {
 	slices.Sort(e.workflows.stopped)
 	if got := e.report(id); got.Workflows != 2 || got.WorkflowsLeft != 0 ||
 		!slices.Equal(e.workflows.stopped, []string{"r1", "r2"}) {
-		t.Errorf("stopped %v; it tells of %d, and %d left", e.workflows.stopped, got.Workflows, got.WorkflowsLeft)
+		t.Errorf("stopped %v; the report has %d, and %d left", e.workflows.stopped, got.Workflows, got.WorkflowsLeft)
 	}
 	for _, asked := range e.workflows.asked {
 		if asked != e.A.Key+"/0" {
@@ -198,7 +198,7 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 	}
 }
 
-// cancelling is a workflow that stays open whatever is done, until its caller is gone.
+// cancelling is a workflow that stays open until its caller is canceled.
 type cancelling struct {
 	cancel context.CancelFunc
 }
@@ -233,7 +233,7 @@ func TestEraseGoesOnAfterThePackageStoreWasAway(t *testing.T) {
 		t.Errorf("ended %t with objects left: %v", ended, err)
 	}
 	if !e.steps(id) || e.holds(e.A) != empty || e.report(id).Objects != 2*packs {
-		t.Errorf("afterwards it holds %s, and tells of %+v", e.holds(e.A), e.report(id))
+		t.Errorf("afterwards it holds %s, and the report is %+v", e.holds(e.A), e.report(id))
 	}
 }
 
@@ -250,7 +250,7 @@ func TestEndIsRefusedWhileRowsAreLeft(t *testing.T) {
 	}
 	got := e.report(id)
 	if got.Ended || got.Remaining["messages"] != 2 || got.Remaining["conversations"] != 2 {
-		t.Errorf("it tells of %+v", got)
+		t.Errorf("the report is %+v", got)
 	}
 }
 

@@ -21,8 +21,8 @@ import (
 // db is the database of a test; the name keeps the embedded field apart from Service.Store.
 type db = pgtest.Store
 
-// erasing is the service over a fresh database. Workspace A has a conversation "talk"
-// with a memory that came of it, another one "other", and packages with their objects.
+// erasing is the service over a fresh database. Workspace A has a conversation "talk" with a memory
+// derived from it, a conversation "other", and packages with their objects.
 type erasing struct {
 	*erase.Service
 	*db
@@ -117,7 +117,7 @@ func (e *erasing) accept(t erase.Target) erase.Erasure {
 // whole is all of workspace A.
 func (e *erasing) whole() erase.Target { return erase.Target{Workspace: e.A.ID} }
 
-// steps does all that a workflow does, and tells whether the erasure has ended.
+// steps runs all steps of a workflow and reports whether the erasure has ended.
 func (e *erasing) steps(id int64) bool {
 	e.t.Helper()
 	for _, step := range []func(context.Context, int64) error{e.Fence, e.Stop, e.CountObjects, e.Service.Rows,
@@ -136,7 +136,7 @@ func (e *erasing) report(id int64) erase.Erasure {
 	return out
 }
 
-// wants is an error that its reader can act on.
+// wants checks the code of an error and that it has a hint.
 func wants(t *testing.T, what string, err error, code fault.Code) {
 	t.Helper()
 	if f := fault.From(err); err == nil || f.Code != code || f.Message == "" || f.Hint == "" {
@@ -150,7 +150,7 @@ var errAway = errors.New("it does not answer")
 type blobs struct {
 	*objectstore.LocalStore
 	away bool // deletes fail
-	lags bool // shows what was deleted
+	lags bool // lists deleted objects
 }
 
 func (b *blobs) Delete(ctx context.Context, key string) error {
@@ -170,9 +170,9 @@ func (b *blobs) Exists(ctx context.Context, key string) (bool, error) {
 // workflows is a Temporal with some open executions.
 type workflows struct {
 	open    []erase.Execution
-	asked   []string // of whom it was asked
+	asked   []string // queried workspaces
 	stopped []string
-	away    int // so many stops fail
+	away    int // number of failing terminations
 }
 
 func (w *workflows) Open(_ context.Context, key string, conversation int64) ([]erase.Execution, error) {

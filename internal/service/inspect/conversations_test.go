@@ -222,7 +222,7 @@ func TestAConversationIsEndedOnce(t *testing.T) {
 	}
 }
 
-// A workflow that runs ends its conversation itself.
+// A running workflow ends its conversation itself.
 func TestAConversationThatRunsIsToldToEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -22,7 +22,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// workflows are those of conversations, as a test says that they are.
+// workflows is a scripted set of conversation workflows.
 type workflows struct {
 	running   bool
 	knows     contract.ConversationView
@@ -91,7 +91,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// asks accepts a message that waits for its answer.
+// asks accepts a message without a reply.
 func (b *bundle) asks(name, message, text string) conversation.AcceptedTurn {
 	b.t.Helper()
 	return b.AcceptMessage(conversation.Request{Conversation: name, MessageID: message, Text: text,
@@ -105,7 +105,7 @@ func (b *bundle) fails(ref run.Ref) {
 	testkit.Must(b.t, err)
 }
 
-// reviews opens the review of what was said up to a turn.
+// reviews opens the review of the messages up to a turn.
 func (b *bundle) reviews(conversation int64, turn int) run.Run {
 	b.t.Helper()
 	out, err := b.agents.OpenNudge(b.t.Context(), agentrun.Review{Workspace: b.A.ID, WorkspaceKey: b.A.Key,
@@ -126,7 +126,7 @@ func (b *bundle) distils(title string) run.Run {
 	return out
 }
 
-// wants compares an error's code, and wants a hint with it.
+// wants checks the code of an error and that it has a hint.
 func wants(t *testing.T, what string, err error, code fault.Code) {
 	t.Helper()
 	if f := fault.From(err); f == nil || f.Code != code || f.Hint == "" {

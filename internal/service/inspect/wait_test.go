@@ -31,7 +31,7 @@ func TestAWaitEndsWithItsRun(t *testing.T) {
 	testkit.Must(t, waiter.Await(t.Context(), turn.Ref.Run, nil, look)) // which has ended before
 }
 
-// silent tells of no end, and counts who waits.
+// silent never notifies, and counts its subscriptions.
 type silent struct{ waiting int }
 
 func (s *silent) Ended(int64) (<-chan struct{}, func()) {
@@ -39,7 +39,7 @@ func (s *silent) Ended(int64) (<-chan struct{}, func()) {
 	return nil, func() { s.waiting-- }
 }
 
-// Words may be lost: whoever waits looks each second.
+// Notifications may be lost, so Await polls every second.
 func TestAWaitThatNobodyTellsLooksEachSecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

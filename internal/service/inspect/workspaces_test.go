@@ -23,7 +23,7 @@ func TestAWorkspaceIsFoundByItsName(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
-	_, err := b.workspaces.Find(t.Context(), "nobody's")
+	_, err := b.workspaces.Find(t.Context(), "unknown")
 	wants(t, "unknown", err, fault.NotFound)
 	_, err = b.workspaces.Find(t.Context(), "")
 	wants(t, "without a name", err, fault.InvalidArgument)
@@ -119,7 +119,7 @@ func TestInsightsCountTheRunsOfSomeDays(t *testing.T) {
 	}
 }
 
-// remembers adds memories of a type about somebody.
+// remembers adds memories of a type about a target.
 func (b *bundle) remembers(about memory.Type, target string, contents ...string) {
 	b.t.Helper()
 	embedder := embedding.Hashing(embedding.DefaultDims)

@@ -182,7 +182,7 @@ func TestWhatACallDidNotUseIsGivenBack(t *testing.T) {
 	}
 }
 
-// A call that was first made yesterday and is sent again today is paid today.
+// A call from yesterday that is repeated today uses the budget of today.
 func TestTheDayOfTheRequestPays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

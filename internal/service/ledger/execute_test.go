@@ -14,7 +14,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// execute has a call admitted in a transaction and its reply kept by keep.
+// execute admits a call in a transaction and stores its reply with keep.
 func (b *bundle) execute(ctx context.Context, step string, keep ledger.StoreReply) (llm.Reply, error) {
 	b.t.Helper()
 	request, err := b.Prepare(run.CallKey{Ref: b.run, Step: step},
@@ -28,7 +28,7 @@ func (b *bundle) execute(ctx context.Context, step string, keep ledger.StoreRepl
 	return b.Execute(ctx, request, admission, keep)
 }
 
-// kept keeps a reply with a duty beside it, and fails afterwards with err.
+// kept stores a reply with an outbox task, and then fails with err.
 func (b *bundle) kept(step string, err error) ledger.StoreReply {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
 		return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) (failed error) {
@@ -52,11 +52,11 @@ func TestAReplyIsKeptWithWhatFollowsFromIt(t *testing.T) {
 		t.Errorf("reply %q, %v; the call is %s", reply.Text, err, b.row("s").State)
 	}
 	if n := b.number("select count(*) from outbox where kind = 'embed' and key = 's'"); n != 1 {
-		t.Errorf("%d duties beside the reply, want 1", n)
+		t.Errorf("%d outbox tasks with the reply, want 1", n)
 	}
 }
 
-// A reply is paid whatever its caller can make of it.
+// A reply is stored even if its caller cannot use it.
 func TestAReplyThatNothingFollowsFromIsKeptAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -73,7 +73,7 @@ func TestAReplyThatNothingFollowsFromIsKeptAlone(t *testing.T) {
 	}
 }
 
-// A caller that a reply makes panic does not pay for it again each time.
+// A panic of the caller does not cause a second request.
 func TestAReplyThatMakesItsCallerPanicIsKeptAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -85,8 +85,7 @@ func TestAReplyThatMakesItsCallerPanicIsKeptAlone(t *testing.T) {
 	}
 }
 
-// question is one whose first round is admitted, and whose answers are kept with a
-// duty each when they are "good".
+// question is admitted in its first round. Its reply "good" is stored with an outbox task.
 func (b *bundle) question(parallel int) ledger.Question {
 	b.t.Helper()
 	good := func(text string) error {
@@ -121,7 +120,7 @@ func (b *bundle) question(parallel int) ledger.Question {
 	return q
 }
 
-// An answer that is no use is kept alone, and its repair with what follows from it.
+// An unusable reply is stored alone; its repair is stored with the caller's data.
 func TestEachRoundOfAQuestionIsKeptByItself(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -141,7 +140,7 @@ func TestEachRoundOfAQuestionIsKeptByItself(t *testing.T) {
 	}
 }
 
-// A question that found no place where it was opened waits for one.
+// A question that is not admitted at first waits for its turn.
 func TestAQuestionThatFoundNoPlaceWaitsForOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -173,7 +172,7 @@ func TestAQuestionThatFoundNoPlaceWaitsForOne(t *testing.T) {
 	}
 }
 
-// What follows from a reply that came second does not happen.
+// The caller's data of a second reply is not stored.
 func TestTheFirstReplyIsTheOneThatCounts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

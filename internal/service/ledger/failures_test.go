@@ -62,8 +62,7 @@ func TestAFailedCallKeepsItsClassAndMayBeTriedAgain(t *testing.T) {
 	}
 }
 
-// What the log tells of a prompt that an endpoint turned down: which part of it
-// is another than it was, and none of its words.
+// The log of a rejected prompt shows which section differs, but not its text.
 func TestARejectedPromptIsLoggedByTheHashesOfItsSections(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -116,7 +115,7 @@ func TestARejectedPromptIsLoggedByTheHashesOfItsSections(t *testing.T) {
 
 func withSchema(r *llm.Request) { r.Schema = &llm.Schema{Name: "x", JSON: []byte(`{"type":"object"}`)} }
 
-// noSchema is an endpoint that does not know response_format.
+// noSchema is an endpoint that does not support response_format.
 func noSchema(_ context.Context, _ int, body string) (llm.Reply, error) {
 	if strings.Contains(body, `"schema":true`) {
 		return llm.Reply{}, &llm.Error{Class: llm.NoSchema, Status: 400, Sent: true, Message: "response_format"}
@@ -165,7 +164,7 @@ func TestTheFallBackIsTakenOnce(t *testing.T) {
 	}
 }
 
-// What an endpoint turns down one after the other is left out one after the other.
+// Rejected features are removed from the request one by one.
 func TestAnEndpointWithoutOptionsIsAskedOnceMoreWithout(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

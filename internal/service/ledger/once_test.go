@@ -64,7 +64,7 @@ func TestTwoCallsAtOnceMakeOneRequest(t *testing.T) {
 	<-inside
 	_, err := b.ask(t.Context(), "s", "hi")
 	if e := busy(err); e == nil || e.After <= 0 || e.After > lease {
-		t.Errorf("beside the first: %v, want to be told to come back within %s", err, lease)
+		t.Errorf("second attempt: %v, want a retry within %s", err, lease)
 	}
 	close(leave)
 	testkit.Must(t, <-first)
@@ -175,7 +175,7 @@ func TestAZombieAndItsSuccessorAgreeOnTheFirstStoredReply(t *testing.T) {
 	}
 }
 
-// A zombie's failure says nothing about its successor's call.
+// The failure of an outdated attempt does not affect the call of its successor.
 func TestAZombiesFailureDoesNotEndItsSuccessorsCall(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

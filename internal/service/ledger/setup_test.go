@@ -33,8 +33,7 @@ type bundle struct {
 	model *model
 }
 
-// lease is short, so that a test of its end is quick, and long enough for a
-// busy machine to renew it in time.
+// lease is short to test its expiry, and long enough for a busy machine to renew it in time.
 const lease = 500 * time.Millisecond
 
 func setup(t *testing.T) *bundle {
@@ -166,7 +165,7 @@ func said(text string) llm.Reply {
 	return llm.Reply{Text: text, Finish: "stop", Model: "scripted", Usage: llm.Usage{Input: 10, Output: 5}}
 }
 
-// busy finds the answer that another attempt is at the call.
+// busy returns the BusyError.
 func busy(err error) *ledger.BusyError {
 	var e *ledger.BusyError
 	errors.As(err, &e)

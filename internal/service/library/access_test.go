@@ -135,7 +135,7 @@ func TestAChangeThatNobodyDecidedAboutExpires(t *testing.T) {
 			t.Errorf("approved after a month: %v", err)
 		}
 	}
-	refused() // also before anybody has looked
+	refused() // also before a review
 	waiting, err := b.PendingList(t.Context(), b.ws.ID, 10)
 	testkit.Must(t, err)
 	if len(waiting) != 2 || waiting[0].State != "pending" || waiting[1].State != "expired" ||
@@ -206,7 +206,7 @@ func TestUntrustedTextMakesACandidate(t *testing.T) {
 	a.Tainted = false
 	b.does(a, "skill_patch", object{"name": "bake-bread", "old_string": "Knead", "new_string": "Fold"}, "patched", 2)
 	if c := b.call(a, "skill_view", object{"name": "bake-bread"})["content"].(string); !strings.HasPrefix(c,
-		"Untrusted text went into this skill") {
+		"This skill contains untrusted text") {
 		t.Errorf("a patch washed the taint off: %s", c)
 	}
 	_, err = b.Trust(t.Context(), b.ws.ID, 2)
@@ -237,7 +237,7 @@ func TestNearDuplicatesAreNotMadeUnwatched(t *testing.T) {
 			t.Errorf("by %s: %v", by, e)
 		}
 		args["allow_similar"] = true
-		b.refused(nudge, "skill_save", args, fault.DuplicateSuspect) // not for those that nobody watches
+		b.refused(nudge, "skill_save", args, fault.DuplicateSuspect) // not in autonomous runs
 		if out := b.does(b.as(agent.OriginAgent), "skill_save", args, "created", 1); len(out["warnings"].([]any)) != 0 {
 			t.Errorf("asked for, and still warned: %v", out)
 		}
@@ -296,7 +296,7 @@ func TestASuspiciousTextIsAWarningOrWaits(t *testing.T) {
 	}
 	if out = b.does(b.as(agent.OriginAgent), "skill_patch", patchOf("1. Treat", "1. Read the request\n2. Treat"),
 		"patched", 2); len(out["warnings"].([]any)) != 0 {
-		t.Errorf("what was accepted is found anew: %v", out)
+		t.Errorf("an accepted finding is reported again: %v", out)
 	}
 	suspicious["name"], suspicious["description"] = "screen-requests", "Screens what is asked for"
 	suspicious["content"] = strings.ReplaceAll(suspicious["content"].(string), "Roll it out", "Answer")

@@ -41,9 +41,9 @@ func TestADeleteCanBeTakenBackForSevenDays(t *testing.T) {
 	}
 
 	b.does(a, "skill_delete", object{"name": "deploy-web"}, "deleted", 0)
-	b.does(a, "skill_save", deploy(with("description", "Deploys it anew")), "created", 1)
+	b.does(a, "skill_save", deploy(with("description", "Deploys it again")), "created", 1)
 	if _, err := b.RestoreNamed(t.Context(), b.ws.ID, "1"); fault.CodeOf(err) != fault.AlreadyExists {
-		t.Errorf("restored beside its successor: %v", err)
+		t.Errorf("restored next to its successor: %v", err)
 	}
 	b.does(a, "skill_delete", object{"name": "deploy-web"}, "deleted", 0)
 	b.exec("update skills set deleted_at = deleted_at - interval '8 days'")

@@ -72,7 +72,7 @@ func TestSkillsAreListedByCategoryAndName(t *testing.T) {
 	b.exec("update skills set status = 'stale' where name = 'prune-roses'; update search_docs set status = 'stale' " +
 		"where owner_id = (select id from skills where name = 'prune-roses')")
 	if got := names(b.call(a, "skill_list", object{"query": "how are roses pruned"})); got != "prune-roses" {
-		t.Errorf("of what nobody uses, %s is found", got)
+		t.Errorf("unused skills: found %s", got)
 	}
 	_, err := b.Archive(t.Context(), b.ws.ID, int64(b.number("select id from skills where name = 'tune-piano'")))
 	testkit.Must(t, err)
@@ -92,7 +92,7 @@ func TestSkillsAreListedByCategoryAndName(t *testing.T) {
 	}
 	e := b.refused(a, "skill_save", object{"name": "tune-piano", "description": "x", "content": deploy()["content"]},
 		fault.AlreadyExists)
-	if !strings.Contains(e["message"].(string), "restore") || e["state"] != "archived" {
+	if !strings.Contains(e["hint"].(string), "restore") || e["state"] != "archived" {
 		t.Errorf("collision %v", e)
 	}
 	b.refused(a, "skill_list", object{"cursor": "%%%"}, fault.InvalidArgument)

@@ -191,9 +191,11 @@ func (in SaveArgs) fits(f facts) error {
 			"ask the user to restore it (`cairn skills restore "+in.Name+"`), or choose another name").
 			With("state", f.head.Status).With("version", f.head.Version)
 	case f.found && in.Mode == CreateOnly:
-		return fault.New(fault.AlreadyExists, fmt.Sprintf("skill %q already exists in version %d", in.Name, f.head.Version),
+		return fault.New(fault.AlreadyExists,
+			fmt.Sprintf("skill %q already exists in version %d", in.Name, f.head.Version),
 			"read it with skill_view, then change it with skill_patch").
-			With("state", f.head.Status).With("version", f.head.Version)
+			With("state", f.head.Status).
+			With("version", f.head.Version)
 	}
 	return nil
 }

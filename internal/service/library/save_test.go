@@ -69,7 +69,7 @@ func TestUsageAndPinsMakeNoVersion(t *testing.T) {
 	for range 3 {
 		b.call(a, "skill_view", object{"name": "deploy-web"})
 	}
-	b.call(b.as(agent.OriginReflection), "skill_view", object{"name": "deploy-web"}) // nobody is at work
+	b.call(b.as(agent.OriginReflection), "skill_view", object{"name": "deploy-web"}) // not a use
 	b.call(b.as(agent.OriginAgent), "skill_view", object{"name": "deploy-web"})
 	if n := b.number("select uses from skills"); n != 2 {
 		t.Errorf("%d uses, want one for each run at work", n)

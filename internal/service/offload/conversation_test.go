@@ -32,7 +32,7 @@ func (w *working) talk(turns int) (id int64) {
 	return id
 }
 
-// overflow is the turns after one, up to another, that no longer fit.
+// overflow returns the turns in a range that no longer fit.
 func (w *working) overflow(conversation int64, after, upto int) agentrun.Overflow {
 	o := agentrun.Overflow{Workspace: w.A.ID, Conversation: conversation, After: after, Upto: upto, Lang: "en"}
 	for i, m := range thread(upto)[4*after:] {
@@ -49,7 +49,7 @@ func (w *working) begin(o agentrun.Overflow) agentrun.CompactionPlan {
 	return out
 }
 
-// record is what a conversation's requests begin with after a turn.
+// record returns the record of a conversation after a turn.
 func (w *working) record(conversation int64, upto int) (c offload.Compaction, found bool) {
 	w.t.Helper()
 	err := w.Service.Store.WithOffload(w.t.Context(), w.A.ID, func(ctx context.Context, tx offload.Tx) (err error) {
@@ -176,7 +176,7 @@ func TestBeginAtOnceIsDoneByRule(t *testing.T) {
 	}
 }
 
-// The next record stands for the one before it, too.
+// The next record includes the previous one.
 func TestALaterRecordIsMadeOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

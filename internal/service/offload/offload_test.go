@@ -192,7 +192,7 @@ func TestOffloadSaysWhyAWorkflowDidNotStart(t *testing.T) {
 	}
 }
 
-// A caller who names the request gets the same answer; one who does not tries again.
+// A request with an ID returns the same result. One without an ID is tried again.
 func TestOffloadTriesAgainWhatAModelDidNotManage(t *testing.T) {
 	t.Parallel()
 	for id, same := range map[string]bool{"r1": true, "": false} {
@@ -220,12 +220,12 @@ func TestOffloadTriesAgainWhatAModelDidNotManage(t *testing.T) {
 func TestOffloadRefusesRecordsThatAreNoShorter(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	// Shorter than its messages, but with what surrounds it longer than they are.
+	// The record is shorter than its messages, but not with its frame.
 	ms := []transcript.Message{{Role: transcript.User, Content: "Look at service 7 in region north, please."},
 		{Seq: 1, Role: transcript.User, Content: "And now?"}}
 	w.model.says(`{"goal":"service 7","key_facts":["north"],"recent_actions":[],"pending":[]}`)
 	out := w.shorten(w.request(ms, compressing()))
-	if !out.Degraded || !strings.Contains(out.Reason, "no shorter") || out.Mode != "" ||
+	if !out.Degraded || !strings.Contains(out.Reason, "not shorter") || out.Mode != "" ||
 		texts(out.Messages) != texts(ms) {
 		t.Errorf("%+v", out)
 	}
@@ -249,7 +249,7 @@ func TestOffloadChecksWhatItIsGiven(t *testing.T) {
 		"control characters":    func(r *offload.Request) { r.Session = "a\u0007b" },
 		"a call without an id":  func(r *offload.Request) { r.Messages = append(r.Messages, call("")) },
 		"a call's id twice":     func(r *offload.Request) { r.Messages = append(r.Messages, call("x"), call("x")) },
-		"the result of no call": func(r *offload.Request) { r.Messages[2].ToolCallID = "nobody's" },
+		"the result of no call": func(r *offload.Request) { r.Messages[2].ToolCallID = "unknown" },
 	} {
 		r := w.request(thread(4), compacting())
 		change(&r)

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// away is a working memory with three tool results put away by the session s.
+// away creates working memory with three tool results offloaded in session s.
 func away(t *testing.T) (w *working, out offload.ShortenedThread) {
 	t.Helper()
 	w = setup(t)
@@ -135,7 +135,7 @@ func TestReadingChecksWhatItIsGiven(t *testing.T) {
 	}
 }
 
-// What a person says that looks like a pointer is no pointer.
+// A user message that looks like a handle is not replaced.
 func TestReloadChangesToolResultsOnly(t *testing.T) {
 	t.Parallel()
 	w, out := away(t)

@@ -25,8 +25,8 @@ import (
 // db is the database of a test; the name keeps the embedded field apart from Service.Store.
 type db = pgtest.Store
 
-// working is working memory over a fresh database, with a scripted model and a Temporal
-// that does a run's work at once.
+// working is the service over a fresh database, with a scripted model and a Temporal that runs work
+// at once.
 type working struct {
 	*offload.Service
 	*db
@@ -65,12 +65,12 @@ func (w *working) shorten(r offload.Request) offload.ShortenedThread {
 	return out
 }
 
-// compacting puts every older result away.
+// compacting offloads all older results.
 func compacting() workingmemory.Options {
 	return workingmemory.Options{Mode: workingmemory.ByCompact, TotalTokens: 1, ToolTokens: 50, KeepRecent: 0}
 }
 
-// compressing makes records of all that is older, a few turns at a time.
+// compressing creates records of all older messages, a few turns at a time.
 func compressing() workingmemory.Options {
 	return workingmemory.Options{Mode: workingmemory.ByCompress, TotalTokens: 1, KeepRecent: 0, GroupTokens: 400}
 }
@@ -100,7 +100,7 @@ func texts(ms []transcript.Message) string {
 	return string(raw)
 }
 
-// started is a run of groups that nobody has worked on.
+// started creates a run with groups and no results.
 func (w *working) started(turns int) run.Ref {
 	w.t.Helper()
 	w.temporal.asleep = true
@@ -113,7 +113,7 @@ func (w *working) started(turns int) run.Ref {
 	return run.Ref{Workspace: w.A.ID, Run: out.Run}
 }
 
-// wants is an error that its reader can act on.
+// wants checks the code of an error and that it has a hint.
 func wants(t *testing.T, what string, err error, code fault.Code) {
 	t.Helper()
 	if f := fault.From(err); err == nil || f.Code != code || f.Message == "" || f.Hint == "" {

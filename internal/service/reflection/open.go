@@ -62,7 +62,11 @@ type PinnedReflection struct {
 
 func (r Request) check() (*time.Location, error) {
 	if _, err := time.Parse(time.DateOnly, r.Date); err != nil {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid date %q", r.Date), "use the format 2026-03-01")
+		return nil, fault.New(
+			fault.InvalidArgument,
+			fmt.Sprintf("invalid date %q", r.Date),
+			"use the format 2026-03-01",
+		)
 	}
 	zone, err := recurrence.Zone(r.Zone)
 	if err == nil && !r.From.Before(r.To) {

@@ -109,7 +109,11 @@ func (r *Requests) window(ctx context.Context, ws tenancy.Workspace, date string
 	if date != "" {
 		d, err := time.Parse(time.DateOnly, date)
 		if err != nil {
-			return in, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid date %q", date), "use the format 2026-03-01")
+			return in, fault.New(
+				fault.InvalidArgument,
+				fmt.Sprintf("invalid date %q", date),
+				"use the format 2026-03-01",
+			)
 		}
 		day = recurrence.DateOf(d)
 	}

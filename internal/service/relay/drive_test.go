@@ -16,7 +16,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Case E7: whoever accepted the run died before its workflow was started.
+// Case E7: the caller crashed before the workflow of its run was started.
 func TestAnAcceptedRunIsStarted(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
@@ -38,12 +38,12 @@ func TestAnAcceptedRunIsStarted(t *testing.T) {
 	exec(t, admin, "update outbox set due_at = now()")
 	pass(1)
 	if again := running(t, b, r); again != first {
-		t.Errorf("a second look started execution %s beside %s", again, first)
+		t.Errorf("a second pass started execution %s in addition to %s", again, first)
 	}
 	if n := scan[int](t, admin, "select count(*) from outbox where last_error = ''"); n != 1 {
 		t.Error("the duty does not stay until the run has ended")
 	}
-	// Temporal lost it: the run is given to it again.
+	// Temporal lost the workflow: it is started again.
 	testkit.Must(t, b.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "lost"))
 	exec(t, admin, "update outbox set due_at = now()")
 	pass(1)

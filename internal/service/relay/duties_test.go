@@ -53,7 +53,8 @@ func TestADutyOfARelayThatDiedComesBack(t *testing.T) {
 		if again := claim(); len(again) != 0 {
 			t.Errorf("claim %d was taken twice", attempt)
 		}
-		exec(t, b.admin, "update outbox set due_at = due_at - $1::interval", taken[0].Claim) // nobody hears of it again
+		// simulates a lost worker
+		exec(t, b.admin, "update outbox set due_at = due_at - $1::interval", taken[0].Claim)
 	}
 	if b.pass() != 1 || b.embedder.count("text") != 1 {
 		t.Error("the next relay did not do it")
@@ -92,8 +93,7 @@ func TestTwoRelaysNeverDoTheSameDutyAtOnce(t *testing.T) {
 	}
 }
 
-// While one relay is at a duty, another finds nothing; and when its claim runs
-// out, the first has let go.
+// While one relay works on a task, another finds nothing. When the claim expires, the first one stops.
 func TestADutyUnderWayIsLeftAloneAndEndsWithItsClaim(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -159,7 +159,7 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	}
 }
 
-// A text that changes while it is embedded keeps the vector of its new words.
+// A text that changes while it is embedded keeps the vector of the new text.
 func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

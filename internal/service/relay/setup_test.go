@@ -86,7 +86,7 @@ func (b *bundle) in(fn func(context.Context, postgres.Tx) error) {
 	}))
 }
 
-// pass is one look at the outbox; it returns how many duties it took.
+// pass runs one pass and returns the number of tasks.
 func (b *bundle) pass() int {
 	b.t.Helper()
 	n, err := b.Pass(b.t.Context())
@@ -94,10 +94,10 @@ func (b *bundle) pass() int {
 	return n
 }
 
-// due makes every duty due, as waiting would.
+// due makes every task due.
 func (b *bundle) due() { b.t.Helper(); exec(b.t, b.admin, "update outbox set due_at = now()") }
 
-// accept makes a run durable, with its duty.
+// accept stores a run with its outbox task.
 func (b *bundle) accept(key string) run.Run {
 	b.t.Helper()
 	r, _, err := b.Store.Accept(b.t.Context(),
@@ -109,7 +109,7 @@ func (b *bundle) accept(key string) run.Run {
 	return r
 }
 
-// document is one that waits for its vector.
+// document is a document without a vector.
 func (b *bundle) document(owner int64, text string) (doc int64) {
 	b.t.Helper()
 	b.in(func(ctx context.Context, q postgres.Tx) (err error) {

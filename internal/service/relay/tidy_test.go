@@ -58,7 +58,7 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 	}
 }
 
-// Case E11: packages that no version came to use.
+// Case E11: packages that no version uses.
 
 func sha(name string) [32]byte { return sha256.Sum256([]byte(name)) }
 
@@ -82,7 +82,7 @@ func (b *bundle) later(names ...string) {
 	}
 }
 
-// state is a package's, "" when it is gone.
+// state returns the state of a package, "" if it was deleted.
 func (b *bundle) state(name string) string {
 	b.t.Helper()
 	s := sha(name)
@@ -109,7 +109,7 @@ func TestAnUnusedPackageIsCondemnedAndThenDeletedWithItsObject(t *testing.T) {
 	b.later("x")
 	expect("a grace later", "", "key/x")
 	b.touch("x")
-	expect("uploaded anew", "pending", "key/x")
+	expect("uploaded again", "pending", "key/x")
 }
 
 func TestATouchedPackageIsKept(t *testing.T) {
@@ -122,7 +122,7 @@ func TestATouchedPackageIsKept(t *testing.T) {
 	if b.state("x") != "pending" || b.state("y") != "condemned" {
 		t.Errorf("touched %q, untouched %q", b.state("x"), b.state("y"))
 	}
-	b.touch("y") // comes back from the brink
+	b.touch("y") // used again before its deletion
 	b.later("x")
 	b.tidy()
 	b.later("y")
@@ -154,8 +154,7 @@ select $1, id, 1, 0, 's', 's', 's', 'en', '', sha256('referenced'), 'distill' fr
 	}
 }
 
-// Whoever uploads the same bytes while they are deleted is to try again, and uploads
-// them after the deletion.
+// An upload of the same bytes during their deletion fails and succeeds after it.
 func TestAnUploadIsRefusedDuringTheDeletionOfTheSameBytes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

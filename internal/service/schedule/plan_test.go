@@ -42,8 +42,7 @@ func one(t *testing.T, d Due) Advance {
 	return moves[0]
 }
 
-// The sweep's own steps through the zones in which schedulers fire twice, or not
-// at all: every local date has one slot, whatever the clock does.
+// Every local date has one slot in all zones, although clock changes skip or repeat times.
 func TestEveryDateHasOneSlotOverClockChanges(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"America/Nuuk", "America/Santiago", "America/Scoresbysund", "Africa/Cairo",
@@ -72,7 +71,7 @@ func TestEveryDateHasOneSlotOverClockChanges(t *testing.T) {
 	}
 }
 
-// The hour that comes twice: a sweep in its second pass finds nothing due.
+// In the repeated hour, a second sweep finds nothing due.
 func TestTheSecondOfTwoHoursIsNotDueAgain(t *testing.T) {
 	t.Parallel()
 	first := at(t, "2026-10-25T00:00:00Z") // 23:00 in Nuuk, an hour before it comes again
@@ -139,8 +138,8 @@ func night(from, to, zone string) func(*Due) {
 	return func(d *Due) { d.Quiet = QuietHours{from, to, zone} }
 }
 
-// step has the sweep look at a task when it is to be looked at, until it starts
-// what is due: once at a look that is in time, and again when it is put off.
+// step runs the sweep for a task until its work is started: once if it is in time, and again if it
+// is deferred.
 func step(t *testing.T, p Planner, d Due) (started Advance, looks []time.Time) {
 	t.Helper()
 	for range 5 {
@@ -165,8 +164,8 @@ func step(t *testing.T, p Planner, d Due) (started Advance, looks []time.Time) {
 	return Advance{}, nil
 }
 
-// What comes due in quiet hours starts at their end, once, under the date that it
-// was due on, and its window ends where it always did.
+// A firing in quiet hours starts once at their end, under its scheduled date, and the end of its
+// window does not change.
 func TestQuietHoursPutOffWhatIsDueInThem(t *testing.T) {
 	t.Parallel()
 	prompt := func(d *Due) { d.Kind, d.CatchUp = Turn, 10*time.Minute }
@@ -211,7 +210,7 @@ func TestQuietHoursPutOffWhatIsDueInThem(t *testing.T) {
 	}
 }
 
-// A sweep that was away, and one that was away while it held a slot.
+// The sweep was down, with and without a held slot.
 func TestNothingStartsLateIntoQuietHours(t *testing.T) {
 	t.Parallel()
 	evening, now := at(t, "2026-11-20T20:00:00Z"), at(t, "2026-11-20T22:30:00Z")
@@ -248,8 +247,8 @@ func TestWhatAWorkspaceTurnedOffIsPassedOver(t *testing.T) {
 	}
 }
 
-// A hundred thousand workspaces are due at one minute: each has a place of its
-// own in the jitter, the same every night, and its date is that of the firing.
+// 100,000 workspaces are due in the same minute. Each has a constant position in the jitter, and
+// its date is that of the firing.
 func TestStartsAreSpreadOverTheJitter(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -23,8 +23,8 @@ func TestADocumentKnowsItsWords(t *testing.T) {
 	if said.Target != "Otto Vogel" || len(said.TargetTerms) != 2 || d.Target != "" {
 		t.Errorf("of a speaker it is %+v", said)
 	}
-	if nobody := d.About(""); nobody.TargetTerms == nil || len(nobody.TargetTerms) != 0 {
-		t.Errorf("of nobody it is %+v", nobody)
+	if got := d.About(""); got.TargetTerms == nil || len(got.TargetTerms) != 0 {
+		t.Errorf("without a target: %+v", got)
 	}
 }
 

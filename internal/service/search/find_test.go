@@ -54,7 +54,7 @@ func TestFindLooksIntoAllThatAWorkspaceKnows(t *testing.T) {
 	}
 }
 
-// A name that is given exactly comes before all.
+// An exact name match comes first.
 func TestFindKnowsExactNames(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

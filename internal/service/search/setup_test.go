@@ -42,8 +42,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// fill gives workspace A a skill, a memory, and a conversation of two messages, all
-// of the boathouse.
+// fill gives workspace A a skill, a memory, and a conversation of two messages about the boathouse.
 func (b *bundle) fill() {
 	b.t.Helper()
 	b.skill("open-boathouse", "Open the boathouse in the morning")
@@ -86,7 +85,7 @@ func (b *bundle) finds(r search.Request) []search.Result {
 	return found
 }
 
-// names are the skills of workspace A that answer a text.
+// names returns the skills of workspace A that match a text.
 func (b *bundle) names(f search.Finder, text string, limit int) []string {
 	b.t.Helper()
 	found, err := f.Skills(b.t.Context(), b.A.ID, text, limit)
@@ -98,7 +97,7 @@ func (b *bundle) names(f search.Finder, text string, limit int) []string {
 	return names
 }
 
-// away is an embedder that does not answer.
+// away is an embedder that is unavailable.
 type away struct{}
 
 func (away) Embed(context.Context, []string) ([][]float32, error) {

@@ -31,7 +31,7 @@ func TestSkillsFindsWhatAnswersATask(t *testing.T) {
 	}
 }
 
-// Only active skills answer, unless another state is asked for.
+// Only active skills match, unless other states are requested.
 func TestSkillsLeavesOutWhatIsNotInForce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -47,8 +47,7 @@ func TestSkillsLeavesOutWhatIsNotInForce(t *testing.T) {
 	}
 }
 
-// What neither its words nor its vector makes an answer is left out, and the rest
-// keeps its order up to the limit.
+// Skills that match neither by words nor by vector are left out. The rest keeps its order up to the limit.
 func TestSkillsDropsWhatIsBelowTheFloor(t *testing.T) {
 	t.Parallel()
 	hit := func(name string, h search.Hit) search.SkillHit {

@@ -112,7 +112,11 @@ func (s *Service) Run(ctx context.Context, a agent.Actor, in Args) (out Ran, err
 
 func (in Args) words() ([]string, error) {
 	if (in.Command == "") == (len(in.Parameters) == 0) {
-		return nil, fault.New(fault.InvalidArgument, "call needs either command or parameters", "send exactly one of them")
+		return nil, fault.New(
+			fault.InvalidArgument,
+			"call needs either command or parameters",
+			"send exactly one of them",
+		)
 	}
 	if in.Command != "" {
 		return Parse(in.Command)

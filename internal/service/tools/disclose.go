@@ -42,8 +42,9 @@ func Disclosure(l *library.Library) ([]Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := New(spec("load_reference_skills", "Read a file of a skill: a script, a reference or another file that "+
-		"load_skills lists. Long files are returned in parts."),
+	file, err := New(
+		spec("load_reference_skills", "Read a file of a skill: a script, a reference or another file that "+
+			"load_skills lists. Long files are returned in parts."),
 		func(ctx context.Context, a agent.Actor, in skillFileArgs) (library.FileExcerpt, error) {
 			out, err := l.ReadFile(ctx, a, library.FileArgs(in))
 			if err == nil {
@@ -51,7 +52,8 @@ func Disclosure(l *library.Library) ([]Tool, error) {
 					out.Content, out.Tainted)
 			}
 			return out, err
-		})
+		},
+	)
 	if err != nil {
 		return nil, err
 	}

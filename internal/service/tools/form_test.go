@@ -8,7 +8,7 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// What is kept of a tool's types is not given away.
+// The cached form of a tool cannot be changed through its schema.
 func TestToolsOfOneTypeHaveSchemasOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	type said struct {

@@ -52,7 +52,7 @@ func registry(t *testing.T, k *promptmemory.Service) *tools.Registry {
 	return r
 }
 
-// call gives the result as a model reads it.
+// call returns the result as JSON text.
 func (b *bundle) call(o agent.Origin, name, arguments string) (tools.Result, string) {
 	b.t.Helper()
 	b.n++
@@ -152,7 +152,7 @@ func TestArgumentsOutOfBoundsComeBackWithAWayOut(t *testing.T) {
 		{"memory_batch", `{"store":"core","operations":[{"op":"append","content":"x"}]}`, fault.InvalidArgument},
 		{"memory_batch", `{"store":"core","operations":[{"op":"remove"}]}`, fault.InvalidArgument},
 		{"memory_replace", `{"match":"x","content":"y"}`, fault.InvalidArgument},
-		{"memory_remove", `{"store":"core","match":"nobody said this"}`, fault.NoMatch},
+		{"memory_remove", `{"store":"core","match":"not stored"}`, fault.NoMatch},
 		{"memory_search", `{"query":"x","k":0}`, fault.InvalidArgument},
 		{"memory_search", `{"query":"x","sources":["web"]}`, fault.InvalidArgument},
 		{"soul_update", `{"content":"x","mode":"prepend"}`, fault.InvalidArgument},

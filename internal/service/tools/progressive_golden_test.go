@@ -19,8 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// flags are the options that each tool knows beside single, multiple and
-// thinking.
+// flags are the options of each tool in addition to single, multiple and thinking.
 var flags = map[string][]string{
 	"add_memory":             {"add_when_to_use", "add_metadata", "type_tool"},
 	"vector_retrieve_memory": {"enable_summary_memory", "add_memory_type_target"},

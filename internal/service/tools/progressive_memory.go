@@ -156,8 +156,8 @@ func vectorRetrieveMemory(o Options, l *longterm.Service) (Tool, error) {
 		d.spec.Description += " Searches only memories of your target."
 	}
 	if o.SummaryMemory {
-		d.spec.Description += " Also searches summaries of sessions. If a line has too little detail, read the session " +
-			"of its ref_memory_id with read_history_memory."
+		d.spec.Description += " Also searches summaries of sessions. If a line has too little detail, read the " +
+			"session of its ref_memory_id with read_history_memory."
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[retrieveItem],
 		bad []longterm.ItemResult) (retrieved, error) {

@@ -187,7 +187,7 @@ func TestASessionGoesThroughAllTools(t *testing.T) {
 	}
 }
 
-// A10, as far as tools reach.
+// A10, as far as the tools are concerned.
 func TestWhatModelsGetWrongComesBackWithACode(t *testing.T) {
 	t.Parallel()
 	p := setupProgressive(t)
@@ -252,7 +252,7 @@ func TestWhatModelsGetWrongComesBackWithACode(t *testing.T) {
 		{r, "read_history_memory", `{"memory_ids":["a","b","c","d"]}`, fault.InvalidArgument},
 		{r, "update_identity_memory", `{"identity_memory":""}`, fault.InvalidArgument},
 		{r, "update_identity_memory", `{"identity_memory":"x","expected_version":3}`, fault.VersionConflict},
-		{r, "hands_off", `{"memory_tasks":[{"memory_type":"personal","memory_target":"nobody"}]}`, fault.NotFound},
+		{r, "hands_off", `{"memory_tasks":[{"memory_type":"personal","memory_target":"unknown"}]}`, fault.NotFound},
 		{r, "think_tool", `{}`, fault.InvalidArgument},
 	} {
 		got, text := p.call(c.registry, c.name, c.arguments)
@@ -260,7 +260,7 @@ func TestWhatModelsGetWrongComesBackWithACode(t *testing.T) {
 			t.Errorf("%s %.90s: %.200s, want %s", c.name, c.arguments, text, c.code)
 		}
 	}
-	// Good items are done, bad ones told by their place.
+	// Valid items are processed, and invalid ones are reported with their index.
 	if _, text := p.call(r, "add_memory", `{"memories":[{"memory_content":""},{"memory_content":"Plays `+
 		`chess"},7,{"memory_content":"Likes tea"}]}`); !strings.HasPrefix(text, "item 0: error: invalid_argument: ") ||
 		!strings.Contains(text, "\nitem 1: added memory_id=") ||
@@ -275,7 +275,7 @@ func TestWhatModelsGetWrongComesBackWithACode(t *testing.T) {
 	}
 }
 
-// A11: nothing that a model sends leaves its workspace or its target.
+// A11: no argument of a model gives access outside its workspace or target.
 func TestWorkspacesAndTargetsAreKeptApart(t *testing.T) {
 	t.Parallel()
 	p := setupProgressive(t)

@@ -21,8 +21,8 @@ func Soul(k *promptmemory.Service) ([]Tool, error) {
 			Instead: "save preferences of the user with memory_save, store profile; the soul changes only if " +
 				"the user asks for it",
 			Description: "Change how you reply: tone, style, language, form of address. Only if the user's current " +
-				"message asks for it. The change takes effect in the next session and never overrides the system rules. " +
-				"Store facts about the user and the world in memory, procedures in a skill, and the way to " +
+				"message asks for it. The change takes effect in the next session and never overrides the system " +
+				"rules. Store facts about the user and the world in memory, procedures in a skill, and the way to " +
 				"reply in the soul.",
 		},
 			func(ctx context.Context, a agent.Actor, in soulArgs) (promptmemory.SoulResult, error) {

@@ -12,8 +12,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// The tools of working memory are the agent's alone: a review and a person have
-// none, and neither names a session.
+// Only the agent of a turn has the tools of working memory. Neither takes a session.
 func TestSchemasOfWorkingToolsMatchGolden(t *testing.T) {
 	t.Parallel()
 	made, err := tools.WorkingMemory(nil)

@@ -5,29 +5,37 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 )
 
-// Program builds a main package of this module, such as "cairn/worker", and returns the program's
+// module is the path of this module.
+var module = func() string {
+	type local struct{}
+	root, _, _ := strings.Cut(reflect.TypeFor[local]().PkgPath(), "/internal/")
+	return root
+}()
+
+// Program builds a main package of this module, "starter" or "worker", and returns the program's
 // path. It builds once per `go test` run, across all test processes. The program is removed
 // together with the servers.
-func Program(t testing.TB, pkg string) string {
+func Program(t testing.TB, name string) string {
 	t.Helper()
 	Stack(t) // its holder removes the folder
 	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
 	defer cancel()
-	program, err := build(ctx, thisRun().Folder, pkg)
+	program, err := build(ctx, thisRun().Folder, name)
 	if err != nil {
-		t.Fatalf("build %s: %v", pkg, err)
+		t.Fatalf("build %s: %v", name, err)
 	}
 	return program
 }
 
 // build omits the linker's debug information, which takes half of the build time.
-func build(ctx context.Context, folder, pkg string) (string, error) {
-	program := filepath.Join(folder, "program-"+path.Base(pkg))
+func build(ctx context.Context, folder, name string) (string, error) {
+	program := filepath.Join(folder, "program-"+name)
 	lock, err := waitLock(ctx, program+".lock")
 	if err != nil {
 		return "", err
@@ -37,8 +45,9 @@ func build(ctx context.Context, folder, pkg string) (string, error) {
 		return program, nil
 	}
 	unfinished := program + ".part"
-	if output, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-w -X cairn/internal/app.build=test", "-o",
-		unfinished, pkg).CombinedOutput(); err != nil {
+	flags := "-ldflags=-w -X " + module + "/internal/app.build=test"
+	if output, err := exec.CommandContext(ctx, "go", "build", flags, "-o", unfinished,
+		module+"/"+name).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, output)
 	}
 	return program, os.Rename(unfinished, program)

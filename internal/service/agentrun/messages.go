@@ -41,7 +41,7 @@ func (st *runState) answer(e ending, notice string) (out []transcript.Message) {
 				Content: c.result(e.reason.SkipReason())})
 		}
 	}
-	text := st.words(e)
+	text := st.replyText(e)
 	if notice != "" && st.spec.Channel != "voice" {
 		text += "\n\n" + notice
 	}
