@@ -81,8 +81,8 @@ func (g *Gateway) start(ctx context.Context, r run.Run) {
 }
 
 // await returns the run's status when the run ends, patience is over, or the gateway
-// stops. The channel told is closed when a source other than the database reports the end.
-func (g *Gateway) await(ctx context.Context, ref run.Ref, patience time.Duration, told <-chan struct{},
+// stops. The channel news is closed when a source other than the database reports the end.
+func (g *Gateway) await(ctx context.Context, ref run.Ref, patience time.Duration, news <-chan struct{},
 	look func() (run.Status, error)) (status run.Status, err error) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -90,7 +90,7 @@ func (g *Gateway) await(ctx context.Context, ref run.Ref, patience time.Duration
 	if status, err = look(); err != nil || status == run.Ended {
 		return status, err
 	}
-	err = g.Waiter.Await(waiting, ref.Run, told, func() (run.Status, error) {
+	err = g.Waiter.Await(waiting, ref.Run, news, func() (run.Status, error) {
 		status, err = look()
 		return status, err
 	})

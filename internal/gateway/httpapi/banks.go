@@ -216,7 +216,7 @@ func (g *Gateway) listProbes(ctx context.Context, in *struct {
 func (g *Gateway) diffBank(ctx context.Context, in *struct {
 	BankPath
 	From int `query:"from" default:"1" minimum:"1" maximum:"2147483647" doc:"The older version"`
-	To   int `query:"to" minimum:"0" maximum:"2147483647" doc:"The newer one; 0 is the one in force"`
+	To   int `query:"to" minimum:"0" maximum:"2147483647" doc:"The newer version; 0 is the active version"`
 }) (*bodyOf[BankDiff], error) {
 	older, err := g.Learning.Banks.At(ctx, workspace(ctx), in.Name, in.From)
 	if err != nil {
@@ -257,7 +257,7 @@ func (g *Gateway) exportBank(ctx context.Context, in *BankAt) (*bodyOf[BankFiles
 func (g *Gateway) rollbackBank(ctx context.Context, in *struct {
 	BankPath
 	Body struct {
-		To int `json:"to" minimum:"1" maximum:"2147483647" doc:"The version to go back to"`
+		To int `json:"to" minimum:"1" maximum:"2147483647" doc:"The version to restore"`
 	}
 }) (*bodyOf[BankDetail], error) {
 	return shownBank(g.Learning.Banks.Rollback(ctx, workspace(ctx), in.Name, in.Body.To))

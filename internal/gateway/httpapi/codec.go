@@ -50,8 +50,8 @@ func (c *codec) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	done := &converted{header: http.Header{}}
 	if c.convert.ServeHTTP(done, r); done.status != 0 && done.status != http.StatusOK {
-		problem(fault.InvalidArgument, strings.TrimSpace(done.body.String()), "send payloads as Temporal UI and CLI "+
-			"do; what an older key encrypted needs that key in CAIRN_PAYLOAD_KEYS").write(w)
+		problem(fault.InvalidArgument, strings.TrimSpace(done.body.String()), "send payloads in the form of Temporal "+
+			"UI and CLI; to decrypt payloads of an older key, keep that key in CAIRN_PAYLOAD_KEYS").write(w)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -63,7 +63,7 @@ func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 	}
 }
 
-// A browser lets the page of Temporal UI, and no other, read the answers.
+// A browser lets only the page of Temporal UI read the responses.
 func TestOnlyThePageOfTemporalUIDecrypts(t *testing.T) {
 	t.Parallel()
 	b := idle(t, encrypting)
@@ -111,7 +111,7 @@ func TestOnlyThePageOfTemporalUIDecrypts(t *testing.T) {
 		base64.StdEncoding.EncodeToString([]byte("binary/encrypted")) + `","encryption-key-id":"b2xk"},"data":"AAAA"}]}`
 	if p := b.do(request{method: http.MethodPost, path: path, body: foreign}).
 		refused(fault.InvalidArgument); !strings.Contains(p.Message, `"old"`) {
-		t.Errorf("of a key that is gone it says %q", p.Message)
+		t.Errorf("message for an unknown key: %q", p.Message)
 	}
 }
 

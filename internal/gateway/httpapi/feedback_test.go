@@ -18,8 +18,8 @@ func (b *bundle) cases() int {
 	return len(open)
 }
 
-// Feedback on a turn takes the question and the answer from the turn, and a good
-// word takes back what a bad one has done.
+// Feedback on a turn takes the question and the answer from the turn. Good feedback
+// reverses earlier bad feedback.
 func TestFeedbackOnATurnOpensItsCaseAndClosesIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

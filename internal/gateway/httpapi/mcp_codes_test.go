@@ -62,11 +62,11 @@ func TestEveryToolSaysOverMCPWhatItDoes(t *testing.T) {
 	}
 	slices.Sort(names)
 	if known := slices.Sorted(maps.Keys(hints)); !slices.Equal(names, known) {
-		t.Errorf("it offers %v; what %v do is told here", names, known)
+		t.Errorf("offers %v, want %v", names, known)
 	}
 }
 
-// codeOf is why a call failed, empty when it did not.
+// codeOf returns the error code of a failed call, empty if it succeeded.
 func codeOf(t testing.TB, r *mcp.CallToolResult) fault.Code {
 	t.Helper()
 	raw, err := json.Marshal(r.StructuredContent)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The calls of mem0's npm client as it sends them, with what it reads of the
-// answers; `make clients` runs the client itself.
+// The calls of mem0's npm client and the response fields that it reads. `make clients`
+// runs the client itself.
 func TestMem0PlatformClientsAreAnswered(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
@@ -87,7 +87,7 @@ func TestMem0PlatformClientsAreAnswered(t *testing.T) {
 	}
 	m.detail(m.do(http.MethodDelete, "/v1/batch/",
 		object{"memories": []object{{"memory_id": tea}, {"memory_id": "0000000000000000"}}}), http.StatusNotFound)
-	m.do(http.MethodGet, "/v1/memories/"+tea+"/", nil).into(http.StatusOK, nil) // nothing was half done
+	m.do(http.MethodGet, "/v1/memories/"+tea+"/", nil).into(http.StatusOK, nil) // the batch changed nothing
 	m.do(http.MethodPost, "/v1/feedback/",
 		object{"memory_id": miso, "feedback": "NEGATIVE", "feedback_reason": "the dog is"}).into(http.StatusOK, nil)
 	var rated struct{ Feedback, Feedback_Reason string }

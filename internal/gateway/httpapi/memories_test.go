@@ -17,8 +17,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// waiting has an agent write a memory while the workspace wants to see such
-// writes first, and returns the number of what waits.
+// waiting makes an agent write a memory that needs approval, and returns the ID of the
+// pending write.
 func (b *bundle) waiting(content string) int64 {
 	b.T.Helper()
 	b.do(request{method: http.MethodPatch, path: "/v1/settings",

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// tally is a meter that keeps what it is told.
+// tally is a meter that stores what it records.
 type tally struct{ routes []string }
 
 func (m *tally) Request(route string, _ int, _ time.Duration) { m.routes = append(m.routes, route) }

@@ -104,10 +104,10 @@ func init() { huma.NewError = fromHuma }
 // fromHuma converts an error of huma into a Problem with Cairn's status.
 func fromHuma(status int, message string, errs ...error) huma.StatusError {
 	for _, err := range errs {
-		var ours *fault.Error
+		var coded *fault.Error
 		var known *Problem
 		var tooLarge *http.MaxBytesError
-		if errors.As(err, &ours) || errors.As(err, &known) || errors.As(err, &tooLarge) {
+		if errors.As(err, &coded) || errors.As(err, &known) || errors.As(err, &tooLarge) {
 			return problemOf(err)
 		}
 		if detail, ok := err.(huma.ErrorDetailer); ok { // omits the value, which may be the whole body

@@ -26,7 +26,7 @@ func TestEveryCodeIsAnsweredAsTheTableSays(t *testing.T) {
 			t.Errorf("%s: status %d, %+v", code, w.Code, p)
 		}
 	}
-	// What fails outside of huma takes the same way.
+	// Errors outside of huma have the same form.
 	for _, status := range []int{http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusBadRequest,
 		http.StatusUnprocessableEntity, http.StatusInternalServerError} {
 		p := fromHuma(status, "what happened").(*Problem)

@@ -22,7 +22,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// bundle is a gateway over a whole Cairn, with a key that may do everything.
+// bundle is a gateway with all services, and a key that has all scopes.
 type bundle struct {
 	*apptest.Bundle
 	gateway *httpapi.Gateway
@@ -73,10 +73,10 @@ func (b *bundle) admin(sql string, args ...any) {
 	testkit.Must(b.T, err)
 }
 
-// request is one request; what is left empty is GET, the bundle's key, no body.
+// request is one request. The zero values mean GET, the bundle's key and no body.
 type request struct {
 	method, path, key string
-	body              any // a string or bytes are sent as they are, anything else as JSON
+	body              any // strings and bytes are sent unchanged, other values as JSON
 	header            map[string]string
 }
 
@@ -131,7 +131,7 @@ func (b *bundle) post(path string, body any) response {
 	return b.do(request{method: http.MethodPost, path: path, body: body})
 }
 
-// into decodes an answer that must have the given status.
+// into decodes a response, which must have the given status.
 func (r response) into(status int, v any) {
 	r.t.Helper()
 	if r.status != status {
@@ -144,8 +144,8 @@ func (r response) into(status int, v any) {
 	}
 }
 
-// refused checks that an answer is an error in the one form, with the status of
-// its code.
+// refused checks that a response is an error in the standard form with the status
+// of its code.
 func (r response) refused(code fault.Code) httpapi.Problem {
 	r.t.Helper()
 	var p httpapi.Problem

@@ -174,7 +174,7 @@ func TestASkillIsChangedThroughTheAPI(t *testing.T) {
 	if step("archive", nil); head.Status != skill.Archived {
 		t.Errorf("archived: %+v", head)
 	}
-	b.post("/v1/skills/1/approve", nil).refused(fault.VersionConflict) // it is no candidate
+	b.post("/v1/skills/1/approve", nil).refused(fault.VersionConflict) // not a candidate
 	if step("restore", nil); head.Status != skill.Active {
 		t.Errorf("restored: %+v", head)
 	}
@@ -231,7 +231,7 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 	if head.Version != 2 || head.Description != "Better said" {
 		t.Errorf("approved: %+v", head)
 	}
-	b.post("/v1/pending/2/approve", nil).refused(fault.VersionConflict) // the head has moved
+	b.post("/v1/pending/2/approve", nil).refused(fault.VersionConflict) // the skill has a newer version
 	b.post("/v1/pending/2/reject", nil).into(http.StatusNoContent, nil)
 	b.post("/v1/pending/2/reject", nil).refused(fault.NotFound)
 

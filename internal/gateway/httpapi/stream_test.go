@@ -38,7 +38,7 @@ func (b *bundle) streams(ctx context.Context, path string, body object, see func
 	return res, events(res.Body, see)
 }
 
-// streamed are all events that a request is answered with.
+// streamed returns all events of the response to a request.
 func (b *bundle) streamed(path string, body object, see ...func(sent)) (all []sent, end sent) {
 	b.T.Helper()
 	_, err := b.streams(b.T.Context(), path, body, func(e sent) {
@@ -61,7 +61,7 @@ func names(all []sent) (out []string) {
 	return out
 }
 
-// same compares JSON, whatever its white space.
+// same compares JSON and ignores white space.
 func same(t *testing.T, what string, got, want []byte) {
 	t.Helper()
 	var a, b any
@@ -125,7 +125,7 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 		answer.Answer != "From Osaka." || answer.Metadata["channel"] != "web" {
 		t.Errorf("answer %+v", answer)
 	}
-	// A search alone is answered at once.
+	// A search without an agent responds at once.
 	fast := object{"query": "Where does Alice fly from?", "mode": "fast"}
 	all, end = b.streamed("/v1/retrieve_memory", fast)
 	var found httpapi.MemoryAnswer // scores depend on the time

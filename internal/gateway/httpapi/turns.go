@@ -123,21 +123,21 @@ func (g *Gateway) answer(ctx context.Context, r conversation.Request, accepted r
 	if g.Driver == nil {
 		return nil
 	}
-	bringing, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(wait, startPatience))
+	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(wait, startPatience))
 	stopped := context.AfterFunc(g.closing, cancel)
-	told := make(chan struct{})
+	sent := make(chan struct{})
 	go func() { // continues if the caller disconnects or does not wait
 		defer cancel()
 		defer stopped()
-		defer close(told)
-		if _, err := g.Driver.Answer(bringing, r.WorkspaceKey, accepted); err != nil && bringing.Err() == nil {
+		defer close(sent)
+		if _, err := g.Driver.Answer(sending, r.WorkspaceKey, accepted); err != nil && sending.Err() == nil {
 			g.Log.Warn("turn start deferred to relay", "run", accepted.Ref.Run, "error", err)
 		}
 	}()
 	if wait == 0 {
 		return nil
 	}
-	_, err := g.await(ctx, accepted.Ref, wait, told, func() (run.Status, error) {
+	_, err := g.await(ctx, accepted.Ref, wait, sent, func() (run.Status, error) {
 		a, err := g.Inbox.Answer(ctx, r.Workspace, r.Conversation, r.MessageID)
 		return run.Status(a.Status), err
 	})
@@ -162,11 +162,11 @@ func (g *Gateway) answered(ctx context.Context, conversation, message string) (*
 	if err != nil {
 		return nil, err
 	}
-	of := g.link("/v1/conversations/%s", url.PathEscape(conversation))
+	base := g.link("/v1/conversations/%s", url.PathEscape(conversation))
 	runs := g.runLinks(a.Run, "")
 	out := &turnOutput{Status: http.StatusOK,
-		Body: TurnAnswer{TurnStatus: a, Links: TurnLinks{Self: of + "/messages/" + url.PathEscape(message),
-			Conversation: of, Run: runs.Self, Events: runs.Events}}}
+		Body: TurnAnswer{TurnStatus: a, Links: TurnLinks{Self: base + "/messages/" + url.PathEscape(message),
+			Conversation: base, Run: runs.Self, Events: runs.Events}}}
 	out.Location = out.Body.Links.Self
 	if a.Status != string(run.Ended) {
 		out.Status = http.StatusAccepted

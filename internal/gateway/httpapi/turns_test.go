@@ -256,7 +256,7 @@ func TestATurnIsCancelledAndAConversationEnds(t *testing.T) {
 	if b.post("/v1/conversations/c/cancel", nil).into(http.StatusAccepted, &c); c.Cancelled {
 		t.Error("a turn was cancelled that had ended")
 	}
-	for range 2 { // ending what has ended is no error
+	for range 2 { // ending an ended conversation succeeds
 		b.post("/v1/conversations/c/end", nil).into(http.StatusOK, nil)
 	}
 	for {

@@ -15,8 +15,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// thread is a long one: each of its turns calls two tools at once, whose results
-// have about so many bytes. What names it is in its words.
+// thread returns a long thread. Each turn calls two tools at once, whose results have
+// about the given number of bytes. The texts contain the name.
 func thread(name string, turns, bytes int) (out []object) {
 	for n := range turns {
 		var calls []object
@@ -39,7 +39,7 @@ func thread(name string, turns, bytes int) (out []object) {
 	return out
 }
 
-// record is what a model makes of the messages of a thread.
+// record is a model's summary of the messages of a thread.
 func record(name string) string {
 	raw, _ := json.Marshal(object{"goal": "Look at the services of " + name,
 		"key_facts":      []string{"region north", "services answer"},
@@ -47,7 +47,7 @@ func record(name string) string {
 	return string(raw)
 }
 
-// generic is v as JSON has it.
+// generic returns v after conversion to JSON and back.
 func generic(v any) (out any) {
 	raw, _ := json.Marshal(v)
 	_ = json.Unmarshal(raw, &out)
@@ -173,7 +173,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 				!reflect.DeepEqual(generic(got.Messages), original) {
 				t.Errorf("%.40q: degraded %t (%s), %d messages", bad, got.Degraded, got.Reason, len(got.Messages))
 			}
-			if asked[i] != 2 { // once, and once more with what was wrong
+			if asked[i] != 2 { // once, and once more with the validation error
 				t.Errorf("%.40q: asked %d times", bad, asked[i])
 			}
 		}
@@ -229,7 +229,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 	})
 }
 
-// paired wants each call followed by its results, and no result without its call.
+// paired checks that its results follow each call, and that each result has a call.
 func paired(t *testing.T, ms []httpapi.SessionMessage) {
 	t.Helper()
 	open := map[string]bool{}

@@ -38,7 +38,7 @@ func TestAKeyNeedsTheScopeOfItsRoute(t *testing.T) {
 			b.as("").do(method, path, body).refused(http.StatusUnauthorized)
 			for scope, key := range keys {
 				if needed == apikey.Admin && scope == apikey.Admin || route == "POST /configure" {
-					continue // they delete; that they may, other tests show
+					continue // these routes delete; other tests cover them
 				}
 				r, may := b.as(key).do(method, path, body), needed.Allows([]string{string(scope)})
 				if refused := strings.Contains(string(r.body), "out_of_scope"); refused == may {

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// addMemory adds a memory past the routes.
+// addMemory adds a memory without using the routes.
 func addMemory(b *bundle, who agent.Actor, content string) {
 	b.t.Helper()
 	_, err := b.longTerm.AddMemories(b.t.Context(), who, []longterm.NewMemory{{Content: content}})
@@ -51,7 +51,7 @@ func TestAnAddThatNobodyWaitsForIsAnEvent(t *testing.T) {
 		t.Errorf("%+v", event)
 	}
 	again := queued
-	for _, route := range []string{"/v3/memories/add/", "/memories"} { // it is under way: the same request
+	for _, route := range []string{"/v3/memories/add/", "/memories"} { // the run is active: the same request
 		if c.do(http.MethodPost, route, said).into(&again); again.Event != queued.Event {
 			t.Errorf("%s: %+v, then %+v", route, queued, again)
 		}
@@ -70,7 +70,7 @@ func TestAnAddThatNobodyWaitsForIsAnEvent(t *testing.T) {
 	}
 }
 
-// As with mem0, the same words may be said again later; a key says that it is the same request.
+// As with mem0, the same text can be added again later. A key marks the same request.
 func TestAnAddThatHasEndedIsDoneAgainUnlessItsKeySaysOtherwise(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -150,7 +150,7 @@ func TestAnAddAsksItsAgentForWhatItsClientWants(t *testing.T) {
 	}
 	const alone = `select count(*) from runs where spec->'pinned'->'choices'->'only' = spec->'pinned'->'targets'`
 	if n := b.Number(alone); n != 2 { // messages of one user create no memories of others
-		t.Errorf("%d runs are about their target alone", n)
+		t.Errorf("%d runs have only their own target", n)
 	}
 	const guided = `select count(*) from runs where spec->'pinned'->'choices'->>'guidance' = 'Only places.'`
 	if n := b.Number(guided); n != 1 {
@@ -167,7 +167,7 @@ func TestRequestsAreTheRunsThatSomebodyAskedFor(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	c := b.client()
-	b.Run() // of a distillation
+	b.Run() // a distillation
 	b.Exec("update runs set kind = 'evolve'")
 	b.agent = b.remembers("ada", "Lives in Bergen.")
 	c.do(http.MethodPost, "/memories", said).into(&results{})

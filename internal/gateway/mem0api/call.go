@@ -39,12 +39,12 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, route route) {
 	for name := range p.Header {
 		w.Header().Set(name, p.Header.Get(name))
 	}
-	told := map[string]any{"detail": p.Message, "code": p.Code, "hint": p.Hint}
+	body := map[string]any{"detail": p.Message, "code": p.Code, "hint": p.Hint}
 	status := p.Status
 	if upstream := upstreams[p.Code]; upstream != "" {
-		status, told["code"], told["request_id"] = http.StatusBadGateway, upstream, id
+		status, body["code"], body["request_id"] = http.StatusBadGateway, upstream, id
 	}
-	answerJSON(w, status, told)
+	answerJSON(w, status, body)
 }
 
 // upstreams maps error codes to mem0's codes for failures behind the server.

@@ -198,12 +198,12 @@ func (c *call) forget(q mem0Query) (int, error) {
 	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
-	var gone []longterm.DeleteRequest
+	var deletions []longterm.DeleteRequest
 	for i, e := range entries {
-		gone = append(gone, longterm.DeleteRequest{Index: i, ID: e.ID})
+		deletions = append(deletions, longterm.DeleteRequest{Index: i, ID: e.ID})
 	}
-	_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), gone)
-	return len(gone), err
+	_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), deletions)
+	return len(deletions), err
 }
 
 func (c *call) search() (any, error) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pets are memories to choose from, each known by its first word.
+// pets adds memories to select from. The first word of each identifies it.
 func (c client) pets() {
 	c.b.t.Helper()
 	for _, p := range []struct {
@@ -23,7 +23,7 @@ func (c client) pets() {
 	}
 }
 
-// chosen are the first words of the memories that a filter chooses.
+// chosen returns the first words of the memories that a filter selects.
 func (c client) chosen(filter any) string {
 	c.b.t.Helper()
 	var out results
@@ -37,7 +37,7 @@ func (c client) chosen(filter any) string {
 	return strings.Join(names, " ")
 }
 
-// every is a filter for all, and what else it wants.
+// every returns a filter that selects all users and agents and also requires more.
 func every(more object) object {
 	return object{"AND": []object{{"OR": []object{{"user_id": "*"}, {"agent_id": "*"}}}, more}}
 }
@@ -119,7 +119,7 @@ func TestAUserIsKnownByTheirTargetWhateverItsCase(t *testing.T) {
 	b := setup(t)
 	who := b.User()
 	who.Subject.Type, who.Subject.Target = "personal", "Ada"
-	addMemory(b, who, "Lives in Bergen.") // as an agent of Cairn does, which says nothing of mem0
+	addMemory(b, who, "Lives in Bergen.") // as an agent of Cairn does, without mem0's metadata
 	if got := b.client().lists("user_id=ada"); got != "Lives in Bergen." {
 		t.Errorf("listed %q", got)
 	}

@@ -48,10 +48,10 @@ type mem0Event struct {
 	Memory string   `json:"memory"`
 	Event  string   `json:"event"` // ADD UPDATE DELETE NONE
 	Role   string   `json:"role,omitempty"`
-	Data   mem0Said `json:"data"` // the text again, for clients of mem0's platform
+	Data   mem0Text `json:"data"` // the text again, for clients of mem0's platform
 }
 
-type mem0Said struct {
+type mem0Text struct {
 	Memory string `json:"memory"`
 }
 
@@ -161,7 +161,7 @@ func (c *call) remember(wait time.Duration) (any, error) {
 			return nil, err
 		}
 	}
-	out, err := c.came(r)
+	out, err := c.addResult(r)
 	if err != nil {
 		return nil, err
 	}
@@ -205,15 +205,15 @@ func (c *call) summarize(in mem0Add, messages []transcript.Message) (run.Run, er
 	return r, err
 }
 
-// mem0Came is the result of a request to remember.
-type mem0Came struct {
+// mem0AddResult is the result of a request to remember.
+type mem0AddResult struct {
 	mem0EventRow
 	Results []mem0Event `json:"results"`
 	Detail  string      `json:"detail,omitempty"`
 	failure error
 }
 
-func (c *call) came(r run.Run) (out mem0Came, err error) {
+func (c *call) addResult(r run.Run) (out mem0AddResult, err error) {
 	report, err := c.Progressive.Report(c.r.Context(), r.Ref)
 	if err != nil {
 		return out, err
@@ -245,7 +245,7 @@ func (c *call) came(r run.Run) (out mem0Came, err error) {
 	entries, err := c.LongTerm.Get(c.r.Context(), c.person(), ids...)
 	for _, e := range entries {
 		out.Results = append(out.Results, mem0Event{ID: e.ID, Memory: e.Content, Event: kinds[e.ID],
-			Data: mem0Said{e.Content}})
+			Data: mem0Text{e.Content}})
 	}
 	return out, err
 }
@@ -286,7 +286,7 @@ func (c *call) addAsIs(in mem0Add, messages []transcript.Message) (any, error) {
 			event = "NONE"
 		}
 		results = append(results, mem0Event{ID: i.ID, Memory: wanted[i.Index].Content, Event: event,
-			Role: string(messages[i.Index].Role), Data: mem0Said{wanted[i.Index].Content}})
+			Role: string(messages[i.Index].Role), Data: mem0Text{wanted[i.Index].Content}})
 	}
 	return map[string]any{"results": results}, err
 }
@@ -297,7 +297,7 @@ func (c *call) event() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.came(r)
+	return c.addResult(r)
 }
 
 // entry returns the memory named in the path if mem0 clients may see it.

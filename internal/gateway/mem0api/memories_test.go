@@ -153,7 +153,7 @@ func TestWhatHasExpiredIsSeenOnRequestOnly(t *testing.T) {
 	if got := search(body); len(got.Results) == 0 || got.Results[0].ID != old {
 		t.Errorf("found %+v", got)
 	}
-	c.do(http.MethodDelete, "/memories?user_id=ada", nil).into(&struct{}{}) // which takes expired ones, too
+	c.do(http.MethodDelete, "/memories?user_id=ada", nil).into(&struct{}{}) // also deletes expired memories
 	if got := c.lists("user_id=ada&show_expired=true"); got != "" {
 		t.Errorf("left %s", got)
 	}

@@ -162,11 +162,11 @@ func (c *call) removeMany() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var gone []longterm.DeleteRequest
+	var deletions []longterm.DeleteRequest
 	for i, m := range in.Memories {
-		gone = append(gone, longterm.DeleteRequest{Index: i, ID: m.ID})
+		deletions = append(deletions, longterm.DeleteRequest{Index: i, ID: m.ID})
 	}
-	items, err := c.LongTerm.DeleteMemories(c.r.Context(), c.person(), gone)
+	items, err := c.LongTerm.DeleteMemories(c.r.Context(), c.person(), deletions)
 	return mem0Done("deleted", items, err)
 }
 

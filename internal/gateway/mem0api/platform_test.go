@@ -97,7 +97,7 @@ func TestEntitiesAreThoseWhomMemoriesAreFor(t *testing.T) {
 	for _, query := range []string{"page_size=0", "page_size=1001", "page=0", "page=x"} {
 		c.do(http.MethodGet, "/v1/entities/?"+query, nil).refused(http.StatusBadRequest)
 	}
-	for range 2 { // who is not there is deleted, too
+	for range 2 { // deleting an unknown entity succeeds
 		c.do(http.MethodDelete, "/v1/entities/agent/by%20the%20sea%2F1/", nil).into(&struct{}{})
 		c.do(http.MethodDelete, "/entities/run/r1", nil).into(&struct{}{})
 	}

@@ -35,7 +35,7 @@ func Mount(mux *http.ServeMux, s Services, o Options, d Door) {
 
 func (c *call) unknown() (any, error) {
 	return nil, fault.New(fault.NotFound, "Not Found: "+c.r.Method+" "+c.r.URL.Path,
-		"the routes of mem0 that Cairn has are listed in README.md")
+		"see docs/how-to/mem0.md for the supported routes of mem0")
 }
 
 // Hints for accounts, webhooks and other features that only mem0 has.

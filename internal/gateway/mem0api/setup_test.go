@@ -32,14 +32,14 @@ import (
 
 type object = map[string]any
 
-// bundle is the routes over a fresh database, with a key that may do everything.
+// bundle serves the routes from a new database, with a key that has all scopes.
 type bundle struct {
 	*pgtest.Store
 	server   *httptest.Server
 	keys     *apikey.Service
 	longTerm *longterm.Service
 	key      string
-	agent    func(run.Ref) // what Temporal would have done of a session; nil leaves it accepted
+	agent    func(run.Ref) // replaces the workflow of a session; nil leaves the run accepted
 	t        *testing.T
 }
 
@@ -93,7 +93,7 @@ func (s starter) Start(_ context.Context, _, _ string, r run.Run) error {
 
 func (starter) Ended(context.Context, string) error { return nil }
 
-// ends ends the run of a session, as its agent's last words do.
+// ends ends the run of a session with a result of its agent.
 func (b *bundle) ends(ref run.Ref, e agentrun.RunResult, tasks ...memoryagent.Task) {
 	b.t.Helper()
 	raw, err := json.Marshal(memoryagent.Summary{Tasks: tasks})
@@ -108,7 +108,7 @@ func (b *bundle) ends(ref run.Ref, e agentrun.RunResult, tasks ...memoryagent.Ta
 	}))
 }
 
-// remembers is an agent that adds one memory about a user to what a session says.
+// remembers is an agent that adds one memory of a user in a session.
 func (b *bundle) remembers(user, content string) func(run.Ref) {
 	return func(ref run.Ref) {
 		who := b.User()
@@ -120,7 +120,7 @@ func (b *bundle) remembers(user, content string) func(run.Ref) {
 	}
 }
 
-// door lets requests in by their keys, as the gateway does.
+// door authenticates requests by their keys, as the gateway does.
 type door struct{ b *bundle }
 
 func (d door) Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error) {
@@ -160,21 +160,21 @@ func (d door) Link(format string, args ...any) string {
 	return "https://cairn.example" + fmt.Sprintf(format, args...)
 }
 
-// client is who sends requests: below a mount, with a key.
+// client sends requests below a mount with a key.
 type client struct {
 	b      *bundle
 	mount  string
 	header map[string]string
 }
 
-// client has the bundle's key.
+// client returns a client with the bundle's key.
 func (b *bundle) client() client { return b.as(b.key) }
 
 func (b *bundle) as(key string) client {
 	return client{b, "/mem0", map[string]string{"Authorization": "Token " + key}}
 }
 
-// with is the client with a header more.
+// with returns the client with an additional header.
 func (c client) with(name, value string) client {
 	header := map[string]string{name: value}
 	for k, v := range c.header {
@@ -192,7 +192,7 @@ type response struct {
 	body   []byte
 }
 
-// do sends a request; a text is sent as it is, anything else as JSON.
+// do sends a request. It sends a string unchanged and other values as JSON.
 func (c client) do(method, path string, body any) response {
 	c.b.t.Helper()
 	var sent io.Reader
@@ -218,7 +218,7 @@ func (c client) do(method, path string, body any) response {
 	return response{c.b.t, method + " " + path, res.StatusCode, res.Header, raw}
 }
 
-// into decodes an answer that must be a success.
+// into decodes a response, which must be a success.
 func (r response) into(v any) {
 	r.t.Helper()
 	if r.status >= http.StatusBadRequest {
@@ -227,7 +227,7 @@ func (r response) into(v any) {
 	testkit.Must(r.t, json.Unmarshal(r.body, v))
 }
 
-// refused wants an error in the one form that mem0's clients read.
+// refused checks that a response is an error in the form of mem0.
 func (r response) refused(status int) (out struct {
 	Detail, Code, Hint string
 	RequestID          string `json:"request_id"`
@@ -261,7 +261,7 @@ type results struct {
 	Event    string `json:"event_id"`
 }
 
-// texts are what the results say, in their order.
+// texts returns the texts of the results in their order.
 func (r results) texts() string {
 	var out []string
 	for _, e := range r.Results {
@@ -270,7 +270,7 @@ func (r results) texts() string {
 	return strings.Join(out, "|")
 }
 
-// adds keeps a text as it is and returns its id.
+// adds stores a text without a model and returns its ID.
 func (c client) adds(text string, more object) string {
 	c.b.t.Helper()
 	body := object{"messages": text, "infer": false}
@@ -284,7 +284,7 @@ func (c client) adds(text string, more object) string {
 	return out.Results[0].ID
 }
 
-// lists lists the texts of memories by a query of the address.
+// lists returns the texts of the memories that a URL query selects.
 func (c client) lists(query string) string {
 	c.b.t.Helper()
 	var out results

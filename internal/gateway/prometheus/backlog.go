@@ -12,8 +12,8 @@ import (
 var (
 	runsOpen     = ofKind("cairn_runs_open", "Runs that have not ended.")
 	runsOldest   = ofKind("cairn_runs_open_oldest_seconds", "Age of the oldest open run.")
-	rowsOwed     = ofKind("cairn_outbox_rows", "Outbox tasks that are not delivered yet.")
-	oldestOwed   = ofKind("cairn_outbox_oldest_seconds", "Age of the oldest row of the outbox.")
+	outboxTasks  = ofKind("cairn_outbox_rows", "Outbox tasks that are not delivered yet.")
+	oldestOutbox = ofKind("cairn_outbox_oldest_seconds", "Age of the oldest outbox task that is not delivered yet.")
 	callsUnknown = prometheus.NewDesc("cairn_model_calls_unknown",
 		"Model calls that were in flight at a crash and not repeated; they may have been paid.", nil, nil)
 	tasksDue  = ofKind("cairn_tasks_due", "Scheduled tasks that are due and wait for the sweep.")
@@ -40,8 +40,8 @@ const scrapePatience = 2 * time.Second
 type backlog struct{ BacklogReader }
 
 func (l backlog) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, rowsOwed, oldestOwed, callsUnknown, tasksDue, oldestDue,
-		canaries, oldestCanary, daysFailed, unheard, databaseUp} {
+	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, outboxTasks, oldestOutbox, callsUnknown, tasksDue,
+		oldestDue, canaries, oldestCanary, daysFailed, unheard, databaseUp} {
 		out <- d
 	}
 }
@@ -65,7 +65,7 @@ func (l backlog) Collect(out chan<- prometheus.Metric) {
 		waiting(runsOpen, runsOldest, string(kind), w)
 	}
 	for kind, w := range seen.Duties {
-		waiting(rowsOwed, oldestOwed, kind, w)
+		waiting(outboxTasks, oldestOutbox, kind, w)
 	}
 	for kind, w := range seen.Due {
 		waiting(tasksDue, oldestDue, string(kind), w)
