@@ -58,7 +58,7 @@ func TestQueriesAreFoundByName(t *testing.T) {
 	}
 	defer func() {
 		if said := fmt.Sprint(recover()); !strings.Contains(said, "work") {
-			t.Errorf("a query that there is not: %s", said)
+			t.Errorf("unknown query: %s", said)
 		}
 	}()
 	a.Text("work")
@@ -67,11 +67,11 @@ func TestQueriesAreFoundByName(t *testing.T) {
 func TestAnAddressThatIsNoneIsRefused(t *testing.T) {
 	t.Parallel()
 	if _, err := audit.Open(t.Context(), "postgres://host:port/", queries); err == nil {
-		t.Error("it was opened")
+		t.Error("Open accepted an invalid URL")
 	}
 }
 
-// paying is a run whose model calls are paid to a scripted server.
+// paying is a run with model calls to a scripted server.
 type paying struct {
 	*audit.Audit
 	calls  *ledger.Ledger
@@ -113,7 +113,7 @@ func (p *paying) ask(step string) {
 	testkit.Must(p.t, err)
 }
 
-// send makes a call of which the ledger does not hear.
+// send makes a call that the ledger does not record.
 func (p *paying) send(step string) {
 	p.t.Helper()
 	prepared, err := p.model.Prepare(p.request(step))
@@ -138,7 +138,7 @@ func TestCallsThatWerePaidOnceAreInOrder(t *testing.T) {
 	}
 	p.ask("one")
 	p.ask("two")
-	p.ask("one") // which the ledger answers
+	p.ask("one") // the ledger has the reply
 	if got, findings := p.counts(); got != (audit.Calls{Keys: 2, Requests: 2}) || findings != "" {
 		t.Errorf("%+v: %s", got, findings)
 	}
@@ -164,12 +164,12 @@ func TestARequestThatTheLedgerDoesNotKnowIsFound(t *testing.T) {
 	p.send("another")
 	got, findings := p.counts()
 	if got != (audit.Calls{Keys: 1, Requests: 2, PaidTwice: 1}) ||
-		findings != "a request came that the ledger does not know" {
+		findings != "the ledger does not know a request" {
 		t.Errorf("%+v: %s", got, findings)
 	}
 }
 
-// What was in flight at a crash may be paid again: the ledger shows it.
+// A call in flight at a crash may be paid again; the ledger shows it.
 func TestACallThatWasInFlightAtACrashMayBeSentAgain(t *testing.T) {
 	t.Parallel()
 	p := pays(t)
@@ -183,7 +183,7 @@ func TestACallThatWasInFlightAtACrashMayBeSentAgain(t *testing.T) {
 	}
 }
 
-// temporal lists workflows as a test says.
+// temporal returns the workflow lists of a test.
 type temporal struct {
 	client.Client
 	pages  [][]string // ids, of one listing after another
@@ -237,7 +237,7 @@ func TestTheWaitForWorkflowsEndsWhenNoneIsOpen(t *testing.T) {
 	})
 }
 
-// One that stays open is for the audit to tell.
+// The wait is bounded; the audit reports workflows that stay open.
 func TestTheWaitForWorkflowsIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,13 +14,13 @@ import (
 //go:embed calls.sql
 var callsSQL string
 
-// Calls is both sides' account of the model calls.
+// Calls counts the model calls in the ledger and on the model server.
 type Calls struct {
 	Keys      int `json:"keys"`
-	Requests  int `json:"requests"`   // that reached the server
-	PaidTwice int `json:"paid_twice"` // keys asked again although the reply was stored
-	InFlight  int `json:"in_flight"`  // attempts that the ledger shows as unknown
-	Repaid    int `json:"repaid"`     // replies that the server wrote beyond one for each key
+	Requests  int `json:"requests"`   // requests that reached the server
+	PaidTwice int `json:"paid_twice"` // keys requested again although the reply was stored
+	InFlight  int `json:"in_flight"`  // attempts with an unknown outcome in the ledger
+	Repaid    int `json:"repaid"`     // replies of the server in excess of one per key
 }
 
 type callRow struct {
@@ -33,16 +33,15 @@ type callRow struct {
 	Finished                        *time.Time
 }
 
-// serverKey is the server's name for the call.
+// serverKey returns the key of the call on the model server.
 func (c callRow) serverKey() string {
 	return openaitest.Call{Run: c.Run, Stage: c.Stage, Task: c.Task, File: c.File, Body: []byte(c.Request)}.Key()
 }
 
-// Calls compares the ledger with the server that answered. Both read the same
-// machine's clock. A key was paid twice although its reply was stored when a
-// request came after the reply was stored, when more requests came than the
-// ledger has attempts, or when more replies went out than the ledger has either
-// stored or shown as unknown. Findings tell of each one of these.
+// Calls compares the ledger with the model server. Both use the clock of the same machine.
+// A key counts as paid twice in three cases: a request arrived after the reply was stored,
+// more requests arrived than the ledger has attempts, or more replies were sent than the
+// ledger has stored or marked as unknown. Findings describes each case.
 func (a *Audit) Calls(ctx context.Context, model *openaitest.Server) (c Calls, findings []string, err error) {
 	rows, _ := a.Query(ctx, named(callsSQL, "calls"))
 	ledger, err := pgx.CollectRows(rows, pgx.RowToStructByPos[callRow])
@@ -79,7 +78,7 @@ func (a *Audit) Calls(ctx context.Context, model *openaitest.Server) (c Calls, f
 		}
 	}
 	for range arrivals {
-		found("a request came that the ledger does not know")
+		found("the ledger does not know a request")
 	}
 	return c, findings, nil
 }

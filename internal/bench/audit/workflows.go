@@ -10,15 +10,15 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// closePatience is what Temporal has, after the last run has ended, to close the
-// workflows that carried them and to show it.
+// closePatience is how long Temporal may take, after the end of the last run, to close its
+// workflows and to list them as closed.
 const closePatience = 20 * time.Second
 
-// look is how often Temporal is asked.
+// look is the poll interval.
 const look = 100 * time.Millisecond
 
-// AwaitClosed waits until no workflow is open; one that stays so is for the
-// audit to tell.
+// AwaitClosed waits until no workflow is open, at most closePatience. The audit reports
+// workflows that are still open then.
 func AwaitClosed(ctx context.Context, c client.Client, namespace string) {
 	ctx, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
@@ -34,7 +34,7 @@ func AwaitClosed(ctx context.Context, c client.Client, namespace string) {
 	}
 }
 
-// Workflows are those that a visibility query finds; all of them when it is empty.
+// Workflows returns the workflows of a visibility query, or all workflows if which is empty.
 func Workflows(ctx context.Context, c client.Client, namespace, which string) (out []*workflow.WorkflowExecutionInfo,
 	err error) {
 	request := &workflowservice.ListWorkflowExecutionsRequest{Namespace: namespace, Query: which, PageSize: 500}

@@ -1,4 +1,4 @@
--- What the experiment counts, as superuser over all rows.
+-- Queries of the experiment, run as superuser over all rows.
 
 -- name: ended
 select count(*) from cairn.runs where status = 'ended'
@@ -21,7 +21,7 @@ select count(*) from cairn.skill_versions
 select coalesce(sum(n - 1), 0)::bigint from (select count(*) as n from cairn.skill_versions group by workspace_id, run_id, task_key having count(*) > 1) d
 
 -- name: heads_astray
--- A head is the last of its versions, which are numbered without gaps from 1.
+-- The head is the last version; versions are numbered from 1 without gaps.
 select count(*) from cairn.skills s
 where s.head_version <> (select count(*) from cairn.skill_versions v where v.workspace_id = s.workspace_id and v.skill_id = s.id)
    or s.head_version <> (select max(v.version) from cairn.skill_versions v where v.workspace_id = s.workspace_id and v.skill_id = s.id)
@@ -33,7 +33,7 @@ select count(*) from cairn.tool_op_log where op_id like '%/commit/%' and result 
 select count(*) from cairn.tool_op_log where result is null
 
 -- name: documents_astray
--- Search knows each skill once, with its vector, and counts right.
+-- Search has each skill once, with its vector, and with correct counts.
 select (select count(*) from cairn.skills s where 1 <> (select count(*) from cairn.search_docs d where d.workspace_id = s.workspace_id and d.kind = 'skill' and d.owner_id = s.id))
      + (select count(*) from cairn.search_docs d where not exists (select from cairn.embeddings e where e.workspace_id = d.workspace_id and e.doc = d.doc))
      + (select coalesce(sum(abs(l.docs - (select count(*) from cairn.search_docs d where d.workspace_id = l.workspace_id))), 0)::bigint from cairn.lex_stats l)

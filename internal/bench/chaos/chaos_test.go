@@ -9,7 +9,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// The full experiment is `make chaos`; this is the same with less of everything.
+// A small version of the experiment; `make chaos` runs the full one.
 func TestNothingIsLostDoubledOrPaidTwice(t *testing.T) {
 	testkit.Long(t)
 	worker := devtest.Program(t, "worker")
@@ -30,7 +30,7 @@ func TestNothingIsLostDoubledOrPaidTwice(t *testing.T) {
 		t.Error("a promise was broken")
 	}
 	if len(r.Crashes) != 2 || r.Kills == 0 {
-		t.Errorf("%d crashes and %d kills: the experiment did not do what it is for", len(r.Crashes), r.Kills)
+		t.Errorf("%d crashes and %d kills: too few faults", len(r.Crashes), r.Kills)
 	}
 	for _, c := range r.Crashes {
 		if c.Error != "" {

@@ -13,16 +13,16 @@ import (
 	"cairn/internal/service/distill"
 )
 
-// channel is where the conversations come from.
+// channel is the channel of the conversations.
 const channel = "chat"
 
 const (
-	requestPatience = 5 * time.Second        // of one try
-	retryPause      = 200 * time.Millisecond // before the next
+	requestPatience = 5 * time.Second        // time limit of one attempt
+	retryPause      = 200 * time.Millisecond // pause before the next attempt
 )
 
-// send is the clients: they send the requests over the time there is for it and
-// return what was refused for good, which nothing should be.
+// send sends the requests of all clients, spread over options.Spread, and returns the
+// requests that were permanently rejected. None should be.
 func (e *experiment) send(ctx context.Context, wanted []request) (refused []string) {
 	todo := make(chan request)
 	var clients sync.WaitGroup
@@ -31,7 +31,7 @@ func (e *experiment) send(ctx context.Context, wanted []request) (refused []stri
 		clients.Go(func() {
 			for r := range todo {
 				if err := e.request(ctx, r); err != nil {
-					e.Say("%s was refused: %v", r.conversation.ID, err)
+					e.Say("%s was rejected: %v", r.conversation.ID, err)
 					mu.Lock()
 					refused = append(refused, fmt.Sprintf("%s: %v", r.conversation.ID, err))
 					mu.Unlock()
@@ -56,7 +56,7 @@ func (e *experiment) send(ctx context.Context, wanted []request) (refused []stri
 	return refused
 }
 
-// request has r accepted and, unless the relay is to do it, started.
+// request accepts r and starts it, unless the relay has to start it.
 func (e *experiment) request(ctx context.Context, r request) error {
 	var accepted run.Run
 	err := insist(ctx, func(ctx context.Context) (err error) {
@@ -87,8 +87,8 @@ func (e *experiment) asked(r request) distill.Request {
 		Conversation: r.conversation, Channel: channel, Spec: spec}
 }
 
-// insist repeats what fails as unavailable, as a gateway's client would, and
-// gives up on everything else.
+// insist retries an operation that fails as unavailable, like a client of a gateway. It
+// returns all other errors.
 func insist(ctx context.Context, try func(context.Context) error) error {
 	for {
 		limited, cancel := context.WithTimeout(ctx, requestPatience)

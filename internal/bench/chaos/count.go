@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// count is the audit.
+// count runs the audit.
 func (e *experiment) count(ctx context.Context, wanted []request) error {
 	for _, part := range []func(context.Context, []request) error{e.countRuns, e.countSkills, e.countVersions,
 		e.countPackages, e.countCalls, e.countWorkflows} {
@@ -22,13 +22,13 @@ func (e *experiment) count(ctx context.Context, wanted []request) error {
 	return nil
 }
 
-// found adds to a count that should be 0 and keeps what is behind it.
+// found increments a counter that should be 0 and records a finding.
 func (e *experiment) found(n *int, format string, args ...any) {
 	*n++
 	e.result.Findings = append(e.result.Findings, fmt.Sprintf(format, args...))
 }
 
-// foundMany is found for a query that only counts.
+// foundMany is like found, for a query that returns a number.
 func (e *experiment) foundMany(ctx context.Context, n *int, name string) error {
 	more, err := e.Audit.Number(ctx, name)
 	if more > 0 {
@@ -38,7 +38,7 @@ func (e *experiment) foundMany(ctx context.Context, n *int, name string) error {
 	return err
 }
 
-// countCalls compares the ledger with the server that answered.
+// countCalls compares the ledger with the model server.
 func (e *experiment) countCalls(ctx context.Context, _ []request) (err error) {
 	var findings []string
 	e.result.Calls, findings, err = e.Audit.Calls(ctx, e.Model)
@@ -58,7 +58,7 @@ type runRow struct {
 	Ended      *time.Time
 }
 
-// countRuns looks for each request's one run.
+// countRuns checks that each request has exactly one run with the expected outcome.
 func (e *experiment) countRuns(ctx context.Context, wanted []request) error {
 	rows, _ := e.Audit.Query(ctx, e.Audit.Text("runs"))
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[runRow])
@@ -96,7 +96,7 @@ type skillRow struct {
 	Head        int
 }
 
-// countSkills looks for each theme's one skill and for every lesson in it.
+// countSkills checks that each theme has exactly one skill, which contains all lessons.
 func (e *experiment) countSkills(ctx context.Context, wanted []request) error {
 	rows, _ := e.Audit.Query(ctx, e.Audit.Text("skills"))
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[skillRow])
@@ -107,7 +107,7 @@ func (e *experiment) countSkills(ctx context.Context, wanted []request) error {
 	byDescription := map[string]skillRow{}
 	for _, s := range all {
 		if first, twice := byDescription[s.Description]; twice {
-			e.found(&e.result.Doubled.Skills, "skills %s and %s are the same", first.Name, s.Name)
+			e.found(&e.result.Doubled.Skills, "skills %s and %s are equal", first.Name, s.Name)
 		}
 		byDescription[s.Description] = s
 	}
@@ -127,7 +127,7 @@ func (e *experiment) countSkills(ctx context.Context, wanted []request) error {
 	}
 	for _, s := range all {
 		if !taught[s.Description] {
-			e.found(&e.result.Doubled.Skills, "nobody taught skill %s", s.Name)
+			e.found(&e.result.Doubled.Skills, "skill %s has no source", s.Name)
 		}
 	}
 	return nil
@@ -158,7 +158,7 @@ func (e *experiment) countVersions(ctx context.Context, _ []request) error {
 		e.found(&d.Versions, "%d versions, but tasks %v", d.AllVersions, tasks)
 	}
 	if done := tasks["created"] + tasks["updated"] + tasks["unchanged"]; done != commits {
-		e.found(&d.Effects, "%d commits are logged, but tasks %v", commits, tasks)
+		e.found(&d.Effects, "%d logged commits, but tasks %v", commits, tasks)
 	}
 	if tasks["created"] != d.AllSkills {
 		e.found(&d.Skills, "%d skills, but tasks %v", d.AllSkills, tasks)

@@ -22,7 +22,7 @@ type packageRow struct {
 	Used  bool
 }
 
-// countPackages compares rows with the objects on disk, both ways.
+// countPackages compares rows with objects on disk, in both directions.
 func (e *experiment) countPackages(ctx context.Context, _ []request) error {
 	d := &e.result.Doubled
 	rows, _ := e.Audit.Query(ctx, e.Audit.Text("packages"))
@@ -37,7 +37,7 @@ func (e *experiment) countPackages(ctx context.Context, _ []request) error {
 			known[object] = true
 		}
 		if !p.Used {
-			d.Waiting++ // uploaded for a base that had moved, or killed before the commit
+			d.Waiting++ // uploaded for an outdated base, or killed before the commit
 			continue
 		}
 		d.AllPackages++
@@ -46,13 +46,13 @@ func (e *experiment) countPackages(ctx context.Context, _ []request) error {
 		}
 		archive, err := os.ReadFile(filepath.Join(root, p.Key))
 		if sum := sha256.Sum256(archive); err != nil || string(sum[:]) != string(p.SHA) {
-			e.found(&d.Packages, "package %s: its object is not what the row says (%v)", p.Key, err)
+			e.found(&d.Packages, "package %s: object differs from its row (%v)", p.Key, err)
 		}
 	}
 	err = fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil || entry.IsDir():
-		case strings.HasPrefix(path.Base(name), ".put-"): // a writer was killed; swept when it is old
+		case strings.HasPrefix(path.Base(name), ".put-"): // left by a killed writer; collected later
 			d.Temporary++
 		case !known[name]:
 			e.found(&d.Packages, "object %s has no row", name)

@@ -8,8 +8,8 @@ import (
 	"cairn/internal/bench/audit"
 )
 
-// countWorkflows asks Temporal what is open and what did not end well. The
-// outbox is the other half: nothing may be left to be driven.
+// countWorkflows finds workflows that are open or have failed, and outbox tasks that are not
+// delivered.
 func (e *experiment) countWorkflows(ctx context.Context, _ []request) error {
 	s := &e.result.Stuck
 	all, err := audit.Workflows(ctx, e.App.Temporal, e.Stack.TemporalNamespace(), "")

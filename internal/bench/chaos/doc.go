@@ -1,25 +1,23 @@
-// Package chaos is the experiment behind "effects happen once": distillations
-// come in while their worker is killed every few seconds, Postgres crashes and
-// Temporal is killed, and afterwards everything is counted.
+// Package chaos is the experiment for exactly-once effects. It runs distillations while it
+// kills their worker every few seconds, crashes Postgres and kills Temporal. Then it counts
+// lost and duplicated effects.
 //
 //	result, err := chaos.Run(ctx, chaos.Options{Seed: 7, Log: os.Stderr})
 //	if err != nil {
-//		return err // the experiment itself could not be carried out
+//		return err // the experiment could not run
 //	}
 //	result.Print(os.Stdout)
 //	if !result.Held() { … }
 //
-// The requests, what the scripted model answers and when the servers are
-// crashed follow from the seed; what the kills hit does not. Requests come in as
-// from a gateway: accepted through the use-case, started through Temporal, and
-// sent again when either is unavailable. Some are sent by two clients at once,
-// and some are only accepted, so that the relay has to drive them.
+// The seed determines the requests, the replies of the scripted model and the times of the
+// server crashes, but not what the worker kills interrupt. Requests arrive as from a
+// gateway: they are accepted through the service, started through Temporal, and sent again
+// if either is unavailable. Two clients send some requests at the same time. Some requests
+// are only accepted, so the relay has to start them.
 //
-// Every conversation leaves a lesson of its own in the skills that it teaches,
-// so an update that another one overwrote is seen as a missing lesson, and one
-// that was applied twice as a version too many. Model calls are counted on both
-// sides, in the ledger and in the server that answered them.
+// Each conversation adds a unique lesson to its skills. A lost update therefore shows as a
+// missing lesson, and a repeated update as an extra version. Model calls are counted in the
+// ledger and on the model server.
 //
-// The stack is the experiment's own. Nothing that the environment names is used,
-// let alone crashed.
+// The experiment starts its own servers. It never uses servers that the environment names.
 package chaos

@@ -14,17 +14,17 @@ import (
 //go:embed audit.sql
 var auditSQL string
 
-// experiment is everything that is open while one runs.
+// experiment holds the open resources of a run of the experiment.
 type experiment struct {
 	*ground.Ground
 	options   Options
 	draw      *rand.Rand
-	workspace tenancy.Workspace // where everything happens
+	workspace tenancy.Workspace // workspace of all conversations
 	worker    *workerproc.Supervisor
 	result    Result
 }
 
-// open starts the servers, whose data outlives their crashes.
+// open starts the servers with persistent data, so that they survive crashes.
 func open(ctx context.Context, o Options) (*experiment, error) {
 	g, err := ground.Open(ctx, ground.Options{Name: "chaos", Does: "crashes", Lasting: true, Queries: auditSQL,
 		Settings: []string{"SKILL_QUALITY=off", "SKILL_KEEP_VERSIONS=0"},

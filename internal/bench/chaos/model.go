@@ -13,8 +13,8 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// script makes the server answer every stage of a distillation from nothing but
-// the request's own material.
+// script makes the server reply to each stage of a distillation based only on the material
+// in the request.
 func script(server *openaitest.Server, delay time.Duration) {
 	for stage, answer := range map[string]func(prompt.Material) any{
 		"chunk": chunkReply, "rewrite": rewriteReply, "extract": extractReply, "merge": mergeReply,
@@ -23,7 +23,7 @@ func script(server *openaitest.Server, delay time.Duration) {
 		server.On(openaitest.Rule{Stage: stage, Delay: delay, ReplyFunc: func(call openaitest.Call) string {
 			material, err := prompt.ReadMaterial(call.Last)
 			if err != nil {
-				return "no material: " + err.Error() // leads to a repair, and the run fails: the audit tells
+				return "no material: " + err.Error() // leads to a repair and a failed run, which the audit reports
 			}
 			reply, err := json.Marshal(answer(material))
 			if err != nil {
@@ -37,7 +37,7 @@ func script(server *openaitest.Server, delay time.Duration) {
 // object is a JSON object.
 type object = map[string]any
 
-// chunkReply begins a task at each message that names a theme.
+// chunkReply starts a task at each message that names a theme.
 func chunkReply(m prompt.Material) any {
 	tasks := []object{}
 	for i, message := range m.Messages {
@@ -57,9 +57,8 @@ func rewriteReply(m prompt.Material) any { return object{"query": m.Task} }
 
 var ticketIn = regexp.MustCompile(`c\d{4}[ab]`)
 
-// extractReply updates the theme's skill when it is shown, as a good model
-// would; now and then it creates it all the same, under its name or a similar
-// one, as models do.
+// extractReply updates the theme's skill if the request contains it, as a good model does.
+// Sometimes it creates the skill again, under the same or a similar name, as models do.
 func extractReply(m prompt.Material) any {
 	t, _ := themeIn(m.Task)
 	ticket := ticketIn.FindString(m.Messages[0].Content)
@@ -95,8 +94,7 @@ func extractReply(m prompt.Material) any {
 	return reply
 }
 
-// mergeReply says the whole of what changes: the lessons of the head in force
-// and the draft's own.
+// mergeReply returns the complete changed members: the lessons of the head and of the draft.
 func mergeReply(m prompt.Material) any {
 	head := m.Candidates[0]
 	return object{"action": skill.Update, "target": head.Handle, "name": "", "description": "", "trigger": []string{},

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Options say how much is done and how badly it is treated. A zero field means
-// the full experiment's value.
+// Options sets the size of the experiment and the number of faults. Zero fields have the
+// values of the full experiment, given after the semicolon.
 type Options struct {
-	Distillations int           // requests; 200
-	Skills        int           // distinct skills that they teach; 40, which is the most
-	Clients       int           // that send requests at once; 8
-	Spread        time.Duration // over which the requests come in; 40 s
-	Reply         time.Duration // that the model takes; 20 ms
-	KillEvery     time.Duration // the worker, by SIGKILL; 3 s
-	Kills         int           // at most; 60, or fewer when 95 % of the runs have ended
-	Patience      time.Duration // for runs to end once nothing is killed any more; 4 min
-	Seed          uint64        // of everything that is drawn; 0 draws it from the clock
-	Log           io.Writer     // progress for people; nil discards it
-	Worker        string        // the worker's program; "" builds it
+	Distillations int           // number of requests; 200
+	Skills        int           // distinct skills that they teach, at most 40; 40
+	Clients       int           // parallel clients; 8
+	Spread        time.Duration // time over which requests arrive; 40 s
+	Reply         time.Duration // response time of the model; 20 ms
+	KillEvery     time.Duration // interval between worker kills (SIGKILL); 3 s
+	Kills         int           // maximum kills, which stop when 95 % of the runs have ended; 60
+	Patience      time.Duration // time for runs to end after the last kill; 4 min
+	Seed          uint64        // random seed; 0 means a seed from the clock
+	Log           io.Writer     // progress messages; nil discards them
+	Worker        string        // path of the worker binary; "" builds it
 
-	// DatabaseStep is when a database step is given up whose worker was killed;
-	// 0 is the product's own.
+	// DatabaseStep is the time limit of a database step whose worker was killed; 0 means
+	// the default of the worker.
 	DatabaseStep time.Duration
 }
 
@@ -42,10 +42,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Some requests are special, by their number.
+// Every n-th request is special.
 const (
-	twiceEvery     = 10 // sent by two clients at once
-	undrivenEvery  = 5  // accepted and left to the relay
+	twiceEvery     = 10 // sent by two clients at the same time
+	undrivenEvery  = 5  // only accepted; the relay starts it
 	secondTaskOf   = 4  // teaches two skills
 	smallTalkEvery = 25 // teaches nothing
 	briefEvery     = 40 // too short for the gate

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/bench/ground"
 )
 
-// Print writes the counts for people.
+// Print writes the counts as a table.
 func (r Result) Print(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "lost\t%d\t%d accepted runs, %d lessons in their skills\n", r.Lost.Sum(), r.Lost.Accepted,
@@ -30,9 +30,9 @@ func (r Result) Print(w io.Writer) error {
 		crashes = append(crashes, fmt.Sprintf("%s at %.0f %% of the runs (down %s)", c.Server, 100*c.At,
 			ground.Seconds(c.Took)))
 	}
-	fmt.Fprintf(w, "\nseed %d: worker killed %d times (%d exits of its own), %s\n", r.Seed, r.Kills, r.Exits,
+	fmt.Fprintf(w, "\nseed %d: worker killed %d times (%d unexpected exits), %s\n", r.Seed, r.Kills, r.Exits,
 		strings.Join(crashes, ", "))
-	fmt.Fprintf(w, "accepted in %s, troubled for %s, drained in %s, all in all %s; a run took %s at the median, %s "+
+	fmt.Fprintf(w, "accepted in %s, faults for %s, drained in %s, total %s; a run took %s at the median, %s "+
 		"at the 95th percentile, %s at most\n",
 		ground.Seconds(r.Accepted), ground.Seconds(r.Troubled), ground.Seconds(r.Drained), ground.Seconds(r.Total),
 		ground.Seconds(r.Runs.Median), ground.Seconds(r.Runs.P95), ground.Seconds(r.Runs.Most))

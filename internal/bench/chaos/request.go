@@ -8,22 +8,22 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// request is one conversation to distil and what must come of it.
+// request is one conversation to distill with its expected effects.
 type request struct {
-	conversation transcript.Conversation // its id is the request's, too
-	driven       bool                    // whether the client starts the workflow, or leaves it to the relay
+	conversation transcript.Conversation // its ID is also the ID of the request
+	driven       bool                    // whether the client starts the workflow; otherwise the relay does
 	outcome      run.Outcome
-	lessons      []lesson // one for each task
+	lessons      []lesson // one lesson per task
 }
 
-// lesson is a text that the head of a theme's skill must hold at the end.
+// lesson is a text that the theme's skill must contain at the end.
 type lesson struct {
 	theme theme
 	text  string
 }
 
-// requests draws n conversations over the first skills themes. Each theme comes
-// up equally often, in an order that the seed decides.
+// requests creates n random conversations about the first skills themes. All themes are
+// equally frequent; the seed determines their order.
 func requests(n, skills int, draw *rand.Rand) []request {
 	out := make([]request, n)
 	order := make([]int, 0, 2*n)
@@ -66,7 +66,7 @@ func requests(n, skills int, draw *rand.Rand) []request {
 	return out
 }
 
-// talk is a conversation being written.
+// talk builds a conversation.
 type talk struct{ messages []transcript.Message }
 
 func (t *talk) say(role transcript.Role, format string, args ...any) {
@@ -74,7 +74,7 @@ func (t *talk) say(role transcript.Role, format string, args ...any) {
 		Content: fmt.Sprintf(format, args...)})
 }
 
-// work is a task from request to thanks: 8 messages, 12 when it is long.
+// work adds a task with 8 messages, or 12 if long is true.
 func (t *talk) work(about theme, ticket string, long bool) {
 	ask, look, found, done, thanks := "Please help. %s. Ticket %s.", "I look at the %s.", "%s: value %d",
 		"All parts are in order now.", "Thank you, and remember: %s."

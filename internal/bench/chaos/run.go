@@ -11,12 +11,12 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// calmShare is the share of runs that have ended when the killing stops: the
-// rest must come to its end undisturbed, however it was left.
+// calmShare is the fraction of ended runs at which the kills stop. The other runs must end
+// without further faults.
 const calmShare = 0.95
 
-// Run carries the experiment out. An error means that it could not be done; what
-// it found wrong is in the result.
+// Run runs the experiment. It returns an error if the experiment could not run. Violations
+// are in the result.
 func Run(ctx context.Context, o Options) (Result, error) {
 	o = o.withDefaults()
 	started := time.Now()
@@ -54,7 +54,7 @@ func (e *experiment) run(ctx context.Context) (Result, error) {
 	clients.Go(func() {
 		e.result.Refused = e.send(ctx, wanted)
 		e.result.Accepted = time.Since(started)
-		e.Say("everything is accepted after %.1f s", e.result.Accepted.Seconds())
+		e.Say("all requests accepted after %.1f s", e.result.Accepted.Seconds())
 	})
 	err := e.awaitEnded(ctx, int(calmShare*float64(o.Distillations)), time.Duration(o.Kills)*o.KillEvery+o.Patience)
 	clients.Wait()
@@ -67,7 +67,7 @@ func (e *experiment) run(ctx context.Context) (Result, error) {
 	trouble.Wait()
 	e.result.Kills, e.result.Exits = e.worker.Counts()
 	e.result.Troubled = time.Since(started)
-	e.Say("calm after %.1f s and %d kills", e.result.Troubled.Seconds(), e.result.Kills)
+	e.Say("faults ended after %.1f s and %d kills", e.result.Troubled.Seconds(), e.result.Kills)
 	if err != nil {
 		return e.result, err
 	}
@@ -80,11 +80,11 @@ func (e *experiment) run(ctx context.Context) (Result, error) {
 	return e.result, e.count(ctx, wanted)
 }
 
-// look is how often progress is looked at.
+// look is the poll interval.
 const look = 100 * time.Millisecond
 
-// awaitEnded waits until n runs have ended, or patience is over, which is for
-// the audit to tell.
+// awaitEnded waits until n runs have ended or patience is over. The audit reports runs that
+// have not ended.
 func (e *experiment) awaitEnded(ctx context.Context, n int, patience time.Duration) error {
 	over := time.After(patience)
 	for {
@@ -93,7 +93,7 @@ func (e *experiment) awaitEnded(ctx context.Context, n int, patience time.Durati
 		}
 		select {
 		case <-ctx.Done():
-			return fault.Wrap(ctx.Err(), fault.Cancelled, "the experiment was interrupted", "")
+			return fault.Wrap(ctx.Err(), fault.Cancelled, "experiment interrupted", "")
 		case <-over:
 			e.Say("fewer than %d runs have ended after %s", n, patience)
 			return nil
@@ -102,7 +102,7 @@ func (e *experiment) awaitEnded(ctx context.Context, n int, patience time.Durati
 	}
 }
 
-// ended counts the runs that have ended. It fails while Postgres is down.
+// ended returns the number of ended runs. It fails while Postgres is down.
 func (e *experiment) ended(ctx context.Context) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

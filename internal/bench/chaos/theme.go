@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// theme is something that conversations are about and that one skill holds.
+// theme is a subject of conversations with its skill.
 type theme struct {
 	id          string
-	title       string // as users and the model name it
-	alias       string // as the model names it now and then: nearly the same skill under another name
+	title       string // name that users and the model use
+	alias       string // name that the model uses sometimes: nearly the same skill
 	description string
 	trigger     []string
 	procedure   string
-	parts       []string // what is looked at, in order
+	parts       []string // parts to check, in order
 	chinese     bool
-	script      bool // the skill is to have one
+	script      bool // whether the skill has a script
 	document    bool
 }
 
-// lesson is what one piece of work adds to the theme's skill.
+// lesson returns the text that one task adds to the theme's skill.
 func (t theme) lesson(ticket string) string {
 	if t.chinese {
 		return fmt.Sprintf("工单 %s：%s要核对两次", ticket, t.parts[0])
@@ -30,7 +30,7 @@ func (t theme) lesson(ticket string) string {
 func (t theme) scriptFile() string   { return "check_" + t.id + ".py" }
 func (t theme) documentFile() string { return t.id + ".md" }
 
-// subject is what work is done on; verb is the work.
+// subject is the object of a task; verb is the action.
 type subject struct {
 	name  string
 	parts []string
@@ -72,7 +72,7 @@ var chineseVerbs = []verb{
 	{"优化", "改进", "花更少的时间和费用做成同一件事", "测量当前的", "每次只调整", "对比前后的"},
 }
 
-// themes are all that there are: 24 in English, 16 in Chinese.
+// themes has 24 themes in English and 16 in Chinese.
 var themes = makeThemes()
 
 func makeThemes() []theme {
@@ -109,7 +109,7 @@ func makeTheme(n int, s subject, v verb, inChinese bool) theme {
 	return t
 }
 
-// themeIn is the theme that text is about: the one whose title it holds.
+// themeIn returns the theme whose title is in text.
 func themeIn(text string) (theme, bool) {
 	for _, t := range themes {
 		if strings.Contains(text, t.title) {

@@ -9,8 +9,8 @@ import (
 	"cairn/internal/app/config"
 )
 
-// The experiment counts skills by theme, so themes must be far enough apart to
-// be different skills, and an alias near enough to be the same one.
+// The experiment counts skills by theme. Themes must be different enough to be different
+// skills, and an alias similar enough to be the same skill.
 func TestThemesAreDistinctSkillsAndAliasesAreNot(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load([]string{"CAIRN_CONFIG=/dev/null"}, nil)

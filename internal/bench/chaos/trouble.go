@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Crash is a server's end and its new start, at a share of the ended runs.
+// Crash is the crash and restart of a server, at a fraction of ended runs.
 type Crash struct {
 	Server string        `json:"server"`
-	At     float64       `json:"at"` // share of the runs that had ended, 0–1
+	At     float64       `json:"at"` // fraction of ended runs, 0–1
 	Took   time.Duration `json:"took_ns"`
 	Error  string        `json:"error,omitempty"`
 	do     func(ctx context.Context) error
 }
 
-// drawCrashes chooses when the servers go down: one in the first half of the
-// work, the other in the second.
+// drawCrashes chooses the times of the crashes: one in the first half of the runs, one in the
+// second.
 func (e *experiment) drawCrashes() []Crash {
 	early, late := 0.15+0.3*e.draw.Float64(), 0.55+0.3*e.draw.Float64()
 	postgres := Crash{Server: "Postgres, crashed", At: early, do: func(ctx context.Context) error {
@@ -31,8 +31,8 @@ func (e *experiment) drawCrashes() []Crash {
 	return []Crash{postgres, temporal}
 }
 
-// crash carries out the crashes in their order. Calm does not come before them:
-// when many runs end at once, their shares may be passed between two looks.
+// crash runs the crashes in order. The kills do not stop before them: if many runs end at
+// the same time, two polls may skip over the time of a crash.
 func (e *experiment) crash(ctx context.Context, plan []Crash) {
 	for _, c := range plan {
 		for {
@@ -48,12 +48,12 @@ func (e *experiment) crash(ctx context.Context, plan []Crash) {
 			}
 		}
 		began := time.Now()
-		// A server that was ended is started again even when calm has come meanwhile.
+		// A crashed server is restarted even if the faults have ended meanwhile.
 		if err := c.do(context.WithoutCancel(ctx)); err != nil {
 			c.Error = err.Error()
 		}
 		c.Took = time.Since(began)
 		e.result.Crashes = append(e.result.Crashes, c)
-		e.Say("%s at %.0f %% of the runs, back after %.1f s %s", c.Server, 100*c.At, c.Took.Seconds(), c.Error)
+		e.Say("%s crashed at %.0f %% of the runs, back after %.1f s %s", c.Server, 100*c.At, c.Took.Seconds(), c.Error)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A failure is let pass only when Cairn's own answer shows that the scenario
-// wants what there is not.
+// A failure does not count only if Cairn's response shows that the scenario needs a feature
+// that Cairn does not have.
 func TestAScenarioDoesNotApplyOnlyForItsReason(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestOneFailureOrAMissingClientFailsTheRun(t *testing.T) {
 		{Client: skillsRef, State: OK}}
 	if !(Result{rows}).Held() || (Result{rows[:4]}).Held() ||
 		(Result{append(rows[:len(rows):len(rows)], Row{Client: mem0, State: Failed})}).Held() {
-		t.Error("it holds when it does not, or the other way about")
+		t.Error("wrong result of Held")
 	}
 	var report strings.Builder
 	if err := (Result{rows}).Report(&report, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)); err != nil ||

@@ -12,27 +12,25 @@ import (
 	"strings"
 )
 
-// Packages are what is installed, by name and version.
+// Packages lists the npm packages with their versions.
 var Packages = map[string]string{
 	"mem0ai":                            "3.3.1",
 	"@modelcontextprotocol/conformance": "0.1.16",
 	"@modelcontextprotocol/inspector":   "2.12.0",
-	// a port to npm of the reference validator of agentskills.io, by others
+	// an npm port of the reference validator of agentskills.io
 	"skills-ref": "0.1.5",
 }
 
-// nodeVersion is taken from npm when the machine's is older than the programs
-// allow.
+// nodeVersion is installed from npm if the machine has an older version than leastNode.
 const nodeVersion, leastNode = "22.23.3", 22
 
-// npm is a folder with the packages.
+// npm is a folder with the installed packages.
 type npm struct {
 	folder string
-	node   string // the program
+	node   string // path of node
 }
 
-// install has npm put the packages into a folder. Nothing that they bring is run
-// meanwhile.
+// install installs the packages with npm into a folder, without running their scripts.
 func install(ctx context.Context, folder string, log io.Writer) (npm, error) {
 	var names []string
 	for name, version := range Packages {
@@ -41,7 +39,7 @@ func install(ctx context.Context, folder string, log io.Writer) (npm, error) {
 	n := npm{folder: folder, node: "node"}
 	if major := nodeMajor(ctx); major < leastNode {
 		own := fmt.Sprintf("node-%s-%s", runtime.GOOS, strings.Replace(runtime.GOARCH, "amd64", "x64", 1))
-		fmt.Fprintf(log, "node is of version %d here; %s@%s is taken\n", major, own, nodeVersion)
+		fmt.Fprintf(log, "node %d is too old; installing %s@%s\n", major, own, nodeVersion)
 		names = append(names, own+"@"+nodeVersion)
 		n.node = filepath.Join(folder, "node_modules", own, "bin", "node")
 	}
@@ -57,17 +55,17 @@ func install(ctx context.Context, folder string, log io.Writer) (npm, error) {
 	return n, nil
 }
 
-// nodeMajor is the machine's version of node, 0 without one.
+// nodeMajor returns the major version of the machine's node, or 0 if there is none.
 func nodeMajor(ctx context.Context) (major int) {
 	out, err := exec.CommandContext(ctx, "node", "--version").Output()
 	if err == nil {
-		_, _ = fmt.Sscanf(string(out), "v%d", &major) // what is no version is none
+		_, _ = fmt.Sscanf(string(out), "v%d", &major) // invalid output leaves 0
 	}
 	return major
 }
 
-// command runs a script with node, in the folder, with the machine's PATH and
-// what is added.
+// command returns a command that runs a script with node in the folder, with the machine's
+// PATH and the variables of environ.
 func (n npm) command(ctx context.Context, environ []string, script string, args ...string) *exec.Cmd {
 	node, err := exec.LookPath(n.node)
 	if err != nil {
@@ -80,7 +78,7 @@ func (n npm) command(ctx context.Context, environ []string, script string, args 
 	return c
 }
 
-// module is the path of a file of a package.
+// module returns the path of a file in a package.
 func (n npm) module(parts ...string) string {
 	return filepath.Join(append([]string{n.folder, "node_modules"}, parts...)...)
 }

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// keyed is a proxy that adds the key: the suite has no way to send one. All
-// else, Host and Origin too, goes through as it comes.
+// keyed starts a proxy that adds the key, because the suite cannot send one. It passes all
+// other headers unchanged, including Host and Origin.
 func keyed(s *server) (address string, stop func(), err error) {
 	to, err := url.Parse(s.url)
 	if err != nil {
@@ -38,8 +38,8 @@ func keyed(s *server) (address string, stop func(), err error) {
 	return "http://" + l.Addr().String() + "/mcp", func() { _ = proxy.Close() }, nil
 }
 
-// absent are the scenarios that ask for something that Cairn does not have, by
-// why, each with what the server must answer for that to be the cause.
+// absent lists scenarios that need a feature that Cairn does not have. Each has a pattern of
+// the server's response that proves the cause.
 var absent = []struct {
 	scenarios *regexp.Regexp
 	answer    *regexp.Regexp
@@ -58,7 +58,7 @@ var absent = []struct {
 		"needs a session with streams; each response of Cairn is one JSON body"},
 }
 
-// check is one check of a scenario as the suite writes it down.
+// check is one check of a scenario in the output of the suite.
 type check struct {
 	Status  string
 	Message string `json:"errorMessage"`
@@ -78,7 +78,7 @@ func runConformance(ctx context.Context, n npm, s *server) ([]Row, error) {
 	ended := time.Now()
 	folders, err := os.ReadDir(results)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w\n%s", failed, err, out) // what failed says why there is nothing to read
+		return nil, fmt.Errorf("%w: %w\n%s", failed, err, out) // the output explains why there is no result
 	}
 	slices.SortFunc(folders, func(a, b os.DirEntry) int { return began(a.Name()).Compare(began(b.Name())) })
 	var rows []Row
@@ -106,18 +106,18 @@ func runConformance(ctx context.Context, n npm, s *server) ([]Row, error) {
 
 var stamped = regexp.MustCompile(`-\d{4}-\d\d-\d\dT.*$`)
 
-// began is when a scenario began: its folder is named after it, and the suite
-// runs one after the other.
+// began returns the start time of a scenario, which is part of its folder's name. The suite
+// runs scenarios one after another.
 func began(folder string) time.Time {
 	t, _ := time.Parse("-2006-01-02T15-04-05.000Z",
 		regexp.MustCompile(`-(\d+)Z$`).ReplaceAllString(stamped.FindString(folder), ".${1}Z"))
 	return t
 }
 
-// scenariosLeast is how many the suite has.
+// scenariosLeast is the number of scenarios in the suite.
 const scenariosLeast = 32
 
-// judged is a scenario by its checks.
+// judged returns the result of a scenario from its checks.
 func judged(scenario string, checks []check) Row {
 	row := Row{Client: conformance, Call: scenario, State: OK}
 	passed, trouble := 0, []string{}
@@ -147,8 +147,8 @@ func judged(scenario string, checks []check) Row {
 	return row
 }
 
-// runInspector lists and calls tools with the Inspector's command line, over
-// HTTP with a key and over standard input and output.
+// runInspector lists and calls tools with the command line of the Inspector, over HTTP with a
+// key and over standard input and output.
 func runInspector(ctx context.Context, n npm, s *server) (out []Row, err error) {
 	cli := n.module("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
 	ways := []struct {
@@ -182,7 +182,7 @@ func runInspector(ctx context.Context, n npm, s *server) (out []Row, err error) 
 	return out, nil
 }
 
-// listed counts the tools of a list.
+// listed counts the tools in a list.
 func listed(raw []byte) (string, error) {
 	var list struct {
 		Result, Data struct{ Tools []struct{ Name string } }
@@ -198,7 +198,7 @@ func listed(raw []byte) (string, error) {
 	return fmt.Sprintf("%d tools", n), nil
 }
 
-// worked checks that a tool said that it was done.
+// worked checks that the result of a tool has ok true.
 func worked(raw []byte) (string, error) {
 	if !regexp.MustCompile(`"ok": ?true`).Match(raw) {
 		return "", fmt.Errorf("not ok: %.300s", raw)

@@ -1,5 +1,5 @@
-// Every call of mem0's npm client, unchanged, against Cairn. Prints one line of
-// JSON a call: {"call", "ok", "ms", "detail"}.
+// Makes all calls of mem0's unmodified npm client against Cairn. Prints one line of JSON per
+// call: {"call", "ok", "ms", "detail"}.
 import { MemoryClient } from "mem0ai";
 
 const host = process.env.CAIRN_URL + "/mem0";
@@ -24,7 +24,7 @@ function must(truth, what) {
   if (!truth) throw new Error(what);
 }
 
-// eventually repeats work until it holds; what is inferred takes a while.
+// eventually retries work until it succeeds, because inference takes a while.
 async function eventually(work) {
   const until = performance.now() + 60_000;
   for (;;) {
@@ -141,8 +141,8 @@ await call("deleteAll", async () => {
 await call("errors: no entity, no memory, no key", async () => {
   await fails("ValidationError", () => client.add([{ role: "user", content: "x" }], {}));
   await fails("MemoryNotFoundError", () => client.update("0000000000000000", { text: "x" }));
-  const nobody = new MemoryClient({ apiKey: "m0-nobody", host });
-  await fails("AuthenticationError", () => nobody.get(miso));
+  const anonymous = new MemoryClient({ apiKey: "m0-invalid", host });
+  await fails("AuthenticationError", () => anonymous.get(miso));
 });
 await call("not offered: webhooks, exports, profiles (501 with a hint)", async () => {
   const refused = async (work) => {

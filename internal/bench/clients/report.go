@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Report writes what the programs of the Model Context Protocol say of Cairn.
+// Report writes the results of the Model Context Protocol programs as Markdown.
 func (r Result) Report(w io.Writer, when time.Time) error {
 	var b strings.Builder
 	passed, absent := 0, 0

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// States of a call.
+// Results of a call.
 const (
 	OK            = "ok"
 	Failed        = "FAILED"
-	NotApplicable = "n/a" // it asks for what Cairn does not have, by design
+	NotApplicable = "n/a" // needs a feature that Cairn does not have, by design
 )
 
-// Row is what became of one call of one client.
+// Row is the result of one call of one client.
 type Row struct {
 	Client string
 	Call   string
@@ -25,10 +25,10 @@ type Row struct {
 	Detail string
 }
 
-// Result is what became of all.
+// Result holds the results of all calls.
 type Result struct{ Rows []Row }
 
-// Held tells whether nothing failed, and every client was run.
+// Held reports whether no call failed and every client ran.
 func (r Result) Held() bool {
 	seen := map[string]bool{}
 	for _, row := range r.Rows {
@@ -40,7 +40,7 @@ func (r Result) Held() bool {
 	return len(seen) == len(kinds)
 }
 
-// Print writes a table.
+// Print writes the results as a table.
 func (r Result) Print(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "client\tcall\tresult\tms\t")
@@ -56,7 +56,7 @@ func (r Result) Print(w io.Writer) error {
 	return err
 }
 
-// of are the rows of a client, in the order of their calls' names.
+// of returns the rows of a client, ordered by call.
 func (r Result) of(client string) (out []Row) {
 	for _, row := range r.Rows {
 		if row.Client == client {
@@ -67,7 +67,7 @@ func (r Result) of(client string) (out []Row) {
 	return out
 }
 
-// timed makes the row of a call.
+// timed runs a call and returns its row.
 func timed(client, call string, work func() (detail string, err error)) Row {
 	began := time.Now()
 	detail, err := work()

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// Options say what is run.
+// Options configures a run.
 type Options struct {
-	Program string    // of the command line
-	Log     io.Writer // progress
+	Program string    // path of the cairn binary
+	Log     io.Writer // progress messages
 }
 
-// The clients, in the order in which they are run.
+// The clients, in the order in which they run.
 const (
 	mem0        = "mem0ai"
 	conformance = "mcp conformance"
@@ -31,14 +31,14 @@ var kinds = map[string]func(context.Context, npm, *server) ([]Row, error){
 	mem0: runMem0, conformance: runConformance, inspector: runInspector, skillsRef: runSkills,
 }
 
-// Run installs the clients, starts a gateway and runs them all.
+// Run installs the clients, starts a gateway and runs all clients against it.
 func Run(ctx context.Context, o Options) (out Result, err error) {
 	folder, err := os.MkdirTemp("", "cairn-clients")
 	if err != nil {
 		return out, err
 	}
 	defer os.RemoveAll(folder)
-	// Postgres, which another user runs when we are root, keeps its data below
+	// If this process is root, Postgres runs as another user and stores its data in this folder.
 	if err := os.Chmod(folder, 0o755); err != nil {
 		return out, err
 	}
@@ -70,7 +70,7 @@ func Run(ctx context.Context, o Options) (out Result, err error) {
 //go:embed mem0.mjs
 var mem0Calls []byte
 
-// runMem0 has mem0's client make all its calls.
+// runMem0 makes all calls of mem0's client.
 func runMem0(ctx context.Context, n npm, s *server) (out []Row, err error) {
 	script := filepath.Join(n.folder, "mem0.mjs")
 	if err := os.WriteFile(script, mem0Calls, 0o644); err != nil {
@@ -87,7 +87,7 @@ func runMem0(ctx context.Context, n npm, s *server) (out []Row, err error) {
 			MS           int64
 		}
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
-			continue // the client tells people something
+			continue // a message of the client for users
 		}
 		one := Row{Client: mem0, Call: row.Call, State: OK, Took: time.Duration(row.MS) * time.Millisecond,
 			Detail: row.Detail}
@@ -105,5 +105,5 @@ func runMem0(ctx context.Context, n npm, s *server) (out []Row, err error) {
 	return out, nil
 }
 
-// mem0Least is how many calls mem0.mjs makes.
+// mem0Least is the number of calls in mem0.mjs.
 const mem0Least = 19

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// server is `cairn serve` with a stack of its own.
+// server is `cairn serve` with its own stack.
 type server struct {
 	program string
 	home    string
@@ -25,10 +25,10 @@ type server struct {
 	cmd     *exec.Cmd
 }
 
-// serve starts it in a folder and makes a key that may do everything.
+// serve starts the server in a folder and creates an admin key.
 func serve(ctx context.Context, program, home string, log io.Writer) (*server, error) {
 	s := &server{program: program, home: home}
-	for _, one := range os.Environ() { // no server, model or setting of the user's is used
+	for _, one := range os.Environ() { // removes all servers, models and settings of the user
 		name, _, _ := strings.Cut(one, "=")
 		if own := []string{"DATABASE_URL", "PUBLIC_BASE_URL", "MEM0_COMPAT"}; !strings.HasPrefix(name, "CAIRN_") &&
 			!strings.HasPrefix(name, "TEMPORAL_") && !strings.HasPrefix(name, "OPENAI_") &&
@@ -55,7 +55,7 @@ func serve(ctx context.Context, program, home string, log io.Writer) (*server, e
 		}
 	}
 	if s.url == "" {
-		return nil, errors.Join(errors.New("the gateway ended before it was ready"), s.stop())
+		return nil, errors.Join(errors.New("the gateway exited before it was ready"), s.stop())
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	var made struct{ Key string }
@@ -72,7 +72,7 @@ func (s *server) command(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
-// run runs a command of the command line and decodes what it prints.
+// run runs a cairn command and decodes its JSON output.
 func (s *server) run(ctx context.Context, into any, args ...string) error {
 	c := s.command(ctx, append(args, "-o", "json")...)
 	var trouble strings.Builder
@@ -87,9 +87,9 @@ func (s *server) run(ctx context.Context, into any, args ...string) error {
 	return nil
 }
 
-// stop ends the gateway with its stack.
+// stop stops the gateway and its stack.
 func (s *server) stop() error {
-	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may be gone already
-	_ = s.cmd.Wait()                          // ended by a signal
+	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may have exited
+	_ = s.cmd.Wait()                          // reports the signal
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// runSkills distils a conversation, exports the skill in both styles and has the
-// packages validated.
+// runSkills distills a conversation, exports the skill in both name styles and validates the
+// packages.
 func runSkills(ctx context.Context, n npm, s *server) (out []Row, err error) {
 	file := filepath.Join(s.home, "conversation.json")
 	if err := os.WriteFile(file, samples.Airline, 0o644); err != nil {
@@ -30,7 +30,7 @@ func runSkills(ctx context.Context, n npm, s *server) (out []Row, err error) {
 		return nil, err
 	}
 	if len(list.Skills) == 0 {
-		return nil, errors.New("the conversation gave no skill")
+		return nil, errors.New("the conversation produced no skill")
 	}
 	for _, one := range list.Skills {
 		for _, style := range []string{skill.Hyphen, skill.Underscore} {
@@ -38,8 +38,8 @@ func runSkills(ctx context.Context, n npm, s *server) (out []Row, err error) {
 				return "", s.validated(ctx, n, one.Name, style)
 			})
 			if row.State == Failed && style == skill.Underscore && onlyTheName(row.Detail) {
-				row.State, row.Detail = NotApplicable, "has underscores in its name by choice: it is the form of "+
-					"MemOS, not of the specification; all else is valid"
+				row.State, row.Detail = NotApplicable, "has underscores in its name by design: it is the form of "+
+					"MemOS, not of the specification; everything else is valid"
 			}
 			out = append(out, row)
 		}
@@ -47,7 +47,7 @@ func runSkills(ctx context.Context, n npm, s *server) (out []Row, err error) {
 	return out, nil
 }
 
-// validated exports a skill and has its folder validated.
+// validated exports a skill and validates its folder.
 func (s *server) validated(ctx context.Context, n npm, name, style string) error {
 	folder := filepath.Join(n.folder, "skills-"+style)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -68,12 +68,12 @@ func (s *server) validated(ctx context.Context, n npm, name, style string) error
 	return nil
 }
 
-// onlyTheName tells whether underscores are all that the validator complains of.
+// onlyTheName reports whether the validator complains only about underscores in the name.
 func onlyTheName(detail string) bool {
 	return strings.Contains(detail, "contains invalid characters") && strings.Count(detail, " - ") <= 1
 }
 
-// unzip unpacks an archive of ours.
+// unzip extracts an archive from Cairn.
 func unzip(file, folder string) error {
 	archive, err := zip.OpenReader(file)
 	if err != nil {
@@ -82,7 +82,7 @@ func unzip(file, folder string) error {
 	defer archive.Close()
 	for _, f := range archive.File {
 		if !fs.ValidPath(strings.TrimSuffix(f.Name, "/")) {
-			return fmt.Errorf("%s leads out of the folder", f.Name)
+			return fmt.Errorf("%s is outside of the folder", f.Name)
 		}
 		to := filepath.Join(folder, filepath.FromSlash(f.Name))
 		if f.FileInfo().IsDir() {

@@ -12,10 +12,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// baselineQueue is served by this process; nothing there waits for anything.
+// baselineQueue is the task queue of the empty workflows. This process serves it.
 const baselineQueue = "bench-baseline"
 
-// Names of the empty workflows and of their one activity.
+// Names of the empty workflows and of their activity.
 const (
 	emptyParent = "EmptyDistill"
 	emptyChild  = "EmptyDistillSkill"
@@ -25,15 +25,14 @@ const (
 // empty is the shape of an empty distillation.
 type empty struct {
 	Tasks int
-	Call  time.Duration // that the steps wait which call models; the others do nothing
+	Call  time.Duration // wait of the steps that call models; other steps do nothing
 }
 
-// publishing is the last step of a task, which tells when it is done.
+// publishing is the last step of a task; it signals the end of the task.
 const publishing = "EmptyPublish"
 
-// serveEmpty hosts the empty workflows in this process until stop is called.
-// Published is sent to when a task has done its last step, which is when the run of
-// a distillation has ended.
+// serveEmpty runs the worker of the empty workflows until stop is called. It sends to
+// published when a task has done its last step. At that point a distillation run has ended.
 func (b *bench) serveEmpty(published chan<- struct{}) (stop func(), err error) {
 	w := worker.New(b.host.Temporal, baselineQueue, worker.Options{})
 	w.RegisterWorkflowWithOptions(emptyDistill, workflow.RegisterOptions{Name: emptyParent})
@@ -54,7 +53,7 @@ func (b *bench) serveEmpty(published chan<- struct{}) (stop func(), err error) {
 	return w.Stop, nil
 }
 
-// startEmpty starts one empty distillation.
+// startEmpty starts an empty distillation.
 func (b *bench) startEmpty(ctx context.Context, id string, in empty) (client.WorkflowRun, error) {
 	r, err := b.host.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: baselineQueue},
 		emptyParent, in)
@@ -64,10 +63,9 @@ func (b *bench) startEmpty(ctx context.Context, id string, in empty) (client.Wor
 	return r, nil
 }
 
-// floor is the median time of empty distillations of three tasks, one after the
-// other as those of latency, whose steps only wait as long as the model takes,
-// until all tasks have done their last: what is above it is ours, what is below it
-// is Temporal's.
+// floor returns the median time of sequential empty distillations of three tasks, whose steps
+// only wait for the response time of the model. It ends when all tasks have done their last
+// step. Time above the floor is Cairn's, time below it is Temporal's.
 func (b *bench) floor(ctx context.Context) (time.Duration, error) {
 	const tasks = 3
 	published := make(chan struct{}, tasks)
@@ -101,7 +99,7 @@ func (b *bench) floor(ctx context.Context) (time.Duration, error) {
 	return all[len(all)/2], nil
 }
 
-// baseline is how many empty distillations of one task a second the server carries.
+// baseline returns the throughput of empty distillations of one task, per second.
 func (b *bench) baseline(ctx context.Context) (float64, error) {
 	stop, err := b.serveEmpty(nil)
 	if err != nil {
@@ -125,7 +123,7 @@ func (b *bench) baseline(ctx context.Context) (float64, error) {
 	return float64(b.options.Load) / took.Seconds(), nil
 }
 
-// emptyDistill is Distill without anything to do: divide, a child for each task,
+// emptyDistill has the steps of Distill without effects: divide, a child for each task,
 // close.
 func emptyDistill(ctx workflow.Context, in empty) error {
 	ctx = quick(ctx)
@@ -144,8 +142,8 @@ func emptyDistill(ctx workflow.Context, in empty) error {
 	return steps(ctx, 0)
 }
 
-// emptyDistillSkill is DistillSkill without anything to do: draft, which is two calls,
-// two files at once, publish.
+// emptyDistillSkill has the steps of DistillSkill without effects: draft (two calls), two
+// files in parallel, publish.
 func emptyDistillSkill(ctx workflow.Context, in empty) error {
 	ctx = quick(ctx)
 	if err := steps(ctx, 2*in.Call); err != nil {
@@ -161,7 +159,7 @@ func emptyDistillSkill(ctx workflow.Context, in empty) error {
 	return workflow.ExecuteActivity(ctx, publishing).Get(ctx, nil)
 }
 
-// steps are activities one after the other that wait as told.
+// steps runs activities one after another, which wait for the given times.
 func steps(ctx workflow.Context, waits ...time.Duration) error {
 	for _, wait := range waits {
 		if err := workflow.ExecuteActivity(ctx, emptyStep, wait).Get(ctx, nil); err != nil {

@@ -8,25 +8,24 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Wishes of a task, which the scripted model reads out of its first message.
+// Texts in the first message of a task, which control the scripted model.
 const (
 	wantsScript   = "write a script"
 	wantsDocument = "write a document"
 )
 
-// threeTasks has at most five model calls at once: the first task writes a
-// script and a document, the second a script, the third a document.
+// threeTasks needs at most five parallel model calls: the first task writes a script and a
+// document, the second a script, the third a document.
 func threeTasks(n int) transcript.Conversation {
 	return conversation(fmt.Sprintf("latency-%d", n), n, wantsScript+", "+wantsDocument, wantsScript, wantsDocument)
 }
 
-// oneTask has as many steps as the empty workflows beside it.
+// oneTask has as many steps as the empty workflows of the comparison.
 func oneTask(n int) transcript.Conversation {
 	return conversation(fmt.Sprintf("load-%d", n), n, wantsScript+", "+wantsDocument)
 }
 
-// conversation has six messages for each task, whose names are made up from n so
-// that no two are alike.
+// conversation has six messages for each task. Names are derived from n, so no two are equal.
 func conversation(id string, n int, wishes ...string) transcript.Conversation {
 	c := transcript.Conversation{ID: id, Title: id}
 	say := func(role transcript.Role, text string) {
@@ -44,10 +43,10 @@ func conversation(id string, n int, wishes ...string) transcript.Conversation {
 	return c
 }
 
-// taskMark begins a task's first message.
+// taskMark starts the first message of a task.
 const taskMark = "Please do "
 
-// words makes up n words that nobody else gets.
+// words returns n made-up words that depend on seed.
 func words(seed uint64, n int) []string {
 	draw := rand.New(rand.NewPCG(seed, 1))
 	out := make([]string, n)

@@ -1,14 +1,14 @@
-// Package distillbench measures what a distillation costs beside its model
-// calls, as ratios within one run on one machine:
+// Package distillbench measures the cost of distillations in addition to their model calls,
+// as ratios within one run on one machine:
 //
-//   - latency: the time of a distillation of three tasks with a model that takes
-//     a fixed time for each call, divided by its critical path, the longest chain
-//     of calls: chunk, rewrite, extract, file;
-//   - throughput: distillations a second with a quick model and many at once,
-//     beside empty workflows of the same shape on the same server;
-//   - processor time of the worker for each distillation.
+//   - latency: the time of a distillation of three tasks with a fixed response time of the
+//     model, divided by its critical path. This is the longest chain of calls: chunk,
+//     rewrite, extract, file;
+//   - throughput: parallel distillations per second with a fast model, compared with empty
+//     workflows of the same shape on the same server;
+//   - CPU time of the worker for each distillation.
 //
-// Each is measured with a Temporal server that keeps its state in memory and
-// with one that keeps it in a file. Postgres is the same for both, with
-// synchronous commits, and the worker is a process of its own.
+// Each is measured with a Temporal server with its state in memory and with one with its
+// state in a file. Postgres uses synchronous commits in both cases. The worker is a separate
+// process.
 package distillbench

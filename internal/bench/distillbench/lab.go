@@ -20,11 +20,11 @@ import (
 	"cairn/internal/service/distill"
 )
 
-// lab is what all measurements share.
+// lab holds the resources of all measurements.
 type lab struct {
 	options  Options
 	folder   string
-	program  string // the worker
+	program  string // path of the worker binary
 	postgres *devstack.Stack
 	model    *openaitest.Server
 }
@@ -66,13 +66,13 @@ func (l *lab) close() error {
 	return errors.Join(append(ground.CloseStacks(l.postgres), os.RemoveAll(l.folder))...)
 }
 
-// bench is the lab with one Temporal server and one worker on it.
+// bench is the lab with one Temporal server and a worker.
 type bench struct {
 	*lab
 	temporal *devstack.Stack
 	worker   *workerproc.Process
 	host     *app.App
-	made     int // conversations so far, for names of their own
+	made     int // number of conversations so far, for unique names
 }
 
 // openBench starts a Temporal server with its state in memory or in a file.
@@ -115,7 +115,7 @@ func (b *bench) close() error {
 	return nil
 }
 
-// distil has one conversation distilled, from acceptance to the workflow's end.
+// distil distills a conversation, from acceptance to the end of its workflow.
 func (b *bench) distil(ctx context.Context, ws tenancy.Workspace, c transcript.Conversation, tasks int) (run.Run,
 	error) {
 	r, _, err := b.host.Distill.Accept(ctx,
@@ -147,5 +147,5 @@ func (b *bench) distil(ctx context.Context, ws tenancy.Workspace, c transcript.C
 	return r, nil
 }
 
-// next numbers the conversations.
+// next returns the number of the next conversation.
 func (b *bench) next() int { b.made++; return b.made }

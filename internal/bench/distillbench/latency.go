@@ -9,8 +9,8 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Latency is the time of distillations of three tasks, and its ratio to their
-// critical path.
+// Latency holds the times of distillations of three tasks and their ratio to the critical
+// path.
 type Latency struct {
 	Runs     int           `json:"runs"`
 	Critical time.Duration `json:"critical_ns"`
@@ -19,14 +19,14 @@ type Latency struct {
 	Most     time.Duration `json:"most_ns"`
 	// median of empty workflows of the same shape that wait as long as the model
 	Floor   time.Duration `json:"floor_ns"`
-	Steps   []Step        `json:"steps"`             // of the run at the median
-	Slowest []Step        `json:"slowest,omitempty"` // of the run that took longest, when it is far off
+	Steps   []Step        `json:"steps"`             // steps of the median run
+	Slowest []Step        `json:"slowest,omitempty"` // steps of the slowest run, if it is an outlier
 }
 
-// Ratio is d beside the critical path.
+// Ratio is d divided by the critical path.
 func (l Latency) Ratio(d time.Duration) float64 { return float64(d) / float64(l.Critical) }
 
-// farOff is how many times the median a run takes that needs an explanation.
+// farOff is the multiple of the median from which a run is an outlier.
 const farOff = 2
 
 // measured is one distillation.
@@ -35,9 +35,9 @@ type measured struct {
 	took time.Duration
 }
 
-// latency distils one conversation after the other, each in a workspace of its
-// own, so that each creates its skills. The next begins when the workflow of the
-// last has ended, which is a moment after its run: each is measured by itself.
+// latency distills conversations one after another, each in its own workspace, so that each
+// creates its skills. The next starts when the workflow of the previous one has ended, which
+// is a moment after its run.
 func (b *bench) latency(ctx context.Context, server string) (Latency, error) {
 	if err := script(b.model, b.options.Call); err != nil {
 		return Latency{}, err

@@ -13,9 +13,9 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// script makes the server answer every stage after delay.
+// script makes the server reply to all stages after delay.
 func script(server *openaitest.Server, delay time.Duration) error {
-	if err := server.Script(openaitest.Script{}); err != nil { // forget the other delay
+	if err := server.Script(openaitest.Script{}); err != nil { // removes rules with another delay
 		return fmt.Errorf("script the model: %w", err)
 	}
 	for stage, answer := range map[string]func(prompt.Material) object{
@@ -29,7 +29,7 @@ func script(server *openaitest.Server, delay time.Duration) error {
 		server.On(openaitest.Rule{Stage: stage, Delay: delay, ReplyFunc: func(call openaitest.Call) string {
 			material, err := prompt.ReadMaterial(call.Last)
 			if err != nil {
-				return "no material: " + err.Error() // the run fails, and the bench says so
+				return "no material: " + err.Error() // the run fails, and the benchmark reports it
 			}
 			reply, err := json.Marshal(answer(material))
 			if err != nil {

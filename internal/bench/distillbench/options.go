@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// Options say how much is measured. A zero field means the full value.
+// Options sets the size of the measurement. Zero fields have the values after the semicolon.
 type Options struct {
-	Runs       int           // of the latency measurement, after warm-up; 25
-	Call       time.Duration // that the model takes there; 200 ms
+	Runs       int           // distillations of the latency measurement, after warm-up; 25
+	Call       time.Duration // response time of the model there; 200 ms
 	Load       int           // distillations of the throughput measurement; 256
-	AtOnce     int           // of these; 64
-	QuickCall  time.Duration // that the model takes there; 5 ms
-	Workspaces int           // that the load is spread over; 64, as from a gateway with 64 users
+	AtOnce     int           // parallel distillations of these; 64
+	QuickCall  time.Duration // response time of the model there; 5 ms
+	Workspaces int           // workspaces of the load, as of a gateway with 64 users; 64
 	Servers    []string      // kinds of Temporal server, InMemory and InFile; both
-	Log        io.Writer     // progress for people; nil discards it
+	Log        io.Writer     // progress messages; nil discards them
 }
 
-// Kinds of Temporal server, by where they keep their state.
+// Kinds of Temporal server, by the place of their state.
 const (
 	InMemory = "memory"
 	InFile   = "file"
 )
 
-// warmUp is how many distillations go before each measurement: connections,
-// plans and caches are then as they will be. Those after the fourth still take a
-// hundredth longer than those after the twelfth.
+// warmUp is the number of distillations before each measurement. They fill connections, plans
+// and caches. Distillations after the fourth still take 1 % longer than those after the
+// twelfth.
 const warmUp = 12
 
-// critical is the longest chain of model calls in a distillation of our
-// conversation: chunk, rewrite, extract, file.
+// critical is the number of model calls in the longest chain of a distillation: chunk,
+// rewrite, extract, file.
 const critical = 4
 
-// Goal is the latency ratio that a distillation is to stay below, by where Temporal
-// keeps its state: the ratio of 2026-11-21 and a quarter more.
+// Goal is the maximum latency ratio for a kind of Temporal server: 1.25 times the ratio of
+// 2026-11-21.
 func Goal(server string) float64 {
 	if server == InFile {
 		return 1.50

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Print writes the measurements for people.
+// Print writes the measurements as tables.
 func Print(w io.Writer, all []Measurement) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "Temporal\tthree tasks, median\tmin\tmax\t÷ critical path\tmin\tmax\tgoal\tempty workflow "+
@@ -25,7 +25,7 @@ func Print(w io.Writer, all []Measurement) error {
 		return fmt.Errorf("print the measurements: %w", err)
 	}
 	for _, m := range all {
-		fmt.Fprintf(w, "\nwhere the median's time goes beside the model, Temporal in %s (%d runs after warm-up; "+
+		fmt.Fprintf(w, "\nsteps of the median run, Temporal in %s (%d runs after warm-up; "+
 			"load: %d distillations, %d at once, %d workspaces)\n",
 			m.Server, m.Latency.Runs, m.Throughput.Distillations, m.Throughput.AtOnce, m.Throughput.Workspaces)
 		if err := printSteps(w, m.Latency.Steps, m.Latency.Median); err != nil {
@@ -34,7 +34,7 @@ func Print(w io.Writer, all []Measurement) error {
 		if len(m.Latency.Slowest) == 0 {
 			continue
 		}
-		fmt.Fprintln(w, "\nand where the slowest's goes")
+		fmt.Fprintln(w, "\nsteps of the slowest run")
 		if err := printSteps(w, m.Latency.Slowest, m.Latency.Most); err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func Print(w io.Writer, all []Measurement) error {
 	return nil
 }
 
-// Missed says on which servers the median missed the goal; nil when on none.
+// Missed returns an error for each server whose median missed the goal, or nil.
 func Missed(all []Measurement) error {
 	var missed []error
 	for _, m := range all {

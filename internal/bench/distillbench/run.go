@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// Measurement is what was measured on one kind of Temporal server.
+// Measurement is the result on one kind of Temporal server.
 type Measurement struct {
 	Server     string     `json:"server"` // InMemory or InFile
 	Latency    Latency    `json:"latency"`
 	Throughput Throughput `json:"throughput"`
 }
 
-// Run measures everything on both kinds of server.
+// Run measures both kinds of servers.
 func Run(ctx context.Context, o Options) ([]Measurement, error) {
 	o = o.withDefaults()
 	l, err := openLab(ctx, o)

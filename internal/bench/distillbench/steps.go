@@ -13,37 +13,37 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Step is a part of the longest chain of a distillation: an activity, or the
-// beginning of a workflow.
+// Step is a part of the longest chain of a distillation: an activity, or the start of a
+// workflow.
 type Step struct {
 	Name   string        `json:"name"`
-	Decide time.Duration `json:"decide_ns"` // from the step before: the workflow's turn
-	Queue  time.Duration `json:"queue_ns"`  // until a worker took it
+	Decide time.Duration `json:"decide_ns"` // time of the workflow task since the previous step
+	Queue  time.Duration `json:"queue_ns"`  // time until a worker started it
 	Work   time.Duration `json:"work_ns"`
-	Model  time.Duration `json:"model_ns"` // of Work, what the model's replies took
+	Model  time.Duration `json:"model_ns"` // part of Work that waits for the model
 }
 
-// Own is what the step took beside the model.
+// Own is the time of the step without the model.
 func (s Step) Own() time.Duration { return s.Decide + s.Queue + s.Work - s.Model }
 
-// calls are the model calls of a step, one after the other.
+// calls is the number of sequential model calls of a step.
 var calls = map[string]int{contract.Chunk: 1, contract.Draft: 2, contract.WriteFiles: 1}
 
-// stepped is one activity as the history tells it.
+// stepped is an activity in the history.
 type stepped struct {
 	name                       string
 	scheduled, started, closed time.Time
 }
 
-// story is one workflow's history.
+// story is the history of one workflow.
 type story struct {
 	began      time.Time
 	activities []stepped
 	children   []string
 }
 
-// steps reads the longest chain out of the histories of r and its last child, up
-// to the commit that ends the run: what the workflows do after it nobody waits for.
+// steps returns the longest chain in the histories of r and its last child, up to the commit
+// that ends the run. Callers do not wait for later steps.
 func (b *bench) steps(ctx context.Context, r run.Run) ([]Step, error) {
 	parent, err := b.read(ctx, r.WorkflowID)
 	if err != nil {
@@ -65,7 +65,7 @@ func (b *bench) steps(ctx context.Context, r run.Run) ([]Step, error) {
 	add := func(as []stepped) {
 		slices.SortFunc(as, func(a, b stepped) int { return a.closed.Compare(b.closed) })
 		for _, a := range as {
-			if a.scheduled.Before(at) { // beside the chain: the other file
+			if a.scheduled.Before(at) { // not in the chain: the other file
 				out[len(out)-1].Work += a.closed.Sub(at)
 				at = a.closed
 				continue
@@ -79,7 +79,7 @@ func (b *bench) steps(ctx context.Context, r run.Run) ([]Step, error) {
 	}
 	closing := slices.IndexFunc(parent.activities, func(a stepped) bool { return a.name == contract.CloseRun })
 	if closing < 0 || len(parent.children) == 0 {
-		return nil, fmt.Errorf("read the history of %s: it has no children or no end", r.WorkflowID)
+		return nil, fmt.Errorf("read the history of %s: no children or no end", r.WorkflowID)
 	}
 	add(parent.activities[:closing])
 	out = append(out, Step{Name: "child begins", Decide: last.began.Sub(at)})

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Throughput is distillations under load, beside empty workflows of their shape.
+// Throughput is the rate of distillations under load and of empty workflows of the same shape.
 type Throughput struct {
 	Distillations int           `json:"distillations"`
 	AtOnce        int           `json:"at_once"`
 	Workspaces    int           `json:"workspaces"`
 	PerSecond     float64       `json:"per_second"`
-	Baseline      float64       `json:"baseline_per_second"` // empty workflows: one child, as many activities
-	WorkerCPU     time.Duration `json:"worker_cpu_ns"`       // for each distillation
+	Baseline      float64       `json:"baseline_per_second"` // empty workflows with one child and as many activities
+	WorkerCPU     time.Duration `json:"worker_cpu_ns"`       // per distillation
 }
 
-// throughput distils many conversations at once and measures the worker.
+// throughput distills many conversations in parallel and measures the worker.
 func (b *bench) throughput(ctx context.Context, server string) (t Throughput, err error) {
 	o := b.options
 	t = Throughput{Distillations: o.Load, AtOnce: o.AtOnce, Workspaces: o.Workspaces}
@@ -38,7 +38,7 @@ func (b *bench) throughput(ctx context.Context, server string) (t Throughput, er
 		if err != nil {
 			return err
 		}
-		return b.host.Temporal.GetWorkflow(ctx, r.WorkflowID, "").Get(ctx, nil) // whose work it is, too
+		return b.host.Temporal.GetWorkflow(ctx, r.WorkflowID, "").Get(ctx, nil) // the workflow is part of the work
 	}
 	if _, err := together(ctx, 0, o.AtOnce, o.AtOnce, one); err != nil {
 		return t, err
@@ -61,7 +61,7 @@ func (b *bench) throughput(ctx context.Context, server string) (t Throughput, er
 	return t, err
 }
 
-// together does n things with numbers from first, at most atOnce at a time.
+// together calls one n times with numbers from first, at most atOnce calls at a time.
 func together(ctx context.Context, first, n, atOnce int, one func(context.Context, int) error) (time.Duration, error) {
 	started := time.Now()
 	group, ctx := errgroup.WithContext(ctx)

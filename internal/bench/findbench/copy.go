@@ -18,14 +18,14 @@ import (
 	"cairn/internal/service/search"
 )
 
-// connect logs in as the superuser of a throw-away database: COPY knows no
+// connect connects as a superuser to the temporary database, because COPY does not support
 // row-level security.
 func (b *Bench) connect(ctx context.Context) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig(b.App.Config.DatabaseURL)
 	if err != nil {
 		return nil, err
 	}
-	// no reference is looked up for each row
+	// skips the foreign key checks of each row
 	c.RuntimeParams["search_path"], c.RuntimeParams["session_replication_role"] = "cairn, public", "replica"
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *Bench) connect(ctx context.Context) (*pgx.Conn, error) {
 	return conn, pgxvector.RegisterTypes(ctx, conn)
 }
 
-// bytes are those of search without graphs, and those of the first workspace's
+// bytes returns the size of the search tables without graphs, and of the first workspace's
 // graph.
 func (b *Bench) bytes(ctx context.Context) (all, graph int64, err error) {
 	conn, err := b.connect(ctx)
@@ -50,8 +50,8 @@ func (b *Bench) bytes(ctx context.Context) (all, graph int64, err error) {
 	return all, graph, err
 }
 
-// batch is what is copied into a workspace: its documents, what they post, in the
-// order of the index, and their vectors for each of the hosts.
+// batch is the content to copy into a workspace: documents, postings in index order, and
+// vectors for each of the hosts.
 type batch struct {
 	docs    []search.Doc
 	df      map[int32]int32
@@ -59,13 +59,18 @@ type batch struct {
 	vectors [][][]float32
 }
 
-// distinct is how many workspaces have memories of their own; those of the
-// others are the same again, in rows of their own.
+// distinct is the number of workspaces with different memories. Other workspaces repeat these
+// memories in their own rows.
 const distinct = 20
 
 func (b *Bench) batch(ctx context.Context, hosts []*app.App, n int) (*batch, error) {
 	docs, texts := memories(newWords(n, b.Memories, textSeed), 0, b.Memories)
-	out := &batch{docs: docs, df: map[int32]int32{}, weights: map[int32]float32{}, vectors: make([][][]float32, len(hosts))}
+	out := &batch{
+		docs:    docs,
+		df:      map[int32]int32{},
+		weights: map[int32]float32{},
+		vectors: make([][][]float32, len(hosts)),
+	}
 	for _, d := range docs {
 		for k, t := range d.Terms {
 			out.df[t]++
@@ -85,8 +90,7 @@ func (b *Bench) batch(ctx context.Context, hosts []*app.App, n int) (*batch, err
 	return out, nil
 }
 
-// copy fills the tables that the store has not filled, and leaves them as
-// autovacuum would.
+// copy fills the tables that the store has not filled, and then runs vacuum and analyze.
 func (b *Bench) copy(ctx context.Context, hosts []*app.App) error {
 	for n := range min(distinct, len(b.ids)) {
 		made, err := b.batch(ctx, hosts, n)
@@ -123,7 +127,7 @@ func (b *Bench) copyWorkspace(ctx context.Context, hosts []*app.App, from *batch
 		return err
 	}
 	defer conn.Close(ctx)
-	ws, first := b.ids[k], int64(k*b.Memories)+1 // of the documents' numbers, also when the store gave them
+	ws, first := b.ids[k], int64(k*b.Memories)+1 // first document ID, also if the store assigned it
 	into := func(table string, columns []string, n int, row func(i int) []any) {
 		if err == nil {
 			_, err = conn.CopyFrom(ctx, pgx.Identifier{table}, columns,
@@ -145,13 +149,18 @@ func (b *Bench) copyWorkspace(ctx context.Context, hosts []*app.App, from *batch
 		into("lex_terms", []string{"workspace_id", "term", "df", "speakers", "max_w"}, len(terms), func(i int) []any {
 			return []any{ws, terms[i], from.df[terms[i]], int32(0), from.weights[terms[i]]}
 		})
-		into("lex_docs", []string{"workspace_id", "doc", "event_time", "keys", "sv"}, len(from.docs), func(i int) []any {
-			keys, words := postgres.IndexedWords(ws, from.docs[i])
-			return []any{ws, first + int64(i), now.Add(-time.Duration(i) * time.Minute), keys, words}
-		})
+		into(
+			"lex_docs",
+			[]string{"workspace_id", "doc", "event_time", "keys", "sv"},
+			len(from.docs),
+			func(i int) []any {
+				keys, words := postgres.IndexedWords(ws, from.docs[i])
+				return []any{ws, first + int64(i), now.Add(-time.Duration(i) * time.Minute), keys, words}
+			},
+		)
 	}
 	for i, h := range hosts {
-		if i > 0 || b.copied { // else the store has them
+		if i > 0 || b.copied { // otherwise the store has filled them
 			into("embeddings", []string{"workspace_id", "doc", "space", "v"}, len(from.docs), func(at int) []any {
 				return []any{ws, first + int64(at), h.Space, pgvector.NewHalfVector(from.vectors[i][at])}
 			})

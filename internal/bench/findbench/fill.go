@@ -13,14 +13,14 @@ import (
 const (
 	page        = 1000
 	memoryWords = 22
-	textSeed    = 0 // questions have others
-	// copyFrom is from how many memories on rows are copied into the tables: the
-	// store would take too long, and has told its speed on fewer.
+	textSeed    = 0 // questions use other seeds
+	// copyFrom is the number of memories from which rows are copied into the tables: the
+	// store would take too long, and its speed is measured with fewer memories.
 	copyFrom = 50_000
 )
 
-// Fill makes workspaces of memories, with vectors for each of hosts, which share
-// a database and differ in dimensions.
+// Fill creates workspaces with memories, with vectors for each of the hosts. Hosts share a
+// database and differ in the dimensions of their vectors.
 func Fill(ctx context.Context, hosts []*app.App, workspaces, memories int) ([]*Bench, error) {
 	one := &Bench{App: hosts[0], Memories: memories, copied: workspaces*memories >= copyFrom}
 	for n := range workspaces {
@@ -54,7 +54,7 @@ func Fill(ctx context.Context, hosts []*app.App, workspaces, memories int) ([]*B
 	return benches, nil
 }
 
-// store fills a workspace as everybody does.
+// store fills a workspace through the store.
 func (b *Bench) store(ctx context.Context, n int, ws int64) error {
 	w := newWords(n%distinct, b.Memories, textSeed)
 	for at := 0; at < b.Memories; at += page {
@@ -77,7 +77,7 @@ func (b *Bench) store(ctx context.Context, n int, ws int64) error {
 	return nil
 }
 
-// memories are the next n, the first of them with number at.
+// memories returns the next n memories, starting with number at.
 func memories(w *words, at, n int) ([]search.Doc, []string) {
 	docs, texts := make([]search.Doc, n), make([]string, n)
 	for i := range n {

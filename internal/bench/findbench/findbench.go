@@ -1,6 +1,6 @@
-// Package findbench measures hybrid retrieval over made-up memories at several
-// sizes beside the bare exact search by vector, both through the same pool with
-// the same begin, enter and commit in one round trip.
+// Package findbench measures hybrid retrieval over generated memories at several sizes. It
+// compares retrieval with exact vector search through the same pool, with the same begin,
+// enter and commit in one round trip.
 package findbench
 
 import (
@@ -14,23 +14,23 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Row is one size.
+// Row is the result for one size.
 type Row struct {
-	Memories   int     `json:"memories"` // in each workspace
+	Memories   int     `json:"memories"` // per workspace
 	Workspaces int     `json:"workspaces"`
 	Dims       int     `json:"dimensions"`
-	Graph      bool    `json:"graph"` // HNSW of the workspace's own
+	Graph      bool    `json:"graph"` // whether the workspace has an HNSW graph
 	P50        float64 `json:"p50_ms"`
 	P99        float64 `json:"p99_ms"`
 	BareP50    float64 `json:"bare_p50_ms"`
 	BareP99    float64 `json:"bare_p99_ms"`
-	Recall     float64 `json:"recall_at_10,omitempty"`     // of the nearest by graph, of those by exact search
-	Answers    float64 `json:"answers_at_10,omitempty"`    // of the answers with the graph, of those without it
-	Build      float64 `json:"graph_seconds,omitempty"`    // that it took to build
-	GraphBytes float64 `json:"graph_bytes_each,omitempty"` // for each memory
-	// for each memory: document, postings, terms, vector, and their indexes
+	Recall     float64 `json:"recall_at_10,omitempty"`     // fraction of the exact nearest neighbors that the graph finds
+	Answers    float64 `json:"answers_at_10,omitempty"`    // fraction of the results without the graph that are found with it
+	Build      float64 `json:"graph_seconds,omitempty"`    // build time in seconds
+	GraphBytes float64 `json:"graph_bytes_each,omitempty"` // per memory
+	// per memory: document, postings, terms, vector, and their indexes
 	Bytes     float64 `json:"bytes_each"`
-	PerSecond float64 `json:"stored_per_second,omitempty"` // through the store; 0 when the rows were copied in
+	PerSecond float64 `json:"stored_per_second,omitempty"` // rate through the store; 0 if rows were copied
 	Filled    float64 `json:"filled_in_seconds"`
 }
 
@@ -40,19 +40,17 @@ const (
 	limit   = 10
 )
 
-// Bench is one database with workspaces of one size, seen with vectors of some
-// dimensions.
+// Bench is a database with workspaces of one size, searched with vectors of one dimension.
 type Bench struct {
 	App      *app.App
-	Memories int // in each workspace
+	Memories int // per workspace
 	ids      []int64
 	stored   time.Duration
 	copied   bool
 }
 
-// Measure asks as many questions both ways, and lets each way begin in turn: who
-// comes first finds the rows in no cache, and pages that its connection has not
-// touched.
+// Measure sends equal numbers of questions to both searches and alternates which one starts,
+// because the first one finds cold caches and pages that its connection has not touched.
 func (b *Bench) Measure(ctx context.Context) (Row, error) {
 	all := b.Memories * len(b.ids)
 	r := Row{Memories: b.Memories, Workspaces: len(b.ids), Dims: b.App.Embedder.Dims(), Filled: b.stored.Seconds()}
@@ -102,7 +100,7 @@ func (b *Bench) Measure(ctx context.Context) (Row, error) {
 	return r, nil
 }
 
-// question is the same one at every call, and the workspace that it is for.
+// question returns the i-th question with its workspace. It is the same at every call.
 func (b *Bench) question(i int) (int64, string) {
 	n := i % len(b.ids)
 	return b.ids[n], newWords(n%distinct, b.Memories, uint64(i)+1).text(6)
@@ -116,7 +114,7 @@ func (b *Bench) vector(ctx context.Context, question string) ([]float32, error) 
 	return vs[0], nil
 }
 
-// nearest are the ids of the nearest, exactly or by the workspace's graph.
+// nearest returns the IDs of the nearest memories, by exact search or by the graph.
 func (b *Bench) nearest(ctx context.Context, ws int64, v []float32, graph bool) (docs []int64, err error) {
 	err = b.App.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
 		if graph {
@@ -129,7 +127,7 @@ func (b *Bench) nearest(ctx context.Context, ws int64, v []float32, graph bool) 
 	return docs, err
 }
 
-// Graph gives the first workspace its graph and measures what that changes.
+// Graph builds the graph of the first workspace and measures its effect.
 func (b *Bench) Graph(ctx context.Context) (Row, error) {
 	exact, err := b.answers(ctx)
 	if err != nil {
@@ -184,7 +182,7 @@ func (b *Bench) answers(ctx context.Context) ([][]string, error) {
 	return out, nil
 }
 
-// shared is the share of what is in want that is in got, too.
+// shared is the fraction of elements of want that are in got.
 func shared[T comparable](want, got [][]T) float64 {
 	same, all := 0, 0
 	for i := range want {
@@ -203,9 +201,9 @@ func percentile(ds []time.Duration, p float64) float64 {
 	return float64(ds[min(len(ds)-1, int(p*float64(len(ds))))].Microseconds()) / 1000
 }
 
-// Missed says which goal r misses, "" for none. The goals are of the median:
-// twice the bare search or a millisecond more up to 10,000 memories, a third
-// more at 100,000, and with a graph 10 ms and 0.98 of the nearest.
+// Missed returns the goal that r misses, or "". Goals apply to the median: up to 10,000
+// memories twice the exact search or 1 ms more, at 100,000 memories 1.3 times the exact
+// search, and with a graph 10 ms and 0.98 recall.
 func (r Row) Missed() string {
 	switch {
 	case r.Graph && r.P50 > 10:

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Plot draws how the time of a search grows with the workspace, both axes
-// logarithmic: ours and the bare exact search, one line for each number of
-// dimensions, and the graph where it was measured.
+// Plot returns an SVG chart of the search time by workspace size with logarithmic axes: one
+// line per number of dimensions for Cairn and for exact search, and for the graph where
+// measured.
 func Plot(rows []Row) string {
 	const width, height, margin = 640, 400, 60
 	series, names := map[string][][2]float64{}, []string{}

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// words are made up, as unevenly frequent as those of a language, and come in
-// topics: memories about the same thing share words, as they share a direction
-// in the space of a model's vectors. Texts of words drawn one by one would all be
-// equally far from each other, which no talk is and no graph can serve.
+// words generates texts from made-up words with the frequencies of a language. Texts have
+// topics: memories about one topic share words, and so have similar vectors. Random texts
+// without topics would all be equally distant, unlike real conversations, and no graph could
+// index them.
 type words struct {
 	random    *rand.Rand
 	workspace uint64
@@ -16,13 +16,13 @@ type words struct {
 }
 
 const (
-	topicMemories = 50   // about one topic
-	topicWords    = 24   // that it has
-	topicShare    = 0.75 // of the words of a memory
+	topicMemories = 50   // memories per topic
+	topicWords    = 24   // words per topic
+	topicShare    = 0.75 // fraction of a memory's words that are from its topic
 	vocabulary    = 30_000
 )
 
-// newWords writes memories of a workspace, or questions about them.
+// newWords returns a generator of memories of a workspace, or of questions about them.
 func newWords(workspace, memories int, seed uint64) *words {
 	return &words{random: rand.New(rand.NewPCG(seed, uint64(workspace))), workspace: uint64(workspace),
 		topics: memories/topicMemories + 1}

@@ -1,6 +1,6 @@
-// Package ground is what an experiment stands on whose worker is killed: a
-// Postgres and a Temporal of its own, a scripted model, the side of a gateway,
-// an audit, and the worker's program with what it says.
+// Package ground provides what experiments need that kill their worker: their own Postgres
+// and Temporal, a scripted model, the gateway's side of Cairn, an audit, and the worker binary
+// with its log.
 //
 //	g, err := ground.Open(ctx, ground.Options{Name: "soak", Queries: auditSQL, Log: os.Stderr})
 //	…
@@ -10,7 +10,7 @@
 //	worker.Stop()
 //	err = g.Close()
 //
-// Nothing that the environment names is used.
+// It does not use servers that the environment names.
 package ground
 
 import (
@@ -31,23 +31,23 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Options say what an experiment needs.
+// Options configures the resources of an experiment.
 type Options struct {
-	Name     string    // of the experiment, before each line that it says
-	Does     string    // to its servers, for whoever offers it others: "counts everything on"
-	Lasting  bool      // servers with lasting data: others lose what was committed when they crash
-	Queries  string    // of the audit
-	Settings []string  // of the worker and the gateway's side, beside those that every experiment has
-	Worker   string    // the worker's program; "" builds it
-	Log      io.Writer // progress for people
+	Name     string    // name of the experiment, a prefix of its progress messages
+	Does     string    // what the experiment does to its servers, for an error message: "counts everything on"
+	Lasting  bool      // persistent servers; others lose committed data in a crash
+	Queries  string    // queries of the audit
+	Settings []string  // additional settings of the worker and the gateway's side
+	Worker   string    // path of the worker binary; "" builds it
+	Log      io.Writer // progress messages
 }
 
-// Ground is everything that is open while an experiment runs.
+// Ground holds the open resources of an experiment.
 type Ground struct {
-	Folder string // of its own, which goes with Close
+	Folder string // its own folder, which Close removes
 	Stack  *devstack.Stack
 	Model  *openaitest.Server
-	App    *app.App // the gateway's side: accepts, and starts workflows
+	App    *app.App // the gateway's side: accepts requests and starts workflows
 	Audit  *audit.Audit
 
 	options   Options
@@ -56,11 +56,11 @@ type Ground struct {
 	workerLog *os.File
 }
 
-// Of model calls and of model activities: a crash, and a dead worker, is noticed
-// after it.
+// lease of model calls and heartbeat of model activities: the times after which a crash or a
+// dead worker is detected.
 const lease, heartbeat = "1s", "2s"
 
-// Open starts the servers. What was started before something failed is ended.
+// Open starts the servers. If it fails, it stops those that it has started.
 func Open(ctx context.Context, o Options) (*Ground, error) {
 	if err := OwnServers("experiment " + o.Does + " the servers that it uses"); err != nil {
 		return nil, err
@@ -105,17 +105,17 @@ func (g *Ground) start(ctx context.Context) (err error) {
 	return err
 }
 
-// Supervise starts the worker, and again whenever it has ended, until it is stopped.
+// Supervise starts the worker and restarts it after each exit, until it is stopped.
 func (g *Ground) Supervise() *workerproc.Supervisor {
 	return workerproc.Supervise(g.program, g.settings, g.workerLog)
 }
 
-// Say tells people how far it is.
+// Say writes a progress message.
 func (g *Ground) Say(format string, args ...any) {
 	fmt.Fprintf(g.options.Log, g.options.Name+": "+format+"\n", args...)
 }
 
-// Close ends everything that Open began and removes the folder.
+// Close stops everything that Open started and removes the folder.
 func (g *Ground) Close() error {
 	if g.App != nil {
 		g.App.Close()

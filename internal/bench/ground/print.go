@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Seconds is a duration as results show it.
+// Seconds formats a duration in seconds.
 func Seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// mostFindings is how many findings PrintFindings shows.
+// mostFindings is the maximum number of findings that PrintFindings writes.
 const mostFindings = 40
 
-// PrintFindings writes what is behind counts that should be 0, a line each.
+// PrintFindings writes findings, one per line.
 func PrintFindings(w io.Writer, findings []string) {
 	for i, f := range findings {
 		if i == mostFindings {
@@ -24,8 +24,7 @@ func PrintFindings(w io.Writer, findings []string) {
 	}
 }
 
-// KeepLog keeps the worker's last words where the folder's end does not reach,
-// and tells where, when it said anything.
+// KeepLog copies a non-empty worker log out of the folder and returns a finding with its path.
 func (g *Ground) KeepLog() (findings []string) {
 	const lastWords = 64 << 10
 	raw, err := os.ReadFile(g.workerLog.Name())
@@ -40,5 +39,5 @@ func (g *Ground) KeepLog() (findings []string) {
 	if _, err := kept.Write(raw[max(0, len(raw)-lastWords):]); err != nil {
 		return nil
 	}
-	return []string{"the worker's log is kept in " + kept.Name()}
+	return []string{"worker log saved to " + kept.Name()}
 }

@@ -1,7 +1,7 @@
-// Package isolation has many workspaces use one Cairn at once, through the Go
-// library, HTTP, the routes of mem0 and MCP, and compares all that they are
-// answered with a model of each workspace in memory. Workspaces use the same
-// words for the same targets, and each tries what belongs to others.
+// Package isolation checks that workspaces are isolated. Many workspaces use one Cairn in
+// parallel through the Go client, HTTP, the routes of mem0 and MCP. It compares all responses
+// with a model of each workspace in memory. Workspaces use the same texts for the same
+// targets, and each tries to access objects of others.
 package isolation
 
 import (
@@ -21,43 +21,43 @@ import (
 	"cairn/internal/gateway/httpapi"
 )
 
-// Options size the experiment.
+// Options sets the size of the experiment.
 type Options struct {
 	Workspaces int // 0 means 50
-	Operations int // of all of them; 0 means 10,000
-	AtOnce     int // workspaces that are at work at once; 0 means all
+	Operations int // total number of operations; 0 means 10,000
+	AtOnce     int // maximum parallel workspaces; 0 means all
 	Seed       uint64
-	Log        io.Writer // progress; nil tells nobody
+	Log        io.Writer // progress messages; nil discards them
 }
 
-// Result is what was counted.
+// Result holds the counts of the experiment.
 type Result struct {
 	Seed        uint64         `json:"seed"`
 	Workspaces  int            `json:"workspaces"`
 	Operations  int            `json:"operations"`
 	Wanted      int            `json:"operations_wanted"`
-	By          map[string]int `json:"by"`      // operations by what they were
-	Strangers   int            `json:"foreign"` // of them, that asked for what belongs to another
+	By          map[string]int `json:"by"`      // number of operations by kind
+	Strangers   int            `json:"foreign"` // operations on objects of another workspace
 	Compared    int            `json:"compared"`
-	Crossings   int            `json:"crossings"`   // answers that held something of another workspace
-	Differences int            `json:"differences"` // answers that were not the model's
+	Crossings   int            `json:"crossings"`   // responses with data of another workspace
+	Differences int            `json:"differences"` // responses that differ from the model
 	First       []string       `json:"first,omitempty"`
 	Seconds     float64        `json:"seconds"`
 }
 
-// Held tells whether every answer was right, and all was done.
+// Held reports whether all responses were correct and all operations were done.
 func (r Result) Held() bool {
 	return r.Crossings == 0 && r.Differences == 0 && r.Operations == r.Wanted && r.Compared > 0 && r.Strangers > 0
 }
 
-// Print writes what was counted for people.
+// Print writes the counts.
 func (r Result) Print(w io.Writer) error {
 	verdict := "held"
 	if !r.Held() {
 		verdict = "BROKEN"
 	}
-	_, err := fmt.Fprintf(w, "%d of %d operations by %d workspaces at once in %.0f s (seed %d): %v\n%d asked for "+
-		"what belongs to another workspace\n%d memories compared with the model: %d differences, %d crossings: %s\n",
+	_, err := fmt.Fprintf(w, "%d of %d operations by %d parallel workspaces in %.0f s (seed %d): %v\n%d operations on "+
+		"objects of another workspace\n%d memories compared with the model: %d differences, %d crossings: %s\n",
 		r.Operations, r.Wanted, r.Workspaces, r.Seconds, r.Seed, r.By, r.Strangers, r.Compared, r.Differences,
 		r.Crossings, verdict)
 	for _, what := range r.First {
@@ -66,15 +66,15 @@ func (r Result) Print(w io.Writer) error {
 	return err
 }
 
-// shown is how many differences are told in words.
+// shown is the maximum number of differences in the output.
 const shown = 10
 
-// tally is counted by all workspaces.
+// tally holds the counters of all workspaces.
 type tally struct {
 	mu        sync.Mutex
 	result    Result
 	done      atomic.Int64
-	strangers sync.Map // id → the name of its workspace
+	strangers sync.Map // ID → name of its workspace
 }
 
 func (t *tally) count(what string, foreign bool) {
@@ -100,7 +100,7 @@ func (t *tally) wrong(crossing bool, format string, args ...any) {
 	}
 }
 
-// Run does the experiment on h, whose rate limit must be off.
+// Run runs the experiment on h, whose rate limit must be off.
 func Run(ctx context.Context, h *app.App, o Options) (Result, error) {
 	if o.Workspaces == 0 {
 		o.Workspaces = 50
@@ -145,7 +145,7 @@ func Run(ctx context.Context, h *app.App, o Options) (Result, error) {
 	err := group.Wait()
 	t.result.Operations, t.result.Seconds = int(t.done.Load()), time.Since(began).Seconds()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = nil // the time was over: what is missing shows in the counts
+		err = nil // the time limit was reached; the counts show missing operations
 	}
 	return t.result, err
 }

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// The full experiment is `make isolation`; this is the same with less of everything.
+// A small version of the experiment; `make isolation` runs the full one.
 func TestWorkspacesNeverSeeEachOther(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t, func(c *config.Config) { c.RateLimit = 0 })
@@ -21,6 +21,6 @@ func TestWorkspacesNeverSeeEachOther(t *testing.T) {
 	testkit.Must(t, r.Print(&out))
 	t.Logf("\n%s", &out)
 	if !r.Held() {
-		t.Error("a workspace was answered what is not its own, or not what it was told")
+		t.Error("a workspace got data of another one, or not its own")
 	}
 }

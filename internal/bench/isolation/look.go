@@ -12,19 +12,19 @@ import (
 	"cairn/starter/client"
 )
 
-// hit checks something that a search has found.
+// hit checks a search result.
 func (w *world) hit(id, content string) {
 	e, mine := w.entries[id]
 	switch {
 	case !mine:
-		w.wrong(true, "%s finds %s %q, which is not its own", w.name, id, content)
+		w.wrong(true, "%s finds %s %q, of another workspace", w.name, id, content)
 	case e.gone || e.content != content:
 		w.wrong(false, "%s finds %s %q, the model has %+v", w.name, id, content, *e)
 	}
 }
 
 func (w *world) retrieve(ctx context.Context) error {
-	w.count("retrieve by the library", false)
+	w.count("retrieve with the client", false)
 	options := []client.Option{client.Mode("fast"), client.TopK(5)}
 	if w.random.IntN(2) == 0 {
 		options = append(options, client.Targets(
@@ -42,13 +42,13 @@ func (w *world) query() string {
 }
 
 func (w *world) search(ctx context.Context) error {
-	w.count("search by mem0", false)
+	w.count("search with mem0", false)
 	var out struct{ Results []struct{ ID, Memory string } }
 	status, err := w.http(ctx, http.MethodPost, "/mem0/search",
 		map[string]any{"query": w.query(), "filters": map[string]any{"user_id": targets[w.random.IntN(len(targets))]}},
 		&out)
 	if err == nil && status != http.StatusOK {
-		w.wrong(false, "%s searches by mem0: %d", w.name, status)
+		w.wrong(false, "%s searches with mem0: %d", w.name, status)
 	}
 	for _, m := range out.Results {
 		w.hit(m.ID, m.Memory)
@@ -56,7 +56,7 @@ func (w *world) search(ctx context.Context) error {
 	return err
 }
 
-// tool looks for memories over MCP, with a workspace that nobody asked for.
+// tool searches memories over MCP, with an argument that names a workspace.
 func (w *world) tool(ctx context.Context) error {
 	w.count("retrieve over MCP", false)
 	r, err := w.call(ctx, "vector_retrieve_memory",
@@ -75,10 +75,10 @@ func (w *world) tool(ctx context.Context) error {
 	return nil
 }
 
-// mostSaved keeps the prompt memories within their budget.
+// mostSaved limits the number of prompt memories, which have a budget.
 const mostSaved = 8
 
-// save changes what stands in every prompt, over MCP.
+// save changes prompt memories over MCP.
 func (w *world) save(ctx context.Context) error {
 	w.count("save and remove over MCP", false)
 	if len(w.saved) == mostSaved {
@@ -105,7 +105,7 @@ func (w *world) call(ctx context.Context, tool string, arguments map[string]any)
 	return out, nil
 }
 
-// compare looks at all that the workspace holds in the end.
+// compare compares all memories of the workspace at the end.
 func (w *world) compare(ctx context.Context) error {
 	all, err := w.library.List(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"cairn/starter/client"
 )
 
-// world is one workspace with what it should hold.
+// world is one workspace with its expected content.
 type world struct {
 	*tally
 	name    string
@@ -27,12 +27,12 @@ type world struct {
 	library *client.Client
 	mcp     *mcp.ClientSession
 
-	entries map[string]*entry // long-term ones, by id
-	saved   []string          // what stands in every prompt
+	entries map[string]*entry // long-term memories by ID
+	saved   []string          // prompt memories
 	n       int
 }
 
-// entry is a memory as the model has it.
+// entry is the expected state of a memory.
 type entry struct {
 	target, content string
 	version         int
@@ -59,7 +59,7 @@ func open(ctx context.Context, h *app.App, url string, n int, seed uint64, t *ta
 }
 
 func (w *world) close() {
-	_ = w.mcp.Close() // there are no sessions to end
+	_ = w.mcp.Close() // there is no session to end
 	_ = w.library.Close()
 }
 
@@ -74,7 +74,7 @@ func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 
 var targets = []string{"alice", "bob", "team"}
 
-// step is one operation, drawn at random.
+// step runs one random operation.
 func (w *world) step(ctx context.Context) error {
 	type action struct {
 		weight int
@@ -91,7 +91,7 @@ func (w *world) step(ctx context.Context) error {
 	return w.add(ctx)
 }
 
-// sentence is one that every workspace says, or one of its own.
+// sentence returns a sentence that all workspaces use, or a unique one.
 func (w *world) sentence() string {
 	if w.random.IntN(2) == 0 {
 		return fmt.Sprintf("Shared fact %d: the meeting is in room %d.", w.random.IntN(40), w.random.IntN(3))
@@ -109,7 +109,7 @@ func (w *world) saying(target, content string) (string, bool) {
 	return "", false
 }
 
-// alive draws one of the workspace's memories; empty when there is none.
+// alive returns the ID of a random memory of the workspace, or "" if there is none.
 func (w *world) alive() string {
 	var ids []string
 	for id, e := range w.entries {
@@ -124,13 +124,13 @@ func (w *world) alive() string {
 	return ids[w.random.IntN(len(ids))]
 }
 
-// add remembers by the library or as a client of mem0 does.
+// add adds a memory with the client or through mem0.
 func (w *world) add(ctx context.Context) error {
 	target, content := targets[w.random.IntN(len(targets))], w.sentence()
 	known, there := w.saying(target, content)
 	id := ""
 	if w.random.IntN(3) == 0 {
-		w.count("add by mem0", false)
+		w.count("add with mem0", false)
 		var out struct{ Results []struct{ ID, Event string } }
 		status, err := w.http(ctx, http.MethodPost, "/mem0/memories",
 			map[string]any{"messages": content, "user_id": target, "infer": false}, &out)
@@ -138,29 +138,29 @@ func (w *world) add(ctx context.Context) error {
 			return err
 		}
 		if status != http.StatusOK || len(out.Results) != 1 || (out.Results[0].Event == "NONE") != there {
-			w.wrong(false, "%s adds by mem0: %d %+v, was there: %t", w.name, status, out, there)
+			w.wrong(false, "%s adds with mem0: %d %+v, existed: %t", w.name, status, out, there)
 			return nil
 		}
 		id = out.Results[0].ID
 	} else {
-		w.count("add by the library", false)
+		w.count("add with the client", false)
 		made, err := w.library.Add(ctx, client.NewMemory{Type: "personal", Target: target, Content: content})
 		if err != nil {
 			return err
 		}
 		if len(made.IDs) != 1 || (made.Action == "already_exists") != there {
-			w.wrong(false, "%s adds: %+v, was there: %t", w.name, made, there)
+			w.wrong(false, "%s adds: %+v, existed: %t", w.name, made, there)
 			return nil
 		}
 		id = made.IDs[0]
 	}
 	if there && id != known {
-		w.wrong(w.stranger(id), "%s has %q as %s and is told %s", w.name, content, known, id)
+		w.wrong(w.stranger(id), "%s has %q as %s and gets %s", w.name, content, known, id)
 		return nil
 	}
 	if !there {
 		if owner, taken := w.strangers.LoadOrStore(id, w.name); taken {
-			w.wrong(true, "%s is given %s, which is %v's", w.name, id, owner)
+			w.wrong(true, "%s gets %s, which belongs to %v", w.name, id, owner)
 		}
 		w.entries[id] = &entry{target: target, content: content, version: 1}
 	}
@@ -177,7 +177,7 @@ func (w *world) update(ctx context.Context) error {
 	if id == "" {
 		return w.add(ctx)
 	}
-	w.count("update by the library", false)
+	w.count("update with the client", false)
 	w.n++
 	content := fmt.Sprintf("Changed %d times over: %s flies a kite.", w.n, w.entries[id].target)
 	if _, err := w.library.Update(ctx, id, content); err != nil {
@@ -193,7 +193,7 @@ func (w *world) remove(ctx context.Context) error {
 	if id == "" {
 		return w.add(ctx)
 	}
-	w.count("delete by HTTP", false)
+	w.count("delete over HTTP", false)
 	status, err := w.http(ctx, http.MethodDelete, "/v1/memories/"+id, nil, nil)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (w *world) get(ctx context.Context) error {
 	if id == "" {
 		return w.add(ctx)
 	}
-	w.count("get by the library", false)
+	w.count("get with the client", false)
 	m, err := w.library.Get(ctx, id)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func (w *world) get(ctx context.Context) error {
 	return nil
 }
 
-// foreign tries what belongs to another, by every way.
+// foreign tries to access an object of another workspace in all ways.
 func (w *world) foreign(ctx context.Context) error {
 	id := ""
 	w.strangers.Range(func(key, owner any) bool {
@@ -256,7 +256,7 @@ func (w *world) foreign(ctx context.Context) error {
 			err = nil
 		}
 	}
-	w.count("try another's", true)
+	w.count("access a foreign object", true)
 	if err == nil {
 		w.wrong(true, "%s reaches %s of another workspace, way %d", w.name, id, way)
 	} else if !errors.Is(err, client.ErrNotFound) {

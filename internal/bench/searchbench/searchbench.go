@@ -1,6 +1,5 @@
-// Package searchbench measures skill search against the same SQL run bare: on
-// one connection, with the same transaction framing, and with the query's terms
-// and vector at hand.
+// Package searchbench compares skill search with the same SQL on one connection. The SQL has
+// the same transaction statements, and its terms and vector are computed beforehand.
 package searchbench
 
 import (
@@ -24,7 +23,7 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Row is one size of library.
+// Row is the result for one library size.
 type Row struct {
 	Skills     int     `json:"skills"`
 	OursP50    float64 `json:"ours_p50_ms"`
@@ -33,16 +32,16 @@ type Row struct {
 	BareP99    float64 `json:"bare_p99_ms"`
 	RatioP50   float64 `json:"ratio_p50"`
 	RatioP99   float64 `json:"ratio_p99"`
-	FoundOwn   float64 `json:"found_own"` // share of queries whose own skill comes first
+	FoundOwn   float64 `json:"found_own"` // fraction of queries whose own skill is the first result
 	SeedSecond float64 `json:"seed_seconds"`
 }
 
 const (
-	queries = 400 // of each kind, in turn
+	queries = 400 // of each kind, alternating
 	limit   = 5
 )
 
-// Measure fills a workspace with skills and searches it both ways, in turn.
+// Measure fills a workspace with skills and searches it both ways, alternating.
 func Measure(ctx context.Context, h *app.App, databaseURL string, skills int, seed uint64) (Row, error) {
 	row := Row{Skills: skills}
 	ws, err := h.Store.Workspace(ctx, fmt.Sprintf("search-%d", skills), true)
@@ -62,7 +61,7 @@ func Measure(ctx context.Context, h *app.App, databaseURL string, skills int, se
 	}
 	defer bare.Close(ctx)
 	var ours, raw []time.Duration
-	for i := range queries + queries/10 { // the first tenth warms up
+	for i := range queries + queries/10 { // the first tenth is warm-up
 		own := random.IntN(len(names))
 		text := question(names[own], random)
 		a, first, err := timeOurs(ctx, h, ws.ID, text)
@@ -97,8 +96,8 @@ func timeOurs(ctx context.Context, h *app.App, ws int64, text string) (time.Dura
 	return took, found[0].Skill.Name, nil
 }
 
-// timeBare runs the statement that search runs, begin, enter and commit as
-// search does them. Terms and vector are made before the clock starts.
+// timeBare runs the SQL statement of search with the same begin, enter and commit. Terms and
+// vector are computed before the measurement.
 func timeBare(ctx context.Context, h *app.App, c *pgx.Conn, ws int64, text string) (time.Duration, error) {
 	terms := []int32{}
 	for _, t := range lexical.Terms(text) {
@@ -135,7 +134,7 @@ func timeBare(ctx context.Context, h *app.App, c *pgx.Conn, ws int64, text strin
 	return time.Since(started), err
 }
 
-// connect opens one connection as search's pool does.
+// connect opens a connection with the settings of search's pool.
 func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -150,7 +149,7 @@ func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 	return conn, pgxvector.RegisterTypes(ctx, conn)
 }
 
-// fill makes skills with names of their own.
+// fill creates skills with unique names.
 func fill(ctx context.Context, h *app.App, ws int64, n int, random *rand.Rand) ([]string, error) {
 	names := make([]string, 0, n)
 	const page = 50
@@ -183,7 +182,7 @@ type embedded struct {
 	vector []float32
 }
 
-// versions makes the next n versions, the first of them with number at.
+// versions returns the next n versions, starting with number at.
 func versions(ctx context.Context, h *app.App, at, n int, random *rand.Rand) ([]embedded, error) {
 	out, texts := make([]embedded, n), make([]string, n)
 	for i := range out {
@@ -220,7 +219,7 @@ func percentile(ds []time.Duration, p float64) float64 {
 	return float64(sorted[min(len(sorted)-1, int(p*float64(len(sorted))))].Microseconds()) / 1000
 }
 
-// question is a search for a skill: some words of its name among others.
+// question returns a query for a skill: some words of its name and others.
 func question(name string, random *rand.Rand) string {
 	words := strings.Fields(name)
 	return "how do I " + strings.Join(words, " ") + " " + objects[random.IntN(len(objects))]

@@ -8,8 +8,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// The full bench is `make bench-search`. Times of a busy machine prove nothing, so
-// this holds only what is counted.
+// `make bench-search` runs the full benchmark. Times on a busy machine are not reliable, so
+// this test checks counts only.
 func TestASkillIsFoundByItsName(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

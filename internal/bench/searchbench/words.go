@@ -17,7 +17,7 @@ var (
 		"analytics support partner mobile kiosk")
 )
 
-// made is the i-th skill: its name is its own, its words are shared with others.
+// made returns the i-th skill. Its name is unique; it shares its words with others.
 func made(i int, random *rand.Rand) skill.Document {
 	pick := func(words []string) string { return words[random.IntN(len(words))] }
 	verb, object, place := verbs[i%len(verbs)], objects[i/len(verbs)%len(objects)],

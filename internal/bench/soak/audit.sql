@@ -1,7 +1,7 @@
--- What the experiment counts, as superuser over all rows.
+-- Queries of the experiment, run as superuser over all rows.
 
 -- name: turns
--- Each turn with what the transcript holds of it.
+-- Each turn with its messages in the transcript.
 select c.external_id, t.number, t.status, t.reason, t.first_seq, coalesce(t.reply_seq, -1) as reply_seq, coalesce(r.content, '') as reply,
   m.said, m.answers, m.calls, m.results
 from cairn.turns t
@@ -23,7 +23,7 @@ where exists (select from cairn.messages m where m.workspace_id = c.workspace_id
       (select row(count(*)::int, coalesce(max(seq) + 1, 0)) from cairn.messages m where m.workspace_id = c.workspace_id and m.conversation_id = c.id)
 
 -- name: turns_astray
--- A turn begins where the one before it has ended: nobody spoke in between.
+-- A turn begins where the previous one ended; there are no messages in between.
 select count(*) from cairn.turns t join cairn.turns b on b.workspace_id = t.workspace_id and b.conversation_id = t.conversation_id and b.number = t.number - 1
 where t.first_seq is distinct from b.reply_seq + 1
 

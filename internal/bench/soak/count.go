@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// count is the audit.
+// count runs the audit.
 func (e *experiment) count(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{e.countTurns, e.countMemories, e.countReviews, e.countCounters,
 		e.countCalls, e.countWorkflows, e.countTimes} {
@@ -20,13 +20,13 @@ func (e *experiment) count(ctx context.Context) error {
 	return nil
 }
 
-// found adds to a count that should be 0 and keeps what is behind it.
+// found increments a counter that should be 0 and records a finding.
 func (e *experiment) found(n *int, format string, args ...any) {
 	*n++
 	e.result.Findings = append(e.result.Findings, fmt.Sprintf(format, args...))
 }
 
-// foundMany is found for a query that only counts.
+// foundMany is like found, for a query that returns a number.
 func (e *experiment) foundMany(ctx context.Context, n *int, name string) error {
 	more, err := e.Audit.Number(ctx, name)
 	if more > 0 {
@@ -45,7 +45,7 @@ type turnRow struct {
 	Said, Answers, Calls, Results int
 }
 
-// countTurns looks for each turn's one answer, and for all that it is made of.
+// countTurns checks that each turn has exactly one reply and all its messages.
 func (e *experiment) countTurns(ctx context.Context) error {
 	rows, _ := e.Audit.Query(ctx, e.Audit.Text("turns"))
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[turnRow])
@@ -66,7 +66,7 @@ func (e *experiment) countTurns(ctx context.Context) error {
 		}
 	}
 	for key := range byMark {
-		e.found(&e.result.Doubled.Turns, "nobody said turn %s", key)
+		e.found(&e.result.Doubled.Turns, "turn %s was not sent", key)
 	}
 	if err := e.foundMany(ctx, &e.result.Doubled.Transcripts, "transcripts_astray"); err != nil {
 		return err
@@ -75,20 +75,20 @@ func (e *experiment) countTurns(ctx context.Context) error {
 }
 
 func (e *experiment) countTurn(mark string, does act, r turnRow, there bool) {
-	used := 0 // tools
+	used := 0 // number of tool calls
 	if does != answers {
 		used = 1
 	}
 	got, scripted := markAfter(r.Reply, answerHead)
 	switch {
 	case !there:
-		e.found(&e.result.Lost.Turns, "turn %s is not there", mark)
+		e.found(&e.result.Lost.Turns, "turn %s is missing", mark)
 	case r.Status != "ended" || r.Reason != "final" || !scripted || got != mark || r.Said < 1 || r.Answers < 1 ||
 		r.Calls < used || r.Results < used:
-		e.found(&e.result.Lost.Turns, "turn %s is %s (%s) with %d calls, %d results and the answer %.80q", mark,
+		e.found(&e.result.Lost.Turns, "turn %s is %s (%s) with %d calls, %d results and the reply %.80q", mark,
 			r.Status, r.Reason, r.Calls, r.Results, r.Reply)
 	case r.Said > 1 || r.Answers > 1 || r.Calls > used || r.Results > used:
-		e.found(&e.result.Doubled.Turns, "turn %s has %d messages of its user, %d answers, %d calls and %d results",
+		e.found(&e.result.Doubled.Turns, "turn %s has %d user messages, %d replies, %d calls and %d results",
 			mark, r.Said, r.Answers, r.Calls, r.Results)
 	}
 }
@@ -98,7 +98,7 @@ type memoryRow struct {
 	Revisions       int
 }
 
-// countMemories looks for the one memory of each turn and review that saved one.
+// countMemories checks that each turn and review that saved a memory has exactly one.
 func (e *experiment) countMemories(ctx context.Context) error {
 	rows, _ := e.Audit.Query(ctx, e.Audit.Text("memories"))
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[memoryRow])
@@ -111,7 +111,7 @@ func (e *experiment) countMemories(ctx context.Context) error {
 	for _, r := range all {
 		text, _, _ := strings.Cut(r.Content, " #")
 		if there[text]++; there[text] > 1 {
-			e.found(&d.Memories, "memory %q is there %d times", text, there[text])
+			e.found(&d.Memories, "memory %q exists %d times", text, there[text])
 		}
 		if r.Status != "active" || r.Revisions != 1 {
 			e.found(&d.Memories, "memory %q is %s with %d revisions", text, r.Status, r.Revisions)
@@ -119,7 +119,7 @@ func (e *experiment) countMemories(ctx context.Context) error {
 	}
 	want := func(text string) {
 		if there[text] == 0 {
-			e.found(&e.result.Lost.Memories, "memory %q is not there", text)
+			e.found(&e.result.Lost.Memories, "memory %q is missing", text)
 		}
 		delete(there, text)
 	}
@@ -134,17 +134,17 @@ func (e *experiment) countMemories(ctx context.Context) error {
 		}
 	}
 	for text := range there {
-		e.found(&d.Memories, "nobody saved the memory %q", text)
+		e.found(&d.Memories, "memory %q was not saved by any turn or review", text)
 	}
 	return e.foundMany(ctx, &d.Memories, "operations_open")
 }
 
-// countTimes reads how long answers took.
+// countTimes reads the times of replies.
 func (e *experiment) countTimes(ctx context.Context) error {
 	rows, _ := e.Audit.Query(ctx, e.Audit.Text("answer_times"))
 	all, err := pgx.CollectRows(rows, pgx.RowTo[float64])
 	if err != nil {
-		return fmt.Errorf("read the times of the answers: %w", err)
+		return fmt.Errorf("read the times of the replies: %w", err)
 	}
 	if n := len(all); n > 0 {
 		at := func(i int) time.Duration { return time.Duration(all[i] * float64(time.Second)) }

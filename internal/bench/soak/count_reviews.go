@@ -21,7 +21,7 @@ type reviewRow struct {
 	Status, Reason string
 }
 
-// countReviews compares those that took place with those that were foreseen.
+// countReviews compares the reviews with the expected ones.
 func (e *experiment) countReviews(ctx context.Context) error {
 	rows, _ := e.Audit.Query(ctx, e.Audit.Text("reviews"))
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[reviewRow])
@@ -41,7 +41,7 @@ func (e *experiment) countReviews(ctx context.Context) error {
 		w, foreseen := wanted[mark]
 		delete(wanted, mark)
 		if !foreseen {
-			e.found(&out.Extra, "a review after %s was not due, or took place twice", mark)
+			e.found(&out.Extra, "the review after %s was not due, or ran twice", mark)
 			continue
 		}
 		told, err := prompt.Nudge("en", w.memory, w.skill)
@@ -49,18 +49,18 @@ func (e *experiment) countReviews(ctx context.Context) error {
 			return err
 		}
 		if r.System != told || r.Status != "ended" || r.Reason != agentrun.NudgeSaved {
-			e.found(&out.Astray, "the review after %s is %s (%s), or looked for something else than memories %t, "+
+			e.found(&out.Astray, "the review after %s is %s (%s), or did not look for memories %t, "+
 				"skills %t", mark, r.Status, r.Reason, w.memory, w.skill)
 		}
 	}
 	for mark := range wanted {
-		e.found(&out.Missing, "the review after %s did not take place", mark)
+		e.found(&out.Missing, "the review after %s is missing", mark)
 	}
 	return nil
 }
 
-// countCounters compares where each conversation stands with what its turns and
-// reviews add up to.
+// countCounters compares the counters of each conversation with those computed from its turns
+// and reviews.
 func (e *experiment) countCounters(ctx context.Context) error {
 	there := map[string]nudge.Counters{}
 	rows, _ := e.Audit.Query(ctx, e.Audit.Text("counters"))
@@ -77,13 +77,13 @@ func (e *experiment) countCounters(ctx context.Context) error {
 	}
 	for _, t := range e.talks {
 		if got := there[t.name]; got != t.after {
-			e.found(&e.result.Reviews.Counters, "%s stands at %+v, not %+v", t.name, got, t.after)
+			e.found(&e.result.Reviews.Counters, "%s has counters %+v, want %+v", t.name, got, t.after)
 		}
 	}
 	return nil
 }
 
-// countCalls compares the ledger with the server that answered.
+// countCalls compares the ledger with the model server.
 func (e *experiment) countCalls(ctx context.Context) (err error) {
 	var findings []string
 	e.result.Calls, findings, err = e.Audit.Calls(ctx, e.Model)
@@ -91,8 +91,8 @@ func (e *experiment) countCalls(ctx context.Context) (err error) {
 	return err
 }
 
-// countWorkflows asks Temporal what is open and what did not end well. Runs and
-// the outbox are the other half: nothing may be left to be driven.
+// countWorkflows finds workflows that are open or have failed, open runs, and outbox tasks that
+// are not delivered.
 func (e *experiment) countWorkflows(ctx context.Context) error {
 	s := &e.result.Stuck
 	all, err := audit.Workflows(ctx, e.App.Temporal, e.Stack.TemporalNamespace(), "")

@@ -1,20 +1,19 @@
-// Package soak is the experiment behind "nothing accepted is lost" for
-// conversations: many of them talk at once, with a scripted model, while their
-// worker is killed every few seconds, and afterwards everything is counted.
+// Package soak is the experiment for the durability of conversations. Many conversations run in
+// parallel with a scripted model while their worker is killed every few seconds. Then it counts
+// lost and duplicated turns, memories and reviews.
 //
 //	result, err := soak.Run(ctx, soak.Options{Seed: 7, Log: os.Stderr})
 //	if err != nil {
-//		return err // the experiment itself could not be carried out
+//		return err // the experiment could not run
 //	}
 //	result.Print(os.Stdout)
 //	if !result.Held() { … }
 //
-// Each conversation belongs to a workspace of its own, as with one end user
-// each. In some of its turns the model looks something up, in some it saves a
-// memory, in the others it only answers; the seed decides. Each reply carries the
-// number of the request that it answers, so that two replies to one request that
-// both took effect are seen as two answers, or two memories. When reviews are due
-// is computed with internal/domain/nudge from what the script saves.
+// Each conversation has its own workspace, like an end user. In some turns the model searches
+// memories, in some it saves a memory, in the others it only replies; the seed decides. Each
+// reply contains the number of its request. Two effective replies to one request therefore show
+// as two replies or two memories. The expected reviews are computed with internal/domain/nudge
+// from the memories that the script saves.
 //
-// The stack is the experiment's own. Nothing that the environment names is used.
+// The experiment starts its own servers. It does not use servers that the environment names.
 package soak

@@ -14,18 +14,18 @@ import (
 //go:embed audit.sql
 var auditSQL string
 
-// experiment is everything that is open while one runs.
+// experiment holds the open resources of a run of the experiment.
 type experiment struct {
 	*ground.Ground
 	options    Options
 	talks      []talk
-	workspaces []tenancy.Workspace // one for each talk
+	workspaces []tenancy.Workspace // one per conversation
 	worker     *workerproc.Supervisor
 	result     Result
 }
 
-// open starts the servers and makes a workspace for each talk. Only the worker is
-// killed, so nothing needs to outlive a server.
+// open starts the servers and creates a workspace for each conversation. Only the worker is
+// killed, so the servers need no persistent data.
 func open(ctx context.Context, o Options, talks []talk) (*experiment, error) {
 	g, err := ground.Open(ctx, ground.Options{Name: "soak", Does: "counts everything on", Queries: auditSQL,
 		Settings: []string{"CAIRN_DATABASE_STEP=5s"}, Worker: o.Worker, Log: o.Log})
@@ -56,8 +56,8 @@ func (e *experiment) openWorkspaces(ctx context.Context) (err error) {
 	return nil
 }
 
-// neverIdle keeps conversations from being read for long-term memory when they
-// end: what is counted here is turns and reviews.
+// neverIdle keeps ended conversations from being read for long-term memory, because the
+// experiment counts only turns and reviews.
 func neverIdle(ctx context.Context, q postgres.Tx) error {
 	s, err := q.Workspaces().Settings(ctx)
 	if err != nil {

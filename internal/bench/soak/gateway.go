@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	sayPatience = 20 * time.Second       // of one try: a worker is back long before
-	askPatience = 2 * time.Second        // of one question to a conversation
-	retryPause  = 200 * time.Millisecond // before the next of either
+	sayPatience = 20 * time.Second       // time limit of one attempt; a worker restarts much faster
+	askPatience = 2 * time.Second        // time limit of one query to a conversation
+	retryPause  = 200 * time.Millisecond // pause before the next attempt
 )
 
-// converse has all talks at once. A turn is sent when the one before it has been
-// answered, as people do.
+// converse runs all conversations in parallel. It sends a turn when the previous one has its
+// reply.
 func (e *experiment) converse(ctx context.Context) error {
 	places := make(chan struct{}, e.options.AtOnce)
 	return e.each(ctx, func(ctx context.Context, i int) error {
@@ -41,8 +41,8 @@ func (e *experiment) converse(ctx context.Context) error {
 	})
 }
 
-// each does one thing for every talk. What was refused is in the result; only
-// an interruption is an error.
+// each runs one for every conversation. Rejected messages are in the result; only an
+// interruption is an error.
 func (e *experiment) each(ctx context.Context, one func(ctx context.Context, i int) error) error {
 	var group errgroup.Group
 	var mu sync.Mutex
@@ -56,15 +56,15 @@ func (e *experiment) each(ctx context.Context, one func(ctx context.Context, i i
 			return nil
 		})
 	}
-	_ = group.Wait() // none fails
+	_ = group.Wait() // no function returns an error
 	if ctx.Err() != nil {
-		return fault.Wrap(ctx.Err(), fault.Cancelled, "the experiment was interrupted", "")
+		return fault.Wrap(ctx.Err(), fault.Cancelled, "experiment interrupted", "")
 	}
 	return nil
 }
 
-// turn says something and waits for the answer; a message that was taken and is
-// not answered yet is sent again, as a gateway would.
+// turn sends a message and waits for the reply. An accepted message without a reply is sent
+// again, as a gateway would.
 func (e *experiment) turn(ctx context.Context, i, n int) error {
 	ws, t := e.workspaces[i], &e.talks[i]
 	spec := app.TurnSpec(e.App.Config)
@@ -77,21 +77,21 @@ func (e *experiment) turn(ctx context.Context, i, n int) error {
 	})
 }
 
-// awaitReview waits until no review of a talk is under way or about to start: while
-// one is, another one that is due waits for a later turn, and nobody could say
-// which. An answer may be read before its conversation has come to its review.
+// awaitReview waits until no review of a conversation is running or about to start. During a
+// review, another due review waits for a later turn that cannot be predicted. A reply may be
+// visible before its conversation starts the review.
 func (e *experiment) awaitReview(ctx context.Context, i int) {
 	id, err := e.conversation(ctx, i)
 	if err != nil {
-		return // it has not begun
+		return // the conversation has not started
 	}
-	_ = e.insist(ctx, askPatience, func(ctx context.Context) (bool, error) { // the audit finds what did not end
+	_ = e.insist(ctx, askPatience, func(ctx context.Context) (bool, error) { // the audit finds reviews that did not end
 		v, err := e.App.Driver.State(ctx, e.workspaces[i].Key, id)
 		return err == nil && v.Busy == 0 && v.Counters.InFlight == 0, err
 	})
 }
 
-// end ends a talk, once its reviews are over.
+// end ends a conversation after its reviews.
 func (e *experiment) end(ctx context.Context, i int) error {
 	id, err := e.conversation(ctx, i)
 	if err != nil {
@@ -104,7 +104,7 @@ func (e *experiment) end(ctx context.Context, i int) error {
 	return nil
 }
 
-// conversation is a talk's row.
+// conversation returns the ID of a conversation's row.
 func (e *experiment) conversation(ctx context.Context, i int) (id int64, err error) {
 	err = e.App.Store.InWorkspace(ctx, e.workspaces[i].ID, func(ctx context.Context, q postgres.Tx) error {
 		v, err := q.ConversationViews().ConversationView(ctx, e.talks[i].name)
@@ -114,8 +114,8 @@ func (e *experiment) conversation(ctx context.Context, i int) (id int64, err err
 	return id, err
 }
 
-// insist tries until it is done, repeats what fails as unavailable or takes too
-// long, and gives up on everything else.
+// insist retries try while it fails as unavailable or takes too long, up to options.Patience. It
+// returns all other errors.
 func (e *experiment) insist(ctx context.Context, patience time.Duration,
 	try func(context.Context) (done bool, err error)) error {
 	over := time.Now().Add(e.options.Patience)
@@ -130,7 +130,7 @@ func (e *experiment) insist(ctx context.Context, patience time.Duration,
 		case err != nil && !late && !fault.Table[fault.CodeOf(err)].Retryable:
 			return err
 		case time.Now().After(over):
-			return fmt.Errorf("it was not done in %s: %w", e.options.Patience, err)
+			return fmt.Errorf("not done within %s: %w", e.options.Patience, err)
 		}
 		select {
 		case <-ctx.Done():

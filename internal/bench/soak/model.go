@@ -12,18 +12,18 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// markIn finds what talk.mark made.
+// markIn matches the result of talk.mark.
 var markIn = regexp.MustCompile(`c\d{4}-t\d{2}`)
 
-// What begins an answer, a memory of a turn and a memory of a review. The mark
-// follows, and then the number of the request.
+// Beginnings of a reply, of a memory of a turn and of a memory of a review. The mark and the
+// number of the request follow.
 const (
 	answerHead = "I am well, "
 	turnHead   = "The user likes the blue of "
 	reviewHead = "The user talked about "
 )
 
-// script makes the server answer from nothing but the request itself.
+// script makes the server reply based only on the request.
 func script(server *openaitest.Server, delay time.Duration) {
 	server.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "please remember", Delay: delay,
 		CallsFunc: func(c openaitest.Call) []llm.ToolCall {
@@ -48,12 +48,12 @@ func script(server *openaitest.Server, delay time.Duration) {
 func call(c openaitest.Call, tool string, arguments any) []llm.ToolCall {
 	raw, err := json.Marshal(arguments)
 	if err != nil {
-		panic(err) // maps of strings always marshal
+		panic(err) // cannot fail for maps of strings
 	}
 	return []llm.ToolCall{{ID: fmt.Sprintf("call-%d", c.Index), Name: tool, Arguments: string(raw)}}
 }
 
-// asked is the mark of the message that is being answered.
+// asked returns the mark of the current message.
 func asked(c openaitest.Call) string {
 	for i := len(c.Messages) - 1; i >= 0; i-- {
 		if m := c.Messages[i]; m.Role == llm.RoleUser {
@@ -63,11 +63,11 @@ func asked(c openaitest.Call) string {
 	return ""
 }
 
-// reviewed is the mark of the last message of a person that a review is shown.
+// reviewed returns the mark of the last user message in a review.
 func reviewed(c openaitest.Call) string {
 	m, err := prompt.ReadMaterial(c.Last)
 	if err != nil {
-		return "no material: " + err.Error() // the audit misses the memory
+		return "no material: " + err.Error() // the audit reports the missing memory
 	}
 	for i := len(m.Messages) - 1; i >= 0; i-- {
 		if m.Messages[i].Role == "user" {
@@ -77,7 +77,7 @@ func reviewed(c openaitest.Call) string {
 	return ""
 }
 
-// markAfter reads a text of the script's back: its mark, when it begins with head.
+// markAfter returns the mark in a text of the script that begins with head.
 func markAfter(text, head string) (mark string, ok bool) {
 	rest, ok := strings.CutPrefix(text, head)
 	mark, _, numbered := strings.Cut(rest, " #")

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Options say how much is talked and how badly it is treated. A zero field means
-// the full experiment's value.
+// Options sets the size of the experiment and the number of faults. Zero fields have the
+// values of the full experiment, given after the semicolon.
 type Options struct {
-	Conversations int           // 100
-	Turns         int           // of each; 20
-	AtOnce        int           // turns under way at once, at most; as many as conversations
-	Reply         time.Duration // that the model takes; 20 ms
-	KillEvery     time.Duration // the worker, by SIGKILL; 10 s
-	Kills         int           // at most; 60, or fewer when all is answered
-	Step          time.Duration // one model response of a turn, from start to close; 5 s
-	Patience      time.Duration // for an answer, and for the end once nothing is killed any more; 2 min
-	Goal          time.Duration // all in all, the servers' start included; 5 min
-	Seed          uint64        // of everything that is drawn; 0 draws it from the clock
-	Log           io.Writer     // progress for people; nil discards it
-	Worker        string        // the worker's program; "" builds it
+	Conversations int           // number of conversations; 100
+	Turns         int           // turns per conversation; 20
+	AtOnce        int           // maximum parallel turns; the number of conversations
+	Reply         time.Duration // response time of the model; 20 ms
+	KillEvery     time.Duration // interval between worker kills (SIGKILL); 10 s
+	Kills         int           // maximum kills, which stop after the last reply; 60
+	Step          time.Duration // time limit of one model response of a turn; 5 s
+	Patience      time.Duration // time limit of a reply, and of the end after the last kill; 2 min
+	Goal          time.Duration // goal of the total time, including the start of the servers; 5 min
+	Seed          uint64        // random seed; 0 means a seed from the clock
+	Log           io.Writer     // progress messages; nil discards them
+	Worker        string        // path of the worker binary; "" builds it
 }
 
 func (o Options) withDefaults() Options {

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/bench/ground"
 )
 
-// Print writes the counts for people, each beside its goal.
+// Print writes the counts with their goals as a table.
 func (r Result) Print(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "\tcounted\tgoal\t")
@@ -21,17 +21,17 @@ func (r Result) Print(w io.Writer) error {
 		r.Calls.Keys, r.Calls.Requests)
 	fmt.Fprintf(tw, "keys in flight at a kill\t%d\t\tshown as unknown; the server wrote %d replies more than one a "+
 		"key\n", r.Calls.InFlight, r.Calls.Repaid)
-	fmt.Fprintf(tw, "reviews elsewhere than due\t%d\t0\t%d due; %d missing, %d too many, %d astray, %d "+
-		"conversations count wrong\n", r.Reviews.Sum(), r.Reviews.Wanted,
+	fmt.Fprintf(tw, "reviews not as expected\t%d\t0\t%d due; %d missing, %d extra, %d failed, %d "+
+		"conversations with wrong counters\n", r.Reviews.Sum(), r.Reviews.Wanted,
 		r.Reviews.Missing, r.Reviews.Extra, r.Reviews.Astray, r.Reviews.Counters)
 	fmt.Fprintf(tw, "workflows stuck\t%d\t0\t%d workflows\n", r.Stuck.Sum(), r.Stuck.Workflows)
 	fmt.Fprintf(tw, "time\t%s\t≤ %s\t\n", ground.Seconds(r.Total), ground.Seconds(r.Options.Goal))
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
-	fmt.Fprintf(w, "\nseed %d: %d conversations of %d turns, worker killed %d times (%d exits of its own)\n", r.Seed,
+	fmt.Fprintf(w, "\nseed %d: %d conversations of %d turns, worker killed %d times (%d unexpected exits)\n", r.Seed,
 		r.Options.Conversations, r.Options.Turns, r.Kills, r.Exits)
-	fmt.Fprintf(w, "answered in %s, drained in %s; an answer took %s at the median, %s at the 95th percentile, %s "+
+	fmt.Fprintf(w, "replies in %s, drained in %s; a reply took %s at the median, %s at the 95th percentile, %s "+
 		"at most\n",
 		ground.Seconds(r.Answered), ground.Seconds(r.Drained), ground.Seconds(r.Answers.Median),
 		ground.Seconds(r.Answers.P95), ground.Seconds(r.Answers.Most))

@@ -10,8 +10,8 @@ import (
 	"cairn/internal/bench/audit"
 )
 
-// Run carries the experiment out. An error means that it could not be done; what
-// it found wrong is in the result.
+// Run runs the experiment. It returns an error if the experiment could not run. Violations
+// are in the result.
 func Run(ctx context.Context, o Options) (Result, error) {
 	o = o.withDefaults()
 	started := time.Now()
@@ -44,7 +44,7 @@ func (e *experiment) run(ctx context.Context) error {
 	trouble.Wait()
 	e.result.Kills, e.result.Exits = e.worker.Counts()
 	e.result.Answered = time.Since(started)
-	e.Say("everything is answered after %.1f s and %d kills", e.result.Answered.Seconds(), e.result.Kills)
+	e.Say("all messages have replies after %.1f s and %d kills", e.result.Answered.Seconds(), e.result.Kills)
 	if err != nil {
 		return err
 	}
@@ -52,16 +52,20 @@ func (e *experiment) run(ctx context.Context) error {
 	if err := e.each(ctx, e.end); err != nil {
 		return err
 	}
-	_ = e.insist(ctx, askPatience, func(ctx context.Context) (bool, error) { // the audit finds what did not end
-		open, err := e.Audit.Number(ctx, "open_runs")
-		return open == 0, err
-	})
+	_ = e.insist(
+		ctx,
+		askPatience,
+		func(ctx context.Context) (bool, error) { // the audit finds workflows that did not end
+			open, err := e.Audit.Number(ctx, "open_runs")
+			return open == 0, err
+		},
+	)
 	audit.AwaitClosed(ctx, e.App.Temporal, e.Stack.TemporalNamespace())
 	e.result.Drained = time.Since(calmSince)
 	return e.count(ctx)
 }
 
-// tell says how far it is, every now and then.
+// tell writes progress messages at intervals.
 func (e *experiment) tell(ctx context.Context) {
 	const often = 10 * time.Second
 	tick := time.NewTicker(often)
@@ -72,7 +76,7 @@ func (e *experiment) tell(ctx context.Context) {
 			return
 		case <-tick.C:
 			if n, err := e.Audit.Number(ctx, "answered"); err == nil {
-				e.Say("%d of %d turns are answered", n, e.options.Conversations*e.options.Turns)
+				e.Say("%d of %d turns done", n, e.options.Conversations*e.options.Turns)
 			}
 		}
 	}

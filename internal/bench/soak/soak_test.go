@@ -8,7 +8,7 @@ import (
 	"cairn/internal/adapter/devstack/devtest"
 )
 
-// The full experiment is `make soak`; this is the same with less of everything.
+// A small version of the experiment; `make soak` runs the full one.
 func TestConversationsOutliveTheirWorker(t *testing.T) {
 	worker := devtest.Program(t, "worker")
 	t.Setenv("DATABASE_URL", "")
@@ -28,13 +28,13 @@ func TestConversationsOutliveTheirWorker(t *testing.T) {
 		t.Error("a promise was broken")
 	}
 	if r.Kills != kills {
-		t.Errorf("%d kills: the experiment did not do what it is for", r.Kills)
+		t.Errorf("%d kills: too few faults", r.Kills)
 	}
 	if want := conversations * turns; r.Doubled.AllTurns != want {
 		t.Errorf("%d turns, want %d", r.Doubled.AllTurns, want)
 	}
 	if r.Reviews.Wanted < conversations || r.Doubled.AllMemories < r.Reviews.Wanted {
-		t.Errorf("%d reviews and %d memories: too little was done to be doubled", r.Reviews.Wanted,
+		t.Errorf("%d reviews and %d memories: too few to detect duplicates", r.Reviews.Wanted,
 			r.Doubled.AllMemories)
 	}
 }

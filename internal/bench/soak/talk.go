@@ -8,41 +8,41 @@ import (
 	"cairn/internal/domain/nudge"
 )
 
-// act is what the model does in a turn before it answers.
+// act is what the model does in a turn before it replies.
 type act int
 
 const (
-	answers act = iota // nothing: one call of the model
-	saves              // a memory: two calls
-	looks              // something up: two calls
+	answers act = iota // only replies: one model call
+	saves              // saves a memory: two model calls
+	looks              // searches memories: two model calls
 )
 
-// talk is one conversation, what is said in it and what must come of it.
+// talk is one conversation with its expected effects.
 type talk struct {
-	name    string // the workspace's, too
-	acts    []act  // one for each turn
+	name    string // also the name of the workspace
+	acts    []act  // one per turn
 	reviews []review
-	after   nudge.Counters // when everything has ended
+	after   nudge.Counters // expected counters at the end
 }
 
-// review is one that must take place.
+// review is an expected review.
 type review struct {
-	number        int  // of the turn among those that count, which is all of them here
-	memory, skill bool // what it looks for
-	atEnd         bool // when its conversation ends
+	number        int  // number of the turn, all of which count here
+	memory, skill bool // kinds of entries that it looks for
+	atEnd         bool // whether it runs at the end of the conversation
 }
 
-// defaults are the settings of a workspace that chose none.
+// defaults are the settings of a workspace without changes.
 var defaults = nudge.Default()
 
-// shares of the turns, in percent; the others only answer.
+// Percentages of turns; the others only reply.
 const (
 	saveShare = 15
 	lookShare = 25
 )
 
-// talks draws n conversations. Every second one saves nothing by itself, so that
-// its reviews fall on the round numbers.
+// talks creates n random conversations. Every second one saves no memories in turns, so its
+// reviews occur at the regular intervals.
 func talks(n, turns int, draw *rand.Rand) []talk {
 	out := make([]talk, n)
 	for i := range out {
@@ -61,8 +61,8 @@ func talks(n, turns int, draw *rand.Rand) []talk {
 	return out
 }
 
-// foresee computes the reviews. Each is taken to be over before another could be
-// due: the client sees to that, by waiting where it matters.
+// foresee computes the expected reviews. It assumes that a review ends before the next one is
+// due, which awaitReview ensures.
 func (t *talk) foresee(s nudge.Settings) {
 	var c nudge.Counters
 	begin := func(memory, skill, atEnd bool) {
@@ -86,7 +86,7 @@ func (t *talk) foresee(s nudge.Settings) {
 	t.after = c
 }
 
-// dueAfter tells whether a review must start after a turn, or at the end.
+// dueAfter reports whether a review must start after a turn, or at the end.
 func (t *talk) dueAfter(turn int, atEnd bool) bool {
 	for _, r := range t.reviews {
 		if r.number == turn && r.atEnd == atEnd {
@@ -96,10 +96,10 @@ func (t *talk) dueAfter(turn int, atEnd bool) bool {
 	return false
 }
 
-// mark names a turn in what is said, answered and remembered.
+// mark returns the name of a turn in its messages, reply and memories.
 func (t *talk) mark(turn int) string { return fmt.Sprintf("%s-t%02d", t.name, turn) }
 
-// says is what the user says; what the model does follows from it.
+// says returns the user's message, which determines what the model does.
 func (t *talk) says(turn int) string {
 	switch t.acts[turn-1] {
 	case saves:

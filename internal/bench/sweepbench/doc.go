@@ -1,11 +1,11 @@
-// Package sweepbench measures the sweep: so many workspaces whose daily
-// reflection is due at once, of which few have conversations.
+// Package sweepbench measures the sweep over many workspaces whose daily reflection is due at
+// the same time and of which few have conversations.
 //
-// It has servers of its own, and a worker in a process of its own that hosts the
-// real Sweep and a Reflection which does nothing. It sweeps once undisturbed, for
-// the rates and the worker's memory, with bare starts of the same workflow before
-// and after; then again, for another date, while the worker is killed. Then it
-// counts what was missed and what was doubled.
+// It starts its own servers and a worker in a separate process, which runs the real Sweep and
+// a Reflection without effects. The first sweep is undisturbed and measures the rates and the
+// worker's memory, with bare starts of the same workflow before and after. The second sweep
+// uses another date, and the worker is killed meanwhile. Then it counts missed and duplicated
+// reflections.
 package sweepbench
 
 import (
@@ -13,32 +13,32 @@ import (
 	"time"
 )
 
-// Options say how much is measured.
+// Options sets the size of the measurement.
 type Options struct {
-	Workspaces int // that are due at once
-	Talking    int // every so manieth has conversations
-	Kills      int // of the worker, in the second sweep
+	Workspaces int // number of due workspaces
+	Talking    int // every n-th workspace has conversations
+	Kills      int // kills of the worker in the second sweep
 	Limit      time.Duration
-	Log        io.Writer // progress for people
+	Log        io.Writer // progress messages
 }
 
-// Full is the whole bench.
+// Full returns the options of the full benchmark.
 func Full() Options {
 	return Options{Workspaces: 100_000, Talking: 50, Kills: 2, Limit: 15 * time.Minute, Log: io.Discard}
 }
 
-// Tiny is enough to see that nothing is lost; its rates say little.
+// Tiny returns options that suffice to find lost reflections. Its rates are not reliable.
 func Tiny() Options {
 	return Options{Workspaces: 120, Talking: 10, Kills: 1, Limit: 90 * time.Second, Log: io.Discard}
 }
 
-// Goals of the full bench.
+// Goals of the full benchmark.
 const (
-	GoalStarts = 0.8 // starts a second while the sweep starts, beside bare starts
-	GoalMemory = 0.2 // between the first and the last tenth of a sweep
+	GoalStarts = 0.8 // ratio of the sweep's start rate to that of bare starts
+	GoalMemory = 0.2 // memory growth between the first and the last tenth of a sweep
 )
 
-// Result is what was measured.
+// Result holds the measurements.
 type Result struct {
 	Workspaces int     `json:"workspaces"`
 	Talking    int     `json:"with_conversations"`
@@ -55,8 +55,8 @@ type Result struct {
 	Disturbed  Seconds `json:"disturbed_sweep_seconds"`
 	Missed     int     `json:"missed"`
 	Doubled    int     `json:"doubled"`
-	Wrong      int     `json:"wrong_rows"` // tasks or empty days that are not as they must be
+	Wrong      int     `json:"wrong_rows"` // tasks or empty days in a wrong state
 }
 
-// Seconds prints as a number.
+// Seconds is a duration in seconds that prints as a number.
 type Seconds float64

@@ -1,4 +1,4 @@
--- Workspaces; in every so manieth somebody has said something.
+-- Workspaces; every n-th has a message.
 with made as (
   insert into workspaces (external_id, key) select 'bench ' || i, 'wbench' || i from generate_series(1, $1::int) i returning id, external_id
 ), task as (

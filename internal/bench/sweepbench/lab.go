@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// lab is everything that is open while something is measured.
+// lab holds the open resources of a measurement.
 type lab struct {
 	options  Options
 	folder   string
@@ -29,7 +29,7 @@ type lab struct {
 	worker   *workerproc.Process
 }
 
-// openLab uses the servers at; the zero value starts its own.
+// openLab uses the servers at; the zero value starts new ones.
 func openLab(ctx context.Context, o Options, at ground.Servers) (*lab, error) {
 	l := &lab{options: o}
 	if err := l.start(ctx, at); err != nil {
@@ -74,10 +74,10 @@ func (l *lab) start(ctx context.Context, at ground.Servers) (err error) {
 	return l.startWorker()
 }
 
-// starts is the file with the times of starts.
+// starts is the path of the file with start times.
 func (l *lab) starts() string { return filepath.Join(l.folder, "starts") }
 
-// startWorker runs this program again, as the worker.
+// startWorker runs this program again as the worker.
 func (l *lab) startWorker() error {
 	program, err := os.Executable()
 	if err != nil {

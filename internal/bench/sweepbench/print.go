@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// Failures tells which goals were missed.
+// Failures returns the missed goals.
 func (r Result) Failures() (out []string) {
 	if r.Ratio < GoalStarts {
-		out = append(out, fmt.Sprintf("starts beside bare starts are %.2f, the goal is %.2f", r.Ratio, GoalStarts))
+		out = append(out, fmt.Sprintf("ratio of starts to bare starts is %.2f, the goal is %.2f", r.Ratio, GoalStarts))
 	}
 	if r.Growth > GoalMemory || r.Growth < -GoalMemory {
 		out = append(out, fmt.Sprintf("the worker's memory changed by %.0f %%, the goal is %.0f %%", 100*r.Growth,
@@ -17,11 +17,11 @@ func (r Result) Failures() (out []string) {
 	return append(out, r.Lost()...)
 }
 
-// Lost tells what was missed, doubled or left in another state than it must be:
-// on any machine, nothing.
+// Lost returns missed, duplicated and wrong entries. It must be empty on any machine.
 func (r Result) Lost() (out []string) {
 	for what, n := range map[string]int{"reflections are missing": r.Missed,
-		"reflections were started twice, or for nothing": r.Doubled, "tasks or days are not as they must be": r.Wrong} {
+		"reflections were started twice or without messages": r.Doubled, 
+		"tasks or days are in a wrong state": r.Wrong} {
 		if n > 0 {
 			out = append(out, fmt.Sprintf("%d %s", n, what))
 		}
@@ -29,14 +29,14 @@ func (r Result) Lost() (out []string) {
 	return out
 }
 
-// Print writes the result for people.
+// Print writes the result as a table.
 func (r Result) Print(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `%d workspaces due at once, %d with conversations
   sweep                         %.1f s, %.0f workspaces a second
   starts while starting         %.0f a second
   starts over the whole sweep   %.0f a second
   bare starts                   %.0f a second, before and after
-  starts beside bare starts     %.2f (goal %.2f)
+  ratio to bare starts          %.2f (goal %.2f)
   worker's memory               %.1f MiB in the first tenth, %.1f MiB in the last: %+.0f %% (goal %.0f %%)
   with %d kills of the worker    %.1f s
   missed %d, doubled %d, wrong rows %d, over both sweeps (goal 0)

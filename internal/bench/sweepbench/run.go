@@ -22,23 +22,23 @@ var fill string
 //go:embed wrong.sql
 var wrong string
 
-// Dates of the sweeps: far from each other, so that each has its own workflows.
+// Dates of the sweeps. They are different, so each sweep has its own workflows.
 const (
 	warmDate      = "2026-01-01"
 	calmDate      = "2026-02-01"
 	disturbedDate = "2026-03-01"
 )
 
-// warmPages are swept before anything is measured.
+// warmPages is the number of pages that are swept before the measurement.
 const warmPages = 4
 
-// rows of a page, as many as the sweep's own, or fewer so that there are ten pages.
+// rows is the page size: that of the sweep, or less to get ten pages.
 func (l *lab) rows() int { return min(4000, max(l.options.Workspaces/10, 1)) }
 
-// abreast are the bare starts at once: as many as the sweep's.
+// abreast is the number of parallel bare starts, the same as in the sweep.
 const abreast = 16
 
-// Run measures on servers of its own.
+// Run measures on its own servers.
 func Run(ctx context.Context, o Options) (Result, error) { return run(ctx, o, ground.Servers{}) }
 
 func run(ctx context.Context, o Options, at ground.Servers) (out Result, err error) {
@@ -66,9 +66,9 @@ func run(ctx context.Context, o Options, at ground.Servers) (out Result, err err
 	return out, nil
 }
 
-// measure sweeps undisturbed, with bare starts before and after. Memory is watched
-// from the sweep's start, just after the one to warm up: a worker at rest gives its
-// memory back within seconds, and a first tenth of rest would call work a growth.
+// measure runs an undisturbed sweep with bare starts before and after. It samples memory from
+// the start of the sweep, directly after the warm-up. An idle worker releases memory within
+// seconds, so samples before the sweep would make normal use look like growth.
 func (l *lab) measure(ctx context.Context, out *Result) error {
 	before, err := l.bare(ctx, "before", out.Talking)
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *lab) measure(ctx context.Context, out *Result) error {
 	if err := l.makeDue(ctx, warmDate, min(warmPages*l.rows(), l.options.Workspaces)); err != nil {
 		return err
 	}
-	if _, err := l.sweep(ctx, warmDate, nil); err != nil { // the worker's heap is then as it will be
+	if _, err := l.sweep(ctx, warmDate, nil); err != nil { // grows the worker's heap to its usual size
 		return err
 	}
 	if err := l.makeDue(ctx, calmDate, l.options.Workspaces); err != nil {
@@ -101,13 +101,13 @@ func (l *lab) measure(ctx context.Context, out *Result) error {
 	}
 	out.Sweep, out.PerSecond = Seconds(took.Seconds()), float64(l.options.Workspaces)/took.Seconds()
 	out.Starts, out.Overall = float64(started)/busy.Seconds(), float64(started)/took.Seconds()
-	out.Bare = 2 / (1/before + 1/after) // as many starts in each: their time together
+	out.Bare = 2 / (1/before + 1/after) // harmonic mean, since both have the same number of starts
 	out.Ratio = out.Starts / out.Bare
 	out.First, out.Last, out.Growth = growth(samples)
 	return l.count(ctx, calmDate, out)
 }
 
-// disturb sweeps another date while the worker is killed, evenly over it.
+// disturb sweeps another date while the worker is killed at even intervals.
 func (l *lab) disturb(ctx context.Context, out *Result) error {
 	fmt.Fprintln(l.options.Log, "sweeping again, with kills")
 	if err := l.makeDue(ctx, disturbedDate, l.options.Workspaces); err != nil {
@@ -120,7 +120,7 @@ func (l *lab) disturb(ctx context.Context, out *Result) error {
 			}
 			l.worker.Kill()
 			out.Kills++
-			fmt.Fprintf(l.options.Log, "killed the worker, time %d\n", out.Kills)
+			fmt.Fprintf(l.options.Log, "killed the worker (%d)\n", out.Kills)
 			if err := l.startWorker(); err != nil {
 				return err
 			}
@@ -134,7 +134,7 @@ func (l *lab) disturb(ctx context.Context, out *Result) error {
 	return l.count(ctx, disturbedDate, out)
 }
 
-// untilLeft waits until no more than so many tasks are due.
+// untilLeft waits until at most this many tasks are due.
 func (l *lab) untilLeft(ctx context.Context, most int) error {
 	for {
 		left, err := l.number(ctx, "select count(*) from scheduled_tasks where due_key = $1 and look_at <= now()",
@@ -150,7 +150,7 @@ func (l *lab) untilLeft(ctx context.Context, most int) error {
 	}
 }
 
-// makeDue makes the reflection of a date due in so many workspaces.
+// makeDue makes the reflection of a date due in a number of workspaces.
 func (l *lab) makeDue(ctx context.Context, date string, workspaces int) error {
 	err := l.exec(ctx, `update scheduled_tasks t set paused_at = null, due_at = now() - interval '1 minute', `+
 		`due_date = $1::date, due_key = $1, slot_key = null, slot_outcome = ''
@@ -159,10 +159,10 @@ from workspaces w where w.id = t.workspace_id and w.key like 'wbench%' and split
 	if err != nil {
 		return err
 	}
-	return l.exec(ctx, "vacuum analyze scheduled_tasks") // the update has left as many dead rows
+	return l.exec(ctx, "vacuum analyze scheduled_tasks") // removes the dead rows of the update
 }
 
-// sweep returns how long the sweep of a date takes. Meanwhile runs beside it.
+// sweep returns the duration of the sweep of a date. It calls meanwhile during the sweep.
 func (l *lab) sweep(ctx context.Context, date string, meanwhile func(context.Context) error) (time.Duration, error) {
 	began := time.Now()
 	w, err := l.host.Temporal.ExecuteWorkflow(ctx,
@@ -185,8 +185,7 @@ func (l *lab) sweep(ctx context.Context, date string, meanwhile func(context.Con
 	return time.Since(began), nil
 }
 
-// bare starts so many reflections that no sweep has asked for, and returns how
-// many in a second.
+// bare starts n reflections without a sweep and returns the starts per second.
 func (l *lab) bare(ctx context.Context, name string, n int) (float64, error) {
 	var (
 		next    atomic.Int64
@@ -209,7 +208,7 @@ func (l *lab) bare(ctx context.Context, name string, n int) (float64, error) {
 	return float64(n) / took.Seconds(), errors.Join(errs...)
 }
 
-// count adds what is not as it must be after a sweep of a date.
+// count adds missed, duplicated and wrong entries after the sweep of a date.
 func (l *lab) count(ctx context.Context, date string, out *Result) error {
 	n, err := l.number(ctx, wrong, date, l.options.Talking)
 	if err != nil {
@@ -230,15 +229,15 @@ func (l *lab) count(ctx context.Context, date string, out *Result) error {
 		}
 		delete(started, id)
 	}
-	out.Doubled += len(started) // of workspaces that have nothing to reflect on
+	out.Doubled += len(started) // these workspaces have no messages
 	return nil
 }
 
-// shownAfter bounds the wait for Temporal's list to follow.
+// shownAfter bounds the wait for Temporal's visibility list.
 const shownAfter = 20 * time.Second
 
-// reflections counts the runs of each workflow of a date, once as many are shown
-// as there should be.
+// reflections returns the number of runs of each workflow of a date, when the list has as many
+// as expected.
 func (l *lab) reflections(ctx context.Context, date string, want int) (map[string]int, error) {
 	for end := time.Now().Add(shownAfter); ; {
 		out, runs := map[string]int{}, 0

@@ -10,12 +10,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	WorkIfAsked() // the bench runs this program again as its worker
+	WorkIfAsked() // the benchmark runs this program again as its worker
 	os.Exit(m.Run())
 }
 
-// The worker is killed in the middle of a sweep: none is missed, none doubled.
-// Rates and memory of so few say nothing.
+// The worker is killed in the middle of a sweep: no reflection is missed or duplicated. Rates
+// and memory of so few workspaces are not reliable.
 func TestASweepUnderKillsMissesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	o := Tiny()

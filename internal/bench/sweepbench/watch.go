@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// sampleEvery is how often the worker's memory is looked at.
+// sampleEvery is the sampling interval of the worker's memory.
 const sampleEvery = 50 * time.Millisecond
 
 // watchMemory samples the worker's memory until the returned function is called.
@@ -54,8 +54,8 @@ func mean(samples []int64) (sum int64) {
 	return sum / int64(len(samples))
 }
 
-// startTimes reads when the worker was starting workflows since from: how long,
-// overlaps counted once, and how many.
+// startTimes reads the starts of the worker since from. It returns the time during which
+// workflows were being started, without counting overlaps twice, and their number.
 func (l *lab) startTimes(from time.Time) (busy time.Duration, n int, err error) {
 	file, err := os.Open(l.starts())
 	if err != nil {

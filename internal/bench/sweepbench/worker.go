@@ -22,15 +22,15 @@ import (
 	"cairn/workflows"
 )
 
-// The environment in which this program is the bench's worker, and the file that
-// it writes its starts into.
+// Environment variables that make this program the benchmark's worker, and that name the file
+// for its start times.
 const (
 	roleVariable   = "SWEEPBENCH_ROLE"
 	startsVariable = "SWEEPBENCH_STARTS"
 )
 
-// WorkIfAsked makes this process the bench's worker when it was started as one,
-// without arguments, and does not return then. It belongs at the start of main.
+// WorkIfAsked runs the benchmark's worker if this process was started as one without
+// arguments, and does not return in that case. Call it at the start of main.
 func WorkIfAsked() {
 	if os.Getenv(roleVariable) == "" || len(os.Args) > 1 {
 		return
@@ -76,7 +76,7 @@ func work(ctx context.Context) error {
 	return nil
 }
 
-// timed writes down when each start began and ended.
+// timed records the time of each start.
 type timed struct {
 	schedule.Starter
 	mu sync.Mutex
@@ -90,7 +90,7 @@ func (t *timed) StartSlot(ctx context.Context, s schedule.ClaimedFiring) (string
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if _, err := fmt.Fprintf(t.to, "%d %d\n", began.UnixNano(), time.Now().UnixNano()); err != nil {
-			return "", "", fmt.Errorf("write a start down: %w", err)
+			return "", "", fmt.Errorf("record a start: %w", err)
 		}
 	}
 	return outcome, reason, err

@@ -1,4 +1,4 @@
--- Workspaces whose task or day is not as a sweep of the date must leave it.
+-- Workspaces whose task or day is in a wrong state after the sweep of a date.
 select count(*) from workspaces w join scheduled_tasks t on t.workspace_id = w.id, lateral (select split_part(w.external_id, ' ', 2)::int % $2::int = 0 as talks) x
 where w.key like 'wbench%' and (
   t.slot_key is distinct from $1::text or t.lease_until is not null or t.due_at <= now()

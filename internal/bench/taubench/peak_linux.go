@@ -2,7 +2,7 @@ package taubench
 
 import "syscall"
 
-// peakMiB is the most memory that this process has held, in MiB.
+// peakMiB returns the peak memory of this process in MiB.
 func peakMiB() float64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

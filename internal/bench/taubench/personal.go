@@ -9,11 +9,11 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// personal is what the data says of customers, found here by its own means, so
-// that the check does not rest on what it checks.
+// personal holds personal data of customers. It is found with other rules than Cairn's, so the
+// check is independent.
 type personal struct {
 	exact map[string]string // value → kind
-	names map[string]bool   // first and last names, which are looked for as whole words
+	names map[string]bool   // first and last names, matched as whole words
 }
 
 var nameKeys = map[string]bool{"first_name": true, "last_name": true}
@@ -69,7 +69,7 @@ func (p personal) collect(node any) {
 
 var word = regexp.MustCompile(`[A-Za-z0-9_@.+-]+`)
 
-// in finds what stands in a version.
+// in returns the personal data in a version.
 func (p personal) in(v skill.Version) []Leak {
 	var out []Leak
 	for _, text := range texts(v) {

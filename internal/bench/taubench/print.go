@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Print writes the result for people.
+// Print writes the result as a table.
 func (r Result) Print(w io.Writer, atOnce int) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "conversations\t%d, %d at once\n", r.Conversations, atOnce)
@@ -22,7 +22,7 @@ func (r Result) Print(w io.Writer, atOnce int) {
 	for _, s := range r.Skills {
 		fmt.Fprintf(tw, "\t%s: %d versions from %d conversations\n", s.Name, s.Versions, s.Sources)
 	}
-	fmt.Fprintf(tw, "of customers in skills\t%d\n", len(r.Leaks))
+	fmt.Fprintf(tw, "leaks of personal data\t%d\n", len(r.Leaks))
 	for _, l := range r.Leaks {
 		fmt.Fprintf(tw, "\t%s in %s: %s\n", l.Kind, l.Skill, l.Value)
 	}

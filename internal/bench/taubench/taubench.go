@@ -1,6 +1,6 @@
-// Package taubench distils τ-bench's airline trajectories with the offline rules
-// through a real Temporal server and a real Postgres, and looks at what came out:
-// how much, how fast, and whether anything of a customer got into a skill.
+// Package taubench distills τ-bench's airline trajectories with the offline rules, a real
+// Temporal server and a real Postgres. It reports the numbers of skills, the time, and personal
+// data of customers in skills.
 package taubench
 
 import (
@@ -21,41 +21,41 @@ import (
 	"cairn/internal/service/library"
 )
 
-// Result is what a bench found.
+// Result is the result of the benchmark.
 type Result struct {
 	Conversations int                 `json:"conversations"`
 	Runs          map[run.Outcome]int `json:"runs"`
 	Tasks         int                 `json:"tasks"`
 	Created       int                 `json:"created"`
-	Updated       int                 `json:"updated"` // unchanged ones among them
+	Updated       int                 `json:"updated"` // including unchanged ones
 	Skipped       int                 `json:"skipped"`
 	Failed        int                 `json:"failed"`
 	Skills        []Skill             `json:"skills"`
 	Leaks         []Leak              `json:"leaks"`
 	Seconds       float64             `json:"seconds"`
-	PeakMiB       float64             `json:"peak_mib"` // of this process: command and worker in one
+	PeakMiB       float64             `json:"peak_mib"` // of this process, which is command and worker
 	Errors        []string            `json:"errors"`
 }
 
-// Skill is a skill at the end.
+// Skill is a skill at the end of the benchmark.
 type Skill struct {
 	Name     string `json:"name"`
 	Versions int    `json:"versions"`
-	Sources  int    `json:"sources"` // conversations that its versions rest on
+	Sources  int    `json:"sources"` // number of conversations in its evidence
 }
 
-// Leak is something of a customer that stands in a skill.
+// Leak is personal data of a customer in a skill.
 type Leak struct {
 	Skill, Kind, Value string
 }
 
-// Lab is an open Cairn to distil in.
+// Lab is an open Cairn for the benchmark.
 type Lab struct {
 	App       *app.App
 	Workspace tenancy.Workspace
 }
 
-// OpenLab opens a throw-away Cairn to distil in. Call done at the end.
+// OpenLab opens a temporary Cairn. Call done at the end.
 func OpenLab(ctx context.Context, log io.Writer) (l Lab, done func(), err error) {
 	if l.App, done, err = lab.OpenStack(ctx, log); err != nil {
 		return Lab{}, nil, err
@@ -67,7 +67,7 @@ func OpenLab(ctx context.Context, log io.Writer) (l Lab, done func(), err error)
 	return l, done, nil
 }
 
-// Distil runs the conversations, side by side, and looks at the skills.
+// Distil distills the conversations in parallel and checks the skills.
 func (l Lab) Distil(ctx context.Context, conversations []transcript.Conversation, atOnce int) (Result, error) {
 	started := time.Now()
 	r := Result{Conversations: len(conversations), Runs: map[run.Outcome]int{}, Errors: []string{}, Leaks: []Leak{}}
@@ -135,7 +135,7 @@ func (r *Result) add(report distill.Report) {
 	}
 }
 
-// look reads every version of every skill: its texts, its sources.
+// look checks the texts and sources of all versions of all skills.
 func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, r *Result) error {
 	personal := personalOf(conversations)
 	return l.App.Store.InWorkspace(ctx, l.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
@@ -153,7 +153,7 @@ func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, 
 					return err
 				}
 				if len(v.Sources) == 0 {
-					r.Errors = append(r.Errors, fmt.Sprintf("version %d of %s rests on nothing", n, h.Name))
+					r.Errors = append(r.Errors, fmt.Sprintf("version %d of %s has no evidence", n, h.Name))
 				}
 				for _, src := range v.Sources {
 					seen[src.Conversation] = true
@@ -167,7 +167,7 @@ func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, 
 	})
 }
 
-// texts are all texts of a version by name.
+// texts returns all texts of a version by name.
 func texts(v skill.Version) map[string]string {
 	out := map[string]string{"name": v.DisplayName, "description": v.Description, "body": v.Body}
 	for _, f := range v.Files {

@@ -18,8 +18,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// sample is every eighth trajectory of the public data, or the one that ships
-// with the project where there is none.
+// sample returns every eighth trajectory of the public data, or the trajectory in the
+// repository if the data is missing.
 func sample(t *testing.T) []transcript.Conversation {
 	t.Helper()
 	raw := samples.Airline
@@ -30,7 +30,7 @@ func sample(t *testing.T) []transcript.Conversation {
 		testkit.Must(t, err)
 		every = 8
 	} else {
-		t.Log("the public τ-bench data is not here (CAIRN_DATA): one shipped trajectory stands for it")
+		t.Log("no public τ-bench data (CAIRN_DATA): using the trajectory in the repository")
 	}
 	all, err := transcript.Parse("airline", bytes.NewReader(raw), transcript.MaxInput)
 	testkit.Must(t, err)
@@ -61,8 +61,8 @@ func TestSkillsOfRealConversationsAreGeneral(t *testing.T) {
 	checkFailedOnes(t, b, conversations)
 }
 
-// checkFailedOnes looks that a conversation that failed added lessons at most,
-// and that skills name only tools that were seen.
+// checkFailedOnes checks that failed conversations only add lessons, and that skills name
+// only tools that occur in conversations.
 func checkFailedOnes(t *testing.T, b *apptest.Bundle, conversations []transcript.Conversation) {
 	t.Helper()
 	tools := map[string]bool{}
@@ -109,7 +109,7 @@ func checkFailedOnes(t *testing.T, b *apptest.Bundle, conversations []transcript
 				}
 				for _, tool := range v.Document().Tools {
 					if !tools[tool] {
-						t.Errorf("skill %s names the tool %q, which nobody called", v.Name, tool)
+						t.Errorf("skill %s names the tool %q, which was never called", v.Name, tool)
 					}
 				}
 				if failed[c.ID] && v.Base > 0 {

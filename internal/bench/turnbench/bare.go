@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// bareQueue is served by this process.
+// bareQueue is the task queue of the bare workflows. This process serves it.
 const bareQueue = "bench-bare"
 
 // Names of the bare workflows.
@@ -23,7 +23,7 @@ const (
 	bareUpdate = "turn"
 )
 
-// serveBare hosts the bare workflows in this process until stop is called.
+// serveBare runs the worker of the bare workflows until stop is called.
 func serveBare(c client.Client) (stop func(), err error) {
 	w := worker.New(c, bareQueue, worker.Options{})
 	w.RegisterWorkflowWithOptions(bareConversation, workflow.RegisterOptions{Name: bareParent})
@@ -36,8 +36,8 @@ func serveBare(c client.Client) (stop func(), err error) {
 	return w.Stop, nil
 }
 
-// bareConversation starts a child for each update and does nothing else. It has
-// the options of a conversation, and stays open until its server ends.
+// bareConversation starts a child for each update and has no other effects. It has the options
+// of a conversation and stays open until the server stops.
 func bareConversation(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandler(ctx, bareUpdate, func(ctx workflow.Context, id string) error {
 		child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
@@ -56,7 +56,7 @@ func bareConversation(ctx workflow.Context) error {
 	return workflow.Await(ctx, func() bool { return false })
 }
 
-// bareTurn is a turn that does nothing. It returns its child's id.
+// bareTurn runs a turn without effects and returns the ID of its child.
 func (c *thread) bareTurn(ctx context.Context) (child string, err error) {
 	c.bare++
 	child = fmt.Sprintf("bare-turn/%s/%d", c.name, c.bare)

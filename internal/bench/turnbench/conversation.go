@@ -14,20 +14,20 @@ import (
 	"cairn/internal/service/conversation"
 )
 
-// conversation is one of those that talk, with its bare twin.
+// thread is a conversation with its bare counterpart.
 type thread struct {
 	lab       *lab
 	name      string
 	workspace tenancy.Workspace
 	id        int64
 	said      int            // turns so far
-	latest    run.Run        // of the last turn
-	bare      int            // turns of the twin so far
-	counted   map[string]int // events of the conversation and of its twin after the last turn, by workflow
+	latest    run.Run        // run of the last turn
+	bare      int            // turns of the bare counterpart so far
+	counted   map[string]int // history events of both workflows after the last turn
 }
 
-// open makes conversations, each in a workspace of its own where no review
-// takes part of the machine.
+// open creates conversations, each in its own workspace. No reviews run, so they use no
+// resources.
 func (l *lab) open(ctx context.Context, n, series int) ([]*thread, error) {
 	out := make([]*thread, n)
 	for i := range out {
@@ -52,18 +52,18 @@ func (l *lab) open(ctx context.Context, n, series int) ([]*thread, error) {
 	return out, nil
 }
 
-// Parts are where the time of a turn goes, as its gateway sees it.
+// Parts splits the time of a turn as the gateway sees it.
 type Parts struct {
-	Accept time.Duration `json:"accept_ns"` // the message is made durable
-	Answer time.Duration `json:"answer_ns"` // from the update's request until its answer is read
-	Model  time.Duration `json:"model_ns"`  // of Answer, what the model's server took
+	Accept time.Duration `json:"accept_ns"` // storing the message
+	Answer time.Duration `json:"answer_ns"` // from the update request to its response
+	Model  time.Duration `json:"model_ns"`  // part of Answer that the model server takes
 }
 
-// Overhead is the time beside the model.
+// Overhead is the time without the model.
 func (p Parts) Overhead() time.Duration { return p.Accept + p.Answer - p.Model }
 
-// turn has one message answered with so many model calls, in the steps of
-// host.Say. It returns the workflow of the turn.
+// turn runs a turn with the given number of model calls, in the same steps as the gateway. It
+// returns the workflow of the turn.
 func (c *thread) turn(ctx context.Context, calls int) (p Parts, workflow string, err error) {
 	c.said++
 	h := c.lab.host
@@ -90,8 +90,8 @@ func (c *thread) turn(ctx context.Context, calls int) (p Parts, workflow string,
 	return p, accepted.Run.WorkflowID, nil
 }
 
-// settle waits until the workflow of the last turn has ended, too: whoever has an
-// answer does not wait for that, and what comes next is not to share its time.
+// settle waits until the workflow of the last turn has ended, so that it does not share time
+// with the next measurement. Callers do not wait for it, because they have the reply.
 func (c *thread) settle(ctx context.Context) error {
 	if c.latest.WorkflowID == "" {
 		return nil
@@ -100,7 +100,7 @@ func (c *thread) settle(ctx context.Context) error {
 	return err
 }
 
-// workflowID is the workflow whose child a turn is.
+// workflowID returns the ID of the parent workflow of turns.
 func (c *thread) workflowID(bare bool) string {
 	if bare {
 		return c.bareID()
@@ -108,7 +108,7 @@ func (c *thread) workflowID(bare bool) string {
 	return contract.ConversationID(c.workspace.Key, c.id)
 }
 
-// events is how long a workflow's history is.
+// events returns the length of a workflow's history.
 func (c *thread) events(ctx context.Context, workflow string) (int, error) {
 	d, err := c.lab.host.Temporal.DescribeWorkflowExecution(ctx, workflow, "")
 	if err != nil {

@@ -1,16 +1,15 @@
-// Package turnbench measures what a turn costs beside its model calls, as ratios
+// Package turnbench measures the cost of turns in addition to their model calls, as ratios
 // within one run on one machine:
 //
-//   - overhead: the time from a message to its answer without what the model's
-//     server took, by that server's own record, beside a bare turn: an
-//     Update-with-Start of a workflow that starts one child, neither of which does
-//     anything, with the same options and search attributes on the same server;
+//   - overhead: the time from a message to its reply, without the time of the model server. It
+//     is divided by the time of a bare turn: an Update-with-Start of a workflow that starts one
+//     child. Both have no effects, but the same options and search attributes, and they run
+//     on the same server;
 //   - events in the histories of a turn and of its conversation;
-//   - turns a second, and the worker's processor time for each.
+//   - turns per second, and CPU time of the worker per turn.
 //
-// Turns have one, two or four model calls; between two calls the model searches
-// the memories. One, 16 and 64 conversations talk at once. The kinds of turns
-// follow each other in rounds, so that what else the machine does hits all of
-// them alike. The worker is a process of its own; Postgres commits to disk;
-// Temporal keeps its state in memory.
+// Turns have one, two or four model calls; between two calls the model searches the memories.
+// The load is 1, 16 or 64 parallel conversations. The kinds of turns alternate in rounds, so
+// other load on the machine affects all of them equally. The worker is a separate process;
+// Postgres commits to disk; Temporal stores its state in memory.
 package turnbench

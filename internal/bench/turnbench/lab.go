@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// lab is everything that is open while something is measured.
+// lab holds the open resources of a measurement.
 type lab struct {
 	options  Options
 	folder   string
@@ -27,7 +27,7 @@ type lab struct {
 }
 
 func openLab(ctx context.Context, o Options) (*lab, error) {
-	if err := ground.OwnServers("bench measures servers of its own"); err != nil {
+	if err := ground.OwnServers("benchmark measures its own servers"); err != nil {
 		return nil, err
 	}
 	l := &lab{options: o}

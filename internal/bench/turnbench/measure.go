@@ -11,34 +11,34 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Cell is one kind of turn under one load.
+// Cell is the result of one kind of turn under one load.
 type Cell struct {
 	AtOnce    int           `json:"at_once"`
-	Calls     int           `json:"calls"` // of the model; 0 is the bare turn
-	Turns     int           `json:"turns"` // measured
+	Calls     int           `json:"calls"` // model calls; 0 means the bare turn
+	Turns     int           `json:"turns"` // number of measured turns
 	Median    time.Duration `json:"p50_ns"`
-	P99       time.Duration `json:"p99_ns"` // of few turns: the slowest
-	Parts     Parts         `json:"parts"`  // on average
+	P99       time.Duration `json:"p99_ns"` // the slowest turn if there are few
+	Parts     Parts         `json:"parts"`  // mean
 	PerSecond float64       `json:"per_second"`
-	CPU       time.Duration `json:"worker_cpu_ns"` // a turn; not of bare ones, which this process serves
-	// of a median turn, in its history and its conversation's; 0 when not counted
+	CPU       time.Duration `json:"worker_cpu_ns"` // per turn; not for bare turns, which this process runs
+	// of a median turn, in its history and its conversation's; 0 if not counted
 	Events     int `json:"events"`
-	MostEvents int `json:"most_events"` // of any
+	MostEvents int `json:"most_events"` // maximum of all turns
 
 	all    []Parts
 	took   time.Duration
 	cpu    time.Duration
-	counts []int // events of each turn that was counted
+	counts []int // events of each counted turn
 }
 
-// Result is every cell, loads in order, the bare turn first in each.
+// Result holds all cells: loads in order, and the bare turn first in each.
 type Result struct {
 	Cells []Cell
 	Reply time.Duration
 	Took  time.Duration
 }
 
-// Run measures everything.
+// Run runs all measurements.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if o.Log == nil {
 		o.Log = io.Discard
@@ -64,10 +64,10 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return out, err
 }
 
-// measure has all kinds of turns in rounds under one load. With an error it
-// returns what was measured before.
+// measure runs all kinds of turns in rounds under one load. If it fails, it also returns the
+// results so far.
 func (l *lab) measure(ctx context.Context, load Load) ([]Cell, error) {
-	fmt.Fprintf(l.options.Log, "bench: %d conversations at once\n", load.AtOnce)
+	fmt.Fprintf(l.options.Log, "bench: %d parallel conversations\n", load.AtOnce)
 	cells := []Cell{{AtOnce: load.AtOnce}}
 	for _, calls := range l.options.Calls {
 		cells = append(cells, Cell{AtOnce: load.AtOnce, Calls: calls})
@@ -85,7 +85,7 @@ func (l *lab) measure(ctx context.Context, load Load) ([]Cell, error) {
 	return measured, err
 }
 
-// series has new conversations take all their rounds.
+// series runs all rounds with new conversations.
 func (l *lab) series(ctx context.Context, load Load, series int, cells []Cell) error {
 	talking, err := l.open(ctx, load.AtOnce, series)
 	if err != nil {
@@ -110,8 +110,8 @@ func (l *lab) rounds(ctx context.Context, load Load, cells []Cell, talking []*th
 	return nil
 }
 
-// phase has each conversation take so many turns of one kind. With one
-// conversation the events of each are counted, too.
+// phase runs turns of one kind in each conversation. With one conversation, it also counts the
+// events of each turn.
 func (l *lab) phase(ctx context.Context, cell *Cell, talking []*thread, turns int) error {
 	before, err := l.worker.CPU()
 	if err != nil {
@@ -152,11 +152,11 @@ func (l *lab) phase(ctx context.Context, cell *Cell, talking []*thread, turns in
 	return nil
 }
 
-// stuck is longer than a turn takes on any machine where something waits for
-// processors only: what waits for a time-out is told with its histories.
+// stuck is longer than a turn takes on a busy machine. A slower turn waits for a timeout, and is
+// reported with its histories.
 const stuck = 15 * time.Second
 
-// one is a turn of either kind.
+// one runs a turn of either kind.
 func (c *thread) one(ctx context.Context, calls int) (p Parts, workflow string, err error) {
 	if calls > 0 {
 		return c.turn(ctx, calls)
@@ -167,8 +167,8 @@ func (c *thread) one(ctx context.Context, calls int) (p Parts, workflow string, 
 	return p, workflow, err
 }
 
-// countEvents adds what each of some turns has left in its history, with its share
-// of what they have left in their conversation's.
+// countEvents counts the events of turns: those of their own histories and their share of the
+// conversation's history.
 func (cell *Cell) countEvents(ctx context.Context, c *thread, turns []string) error {
 	parent := c.workflowID(cell.Calls == 0)
 	all, err := c.events(ctx, parent)
@@ -177,7 +177,7 @@ func (cell *Cell) countEvents(ctx context.Context, c *thread, turns []string) er
 	}
 	before := c.counted[parent]
 	c.counted[parent] = all
-	if before == 0 { // the first turn begins its conversation, too
+	if before == 0 { // the first turn also starts the conversation
 		return nil
 	}
 	share := (all - before + len(turns) - 1) / len(turns)
@@ -191,7 +191,7 @@ func (cell *Cell) countEvents(ctx context.Context, c *thread, turns []string) er
 	return nil
 }
 
-// sum makes the figures from all turns.
+// sum computes the results from all turns.
 func (cell Cell) sum() Cell {
 	n := len(cell.all)
 	over := make([]time.Duration, n)

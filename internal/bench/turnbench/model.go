@@ -13,22 +13,22 @@ import (
 	"cairn/internal/domain/llm"
 )
 
-// model is the scripted server behind a clock.
+// model is the scripted server with a clock.
 type model struct {
 	script *openaitest.Server
 	http   *httptest.Server
 	mu     sync.Mutex
-	took   map[int64]time.Duration // by run
+	took   map[int64]time.Duration // time of the model by run
 	calls  map[int64]int
 }
 
-// callsIn reads how many model calls a message asks for.
+// callsIn matches the number of model calls in a message.
 var callsIn = regexp.MustCompile(`in (\d+) steps`)
 
 func message(calls int) string { return fmt.Sprintf("Please find out what I like in %d steps.", calls) }
 
-// startModel answers messages with as many calls as they ask for; each but the
-// last searches the memories, for something else each time.
+// startModel starts a server that replies to a message with as many calls as it requests. Each
+// call except the last searches the memories with a different query.
 func startModel(delay time.Duration) (*model, error) {
 	script, err := openaitest.Start()
 	if err != nil {
@@ -52,8 +52,8 @@ func startModel(delay time.Duration) (*model, error) {
 	return m, nil
 }
 
-// progress is how many calls a request's message asks for, and how many results
-// came since.
+// progress returns the number of calls that the message requests, and the number of results so
+// far.
 func progress(c openaitest.Call) (wanted, made int) {
 	for i := len(c.Messages) - 1; i >= 0; i-- {
 		switch m := c.Messages[i]; m.Role {
@@ -61,7 +61,7 @@ func progress(c openaitest.Call) (wanted, made int) {
 			made++
 		case llm.RoleUser:
 			if found := callsIn.FindStringSubmatch(m.Content); found != nil {
-				wanted, _ = strconv.Atoi(found[1]) // digits
+				wanted, _ = strconv.Atoi(found[1]) // matched digits
 			}
 			return wanted, made
 		}
@@ -69,14 +69,13 @@ func progress(c openaitest.Call) (wanted, made int) {
 	return wanted, made
 }
 
-// ServeHTTP writes down how long each answer took, from the request's arrival to
-// the last byte of the answer.
+// ServeHTTP records the time of each response, from the arrival of the request to the last byte.
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	m.script.ServeHTTP(w, r)
 	run, err := strconv.ParseInt(r.Header.Get("X-Skill-Run"), 10, 64)
 	if err != nil {
-		return // no turn's
+		return // not part of a turn
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,7 +83,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.calls[run]++
 }
 
-// of is what the model did for a run.
+// of returns the time and the number of model calls of a run.
 func (m *model) of(run int64) (took time.Duration, calls int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

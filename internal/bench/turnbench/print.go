@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Print writes the measurements for people, each beside its goal.
+// Print writes the measurements with their goals as tables.
 func (r Result) Print(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "at once\tmodel calls\toverhead p50\tp99\t÷ bare p50\tgoal\t\t÷ bare "+
@@ -36,9 +36,9 @@ func (r Result) Print(w io.Writer) error {
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the measurements: %w", err)
 	}
-	fmt.Fprintf(w, "\nwhere the time goes on average (model %s a call; all in all %.0f s)\n", r.Reply, r.Took.Seconds())
+	fmt.Fprintf(w, "\nmean time by part (model %s per call; total %.0f s)\n", r.Reply, r.Took.Seconds())
 	tw = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "at once\tmodel calls\taccept\tanswer, without the model\tmodel")
+	fmt.Fprintln(tw, "at once\tmodel calls\taccept\treply, without the model\tmodel")
 	for _, c := range r.Cells {
 		if p := c.Parts; c.Calls > 0 {
 			fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%s\n", c.AtOnce, c.Calls, ms(p.Accept), ms(p.Answer-p.Model), ms(p.Model))
@@ -50,7 +50,7 @@ func (r Result) Print(w io.Writer) error {
 	return nil
 }
 
-// Missed says which goals were not reached, one a line; nil when all were.
+// Missed returns the missed goals, one per line, or nil.
 func (r Result) Missed() error {
 	var bare Cell
 	var missed []error
@@ -72,7 +72,7 @@ func (r Result) Missed() error {
 	return errors.Join(missed...)
 }
 
-// Ratio is the median overhead beside that of the bare turn.
+// Ratio is the median overhead divided by that of the bare turn.
 func (c Cell) Ratio(bare Cell) float64 { return float64(c.Median) / float64(bare.Median) }
 
 func verdict(held bool) string {

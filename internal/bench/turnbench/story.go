@@ -8,12 +8,11 @@ import (
 	"go.temporal.io/api/enums/v1"
 )
 
-// lastEvents are as many as the turn before a stuck one leaves room for.
+// lastEvents is the maximum number of events in the report of a stuck turn.
 const lastEvents = 30
 
-// tellStory writes down when what happened in a turn that was stuck, so that it
-// can be told what it waited for: between which two events the time went, or
-// after the last, when only its caller was not told.
+// tellStory logs the events of a stuck turn with their times. They show what the turn waited
+// for: the time between two events, or after the last one if only the caller was not notified.
 func (c *thread) tellStory(ctx context.Context, calls int, workflow string, p Parts) {
 	var story strings.Builder
 	fmt.Fprintf(&story, "bench: a turn of %d calls of %s was stuck: accept %s, answer %s\n", calls, c.name,

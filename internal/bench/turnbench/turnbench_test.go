@@ -7,8 +7,8 @@ import (
 	"cairn/internal/adapter/devstack/devtest"
 )
 
-// The full bench is `make bench-turns`. Times of a busy machine prove nothing, so
-// this holds only what is counted.
+// `make bench-turns` runs the full benchmark. Times on a busy machine are not reliable, so
+// this test checks counts only.
 func TestATurnHasAsManyEventsAsPromised(t *testing.T) {
 	worker := devtest.Program(t, "worker")
 	t.Setenv("DATABASE_URL", "")

@@ -11,15 +11,14 @@ import (
 // clockTick is the unit of times in /proc: USER_HZ is 100 on every Linux that Go runs on.
 const clockTick = 10 * time.Millisecond
 
-// CPU is the processor time, user and system, that the process has used so far.
-// It needs /proc.
+// CPU returns the user and system CPU time of the process so far. It requires /proc.
 func (p *Process) CPU() (time.Duration, error) {
 	path := fmt.Sprintf("/proc/%d/stat", p.command.Process.Pid)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0, fmt.Errorf("read the worker's processor time: %w", err)
 	}
-	// "42 (worker) S 1 …": the name may hold anything, so fields count from its end.
+	// "42 (worker) S 1 …": the name may contain any characters, so fields are counted from its end.
 	const user, system = 11, 12 // proc(5): fields 14 and 15
 	fields := strings.Fields(string(text[strings.LastIndex(string(text), ")")+1:]))
 	if len(fields) <= system {

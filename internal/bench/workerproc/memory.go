@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Resident is the memory that the process holds now, in bytes. It needs /proc.
+// Resident returns the resident memory of the process in bytes. It requires /proc.
 func (p *Process) Resident() (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
 	if err != nil {
@@ -19,5 +19,5 @@ func (p *Process) Resident() (int64, error) {
 			return kib << 10, err
 		}
 	}
-	return 0, fmt.Errorf("read the worker's memory: there is no VmRSS")
+	return 0, fmt.Errorf("read the worker's memory: no VmRSS")
 }

@@ -2,5 +2,5 @@ package workerproc
 
 import "syscall"
 
-// dieWithUs makes the kernel kill the worker when we die.
+// dieWithUs makes the kernel kill the worker when this process ends.
 func dieWithUs() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

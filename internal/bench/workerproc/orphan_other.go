@@ -4,5 +4,5 @@ package workerproc
 
 import "syscall"
 
-// dieWithUs can arrange nothing here: Stop and Kill must be called.
+// dieWithUs has no effect on this system: call Stop or Kill.
 func dieWithUs() *syscall.SysProcAttr { return nil }

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// Supervisor keeps a worker running, as a service manager would.
+// Supervisor restarts a worker whenever it exits, like a service manager.
 type Supervisor struct {
 	program  string
 	settings []string
 	log      io.Writer
-	hit      chan struct{} // asks for a kill
+	hit      chan struct{} // requests a kill
 	cancel   context.CancelFunc
 	gone     sync.WaitGroup
 	mu       sync.Mutex
 	kills    int
-	exits    int // that nobody asked for
+	exits    int // exits without a kill
 }
 
-// restartPause keeps a worker that cannot start from spinning.
+// restartPause limits the restart rate of a worker that cannot start.
 const restartPause = 300 * time.Millisecond
 
-// Supervise starts program as Start does, again and again, until Stop.
+// Supervise starts program as Start does, and restarts it until Stop.
 func Supervise(program string, settings []string, log io.Writer) *Supervisor {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Supervisor{program: program, settings: settings, log: log, hit: make(chan struct{}), cancel: cancel}
@@ -65,8 +65,7 @@ func (s *Supervisor) add(n *int) {
 	*n++
 }
 
-// KillEvery kills the worker by SIGKILL again and again until ctx ends, or it
-// was often enough.
+// KillEvery kills the worker with SIGKILL at intervals, until ctx ends or most kills are done.
 func (s *Supervisor) KillEvery(ctx context.Context, every time.Duration, most int) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -77,21 +76,21 @@ func (s *Supervisor) KillEvery(ctx context.Context, every time.Duration, most in
 		case <-tick.C:
 			select {
 			case s.hit <- struct{}{}:
-			case <-ctx.Done(): // it is between two lives
+			case <-ctx.Done(): // the worker is between two starts
 				return
 			}
 		}
 	}
 }
 
-// Counts are how often the worker was killed, and how often it ended by itself.
+// Counts returns the numbers of kills and of exits without a kill.
 func (s *Supervisor) Counts() (kills, exits int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kills, s.exits
 }
 
-// Stop ends the worker and the supervision.
+// Stop stops the worker and the supervision.
 func (s *Supervisor) Stop() {
 	s.cancel()
 	s.gone.Wait()

@@ -1,5 +1,5 @@
-// Package workerproc builds Cairn's worker and runs it as a process of its own,
-// so that an experiment can kill it, and measure what it uses.
+// Package workerproc builds Cairn's worker and runs it as a separate process,
+// so that an experiment can kill it and measure its resources.
 package workerproc
 
 import (
@@ -31,7 +31,7 @@ func Build(ctx context.Context, folder string) (string, error) {
 	return program, nil
 }
 
-// Built is program, or a worker that Build compiles when there is none yet.
+// Built returns program, or builds the worker if program is empty.
 func Built(ctx context.Context, program, folder string) (string, error) {
 	if program != "" {
 		return program, nil
@@ -39,18 +39,18 @@ func Built(ctx context.Context, program, folder string) (string, error) {
 	return Build(ctx, folder)
 }
 
-// Process is a worker that was started. It ends with this process, whatever
-// ends this one, where the system can arrange that.
+// Process is a running worker. It ends with this process where the system
+// supports it.
 type Process struct {
 	command *exec.Cmd
 	exited  chan struct{}
 }
 
-// Start runs program with the settings and nothing else of our environment but
-// what a process needs to live. What it says goes to log.
+// Start runs program with the settings. It passes only PATH and HOME from the environment
+// of this process. Output goes to log.
 func Start(program string, settings []string, log io.Writer) (*Process, error) {
 	command := exec.Command(program)
-	// An empty file of settings: a cairn.env in our folder is none of its business.
+	// An empty settings file, so that a cairn.env in this folder is not read.
 	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"),
 		"CAIRN_CONFIG=" + os.DevNull}, settings...)
 	command.Stdout, command.Stderr = log, log
@@ -60,22 +60,22 @@ func Start(program string, settings []string, log io.Writer) (*Process, error) {
 	}
 	p := &Process{command: command, exited: make(chan struct{})}
 	go func() {
-		_ = command.Wait() // a killed worker has nothing to say
+		_ = command.Wait() // a killed worker reports an error
 		close(p.exited)
 	}()
 	return p, nil
 }
 
-// Exited is closed when the process has gone.
+// Exited returns a channel that is closed when the process has exited.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Kill ends the process as a power cut would.
+// Kill kills the process at once with SIGKILL.
 func (p *Process) Kill() {
-	_ = p.command.Process.Kill() // it may have gone by itself
+	_ = p.command.Process.Kill() // it may have exited
 	<-p.exited
 }
 
-// Stop asks the process to end, and kills it when it takes too long.
+// Stop asks the process to exit and kills it after stopPatience.
 func (p *Process) Stop() {
 	_ = p.command.Process.Signal(syscall.SIGTERM)
 	select {

@@ -16,31 +16,32 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// program is one invocation.
+// program is one invocation of the command.
 type program struct {
 	args      []string
 	out, errs io.Writer
 	output    string // table, json or text
 }
 
-// root holds the benchmarks. Each starts the servers that it needs.
+// root returns the root command. Each benchmark starts the servers that it needs.
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
-		Use: "cairn-bench", Short: "Measure Cairn, and see what its promises come to while servers and workers fail",
-		Long: "What one needs of Postgres and Temporal it starts itself, whatever DATABASE_URL and TEMPORAL_ADDRESS " +
-			"name, and removes again. None needs\n" +
-			"a model. One ends with an error when a goal is missed or a promise is broken, and on a signal. Those " +
-			"that run a worker as a\n" +
-			"process of its own (chaos, distill, soak, turns) build it: run them in a clone of Cairn. " +
-			"docs/reference/benchmarks.md has the latest results.",
-		SilenceUsage: true, SilenceErrors: true,
-		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:   "cairn-bench",
+		Short: "Run the benchmarks and fault experiments of Cairn",
+		Long: "Each benchmark starts its own Postgres and Temporal and removes them afterwards. It ignores " +
+			"DATABASE_URL and\nTEMPORAL_ADDRESS. No benchmark needs a model. A benchmark exits with an error if it " +
+			"misses a goal, if a count that\nmust be 0 is not 0, or on a signal. chaos, distill, soak and turns " +
+			"build the worker: run them in a clone of Cairn.\ndocs/reference/benchmarks.md has the latest results.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.PersistentFlags().StringVarP(&p.output, "output", "o", "table", "how to print results: table, json or text")
+	root.PersistentFlags().StringVarP(&p.output, "output", "o", "table", "format of results: table, json or text")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if p.output != "table" && p.output != "json" && p.output != "text" {
-			return cli.UsageError(fmt.Errorf("-o %s is unknown; use table, json or text", p.output))
+			return cli.UsageError(fmt.Errorf("invalid -o %q: use table, json or text", p.output))
 		}
 		return nil
 	}
@@ -50,24 +51,24 @@ func (p *program) root() *cobra.Command {
 	return root
 }
 
-// benchmark completes cmd: it takes no arguments and carries run out. What ends
-// by a signal is cancelled, whatever it stumbled over then.
+// benchmark completes cmd, which takes no arguments and calls run. If a signal ends run, the
+// error is Cancelled, whatever run returns.
 func (p *program) benchmark(cmd *cobra.Command, run func(ctx context.Context) error) *cobra.Command {
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ownServers()
 		err := run(cmd.Context())
 		if err != nil && cmd.Context().Err() != nil {
-			return fault.Wrap(err, fault.Cancelled, "ended before it was done",
-				"run it again: its servers are gone, and nothing of it is left")
+			return fault.Wrap(err, fault.Cancelled, "interrupted",
+				"run it again; its servers and data are removed")
 		}
-		return told(err)
+		return joined(err)
 	}
 	return cmd
 }
 
-// told keeps all that several joined errors say: of them only one has a code.
-func told(err error) error {
+// joined keeps the texts of all joined errors, because the command prints only one with a code.
+func joined(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && f.Error() != err.Error() {
 		return fault.New(f.Code, err.Error(), f.Hint)
@@ -75,14 +76,14 @@ func told(err error) error {
 	return err
 }
 
-// ownServers makes this process forget the servers that the environment names:
-// they are somebody else's, loaded by others, and not to be filled or crashed.
+// ownServers removes the servers of the environment from this process, because they belong
+// to others and must not be loaded or crashed.
 func ownServers() {
 	os.Unsetenv("DATABASE_URL")
 	os.Unsetenv("TEMPORAL_ADDRESS")
 }
 
-// measured prints a result: with -o json as JSON, else by text.
+// measured prints a result: as JSON with -o json, otherwise with text.
 func (p *program) measured(result any, text func(io.Writer) error) error {
 	if p.output == "json" {
 		enc := json.NewEncoder(p.out)
@@ -93,35 +94,35 @@ func (p *program) measured(result any, text func(io.Writer) error) error {
 	return text(p.out)
 }
 
-// line is how the command was called, for a record of its figures.
+// line returns the command line, for a record of the results.
 func (p *program) line() string { return "cairn-bench " + strings.Join(p.args, " ") }
 
-// missed is an error unless err is nil: a goal was not reached.
+// missed returns an error with a hint if err is not nil: a goal was missed.
 func missed(err error) error {
 	if err == nil {
 		return nil
 	}
 	return fault.New(fault.Internal, err.Error(),
-		"what was measured stands above; a machine that is busy with something else misses goals of time")
+		"see the results above; on a busy machine, time goals can be missed: run it again on an idle one")
 }
 
-// held is an error unless everything that was promised held.
+// held returns an error unless all is true.
 func held(all bool) error {
 	if all {
 		return nil
 	}
-	return fault.New(fault.Internal, "not everything held",
-		"what was counted stands above; where it tells a seed, --seed draws the same again")
+	return fault.New(fault.Internal, "a count that must be 0 is not 0",
+		"see the counts above; if they include a seed, repeat the run with --seed")
 }
 
-// publicFile is path, or else a file of the public data sets.
+// publicFile returns path, or else the path of a file of the public data sets.
 func publicFile(path, name, flag, from string) (string, error) {
 	if path != "" {
 		return path, nil
 	}
 	if path = samples.Public(name); path == "" {
 		return "", cli.UsageError(fmt.Errorf(
-			"there is no %s on this machine: get %s and name it with --%s, or set CAIRN_DATA", name, from, flag))
+			"file %s not found: download %s and pass it with --%s, or set CAIRN_DATA", name, from, flag))
 	}
 	return path, nil
 }

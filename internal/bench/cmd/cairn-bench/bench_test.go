@@ -16,7 +16,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// TestMain makes this program the one under test when command starts it as such.
+// TestMain runs this program as cairn-bench if command started it.
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
@@ -26,9 +26,9 @@ func TestMain(m *testing.M) {
 
 const asProgram = "CAIRN_TEST_BENCH"
 
-// quick are the benchmarks whose examples are carried out here. Of the others
-// the example is only parsed: they take long, need npm, or fail when a machine is
-// busy. The packages below internal/bench test what they do.
+// quick lists the benchmarks whose examples are run here. Other examples are only parsed:
+// they take long, need npm, or fail on a busy machine. The packages below internal/bench
+// test them.
 var quick = []string{"isolation", "tau"}
 
 // Every benchmark has a summary in one sentence and an example that works.
@@ -46,7 +46,7 @@ func TestEveryExampleWorks(t *testing.T) {
 	}
 }
 
-// checkExample carries a benchmark's example out, or sees that it could be.
+// checkExample runs the example of a benchmark, or parses it.
 func checkExample(t *testing.T, folder, line, name string) {
 	t.Helper()
 	args := strings.Fields(line)[1:]
@@ -71,7 +71,7 @@ func checkExample(t *testing.T, folder, line, name string) {
 	}
 }
 
-// files is a folder with the files that examples name.
+// files returns a folder with the files that examples name.
 func files(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -81,8 +81,8 @@ func files(t *testing.T) string {
 	return folder
 }
 
-// command is the program itself: benchmarks forget the servers of their whole
-// process, and start it again. The environment names some, which it must not use.
+// command returns a command that runs this program again, because benchmarks remove servers
+// from the environment of their process. The environment names servers that must not be used.
 func command(t *testing.T, folder string, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), os.Args[0], args...)
@@ -139,9 +139,9 @@ func TestABenchmarkThatMissesItsGoalFailsAndSaysAll(t *testing.T) {
 		err  error
 		want []string
 	}{
-		{missed(errors.New("2.1 times")), []string{"2.1 times", "hint: what was measured"}},
-		{held(false), []string{"not everything held", "hint: what was counted"}},
-		{told(errors.Join(errors.New("a round is lacking"), missed(errors.New("2.1 times")))),
+		{missed(errors.New("2.1 times")), []string{"2.1 times", "hint: see the results above"}},
+		{held(false), []string{"a count that must be 0", "hint: see the counts above"}},
+		{joined(errors.Join(errors.New("a round is lacking"), missed(errors.New("2.1 times")))),
 			[]string{"a round is lacking\n2.1 times", "[internal]"}},
 	} {
 		var errs bytes.Buffer
@@ -152,7 +152,7 @@ func TestABenchmarkThatMissesItsGoalFailsAndSaysAll(t *testing.T) {
 			}
 		}
 	}
-	if missed(nil) != nil || held(true) != nil || told(nil) != nil {
+	if missed(nil) != nil || held(true) != nil || joined(nil) != nil {
 		t.Error("nothing was missed, and it is an error")
 	}
 }

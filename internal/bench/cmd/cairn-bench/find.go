@@ -17,40 +17,39 @@ import (
 	"cairn/internal/bench/findbench"
 )
 
-// findOptions are what hybrid retrieval is measured with.
+// findOptions configures the measurement of hybrid retrieval.
 type findOptions struct {
-	sizes         []string // workspaces x memories in each
+	sizes         []string // workspaces x memories per workspace
 	dims          []int
 	buffers, plot string
-	graphFrom     int // memories of one workspace
+	graphFrom     int // minimum memories of a workspace with a graph
 }
 
 func (p *program) find() *cobra.Command {
 	var o findOptions
 	cmd := p.benchmark(&cobra.Command{
-		Use: "find",
-		Short: "Measure hybrid retrieval at several sizes of workspace beside the bare exact search by " +
-			"vector",
+		Use:   "find",
+		Short: "Measure hybrid retrieval by workspace size, compared with exact vector search",
 		Example: "  cairn-bench find --sizes 1x1000 --dims 384 --buffers 128MB\n" +
 			"  cairn-bench find --plot retrieval.svg",
 	}, func(ctx context.Context) error {
 		if len(o.sizes) == 0 || len(o.dims) == 0 {
-			return cli.UsageError(errors.New("give --sizes and --dims at least one value"))
+			return cli.UsageError(errors.New("--sizes and --dims need at least one value"))
 		}
 		return p.runFind(ctx, o)
 	})
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.sizes, "sizes", []string{"1x1000", "1x10000", "1x100000", "1000x1000"},
-		"workspaces x memories in each, comma separated")
+		"workspaces x memories per workspace, comma separated")
 	flags.IntSliceVar(&o.dims, "dims", []int{384, 1536}, "dimensions, comma separated")
 	flags.StringVar(&o.buffers, "buffers", "2GB", "shared_buffers of the database")
 	flags.IntVar(&o.graphFrom, "graph-from", 100_000,
-		"workspaces of at least so many memories are measured with their own graph, too")
-	flags.StringVar(&o.plot, "plot", "", "draw the growth of one workspace into this SVG file")
+		"also measure workspaces with at least this many memories with a graph")
+	flags.StringVar(&o.plot, "plot", "", "write a chart of latency by workspace size to this SVG file")
 	return cmd
 }
 
-// runFind measures all sizes; that a goal is missed is an error at the end.
+// runFind measures all sizes. It returns an error at the end if a goal was missed.
 func (p *program) runFind(ctx context.Context, o findOptions) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
@@ -60,7 +59,7 @@ func (p *program) runFind(ctx context.Context, o findOptions) error {
 		var s size
 		if _, err := fmt.Sscanf(text, "%dx%d", &s.workspaces, &s.memories); err != nil || s.workspaces < 1 ||
 			s.memories < 1 {
-			return cli.UsageError(fmt.Errorf("--sizes %s is unknown; write workspaces x memories, 1x1000 for instance",
+			return cli.UsageError(fmt.Errorf("invalid --sizes %q: use workspaces x memories, such as 1x1000",
 				text))
 		}
 		sizes = append(sizes, s)
@@ -85,7 +84,7 @@ func (p *program) runFind(ctx context.Context, o findOptions) error {
 	return errors.Join(os.WriteFile(o.plot, []byte(findbench.Plot(rows)), 0o644), missed(slow))
 }
 
-// measureSize fills one database and searches it with vectors of all dimensions.
+// measureSize fills one database and searches it with vectors of each dimension.
 func (p *program) measureSize(ctx context.Context, o findOptions, workspaces, memories int,
 	show func(findbench.Row)) error {
 	first, done, err := lab.OpenDatabase(ctx, lab.Options{Dims: o.dims[0], Buffers: o.buffers}, p.errs)
@@ -126,7 +125,7 @@ func (p *program) measureSize(ctx context.Context, o findOptions, workspaces, me
 	return nil
 }
 
-// printFound prints a size as soon as it was measured: a line, with -o json of JSON.
+// printFound prints the result of a size: one line, or JSON with -o json.
 func (p *program) printFound(r findbench.Row) {
 	if p.output == "json" {
 		_ = json.NewEncoder(p.out).Encode(r)

@@ -21,7 +21,7 @@ import (
 	"cairn/internal/service/evaluation/locomo"
 )
 
-// What the offline rules make of public data.
+// Benchmarks of the offline rules on public data.
 
 // Files of public data, below $CAIRN_DATA.
 const (
@@ -33,8 +33,7 @@ func (p *program) tau() *cobra.Command {
 	var file string
 	var atOnce int
 	cmd := p.benchmark(&cobra.Command{
-		Use: "tau", Short: "Distil τ-bench's airline trajectories with the offline rules, and look for what is " +
-			"personal in the skills",
+		Use: "tau", Short: "Distill τ-bench's airline trajectories offline and search the skills for personal data",
 		Example: "  cairn-bench tau --file airline.json --at-once 2",
 	}, func(ctx context.Context) error {
 		path, err := publicFile(file, tauFile, "file",
@@ -45,14 +44,14 @@ func (p *program) tau() *cobra.Command {
 		return p.runTau(ctx, path, atOnce)
 	})
 	cmd.Flags().StringVar(&file, "file", "",
-		"trajectories of τ-bench (default "+tauFile+" under $CAIRN_DATA, else ../shared/data)")
-	cmd.Flags().IntVar(&atOnce, "at-once", 4, "distillations at once")
+		"file with trajectories of τ-bench (default "+tauFile+" under $CAIRN_DATA, else ../shared/data)")
+	cmd.Flags().IntVar(&atOnce, "at-once", 4, "maximum parallel distillations")
 	return cmd
 }
 
 func (p *program) runTau(ctx context.Context, path string, atOnce int) error {
 	if atOnce < 1 {
-		return cli.UsageError(errors.New("--at-once is 1 or more"))
+		return cli.UsageError(errors.New("--at-once must be at least 1"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
@@ -73,14 +72,19 @@ func (p *program) runTau(ctx context.Context, path string, atOnce int) error {
 		r.Print(w, atOnce)
 		return nil
 	})
-	return errors.Join(shown, held(len(r.Errors)+len(r.Leaks) == 0)) // a leak is something of a customer's in a skill
+	return errors.Join(shown, held(len(r.Errors)+len(r.Leaks) == 0)) // a leak is personal data of a customer in a skill
 }
 
-// trajectoriesIn reads a file of τ-bench.
+// trajectoriesIn reads a trajectory file of τ-bench.
 func trajectoriesIn(path string) ([]transcript.Conversation, error) {
 	in, err := os.Open(path)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.NotFound, "open the trajectories", "name a file of τ-bench's trajectories")
+		return nil, fault.Wrap(
+			err,
+			fault.NotFound,
+			"open the trajectories",
+			"set --file to a file with trajectories of τ-bench",
+		)
 	}
 	defer in.Close()
 	return transcript.Parse("airline", in, transcript.MaxInput)
@@ -90,8 +94,7 @@ func (p *program) loop() *cobra.Command {
 	o := evaluation.DefaultOptions()
 	var talks, logs string
 	cmd := &cobra.Command{
-		Use: "loop", Short: "Measure whether memory skills that learn and evolve remember more than fixed ones, on " +
-			"LoCoMo and mixed traces",
+		Use: "loop", Short: "Compare learning memory skills with fixed ones on LoCoMo and mixed traces",
 		Example: "  cairn-bench loop --folds 2 --seeds 1 --iterations 2 --rounds 1 --logs \"\"",
 	}
 	p.benchmark(cmd, func(ctx context.Context) (err error) {
@@ -104,22 +107,22 @@ func (p *program) loop() *cobra.Command {
 		return p.runLoop(ctx, o, talks, logs)
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&talks, "talks", "", "a file of snap-research/locomo's format (default "+locomoFile+
+	flags.StringVar(&talks, "talks", "", "file in the format of snap-research/locomo (default "+locomoFile+
 		" under $CAIRN_DATA, else ../shared/data)")
 	flags.StringVar(&logs, "logs", "", "trajectories of τ-bench (default "+tauFile+
-		" there); empty leaves mixed traces out")
-	flags.IntVar(&o.Folds, "folds", o.Folds, "conversations to test on")
-	flags.IntVar(&o.Seeds, "seeds", o.Seeds, "runs of each fold, averaged")
-	flags.IntVar(&o.K, "k", o.K, "skills for a span")
-	flags.IntVar(&o.Iterations, "iterations", o.Iterations, "iterations of training in a stage")
-	flags.IntVar(&o.Episodes, "episodes", o.Episodes, "episodes of an iteration")
-	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "rounds of the designer at most")
-	flags.IntVar(&o.Workers, "workers", o.Workers, "runs at once")
-	flags.BoolVar(&o.MixedOnly, "mixed-only", false, "leave the talks alone out")
+		" there); empty skips mixed traces")
+	flags.IntVar(&o.Folds, "folds", o.Folds, "number of held-out conversations")
+	flags.IntVar(&o.Seeds, "seeds", o.Seeds, "number of runs per fold, averaged")
+	flags.IntVar(&o.K, "k", o.K, "number of skills per span")
+	flags.IntVar(&o.Iterations, "iterations", o.Iterations, "number of training iterations per stage")
+	flags.IntVar(&o.Episodes, "episodes", o.Episodes, "number of episodes per iteration")
+	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "maximum number of designer rounds")
+	flags.IntVar(&o.Workers, "workers", o.Workers, "maximum parallel runs")
+	flags.BoolVar(&o.MixedOnly, "mixed-only", false, "skip the traces that contain only talks")
 	return cmd
 }
 
-// runLoop leaves mixed traces out when logs is "".
+// runLoop skips mixed traces if logs is empty.
 func (p *program) runLoop(ctx context.Context, o evaluation.Options, talks, logs string) (err error) {
 	o.Answers = app.OfflineAnswering()
 	o.Log = func(format string, args ...any) { fmt.Fprintf(p.errs, format+"\n", args...) }
@@ -135,7 +138,7 @@ func (p *program) runLoop(ctx context.Context, o evaluation.Options, talks, logs
 		d.Logs = evaluation.LogsOf(conversations)
 	}
 	started := time.Now()
-	debug.SetGCPercent(300) // episodes make and drop many small things
+	debug.SetGCPercent(300) // episodes allocate many small objects
 	tables, err := evaluation.MeasureAll(ctx, d, o)
 	if err != nil {
 		return err

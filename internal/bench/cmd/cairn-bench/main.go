@@ -1,4 +1,4 @@
-// Command cairn-bench holds the benchmarks and experiments of Cairn. Run it in a clone:
+// Command cairn-bench runs the benchmarks and experiments of Cairn. Run it in a clone:
 //
 //	go run ./internal/bench/cmd/cairn-bench NAME
 package main
@@ -15,14 +15,14 @@ import (
 )
 
 func main() {
-	sweepbench.WorkIfAsked() // sweep runs this program again as its worker
+	sweepbench.WorkIfAsked() // the sweep benchmark runs this program again as its worker
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-// execute runs one command line and returns its exit code.
+// execute runs a command line and returns its exit code.
 func execute(ctx context.Context, args []string, out, errs io.Writer) int {
 	p := &program{args: args, out: out, errs: errs}
 	root := p.root()

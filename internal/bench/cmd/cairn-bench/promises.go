@@ -16,13 +16,12 @@ import (
 	"cairn/internal/bench/soak"
 )
 
-// Experiments: what is promised, counted while much is done to break it.
+// Experiments that count violations under load and faults.
 
 func (p *program) chaos() *cobra.Command {
 	o := chaos.Options{Log: p.errs}
 	cmd := p.benchmark(&cobra.Command{
-		Use: "chaos", Short: "Kill workers, Postgres and Temporal under distillations, then count what was lost, " +
-			"doubled or paid twice",
+		Use: "chaos", Short: "Crash workers and servers under distillations and count lost or doubled effects",
 		Example: "  cairn-bench chaos -n 40 --skills 8 --spread 10s",
 	}, func(ctx context.Context) error {
 		result, err := chaos.Run(ctx, o)
@@ -32,19 +31,19 @@ func (p *program) chaos() *cobra.Command {
 		return errors.Join(p.measured(result, result.Print), held(result.Held()))
 	})
 	flags := cmd.Flags()
-	flags.IntVarP(&o.Distillations, "distillations", "n", 200, "that are asked for")
-	flags.IntVar(&o.Skills, "skills", 40, "distinct skills, at most 40")
-	flags.DurationVar(&o.KillEvery, "kill", 0, "how often the worker is killed (default 3s)")
-	flags.DurationVar(&o.Reply, "reply", 0, "that the model takes (default 20ms)")
-	flags.DurationVar(&o.Spread, "spread", 0, "over which the requests come in (default 40s)")
-	flags.Uint64Var(&o.Seed, "seed", 0, "of everything that is drawn; 0 draws it")
+	flags.IntVarP(&o.Distillations, "distillations", "n", 200, "number of distillations")
+	flags.IntVar(&o.Skills, "skills", 40, "number of distinct skills, at most 40")
+	flags.DurationVar(&o.KillEvery, "kill", 0, "interval between kills of the worker (default 3s)")
+	flags.DurationVar(&o.Reply, "reply", 0, "response time of the model (default 20ms)")
+	flags.DurationVar(&o.Spread, "spread", 0, "time over which requests arrive (default 40s)")
+	flags.Uint64Var(&o.Seed, "seed", 0, "random seed; 0 means a random one")
 	return cmd
 }
 
 func (p *program) soak() *cobra.Command {
 	o := soak.Options{Log: p.errs}
 	cmd := p.benchmark(&cobra.Command{
-		Use: "soak", Short: "Have many conversations at once while their worker is killed again and again, then count",
+		Use: "soak", Short: "Kill the worker during parallel conversations and count lost turns",
 		Example: "  cairn-bench soak -n 10 --turns 5 --kill 3s",
 	}, func(ctx context.Context) error {
 		result, err := soak.Run(ctx, o)
@@ -54,13 +53,13 @@ func (p *program) soak() *cobra.Command {
 		return errors.Join(p.measured(result, result.Print), held(result.Held()))
 	})
 	flags := cmd.Flags()
-	flags.IntVarP(&o.Conversations, "conversations", "n", 100, "that are had")
-	flags.IntVar(&o.Turns, "turns", 20, "of each")
-	flags.IntVar(&o.AtOnce, "at-once", 0, "turns under way at once, at most (default as many as conversations)")
-	flags.DurationVar(&o.KillEvery, "kill", 0, "how often the worker is killed (default 10s)")
-	flags.DurationVar(&o.Reply, "reply", 0, "that the model takes (default 20ms)")
-	flags.DurationVar(&o.Goal, "goal", 0, "for the time of all of it (default 5m)")
-	flags.Uint64Var(&o.Seed, "seed", 0, "of everything that is drawn; 0 draws it")
+	flags.IntVarP(&o.Conversations, "conversations", "n", 100, "number of conversations")
+	flags.IntVar(&o.Turns, "turns", 20, "number of turns per conversation")
+	flags.IntVar(&o.AtOnce, "at-once", 0, "maximum parallel turns (default: the number of conversations)")
+	flags.DurationVar(&o.KillEvery, "kill", 0, "interval between kills of the worker (default 10s)")
+	flags.DurationVar(&o.Reply, "reply", 0, "response time of the model (default 20ms)")
+	flags.DurationVar(&o.Goal, "goal", 0, "goal for the total time (default 5m)")
+	flags.Uint64Var(&o.Seed, "seed", 0, "random seed; 0 means a random one")
 	return cmd
 }
 
@@ -68,11 +67,14 @@ func (p *program) isolation() *cobra.Command {
 	o := isolation.Options{Log: p.errs}
 	limit := 10 * time.Minute
 	cmd := p.benchmark(&cobra.Command{
-		Use: "isolation", Short: "Have many workspaces use one Cairn at once through all of its doors, and compare " +
-			"every answer with a model in memory",
+		Use: "isolation", Short: "Check the isolation of many workspaces that use all APIs at once",
 		Example: "  cairn-bench isolation --workspaces 5 -n 200",
 	}, func(ctx context.Context) error {
-		h, done, err := lab.OpenDatabase(ctx, lab.Options{}, p.errs) // the rows that are counted are all that there are
+		h, done, err := lab.OpenDatabase(
+			ctx,
+			lab.Options{},
+			p.errs,
+		) // the database contains only rows of the experiment
 		if err != nil {
 			return err
 		}
@@ -87,10 +89,10 @@ func (p *program) isolation() *cobra.Command {
 		return errors.Join(p.measured(result, result.Print), held(result.Held()))
 	})
 	flags := cmd.Flags()
-	flags.IntVar(&o.Workspaces, "workspaces", 0, "at once (default 50)")
-	flags.IntVarP(&o.Operations, "operations", "n", 0, "of all of them (default 10000)")
-	flags.Uint64Var(&o.Seed, "seed", 0, "of everything that is drawn; 0 draws it")
-	flags.DurationVar(&limit, "limit", limit, "what is not done by then is missing, and the experiment fails")
+	flags.IntVar(&o.Workspaces, "workspaces", 0, "number of workspaces (default 50)")
+	flags.IntVarP(&o.Operations, "operations", "n", 0, "total number of operations (default 10000)")
+	flags.Uint64Var(&o.Seed, "seed", 0, "random seed; 0 means a random one")
+	flags.DurationVar(&limit, "limit", limit, "time limit; unfinished operations fail the experiment")
 	return cmd
 }
 
@@ -98,8 +100,7 @@ func (p *program) clients() *cobra.Command {
 	var program, report string
 	limit := 15 * time.Minute
 	cmd := p.benchmark(&cobra.Command{
-		Use: "clients", Short: "Install programs of others that speak to Cairn and run every call of theirs against " +
-			"its gateway (needs npm)",
+		Use: "clients", Short: "Run client programs of other projects against the gateway (needs npm)",
 		Example: "  cairn-bench clients --report mcp-conformance.md",
 	}, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)
@@ -107,9 +108,9 @@ func (p *program) clients() *cobra.Command {
 		return p.runClients(ctx, program, report)
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&program, "cairn", "bin/cairn", "the command line that they speak to, as make build leaves it")
-	flags.StringVar(&report, "report", "", "write what the programs of MCP say to this file")
-	flags.DurationVar(&limit, "limit", limit, "what is not done by then has failed")
+	flags.StringVar(&program, "cairn", "bin/cairn", "path of the cairn binary, built with make build")
+	flags.StringVar(&report, "report", "", "write the results of the MCP programs to this file")
+	flags.DurationVar(&limit, "limit", limit, "time limit; unfinished calls fail")
 	return cmd
 }
 

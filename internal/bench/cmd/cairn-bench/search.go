@@ -15,25 +15,26 @@ import (
 	"cairn/internal/bench/taubench"
 )
 
-// searchGoal is what the median may be of that of the same SQL run bare.
+// searchGoal is the maximum ratio of the median to that of the same SQL without Cairn.
 const searchGoal = 1.3
 
 func (p *program) search() *cobra.Command {
 	var sizes []int
 	var seed uint64
 	cmd := p.benchmark(&cobra.Command{
-		Use: "search", Short: "Measure skill search at several sizes of library beside the same SQL run bare",
+		Use: "search", Short: "Measure skill search by library size, compared with the same SQL",
 		Example: "  cairn-bench search --sizes 100",
 	}, func(ctx context.Context) error {
 		for _, n := range sizes {
 			if n < 1 {
-				return cli.UsageError(fmt.Errorf("--sizes %d: a library has 1 skill or more", n))
+				return cli.UsageError(fmt.Errorf("invalid --sizes %d: must be at least 1", n))
 			}
 		}
 		return p.runSearch(ctx, sizes, seed)
 	})
-	cmd.Flags().IntSliceVar(&sizes, "sizes", []int{100, 1000, 10000}, "skills in the library, comma separated")
-	cmd.Flags().Uint64Var(&seed, "seed", 1, "of texts and questions")
+	cmd.Flags().
+		IntSliceVar(&sizes, "sizes", []int{100, 1000, 10000}, "numbers of skills in the library, comma separated")
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "random seed of texts and questions")
 	return cmd
 }
 

@@ -15,24 +15,24 @@ import (
 	"cairn/internal/bench/turnbench"
 )
 
-// What durable execution costs: distillations, turns and sweeps beside bare
-// workflows.
+// Benchmarks of the cost of durable execution: distillations, turns and sweeps compared with
+// bare workflows.
 
 func (p *program) distill() *cobra.Command {
 	o := distillbench.Options{Log: p.errs}
 	cmd := p.benchmark(&cobra.Command{
-		Use: "distill", Short: "Measure what distillations cost beside their model calls and a bare workflow",
-		Long: "Distil with a scripted model on a Temporal server that keeps its state in memory, then on one that " +
-			"keeps it in a file: how long one\n" +
-			"takes beside its longest chain of model calls, and how many a second many at once come to beside bare " +
-			"workflows.",
+		Use:   "distill",
+		Short: "Measure the cost of distillations in addition to model calls",
+		Long: "Distill with a scripted model on a Temporal server with its state in memory, then on one with its " +
+			"state in a file.\nMeasure the time of a distillation relative to its longest chain of model calls, " +
+			"and the throughput relative to\nbare workflows of the same shape.",
 		Example: "  cairn-bench distill --servers memory --runs 5 --load 64 --at-once 16",
 	}, func(ctx context.Context) error {
 		all, err := distillbench.Run(ctx, o)
 		if len(all) == 0 {
 			return err
 		}
-		// What was measured before something failed is worth seeing.
+		// Print the measurements also if a later one failed.
 		shown := p.measured(all, func(w io.Writer) error {
 			fmt.Fprintln(w, p.line())
 			return distillbench.Print(w, all)
@@ -40,12 +40,12 @@ func (p *program) distill() *cobra.Command {
 		return errors.Join(err, shown, missed(distillbench.Missed(all)))
 	})
 	flags := cmd.Flags()
-	flags.IntVar(&o.Runs, "runs", 25, "distillations of the latency measurement")
-	flags.IntVar(&o.Load, "load", 256, "distillations of the throughput measurement")
-	flags.IntVar(&o.AtOnce, "at-once", 64, "of these at once")
-	flags.IntVar(&o.Workspaces, "workspaces", 64, "that they are spread over")
+	flags.IntVar(&o.Runs, "runs", 25, "number of distillations in the latency measurement")
+	flags.IntVar(&o.Load, "load", 256, "number of distillations in the throughput measurement")
+	flags.IntVar(&o.AtOnce, "at-once", 64, "maximum parallel distillations in the throughput measurement")
+	flags.IntVar(&o.Workspaces, "workspaces", 64, "number of workspaces in the throughput measurement")
 	flags.StringSliceVar(&o.Servers, "servers", []string{distillbench.InMemory, distillbench.InFile},
-		"kinds of Temporal server, by where it keeps its state")
+		"kinds of Temporal server: memory, file")
 	return cmd
 }
 
@@ -54,10 +54,11 @@ func (p *program) turns() *cobra.Command {
 	var tiny bool
 	var atOnce int
 	cmd := p.benchmark(&cobra.Command{
-		Use: "turns", Short: "Measure what turns of 1, 2 and 4 model calls cost beside a bare workflow",
-		Long: "Have 1, 16 and 64 conversations at once with a scripted model, and set a turn's time without the " +
-			"model's beside a bare workflow's.\n" +
-			"It fails when a goal is missed, and when it could not measure all.",
+		Use:   "turns",
+		Short: "Measure turns of 1, 2 and 4 model calls against a bare workflow",
+		Long: "Run 1, 16 and 64 parallel conversations with a scripted model. Compare the time of a turn, without " +
+			"the time of the\nmodel, with that of a bare workflow. The command fails if a goal is missed or a " +
+			"measurement is incomplete.",
 		Example: "  cairn-bench turns --tiny\n  cairn-bench turns --at-once 16 --reply 100ms -o json",
 	}, func(ctx context.Context) error {
 		if tiny {
@@ -68,7 +69,7 @@ func (p *program) turns() *cobra.Command {
 			o.Only(atOnce)
 		}
 		if len(o.Loads) == 0 {
-			return cli.UsageError(fmt.Errorf("--at-once %d is none of the loads: 1, 16 or 64, with --tiny 1 or 4",
+			return cli.UsageError(fmt.Errorf("invalid --at-once %d: use 1, 16 or 64, or with --tiny 1 or 4",
 				atOnce))
 		}
 		o.Log = p.errs
@@ -76,7 +77,7 @@ func (p *program) turns() *cobra.Command {
 		if len(result.Cells) == 0 {
 			return err
 		}
-		// What was measured before something failed is worth seeing.
+		// Print the measurements also if a later one failed.
 		shown := p.measured(result, func(w io.Writer) error {
 			fmt.Fprintln(w, p.line())
 			return result.Print(w)
@@ -84,26 +85,26 @@ func (p *program) turns() *cobra.Command {
 		return errors.Join(err, shown, missed(result.Missed()))
 	})
 	flags := cmd.Flags()
-	flags.BoolVar(&tiny, "tiny", false, "measure just enough to see that it works")
-	flags.DurationVar(&o.Reply, "reply", o.Reply, "that the model takes; 0 answers at once")
-	flags.DurationVar(&o.Limit, "limit", o.Limit, "after which it fails with what was measured by then")
-	flags.IntVar(&atOnce, "at-once", 0, "measure this load only: 1, 16 or 64 conversations; 0 measures all")
+	flags.BoolVar(&tiny, "tiny", false, "run a minimal measurement")
+	flags.DurationVar(&o.Reply, "reply", o.Reply, "response time of the model")
+	flags.DurationVar(&o.Limit, "limit", o.Limit, "time limit; then print the measurements so far and fail")
+	flags.IntVar(&atOnce, "at-once", 0, "measure only this load: 1, 16 or 64 conversations; 0 measures all")
 	return cmd
 }
 
 func (p *program) sweep() *cobra.Command {
 	o := sweepbench.Full()
 	cmd := p.benchmark(&cobra.Command{
-		Use: "sweep", Short: "Sweep over workspaces that are due at once, beside bare starts, while the worker is " +
-			"killed",
-		Long: "Have the daily reflection of many workspaces due at the same time and sweep over them twice, " +
-			"undisturbed and while the worker is\n" +
-			"killed: how fast it is beside bare starts, and whether one was missed or started twice.",
+		Use:   "sweep",
+		Short: "Measure the sweep over due workspaces, also while the worker is killed",
+		Long: "Make the daily reflection of many workspaces due at the same time and sweep twice: undisturbed, and " +
+			"while the worker\nis killed. Measure the rate relative to bare starts, and count missed and " +
+			"duplicated starts.",
 		Example: "  cairn-bench sweep --workspaces 1000 --talking 50 --kills 1",
 	}, func(ctx context.Context) error {
 		if o.Talking < 1 || o.Workspaces < o.Talking || o.Kills < 0 {
-			return cli.UsageError(errors.New("give at least as many --workspaces as --talking, 1 or more, and " +
-				"--kills of 0 or more"))
+			return cli.UsageError(errors.New("--workspaces must be at least --talking, --talking at least 1, and " +
+				"--kills at least 0"))
 		}
 		o.Log = p.errs
 		result, err := sweepbench.Run(ctx, o)
@@ -120,9 +121,9 @@ func (p *program) sweep() *cobra.Command {
 		return err
 	})
 	flags := cmd.Flags()
-	flags.IntVar(&o.Workspaces, "workspaces", o.Workspaces, "that are due at once")
-	flags.IntVar(&o.Talking, "talking", o.Talking, "every so manieth has conversations")
-	flags.IntVar(&o.Kills, "kills", o.Kills, "of the worker, in the second sweep")
-	flags.DurationVar(&o.Limit, "limit", o.Limit, "after which it gives up")
+	flags.IntVar(&o.Workspaces, "workspaces", o.Workspaces, "number of due workspaces")
+	flags.IntVar(&o.Talking, "talking", o.Talking, "every n-th workspace has conversations")
+	flags.IntVar(&o.Kills, "kills", o.Kills, "number of kills of the worker in the second sweep")
+	flags.DurationVar(&o.Limit, "limit", o.Limit, "time limit")
 	return cmd
 }
