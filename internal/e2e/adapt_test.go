@@ -40,7 +40,7 @@ func setLearning(b *apptest.Bundle, settings string) {
 	})
 }
 
-// live has a session remembered whose spans tell of trees and of keys by turns, one
+// live has a session remembered whose spans alternate between trees and keys, one
 // skill for each.
 func live(b *apptest.Bundle, trace string, spans int) (made []decision.Decision) {
 	b.T.Helper()
@@ -229,7 +229,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 			t.Errorf("outcomes %q, want %q", got, want)
 		}
 	}
-	// An answer that an endpoint's failure cut off says nothing of anybody.
+	// A reply that an endpoint failure cut off is no evidence.
 	exec(b, "update cairn.runs set outcome = 'failed' where kind = 'turn'")
 	_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "4",
 		feedback.Input{Rating: feedback.Bad, Conversation: "c", MessageID: "m1"})
@@ -426,7 +426,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	if got.Outcome != adaptation.OnCanary || got.Decisions != 20 {
 		t.Errorf("thawed: %+v", got)
 	}
-	// Frozen again, nobody meets the policy that is on canary, and nobody judges it.
+	// While learning is frozen, no build uses the canary policy and no answer judges it.
 	setLearning(b, `{"frozen":true,"canary_percent":50,"explore_per_day":0}`)
 	for n := range 4 {
 		for _, d := range live(b, fmt.Sprint("icy", n), 1) {

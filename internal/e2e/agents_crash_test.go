@@ -65,7 +65,7 @@ func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
 		return count(b, "select count(*) from pg_stat_activity where datname = current_database() and "+
 			"wait_event_type = 'Lock'") == 2
 	})
-	temporal.Cut() // nobody will hear of the commits
+	temporal.Cut() // no process learns of the commits
 	testkit.Must(t, tx.Rollback(t.Context()))
 	testkit.Must(t, conn.Close(t.Context()))
 	testkit.Eventually(t, "the memories are written", func() bool {

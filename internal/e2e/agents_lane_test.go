@@ -19,7 +19,7 @@ func TestOneTargetHasOneWriterAtATime(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	// Both sessions of alice learn the same; whoever is second sees it and leaves it.
+	// Both sessions of alice learn the same; the second sees it and changes nothing.
 	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Barrier: "alice",
 		Calls: does(looksFor("Osaka"))(openaitest.Call{}).calls})
 	perform(b, "specialist", "remembered about alice", does(looksFor("Osaka")), func(c openaitest.Call) played {
@@ -62,7 +62,7 @@ func runsAbout(b *apptest.Bundle, who string) (runs []string) {
 	return slices.Compact(runs)
 }
 
-// summarizes plays a meta-summarizer for the sessions in which somebody is named.
+// summarizes plays a meta-summarizer for the sessions in which a person is named.
 func summarizes(b *apptest.Bundle, who string) {
 	b.Model.On(openaitest.Rule{Stage: "summarize", Results: new(0), Match: who,
 		Calls: does(addMeta("personal/"+who), addSummary("About "+who+"."),
@@ -105,7 +105,7 @@ func TestCallsOfAResponseAreSpacedWhenThatIsWanted(t *testing.T) {
 	}
 }
 
-// Nobody reflects twice in a row, and who does not stop is asked for a report.
+// No agent reflects twice in a row. One that does not stop is asked for a report.
 func TestAReflectionIsNotFollowedByAnother(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -123,7 +123,7 @@ func TestRemyLooksIntoLongTermMemory(t *testing.T) {
 	}
 }
 
-// A conversation that goes idle is read without anybody asking, each message once.
+// A conversation that goes idle is read automatically, each message once.
 func TestAnIdleConversationIsReadOnce(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

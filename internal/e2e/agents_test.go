@@ -106,7 +106,7 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 }
 
 // A specialist that fails fails neither its siblings nor the run, and is told as
-// such; a session is found although nobody left a digest.
+// such; a session is found although it has no digest.
 func TestWhatFailsIsToldAndFailsNothingElse(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)

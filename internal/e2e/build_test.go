@@ -232,7 +232,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 }
 
 // A reflection has the day's conversations remembered, those that were imported
-// too, which nobody else reads.
+// too, which no other workspace reads.
 func TestAReflectionHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

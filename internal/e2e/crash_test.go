@@ -19,7 +19,7 @@ import (
 func TestCrashAfterTheReplyWasStored(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	// The scripts wait, so the replies of extract and of the document beside them are stored when the worker dies.
+	// The scripts wait, so the replies of extract and of the document are stored when the worker dies.
 	b.Model.On(openaitest.Rule{Stage: "scripts", Nth: 1, Barrier: "details", Drop: true})
 	b.ScriptR1()
 	worker := b.StartProcess()
@@ -63,7 +63,7 @@ func TestCrashAfterTheCommit(t *testing.T) {
 	worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 	ref := b.StartDistill()
 	testkit.Eventually(t, "the commit waits", func() bool { return waitingForLock(b) == 1 })
-	temporal.Cut() // nobody will hear of the commit
+	temporal.Cut() // no process learns of the commit
 	unlock()
 	testkit.Eventually(t, "the version is committed", func() bool {
 		return count(b, "select count(*) from cairn.skill_versions") == 1

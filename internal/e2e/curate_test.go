@@ -15,7 +15,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// A managed skill that nobody uses grows stale and is archived; used again it
+// An unused managed skill becomes stale and is archived; used again it
 // comes back; what is a person's, pinned, or named by a scheduled prompt stays.
 func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 	t.Parallel()

@@ -136,7 +136,7 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 		}
 	}
 
-	// Whoever read the turn before the erase, and brings it to its conversation after
+	// A relay that read the turn before the erasure, and delivers it to its conversation after
 	// it, is told unless that takes longer than who brings it looks.
 	_ = b.Driver.Start(t.Context(), b.Workspace.Key, "chat", accepted.Run)
 	testkit.Eventually(t, "the turn that is gone fails", func() bool {

@@ -199,7 +199,7 @@ func TestARoundWithoutCasesChangesNothing(t *testing.T) {
 	}
 }
 
-// Frozen, a workspace lets no bank come into force that nobody asked for, though the
+// Frozen, a workspace activates no bank that was not requested, though the
 // round had begun before; what a person starts still counts.
 func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
 	testkit.Long(t)

@@ -28,7 +28,7 @@ func brought(b *apptest.Bundle, name, description string) string {
 	return v.ID
 }
 
-// unbiased tells whether a choice was made by the policy's own probabilities.
+// unbiased reports whether a choice was made by the policy's own probabilities.
 func unbiased(d decision.Decision) bool { return d.Choice.Bias == 0 && len(d.Choice.Fresh) == 0 }
 
 // biasOf is what training would add to the logits of a decision's new skills at
@@ -118,7 +118,7 @@ select workspace_id, 'past/' || $1::int || '/' || i, run_id, conversation_id, $1
 	}
 }
 
-// gotBias tells whether a choice has the bias of training for these new skills.
+// gotBias reports whether a choice has the bias of training for these new skills.
 func gotBias(d decision.Decision, t int, fresh ...string) bool {
 	bias, logProb := biasOf(d, t, fresh...)
 	slices.Sort(fresh)

@@ -90,7 +90,7 @@ func TestDistillSpeaksTheLanguageOfTheConversation(t *testing.T) {
 	}
 }
 
-// hasChinese tells whether the system message of a request is Chinese.
+// hasChinese reports whether the system message of a request is Chinese.
 func hasChinese(body []byte) bool {
 	for _, r := range systemMessage(body) {
 		if r >= 0x4E00 && r <= 0x9FFF {

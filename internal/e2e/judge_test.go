@@ -51,7 +51,7 @@ func standing(b *apptest.Bundle, id int64) (head skill.Head, v skill.Version) {
 	return head, v
 }
 
-// found tells whether search finds any skill for a deployment that fails.
+// found reports whether search finds any skill for a deployment that fails.
 func found(b *apptest.Bundle) bool {
 	b.T.Helper()
 	hits, err := b.Finder.Skills(b.T.Context(), b.Workspace.ID, "roll back a failing deployment", 5)
@@ -174,7 +174,7 @@ func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 	}
 }
 
-// The worker dies between the judge's reply and the commit: nobody is asked again.
+// The worker dies between the judge's reply and the commit: the judge is not called again.
 func TestTheJudgeIsAskedOnceAcrossACrash(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

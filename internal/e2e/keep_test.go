@@ -101,7 +101,7 @@ func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 	}
 }
 
-// What a package holds beside its scripts and references goes on into the next
+// Files of a package besides its scripts and references are kept in the next
 // versions, byte for byte.
 func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 	testkit.Long(t)

@@ -188,7 +188,7 @@ func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
 }
 
 // How memories are fused, and how sessions are cut, are chosen by name; a policy
-// keeps the first, so that whoever uses it looks at spans in the same way.
+// keeps the first, so that every user of the bank cuts spans in the same way.
 func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -242,7 +242,7 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 }
 
 // A live case that does not fail again within the window is no hard case any more;
-// failing later it begins anew. One that is answered well is resolved.
+// if it fails later, it starts again. One that is answered well is resolved.
 func TestALiveCaseExpires(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

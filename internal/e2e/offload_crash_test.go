@@ -184,7 +184,7 @@ func holdRecords(t *testing.T, b *apptest.Bundle) (callOff func()) {
 	}
 }
 
-// Where no model makes a record, or nobody can wait for one, a rule makes it, and
+// If no model writes a compaction, or none can be waited for, a rule writes it, and
 // what was said is found all the same; and a record is made of the one before.
 func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 	testkit.Long(t)

@@ -22,7 +22,7 @@ import (
 // smallWindow leaves about 1,100 tokens to what was said before.
 func smallWindow(c *config.Config) { c.ModelWindow = 3000 }
 
-// chatter is a message of about 150 tokens that tells one thing worth finding.
+// chatter is a message of about 150 tokens that contains one fact worth finding.
 func chatter(n int) string {
 	return fmt.Sprintf("The crate number %d went to warehouse W-%d. %s", n, 7000+n,
 		strings.Repeat("It was a long day with little rain and much to carry around. ", 9))

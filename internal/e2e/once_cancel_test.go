@@ -91,14 +91,14 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 			p.skills(1, 1)
 			if status := p.finished(r.WorkflowID, ""); status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED &&
 				stage == "chunk" {
-				// beside its task it is not missed: the task's commit ends the run
+				// while its task runs, it is not needed: the task's commit ends the run
 				t.Errorf("the workflow is %s", status)
 			}
 		})
 	}
 }
 
-// Somebody terminates the task's own workflow: nobody is left to end the task.
+// A user terminates the task's own workflow: no workflow is left to end the task.
 func TestARunWhoseTaskWasTerminatedEndsAndCanBeRetried(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -117,7 +117,7 @@ func TestARunWhoseTaskWasTerminatedEndsAndCanBeRetried(t *testing.T) {
 	p.skills(1, 1)
 }
 
-// Case E7: accepted, and then nobody lived to start it.
+// Case E7: accepted, and the process stopped before it started the workflow.
 func TestAnAcceptedRunRunsWithoutItsCaller(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)

@@ -78,7 +78,7 @@ func TestResettingATaskUnderWayPaysNoReplyTwice(t *testing.T) {
 	}
 }
 
-// scheduled tells whether an execution has scheduled an activity.
+// scheduled reports whether an execution has scheduled an activity.
 func (p *protocol) scheduled(workflowID, execution, activity string) bool {
 	p.t.Helper()
 	history := p.Temporal.GetWorkflowHistory(p.t.Context(), workflowID, execution, false,

@@ -46,7 +46,7 @@ func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
 	if left := packed(t, p); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
-	// The next attempt uploads it anew.
+	// The next attempt uploads it again.
 	if c, _, err := p.App.Distill.Publish(t.Context(), ref, key); err != nil || c.Outcome != distill.Created {
 		t.Errorf("published %+v: %v", c, err)
 	}

@@ -214,7 +214,7 @@ func (silent) Embed(context.Context, []string) ([][]float32, error) {
 	return nil, errors.New("connection refused")
 }
 
-// accepted is a probing whose build has ended, with nobody at it yet.
+// accepted is a probing whose build has ended and that no worker has started.
 func accepted(b *apptest.Bundle, service *learning.Service) run.Ref {
 	b.T.Helper()
 	setLearning(b, `{"probes_per_day":5}`)
@@ -232,7 +232,7 @@ func accepted(b *apptest.Bundle, service *learning.Service) run.Ref {
 }
 
 // What an endpoint's trouble keeps from being asked is an error and no bad score; what
-// has lost its ground is not scored; and neither is held against anybody.
+// has lost its ground is not scored; and neither counts against a decision.
 func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

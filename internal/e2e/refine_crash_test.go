@@ -82,7 +82,7 @@ func TestARefinedSearchSurvivesACrash(t *testing.T) {
 			testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "rerank", 1))
 			free := func() {}
 			if c.stage == "rerank" {
-				temporal.Cut() // nobody will hear of the order
+				temporal.Cut() // no process learns of the order
 			} else {
 				b.Model.Release("rerank")
 				testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "condense", 1))

@@ -17,7 +17,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Of what a fast search finds: skills beside memories, and a model that goes over
+// Of what a fast search finds: skills and memories, and a model that goes over
 // it, within a deadline and never at the cost of the answer.
 func TestAFastSearchIsRefined(t *testing.T) {
 	t.Parallel()

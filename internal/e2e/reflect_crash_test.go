@@ -175,7 +175,7 @@ func TestALongDayIsShownInParts(t *testing.T) {
 	validThreads(t, b)
 }
 
-// The afternoon of a day whose morning somebody did not want to wait for.
+// The afternoon of a day whose morning was reflected on before the day ended.
 func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

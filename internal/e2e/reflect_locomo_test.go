@@ -87,7 +87,7 @@ func firstDates(messages []transcript.Message, n int) []transcript.Message {
 	return messages
 }
 
-// replay has each date of a conversation looked back on by the rules, twice.
+// replay reflects on each date of a conversation with the rules, twice.
 func replay(t *testing.T, messages []transcript.Message) {
 	t.Helper()
 	b := apptest.Open(t, offlineDays)

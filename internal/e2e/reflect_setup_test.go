@@ -43,7 +43,7 @@ func talk(t testing.TB, when, text, answer string) []transcript.Message {
 		{Role: transcript.Assistant, Content: answer, Time: said.Add(time.Minute)}}
 }
 
-// reflectOn has a date looked back on, and waits until that is over.
+// reflectOn reflects on a date and waits for the end.
 func reflectOn(b *apptest.Bundle, r reflection.DateRequest) reflection.DayDetail {
 	b.T.Helper()
 	opened, err := b.Reflections.Now(b.T.Context(), b.Workspace, r)
@@ -51,7 +51,7 @@ func reflectOn(b *apptest.Bundle, r reflection.DateRequest) reflection.DayDetail
 	return reflected(b, opened.Run)
 }
 
-// reflected waits for the end of a run, and tells of its date.
+// reflected waits for the end of a run and returns its date.
 func reflected(b *apptest.Bundle, r run.Run) reflection.DayDetail {
 	b.T.Helper()
 	testkit.Eventually(b.T, fmt.Sprintf("run %d of %s has ended", r.Ref.Run, r.Key), func() bool {

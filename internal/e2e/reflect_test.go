@@ -92,7 +92,7 @@ func TestAnEmptyDayAsksNoModel(t *testing.T) {
 	b.Record(contract.ReflectionID(b.Workspace.Key, "2026-03-01"), "Reflection/empty")
 }
 
-// What nobody brought about is not looked at, nor what was only recalled.
+// Scheduled turns are not read, and recalled memories are not read either.
 func TestOnlyWhatPeopleSaidIsLookedAt(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -125,7 +125,8 @@ func TestCommandsOfSkillsRunInSandboxedWorkersOnly(t *testing.T) {
 	told = execute(t, b, "crash", "scripts/wait.sh crash")
 	<-killed
 	recordTurn(b, "crash", "m1", "Turn/isolated-lost")
-	if !strings.Contains(told[0], "unknown_outcome") || !strings.Contains(told[0], "execute_shell was interrupted: outcome unknown") {
+	if !strings.Contains(told[0], "unknown_outcome") ||
+		!strings.Contains(told[0], "execute_shell was interrupted: outcome unknown") {
 		t.Errorf("after a crash: %s", told)
 	}
 	if told = execute(t, b, "after", "scripts/timer.sh 4"); !strings.Contains(told[0], "4 minutes") {

@@ -94,7 +94,7 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 		feedback.Input{Rating: feedback.Bad, Question: "Something else?"}); fault.CodeOf(err) != fault.OpReused {
 		t.Errorf("another question under the same operation: %v", err)
 	}
-	// Its case tells the designer what the answer was given from.
+	// Its case shows the designer the memories behind the answer.
 	if n := count(b, "select count(*) from cairn.cases where source = 'feedback' and cardinality(retrieved) > 0 and "+
 		"failures = 0"); n != 1 {
 		t.Errorf("%d cases know what was retrieved and are resolved", n)

@@ -195,7 +195,7 @@ func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service,
 	with func(what string, step func() error)) (out training.Result, ref run.Ref) {
 	t.Helper()
 	traces := lessons(4)
-	for i := range traces { // nobody said so: these stay hard
+	for i := range traces { // without feedback these stay hard cases
 		traces[i].Questions = append(traces[i].Questions,
 			cases.ImportedQuestion{Question: "Which boat did Otto buy?", Answers: []string{"schooner"}})
 	}
@@ -302,7 +302,7 @@ func firstEpisode(b *apptest.Bundle, change ...func(*training.Spec)) (out episod
 	return out, r.Ref
 }
 
-// What an outage took is no failure of anybody: its decision has no credit, what
+// An outcome lost to an outage is not a failure: its decision gets no credit, what
 // was asked about it has no score, and the rest counts as if it had not been asked.
 func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 	testkit.Long(t)

@@ -54,7 +54,7 @@ func (b *sweepBundle) number(sql string, args ...any) (n int) {
 }
 
 // reflections makes n workspaces whose daily reflection came due a minute ago;
-// in every so manieth somebody has said something.
+// every n-th has a conversation.
 func (b *sweepBundle) reflections(n, every int) {
 	b.t.Helper()
 	b.exec(`with made as (
@@ -122,7 +122,7 @@ func (c *crashing) StartSlot(ctx context.Context, s schedule.ClaimedFiring) (str
 	if hit {
 		c.crash()
 	}
-	if ctx.Err() != nil { // started, and nobody hears of it
+	if ctx.Err() != nil { // started, and no process learns of it
 		return "", "", ctx.Err()
 	}
 	return outcome, reason, err
@@ -209,7 +209,7 @@ func TestACrashBetweenAnyTwoLinesLosesAndDoublesNothing(t *testing.T) {
 	}
 }
 
-// The sweep itself is gone: nobody has the claim any more, but its lease ends.
+// The sweep itself is gone: no process holds the claim any more, and its lease ends.
 func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 	t.Parallel()
 	b := sweepSetup(t)

@@ -73,7 +73,7 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 func TestATurnWithoutAnAnswerKeepsTheNextFromStarting(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	b := apptest.OpenIdle(t) // nobody answers
+	b := apptest.OpenIdle(t) // no worker answers
 	for name, overlap := range map[string]string{"skips": schedule.OverlapSkip, "queues": schedule.OverlapQueue} {
 		_, err := b.Schedules.Add(t.Context(), b.Workspace.ID,
 			schedule.Draft{Name: name, Cron: "@hourly", Prompt: "Look.", Overlap: overlap, Channel: "sms"})

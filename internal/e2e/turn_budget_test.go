@@ -264,7 +264,7 @@ func TestEveryCallIsAnswered(t *testing.T) {
 }
 
 // A task of a schedule is told once how much it has left, where its workspace wants
-// that; nobody else is, and nobody is unasked.
+// that; no other run is.
 func TestAScheduledTurnIsToldOfItsCheckpoint(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

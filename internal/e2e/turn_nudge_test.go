@@ -348,7 +348,7 @@ func TestAConversationThatEndsIsReviewed(t *testing.T) {
 			if len(got) != want || want == 1 && got[0].Turn != 3 {
 				t.Errorf("reviews %+v", got)
 			}
-			again := b.Say("c", 100, "I am back.") // opens it anew, and counts go on
+			again := b.Say("c", 100, "I am back.") // opens it again; the counters continue
 			if v := view(b, "c"); again.Turn != turns+1 || v.ClosedAt != nil || v.Counters.Total != turns+1 ||
 				v.Counters.InFlight != 0 || v.Counters.LastReviewed != 3*want {
 				t.Errorf("then %+v with %+v", again, v)

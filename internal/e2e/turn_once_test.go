@@ -127,7 +127,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 			t.Errorf("%d calls are told that they added, want the one that did", n)
 		}
 	})
-	t.Run("after a skill was saved", func(t *testing.T) { // check 5: committed, and nobody has heard of it
+	t.Run("after a skill was saved", func(t *testing.T) { // check 5: committed, and no process has learned of it
 		t.Parallel()
 		b := apptest.OpenIdle(t)
 		b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int),
@@ -163,7 +163,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 		worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 		send(b, b.Message("c", "m1", "I like tea."))
 		testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
-		temporal.Cut() // nobody will hear of the answer
+		temporal.Cut() // no process learns of the answer
 		b.Model.Release("held")
 		if got := answered(b, "c", "m1"); got.Reply != "Noted." {
 			t.Errorf("answered %+v", got)
@@ -242,7 +242,7 @@ func TestManyFirstMessagesAtOnceAreAllAnswered(t *testing.T) {
 	}
 }
 
-// Somebody terminates the turn's workflow: the relay brings the message again.
+// A user terminates the turn's workflow: the relay delivers the message again.
 func TestATerminatedTurnIsAnswered(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -363,7 +363,7 @@ func TestAConversationContinuesAsNewUnderLoad(t *testing.T) {
 	if got := numbers(reviews(b, "c", 2)); !slices.IsSorted(got) || got[0] != 10 || len(got) > 3 {
 		t.Errorf("reviews after turns %v", got)
 	}
-	// Nobody was kept out until the updates ceased.
+	// No update was refused until updates stopped.
 	executions := 0
 	for id, next := contract.ConversationID(b.Workspace.Key, v.ID), ""; ; executions++ {
 		d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), id, next)

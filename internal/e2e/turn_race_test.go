@@ -80,7 +80,7 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Status != agentrun.NudgeSaved || len(got[0].Writes) != 1 {
 		t.Errorf("reviews %+v", got)
 	}
-	// Whoever has finished it, the conversation knows by its next turn.
+	// Whichever attempt finished it, the conversation knows by its next turn.
 	b.Say("c", 2, "hello")
 	if got := numbers(reviews(b, "c", 2)); !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("reviews after turns %v", got)

@@ -19,7 +19,7 @@ import (
 const procedure = "## When to Use\nWhen the site is to be published.\n\n## Procedure\n1. Run the tests.\n2. Push " +
 	"the image.\n\n## Pitfalls\nNone.\n\n## Verification\nOpen the site.\n"
 
-// by is somebody with an operation of their own.
+// by is a user with an operation ID.
 func by(b *apptest.Bundle, o agent.Origin) agent.Actor {
 	return agent.Actor{Workspace: b.Workspace.ID, Origin: o, Op: fmt.Sprintf("test/%d", time.Now().UnixNano())}
 }

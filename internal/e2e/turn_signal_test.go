@@ -38,10 +38,10 @@ func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 	cancel("m2", true)
 	cancel("m2", true) // asked twice
 	third := b.Message("c", "m3", "the third")
-	_, err := b.App.Inbox.Accept(t.Context(), third) // stored, and nobody has told the conversation
+	_, err := b.App.Inbox.Accept(t.Context(), third) // stored, and not delivered to the conversation
 	testkit.Must(t, err)
 	cancel("m3", true)
-	cancel("m4", false) // nobody sent it
+	cancel("m4", false) // no such message
 	send(b, third)
 	b.Model.Release("held")
 	if got := answered(b, "c", "m1"); got.Reply != "Here I am." {
@@ -80,7 +80,7 @@ func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
 	}
 }
 
-// A cancellation that a conversation hears of together with the message, as it
+// A cancellation that a conversation receives together with the message, as it
 // begins, comes first: it was asked for first.
 func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
 	testkit.Long(t)
@@ -94,7 +94,7 @@ func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
 		t.Fatalf("cancelled %t, %v", got, err)
 	}
 	send(b, first)
-	// for the update to arrive, which nothing tells of; were it late, the test would pass
+	// for the update to arrive, which cannot be observed; if it is late, the test passes
 	time.Sleep(300 * time.Millisecond)
 	b.Start()
 	if got := answered(b, "c", "m1"); got.Reason != "interrupted" {

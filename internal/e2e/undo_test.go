@@ -61,7 +61,7 @@ func keepSome(t *testing.T, days int) *undoing {
 	added, err := b.LongTerm.AddMemories(t.Context(), about, []longterm.NewMemory{{Content: "Ada tunes a theremin."}})
 	testkit.Must(t, err)
 	k.personal = added[0].ID
-	b.Say("c", 1, "Hello.") // freezes a prompt that tells of both
+	b.Say("c", 1, "Hello.") // freezes a prompt that contains both
 	return k
 }
 

@@ -75,8 +75,8 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 	}
 }
 
-// What a workspace chose may be gone with the program that had it: whoever asks is
-// told which setting to mend, and a hand-off tells its agent.
+// A chosen version may no longer exist in this program: the caller is
+// told which setting to change, and a hand-off reports it to its agent.
 func TestAnAgentThatIsNotThereIsToldOf(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
