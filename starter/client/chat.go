@@ -40,14 +40,14 @@ const chatPause = 200 * time.Millisecond
 
 // Line is a message of a conversation.
 type Line struct {
-	Seq        int        `json:"seq"`  // position in the conversation, from 0
-	Turn       int        `json:"turn"` // turn of the message, from 1; 0 for a session that was sent as a whole
-	ID         string     `json:"message_id"`
-	Role       string     `json:"role"` // user, assistant, tool or system
+	Seq        int        `json:"seq"`        // position in the conversation, from 0
+	Turn       int        `json:"turn"`       // turn of the message, from 1; 0 for a session that was sent as a whole
+	ID         string     `json:"message_id"` // ID that the sender gave the message
+	Role       string     `json:"role"`       // user, assistant, tool or system
 	Content    string     `json:"content"`
 	Name       string     `json:"name"` // name of the tool, or of the speaker
 	ToolCalls  []ToolCall `json:"tool_calls"`
-	ToolCallID string     `json:"tool_call_id"`
+	ToolCallID string     `json:"tool_call_id"` // in a tool message, the ID of the tool call
 	CreatedAt  time.Time  `json:"created_at"`
 }
 
@@ -78,8 +78,8 @@ func (c *Client) History(ctx context.Context, conversation string) (out []Line, 
 // Revision is one version of a memory.
 type Revision struct {
 	Version   int            `json:"version"`
-	Action    string         `json:"action"` // add, update, remove, …
-	Content   string         `json:"content"`
+	Action    string         `json:"action"`  // such as add, replace or remove
+	Content   string         `json:"content"` // content after the change
 	WhenToUse string         `json:"when_to_use"`
 	Metadata  map[string]any `json:"metadata"`
 	Status    string         `json:"status"` // status after the change
@@ -87,7 +87,8 @@ type Revision struct {
 	CreatedAt time.Time      `json:"created_at"`
 }
 
-// Revisions returns up to 1,000 versions of a memory, the latest first.
+// Revisions returns up to 1,000 versions of a memory, the latest first. It returns
+// [ErrNotFound] if the memory does not exist.
 func (c *Client) Revisions(ctx context.Context, id string) ([]Revision, error) {
 	var out struct {
 		Revisions []Revision `json:"revisions"`

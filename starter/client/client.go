@@ -41,7 +41,8 @@ import (
 	"time"
 )
 
-// Config holds the address of Cairn, the API key and the transport.
+// Config holds the address of Cairn, the API key and the transport. The zero value takes the
+// address and the key from environment variables.
 type Config struct {
 	URL     string            // address of `cairn serve`; empty means CAIRN_URL, else http://127.0.0.1:8080
 	Key     string            // API key, which selects the workspace; empty means CAIRN_KEY
@@ -116,7 +117,8 @@ type Option func(*settings)
 // default, Turn and Retrieve wait 60 seconds for an agent, and Summary does not wait.
 func Wait(d time.Duration) Option { return func(s *settings) { s.wait = &d } }
 
-// TopK sets the maximum number of memories or search results.
+// TopK sets the maximum number of memories or search results. If n is 0, Cairn's default
+// applies.
 func TopK(n int) Option { return func(s *settings) { s.topK = n } }
 
 // Mode sets the mode of a question: fast, agentic or auto.
@@ -206,10 +208,10 @@ func environment(get func(string) string) (out settings, err error) {
 	return out, nil
 }
 
-// Target is the subject of memories.
+// Target is the subject of memories, such as {Type: "personal", Target: "alice"}.
 type Target struct {
-	Type   string `json:"memory_type"`
-	Target string `json:"memory_target"`
+	Type   string `json:"memory_type"`   // see Types; List and DeleteAll accept an empty type, which means any
+	Target string `json:"memory_target"` // name of the person, group or domain
 }
 
 // seconds returns the wait in seconds, or nil if no wait is set.

@@ -17,7 +17,7 @@ type FeedbackRequest struct {
 	Rating       string `json:"rating,omitempty"`     // Good or Bad
 	Correction   string `json:"correction,omitempty"` // the correct answer; implies the rating Bad
 	Conversation string `json:"conversation,omitempty"`
-	MessageID    string `json:"message_id,omitempty"`
+	MessageID    string `json:"message_id,omitempty"` // ID of the user's message, which names the turn
 	Question     string `json:"question,omitempty"`
 	Answer       string `json:"answer,omitempty"`
 	Bank         string `json:"bank,omitempty"` // bank of memory skills that learns; empty means default
@@ -25,13 +25,14 @@ type FeedbackRequest struct {
 
 // FeedbackResult is the effect of feedback.
 type FeedbackResult struct {
-	Question string `json:"question"`
+	Question string `json:"question"` // the rated question
 	Case     int64  `json:"case"`     // ID of the hard case of a bad answer; 0 for a good one
 	Failures int    `json:"failures"` // how many times the question was answered badly
 }
 
 // Feedback sends feedback on a reply. A bad rating creates a hard case, from which memory
-// skills learn. Calls with the same [RequestID] count once.
+// skills learn. Calls with the same [RequestID] have one effect. It returns [ErrNotFound] if
+// the turn does not exist.
 func (c *Client) Feedback(ctx context.Context, r FeedbackRequest, options ...Option) (out FeedbackResult, err error) {
 	return out, c.call(ctx, http.MethodPost, "/v1/feedback", r, &out, c.usual.with(options).once())
 }

@@ -32,7 +32,8 @@ func (k *memoryMarks) Update(_ context.Context, session string, change func(*Mar
 }
 
 // FileMarks stores marks as files in a folder, one for each session. It creates the folder if
-// it does not exist. Only one process may use the folder at a time.
+// it does not exist. It is safe for concurrent use within a process; only one process may use
+// the folder at a time.
 func FileMarks(folder string) Marks { return &fileMarks{folder: folder} }
 
 type fileMarks struct {

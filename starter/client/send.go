@@ -15,12 +15,12 @@ import (
 // Error is an error from Cairn, or from the client in the same form. Use errors.Is to
 // compare codes and errors.As to read the hint.
 type Error struct {
-	Code      string         `json:"code"`
-	Message   string         `json:"message"`
-	Hint      string         `json:"hint"` // how to fix the problem
-	Retryable bool           `json:"retryable"`
-	Status    int            `json:"-"` // HTTP status; 0 if there was no response
-	Extra     map[string]any `json:"-"` // additional members, such as the active version
+	Code      string         `json:"code"`      // stable code, such as not_found
+	Message   string         `json:"message"`   // what failed
+	Hint      string         `json:"hint"`      // how to fix the problem
+	Retryable bool           `json:"retryable"` // the same request can succeed later
+	Status    int            `json:"-"`         // HTTP status; 0 if there was no response
+	Extra     map[string]any `json:"-"`         // additional members, such as the active version
 	cause     error
 }
 
@@ -44,14 +44,22 @@ func (e *Error) Is(target error) bool {
 
 // Errors for errors.Is. The page docs/reference/errors.md lists all codes.
 var (
-	ErrNotFound        = &Error{Code: "not_found"}
+	// ErrNotFound means that the object does not exist in the workspace.
+	ErrNotFound = &Error{Code: "not_found"}
+	// ErrInvalidArgument means that a value of the request is invalid.
 	ErrInvalidArgument = &Error{Code: "invalid_argument"}
+	// ErrVersionConflict means that the object has changed since it was read.
 	ErrVersionConflict = &Error{Code: "version_conflict"}
-	ErrOpReused        = &Error{Code: "op_reused"}
-	ErrOutOfScope      = &Error{Code: "out_of_scope"}
+	// ErrOpReused means that the ID belongs to a request with other content.
+	ErrOpReused = &Error{Code: "op_reused"}
+	// ErrOutOfScope means that the key does not permit the request.
+	ErrOutOfScope = &Error{Code: "out_of_scope"}
+	// ErrUnauthenticated means that the key is missing or invalid.
 	ErrUnauthenticated = &Error{Code: "unauthenticated"}
-	ErrUnavailable     = &Error{Code: "unavailable"}
-	ErrClosed          = &Error{Code: "closed", Message: "client closed", Hint: "create a client with client.New"}
+	// ErrUnavailable means that Cairn did not respond, or cannot process requests now.
+	ErrUnavailable = &Error{Code: "unavailable"}
+	// ErrClosed is returned by calls after Close.
+	ErrClosed = &Error{Code: "closed", Message: "client closed", Hint: "create a client with client.New"}
 )
 
 type request struct {
@@ -103,18 +111,18 @@ func (c *Client) try(ctx context.Context, r request, raw []byte, into any) (wait
 	if r.once != "" {
 		req.Header.Set("Idempotency-Key", r.once)
 	}
-	away := func(err error) error {
+	noResponse := func(err error) error {
 		return &Error{Code: ErrUnavailable.Code, Message: fmt.Sprintf("no response to %s %s", r.method, r.path),
 			Hint: "check that `cairn serve` is running at " + c.url, Retryable: ctx.Err() == nil, cause: err}
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return 0, away(err)
+		return 0, noResponse(err)
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
 	if err != nil {
-		return 0, away(err)
+		return 0, noResponse(err)
 	}
 	if res.StatusCode >= http.StatusBadRequest {
 		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After"))

@@ -16,14 +16,14 @@ import (
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
-	Input       json.RawMessage `json:"input"` // JSON Schema of the arguments
-	ReadOnly    bool            `json:"read_only"`
+	Input       json.RawMessage `json:"input"`     // JSON Schema of the arguments
+	ReadOnly    bool            `json:"read_only"` // the tool changes nothing
 }
 
 // ToolCall is a tool call of a model.
 type ToolCall struct {
 	ID        string // the model's ID of the call, which the tool message repeats
-	Name      string
+	Name      string // name of the tool
 	Arguments string // a JSON object; empty means {}
 }
 

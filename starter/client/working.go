@@ -5,17 +5,18 @@ import (
 	"net/http"
 )
 
-// OffloadRequest is the request to shorten a thread. Zero values have the defaults that
-// docs/reference/http.md describes. The last user turn always stays unchanged.
+// OffloadRequest is the request to shorten a thread. The last user turn always stays
+// unchanged. Mode compact offloads large tool results. Mode compress lets a model summarize
+// older messages. Mode auto compacts, and compresses if that is not enough.
 type OffloadRequest struct {
-	Messages    []Message `json:"messages"`
-	Mode        string    `json:"mode,omitempty"`    // compact, compress or auto
-	Session     string    `json:"session,omitempty"` // groups offloaded content for Grep
-	TotalTokens int       `json:"max_total_tokens,omitempty"`
-	ToolTokens  int       `json:"max_tool_message_tokens,omitempty"`
-	KeepRecent  *int      `json:"keep_recent,omitempty"` // unchanged messages at the end; nil means 10
-	GroupTokens int       `json:"group_tokens,omitempty"`
-	TTLSeconds  int       `json:"ttl_seconds,omitempty"`
+	Messages    []Message `json:"messages"`                          // the whole thread
+	Mode        string    `json:"mode,omitempty"`                    // compact, compress or auto (default)
+	Session     string    `json:"session,omitempty"`                 // groups offloaded content for Grep
+	TotalTokens int       `json:"max_total_tokens,omitempty"`        // limit of older messages; 0 means 20,000
+	ToolTokens  int       `json:"max_tool_message_tokens,omitempty"` // larger tool results go; 0 means 2,000
+	KeepRecent  *int      `json:"keep_recent,omitempty"`             // unchanged messages at the end; nil means 10
+	GroupTokens int       `json:"group_tokens,omitempty"`            // tokens for one summary; 0 means 12,000
+	TTLSeconds  int       `json:"ttl_seconds,omitempty"`             // how long content is stored; 0 means one week
 }
 
 // OffloadResult is the shortened thread. If Degraded is true, Messages holds the original
@@ -23,7 +24,7 @@ type OffloadRequest struct {
 type OffloadResult struct {
 	Messages     []Message `json:"messages"`
 	Mode         string    `json:"mode"`
-	TokensBefore int       `json:"tokens_before"`
+	TokensBefore int       `json:"tokens_before"` // estimate
 	TokensAfter  int       `json:"tokens_after"`
 	Offloaded    []struct {
 		Handle string `json:"handle"`
@@ -39,6 +40,9 @@ type OffloadResult struct {
 // Offload shortens a thread and stores the removed content under handles. Use
 // [Client.Reload], [Client.Grep] and [Client.Read] to get the content back. The same request
 // returns the same result and is paid once.
+//
+// [Wait] bounds the wait for a model; the default is 60 seconds. After that, the result is
+// degraded; repeat the request to get the shortened thread.
 func (c *Client) Offload(ctx context.Context, r OffloadRequest, options ...Option) (out OffloadResult, err error) {
 	body := struct {
 		OffloadRequest
@@ -54,21 +58,23 @@ type ReloadResult struct {
 	Messages []Message `json:"messages"`
 }
 
-// Reload returns all content of a handle.
+// Reload returns all content of a handle. It returns [ErrNotFound] if the handle does not
+// exist or has expired.
 func (c *Client) Reload(ctx context.Context, handle string) (out ReloadResult, err error) {
 	return out, c.call(ctx, http.MethodPost, "/v1/working/reload", map[string]any{"handle": handle}, &out, "")
 }
 
-// Grep is a search in the offloaded content of a handle or of a session.
+// Grep is a search in the offloaded content of a handle or of a session. Set Handle or
+// Session.
 type Grep struct {
-	Pattern string `json:"pattern"`
-	Handle  string `json:"handle,omitempty"`
-	Session string `json:"session,omitempty"`
-	Regex   bool   `json:"regex,omitempty"` // RE2 syntax; otherwise the pattern is literal and ignores case
-	Before  *int   `json:"before,omitempty"`
-	After   *int   `json:"after,omitempty"`
-	Offset  int    `json:"offset,omitempty"`
-	Limit   *int   `json:"limit,omitempty"`
+	Pattern string `json:"pattern"`           // text within a line
+	Handle  string `json:"handle,omitempty"`  // content to search
+	Session string `json:"session,omitempty"` // searches all content of the session
+	Regex   bool   `json:"regex,omitempty"`   // RE2 syntax; otherwise the pattern is literal and ignores case
+	Before  *int   `json:"before,omitempty"`  // lines of context before a hit; nil means 5
+	After   *int   `json:"after,omitempty"`   // lines of context after a hit; nil means 5
+	Offset  int    `json:"offset,omitempty"`  // number of hits to skip
+	Limit   *int   `json:"limit,omitempty"`   // maximum number of hits; nil means 10
 }
 
 // Hits holds the hits of a search. NextOffset is nil on the last page.
@@ -80,8 +86,8 @@ type Hits struct {
 		Before []string `json:"before"`
 		After  []string `json:"after"`
 	} `json:"hits"`
-	Total      int  `json:"total"`
-	NextOffset *int `json:"next_offset"`
+	Total      int  `json:"total"`       // number of hits on all pages
+	NextOffset *int `json:"next_offset"` // Offset of the next page
 }
 
 // Grep searches offloaded content line by line.
