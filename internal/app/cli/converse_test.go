@@ -137,7 +137,7 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	if code, _, errs := w.run("", "runs", "retry", fmt.Sprint(first.Run)); code != 2 ||
-		!strings.Contains(errs, "not done again") {
+		!strings.Contains(errs, "cannot be retried") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if code, _, errs := w.run("", "turn", " "); code != 2 {
