@@ -20,8 +20,8 @@ func (r Result) Failures() (out []string) {
 // Lost returns missed, duplicated and wrong entries. It must be empty on any machine.
 func (r Result) Lost() (out []string) {
 	for what, n := range map[string]int{"reflections are missing": r.Missed,
-		"reflections were started twice or without messages": r.Doubled, 
-		"tasks or days are in a wrong state": r.Wrong} {
+		"reflections were started twice or without messages": r.Doubled,
+		"tasks or days are in a wrong state":                 r.Wrong} {
 		if n > 0 {
 			out = append(out, fmt.Sprintf("%d %s", n, what))
 		}
