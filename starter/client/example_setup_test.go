@@ -47,7 +47,6 @@ type exampleT struct {
 	testing.TB // nil: methods that are not below are not used
 	cleanups   []func()
 	failed     bool
-	failed     bool
 }
 
 func (t *exampleT) Helper()                           {}
