@@ -24,8 +24,8 @@ type Row struct {
 	P99        float64 `json:"p99_ms"`
 	BareP50    float64 `json:"bare_p50_ms"`
 	BareP99    float64 `json:"bare_p99_ms"`
-	Recall     float64 `json:"recall_at_10,omitempty"`     // fraction of the exact nearest neighbors that the graph finds
-	Answers    float64 `json:"answers_at_10,omitempty"`    // fraction of the results without the graph that are found with it
+	Recall     float64 `json:"recall_at_10,omitempty"`     // fraction of the nearest memories that the graph finds
+	Answers    float64 `json:"answers_at_10,omitempty"`    // fraction of the results that stay with the graph
 	Build      float64 `json:"graph_seconds,omitempty"`    // build time in seconds
 	GraphBytes float64 `json:"graph_bytes_each,omitempty"` // per memory
 	// per memory: document, postings, terms, vector, and their indexes
