@@ -30,7 +30,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// learning sets what the workspace's policy may do.
+// setLearning changes the learning settings of the workspace.
 func setLearning(b *apptest.Bundle, settings string) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
@@ -40,8 +40,8 @@ func setLearning(b *apptest.Bundle, settings string) {
 	})
 }
 
-// live has a session remembered whose spans alternate between trees and keys, one
-// skill for each.
+// live remembers a session whose spans alternate between trees and keys. Each kind needs its own
+// skill.
 func live(b *apptest.Bundle, trace string, spans int) (made []decision.Decision) {
 	b.T.Helper()
 	var said []transcript.Message
@@ -62,14 +62,14 @@ func live(b *apptest.Bundle, trace string, spans int) (made []decision.Decision)
 	return made
 }
 
-// right is the skill that a span of live needs.
+// right returns the skill that a span of live needs.
 func right(d decision.Decision) string { return []string{"insert", "noop"}[d.Span%2] }
 
 func chose(d decision.Decision, skill string) bool {
 	return strings.HasPrefix(d.Choice.Chosen[0], skill+"@")
 }
 
-// outcomes says of each decision whether it was right.
+// outcomes records for each decision whether it was right.
 func outcomes(b *apptest.Bundle, made []decision.Decision) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
@@ -121,8 +121,8 @@ func adaptOnce(b *apptest.Bundle) (adaptation.Result, run.Run) {
 	return adaptedTo(b, started[0].Ref), started[0]
 }
 
-// probable is the mean probability that a policy of version gives the right skill
-// of live decisions.
+// probable returns the mean probability with which a version of the policy chooses the right
+// skill in live decisions.
 func probable(b *apptest.Bundle, version int, made []decision.Decision) float64 {
 	b.T.Helper()
 	head, err := b.Learning.Banks.At(b.T.Context(), b.Workspace.ID, bank.Default, version)
@@ -145,8 +145,8 @@ func probable(b *apptest.Bundle, version int, made []decision.Decision) float64 
 	return sum / float64(len(made))
 }
 
-// What people say of answers teaches the policy which skill a span needs: each
-// decision in one update at most, and each update is a version.
+// Feedback on answers teaches the policy which skill a span needs. Each decision is used in one
+// update at most, and each update creates a version.
 func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -199,15 +199,15 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	}
 }
 
-// outcomesOf are all outcomes, with the spans of their decisions.
+// outcomesOf returns all outcomes with the spans of their decisions.
 func outcomesOf(b *apptest.Bundle) []string {
 	b.T.Helper()
 	return column[string](b, "select split_part(decision_id, '/', 2) || ' ' || source || ' ' || score from "+
 		"cairn.decision_outcomes order by op_id, decision_id")
 }
 
-// Of what a turn was shown, the memories that the answer takes its words from are
-// what it was given from: their decisions have the outcome, once an operation.
+// An answer cites some of the memories in its prompt. The decisions behind the cited memories
+// get the outcome of the answer, once for each operation.
 func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 	t.Parallel()
 	b := knows(t)
@@ -237,7 +237,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 	if n := len(outcomesOf(b)); n != 6 {
 		t.Errorf("%d outcomes after a failed turn was rated", n)
 	}
-	// They go with the conversation that was rated.
+	// Outcomes are erased with the conversation that was rated.
 	erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: view(b, "c").ID, Derived: erase.Keep},
 		b.Workspace.Key)
 	if n := len(outcomesOf(b)); n != 0 {
@@ -245,8 +245,8 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 	}
 }
 
-// An update is the same to the last bit though its worker is killed after every
-// step, and an outcome that comes meanwhile changes nothing.
+// An update has the same result to the last bit if its worker is killed after every step. An
+// outcome that arrives meanwhile changes nothing.
 func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -298,8 +298,8 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	}
 }
 
-// What is too old, was not drawn, has no outcome, was lost to an endpoint, or is
-// another workspace's is not learnt from.
+// An update ignores decisions that are too old, were not drawn, have no outcome, were masked, or
+// belong to another workspace.
 func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -324,7 +324,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 		t.Errorf("%d decisions may be learnt from, want 24 less 2 without an outcome, a lost one, an old one and "+
 			"one under way", took)
 	}
-	// Two versions later they count, three later they do not.
+	// Decisions are used up to two versions later, and no longer after three.
 	for n, want := range map[int]int{2: 19, 3: 0} {
 		exec(b, "update cairn.decisions set bank_version = 1 - $1 where span not in (4)", n)
 		if took := takes(b); took != want {
@@ -368,7 +368,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	}
 }
 
-// takes counts what an update would take.
+// takes counts the decisions that an update would use.
 func takes(b *apptest.Bundle) (n int) {
 	b.T.Helper()
 	head, err := b.Learning.Banks.Head(b.T.Context(), b.Workspace.ID, bank.Default)
@@ -381,8 +381,8 @@ func takes(b *apptest.Bundle) (n int) {
 	return n
 }
 
-// Frozen, a workspace's choices are greedy and by the version that it names, and
-// nothing learns: not what is due, not what is under way.
+// If learning is frozen, the choices of the workspace are greedy and use the version that it
+// names. Neither due nor running updates learn.
 func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -441,7 +441,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	}
 }
 
-// state is the latest update.
+// state returns the latest update.
 func state(b *apptest.Bundle) adaptation.Update {
 	b.T.Helper()
 	all, err := b.Learning.Updates.List(b.T.Context(), b.Workspace.ID, bank.Default, 1)
@@ -452,7 +452,7 @@ func state(b *apptest.Bundle) adaptation.Update {
 	return all[0]
 }
 
-// arms has sessions remembered until both sides of a canary have 20 decisions.
+// arms remembers sessions until both sides of a canary have 20 decisions.
 func arms(b *apptest.Bundle, of adaptation.Result) (candidate, incumbent []decision.Decision) {
 	b.T.Helper()
 	setLearning(b, `{"explore_per_day":0,"canary_percent":50}`)
@@ -474,7 +474,7 @@ func arms(b *apptest.Bundle, of adaptation.Result) (candidate, incumbent []decis
 	return candidate, incumbent
 }
 
-// rated says the same of what came of all decisions of a side.
+// rated records the same score for all decisions of a side.
 func rated(b *apptest.Bundle, made []decision.Decision, score float64) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
@@ -489,7 +489,7 @@ func rated(b *apptest.Bundle, made []decision.Decision, score float64) {
 	})
 }
 
-// judgedLive has an update on canary judged by what is said of both sides.
+// judgedLive judges an update on canary by the feedback on both sides.
 func judgedLive(b *apptest.Bundle, of adaptation.Result, candidate, incumbent float64) adaptation.Update {
 	b.T.Helper()
 	theirs, ours := arms(b, of)
@@ -504,7 +504,7 @@ func judgedLive(b *apptest.Bundle, of adaptation.Result, candidate, incumbent fl
 	return state(b)
 }
 
-// onCanary has a policy learn from 16 decisions and come on canary.
+// onCanary updates a policy from 16 decisions and puts it on canary.
 func onCanary(t *testing.T) (*apptest.Bundle, adaptation.Result) {
 	t.Helper()
 	b := apptest.Open(t)
@@ -518,8 +518,8 @@ func onCanary(t *testing.T) (*apptest.Bundle, adaptation.Result) {
 	return b, got
 }
 
-// One that does worse in live builds is dropped with its weights, and the bank stays
-// as it was.
+// A canary that scores lower in live builds is dropped with its weights. The bank does not
+// change.
 func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -540,8 +540,8 @@ func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
 	}
 }
 
-// One of whose answers too little is said in 30 days is dropped, and so is one whose
-// bank has moved on. Who judges at once judges once.
+// A canary is dropped if it gets too little feedback in 30 days, or if its bank has a newer
+// version. Concurrent judges judge it once.
 func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -572,7 +572,7 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	}
 }
 
-// A judgement of a canary that is made by many at once makes one version.
+// Concurrent judgments of a canary create one version.
 func TestACanaryIsPromotedOnce(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -602,8 +602,8 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 	}
 }
 
-// Sessions that are remembered at once explore as much as the workspace lets them
-// together, and no more; a bank of no more skills than are chosen is not explored.
+// Concurrent sessions together stay within the exploration budget of the workspace. If a bank
+// has no more skills than are chosen, it is not explored.
 func TestExplorationKeepsToItsBudget(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

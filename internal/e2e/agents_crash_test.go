@@ -16,14 +16,14 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Check A5: wherever the worker dies, the memories are those of a run that was
-// left alone, and what was answered is not asked again.
+// Check A5: wherever the worker dies, the memories equal those of an undisturbed run, and stored
+// replies are not requested again.
 
 func TestAgentsSurviveACrashAfterAReply(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	// Both specialists wait for their second response: their first is stored.
+	// Both specialists wait for their second reply. Their first one is stored.
 	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(1), Times: 2, Barrier: "second", Drop: true})
 	scriptDeploying(b)
 	worker := b.StartProcess()
@@ -46,8 +46,8 @@ func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
 			}
 			return does(adds("Run a smoke test before traffic moves to the host."))(c).calls
 		}})
-	// How far a worker comes after its commit is for the machine to say: whatever
-	// it asks then, it is not answered.
+	// How far a worker gets after its commit depends on the machine. Its next request gets no
+	// reply.
 	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(2), Times: 2, Barrier: "added", Drop: true})
 	scriptDeploying(b)
 	temporal := testkit.NewProxy(t, "tcp", b.Config.TemporalAddress)
@@ -96,8 +96,8 @@ func TestAgentsSurviveACrashDuringAHandOff(t *testing.T) {
 	rememberedOnce(b, r.Ref, 1)
 }
 
-// rememberedOnce waits for the run and counts what it did and what was asked: inFlight
-// requests were never answered, those that a worker died with among them.
+// rememberedOnce waits for the run and checks its effects and model calls. inFlight is the
+// number of requests without a reply, including those of killed workers.
 func rememberedOnce(b *apptest.Bundle, ref run.Ref, inFlight int) {
 	b.T.Helper()
 	got := summarized(b, ref)
@@ -129,8 +129,7 @@ func rememberedOnce(b *apptest.Bundle, ref run.Ref, inFlight int) {
 	validThreads(b.T.(*testing.T), b)
 }
 
-// Check A10: what models get wrong is told to them call by call, and reaches
-// nothing that is not theirs.
+// Check A10: errors of a model are reported to it for each call and affect only its own data.
 func TestWhatAModelGetsWrongIsToldAndReachesNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -19,7 +19,8 @@ func TestOneTargetHasOneWriterAtATime(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	// Both sessions of alice learn the same; the second sees it and changes nothing.
+	// Both sessions extract the same memory about alice. The second one finds it and changes
+	// nothing.
 	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Barrier: "alice",
 		Calls: does(looksFor("Osaka"))(openaitest.Call{}).calls})
 	perform(b, "specialist", "remembered about alice", does(looksFor("Osaka")), func(c openaitest.Call) played {
@@ -53,8 +54,8 @@ func TestOneTargetHasOneWriterAtATime(t *testing.T) {
 	}
 }
 
-// runsAbout is whose requests about a target came, one name for each that follow
-// each other: a request whose worker seemed dead comes again.
+// runsAbout returns the runs whose requests about a target arrived, with adjacent duplicates
+// removed. A request can arrive again if its worker seemed dead.
 func runsAbout(b *apptest.Bundle, who string) (runs []string) {
 	for _, c := range specialists(b, "remembered about "+who) {
 		runs = append(runs, c.Run)
@@ -62,7 +63,7 @@ func runsAbout(b *apptest.Bundle, who string) (runs []string) {
 	return slices.Compact(runs)
 }
 
-// summarizes plays a meta-summarizer for the sessions in which a person is named.
+// summarizes scripts the meta-summarizer for the sessions that mention a person.
 func summarizes(b *apptest.Bundle, who string) {
 	b.Model.On(openaitest.Rule{Stage: "summarize", Results: new(0), Match: who,
 		Calls: does(addMeta("personal/"+who), addSummary("About "+who+"."),
@@ -79,8 +80,8 @@ func specialists(b *apptest.Bundle, system string) (out []openaitest.Call) {
 	return out
 }
 
-// What a tool call costs others is bounded: a pause stands between the starts of
-// the calls of one response, by the workflow's timer.
+// The load of tool calls is bounded: a workflow timer separates the starts of the calls of one
+// response.
 func TestCallsOfAResponseAreSpacedWhenThatIsWanted(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -105,7 +106,7 @@ func TestCallsOfAResponseAreSpacedWhenThatIsWanted(t *testing.T) {
 	}
 }
 
-// No agent reflects twice in a row. One that does not stop is asked for a report.
+// An agent may not call think_tool twice in a row: the next request does not offer it.
 func TestAReflectionIsNotFollowedByAnother(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -135,7 +136,7 @@ func TestAReflectionIsNotFollowedByAnother(t *testing.T) {
 	}
 }
 
-// After twenty responses with tools, all of which ran, comes one without.
+// After twenty responses with tool calls, the next request offers no tools.
 func TestWhoDoesNotStopIsAskedForAReport(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -20,12 +20,12 @@ import (
 	"cairn/internal/testkit"
 )
 
-// narrow lets a model take so little that a session of saga's is in several parts.
+// narrow makes the model's window so small that a session of saga has several parts.
 func narrow(c *config.Config) { c.ModelWindow = 8000 }
 
 const sagaTurns = 24
 
-// saga is a session in which Alice says something new in every turn.
+// saga returns a session in which Alice mentions a new fact in every turn.
 func saga() (out []transcript.Message) {
 	for i := range sagaTurns {
 		out = append(out, transcript.Message{Role: transcript.User,
@@ -40,11 +40,11 @@ var (
 	partForm = regexp.MustCompile(`"task":"(\d+/\d+)"`)
 )
 
-// facts are those that a request shows, in their order.
+// facts returns the facts in a request, in order.
 func facts(c openaitest.Call) []string { return factForm.FindAllString(c.Messages[1].Content, -1) }
 
-// scriptSaga plays agents that hand every part to alice's specialist, who
-// remembers each fact that it is shown.
+// scriptSaga scripts agents that delegate every part to alice's specialist, who saves each fact
+// in the request.
 func scriptSaga(b *apptest.Bundle) {
 	part := func(c openaitest.Call) string {
 		if m := partForm.FindStringSubmatch(c.Messages[1].Content); m != nil {
@@ -73,7 +73,7 @@ func ofAlice(r *memoryagent.Request) {
 	r.Targets = []memory.Task{{Type: memory.Personal, Target: "alice"}}
 }
 
-// toldOnce checks that every fact of the saga was shown, remembered and told once.
+// toldOnce checks that every fact of the saga was sent, saved and reported once.
 func toldOnce(b *apptest.Bundle, ref run.Ref) {
 	b.T.Helper()
 	got := summarized(b, ref)
@@ -111,8 +111,8 @@ func toldOnce(b *apptest.Bundle, ref run.Ref) {
 	validThreads(b.T.(*testing.T), b)
 }
 
-// A session that is longer than a request is gone through part by part, in order:
-// nothing of it is lost, nothing is told twice, and its digest is of all of it.
+// A session that exceeds one request is processed in parts and in order. No fact is lost or sent
+// twice, and the digest covers all parts.
 func TestALongSessionIsGoneThroughPartByPart(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -148,7 +148,7 @@ func TestALongSessionIsGoneThroughPartByPart(t *testing.T) {
 	b.Record(r.WorkflowID, "Summarize/parts")
 }
 
-// Wherever the worker dies, what was done for a part is not done again.
+// Wherever the worker dies, the work on a part is not repeated.
 func TestALongSessionSurvivesACrash(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -166,7 +166,7 @@ func TestALongSessionSurvivesACrash(t *testing.T) {
 	toldOnce(b, r.Ref)
 }
 
-// A message that no request can hold is shown piece by piece.
+// A message that exceeds one request is sent in pieces.
 func TestAMessageThatIsTooLongIsShownInPieces(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -182,7 +182,7 @@ func TestAMessageThatIsTooLongIsShownInPieces(t *testing.T) {
 	toldOnce(b, r.Ref)
 }
 
-// More than one session holds is read in several, and the first is not too long.
+// A conversation that exceeds one session is read in several, and the first one is not too long.
 func TestAVeryLongConversationIsReadInSessions(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// filled is a Cairn that has summarised a session about alice and deploy.
+// filled opens a Cairn that has summarized a session about alice and deploy.
 func filled(t *testing.T) *apptest.Bundle {
 	t.Helper()
 	b := apptest.Open(t)
@@ -24,8 +24,7 @@ func filled(t *testing.T) *apptest.Bundle {
 	return b
 }
 
-// Check A7: a model sees targets first, memories when it looks, transcripts when
-// it reads.
+// Check A7: a model sees targets first, memories after a search, and transcripts after a read.
 func TestRetrievalDisclosesStepByStep(t *testing.T) {
 	t.Parallel()
 	b := filled(t)
@@ -100,8 +99,7 @@ func TestNothingIsAskedOfAnEmptyMemory(t *testing.T) {
 	}
 }
 
-// The agent remy answers turns with what long-term memory holds, in the
-// workspaces that choose it.
+// The agent remy answers turns from long-term memory, in workspaces that choose it.
 func TestRemyLooksIntoLongTermMemory(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -166,7 +164,7 @@ func TestAnIdleConversationIsReadOnce(t *testing.T) {
 	}
 }
 
-// The silence itself starts it.
+// The idle time itself starts the reading.
 func TestSilenceHasAConversationRead(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -20,7 +20,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// chat is a session with alternating speakers.
+// chat returns a session with alternating speakers.
 func chat(lines ...string) (out []transcript.Message) {
 	for i, line := range lines {
 		role := transcript.User
@@ -32,7 +32,7 @@ func chat(lines ...string) (out []transcript.Message) {
 	return out
 }
 
-// summarize makes a request to summarise, without waiting for its end.
+// summarize requests a summary and does not wait for its end.
 func summarize(b *apptest.Bundle, messages []transcript.Message, change ...func(*memoryagent.Request)) run.Run {
 	b.T.Helper()
 	r := memoryagent.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages,
@@ -45,7 +45,7 @@ func summarize(b *apptest.Bundle, messages []transcript.Message, change ...func(
 	return out
 }
 
-// summarized waits for a request's end.
+// summarized waits for the end of a request.
 func summarized(b *apptest.Bundle, ref run.Ref) (out memoryagent.Report) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the session is summarised", func() bool {
@@ -57,14 +57,14 @@ func summarized(b *apptest.Bundle, ref run.Ref) (out memoryagent.Report) {
 	return out
 }
 
-// played is what an agent says in one response.
+// played is one response of an agent.
 type played struct {
 	text  string
 	calls []llm.ToolCall
 }
 
-// perform plays the agents of a stage whose system message holds a text: the nth
-// response of a run is the nth of these, the last one again and again.
+// perform scripts the agents of a stage whose system message contains a text. The nth response
+// of a run is the nth of responses; the last one repeats.
 func perform(b *apptest.Bundle, stage, system string, responses ...func(openaitest.Call) played) {
 	of := func(c openaitest.Call) played {
 		n := 0
@@ -80,7 +80,7 @@ func perform(b *apptest.Bundle, stage, system string, responses ...func(openaite
 	}, ReplyFunc: func(c openaitest.Call) string { return of(c).text }})
 }
 
-// does calls tools.
+// does returns a response with tool calls.
 func does(calls ...llm.ToolCall) func(openaitest.Call) played {
 	for i := range calls {
 		calls[i].ID = string(rune('a' + i))
@@ -88,7 +88,7 @@ func does(calls ...llm.ToolCall) func(openaitest.Call) played {
 	return func(openaitest.Call) played { return played{calls: calls} }
 }
 
-// says answers.
+// says returns a response with text.
 func says(text string) func(openaitest.Call) played {
 	return func(openaitest.Call) played { return played{text: text} }
 }
@@ -103,7 +103,7 @@ func handsOff(pairs ...string) llm.ToolCall {
 	return saying("hands_off", object{"memory_tasks": tasks(pairs)})
 }
 
-// tasks are pairs such as "personal/alice".
+// tasks returns hand-off tasks for pairs such as "personal/alice".
 func tasks(pairs []string) (out []object) {
 	for _, p := range pairs {
 		kind, target, _ := strings.Cut(p, "/")
@@ -124,13 +124,13 @@ func adds(content string) llm.ToolCall {
 	return saying("add_memory", object{"memories": []object{{"memory_content": content}}})
 }
 
-// remembers are the active memories of a type, one "target: content" a line.
+// remembers returns the active memories of a type as "target: content".
 func remembers(b *apptest.Bundle, kind memory.Type) []string {
 	return column[string](b, "select target || ': ' || content from cairn.memories where workspace_id = $1 and type "+
 		"= $2 and status = 'active' order by id", b.Workspace.ID, kind)
 }
 
-// retrieve answers a question.
+// retrieve asks long-term memory a question.
 func retrieve(b *apptest.Bundle, query, mode string) memoryagent.Answer {
 	b.T.Helper()
 	ctx, cancel := context.WithTimeout(b.T.Context(), time.Minute)
@@ -142,7 +142,7 @@ func retrieve(b *apptest.Bundle, query, mode string) memoryagent.Answer {
 	return out
 }
 
-// results are the tool messages of a request, decoded.
+// results returns the decoded tool messages of a request.
 func results(t *testing.T, c openaitest.Call) (out []object) {
 	t.Helper()
 	for _, m := range c.Messages {

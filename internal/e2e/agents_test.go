@@ -18,13 +18,13 @@ import (
 	"cairn/internal/testkit"
 )
 
-// deploying is a session about a person and a domain.
+// deploying returns a session about a person and a domain.
 func deploying() []string {
 	return []string{"Hi, I am Alice and I only fly from Osaka.", "Noted.",
 		"Our deploys to quartz-2 need a smoke test before traffic.", "I ran it and it passed."}
 }
 
-// scriptDeploying plays the whole of it: register and digest, hand off, report.
+// scriptDeploying scripts all steps: register and digest, hand off, report.
 func scriptDeploying(b *apptest.Bundle) {
 	perform(b, "summarize", "",
 		does(handsOff("personal/alice", "procedural/deploy"),
@@ -37,8 +37,8 @@ func scriptDeploying(b *apptest.Bundle) {
 		does(adds("Run a smoke test before traffic moves to the host.")), says("One added."))
 }
 
-// Check A2: the session is kept before a model is asked, what is registered in a
-// response can be handed to in the same one, and all of it is told.
+// Check A2: the session is stored before the first model call. A target can be registered and
+// used for a hand-off in the same response. The result reports all steps.
 func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -105,8 +105,8 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	}
 }
 
-// A specialist that fails fails neither its siblings nor the run, and is told as
-// such; a session is found although it has no digest.
+// A failed specialist fails neither its siblings nor the run, and is reported. A session without
+// a digest can still be found.
 func TestWhatFailsIsToldAndFailsNothingElse(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -152,7 +152,7 @@ func TestASessionWithNothingInItLeavesNothing(t *testing.T) {
 	}
 }
 
-// Another version of an agent can be registered, and a workspace chooses it.
+// A workspace can choose another registered version of an agent.
 func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -178,8 +178,8 @@ func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
 	}
 }
 
-// Who cancels a request stops it: nothing more is asked, what was done stays and is
-// told.
+// Canceling a request stops it: no more model calls, and the changes so far stay and are
+// reported.
 func TestACancelledRequestTellsWhatWasDone(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

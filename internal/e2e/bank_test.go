@@ -12,7 +12,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// skillFile is a memory skill as people write it.
+// skillFile returns a memory skill in the form of an import.
 func skillFile(name, description string) map[string][]byte {
 	return map[string][]byte{name + ".md": memoryskill.Render(
 		memoryskill.Skill{Name: name, Description: description, Purpose: "Keep them.",
@@ -21,7 +21,7 @@ func skillFile(name, description string) map[string][]byte {
 			Action: memoryskill.Insert})}
 }
 
-// Bank and policy go forward and back as one, and every version stays.
+// Bank and policy move forward and back together, and all versions stay.
 func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
@@ -61,8 +61,8 @@ func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 	}
 }
 
-// A new skill that says what another says is refused, in one import too; the same
-// words under the other's name change nothing.
+// A new skill that duplicates another one is rejected, also within one import. The same text
+// under the existing name changes nothing.
 func TestAnImportOfANearDuplicateIsRefused(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -96,8 +96,8 @@ func TestAnImportOfANearDuplicateIsRefused(t *testing.T) {
 	}
 }
 
-// Of two who change a bank at once each is told what came of it, and no change is
-// lost without a word.
+// If two callers change a bank concurrently, each gets the result of its own change, and no
+// change is lost silently.
 func TestABankHasOneWriterAtATime(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)

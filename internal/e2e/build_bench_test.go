@@ -14,9 +14,9 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// BenchmarkSpans counts spans per second that are remembered with a model which
-// takes 5 ms, through Temporal and Postgres, of one session and of four at once.
-// Spans of one session follow each other.
+// BenchmarkSpans measures the spans remembered per second with a model that takes 5 ms, through
+// Temporal and Postgres, for one session and for four concurrent ones. The spans of one session
+// run in sequence.
 func BenchmarkSpans(b *testing.B) {
 	const messages, delay = 32, 5 * time.Millisecond
 	bundle := apptest.Open(b)

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// hold takes a lock that others wait for until it is called off.
+// hold takes a lock that blocks other transactions until release is called.
 func hold(b *apptest.Bundle, sql string) (release func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
@@ -27,8 +27,8 @@ func hold(b *apptest.Bundle, sql string) (release func()) {
 	}
 }
 
-// A worker that dies in the middle of a span leaves what one that lives would:
-// each decision made once, each change done once, nothing asked twice.
+// A worker that dies in the middle of a span does not change the result: each decision and each
+// change is made once, and no model call is repeated.
 func TestABuildSurvivesACrashAtEveryPoint(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -28,7 +28,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// building is a session of three spans: each message is longer than one.
+// building returns a session of three spans: each message is longer than one.
 func building() (out []transcript.Message) {
 	for i, fact := range []string{"The greenhouse has nine lemon trees.", "The greenhouse has two lemon trees.",
 		"The cellar key hangs by the door."} {
@@ -73,8 +73,8 @@ func builtBy(b *apptest.Bundle, ref run.Ref) (out build.Result) {
 	return out
 }
 
-// keeper is a model that inserts the first sentence of a span, and changes what is
-// stored about the same first words.
+// keeper is a model that inserts the first sentence of a span, and updates a stored memory that
+// starts with the same text.
 func keeper(c openaitest.Call) string {
 	m, err := prompt.ReadMaterial(c.Messages[1].Content)
 	if err != nil {
@@ -106,7 +106,7 @@ func TestASessionIsRememberedSpanBySpan(t *testing.T) {
 	if rows := remembers(b, memory.Personal); !slices.Equal(rows, want) {
 		t.Errorf("remembered %q", rows)
 	}
-	// Each revision leads to the decision behind it, and that to its span and its skills.
+	// Each revision references its decision, and the decision references its span and skills.
 	led := column[string](b, `select m.external_id || ' ' || v.version || ' ' || v.decision_id || ' ' || v.from_seq `+
 		`from cairn.memory_revisions v
 join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id order by v.memory_id, v.version`)
@@ -135,8 +135,8 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 	b.Record(r.WorkflowID, "Build/completed")
 }
 
-// A worker that dies with a reply stored and nothing done leaves no trace: the
-// memories are those of a build that was left alone, and nothing is paid twice.
+// If a worker dies after storing a reply and before applying it, the memories equal those of an
+// undisturbed build, and no call is paid twice.
 func TestABuildSurvivesACrash(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -160,7 +160,7 @@ func TestABuildSurvivesACrash(t *testing.T) {
 	}
 }
 
-// A span whose model gives nothing of use is told; the others are remembered.
+// A span with an unusable reply is reported, and the other spans are remembered.
 func TestASpanThatFailsLeavesTheOthersAlone(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -175,7 +175,7 @@ func TestASpanThatFailsLeavesTheOthersAlone(t *testing.T) {
 	b.Record(r.WorkflowID, "Build/partial")
 }
 
-// A workspace chooses who makes its memories, and nothing is read twice.
+// A workspace chooses which service builds its memories, and no session is read twice.
 func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -205,7 +205,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 		[]string{"vera: I planted nine lemon trees in the greenhouse last spring."}) {
 		t.Errorf("remembered %q", rows)
 	}
-	// A correction in talk becomes a case, once, with what would have been right.
+	// A correction in a conversation creates one case with the correct answer.
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		return q.Transcripts().PutMessages(ctx, agentrun.Conversation{ID: id, NextSeq: 2}, 1,
 			[]transcript.Message{{ID: "2", Role: transcript.User, Content: "How many lemon trees are there?"},
@@ -231,8 +231,8 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	}
 }
 
-// A reflection has the day's conversations remembered, those that were imported
-// too, which no other workspace reads.
+// A reflection builds memories from the conversations of the day, including imported ones, and
+// reads no other workspace.
 func TestAReflectionHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -250,8 +250,7 @@ func TestAReflectionHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	}
 }
 
-// A review has what was said remembered at once, not only when the conversation
-// has gone idle.
+// A review builds memories at once, not only when the conversation is idle.
 func TestAReviewHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -98,8 +98,8 @@ func TestPostgresAwayInTheMiddleOfARun(t *testing.T) {
 	}
 }
 
-// onlyOnce waits for the run and counts its effects; then it makes the same
-// request again and counts once more.
+// onlyOnce waits for the run and counts its effects. It then repeats the request and counts
+// again.
 func onlyOnce(b *apptest.Bundle, ref run.Ref) {
 	b.T.Helper()
 	r := b.Wait(ref)
@@ -141,7 +141,7 @@ func onlyOnce(b *apptest.Bundle, ref run.Ref) {
 	}
 }
 
-// lockSkills makes every commit of the workspace wait until it is called off.
+// lockSkills blocks every commit of the workspace until unlock is called.
 func lockSkills(b *apptest.Bundle) (unlock func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
@@ -163,7 +163,7 @@ func count(b *apptest.Bundle, query string) int {
 	return n
 }
 
-// attempts is the highest attempt of the activities that the run's workflows wait for.
+// attempts returns the highest attempt of the pending activities of the run's workflows.
 func attempts(b *apptest.Bundle, ref run.Ref) int {
 	b.T.Helper()
 	report, err := b.App.Distill.Report(b.T.Context(), ref)

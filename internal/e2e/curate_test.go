@@ -15,8 +15,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// An unused managed skill becomes stale and is archived; used again it
-// comes back; what is a person's, pinned, or named by a scheduled prompt stays.
+// An unused managed skill becomes stale and is archived. If it is used, it becomes active again.
+// Skills that are user-owned, pinned, or named in a scheduled prompt stay.
 func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -62,7 +62,7 @@ func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 	if r := curated(true); r.Count(curate.Stale) != 1 || status() != skill.Active {
 		t.Errorf("a dry run: %+v, and the skill is %s", r, status())
 	}
-	// By the schedule, as every week.
+	// The weekly schedule starts the curation.
 	fired, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, "weekly-curation", "by-hand")
 	testkit.Must(t, err)
 	if fired.Outcome != schedule.Started {

@@ -60,10 +60,10 @@ func TestDistillCreatesASkillPackage(t *testing.T) {
 	if len(members) != len(want) {
 		t.Errorf("members %v", members)
 	}
-	beside, err := os.ReadFile(task.SkillMD)
+	extracted, err := os.ReadFile(task.SkillMD)
 	testkit.Must(t, err)
-	if !bytes.Equal(beside, members["service_deployment_rollback/SKILL.md"]) {
-		t.Error("the SKILL.md beside the zip is not the one inside")
+	if !bytes.Equal(extracted, members["service_deployment_rollback/SKILL.md"]) {
+		t.Error("the SKILL.md next to the zip differs from the one inside")
 	}
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		v, err := q.Skills().Version(ctx, task.SkillID, 1)

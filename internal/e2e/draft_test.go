@@ -13,7 +13,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// cutStore is a store that is away after some transactions, as a worker is that dies.
+// cutStore is a store that fails after some transactions, as if the worker had died.
 type cutStore struct {
 	distill.Store
 	left int
@@ -29,7 +29,7 @@ func (s *cutStore) Within(ctx context.Context, ws int64, fn func(context.Context
 	return s.Store.Within(ctx, ws, fn)
 }
 
-// divided is a run of one task whose workflow has not begun.
+// divided returns a run with one task whose workflow has not started.
 func (p *protocol) divided() (run.Ref, string) {
 	p.t.Helper()
 	p.ScriptR1()
@@ -42,7 +42,7 @@ func (p *protocol) divided() (run.Ref, string) {
 	return r.Ref, keys[0]
 }
 
-// Wherever a draft's step is cut off, the next attempt goes on from what is stored.
+// If a step of a draft is interrupted at any point, the next attempt resumes from stored state.
 func TestADraftThatIsCutOffIsPaidOnce(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
@@ -65,7 +65,7 @@ func TestADraftThatIsCutOffIsPaidOnce(t *testing.T) {
 	p.asked("chunk 1, rewrite 1, extract 1")
 }
 
-// A draft that has no answer yet does not ask for its query again.
+// A draft without a reply does not request its search query again.
 func TestADraftIsAskedForAgainWithTheQueryThatWasPaid(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
@@ -78,7 +78,7 @@ func TestADraftIsAskedForAgainWithTheQueryThatWasPaid(t *testing.T) {
 	}
 }
 
-// overtakenStore is a store in which something happens between a package and its commit.
+// overtakenStore runs a function between the upload of a package and its commit.
 type overtakenStore struct {
 	distill.Store
 	first func()
@@ -90,7 +90,7 @@ func (s *overtakenStore) CommitVersion(ctx context.Context, t distill.Task, c di
 	return s.Store.CommitVersion(ctx, t, c)
 }
 
-// What is erased while it is packaged leaves no bytes behind.
+// If a task is erased during packaging, no files remain.
 func TestNothingIsUploadedForATaskThatIsGone(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)

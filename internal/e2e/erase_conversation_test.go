@@ -81,7 +81,7 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 				t.Errorf("%d other skills are active, want 2", n)
 			}
 			if went := objects - len(tree(t, b.Packages)); went != e.Objects || (went == 2) == c.mayStand {
-				t.Errorf("%d objects went, the erasure tells of %d", went, e.Objects)
+				t.Errorf("%d objects were removed, the erasure reports %d", went, e.Objects)
 			}
 			if n := count(b, "select count(*) from cairn.lex_terms t where df <> (select count(*) from "+
 				"cairn.lex_docs l where l.keys @> array[t.workspace_id << 32 | t.term])"); n != 0 {
@@ -102,7 +102,7 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 			}
 			live := count(b, "select count(*) from cairn.frozen_sessions where revoked_at is null")
 			if (live > 0) != c.found {
-				t.Errorf("%d sessions tell of it", live)
+				t.Errorf("%d sessions contain it", live)
 			}
 			b.Record(contract.EraseID(b.Workspace.Key, talk), "Erase/conversation-"+c.derived)
 			if answer := b.Say("talk", 1, "Thank you."); answer.Turn != 1 {
@@ -112,7 +112,7 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 	}
 }
 
-// Case E15 for one conversation: a turn that finishes after the erase leaves nothing.
+// Case E15 for one conversation: a turn that finishes after the erasure leaves no data.
 func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -121,7 +121,7 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 	before := rows(b, b.Workspace)
 	accepted, err := b.App.Inbox.Accept(t.Context(), b.Message("open", "m1", "linger"))
 	testkit.Must(t, err)
-	// the relay would bring the turn again, once its workflow was stopped
+	// the relay would start the turn again after its workflow was stopped
 	exec(b, "update cairn.outbox set due_at = 'infinity'")
 	hang(b)
 	talk := conversationNumber(b, "open")
@@ -136,8 +136,8 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 		}
 	}
 
-	// A relay that read the turn before the erasure, and delivers it to its conversation after
-	// it, is told unless that takes longer than who brings it looks.
+	// A relay can read the turn before the erasure and deliver it afterwards. It gets an error,
+	// unless that takes longer than its timeout.
 	_ = b.Driver.Start(t.Context(), b.Workspace.Key, "chat", accepted.Run)
 	testkit.Eventually(t, "the turn that is gone fails", func() bool {
 		return status(b, accepted.Run.WorkflowID) == enums.WORKFLOW_EXECUTION_STATUS_FAILED
@@ -160,7 +160,7 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 	}
 }
 
-// status is that of a workflow's newest execution.
+// status returns the status of the newest execution of a workflow.
 func status(b *apptest.Bundle, id string) enums.WorkflowExecutionStatus {
 	b.T.Helper()
 	d, err := b.Temporal.DescribeWorkflowExecution(b.T.Context(), id, "")
@@ -168,7 +168,7 @@ func status(b *apptest.Bundle, id string) enums.WorkflowExecutionStatus {
 	return d.WorkflowExecutionInfo.Status
 }
 
-// A distilled skill goes with its conversation, when that is what was chosen.
+// If the request says so, a distilled skill is erased with its conversation.
 func TestADistilledSkillIsErasedWithItsConversation(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)

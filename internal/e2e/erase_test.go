@@ -24,9 +24,9 @@ import (
 	"cairn/internal/testkit"
 )
 
-// full fills the test's workspace: a distillation, an upload, answered turns
-// that remember, and a turn that hangs in the model. The first turn's
-// conversation is "talk", the hanging one's "open".
+// full fills the test's workspace: a distillation, an upload, answered turns that save memories,
+// and a turn that hangs in the model. The first turn is in the conversation "talk", the hanging
+// one in "open".
 func full(b *apptest.Bundle) {
 	b.T.Helper()
 	b.ScriptR1()
@@ -46,7 +46,7 @@ func full(b *apptest.Bundle) {
 	b.Say("talk", 2, "Thank you.")
 }
 
-// hang leaves a conversation with an open turn.
+// hang creates a conversation with an open turn.
 func hang(b *apptest.Bundle) {
 	b.T.Helper()
 	ctx, cancel := context.WithCancel(b.T.Context())
@@ -102,12 +102,12 @@ func untilErased(b *apptest.Bundle, id int64) (e erase.Erasure) {
 	return e
 }
 
-// nothingLeft checks that a workspace is gone from everywhere.
+// nothingLeft checks that no data of a workspace remains anywhere.
 func nothingLeft(b *apptest.Bundle, e erase.Erasure) {
 	b.T.Helper()
 	for table, n := range rows(b, b.Workspace) {
 		if n != 0 || e.Remaining[table] != 0 {
-			b.T.Errorf("%d rows are left in %s; the erasure tells of %d", n, table, e.Remaining[table])
+			b.T.Errorf("%d rows are left in %s; the erasure reports %d", n, table, e.Remaining[table])
 		}
 	}
 	place := fmt.Sprintf("%s/%d", b.Packages, b.Workspace.ID)
@@ -121,7 +121,7 @@ func nothingLeft(b *apptest.Bundle, e erase.Erasure) {
 		return len(open) == 0
 	})
 	if e.ObjectsLeft != 0 || e.WorkflowsLeft != 0 {
-		b.T.Errorf("the erasure tells of %d objects and %d workflows that are left", e.ObjectsLeft, e.WorkflowsLeft)
+		b.T.Errorf("the erasure reports %d objects and %d workflows left", e.ObjectsLeft, e.WorkflowsLeft)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestEraseLeavesNothingOfAWorkspaceAnywhere(t *testing.T) {
 	}
 }
 
-// historyHasNoText looks for words that were said in the history of a workflow.
+// historyHasNoText checks that the history of a workflow contains no text of the conversation.
 func historyHasNoText(b *apptest.Bundle, id string) {
 	b.T.Helper()
 	events := b.Temporal.GetWorkflowHistory(b.T.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -207,7 +207,7 @@ func TestEraseGoesOnWhereAWorkerDied(t *testing.T) {
 	defer conn.Close(context.Background())
 	tx, err := conn.Begin(t.Context())
 	testkit.Must(t, err)
-	// rows that refer to runs go, then the erase waits
+	// rows that refer to runs are deleted, then the erasure waits
 	_, err = tx.Exec(t.Context(), "lock table cairn.runs in share mode")
 	testkit.Must(t, err)
 
@@ -242,7 +242,7 @@ func positive(in map[string]int64) map[string]int64 {
 	return out
 }
 
-// An erase that was accepted and whose workflow was never started is driven.
+// The relay starts an accepted erasure whose workflow was never started.
 func TestTheRelayDrivesAnErase(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -254,7 +254,7 @@ func TestTheRelayDrivesAnErase(t *testing.T) {
 	nothingLeft(b, untilErased(b, e.ID))
 }
 
-// slowBlobs holds every upload until it is let go.
+// slowBlobs blocks every upload until it is released.
 type slowBlobs struct {
 	objectstore.Store
 	came, leave chan bool
@@ -269,7 +269,7 @@ func (s slowBlobs) Put(ctx context.Context, key string, data []byte) error {
 	return s.Store.Put(ctx, key, data)
 }
 
-// What is uploaded while its workspace is erased is taken away by who uploads it.
+// If a workspace is erased during an upload, the uploader removes the file.
 func TestAnUploadThatAnEraseOvertakesLeavesNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -27,8 +27,8 @@ func withSkills(b *apptest.Bundle) {
 	})
 }
 
-// A night without a new failure starts nothing, and neither does one where agents
-// build the memories.
+// If there is no new failure, the night starts no round. Neither does it if agents build the
+// memories.
 func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
@@ -76,8 +76,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	night("nothing is open", schedule.Empty, 2)
 }
 
-// The sweep judges without starting anything: most workspaces have no question
-// that waits.
+// The sweep only checks banks and starts nothing: most workspaces have no failed question.
 func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -107,7 +106,7 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 	}
 }
 
-// Much that fails within a day is not left until night.
+// Many failures within a day start a round before the night.
 func TestManyFailuresStartARoundAtOnce(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -44,7 +44,7 @@ func evolveOnce(b *apptest.Bundle, change ...func(*evolution.Spec)) (out evoluti
 	return out, r
 }
 
-// failing imports traces and has a question of the first one answered badly.
+// failing imports traces and rates an answer to a question of the first one as bad.
 func failing(b *apptest.Bundle) {
 	b.T.Helper()
 	traces := lessons(4)
@@ -56,9 +56,9 @@ func failing(b *apptest.Bundle) {
 	testkit.Must(b.T, err)
 }
 
-// designs plays a designer whose skill captures trees, and a keeper who inserts
-// what the chosen skills ask for: everything with a tree when that one is there,
-// nothing without it, or the other way round.
+// designs scripts a designer whose skill captures trees, and a keeper that inserts what the
+// chosen skills request. If helps is true, it inserts trees only with that skill, otherwise only
+// without it.
 func designs(b *apptest.Bundle, helps bool) {
 	b.Model.On(openaitest.Rule{Stage: "diagnose",
 		Reply: `{"failure_patterns": [], "recommendations": [], "summary": "trees are lost"}`})
@@ -89,8 +89,8 @@ func designs(b *apptest.Bundle, helps bool) {
 	}})
 }
 
-// A candidate that answers more of what was held out comes into force, with the
-// policy that chose from it.
+// A candidate that answers more held-out questions becomes active, with the policy that chose
+// from it.
 func TestABetterBankIsPromoted(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -109,7 +109,7 @@ func TestABetterBankIsPromoted(t *testing.T) {
 	}
 	b.Record(r.WorkflowID, "Evolve/promoted")
 
-	// One command takes back both, bank and policy.
+	// One rollback reverts both bank and policy.
 	back, err := b.Learning.Banks.Rollback(t.Context(), b.Workspace.ID, bank.Default, 1)
 	testkit.Must(t, err)
 	first, err := b.Learning.Banks.At(t.Context(), b.Workspace.ID, bank.Default, 1)
@@ -119,8 +119,8 @@ func TestABetterBankIsPromoted(t *testing.T) {
 	}
 }
 
-// A worker that dies in a trial, with the candidate made, promotes it once and pays
-// for nothing twice; cases in Chinese are put to a designer in Chinese.
+// A worker that dies during a trial, after creating the candidate, promotes it once and pays no
+// call twice. Chinese cases get a Chinese designer prompt.
 func TestARoundSurvivesACrash(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -159,7 +159,7 @@ func TestARoundSurvivesACrash(t *testing.T) {
 	}
 }
 
-// One that is not better leaves everything as it was, and is remembered as tried.
+// A candidate that is not better changes nothing and is recorded as tried.
 func TestAWorseBankIsRejected(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -199,8 +199,8 @@ func TestARoundWithoutCasesChangesNothing(t *testing.T) {
 	}
 }
 
-// Frozen, a workspace activates no bank that was not requested, though the
-// round had begun before; what a person starts still counts.
+// If learning is frozen, a round that started before activates no bank. A round that a user
+// requests does.
 func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// brought has a skill come into the default bank, and gives its id.
+// brought adds a skill to the default bank and returns its ID.
 func brought(b *apptest.Bundle, name, description string) string {
 	b.T.Helper()
 	head, err := b.Learning.Banks.Import(b.T.Context(), b.Workspace.ID, bank.Default, skillFile(name, description))
@@ -28,11 +28,11 @@ func brought(b *apptest.Bundle, name, description string) string {
 	return v.ID
 }
 
-// unbiased reports whether a choice was made by the policy's own probabilities.
+// unbiased reports whether a choice used the policy's own probabilities.
 func unbiased(d decision.Decision) bool { return d.Choice.Bias == 0 && len(d.Choice.Fresh) == 0 }
 
-// biasOf is what training would add to the logits of a decision's new skills at
-// iteration t, and the log-probability of the choice with it.
+// biasOf returns what training adds to the logits of a decision's new skills at iteration t, and
+// the resulting log-probability of the choice.
 func biasOf(d decision.Decision, t int, fresh ...string) (bias, logProb float64) {
 	isNew, chosen := make([]bool, len(d.Choice.Candidates)), []int{}
 	for i, id := range d.Choice.Candidates {
@@ -51,8 +51,8 @@ func biasOf(d decision.Decision, t int, fresh ...string) (bias, logProb float64)
 	return bias, policy.LogProb(z, chosen)
 }
 
-// A skill that a version brought gets its share of the live choices that are drawn,
-// less with each 16 of them, and none of those that are not.
+// A new skill gets its share of the drawn live choices, which decreases after each 16 of them.
+// It gets no share of the other choices.
 func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
 	setLearning(b, `{"explore_per_day":1000}`)
 	for _, d := range live(b, "seeded", 2) {
 		if d.Choice.Greedy || !unbiased(d) {
-			t.Errorf("a choice among what nobody brought: %+v", d.Choice)
+			t.Errorf("a choice without new skills: %+v", d.Choice)
 		}
 	}
 	dates := brought(b, "capture_dates", "Adds dates.")
@@ -81,8 +81,8 @@ func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
 		t.Error("no choice needed the bias, so nothing was tested")
 	}
 
-	// What comes later is newer: the target is its own, and the older one has its
-	// window as before. An update of the policy in between brings nothing.
+	// A later version has its own target, and the older version keeps its window. A policy update
+	// in between adds no new skill.
 	exec(b, `insert into cairn.bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, `+
 		`members, fresh, policy_sha, optimiser_sha, snapshot_sha)
 select workspace_id, bank_id, 3, 2, 'adapt', bank_sha, capacity, members, fresh, policy_sha, optimiser_sha, `+
@@ -96,7 +96,7 @@ select workspace_id, bank_id, 3, 2, 'adapt', bank_sha, capacity, members, fresh,
 		t.Errorf("with a second one: version %d, bias %v of %q", d.Version, d.Choice.Bias, d.Choice.Fresh)
 	}
 
-	// After its window each is as known as the others.
+	// After its window, a skill is no longer new.
 	drawn := func(version, n int) {
 		exec(b, `insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, `+
 			`bank_id, bank_version, choice, sampled, created_at)
@@ -126,7 +126,7 @@ func gotBias(d decision.Decision, t int, fresh ...string) bool {
 		(bias == 0 || slices.Equal(d.Choice.Fresh, fresh))
 }
 
-// A choice that is not drawn is the policy's own, whatever is new.
+// A choice that is not drawn follows the policy, even if skills are new.
 func TestGreedyChoicesHaveNoBias(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -157,9 +157,8 @@ func TestGreedyChoicesHaveNoBias(t *testing.T) {
 	}
 }
 
-// An update takes a biased choice for what it was: for the policy that has made it,
-// the importance weight is 1, and the same choices without their bias would be
-// others.
+// An update includes the bias of a choice. For the policy that made the choice, the importance
+// weight is 1. Without the bias, the same choices would differ.
 func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -208,8 +207,8 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	}
 }
 
-// Who takes a span up again goes on with the choice that was kept, its bias
-// included: it is drawn and counted once.
+// A worker that resumes a span uses the stored choice with its bias. The choice is drawn and
+// counted once.
 func TestABiasedChoiceIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)

@@ -20,8 +20,7 @@ func openCases(b *apptest.Bundle) []cases.Case {
 	return out
 }
 
-// What memory has nothing for is a failure of how it is built, where memory
-// skills build it.
+// If memory skills build the memory, a search without a result is a failure of the build.
 func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

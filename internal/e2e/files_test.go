@@ -40,7 +40,7 @@ func mustWorkspace(t *testing.T, b *apptest.Bundle, name string) tenancy.Workspa
 	return w
 }
 
-// systemMessage is the system message of a chat request.
+// systemMessage returns the system message of a chat request.
 func systemMessage(body []byte) string {
 	var request struct {
 		Messages []struct{ Role, Content string }

@@ -14,8 +14,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// A bank that follows a shared one has its skills with the workspace's own laid
-// over, gets what is new there, and gives nothing back.
+// A bank that follows a shared bank has its skills, overridden by the workspace's own. It
+// receives new skills and shares none.
 func TestABankFollowsASharedOne(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t, offlineRules)
@@ -75,7 +75,8 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	if after := rowsOf(b, shared.ID); !slices.Equal(before, after) || strings.Contains(fmt.Sprint(after), "orchard") {
 		t.Errorf("the shared workspace has changed: %q, then %q", before, after)
 	}
-	// Following opens nothing: neither the bank there nor what it learns from is seen from here.
+	// Following gives no access: the shared bank and its evidence stay invisible to the
+	// workspace.
 	testkit.Must(t, b.Store.InWorkspace(ctx, b.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
 		known, err := q.Cases().KnownCases(ctx, second.ID)
 		if err == nil && len(known) != 0 {
@@ -94,15 +95,14 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	}
 }
 
-// rowsOf are the skills and versions of a workspace, as text.
+// rowsOf returns the skills and versions of a workspace as text.
 func rowsOf(b *apptest.Bundle, ws int64) []string {
 	return column[string](b, `select id || ' ' || body::text from cairn.memory_skills where workspace_id = $1
 union all select number || ' ' || array_to_string(members, ' ') || reason from cairn.bank_versions where `+
 		`workspace_id = $1 order by 1`, ws)
 }
 
-// A workspace whose policy has not learnt anything takes over the one that belongs
-// to the shared skills; one that has learnt keeps its own.
+// An untrained policy is replaced by the policy of the shared skills. A trained policy stays.
 func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -126,7 +126,7 @@ func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
 	if got.Version.Policy != learnt.Version.Policy || got.Version.Policy == empty.Version.Policy {
 		t.Error("a policy that has learnt gave way")
 	}
-	// The other way round: one that was trained is followed by one that was not.
+	// In the other direction, a trained bank is followed by an untrained one.
 	fresh, err := b.Store.Workspace(t.Context(), "fresh", true)
 	testkit.Must(t, err)
 	got, err = b.Learning.Banks.Follow(t.Context(), bank.FollowRequest{Workspace: fresh.ID, Shared: b.Workspace.ID})

@@ -74,7 +74,7 @@ func TestSecretsAndInjectionsAreKeptOutOfUse(t *testing.T) {
 	}
 }
 
-// A risky change of a skill in force waits, and the skill stays as it is.
+// A risky change of an active skill needs approval, and the skill does not change.
 func TestARiskyUpdateWaitsForApproval(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)

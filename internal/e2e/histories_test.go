@@ -12,7 +12,7 @@ import (
 	"cairn/internal/service/distill"
 )
 
-// The workflows end in every way that a history is kept of.
+// The workflows end in every way for which a history is recorded.
 func TestDistillEndsInEachWay(t *testing.T) {
 	t.Parallel()
 	cairn := apptest.Open(t)
@@ -69,7 +69,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 	})
 }
 
-// A Chinese conversation is divided, asked about and written down in Chinese.
+// A Chinese conversation gets Chinese prompts and a Chinese skill.
 func TestDistillSpeaksTheLanguageOfTheConversation(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)

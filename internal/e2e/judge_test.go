@@ -19,7 +19,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// judged is a Cairn that judges its drafts, scripted with R1.
+// judged opens a Cairn that judges its drafts, scripted with R1.
 func judged(t *testing.T, rules ...openaitest.Rule) *apptest.Bundle {
 	t.Helper()
 	b := apptest.Open(t, quality)
@@ -38,7 +38,7 @@ func scriptJudge(b *apptest.Bundle, rules ...openaitest.Rule) {
 	b.ScriptR1()
 }
 
-// standing is a skill with its version in force.
+// standing returns a skill with its active version.
 func standing(b *apptest.Bundle, id int64) (head skill.Head, v skill.Version) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
@@ -111,7 +111,7 @@ func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 		!found(b) {
 		t.Errorf("approved: %+v, %v", head, err)
 	}
-	// A poor change adds to a skill in force and does not take it away.
+	// A poor change adds to an active skill and removes nothing.
 	if second := b.Distill(c2("second")).Tasks[0]; second.Outcome != distill.Updated || second.Status != skill.Active {
 		t.Errorf("second task: %+v", second)
 	}
@@ -136,7 +136,7 @@ func TestAGoodEnoughDraftIsActive(t *testing.T) {
 	}
 }
 
-// A judge that gives no score changes nothing else.
+// If the judge returns no score, nothing else changes.
 func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -226,7 +226,7 @@ func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
 	}
 }
 
-// A draft that became better waits like every other skill where approval is asked for.
+// If approval is required, an improved draft needs it, too.
 func TestABetterDraftStillWaitsWhereApprovalIsAskedFor(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

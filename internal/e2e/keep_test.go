@@ -17,7 +17,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// kept lists the versions that a skill has.
+// kept returns the stored versions of a skill.
 func kept(b *apptest.Bundle, id int64) []int {
 	b.T.Helper()
 	history, err := b.Library.History(b.T.Context(), b.Workspace.ID, id, 100)
@@ -60,7 +60,7 @@ func TestOldVersionsGoAndTheirPackagesAfterThem(t *testing.T) {
 	}
 }
 
-// What was used, and what a rollback went back to or came from, stays.
+// Versions that were used, or that a rollback refers to, stay.
 func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t, func(c *config.Config) { c.KeepVersions = 2 })
@@ -101,8 +101,7 @@ func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 	}
 }
 
-// Files of a package besides its scripts and references are kept in the next
-// versions, byte for byte.
+// Extra files of a package stay in the next versions, byte for byte.
 func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -153,7 +152,7 @@ func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 	testkit.Must(t, err)
 	check("in another style", hyphened, "service-deployment-rollback/")
 
-	// Another picture is another package, though the texts are the same.
+	// Another picture makes another package, although the texts are equal.
 	members = append([]string{}, members...)
 	for i, m := range members {
 		if m == picture {

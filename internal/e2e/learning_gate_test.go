@@ -30,8 +30,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// trainedUntilTheGate goes through one stage of one iteration with all four
-// primitives for each span, so that both sides of the gate do the same.
+// trainedUntilTheGate runs one stage of one iteration with all four primitives for each span, so
+// that both sides of the gate have equal results.
 func trainedUntilTheGate(t *testing.T, b *apptest.Bundle, service *learning.Service) (run.Ref, error) {
 	t.Helper()
 	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
@@ -52,8 +52,7 @@ func trainedUntilTheGate(t *testing.T, b *apptest.Bundle, service *learning.Serv
 	return r.Ref, err
 }
 
-// What was trained and is no better on what was held out leaves everything as it
-// was, and says so.
+// If a training does not improve on the held-out set, it changes nothing and reports so.
 func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
@@ -88,7 +87,7 @@ func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 	}
 }
 
-// lostSpans refuses all spans of a trial but the last, of both sides.
+// lostSpans rejects all spans of a trial except the last, on both sides.
 func lostSpans(b *apptest.Bundle) {
 	for side := range 2 {
 		for span := range 3 {
@@ -98,7 +97,7 @@ func lostSpans(b *apptest.Bundle) {
 	}
 }
 
-// A comparison of which an outage took the greater part decides nothing.
+// A comparison in which most outcomes are masked decides nothing.
 func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -130,8 +129,8 @@ func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 	}
 }
 
-// An iteration of which much is masked is told aloud, counted and shown; one of
-// which most is masked scores no stage.
+// An iteration with many masked outcomes is logged, counted and shown. If most are masked, no
+// stage gets a score.
 func TestAnOutageInATrainingIsTold(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -172,7 +171,7 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 	}
 }
 
-// With one conversation there is nothing to hold out, and so nothing to train for.
+// With one conversation there is no held-out set, so the training is rejected.
 func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -187,8 +186,8 @@ func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
 	}
 }
 
-// How memories are fused, and how sessions are cut, are chosen by name; a policy
-// keeps the first, so that every user of the bank cuts spans in the same way.
+// The request chooses by name how memories are fused and how sessions are cut. The policy stores
+// the fusion.
 func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -241,8 +240,8 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	}
 }
 
-// A live case that does not fail again within the window is no hard case any more;
-// if it fails later, it starts again. One that is answered well is resolved.
+// A live case that does not fail again within the window is no longer a hard case. If it fails
+// later, it starts again. A good answer resolves it.
 func TestALiveCaseExpires(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -291,7 +290,7 @@ func TestALiveCaseExpires(t *testing.T) {
 	}
 }
 
-// Builds cut as they are told to, by request and by the workspace's setting.
+// Builds cut sessions as the request or the setting of the workspace specifies.
 func TestABuildCutsAsItIsTold(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -321,7 +320,7 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 		"and business_key like 'idle/%'"); n != 1 {
 		t.Errorf("%d idle builds cut by turn", n)
 	}
-	// So do rounds and trainings of the workspace, unless they are told otherwise.
+	// Rounds and trainings use the setting of the workspace, unless the request overrides it.
 	_, err = b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
 	for want, mode := range map[string]string{"turn": "", "turn-pair": "turn-pair"} {

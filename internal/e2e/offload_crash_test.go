@@ -15,9 +15,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Wherever the worker dies while a conversation is made shorter, the message is
-// answered, there is one record and one note, and what was answered is not asked
-// again.
+// Wherever the worker dies during a compaction, the message gets a reply, there is one
+// compaction and one note, and stored replies are not requested again.
 func TestACompactionSurvivesCrashes(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -74,13 +73,13 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 	validThreads(t, b)
 }
 
-// Between the model's reply and the record there is a moment in which a worker can
-// die: the reply was paid for, and what comes of it is there once.
+// A worker can die between the model's reply and the compaction. The reply was paid for and is
+// used once.
 func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	for what, die := range map[string]func(t *testing.T, b *apptest.Bundle, temporal *testkit.Proxy, kill func()){
-		"the reply is stored, and nobody is told": func(t *testing.T, b *apptest.Bundle, temporal *testkit.Proxy,
+		"after the reply, without a notice": func(t *testing.T, b *apptest.Bundle, temporal *testkit.Proxy,
 			kill func()) {
 			temporal.Cut()
 			b.Model.Release("record")
@@ -101,7 +100,7 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 				t.Errorf("%d records are written", n)
 			}
 		},
-		"the record is written, and nobody is told": func(t *testing.T, b *apptest.Bundle, temporal *testkit.Proxy,
+		"after the record, without a notice": func(t *testing.T, b *apptest.Bundle, temporal *testkit.Proxy,
 			kill func()) {
 			written := holdRecords(t, b)
 			temporal.Cut()
@@ -162,8 +161,8 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 	}
 }
 
-// holdRecords lets the model's record come and makes the writing of it wait until
-// it is called off.
+// holdRecords lets the model reply and blocks the write of the compaction until callOff is
+// called.
 func holdRecords(t *testing.T, b *apptest.Bundle) (callOff func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), b.AdminURL)

@@ -19,19 +19,19 @@ import (
 	"cairn/internal/testkit"
 )
 
-// smallWindow leaves about 1,100 tokens to what was said before.
+// smallWindow leaves about 1,100 tokens for earlier messages.
 func smallWindow(c *config.Config) { c.ModelWindow = 3000 }
 
-// chatter is a message of about 150 tokens that contains one fact worth finding.
+// chatter returns a message of about 150 tokens that contains one fact worth finding.
 func chatter(n int) string {
 	return fmt.Sprintf("The crate number %d went to warehouse W-%d. %s", n, 7000+n,
 		strings.Repeat("It was a long day with little rain and much to carry around. ", 9))
 }
 
-// crates are two messages in one: a conversation is long after half as many turns.
+// crates returns two messages in one, so that a conversation is long after half as many turns.
 func crates(n int) string { return chatter(2*n) + chatter(2*n+1) }
 
-// snapshotOf is a record that a model makes of the messages that it is shown.
+// snapshotOf returns a model's compaction of the messages in a request.
 func snapshotOf(c openaitest.Call) string {
 	raw, _ := json.Marshal(map[string]any{"goal": "Keep track of the crates in the warehouse",
 		"key_facts": []string{fmt.Sprintf("crates were carried, %d characters were said",
@@ -40,8 +40,8 @@ func snapshotOf(c openaitest.Call) string {
 	return string(raw)
 }
 
-// A conversation that does not fit its model is looked through once, becomes a
-// record, and still answers from what the record does not tell.
+// A conversation that exceeds the model's window is reviewed once and compacted. Search still
+// finds facts that the compaction omits.
 func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t, smallWindow)
@@ -87,8 +87,8 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	if n := len(asked(b, "offload")); n != 1 {
 		t.Errorf("%d records were asked for, want 1", n)
 	}
-	// What the requests of turns hold: everything that was said, or its record; and
-	// from one compaction to the next each begins as the one before.
+	// The requests of turns contain all messages or their compaction. Between two compactions,
+	// each request has the same prefix.
 	var before openaitest.Call
 	offloaded := 0
 	for i, c := range asked(b, "turn") {

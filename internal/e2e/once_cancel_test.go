@@ -70,11 +70,11 @@ func (p *protocol) scriptTwoTasks() {
 
 const skipped = `{"action":"skip","reason":"nothing new"}`
 
-// A terminated workflow cannot close its run: the relay starts it again.
+// A terminated workflow cannot close its run, so the relay starts it again.
 func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	for name, stage := range map[string]string{"before its tasks": "chunk", "beside its task": "extract"} {
+	for name, stage := range map[string]string{"before its tasks": "chunk", "during its task": "extract"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := openProtocol(t)

@@ -17,7 +17,7 @@ import (
 
 func held(r *openaitest.Rule) { r.Barrier = "extract" }
 
-// lessons are what the head of the only skill has learnt.
+// lessons returns the lessons of the active version of the only skill.
 func (p *protocol) lessons() (out []string) {
 	p.t.Helper()
 	p.Within(func(ctx context.Context, q postgres.Tx) error {
@@ -33,7 +33,7 @@ func (p *protocol) lessons() (out []string) {
 	return out
 }
 
-// linear wants versions 1, 2, … each made on the one before.
+// linear checks that versions 1, 2, … are each based on the previous one.
 func (p *protocol) linear(versions int) {
 	p.t.Helper()
 	if n := p.number("select count(*) from skill_versions where base_version <> version - 1"); n != 0 {

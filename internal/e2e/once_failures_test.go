@@ -43,7 +43,7 @@ func TestARetryMakesOnlyTheMissingCalls(t *testing.T) {
 	}
 }
 
-// reasons joins what the tasks say.
+// reasons joins the reasons of the tasks.
 func reasons(r distill.Report) (out string) {
 	for _, t := range r.Tasks {
 		out += t.Reason
@@ -109,7 +109,7 @@ func TestATaskThatFailsLeavesTheOthersStanding(t *testing.T) {
 	}
 }
 
-// A repair is a round of its own, and shows the model what was wrong.
+// A repair is a separate round that sends the error to the model.
 func TestABadAnswerIsRepaired(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
@@ -127,7 +127,7 @@ func TestABadAnswerIsRepaired(t *testing.T) {
 	}
 }
 
-// bodies are the requests of a stage in order.
+// bodies returns the requests of a stage in order.
 func (p *protocol) bodies(stage string) (out []string) {
 	for _, c := range p.Model.Requests() {
 		if c.Stage == stage {
@@ -220,7 +220,7 @@ func TestAPromptThatDriftsIsNotSent(t *testing.T) {
 	}
 }
 
-// What JSON can hold and a database cannot.
+// JSON can contain a NUL character, and a database text cannot.
 func TestANULCharacterDoesNotStopARun(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)

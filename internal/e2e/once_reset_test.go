@@ -35,7 +35,7 @@ func TestResettingAFinishedRunRepeatsNothing(t *testing.T) {
 	p.ended(p.Wait(run.Ref{Workspace: p.Workspace.ID, Run: r.Run}), run.Completed, distill.Created)
 }
 
-// Case E6: the task's child is under way when its parent starts over.
+// Case E6: the parent is reset while the task's child workflow is running.
 func TestResettingARunWhoseTaskIsUnderWayRepeatsNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -69,8 +69,8 @@ func TestResettingATaskUnderWayPaysNoReplyTwice(t *testing.T) {
 	p.until("the skill", func() bool { return p.number("select count(*) from skills") == 1 })
 	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
 	p.skills(1, 1)
-	// The call that was held may have been cut off and sent again; what had been
-	// answered was not asked again.
+	// The held call may have been interrupted and sent again. Stored replies are not requested
+	// again.
 	for stage, n := range map[string]int{"chunk": 1, "rewrite": 1, "extract": 1, "scripts": 1} {
 		if got := p.Model.Count(stage); got != n {
 			t.Errorf("%d requests for %s, want %d", got, stage, n)

@@ -23,10 +23,10 @@ import (
 	"cairn/internal/testkit"
 )
 
-// The files once_*_test.go hold the protocol of spec/architecture.md §2, case
-// by case, from the request to the package.
+// The files once_*_test.go test the protocol of spec/architecture.md §2, case by case, from the
+// request to the package.
 
-// protocol is a bundle with a look behind its walls.
+// protocol is a bundle with access to internal state.
 type protocol struct {
 	*apptest.Bundle
 	t     *testing.T
@@ -53,7 +53,7 @@ func (p *protocol) begin(c transcript.Conversation, change ...func(*distill.Requ
 	return r
 }
 
-// retry takes an ended run up again and waits for its end.
+// retry retries an ended run and waits for its end.
 func (p *protocol) retry(ref run.Ref, fresh bool) distill.Report {
 	p.t.Helper()
 	r, err := p.App.Distill.Retry(p.t.Context(),
@@ -64,7 +64,7 @@ func (p *protocol) retry(ref run.Ref, fresh bool) distill.Report {
 	return p.Wait(r.Ref)
 }
 
-// atBarrier waits until n requests are held.
+// atBarrier waits until n requests are at a barrier.
 func (p *protocol) atBarrier(name string, n int) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
@@ -72,8 +72,8 @@ func (p *protocol) atBarrier(name string, n int) {
 	testkit.Must(p.t, p.Model.AwaitBarrier(ctx, name, n))
 }
 
-// asked wants so many requests of each stage, "chunk 1, extract 2". Merges are
-// left out: how many there are depends on who commits first.
+// asked checks the number of requests of each stage, such as "chunk 1, extract 2". It ignores
+// merges, whose number depends on the order of commits.
 func (p *protocol) asked(want string) {
 	p.t.Helper()
 	counts := map[string]int{}
@@ -91,7 +91,7 @@ func (p *protocol) asked(want string) {
 	}
 }
 
-// paidOnce wants no reply to have been written twice for one key and body.
+// paidOnce checks that no reply was produced twice for one key and body.
 func (p *protocol) paidOnce() {
 	p.t.Helper()
 	for key, n := range p.Model.Paid() {
@@ -101,7 +101,7 @@ func (p *protocol) paidOnce() {
 	}
 }
 
-// ended wants a run's outcome, and the outcomes of its tasks in any order.
+// ended checks the outcome of a run and the outcomes of its tasks in any order.
 func (p *protocol) ended(r distill.Report, outcome run.Outcome, tasks ...distill.Outcome) {
 	p.t.Helper()
 	var got []distill.Outcome
@@ -119,7 +119,7 @@ func (p *protocol) ended(r distill.Report, outcome run.Outcome, tasks ...distill
 	}
 }
 
-// number is what the superuser reads.
+// number returns the result of a query by the superuser.
 func (p *protocol) number(sql string, args ...any) (n int) {
 	p.t.Helper()
 	if err := p.admin.QueryRow(p.t.Context(), sql, args...).Scan(&n); err != nil {
@@ -135,7 +135,7 @@ func (p *protocol) exec(sql string, args ...any) {
 	}
 }
 
-// skills counts skills and versions.
+// skills checks the number of skills and versions.
 func (p *protocol) skills(skills, versions int) {
 	p.t.Helper()
 	if s, v := p.number("select count(*) from skills"),
@@ -144,7 +144,7 @@ func (p *protocol) skills(skills, versions int) {
 	}
 }
 
-// finished waits for an execution to close and returns how.
+// finished waits for an execution to close and returns its status.
 func (p *protocol) finished(workflowID, execution string) enums.WorkflowExecutionStatus {
 	p.t.Helper()
 	var status enums.WorkflowExecutionStatus
@@ -157,7 +157,7 @@ func (p *protocol) finished(workflowID, execution string) enums.WorkflowExecutio
 	return status
 }
 
-// reset goes back to a workflow's first task and returns the new execution.
+// reset resets a workflow to its first task and returns the new execution.
 func (p *protocol) reset(workflowID string) (execution string) {
 	p.t.Helper()
 	var first int64
@@ -189,7 +189,7 @@ func (p *protocol) until(what string, holds func() bool) {
 	}
 }
 
-// named is C1 under another name, with a word of its own in its first message.
+// named returns C1 under another name, with a distinct word in its first message.
 func named(id, word string) transcript.Conversation {
 	c := apptest.C1()
 	c.ID, c.Title = id, id
@@ -197,8 +197,8 @@ func named(id, word string) transcript.Conversation {
 	return c
 }
 
-// scriptText makes the model write no files: a chunk, a rewrite, and drafts by
-// the word in the conversation.
+// scriptText makes the model create no files: it returns a chunk, a rewrite, and drafts by the
+// word in the conversation.
 func (p *protocol) scriptText(extract func(openaitest.Call) string, change ...func(*openaitest.Rule)) {
 	rule := openaitest.Rule{Stage: "extract", ReplyFunc: extract}
 	for _, f := range change {
@@ -210,7 +210,7 @@ func (p *protocol) scriptText(extract func(openaitest.Call) string, change ...fu
 	p.Model.On(openaitest.Rule{Stage: "merge", ReplyFunc: extract})
 }
 
-// lesson is a draft of one skill whose only difference is a lesson.
+// lesson returns a draft of one skill that differs only in its lesson.
 func lesson(word string) string {
 	return fmt.Sprintf(`{"name":"Service Deployment Rollback","description":"Restore a failing service to its last `+
 		`healthy release","trigger":["rollback"],
@@ -219,7 +219,7 @@ func lesson(word string) string {
 		word)
 }
 
-// wordOf finds which of the words a request is about.
+// wordOf returns the word that a request contains.
 func wordOf(c openaitest.Call, words ...string) string {
 	for _, w := range words {
 		if strings.Contains(string(c.Body), w+": Checkout") {

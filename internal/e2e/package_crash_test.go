@@ -10,7 +10,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// packed lists what there is in the package store.
+// packed lists the objects of the package store.
 func packed(t *testing.T, p *protocol) (out []string) {
 	for path := range tree(t, p.Packages) {
 		if strings.HasSuffix(path, ".zip") || strings.HasSuffix(path, ".md") {
@@ -20,8 +20,8 @@ func packed(t *testing.T, p *protocol) (out []string) {
 	return out
 }
 
-// A worker that dies between the upload of a package and its commit leaves objects
-// that no version has. The collector removes them.
+// A worker that dies between the upload of a package and its commit leaves unreferenced objects.
+// The collector removes them.
 func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)

@@ -18,7 +18,7 @@ import (
 	"cairn/workflows"
 )
 
-// With a key, what workflows carry is encrypted in their histories, which replay with
+// With a key, the payloads in workflow histories are encrypted, and the histories replay with
 // that key.
 func TestWhatWorkflowsCarryIsEncryptedWhereThereIsAKey(t *testing.T) {
 	t.Parallel()

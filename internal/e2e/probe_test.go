@@ -27,7 +27,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// probed waits for the end of all that memory asks itself.
+// probed waits for the end of all probes.
 func probed(b *apptest.Bundle, runs int) (out []probe.Result) {
 	b.T.Helper()
 	testkit.Eventually(b.T, fmt.Sprintf("memory has asked itself %d times", runs), func() bool {
@@ -41,8 +41,8 @@ func probed(b *apptest.Bundle, runs int) (out []probe.Result) {
 	return out
 }
 
-// quizzes has the model keep the first two facts of building, pass over the third,
-// and make a question of the second, one of the third, and one that is not grounded.
+// quizzes scripts the model: it saves the first two facts of building and skips the third. It
+// asks a question about the second, one about the third, and one that is not grounded.
 func quizzes(b *apptest.Bundle) {
 	b.Model.On(openaitest.Rule{Stage: "remember", Match: "cellar key", Reply: `{"actions": []}`})
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
@@ -52,14 +52,14 @@ func quizzes(b *apptest.Bundle) {
 {"question": "Where does Vera live?", "answer": "in Bergen", "evidence": [2]}]}`})
 }
 
-// probesOf are the rows of probes, as text.
+// probesOf returns the rows of probes as text.
 func probesOf(b *apptest.Bundle) []string {
 	return column[string](b, "select number || ' ' || answer || ' ' || state || ' ' || coalesce(score::text, '-') "+
 		"from cairn.probes order by run_id, number")
 }
 
-// What memory asks itself is an outcome: for the decisions behind what holds the
-// answer, and for those of the span that left nothing where it is missed.
+// A probe creates outcomes for the decisions behind the memory with the answer. If the answer is
+// missing, it creates them for the decisions of the span that saved nothing.
 func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -106,7 +106,7 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 	}
 	b.Record(column[string](b, "select workflow_id from cairn.runs where kind = 'probe'")[0], "Probe/completed")
 
-	// They go with the conversation, and so does what they said of decisions.
+	// Probes and their outcomes are erased with the conversation.
 	if n := count(b, "select count(*) from cairn.llm_calls where stage = 'probe'"); n != 1 {
 		t.Errorf("%d calls in the ledger", n)
 	}
@@ -124,8 +124,8 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 	}
 }
 
-// The policy learns from what memory has asked itself, as from what people say: from
-// the choices that were drawn, a miss laid to the one that saw what was missed.
+// The policy learns from probes as it does from feedback, and uses the drawn choices. A miss is
+// attributed to the decision for the span with the answer.
 func TestAPolicyLearnsFromProbes(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -151,9 +151,8 @@ func TestAPolicyLearnsFromProbes(t *testing.T) {
 	}
 }
 
-// A workspace has as many questions a day as it allows, however many sessions end at
-// once, and pays for no call beyond; where it wants none, or nothing can be learnt of
-// them, there is none.
+// A workspace has at most its daily budget of probes, even if many sessions end at once, and
+// pays no further calls. If probes are off, or nothing can be learned from them, there are none.
 func TestProbesKeepToTheirBudget(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -214,7 +213,7 @@ func (silent) Embed(context.Context, []string) ([][]float32, error) {
 	return nil, errors.New("connection refused")
 }
 
-// accepted is a probing whose build has ended and that no worker has started.
+// accepted returns a probe whose build has ended and that no worker has started.
 func accepted(b *apptest.Bundle, service *learning.Service) run.Ref {
 	b.T.Helper()
 	setLearning(b, `{"probes_per_day":5}`)
@@ -231,8 +230,8 @@ func accepted(b *apptest.Bundle, service *learning.Service) run.Ref {
 		Run: column[int64](b, "select id from cairn.runs where kind = 'probe'")[0]}
 }
 
-// What an endpoint's trouble keeps from being asked is an error and no bad score; what
-// has lost its ground is not scored; and neither counts against a decision.
+// If an endpoint fails, the probe has an error and no score. A question whose evidence was
+// erased gets no score. Neither affects a decision.
 func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -263,7 +262,7 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 	if rows := probesOf(b); !slices.Equal(rows, []string{"0 two error -", "1 by the door unscored -"}) {
 		t.Errorf("%q", rows)
 	}
-	// Closed, it stays as it is.
+	// A closed probe does not change.
 	testkit.Must(t, b.Learning.Probes.Ask(t.Context(), ref, 0))
 	if n := len(outcomesOf(b)) +
 		count(b, "select count(*) from cairn.skill_stats where stats ->> 'count' <> '0'"); n != 0 {
@@ -283,7 +282,7 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 	other.Record(column[string](other, "select workflow_id from cairn.runs where kind = 'probe'")[0], "Probe/failed")
 }
 
-// Frozen meanwhile, a workspace is asked nothing, and learns nothing of what was.
+// If learning is frozen meanwhile, no probe is asked, and earlier probes are not learned from.
 func TestAFrozenWorkspaceIsNotProbed(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -306,8 +305,7 @@ func TestAFrozenWorkspaceIsNotProbed(t *testing.T) {
 	}
 }
 
-// However often a worker dies, and at whatever point of it, what memory asks itself is
-// paid once, asked once and counts once.
+// Wherever and however often a worker dies, each probe is paid, asked and counted once.
 func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -363,7 +361,7 @@ func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 	}
 }
 
-// A worker that dies with the questions paid for and none kept goes on with them.
+// A worker that dies after paying for the questions and before storing any resumes with them.
 func TestAProbingSurvivesAKilledWorker(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -385,7 +383,7 @@ func TestAProbingSurvivesAKilledWorker(t *testing.T) {
 	}
 }
 
-// Another workspace neither sees nor ends what this one's memory asks itself.
+// Another workspace can neither see nor end the probes of this one.
 func TestProbesStayInTheirWorkspace(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)

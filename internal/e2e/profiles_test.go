@@ -14,8 +14,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Typed tools do what the tools do that they stand for, and what an agent was
-// told to be like is written down with its run.
+// Typed tools have the effect of the general tools that they replace, and the profile of the
+// agent is stored with its run.
 func TestTypedToolsRememberAndAnswer(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -59,8 +59,7 @@ func TestTypedToolsRememberAndAnswer(t *testing.T) {
 	}
 }
 
-// Without a model, too, each way of naming tools and of thinking remembers what was
-// said and finds it again.
+// With the offline model, each profile of tools and thinking saves a fact and finds it again.
 func TestProfilesRememberAndAnswerWithoutAModel(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -71,8 +70,8 @@ func TestProfilesRememberAndAnswerWithoutAModel(t *testing.T) {
 	rows, err := profiles.Measure(t.Context(), b.App.Profiles(), chosen, t.Output())
 	testkit.Must(t, err)
 	for _, r := range rows {
-		// One call registers and one hands off. Three memories are added, and three questions looked up with two
-		// targets each.
+		// One call registers targets and one hands off. Three memories are added, and three
+		// questions are searched with two targets each.
 		if want := map[bool]int{true: 2 + 1 + 3,
 			false: 2 + 3 + 3*2}[r.Calls == settings.MultipleCalls]; r.Status != "ok" || r.Memories != 3 ||
 			r.Failed > 0 || r.Answered < 2 || r.ToolCalls != want {

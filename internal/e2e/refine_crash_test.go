@@ -18,8 +18,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// refining is a Cairn with two memories and a model that orders them and writes
-// them as one text, each behind a barrier of its stage's name.
+// refining opens a Cairn with two memories and a model that orders them and writes them as one
+// text. Each stage has a barrier of the same name.
 func refining(t *testing.T) *apptest.Bundle {
 	b := apptest.OpenIdle(t)
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "fill",
@@ -35,7 +35,7 @@ func refining(t *testing.T) *apptest.Bundle {
 	return b
 }
 
-// asksRefined asks the one question, within a deadline.
+// asksRefined asks one question with a deadline.
 func asksRefined(b *apptest.Bundle, deadline time.Duration) <-chan memoryagent.Answer {
 	out := make(chan memoryagent.Answer, 1)
 	go func() {
@@ -52,9 +52,8 @@ func asksRefined(b *apptest.Bundle, deadline time.Duration) <-chan memoryagent.A
 	return out
 }
 
-// Wherever the worker dies after a reply was stored, nothing is paid twice, and
-// who asks gets the one result: at once, or when they ask again after their
-// deadline.
+// Wherever the worker dies after a reply was stored, no call is paid twice, and the caller gets
+// the one result: at once, or by repeating the question after the deadline.
 func TestARefinedSearchSurvivesACrash(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -137,7 +136,7 @@ func TestARefinedSearchSurvivesACrash(t *testing.T) {
 	}
 }
 
-// holdRuns keeps everybody from ending a run until it is freed.
+// holdRuns prevents all runs from ending until free is called.
 func holdRuns(b *apptest.Bundle) (free func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)

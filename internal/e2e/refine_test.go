@@ -17,8 +17,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Of what a fast search finds: skills and memories, and a model that goes over
-// it, within a deadline and never at the cost of the answer.
+// A fast search finds skills and memories. A model refines the result within a deadline, and a
+// failure of the model does not affect the result.
 func TestAFastSearchIsRefined(t *testing.T) {
 	t.Parallel()
 	b := filled(t)

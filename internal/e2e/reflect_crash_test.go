@@ -19,8 +19,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// sweeps starts the reflection of a date as the sweep does, when its window ends
-// at 23:00, and waits for the end of the workflow.
+// sweeps starts the reflection of a date as the sweep does, when its window ends at 23:00, and
+// waits for the end of the workflow.
 func sweeps(b *apptest.Bundle, date string) (out contract.ReflectionResult) {
 	b.T.Helper()
 	in := contract.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: at(b.T, date+" 23:00"),
@@ -63,8 +63,8 @@ func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
 	b.Record(got.Runs[0].WorkflowID, "Reflection/crashed")
 }
 
-// A night without a model leaves everything to the next. What three nights could
-// not read is passed over, and said aloud; what came later is not.
+// A night without a model leaves its messages to the next night. Messages that three nights
+// could not read are skipped with a log entry. Later messages are read.
 func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -134,7 +134,7 @@ func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 	}
 }
 
-// A day that is longer than a request is shown in parts, each once and by itself.
+// A day that exceeds one request is sent in parts, each once and separately.
 func TestALongDayIsShownInParts(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -175,7 +175,7 @@ func TestALongDayIsShownInParts(t *testing.T) {
 	validThreads(t, b)
 }
 
-// The afternoon of a day whose morning was reflected on before the day ended.
+// The sweep reads the afternoon of a day whose morning was reflected on before the day ended.
 func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -230,8 +230,8 @@ func TestADayIsDistilledOnce(t *testing.T) {
 	}
 }
 
-// A reflection is of no single conversation: erasing one takes the words of it
-// out of what the model was told and what it said.
+// A reflection belongs to several conversations. Erasing one removes its text from the requests
+// and replies of the reflection.
 func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

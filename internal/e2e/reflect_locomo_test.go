@@ -19,14 +19,14 @@ import (
 	"cairn/internal/testkit"
 )
 
-// offlineDays let the rules answer in place of the scripted model; no
-// conversation is worth distilling.
+// offlineDays uses the offline model instead of the scripted one. No conversation is worth
+// distilling.
 func offlineDays(c *config.Config) {
 	c.BaseURL, c.APIKey, c.Model, c.Gate = "", "", "", "memos"
 }
 
-// friends is a made-up conversation of two people over three days, in the form of
-// LoCoMo: sessions of their own dates, both speakers by name.
+// friends returns a synthetic conversation of two people over three days in the form of LoCoMo:
+// sessions with their own dates, both speakers by name.
 func friends(t *testing.T) (out []transcript.Message) {
 	t.Helper()
 	for _, session := range []struct {
@@ -76,7 +76,7 @@ func TestSessionsOnTheirOwnDatesBecomeANoteADayAndMemoriesThatPointToTheirTurns(
 	})
 }
 
-// firstDates are the messages of the first n dates.
+// firstDates returns the messages of the first n dates.
 func firstDates(messages []transcript.Message, n int) []transcript.Message {
 	seen := map[string]bool{}
 	for i, m := range messages {
@@ -135,7 +135,7 @@ func replay(t *testing.T, messages []transcript.Message) {
 	}
 }
 
-// points wants an entry to lead to turns that say it, of its date.
+// points checks that an entry references turns of its date that contain it.
 func points(t *testing.T, conversation int64, messages []transcript.Message, date string, e memory.Entry) {
 	t.Helper()
 	if e.Evidence == nil || e.Evidence.Conversation != conversation || e.Evidence.ToSeq >= len(messages) {

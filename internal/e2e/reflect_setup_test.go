@@ -16,8 +16,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// imported stores a conversation that was had elsewhere, with the times at which
-// its messages were said.
+// imported stores an imported conversation with the original times of its messages.
 func imported(b *apptest.Bundle, name string, messages ...transcript.Message) (id int64) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
@@ -27,7 +26,7 @@ func imported(b *apptest.Bundle, name string, messages ...transcript.Message) (i
 	return id
 }
 
-// at is a moment in UTC.
+// at returns a time in UTC.
 func at(t testing.TB, text string) time.Time {
 	t.Helper()
 	when, err := time.Parse("2006-01-02 15:04", text)
@@ -35,7 +34,7 @@ func at(t testing.TB, text string) time.Time {
 	return when
 }
 
-// talk is a message of a person, and of the assistant that answers.
+// talk returns a message of a user and the reply of the assistant.
 func talk(t testing.TB, when, text, answer string) []transcript.Message {
 	t.Helper()
 	said := at(t, when)
@@ -63,18 +62,17 @@ func reflected(b *apptest.Bundle, r run.Run) reflection.DayDetail {
 	return out
 }
 
-// noting is one call of note_append.
+// noting returns one call of note_append.
 func noting(observation string, messages ...int) llm.ToolCall {
 	return saying("note_append", map[string]any{"observation": observation, "messages": messages})
 }
 
-// remembering is one call of memory_save in a reflection.
+// remembering returns one call of memory_save in a reflection.
 func remembering(content string, messages ...int) llm.ToolCall {
 	return saying("memory_save", map[string]any{"content": content, "messages": messages})
 }
 
-// scriptReflection makes the model do calls for a day, and then stop. Nothing is
-// distilled.
+// scriptReflection makes the model send calls for a day and then stop. No skill is distilled.
 func scriptReflection(b *apptest.Bundle, calls ...llm.ToolCall) {
 	if len(calls) > 0 {
 		b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleUser, Calls: calls})

@@ -120,8 +120,8 @@ func TestOnlyWhatPeopleSaidIsLookedAt(t *testing.T) {
 	}
 }
 
-// A reflection spends fifteen model calls and never a sixteenth, keeps what it
-// wrote, and adds three memories at most.
+// A reflection uses at most fifteen model calls, keeps what it has written, and adds at most
+// three memories.
 func TestAReflectionStopsAfterFifteenCalls(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -144,8 +144,8 @@ func TestAReflectionStopsAfterFifteenCalls(t *testing.T) {
 	b.Record(r.WorkflowID, "Reflection/partial")
 }
 
-// A note that people look for on several days, in several ways, becomes a lasting
-// memory; one that was written with untrusted text in view does not.
+// A note that users search for on several days with several queries becomes a memory. A note
+// that was written with untrusted text in view does not.
 func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -106,7 +106,7 @@ func TestTasksAreAddedPausedAndRemoved(t *testing.T) {
 	}
 	exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '3 days' where name = 'report'")
 	resumed, err := b.Schedules.Resume(ctx, ws, "report")
-	// missed firings are not made up for
+	// missed firings are skipped
 	if err != nil || resumed.PausedAt != nil || !resumed.DueAt.Equal(*made.DueAt) {
 		t.Errorf("resumed %+v, %v", resumed, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// toolsOf are the names of the tools that a request offers.
+// toolsOf returns the names of the tools in a request.
 func toolsOf(t *testing.T, c openaitest.Call) string {
 	t.Helper()
 	var sent struct {
@@ -29,8 +29,7 @@ func toolsOf(t *testing.T, c openaitest.Call) string {
 	return strings.Join(names, " ")
 }
 
-// execute asks for commands in one response and returns what the model was told
-// of each.
+// execute scripts commands in one response and returns the result of each.
 func execute(t *testing.T, b *apptest.Bundle, conversation string, commands ...string) (told []string) {
 	t.Helper()
 	var calls []llm.ToolCall
@@ -109,7 +108,7 @@ func TestCommandsOfSkillsRunInSandboxedWorkersOnly(t *testing.T) {
 	}
 	validThreads(t, b)
 
-	// A worker that dies in the middle: the command is not begun again.
+	// If a worker dies during a command, the command is not started again.
 	var killed = make(chan struct{})
 	go func() {
 		defer close(killed)

@@ -17,8 +17,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// scored is how often the skills of the default bank were scored, and what their
-// mean is, which they have in common: the bank is so small that all are chosen.
+// scored returns how often the skills of the default bank were scored, and their common mean.
+// The bank is so small that all skills are chosen.
 func scored(b *apptest.Bundle) (count int, mean, usage float64) {
 	b.T.Helper()
 	head, err := b.Learning.Banks.At(b.T.Context(), b.Workspace.ID, bank.Default, 0)
@@ -36,7 +36,8 @@ func scored(b *apptest.Bundle) (count int, mean, usage float64) {
 	return count, mean, usage
 }
 
-// knows has a session remembered with memory skills, and an agent that answers from it.
+// knows builds memories of a session with memory skills, and sets an agent that answers from
+// them.
 func knows(t *testing.T) *apptest.Bundle {
 	t.Helper()
 	b := apptest.Open(t)
@@ -50,15 +51,15 @@ func knows(t *testing.T) *apptest.Bundle {
 	return b
 }
 
-// behind counts the decisions that led to what the latest turn was shown.
+// behind counts the decisions behind the memories of the latest turn.
 func behind(b *apptest.Bundle) int {
 	return count(b, `select count(distinct r.decision_id) from cairn.memory_views s join cairn.memory_revisions r `+
 		`on r.workspace_id = s.workspace_id and r.memory_id = s.memory_id
 where r.decision_id <> '' and s.run_id = (select max(run_id) from cairn.turns)`)
 }
 
-// What people say of an answer counts for the skills behind the memories that it
-// was given from, once for each operation, whatever came between.
+// Feedback on an answer is recorded for the skills behind the memories that it used, once for
+// each operation, even after crashes.
 func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -99,7 +100,7 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 		"failures = 0"); n != 1 {
 		t.Errorf("%d cases know what was retrieved and are resolved", n)
 	}
-	// A question in words is about no memory that is known.
+	// A question as text refers to no known memory.
 	if _, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "4",
 		feedback.Input{Rating: feedback.Bad, Question: "Where is the key?"}); err != nil {
 		t.Error(err)
@@ -109,8 +110,8 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 	}
 }
 
-// A correction in talk counts as a bad word does, when the talk is read, and is
-// a failure that a round may be started for.
+// A correction in a conversation has the effect of a bad rating when the conversation is read.
+// It is a failure that can start a round.
 func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -151,8 +152,8 @@ func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
 	}
 }
 
-// What one workspace decided, remembers and failed at is nothing to another, not
-// even by its exact name.
+// Decisions, memories and failures of one workspace are invisible to another one, even by their
+// exact name.
 func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	t.Parallel()
 	b := knows(t)

@@ -33,8 +33,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// shaky loses one transaction or one embedding of a step, counted from 0: before
-// it is done, or its answer afterwards.
+// shaky fails one transaction or one embedding of a step, counted from 0: before it runs, or
+// after it by losing the response.
 type shaky struct {
 	lose, n   int
 	afterward bool
@@ -57,8 +57,8 @@ func (s *shaky) through(do func() error) error {
 	return errDied
 }
 
-// survive runs a step again and again, each time dying one point later, on either
-// side of it, until the step has come to its end.
+// survive runs a step repeatedly. Each attempt fails one point later, before or after that
+// point, until the step completes.
 func (s *shaky) survive(t *testing.T, what string, step func() error) {
 	t.Helper()
 	for s.lose = 0; ; s.lose++ {
@@ -130,13 +130,13 @@ func (s shakyEmbedder) Embed(ctx context.Context, texts []string) (out [][]float
 	return out, err
 }
 
-// shaken is the use-case over memory skills with a worker that dies.
+// shaken returns the learning service with a worker that fails.
 func shaken(b *apptest.Bundle) (*learning.Service, *shaky) {
 	s := &shaky{lose: -1}
 	return shakenWith(b, shakyEmbedder{b.Learning.Ports.Embedder, s}, s), s
 }
 
-// shakenWith is shaken with an embedder of its own.
+// shakenWith is like shaken with another embedder.
 func shakenWith(b *apptest.Bundle, e bank.Embedder, s *shaky) *learning.Service {
 	b.T.Helper()
 	p, memory := b.Learning.Ports, *b.LongTerm
@@ -147,8 +147,8 @@ func shakenWith(b *apptest.Bundle, e bank.Embedder, s *shaky) *learning.Service 
 	return service
 }
 
-// However often a worker dies, and at whatever point of a build, each thing is done
-// once: memories, decisions, paid calls and what is counted of skills.
+// Wherever and however often a worker dies during a build, all effects happen once: memories,
+// decisions, paid calls and skill statistics.
 func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
@@ -190,7 +190,7 @@ func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 	}
 }
 
-// played runs a training step by step. Each step goes through with.
+// playTraining runs a training step by step. It runs each step with the function through.
 func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service,
 	with func(what string, step func() error)) (out training.Result, ref run.Ref) {
 	t.Helper()
@@ -232,8 +232,8 @@ func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service,
 	return out, ref
 }
 
-// trainedState is what a training leaves: the outcome, the bank and its policy, the
-// buffer of hard cases and what is known of the skills.
+// trainedState returns the results of a training: the outcome, the bank and its policy, the
+// buffer of hard cases and the skill statistics.
 func trainedState(b *apptest.Bundle, out training.Result) (state []string) {
 	b.T.Helper()
 	head, err := b.Learning.Banks.Head(b.T.Context(), b.Workspace.ID, bank.Default)
@@ -247,8 +247,8 @@ func trainedState(b *apptest.Bundle, out training.Result) (state []string) {
 		"select skill_id || ' ' || stats::text from cairn.skill_stats order by skill_id")...)
 }
 
-// A training whose worker dies at every point there is comes to what one that was
-// left alone comes to: bank, policy, optimiser, buffer of cases, statistics.
+// A training whose worker dies at every point has the same results as an undisturbed one: bank,
+// policy, optimizer, buffer of cases and statistics.
 func TestATrainingIsTheSameWhateverDies(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -302,8 +302,8 @@ func firstEpisode(b *apptest.Bundle, change ...func(*training.Spec)) (out episod
 	return out, r.Ref
 }
 
-// An outcome lost to an outage is not a failure: its decision gets no credit, what
-// was asked about it has no score, and the rest counts as if it had not been asked.
+// An outcome lost to an outage is not a failure. Its decision gets no credit, its questions have
+// no score, and the other outcomes are unaffected.
 func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -339,7 +339,7 @@ func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 	}
 }
 
-// When nothing could be asked, nothing is learnt: the policy stays what it was.
+// If no question could be asked, the policy does not change.
 func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -361,7 +361,7 @@ func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.skill_stats where (stats->>'count')::int > 0"); n != 0 {
 		t.Errorf("%d skills were scored", n)
 	}
-	// Nor is it held against a stage: the training ends, and the bank stays.
+	// The stage has no lower score either: the training ends, and the bank stays.
 	_, err = b.Learning.Trainings.CloseStage(t.Context(), ref, 0)
 	if code := fault.CodeOf(err); code != fault.ModelRejected || fault.Table[code].Retryable {
 		t.Errorf("a stage without a score: %v", err)
@@ -374,7 +374,7 @@ func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 	}
 }
 
-// everything is a model that inserts all that was said.
+// everything is a model that saves every message.
 func everything(c openaitest.Call) string {
 	m, err := prompt.ReadMaterial(c.Messages[1].Content)
 	if err != nil {
@@ -389,7 +389,7 @@ func everything(c openaitest.Call) string {
 	return string(raw)
 }
 
-// Skills that came with the version that a training begins on are explored by it.
+// A training explores the skills that are new in its first version.
 func TestATrainingExploresNewSkills(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -418,7 +418,7 @@ func TestATrainingExploresNewSkills(t *testing.T) {
 	}
 }
 
-// A recipe begins with a policy of its own kind when the one in force is another.
+// If the active policy is of another kind, a recipe starts with a new policy of its own kind.
 func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// use calls a tool as an agent, and gives the result as the agent reads it.
+// use calls a tool as an agent and returns its result.
 func use(b *apptest.Bundle, tool string, arguments map[string]any) (out struct {
 	Action  string
 	Version int
@@ -100,8 +100,8 @@ func TestASessionIsToldOfSkillsAndTheirTools(t *testing.T) {
 	for _, s := range b.Tools.Offered(agent.OriginAgent) {
 		names = append(names, s.Name)
 	}
-	// those from load_meta_skills on stand in sessions that have chosen them, or of conversations that have put
-	// something away
+	// tools from load_meta_skills on exist in sessions that have chosen them, or in conversations
+	// with offloaded content
 	want := "[skill_save skill_list skill_view skill_patch skill_delete soul_update memory_save memory_replace " +
 		"memory_remove memory_batch memory_search load_meta_skills load_skills load_reference_skills grep_content " +
 		"read_content]"

@@ -216,8 +216,7 @@ func TestHistoryFillsGapsAndIsNotTheSource(t *testing.T) {
 	})
 }
 
-// A conversation that failed may add lessons to a skill, but no procedure, and
-// it makes no skill.
+// A failed conversation can add lessons to a skill, but no procedure, and it creates no skill.
 func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -234,9 +233,9 @@ func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
 		t.Errorf("a failed conversation made %+v", r.Tasks)
 	}
 	first := b.Distill(apptest.C1()).Tasks[0]
-	beside := c2("beside")
-	beside.Reward = &reward
-	r := b.Distill(beside).Tasks[0]
+	second := c2("second")
+	second.Reward = &reward
+	r := b.Distill(second).Tasks[0]
 	if r.Outcome != distill.Updated || r.SkillID != first.SkillID {
 		t.Fatalf("task %+v", r)
 	}

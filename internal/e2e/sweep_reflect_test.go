@@ -10,8 +10,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// From a message to the sweep to the reflection, and the night after: a day that
-// was reflected on has nothing new the next day, and costs no workflow then.
+// A message leads to a sweep, a reflection, and the next night. After the reflection, the next
+// day has no new messages and starts no workflow.
 func TestASweptDayIsReflectedOnAndTheNextOneIsEmpty(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)

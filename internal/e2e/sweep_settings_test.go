@@ -31,8 +31,8 @@ func choose(b *apptest.Bundle, patch string) {
 	})
 }
 
-// What a workspace chose is kept by the statement that claims: no workflow starts
-// of what was turned off, and none in quiet hours.
+// The claiming statement applies the settings of a workspace: no workflow starts for a disabled
+// task or in quiet hours.
 func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 	t.Parallel()
 	b := sweepSetup(t)
@@ -112,7 +112,7 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 			t.Errorf("without them it swept %+v", got)
 		}
 	})
-	t.Run("a day that somebody did not want to wait for", func(t *testing.T) {
+	t.Run("a day with an earlier manual reflection", func(t *testing.T) {
 		fresh(t, 3)
 		b.exec("update workspaces set key = 'wrest' || split_part(external_id, ' ', 2) where external_id like 'due %'")
 		b.exec(`insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select t.workspace_id, ` +
@@ -175,8 +175,8 @@ from workspaces w, generate_series(1, 6) n where w.external_id like 'due %' and 
 	})
 }
 
-// A workspace of which only imports are known, turned off for some days: nothing
-// is read, and when it is on again nothing is lost.
+// A workspace that has only imports turns reflection off for some days. Nothing is read
+// meanwhile, and nothing is lost when it is on again.
 func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -268,8 +268,8 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 	}
 }
 
-// A run that finds nothing to read notices, as the claim does, that it is the
-// seventh although people talked.
+// A run that finds nothing to read reports, like the claim, that it is the seventh in a row,
+// although users sent messages.
 func TestARunThatIsEmptyForAWeekSaysSo(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

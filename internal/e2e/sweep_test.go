@@ -17,7 +17,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// sweepBundle is a Cairn without workers: what is started stays as it was started.
+// sweepBundle is a Cairn without workers: started workflows make no progress.
 type sweepBundle struct {
 	*apptest.Bundle
 	t     *testing.T
@@ -53,8 +53,8 @@ func (b *sweepBundle) number(sql string, args ...any) (n int) {
 	return n
 }
 
-// reflections makes n workspaces whose daily reflection came due a minute ago;
-// every n-th has a conversation.
+// reflections creates n workspaces whose daily reflection became due a minute ago. Every n-th
+// has a conversation.
 func (b *sweepBundle) reflections(n, every int) {
 	b.t.Helper()
 	b.exec(`with made as (
@@ -68,7 +68,7 @@ insert into conversations (workspace_id, external_id, channel, next_seq, last_tu
 		`now() from made where split_part(external_id, ' ', 2)::int % $2::int = 0`, n, every)
 }
 
-// sweep does pages until nothing is due.
+// sweep processes pages until nothing is due.
 func (b *sweepBundle) sweep(s *schedule.Sweeper, rows int) (total contract.SweepCounts) {
 	b.t.Helper()
 	for {
@@ -83,7 +83,7 @@ func (b *sweepBundle) sweep(s *schedule.Sweeper, rows int) (total contract.Sweep
 	}
 }
 
-// execution is the run of a workflow, empty when it was never started.
+// execution returns the run ID of a workflow, or "" if it was never started.
 func (b *sweepBundle) execution(id string) string {
 	b.t.Helper()
 	d, err := b.Temporal.DescribeWorkflowExecution(b.t.Context(), id, "")
@@ -95,8 +95,7 @@ func (b *sweepBundle) execution(id string) string {
 	return d.WorkflowExecutionInfo.Execution.RunId
 }
 
-// crashing does what the real starter does and then loses the process: before a
-// start, or after it.
+// crashing is the real starter that fails before or after a start, as if the process had died.
 type crashing struct {
 	schedule.Starter
 	after bool
@@ -157,8 +156,8 @@ func TestAThousandDueAtOnceAreSweptOnce(t *testing.T) {
 	}
 }
 
-// The process dies before, between and after starts, and after the claim: the
-// same claim gives the same page, and what was started is started once.
+// The process dies before, between and after starts, and after the claim. The same claim returns
+// the same page, and each workflow is started once.
 func TestACrashBetweenAnyTwoLinesLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -209,7 +208,7 @@ func TestACrashBetweenAnyTwoLinesLosesAndDoublesNothing(t *testing.T) {
 	}
 }
 
-// The sweep itself is gone: no process holds the claim any more, and its lease ends.
+// The sweep has died: no process holds the claim, and its lease ends.
 func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 	t.Parallel()
 	b := sweepSetup(t)
@@ -232,7 +231,7 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 			t.Errorf("workspace %d has no reflection of the date that came due", i)
 		}
 	}
-	// Its holder wakes up: what it settles is not its own any more.
+	// The first holder resumes. It can no longer settle the slot.
 	testkit.Must(t, b.Store.Claims().SettleSlots(t.Context(), "lost",
 		[]schedule.DispatchResult{{Slot: taken.Slots[0], Outcome: schedule.Failed}}))
 	if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'failed'"); n != 0 {
@@ -284,8 +283,8 @@ func TestThePausedAndTheErasedAreLeftAlone(t *testing.T) {
 	}
 }
 
-// Only what was said since the last reflection makes a day worth another: the
-// mark is a sequence number, so a turn that committed late is in the next window.
+// Only messages since the last reflection start another one. The mark is a sequence number, so a
+// turn that commits late is in the next window.
 func TestADayIsEmptyBySequenceNumbersNotByTimes(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -301,11 +300,11 @@ from conversations c join workspaces w on w.id = c.workspace_id where w.key in (
 		t.Errorf("swept %+v", got)
 	}
 	if b.execution(contract.ReflectionID("wdue2", "2026-11-19")) == "" {
-		t.Error("what nobody has read has no reflection")
+		t.Error("the unread messages have no reflection")
 	}
 }
 
-// The window of a reflection begins where the last one that was dealt with ended.
+// The window of a reflection starts where the last finished one ended.
 func TestAFailedDayIsPartOfTheNextWindow(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -58,7 +58,7 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 		t.Errorf("swept again %+v", got)
 	}
 	b.Record("sweep-answered", "Sweep/ended")
-	// Sent again by a page that had forgotten: the same turn.
+	// If a page is delivered twice, the turn is the same.
 	day := recurrence.Date{Year: 2026, Month: time.November, Day: 19}
 	fired, err := b.Schedules.Backfill(t.Context(), b.Workspace.ID, b.Workspace.Key, "report", day, day)
 	testkit.Must(t, err)
@@ -96,7 +96,7 @@ func TestATurnWithoutAnAnswerKeepsTheNextFromStarting(t *testing.T) {
 	}
 }
 
-// However much is due, a run of Sweep stays short: it continues as new.
+// A run of Sweep stays short, however much is due: it continues as new.
 func TestASweepContinuesAsNewAndCountsOn(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -124,8 +124,8 @@ insert into cairn.scheduled_tasks (workspace_id, name, kind, due_at, due_date, d
 	b.RecordExecution("sweep-long", runs[2], "Sweep/continued")
 }
 
-// The worker makes the one Temporal Schedule; a second worker finds it, and
-// another interval replaces the one that was there.
+// The worker creates the one Temporal Schedule. A second worker finds it, and another interval
+// replaces the existing one.
 func TestTheWorkerSchedulesTheSweepOnce(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -21,7 +21,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// lessons are traces of small talk with one thing worth asking about in each.
+// lessons returns traces of small talk with one fact each.
 func lessons(n int) (out []cases.ImportedTrace) {
 	plants := []string{"lemon", "walnut", "cherry", "juniper", "hazel", "willow", "maple", "quince", "medlar"}
 	for i := range n {
@@ -76,8 +76,8 @@ func trainedTo(b *apptest.Bundle, ref run.Ref) (out training.Result) {
 	return out
 }
 
-// The same training gives the same policy, whether its episodes are played one
-// after the other or many at once, and though its worker is killed in between.
+// The same training gives the same policy, whether its episodes run in sequence or concurrently,
+// and even if its worker is killed.
 func TestATrainingRepeatsItselfToTheLastBit(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -92,13 +92,13 @@ func TestATrainingRepeatsItselfToTheLastBit(t *testing.T) {
 	})
 }
 
-// skillStats are what is known of how skills have done.
+// skillStats returns the statistics of skills.
 func skillStats(b *apptest.Bundle) []string {
 	return column[string](b, "select skill_id || ' ' || stats::text from cairn.skill_stats order by skill_id")
 }
 
-// trainedAlone is what a training comes to whose episodes are played one after the
-// other, and what is known of the skills then.
+// trainedAlone returns the result of a training whose episodes run in sequence, and the skill
+// statistics after it.
 func trainedAlone(t *testing.T) (training.Result, []string) {
 	t.Helper()
 	alone := apptest.Open(t, offlineRules)
@@ -129,8 +129,8 @@ func trainedAlone(t *testing.T) (training.Result, []string) {
 	alone.Record(r.WorkflowID+"/stage-1/iteration-1", "TrainIteration/completed")
 	alone.Record(r.WorkflowID+"/stage-1/iteration-1/episode-1", "TrainEpisode/completed")
 
-	// Erasing a conversation takes along what training kept of it; bank and policy,
-	// which hold no text of it, stay as they are.
+	// Erasing a conversation erases its training data. Bank and policy contain no text of it and
+	// stay.
 	lemon := []string{"select count(*) from cairn.cases where question ~ 'lemon' or array_to_string(gold, ' ') ~ " +
 		"'lemon'", "select count(*) from cairn.llm_calls where request ~ 'lemon'",
 		"select count(*) from cairn.training_steps where conversation_id is not null and result::text ~ 'lemon'",
@@ -157,7 +157,7 @@ func trainedAlone(t *testing.T) (training.Result, []string) {
 	return want, known
 }
 
-// trainedManyAtOnce wants the same of a training whose episodes are played at once.
+// trainedManyAtOnce checks that a training with concurrent episodes has the same result.
 func trainedManyAtOnce(t *testing.T, want training.Result, known []string) {
 	t.Helper()
 	many := apptest.Open(t, offlineRules)
@@ -170,7 +170,7 @@ func trainedManyAtOnce(t *testing.T, want training.Result, known []string) {
 	}
 }
 
-// trainedUnderKills wants the same of a training whose worker is killed twice.
+// trainedUnderKills checks that a training whose worker is killed twice has the same result.
 func trainedUnderKills(t *testing.T, want training.Result) {
 	t.Helper()
 	b := apptest.OpenIdle(t, offlineRules)

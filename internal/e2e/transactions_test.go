@@ -1,4 +1,3 @@
-// Package e2e has the tests of several parts together, over real servers.
 package e2e
 
 import (
@@ -14,8 +13,8 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// A transaction is open while each adapter of a network is called. None of them
-// reaches its network.
+// Each adapter that uses a network is called inside an open transaction. None of them reaches
+// its network.
 func TestTransactionsMakeNoNetworkCalls(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)

@@ -20,7 +20,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Check 12: a model that never stops calling.
+// Check 12: a model that always calls tools.
 func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -69,7 +69,7 @@ func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 	}
 }
 
-// How much of its budget a turn has spent can be asked while it runs.
+// The spent budget of a turn can be read while it runs.
 func TestABudgetIsSeenWhileItsTurnRuns(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -132,7 +132,7 @@ func TestAModelThatIsAwayIsToldOf(t *testing.T) {
 	}
 }
 
-// What an endpoint spoils comes back, twice and no more.
+// Model calls with an unusable reply are refunded to the budget at most twice.
 func TestAtMostTwoUnitsComeBack(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -216,7 +216,7 @@ func TestTheSameCallAgainAndAgainIsBroken(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn",
 		Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "keys"})}})
 	got := b.Say("c", 1, "Where are the keys?")
-	// Two run, the third is withheld, the fourth ends it.
+	// Two calls run, the third is withheld, and the fourth ends the turn.
 	if got.Reason != "guardrail" || got.Reply != "I found nothing." || b.Model.Count("turn") != 5 {
 		t.Errorf("answered %+v after %d requests", got, b.Model.Count("turn"))
 	}
@@ -226,7 +226,7 @@ func TestTheSameCallAgainAndAgainIsBroken(t *testing.T) {
 	validThreads(t, b)
 }
 
-// Whatever a model calls, and however, it is told what became of it.
+// Every tool call gets a result, whatever its name and arguments.
 func TestEveryCallIsAnswered(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -263,8 +263,8 @@ func TestEveryCallIsAnswered(t *testing.T) {
 	validThreads(t, b)
 }
 
-// A task of a schedule is told once how much it has left, where its workspace wants
-// that; no other run is.
+// If the workspace wants it, a scheduled task is informed once of its remaining budget. Other
+// runs are not.
 func TestAScheduledTurnIsToldOfItsCheckpoint(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// another is the service of another worker, which has made none of a turn's steps.
+// another returns the service of another worker that has run no step of a turn.
 func another(b *apptest.Bundle) *agentrun.Service {
 	c := b.App.AgentRuns
 	return &agentrun.Service{Ports: agentrun.Ports{Store: c.Store, Ledger: c.Ledger, Tools: c.Tools, Memory: c.Memory,
@@ -20,7 +20,7 @@ func another(b *apptest.Bundle) *agentrun.Service {
 		MemoryAgentTools: c.MemoryAgentTools, Compactor: c.Compactor, FlushSpec: c.FlushSpec}}
 }
 
-// stepped makes one step of a run.
+// stepped runs one step of a run.
 func stepped(b *apptest.Bundle, at *agentrun.Service, ref run.Ref, n int) agentrun.StepResult {
 	b.T.Helper()
 	out, err := at.Step(b.T.Context(), ref, agent.Step{N: n}, agentrun.Base{})
@@ -28,8 +28,7 @@ func stepped(b *apptest.Bundle, at *agentrun.Service, ref run.Ref, n int) agentr
 	return out
 }
 
-// looks is a model that looks something up and then answers, on a bundle whose
-// steps the test makes.
+// looks scripts a model that searches and then answers, on a bundle whose steps the test runs.
 func looks(t *testing.T) *apptest.Bundle {
 	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), CallsFunc: looking})
@@ -37,7 +36,7 @@ func looks(t *testing.T) *apptest.Bundle {
 	return b
 }
 
-// begun is the run of a new turn.
+// begun returns the run of a new turn.
 func begun(b *apptest.Bundle, conversationID string) run.Ref {
 	b.T.Helper()
 	a, err := b.App.Inbox.Accept(b.T.Context(), b.Message(conversationID, "m1", "What do I drink?"))
@@ -45,8 +44,8 @@ func begun(b *apptest.Bundle, conversationID string) run.Ref {
 	return a.Run.Ref
 }
 
-// A worker that has made a step knows what the next one needs, and another one
-// reads it: the model is told the same.
+// A worker caches the state that the next step needs. Another worker reads it from the database
+// and sends the same request.
 func TestAStepIsTheSameOnAnyWorker(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -72,7 +71,7 @@ func TestAStepIsTheSameOnAnyWorker(t *testing.T) {
 	validThreads(t, b)
 }
 
-// What a worker knows of a turn does not outlive the turn, nor its session.
+// The cached state of a turn does not outlive the turn or its session.
 func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -115,8 +114,7 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 	})
 }
 
-// What was asked becomes findable with its answer, once, at the time at which it was
-// asked.
+// A question becomes searchable with its answer, once, under the time of the question.
 func TestAQuestionIsFoundWithItsAnswer(t *testing.T) {
 	t.Parallel()
 	b := looks(t)

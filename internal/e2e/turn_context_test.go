@@ -16,7 +16,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// told is the message that a request answers, with the context before it.
+// told returns the message that a request answers, with the context before it.
 func told(c openaitest.Call) string {
 	for i := len(c.Messages) - 1; i >= 0; i-- {
 		if c.Messages[i].Role == llm.RoleUser && prompt.WithoutContext(c.Messages[i].Content) != c.Messages[i].Content {
@@ -26,14 +26,14 @@ func told(c openaitest.Call) string {
 	return ""
 }
 
-// pinned is the context in a turn's row.
+// pinned returns the context in the row of a turn.
 func pinned(b *apptest.Bundle, message string) string {
 	b.T.Helper()
 	return strings.Join(column[string](b, "select context from cairn.turns where message_id = $1", message), "|")
 }
 
-// What is volatile travels with the message, is the same in every request of its
-// turn, however often it is tried, and never stands in the frozen prompt.
+// Volatile context is part of the message. It is equal in all requests and attempts of a turn
+// and is never part of the frozen prompt.
 func TestTheTimeIsToldWithTheMessageAndPinned(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -121,8 +121,8 @@ func TestNewsIsToldWithTheMessage(t *testing.T) {
 	}
 }
 
-// The agent that answers from long-term memory is told whom there are memories
-// about by now, though its prompt is frozen.
+// The agent that answers from long-term memory gets the current targets, although its prompt is
+// frozen.
 func TestFreshTargetsAreToldWithTheMessage(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -146,8 +146,8 @@ func TestFreshTargetsAreToldWithTheMessage(t *testing.T) {
 	}
 }
 
-// What was said in another conversation is looked up word for word, by who asks for
-// it: facts and notes are what a search is for.
+// An agent can search the text of other conversations if it names the source chunks. The sources
+// memory and notes do not contain that text.
 func TestWhatWasSaidIsLookedUpWordForWord(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)

@@ -12,8 +12,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Conversations, their turns and their reviews end in every way that a history
-// is kept of.
+// Conversations, their turns and their reviews end in every way for which a history is recorded.
 func TestConversationsEndInEachWay(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

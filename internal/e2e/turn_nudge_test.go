@@ -24,12 +24,12 @@ import (
 	"cairn/workflows"
 )
 
-// from sets who brought a message about.
+// from sets the origin of a message.
 func from(origin string) func(*conversation.Request) {
 	return func(r *conversation.Request) { r.Origin = origin }
 }
 
-// scriptSaves makes the model save what a message asks it to remember.
+// scriptSaves makes the model save the fact in a message.
 func scriptSaves(b *apptest.Bundle) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^remember ",
 		CallsFunc: func(c openaitest.Call) []llm.ToolCall {
@@ -41,7 +41,7 @@ func scriptSaves(b *apptest.Bundle) {
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 }
 
-// quiet waits until the conversation knows of no review in flight.
+// quiet waits until the conversation has no review in flight.
 func quiet(b *apptest.Bundle, conversationID string) {
 	b.T.Helper()
 	id := view(b, conversationID).ID
@@ -58,8 +58,8 @@ func numbers(reviews []conversation.ReviewView) (out []int) {
 	return out
 }
 
-// Check 8: what people said counts, once, whatever becomes of the workers and
-// of the conversation's workflow.
+// Check 8: each user message is counted once, even if workers or the workflow of the
+// conversation fail.
 func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	if r := first[0]; len(first) != 1 || r.Turn != 10 || r.Status != agentrun.NudgeSaved || len(r.Writes) != 1 {
 		t.Fatalf("reviews %+v", first)
 	}
-	// 11: saved by itself
+	// 11: saved without a review
 	if got := say("remember Ada likes tea."); !strings.HasSuffix(got.Reply, "(Saved: 1 memory)") {
 		t.Errorf("the next answer is %q", got.Reply)
 	}
@@ -138,8 +138,8 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	}
 	validThreads(t, b)
 
-	// The first execution answered nine messages, scheduled ones among them, or one
-	// more that came while the ninth ended; the review was the next one's. Both replay.
+	// The first execution answered nine messages, including scheduled ones, or one more that
+	// arrived while the ninth ended. The next execution started the review. Both replay.
 	h := b.History(id, full)
 	answered := happened(h, enums.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED)
 	if last := h.Events[len(h.Events)-1]; last.EventType != enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW ||
@@ -157,7 +157,7 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	}
 }
 
-// happened is how many events of a type a history has.
+// happened returns the number of events of a type in a history.
 func happened(h *historypb.History, event enums.EventType) (n int) {
 	for _, e := range h.Events {
 		if e.EventType == event {
@@ -167,7 +167,7 @@ func happened(h *historypb.History, event enums.EventType) (n int) {
 	return n
 }
 
-// reviewsStarted is how many reviews the server has confirmed in a history.
+// reviewsStarted returns the number of reviews that the server has confirmed in a history.
 func reviewsStarted(h *historypb.History) (n int) {
 	for _, e := range h.Events {
 		if e.GetChildWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName() == contract.Nudge {
@@ -177,7 +177,7 @@ func reviewsStarted(h *historypb.History) (n int) {
 	return n
 }
 
-// replays wants today's workflows to decide as a history says.
+// replays checks that the current workflows decide as in a history.
 func replays(t *testing.T, h *historypb.History) {
 	t.Helper()
 	replayer := worker.NewWorkflowReplayer()
@@ -188,7 +188,7 @@ func replays(t *testing.T, h *historypb.History) {
 	}
 }
 
-// observed is an exchange that a gateway's own agent had.
+// observed returns an exchange that the caller's agent has answered.
 func observed(b *apptest.Bundle, conversationID string, n int, answer string) conversation.Request {
 	r := b.Message(conversationID, fmt.Sprintf("m%d", n), "")
 	r.Mode, r.Messages = contract.Observe, []transcript.Message{{Role: transcript.User, Content: "hello"},
@@ -285,7 +285,7 @@ func TestReviewsOfADayAreCapped(t *testing.T) {
 	}
 }
 
-// What a review proposes and may not do is told with the next answer.
+// A change that a review proposes and that needs approval is reported with the next reply.
 func TestWhatAReviewProposesIsTold(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -304,7 +304,7 @@ func TestWhatAReviewProposesIsTold(t *testing.T) {
 	}
 }
 
-// A review spends five model calls and never a sixth, and keeps what it wrote.
+// A review uses at most five model calls and keeps what it has written.
 func TestAReviewStopsAfterFiveCalls(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -21,13 +21,13 @@ import (
 	"cairn/internal/testkit"
 )
 
-// turnID is the workflow of a message's first attempt.
+// turnID returns the workflow ID of a message's first attempt.
 func turnID(b *apptest.Bundle, conversationID, message string) string {
 	return contract.TurnID(b.Workspace.Key, view(b, conversationID).ID, contract.VisibleKey(message), 1)
 }
 
-// oneOfEach wants one conversation with one answered turn, and one memory when
-// it saved one.
+// oneOfEach checks that there is one conversation with one answered turn, and the given number
+// of calls and memories.
 func oneOfEach(b *apptest.Bundle, calls, memories int) {
 	b.T.Helper()
 	for query, want := range map[string]int{
@@ -52,8 +52,8 @@ func oneOfEach(b *apptest.Bundle, calls, memories int) {
 	for _, n := range b.Model.Paid() {
 		again += n - 1
 	}
-	// A reply that was on its way when its worker died may have been written: the
-	// ledger knows which calls those were.
+	// If a worker dies while a request is in flight, the reply may have been produced. The ledger
+	// records such calls.
 	if unknown := count(b, "select coalesce(sum(unknown), 0)::int from cairn.llm_calls"); again > unknown {
 		b.T.Errorf("%d replies were paid again, and %d calls were in flight at a crash", again, unknown)
 	}
@@ -114,7 +114,8 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 		worker := b.StartProcess()
 		send(b, b.Message("c", "m1", "I like tea."))
 		testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
-		// As if the worker had died between the tool's transaction and the one that keeps its result.
+		// The state is as if the worker had died between the tool's transaction and the one that
+		// stores its result.
 		exec(b, "update cairn.agent_calls set result = null, code = '', ended_at = null")
 		worker.Kill()
 		b.Model.Release("held")
@@ -179,7 +180,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 	})
 }
 
-// An effect that took place is told, although its result was never kept.
+// An effect that took place is reported, although its result was never stored.
 func TestAClosedTurnTellsWhatTookEffect(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -262,7 +263,7 @@ func TestATerminatedTurnIsAnswered(t *testing.T) {
 	}
 }
 
-// The conversation's own workflow is terminated while a turn is under way.
+// The conversation's workflow is terminated during a turn.
 func TestATerminatedConversationGoesOn(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -286,7 +287,7 @@ func TestATerminatedConversationGoesOn(t *testing.T) {
 	}
 }
 
-// Temporal has lost everything, a turn and a review in the middle.
+// Temporal has lost all data during a turn and a review.
 func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -338,7 +339,7 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 	}
 }
 
-// Messages keep coming while the conversation continues as new again and again.
+// Messages continue to arrive while the conversation continues as new repeatedly.
 func TestAConversationContinuesAsNewUnderLoad(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// A server hands out at once only what is on the queue of the workflow that asks.
+// A server dispatches eagerly only activities on the queue of the requesting workflow.
 func TestATurnRunsOnTheQueueOfItsSteps(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -51,7 +51,7 @@ func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 			if c := view(b, "c").Counters; c.Total != 2 || c.LastReviewed != 2 || c.InFlight != 0 {
 				t.Errorf("the row counts %+v", c)
 			}
-			// What a failed review should have read is read by the next.
+			// The next review reads the messages of a failed review.
 			requests := asked(b, "nudge")
 			if last := requests[len(requests)-1].Last; strings.Contains(last,
 				`"first"`) != (name == agentrun.NudgeFailed) || !strings.Contains(last, `"second"`) {
@@ -80,7 +80,7 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Status != agentrun.NudgeSaved || len(got[0].Writes) != 1 {
 		t.Errorf("reviews %+v", got)
 	}
-	// Whichever attempt finished it, the conversation knows by its next turn.
+	// Whichever attempt finished the review, the conversation has its result by the next turn.
 	b.Say("c", 2, "hello")
 	if got := numbers(reviews(b, "c", 2)); !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("reviews after turns %v", got)
@@ -90,7 +90,7 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 	}
 }
 
-// A tool that does not work costs the task nothing, twice, and no turn hangs on it.
+// A failing tool costs no budget, up to twice, and does not block the turn.
 func TestAToolThatDoesNotWorkIsTold(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestAToolThatDoesNotWorkIsTold(t *testing.T) {
 	validThreads(t, b)
 }
 
-// A conversation's workflow is started over while its turns are known to Postgres.
+// A conversation's workflow is reset while Postgres has its turns.
 func TestAResetConversationRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)

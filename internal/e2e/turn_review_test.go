@@ -14,7 +14,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// A review is asked for without chance, within five calls.
+// A review uses temperature 0 and at most five calls.
 func TestAReviewIsAskedAtTemperatureZeroAndFiveTimesAtMost(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -39,8 +39,8 @@ func TestAReviewIsAskedAtTemperatureZeroAndFiveTimesAtMost(t *testing.T) {
 	}
 }
 
-// A review stops before the request that would take it over 100,000 tokens, keeps
-// what it has saved, and begins with a part of them however long the talk was.
+// A review stops before a request that would exceed 100,000 input tokens in total, and keeps
+// what it has saved. Its first request contains a shortened conversation.
 func TestAReviewStaysUnderItsInputTokens(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

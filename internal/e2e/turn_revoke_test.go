@@ -15,7 +15,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// procedure is the least that a saved skill has to say.
+// procedure is the minimal content of a saved skill.
 const procedure = "## When to Use\nWhen the site is to be published.\n\n## Procedure\n1. Run the tests.\n2. Push " +
 	"the image.\n\n## Pitfalls\nNone.\n\n## Verification\nOpen the site.\n"
 
@@ -24,8 +24,8 @@ func by(b *apptest.Bundle, o agent.Origin) agent.Actor {
 	return agent.Actor{Workspace: b.Workspace.ID, Origin: o, Op: fmt.Sprintf("test/%d", time.Now().UnixNano())}
 }
 
-// What a person takes away is gone from the very next prompt. What is added, and
-// what the agent itself does, waits for the next session.
+// What a user removes is absent from the next prompt. Additions, and changes by the agent,
+// appear in the next session.
 func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 			testkit.Must(t, c.change(t.Context(), b, c.by))
 			b.Say("c", 2, "Hello again")
 			if changed := prefix(t, last()) != before; changed != c.revoked {
-				t.Errorf("the prompt was frozen anew: %t", changed)
+				t.Errorf("the prompt was frozen again: %t", changed)
 			}
 			if there := strings.Contains(last().Messages[0].Content, c.marker); there == c.revoked {
 				t.Errorf("%q is in the prompt: %t", c.marker, there)

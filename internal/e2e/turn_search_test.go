@@ -13,8 +13,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// The model of a conversation looks long-term memories up, too, with where they come
-// from; one that untrusted text had a part in taints the turn that reads it.
+// The model of a conversation searches long-term memories with their sources, too. A memory that
+// contains untrusted text taints the turn that reads it.
 func TestAConversationLooksUpLongTermMemories(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)

@@ -23,7 +23,7 @@ func on(channel string) func(*conversation.Request) {
 	return func(r *conversation.Request) { r.Channel = channel }
 }
 
-// saying is one tool call.
+// saying returns one tool call.
 func saying(tool string, arguments any) llm.ToolCall {
 	raw, err := json.Marshal(arguments)
 	if err != nil {
@@ -32,12 +32,12 @@ func saying(tool string, arguments any) llm.ToolCall {
 	return llm.ToolCall{ID: "c", Name: tool, Arguments: string(raw)}
 }
 
-// looking is a harmless call whose arguments are never the same twice.
+// looking returns a harmless call whose arguments are always different.
 func looking(c openaitest.Call) []llm.ToolCall {
 	return []llm.ToolCall{saying("memory_search", map[string]string{"query": fmt.Sprintf("round %d", len(c.Messages))})}
 }
 
-// asked are the requests of a stage.
+// asked returns the requests of a stage.
 func asked(b *apptest.Bundle, stage string) (out []openaitest.Call) {
 	for _, c := range b.Model.Requests() {
 		if c.Stage == stage {
@@ -47,8 +47,8 @@ func asked(b *apptest.Bundle, stage string) (out []openaitest.Call) {
 	return out
 }
 
-// validThreads wants every call of every request answered once, in order and
-// next to it, and no result without its call.
+// validThreads checks that every call in every request has one result, in order and directly
+// after it, and that no result lacks its call.
 func validThreads(t *testing.T, b *apptest.Bundle) {
 	t.Helper()
 	for _, request := range b.Model.Requests() {
@@ -77,7 +77,7 @@ func validThreads(t *testing.T, b *apptest.Bundle) {
 	}
 }
 
-// send brings a message to its conversation without waiting for its answer.
+// send delivers a message to its conversation and does not wait for the reply.
 func send(b *apptest.Bundle, r conversation.Request) {
 	b.T.Helper()
 	ctx, cancel := context.WithCancel(b.T.Context())
@@ -89,13 +89,13 @@ func send(b *apptest.Bundle, r conversation.Request) {
 	b.T.Cleanup(func() { cancel(); <-done })
 }
 
-// recordTurn keeps the history of a message's turn.
+// recordTurn records the history of a message's turn.
 func recordTurn(b *apptest.Bundle, conversationID, message, name string) {
 	b.T.Helper()
 	b.RecordEnded(turnID(b, conversationID, message), name)
 }
 
-// cancel cancels the turn of a message that is being answered, or waits.
+// cancel cancels the turn of a message that is running or waiting.
 func cancel(b *apptest.Bundle, conversationID, message string) {
 	b.T.Helper()
 	if asked, err := b.Conversations.Cancel(b.T.Context(), b.Workspace, conversationID, message); err != nil || !asked {
@@ -103,7 +103,7 @@ func cancel(b *apptest.Bundle, conversationID, message string) {
 	}
 }
 
-// answered waits until a message is.
+// answered waits until a message has a reply.
 func answered(b *apptest.Bundle, conversationID, message string) (out conversation.TurnStatus) {
 	b.T.Helper()
 	testkit.Eventually(b.T, message+" of "+conversationID+" is answered", func() bool {
@@ -114,7 +114,7 @@ func answered(b *apptest.Bundle, conversationID, message string) (out conversati
 	return out
 }
 
-// view is a conversation's row.
+// view returns the row of a conversation.
 func view(b *apptest.Bundle, conversationID string) (v conversation.View) {
 	b.T.Helper()
 	testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID,
@@ -125,7 +125,7 @@ func view(b *apptest.Bundle, conversationID string) (v conversation.View) {
 	return v
 }
 
-// reviews are the nudges of a conversation, the first one first, once none is open.
+// reviews returns the nudges of a conversation, the oldest first, when none is open.
 func reviews(b *apptest.Bundle, conversationID string, n int) (out []conversation.ReviewView) {
 	b.T.Helper()
 	id := view(b, conversationID).ID
@@ -143,7 +143,7 @@ func reviews(b *apptest.Bundle, conversationID string, n int) (out []conversatio
 	return out
 }
 
-// wall gives a turn another wall clock than its channel's.
+// wall sets the time limit of a turn, instead of the channel's.
 func wall(d time.Duration) func(*conversation.Request) {
 	return func(r *conversation.Request) { r.Spec.Budget.Wall = d }
 }
@@ -155,7 +155,7 @@ func exec(b *apptest.Bundle, sql string, args ...any) {
 	testkit.Must(b.T, err)
 }
 
-// lockMemories makes every write of a memory wait until it is called off.
+// lockMemories blocks every write of a memory until unlock is called.
 func lockMemories(b *apptest.Bundle) (unlock func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
@@ -165,7 +165,7 @@ func lockMemories(b *apptest.Bundle) (unlock func()) {
 	return func() { conn.Close(context.Background()) }
 }
 
-// observedOn is an exchange of another agent on a channel.
+// observedOn returns an exchange of another agent on a channel.
 func observedOn(b *apptest.Bundle, channel string) conversation.Request {
 	r := observed(b, "c", 77, "hi")
 	r.Channel = channel

@@ -14,8 +14,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// A message that waits behind another is cancelled by its id, before the
-// conversation has heard of it or after, and is answered all the same.
+// A waiting message is canceled by its ID, before or after the conversation has received it, and
+// gets a reply.
 func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -61,7 +61,7 @@ func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 	}
 }
 
-// A cancellation that comes while the conversation continues as new is kept.
+// A cancellation that arrives while the conversation continues as new is kept.
 func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -80,8 +80,8 @@ func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
 	}
 }
 
-// A cancellation that a conversation receives together with the message, as it
-// begins, comes first: it was asked for first.
+// If a conversation receives a cancellation together with the message at its start, the
+// cancellation comes first.
 func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
 	}
 }
 
-// What a person changes reaches conversations that run without a message.
+// A changed setting reaches running conversations without a message.
 func TestAChangeOfSettingsReachesRunningConversations(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// slowTool takes as long as its argument says: "stuck" never comes back.
+// slowTool takes as long as its argument specifies. "stuck" never returns.
 func slowTool(t *testing.T) tools.Tool {
 	t.Helper()
 	type arguments struct {
@@ -41,9 +41,8 @@ func slowTool(t *testing.T) tools.Tool {
 	return tool
 }
 
-// A slow tool is an activity of its own with three events more, one that does not
-// come back is answered as late, and the model is told of all in the order of its
-// calls.
+// A slow tool is a separate activity with three more events. A tool that does not return is
+// reported as late. The results are in the order of the calls.
 func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

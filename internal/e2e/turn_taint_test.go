@@ -15,8 +15,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// What a tool of a gateway's own agent has brought into the window taints the turns
-// that see it: what they write waits for a person.
+// If a tool of the caller's agent adds untrusted text to the window, it taints the turns that
+// read it: their changes need approval.
 func TestATurnThatSeesAnAttackWritesNothingUnasked(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -50,7 +50,7 @@ func TestATurnThatSeesAnAttackWritesNothingUnasked(t *testing.T) {
 	}
 }
 
-// So does a skill that untrusted text had a part in, for the turn that reads it.
+// A skill that contains untrusted text taints the turn that reads it, too.
 func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -24,7 +24,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// undoing is a skill with a package, a prompt memory and a long-term memory, each with a
+// undoing has a skill with a package, a prompt memory and a long-term memory. Each contains a
 // word that occurs nowhere else.
 type undoing struct {
 	b        *apptest.Bundle
@@ -81,11 +81,11 @@ func (k *undoing) deleteAll() (out library.DeleteResult) {
 	return out
 }
 
-// said are the tables that keep what was said, to people and to models: erasing
-// conversations is another thing.
+// said lists the tables with text of users and models. Only the erasure of conversations clears
+// them.
 var said = []string{"messages", "llm_calls", "agent_calls", "agent_steps"}
 
-// readable lists the tables in which what was kept can still be read.
+// readable lists the tables that still contain the text.
 func (k *undoing) readable() (out []string) {
 	k.b.T.Helper()
 	rows, err := k.b.Admin().Query(k.b.T.Context(),

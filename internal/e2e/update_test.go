@@ -27,7 +27,7 @@ const updateExtract = `{"name":"Service Deployment ` +
  "experience":["Check schema compatibility before rolling ` +
 	`back"],"preference":[],"examples":[],"scripts":null,"tool":null,"others":null}`
 
-// c2 is another conversation on C1's theme.
+// c2 returns another conversation on the subject of C1.
 func c2(id string) transcript.Conversation {
 	c := apptest.C1()
 	c.ID, c.Title = id, id

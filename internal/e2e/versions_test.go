@@ -19,8 +19,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// A workspace chooses each of its agents by version and mode; the others stay as
-// they are.
+// A workspace chooses the version and mode of each agent separately. The others do not change.
 func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -75,8 +74,8 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 	}
 }
 
-// A chosen version may no longer exist in this program: the caller is
-// told which setting to change, and a hand-off reports it to its agent.
+// A chosen version may no longer exist in this program. The error names the setting to change,
+// and a hand-off reports it to its agent.
 func TestAnAgentThatIsNotThereIsToldOf(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -85,7 +84,7 @@ func TestAnAgentThatIsNotThereIsToldOf(t *testing.T) {
 	lacks := func(err error, setting string) {
 		t.Helper()
 		if err == nil {
-			t.Fatalf("nobody is told that there is no such agent for memory.agents.%s", setting)
+			t.Fatalf("no error about an unknown agent for memory.agents.%s", setting)
 		}
 		f := fault.From(err)
 		if f.Code != fault.InvalidArgument ||
