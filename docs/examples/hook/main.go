@@ -33,20 +33,20 @@ func main() {
 		log.Fatal(err)
 	}
 	defer memory.Close()
-	answers := parrot
+	reply := parrot
 	if at := os.Getenv("OPENAI_BASE_URL"); at != "" {
-		answers = endpoint{url: at, key: os.Getenv("OPENAI_API_KEY"), model: os.Getenv("CAIRN_MODEL")}.answer
+		reply = endpoint{url: at, key: os.Getenv("OPENAI_API_KEY"), model: os.Getenv("CAIRN_MODEL")}.answer
 	}
-	agent := memory.Hook(*session, answers,
+	agent := memory.Hook(*session, reply,
 		client.HookOptions{Mode: client.HookMode(*mode), Marks: client.FileMarks(*marks), Failed: func(err error) {
 			log.Print(err)
 		}})
-	var said []client.Message
+	var messages []client.Message
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		said = append(said, client.Message{Role: "user", Content: lines.Text()})
-		if said, err = agent(ctx, said); err != nil {
+		messages = append(messages, client.Message{Role: "user", Content: lines.Text()})
+		if messages, err = agent(ctx, messages); err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("you:   %s\nagent: %s\n", lines.Text(), said[len(said)-1].Content)
+		fmt.Printf("you:   %s\nagent: %s\n", lines.Text(), messages[len(messages)-1].Content)
 	}
 }

@@ -76,9 +76,9 @@ func (e endpoint) complete(ctx context.Context, messages []client.Message, tools
 		len(answer.Choices) == 0 {
 		return reply, nil, fmt.Errorf("the model endpoint responded with %s: %s", res.Status, answer.Error.Message)
 	}
-	said := answer.Choices[0].Message
-	reply = client.Message{Role: "assistant", Content: said.Content}
-	for _, raw := range said.ToolCalls {
+	message := answer.Choices[0].Message
+	reply = client.Message{Role: "assistant", Content: message.Content}
+	for _, raw := range message.ToolCalls {
 		var call struct {
 			ID       string
 			Function struct{ Name, Arguments string }
