@@ -42,8 +42,15 @@ func TestARowWithAllWordsComesFirst(t *testing.T) {
 		return fmt.Sprintf("%s%c%c%c", field, 'b'+n%5, 'a'+n/5%20, 'c'+n/100%20)
 	}
 	text := func(n int) string {
-		return fmt.Sprintf("The %s of %s keeps a %s in %s near %s since %s.", word("guild", n%300), word("town", n/7%400),
-			word("beast", n/3%250), word("cellar", n/11%350), word("gate", n/13%200), word("year", n/17%90))
+		return fmt.Sprintf(
+			"The %s of %s keeps a %s in %s near %s since %s.",
+			word("guild", n%300),
+			word("town", n/7%400),
+			word("beast", n/3%250),
+			word("cellar", n/11%350),
+			word("gate", n/13%200),
+			word("year", n/17%90),
+		)
 	}
 	for at := 0; at < rows; at += 1000 {
 		docs := make([]search.Doc, 1000)

@@ -36,7 +36,8 @@ var reviewedPolicies = []string{
 	// numbers only, of erased workspaces
 	"erasures.erasures_erase {cairn_erase} * true true",
 	"erasures.erasures_system {cairn_system} r true -",
-	"lex_docs.lex_docs_index {cairn_index} r true -",                // lex_candidates, which checks the workspace of every key
+	// lex_candidates checks the workspace of every key
+	"lex_docs.lex_docs_index {cairn_index} r true -",
 	"lex_stats.lex_stats_system {cairn_system} r (docs >= 10000) -", // which workspaces are big enough for a graph
 	"llm_calls.llm_calls_system_see {cairn_system} r (state = ANY (ARRAY['started'::text, 'unknown'::text])) -",
 	"llm_calls.llm_calls_system_expire {cairn_system} w (state = 'started'::text) (state = 'unknown'::text)",

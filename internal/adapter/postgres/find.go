@@ -114,7 +114,10 @@ func (r indexReader) Results(ctx context.Context, ids []int64) ([]search.Result,
 
 // Conversation finds the number of a conversation.
 func (r indexReader) Conversation(ctx context.Context, externalID string) (int64, error) {
-	row, err := r.q.ConversationOf(ctx, dbsqlc.ConversationOfParams{WorkspaceID: r.ws, ExternalID: storable(externalID)})
+	row, err := r.q.ConversationOf(
+		ctx,
+		dbsqlc.ConversationOfParams{WorkspaceID: r.ws, ExternalID: storable(externalID)},
+	)
 	if isNoRows(err) {
 		return 0, nil
 	}

@@ -144,7 +144,13 @@ func (b *bundle) graphScans(ws tenancy.Workspace, space int16, v []float32) (sca
 	testkit.Must(b.t, err)
 	_, err = tx.Exec(ctx, "select cairn.enter($1)", ws.ID)
 	testkit.Must(b.t, err)
-	_, err = tx.Exec(ctx, "select from cairn.nearest($1, null, $2::text::public.halfvec, $3, 10)", ws.ID, strings.ReplaceAll(fmt.Sprint(v), " ", ","), space)
+	_, err = tx.Exec(
+		ctx,
+		"select from cairn.nearest($1, null, $2::text::public.halfvec, $3, 10)",
+		ws.ID,
+		strings.ReplaceAll(fmt.Sprint(v), " ", ","),
+		space,
+	)
 	testkit.Must(b.t, err)
 	testkit.Must(b.t, tx.QueryRow(ctx, "select pg_stat_get_xact_numscans(to_regclass('cairn.' || "+
 		"cairn.vector_index($1, $2))) || ' ' || pg_stat_get_xact_numscans(to_regclass('cairn.embeddings_space_' || "+

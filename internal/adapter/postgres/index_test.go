@@ -17,7 +17,8 @@ import (
 func (b *bundle) counts() {
 	b.t.Helper()
 	for _, wrong := range b.texts(`
-with real as (select workspace_id, (t.key & 4294967295)::int as term, count(*) as df from lex_docs, unnest(keys) as t(key) group by 1, 2),
+with real as (select workspace_id, (t.key & 4294967295)::int as term, count(*) as df
+   from lex_docs, unnest(keys) as t(key) group by 1, 2),
  kept as (select workspace_id, term, df from lex_terms where df <> 0),
  docs as (select workspace_id, count(*) as docs from search_docs group by 1)
 select format('workspace %s term %s: documents %s, frequency %s', workspace_id, term, real.df, kept.df)

@@ -19,7 +19,7 @@ func (c *cli) migrate() *cobra.Command {
 	return &cobra.Command{
 		Use: "migrate", Short: "Update the database schema to this program's version",
 		Example: "  cairn migrate", Args: cobra.NoArgs,
-		Long: "Create the five database roles and update the schema of the database at DATABASE_URL to this " +
+		Long: "Create the six database roles and update the schema of the database at DATABASE_URL to this " +
 			"program's version. The login of DATABASE_URL must be able to create roles. You do not need this " +
 			"command for the development stack, which updates its schema at each start.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runMigrate(cmd.Context()) },

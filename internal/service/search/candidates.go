@@ -184,8 +184,8 @@ func (f Finder) read(ctx context.Context, index Reader, r Request, q Query) ([]R
 		return nil, err
 	}
 	date, _ := lexical.DateIn(r.Query)
-	ranked := rank.Rank(documents, rank.Query{Words: words, VectorShare: f.VectorShare, MinCosine: f.MinCosine, Date: date,
-		AsksWhen: lexical.AsksWhen(r.Query), Now: time.Now()}, rank.Defaults())
+	ranked := rank.Rank(documents, rank.Query{Words: words, VectorShare: f.VectorShare, MinCosine: f.MinCosine,
+		Date: date, AsksWhen: lexical.AsksWhen(r.Query), Now: time.Now()}, rank.Defaults())
 	return results(ctx, index, r, ranked)
 }
 
@@ -210,8 +210,8 @@ func (f Finder) nearest(ctx context.Context, index Reader, passing filter, stats
 	}
 	in := NearestQuery{Vector: q.Vector, Space: q.Space, Limit: limit}
 	if !passing.empty() {
-		hits, err := index.Candidates(ctx, CandidateQuery{Sets: passing.keys, After: passing.After, Before: passing.Before,
-			Limit: exactVectors + 1})
+		hits, err := index.Candidates(ctx, CandidateQuery{Sets: passing.keys, After: passing.After,
+			Before: passing.Before, Limit: exactVectors + 1})
 		if err != nil {
 			return nil, err
 		}

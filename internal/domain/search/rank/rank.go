@@ -111,9 +111,28 @@ type Weights struct {
 
 // Defaults returns the weights that were chosen on LoCoMo (docs/reference/benchmarks.md).
 func Defaults() Weights {
-	return Weights{RRF: 30, Session: 0.7, Target: 0.4, Day: 0.8, Month: 0.4, When: 0.3, Question: 0.1, Recent: 0.05,
-		RecentDays: 30, Utility: 0.1, Cover: 0.15, CoverAlone: 0.3, Discussed: 0.3, Next: 0.3, Answer: 0.7, Previous: 0.4, Second: 0.2,
-		Alone: 2.1, Types: map[string]float64{"procedural": 0.9, "tool": 0.9, "summary": 0.6}, Duplicate: 0.9}
+	return Weights{
+		RRF:        30,
+		Session:    0.7,
+		Target:     0.4,
+		Day:        0.8,
+		Month:      0.4,
+		When:       0.3,
+		Question:   0.1,
+		Recent:     0.05,
+		RecentDays: 30,
+		Utility:    0.1,
+		Cover:      0.15,
+		CoverAlone: 0.3,
+		Discussed:  0.3,
+		Next:       0.3,
+		Answer:     0.7,
+		Previous:   0.4,
+		Second:     0.2,
+		Alone:      2.1,
+		Types:      map[string]float64{"procedural": 0.9, "tool": 0.9, "summary": 0.6},
+		Duplicate:  0.9,
+	}
 }
 
 const nameShare = 0.3

@@ -46,7 +46,8 @@ func TestAPersonalMemoryComesBeforeASummary(t *testing.T) {
 	t.Parallel()
 	documents := []rank.Document{document(1, "summary", "Ben likes green tea and trains"),
 		document(2, "personal", "Ben likes green tea in trains of the north")}
-	if got := ids(rank.Rank(documents, query("What does Ben like?"), rank.Defaults())); !slices.Equal(got, []int64{2, 1}) {
+	got := ids(rank.Rank(documents, query("What does Ben like?"), rank.Defaults()))
+	if !slices.Equal(got, []int64{2, 1}) {
 		t.Errorf("ranked %v", got)
 	}
 }
@@ -55,7 +56,8 @@ func TestAnUnrelatedQuestionFindsNothing(t *testing.T) {
 	t.Parallel()
 	documents := []rank.Document{document(1, "personal", "Ben likes green tea"),
 		document(2, "personal", "The boathouse opens at eight in the harbor")}
-	for _, text := range []string{"quarterly tax return", "which harbor tax applies to quarterly returns of shipyards"} {
+	for _, text := range []string{"quarterly tax return",
+		"which harbor tax applies to quarterly returns of shipyards"} {
 		if got := rank.Rank(documents, query(text), rank.Defaults()); len(got) != 0 {
 			t.Errorf("%q finds %+v", text, got)
 		}
@@ -75,7 +77,8 @@ func TestTheAnswerAfterAQuestionIsFound(t *testing.T) {
 func TestNearDuplicatesAreOneResult(t *testing.T) {
 	t.Parallel()
 	older, newer, other := document(1, "personal", "Ada keeps bees on the roof of the old mill"),
-		document(2, "personal", "Ada keeps bees on the roof of the old mill!"), document(3, "personal", "Ada keeps two dogs")
+		document(2, "personal", "Ada keeps bees on the roof of the old mill!"),
+		document(3, "personal", "Ada keeps two dogs")
 	newer.EventTime = spring.Add(time.Hour)
 	elsewhere := older
 	elsewhere.ID, elsewhere.Target = 4, "Bob"
@@ -109,8 +112,8 @@ func TestAScoreIsTheSumOfItsParts(t *testing.T) {
 		t.Fatalf("ranked %v", got)
 	}
 	p := got[0].Parts
-	if sum := p.Words + p.Vector + p.Session + p.Target + p.Date + p.When + p.Question + p.Recent + p.Utility; sum != got[0].Score ||
-		p.Date != 0.8 || p.Target != 0.4 || p.Words != 1 || p.Vector != 0.1 {
+	sum := p.Words + p.Vector + p.Session + p.Target + p.Date + p.When + p.Question + p.Recent + p.Utility
+	if sum != got[0].Score || p.Date != 0.8 || p.Target != 0.4 || p.Words != 1 || p.Vector != 0.1 {
 		t.Errorf("%+v, sum %f", got[0], sum)
 	}
 }
