@@ -150,7 +150,7 @@ func TestWhatIsDeletedIsGoneAtOnceWhereNothingIsKept(t *testing.T) {
 		t.Errorf("packages are left: %v", got)
 	}
 	_, err := b.Library.RestoreNamed(t.Context(), b.Workspace.ID, k.skill)
-	if fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "keeps nothing") {
+	if fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "does not keep deleted skills") {
 		t.Errorf("taking the skill back: %v", err)
 	}
 	_, err = b.LongTerm.Restore(t.Context(), k.user(), longterm.RestoreArgs{ID: k.personal})

@@ -177,8 +177,8 @@ create function cairn.many_documents() returns int language sql immutable as $$ 
 -- +goose StatementEnd
 
 -- The exact nearest documents of a workspace with many documents: adding zero prevents the use of
--- any index for the order. find_docs disables sorting, and under it this would be planned without
--- the processes that sort their share, hence enable_sort.
+-- any index for the order. nearest disables sequential scans; with sorting it is planned with
+-- parallel processes that sort their share.
 -- +goose StatementBegin
 create function cairn.nearest_of_many(ws bigint, query_vector halfvec, query_space smallint, max_rows int) returns table (doc bigint, dist float8)
 language plpgsql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp set enable_seqscan = on set jit = off set enable_sort = on as $$

@@ -113,7 +113,7 @@ OPENAI_BASE_URL=`+saver.URL+` ./hook -session saving -mode tools <<< 'Keep in mi
 		problem["hint"] == "" {
 		t.Errorf("a tool that is none: %v", told)
 	}
-	if !strings.Contains(printed, `there is no hook mode "sometimes" [invalid_argument]`) ||
+	if !strings.Contains(printed, `invalid hook mode "sometimes" [invalid_argument]`) ||
 		!strings.HasSuffix(printed, "exit 1\n") {
 		t.Errorf("a mode that is none: %s", printed)
 	}

@@ -129,8 +129,8 @@ var (
 	noiseHan = regexp.MustCompile(`一下|一个|一次|一份|一篇|一些|我们的|我的|这个|那个|你的|[的了吗呢吧呀啊].*$`)
 )
 
-// Asks returns users' requests as verb and object, most frequent first: "could you please rotate
-// the old keys" gives "rotate key".
+// Asks returns users' requests as verb and object, most frequent first.
+// Example: "please rotate the old keys" gives "rotate key".
 func Asks(sentences []Sentence) []string {
 	var out []string
 	for _, s := range sentences {

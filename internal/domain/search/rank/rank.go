@@ -95,8 +95,7 @@ type Weights struct {
 	Recent     float64 // of a document of today
 	RecentDays float64 // after which Recent has fallen to a third
 	Utility    float64 // per unit of utility above 0.5
-	Cover      float64 // least share of the query's idf for a turn to be relevant by words
-	CoverAlone float64 // the same for documents that are not turns
+	Cover      float64 // least share of the query's idf for a document to be relevant by words
 	Discussed  float64 // the same for a whole session
 	Next       float64 // share of its words that a turn lends to the next one
 	Answer     float64 // the same if the turn is a question
@@ -123,7 +122,6 @@ func Defaults() Weights {
 		RecentDays: 30,
 		Utility:    0.1,
 		Cover:      0.15,
-		CoverAlone: 0.3,
 		Discussed:  0.3,
 		Next:       0.3,
 		Answer:     0.7,
@@ -324,11 +322,7 @@ func relevant(all []candidate, discussed, total float64, q Query, w Weights) boo
 }
 
 func answers(c candidate, total float64, q Query, w Weights) bool {
-	least := w.CoverAlone
-	if c.Turn {
-		least = w.Cover
-	}
-	return c.own > 0 && c.covered >= least*total || c.VectorRank > 0 && c.Cosine >= q.MinCosine
+	return c.own > 0 && c.covered >= w.Cover*total || c.VectorRank > 0 && c.Cosine >= q.MinCosine
 }
 
 func score(all []candidate, total float64, q Query, w Weights) (out []Scored) {
