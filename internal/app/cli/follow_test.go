@@ -172,7 +172,8 @@ func TestFollowingTheNoteOfAPendingChangeApprovesIt(t *testing.T) {
 	w := idle(t)
 	w.write("tea.zip", string(weather(t, "tea", "Boil water")))
 	w.write("more.zip", string(weather(t, "tea", "Warm the pot, boil water")))
-	for file, want := range map[string]string{"tea.zip": "version 1, active", "more.zip": "version 2, active"} {
+	for _, c := range [][2]string{{"tea.zip", "version 1, active"}, {"more.zip", "version 2, active"}} {
+		file, want := c[0], c[1]
 		if file == "more.zip" {
 			w.restored(t, "tea", false)
 		}
