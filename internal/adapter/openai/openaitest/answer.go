@@ -48,15 +48,22 @@ func fail(w http.ResponseWriter, rule Rule) bool {
 
 // write reports whether the whole response was sent.
 func (c completion) write(w http.ResponseWriter) bool {
-	body, kind := c.plain(), "application/json"
-	if c.request.Stream {
-		body, kind = c.stream(), "text/event-stream"
-	}
-	if c.rule.DropAfter {
-		cutHalfway(w, kind, body)
-		return false
-	}
+	body, kind := c.render()
 	return writeBody(w, http.StatusOK, kind, body)
+}
+
+// writeHalf sends the first half of the response and cuts the connection.
+func (c completion) writeHalf(w http.ResponseWriter) {
+	body, kind := c.render()
+	cutHalfway(w, kind, body)
+}
+
+// render returns the body and its content type.
+func (c completion) render() (body []byte, kind string) {
+	if c.request.Stream {
+		return c.stream(), "text/event-stream"
+	}
+	return c.plain(), "application/json"
 }
 
 func (c completion) plain() []byte {

@@ -78,6 +78,10 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	if rule.CallsFunc != nil {
 		answer.calls = rule.CallsFunc(call)
 	}
+	if rule.DropAfter {
+		answer.writeHalf(w)
+		return
+	}
 	s.pay(call, 1) // before the last byte, so that a client that has the reply finds it counted
 	if !answer.write(w) {
 		s.pay(call, -1)
