@@ -67,7 +67,7 @@ func (a Agents) HandOff(ctx context.Context, in contract.ToolInput) (contract.Ha
 		return contract.HandOffResult{}, temporalError(err)
 	}
 	specialists, err := agentsToStart(in.WorkspaceKey, handed.Specialists)
-	return contract.HandOffResult{Recorded: handed.Told, Specialists: specialists}, temporalError(err)
+	return contract.HandOffResult{Recorded: handed.Handled, Specialists: specialists}, temporalError(err)
 }
 
 func agentsToStart(workspaceKey string, runs []run.Run) (out []contract.AgentToStart, err error) {

@@ -93,7 +93,7 @@ func TestAgentActivitiesTranslate(t *testing.T) {
 	calling(t, a.FreeTarget, contract.TargetInput{RunRef: runRef, Fence: 8}, c, "free 1/7 8")
 	calling(t, a.RecordHandOff, contract.RecordHandOffInput{ToolInput: tool, Runs: []int64{5, 6}}, c,
 		"record 1/7 2 1 [5 6] 8")
-	s.handed.Told = true
+	s.handed.Handled = true
 	translates(t, a.HandOff, tool, c, "hand off 1/7 2 1 8", contract.HandOffResult{Recorded: true})
 	s.over = endedRun(t)
 	translates(t, a.KeepSession, in, c, "keep 1/7", contract.KeepSessionResult{Ended: &ended})

@@ -27,6 +27,7 @@ type service struct {
 	Networks    []string
 	Ports       []string
 	ReadOnly    bool     `yaml:"read_only"`
+	Tmpfs       []string
 	CapDrop     []string `yaml:"cap_drop"`
 	SecurityOpt []string `yaml:"security_opt"`
 	Deploy      struct{ Replicas int }
@@ -119,7 +120,7 @@ func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(box.Networks) != 1 || !file.Networks[box.Networks[0]].Internal || len(box.Ports) > 0 ||
-		!slices.Equal(box.Volumes, services["worker"].Volumes) || !box.ReadOnly ||
+		!slices.Equal(box.Volumes, services["worker"].Volumes) || !box.ReadOnly || !slices.Contains(box.Tmpfs, "/tmp") ||
 		!slices.Equal(box.CapDrop, []string{"ALL"}) {
 		t.Errorf("the sandbox is not shut: %+v", box)
 	}

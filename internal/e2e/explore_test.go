@@ -84,8 +84,8 @@ func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
 	// A later version has its own target, and the older version keeps its window. A policy update
 	// in between adds no new skill.
 	exec(b, `insert into cairn.bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, `+
-		`members, fresh, policy_sha, optimiser_sha, snapshot_sha)
-select workspace_id, bank_id, 3, 2, 'adapt', bank_sha, capacity, members, fresh, policy_sha, optimiser_sha, `+
+		`members, fresh, policy_sha, optimizer_sha, snapshot_sha)
+select workspace_id, bank_id, 3, 2, 'adapt', bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, `+
 		`snapshot_sha from cairn.bank_versions where number = 2`)
 	exec(b, "update cairn.banks set head = 3")
 	if d := live(b, "updated", 1)[0]; !gotBias(d, 2, dates) {

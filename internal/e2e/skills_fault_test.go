@@ -240,7 +240,7 @@ func trainedState(b *apptest.Bundle, out training.Result) (state []string) {
 	testkit.Must(b.T, err)
 	whole, err := json.Marshal(out)
 	testkit.Must(b.T, err)
-	state = append(state, string(whole), head.Version.BankSHA, head.Version.Policy, head.Version.Optimiser)
+	state = append(state, string(whole), head.Version.BankSHA, head.Version.Policy, head.Version.Optimizer)
 	state = append(state, column[string](b, "select step || ' ' || coalesce(result->>'hard', '') from "+
 		"cairn.training_steps where step ~ '^stage/[0-9]+$' order by step")...)
 	return append(state, column[string](b,

@@ -164,13 +164,13 @@ from workspaces w, generate_series(1, 6) n where w.external_id like 'due %' and 
 		if got := b.sweep(b.Sweeper, 100); got.Empty != 4 {
 			t.Fatalf("swept %+v", got)
 		}
-		if n := b.number("select count(*) from reflection_runs where unheard"); n != 1 ||
+		if n := b.number("select count(*) from reflection_runs where empty_week"); n != 1 ||
 			b.number("select count(*) from reflection_runs r join workspaces w on w.id = r.workspace_id where "+
-				"w.external_id = 'due 1' and r.local_date = current_date and r.unheard") != 1 {
+				"w.external_id = 'due 1' and r.local_date = current_date and r.empty_week") != 1 {
 			t.Errorf("%d days say that they should not be empty", n)
 		}
-		if got, err := b.Store.Backlog(t.Context()); err != nil || got.Unheard != 1 {
-			t.Errorf("%d workspaces need a look, %v", got.Unheard, err)
+		if got, err := b.Store.Backlog(t.Context()); err != nil || got.EmptyWeek != 1 {
+			t.Errorf("%d workspaces need a look, %v", got.EmptyWeek, err)
 		}
 	})
 }
@@ -289,8 +289,8 @@ insert into cairn.turns (workspace_id, conversation_id, number, message_id, mode
 			WorkflowID: "w", Spec: app.ReflectionSpec(b.Config)})
 	testkit.Must(t, err)
 	day, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, date)
-	if err != nil || o.Ended == nil || day.Status != reflection.Empty || day.Reason != reflection.UnheardReason ||
-		!day.Runs[0].Unheard {
+	if err != nil || o.Ended == nil || day.Status != reflection.Empty || day.Reason != reflection.EmptyWeekReason ||
+		!day.Runs[0].EmptyWeek {
 		t.Errorf("the day came to %+v, %v", day, err)
 	}
 }

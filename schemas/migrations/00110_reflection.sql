@@ -18,7 +18,7 @@ create table reflection_runs (
   skills        int not null default 0,
   failures      int not null default 0,
   reason        text,
-  unheard       boolean not null default false,         -- empty, the seventh in a row although conversations took place
+  empty_week    boolean not null default false,         -- empty, the seventh in a row although conversations took place
   created_at    timestamptz not null default now(),
   updated_at    timestamptz not null default now(),
   primary key (workspace_id, local_date),
@@ -26,7 +26,7 @@ create table reflection_runs (
 );
 -- For metrics: days that three reflections in a row could not read.
 create index reflection_runs_failed on reflection_runs (failures) where status = 'failed';
-create index reflection_runs_unheard on reflection_runs (local_date) where unheard;
+create index reflection_runs_empty_week on reflection_runs (local_date) where empty_week;
 
 -- The messages that a reflection reads, one row for each range of a conversation. The ranges of an
 -- open or a successful run are not available to others; a failed run releases them.
@@ -71,22 +71,22 @@ end $$;
 -- +goose StatementEnd
 grant select, insert on reflection_runs, note_recalls to cairn_app;
 grant select, insert, delete on reflection_reads to cairn_app;
-grant update (zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, updated_at, unheard) on reflection_runs to cairn_app;
+grant update (zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, updated_at, empty_week) on reflection_runs to cairn_app;
 grant update (state, to_seq) on reflection_reads to cairn_app;
 grant update (relevance, recalls, last_at) on note_recalls to cairn_app;
 
 create policy reflection_runs_system_see on reflection_runs for select to cairn_system using (true);
 create policy reflection_runs_system_empty on reflection_runs for insert to cairn_system with check (status = 'empty');
-grant select (workspace_id, local_date, status, to_at, failures, updated_at, unheard), insert (workspace_id, local_date, zone, status, from_at, to_at, unheard) on reflection_runs to cairn_system;
+grant select (workspace_id, local_date, status, to_at, failures, updated_at, empty_week), insert (workspace_id, local_date, zone, status, from_at, to_at, empty_week) on reflection_runs to cairn_system;
 
 -- Whether the day at an instant, if it was empty, is the seventh empty one in a row although
 -- conversations took place. A reflection that fails to read messages otherwise looks like one
 -- without messages.
 -- +goose StatementBegin
-create function cairn.unheard(ws bigint, at timestamptz) returns boolean
+create function cairn.empty_week(ws bigint, at timestamptz) returns boolean
 language sql stable security invoker set search_path = cairn, pg_catalog, pg_temp as $$
   select (select count(*) >= 6 and bool_and(r.status = 'empty') from reflection_runs r where r.workspace_id = ws and r.to_at >= at - interval '6 days 3 hours' and r.to_at < at)
     and exists (select from turns t where t.workspace_id = ws and t.origin = 'user' and t.accepted_at > at - interval '7 days' and t.accepted_at <= at)
 $$;
 -- +goose StatementEnd
-grant execute on function cairn.unheard to cairn_app, cairn_system;
+grant execute on function cairn.empty_week to cairn_app, cairn_system;

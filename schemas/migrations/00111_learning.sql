@@ -16,7 +16,7 @@ create table memory_skills (
 create table policies (
   workspace_id bigint not null references workspaces,
   sha          text not null check (sha ~ '^[0-9a-f]{64}$'),
-  kind         text not null check (kind in ('policy', 'optimiser')),
+  kind         text not null check (kind in ('policy', 'optimizer')),
   blob         bytea not null,
   created_at   timestamptz not null default now(),
   primary key (workspace_id, sha)
@@ -45,7 +45,7 @@ create table bank_versions (
   members       text[] not null,                        -- IDs of skills, ascending
   fresh         text[] not null default '{}',           -- those that are new since the previous version
   policy_sha    text not null,
-  optimiser_sha text not null,
+  optimizer_sha text not null,
   snapshot_sha  text not null,                          -- of the three
   reason        text not null default '',
   run_id        bigint,
@@ -53,7 +53,7 @@ create table bank_versions (
   primary key (workspace_id, bank_id, number),
   foreign key (workspace_id, bank_id) references banks,
   foreign key (workspace_id, policy_sha) references policies,
-  foreign key (workspace_id, optimiser_sha) references policies,
+  foreign key (workspace_id, optimizer_sha) references policies,
   foreign key (workspace_id, run_id) references runs
 );
 
@@ -121,7 +121,7 @@ create table policy_updates (
   base          int not null,                           -- version of the bank that it started from
   state         text not null check (state in ('shadow', 'canary', 'promoted', 'dropped')),
   policy_sha    text not null,                          -- its weights are kept until it is dropped
-  optimiser_sha text not null,
+  optimizer_sha text not null,
   decisions     int not null,                           -- number of decisions that it has learned from
   shadow        jsonb not null default '{}',            -- difference from the active policy
   canary        jsonb,                                  -- result compared with the active policy, when it was judged

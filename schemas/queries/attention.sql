@@ -16,7 +16,7 @@ select 'canary', '', count(*), coalesce(extract(epoch from now() - min(u.canary_
 union all
 select 'failed day', '', count(*), coalesce(extract(epoch from now() - min(d.updated_at)), 0)::float8 from reflection_runs d where d.status = 'failed' and d.failures >= @patience::int
 union all
-select 'unheard workspace', '', count(distinct d.workspace_id), 0::float8 from reflection_runs d where d.unheard and d.local_date > current_date - 3;
+select 'empty week', '', count(distinct d.workspace_id), 0::float8 from reflection_runs d where d.empty_week and d.local_date > current_date - 3;
 
 -- name: SchemaVersion :one
 select cairn.schema_version()::bigint as version;

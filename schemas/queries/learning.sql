@@ -33,8 +33,8 @@ from bank_versions v where v.workspace_id = @workspace_id and v.bank_id = @bank_
 order by v.number desc limit @max_rows;
 
 -- name: UpdatePut :one
-insert into policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow)
-values (@workspace_id, @bank_id, (select coalesce(max(u.number), 0) + 1 from policy_updates u where u.workspace_id = @workspace_id and u.bank_id = @bank_id), @run_id, @base, 'shadow', @policy_sha, @optimiser_sha, @decisions, @shadow)
+insert into policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha, decisions, shadow)
+values (@workspace_id, @bank_id, (select coalesce(max(u.number), 0) + 1 from policy_updates u where u.workspace_id = @workspace_id and u.bank_id = @bank_id), @run_id, @base, 'shadow', @policy_sha, @optimizer_sha, @decisions, @shadow)
 on conflict (workspace_id, run_id) do update set note = policy_updates.note returning *;
 
 -- name: UpdateMove :execrows

@@ -90,15 +90,15 @@ select * from memories where workspace_id = @workspace_id and type = 'note' and 
 
 -- name: ReflectionDayPut :exec
 -- The result of a local date.
-insert into reflection_runs as d (workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, unheard)
-values (@workspace_id, @local_date, @zone, @status, sqlc.narg('from_at'), @to_at, sqlc.narg('run_id'), @conversations, @messages, @notes, @memories, @skills, @failures, sqlc.narg('reason'), @unheard)
+insert into reflection_runs as d (workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, empty_week)
+values (@workspace_id, @local_date, @zone, @status, sqlc.narg('from_at'), @to_at, sqlc.narg('run_id'), @conversations, @messages, @notes, @memories, @skills, @failures, sqlc.narg('reason'), @empty_week)
 on conflict (workspace_id, local_date) do update set zone = excluded.zone, status = excluded.status, from_at = excluded.from_at, to_at = greatest(d.to_at, excluded.to_at), run_id = excluded.run_id,
   conversations = excluded.conversations, messages = excluded.messages, notes = excluded.notes, memories = excluded.memories, skills = excluded.skills,
-  failures = excluded.failures, reason = excluded.reason, unheard = excluded.unheard, updated_at = now();
+  failures = excluded.failures, reason = excluded.reason, empty_week = excluded.empty_week, updated_at = now();
 
--- name: ReflectionUnheard :one
+-- name: ReflectionEmptyWeek :one
 -- Whether an empty day is the seventh in a row.
-select cairn.unheard(@workspace_id::bigint, @at::timestamptz)::boolean;
+select cairn.empty_week(@workspace_id::bigint, @at::timestamptz)::boolean;
 
 -- name: ReflectionDays :many
 select * from reflection_runs where workspace_id = @workspace_id and local_date between @from_date and @to_date order by local_date desc limit @max_rows;

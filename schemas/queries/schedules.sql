@@ -44,16 +44,16 @@ with due as (
   from due d left join watermark k on k.workspace_id = d.workspace_id and k.id = d.id
 ), heard as (
   select j.*, j.kind = 'reflection' and j.verdict = 'empty'
-    and exists (select from conversations c where c.workspace_id = j.workspace_id and c.last_turn_at > j.due_at - interval '7 days') and cairn.unheard(j.workspace_id, j.due_at) as unheard from judged j
+    and exists (select from conversations c where c.workspace_id = j.workspace_id and c.last_turn_at > j.due_at - interval '7 days') and cairn.empty_week(j.workspace_id, j.due_at) as empty_week from judged j
 ), emptied as (
-  insert into reflection_runs (workspace_id, local_date, zone, status, from_at, to_at, unheard)
-  select workspace_id, due_date, zone, 'empty', reflected_to, due_at, unheard from heard where kind = 'reflection' and verdict = 'empty'
+  insert into reflection_runs (workspace_id, local_date, zone, status, from_at, to_at, empty_week)
+  select workspace_id, due_date, zone, 'empty', reflected_to, due_at, empty_week from heard where kind = 'reflection' and verdict = 'empty'
   on conflict (workspace_id, local_date) do nothing
 )
 select j.workspace_id, j.workspace_key, j.id, j.kind, j.cron, j.zone, extract(epoch from j.catch_up)::float8 as catch_up_seconds, coalesce(j.due_at, '0001-01-01 00:00:00+00'::timestamptz)::timestamptz as due_at,
   coalesce(j.due_date::text, '')::text as due_date, coalesce(j.due_key, '')::text as due_key, coalesce(j.slot_at, '0001-01-01 00:00:00+00'::timestamptz)::timestamptz as slot_at, coalesce(j.slot_date::text, '')::text as slot_date,
   coalesce(j.slot_key, '')::text as slot_key, coalesce(j.reflected_to, '0001-01-01 00:00:00+00'::timestamptz)::timestamptz as reflected_to, j.verdict::text as verdict,
-  j.quiet_from::text as quiet_from, j.quiet_to::text as quiet_to, j.home_zone::text as home_zone, j.unheard::boolean as unheard, now()::timestamptz as at
+  j.quiet_from::text as quiet_from, j.quiet_to::text as quiet_to, j.home_zone::text as home_zone, j.empty_week::boolean as empty_week, now()::timestamptz as at
 from heard j;
 
 -- name: SweepAdvance :execrows

@@ -40,8 +40,8 @@ func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
 			out.Canaries = w
 		case "failed day":
 			out.FailedDays = w.Count
-		case "unheard workspace":
-			out.Unheard = w.Count
+		case "empty week":
+			out.EmptyWeek = w.Count
 		default:
 			return out, fmt.Errorf("count the backlog: unknown kind %q", r.What)
 		}

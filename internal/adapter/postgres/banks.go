@@ -84,7 +84,7 @@ func (q bankRepository) BankVersions(ctx context.Context, id int64, most int) ([
 
 func versionOfBank(r dbsqlc.BankVersion) bank.Version {
 	v := bank.Version{Number: int(r.Number), Action: r.Action, BankSHA: r.BankSha, Capacity: int(r.Capacity),
-		Members: r.Members, Fresh: r.Fresh, Policy: r.PolicySha, Optimiser: r.OptimiserSha,
+		Members: r.Members, Fresh: r.Fresh, Policy: r.PolicySha, Optimizer: r.OptimizerSha,
 		Snapshot: r.SnapshotSha, Reason: r.Reason, Run: number(r.RunID), CreatedAt: r.CreatedAt}
 	if r.Parent != nil {
 		v.Parent = int(*r.Parent)
@@ -103,7 +103,7 @@ func (q bankRepository) PutBankVersion(ctx context.Context, id int64, v bank.Ver
 		q.q.BankVersionPut(ctx, dbsqlc.BankVersionPutParams{WorkspaceID: q.ws, BankID: id, Number: int32(v.Number),
 			Parent: parent, Action: v.Action, BankSha: v.BankSHA,
 			Capacity: int32(v.Capacity), Members: texts(v.Members), Fresh: texts(v.Fresh), PolicySha: v.Policy,
-			OptimiserSha: v.Optimiser, SnapshotSha: v.Snapshot, Reason: storable(v.Reason), RunID: keyOrNull(v.Run)}))
+			OptimizerSha: v.Optimizer, SnapshotSha: v.Snapshot, Reason: storable(v.Reason), RunID: keyOrNull(v.Run)}))
 }
 
 // PutMemorySkills stores versions of memory skills. Existing versions stay unchanged.

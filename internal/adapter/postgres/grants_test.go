@@ -66,10 +66,10 @@ var reviewedGrants = []string{
 	"policy_updates cairn_system: select(canary_at state workspace_id)",
 	"probes cairn_app: insert, select, update(ended_at note score state)",
 	"reflection_reads cairn_app: delete, insert, select, update(state to_seq)",
-	"reflection_runs cairn_app: insert, select, update(conversations failures from_at memories messages notes " +
-		"reason run_id skills status to_at unheard updated_at zone)",
-	"reflection_runs cairn_system: insert(from_at local_date status to_at unheard workspace_id zone), " +
-		"select(failures local_date status to_at unheard updated_at workspace_id)",
+	"reflection_runs cairn_app: insert, select, update(conversations empty_week failures from_at memories messages " +
+		"notes reason run_id skills status to_at updated_at zone)",
+	"reflection_runs cairn_system: insert(empty_week from_at local_date status to_at workspace_id zone), " +
+		"select(empty_week failures local_date status to_at updated_at workspace_id)",
 	"run_conversations cairn_app: insert, select",
 	"runs cairn_app: insert, select, update",
 	"runs cairn_system: select(kind opened_at status)",

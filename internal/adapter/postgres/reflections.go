@@ -187,7 +187,7 @@ func (q reflectionRepository) PutDay(ctx context.Context, id int64, status strin
 	p := dbsqlc.ReflectionDayPutParams{WorkspaceID: q.ws, LocalDate: date, Zone: r.Zone, Status: status, ToAt: r.To,
 		RunID: keyOrNull(id), Conversations: int32(r.Conversations),
 		Messages: int32(r.Messages), Notes: int32(r.Notes), Memories: int32(r.Memories), Skills: int32(r.Skills),
-		Failures: int32(r.Failures), Unheard: r.Unheard}
+		Failures: int32(r.Failures), EmptyWeek: r.EmptyWeek}
 	if !r.From.IsZero() {
 		p.FromAt = &r.From
 	}
@@ -198,11 +198,11 @@ func (q reflectionRepository) PutDay(ctx context.Context, id int64, status strin
 	return classify("store the result of the date", q.q.ReflectionDayPut(ctx, p))
 }
 
-// Unheard reports whether the day at an instant is the seventh in a row with an empty reflection
+// EmptyWeek reports whether the day at an instant is the seventh in a row with an empty reflection
 // although conversations took place.
-func (q reflectionRepository) Unheard(ctx context.Context, at time.Time) (bool, error) {
-	unheard, err := q.q.ReflectionUnheard(ctx, dbsqlc.ReflectionUnheardParams{WorkspaceID: q.ws, At: at})
-	return unheard, classify("read the previous days", err)
+func (q reflectionRepository) EmptyWeek(ctx context.Context, at time.Time) (bool, error) {
+	emptyWeek, err := q.q.ReflectionEmptyWeek(ctx, dbsqlc.ReflectionEmptyWeekParams{WorkspaceID: q.ws, At: at})
+	return emptyWeek, classify("read the previous days", err)
 }
 
 // Days lists dates, the latest first.
@@ -226,8 +226,8 @@ func (q reflectionRepository) Days(ctx context.Context, from, to string, max int
 			To: r.ToAt, Run: number(r.RunID), Conversations: int(r.Conversations),
 			Messages: int(r.Messages), Notes: int(r.Notes), Memories: int(r.Memories), Skills: int(r.Skills),
 			Failures: int(r.Failures), Reason: text(r.Reason), UpdatedAt: r.UpdatedAt}
-		if r.Unheard {
-			out[i].Reason = reflection.UnheardReason
+		if r.EmptyWeek {
+			out[i].Reason = reflection.EmptyWeekReason
 		}
 	}
 	return out, nil

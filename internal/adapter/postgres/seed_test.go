@@ -137,7 +137,7 @@ with conversation as (
   insert into banks (workspace_id, name) values ($1, 'default') returning id
 ), bank_version as (
   insert into bank_versions (workspace_id, bank_id, number, action, bank_sha, capacity, members, policy_sha, `+
-		`optimiser_sha, snapshot_sha, reason)
+		`optimizer_sha, snapshot_sha, reason)
   select $1, bank.id, 1, 'seed', 'x', 1, '{}', policy.sha, policy.sha, 'x', $3 from bank, policy
 ), decision as (
   insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, `+
@@ -147,7 +147,7 @@ with conversation as (
   insert into decision_outcomes (workspace_id, decision_id, op_id, run_id, source, score) select $1, decision.id, `+
 		`'op', run.id, 'praise', 1 from decision, run
 ), policy_update as (
-  insert into policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, `+
+  insert into policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha, `+
 		`decisions, note) select $1, bank.id, 1, run.id, 1, 'canary', 'x', 'x', 1, $3 from bank, run
 ), probe as (
   insert into probes (workspace_id, run_id, number, conversation_id, bank_id, question, answer, evidence, `+

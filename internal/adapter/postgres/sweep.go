@@ -53,7 +53,7 @@ func dueOf(r dbsqlc.SweepClaimRow) schedule.Due {
 		Next:    schedule.Firing{At: r.DueAt, Date: r.DueDate, Key: r.DueKey},
 		Held:    schedule.Firing{At: r.SlotAt, Date: r.SlotDate, Key: r.SlotKey}, ReflectedTo: r.ReflectedTo,
 		Verdict: schedule.Verdict(r.Verdict), Now: r.At,
-		Quiet: schedule.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, Unheard: r.Unheard}
+		Quiet: schedule.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, EmptyWeek: r.EmptyWeek}
 }
 
 // heldPage returns the unsettled rest of a known claim's page.
@@ -89,8 +89,8 @@ func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.D
 			append(a.SlotKeys, m.Slot.Key)
 		a.Outcomes, a.Reasons, a.Helds = append(a.Outcomes, m.Outcome), append(a.Reasons, storable(m.Reason)),
 			append(a.Helds, m.Start())
-		if m.Due.Unheard {
-			out.Unheard = append(out.Unheard, m.Due.Workspace)
+		if m.Due.EmptyWeek {
+			out.EmptyWeek = append(out.EmptyWeek, m.Due.Workspace)
 		}
 		switch {
 		case m.Start():

@@ -16,7 +16,7 @@ func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u adaptatio
 		return u, err
 	}
 	r, err := q.q.UpdatePut(ctx, dbsqlc.UpdatePutParams{WorkspaceID: q.ws, BankID: bank, RunID: u.Run,
-		Base: int32(u.Base), PolicySha: u.Policy, OptimiserSha: u.Optimiser, Decisions: int32(u.Decisions),
+		Base: int32(u.Base), PolicySha: u.Policy, OptimizerSha: u.Optimizer, Decisions: int32(u.Decisions),
 		Shadow: shadow})
 	if err != nil {
 		return u, classify("store the update", err)
@@ -73,7 +73,7 @@ func (q updateRepository) Updates(ctx context.Context, bank int64, most int) ([]
 
 func updateOf(r dbsqlc.PolicyUpdate) (u adaptation.Update, err error) {
 	u = adaptation.Update{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), State: r.State, Policy: r.PolicySha,
-		Optimiser: r.OptimiserSha, Decisions: int(r.Decisions), Note: r.Note,
+		Optimizer: r.OptimizerSha, Decisions: int(r.Decisions), Note: r.Note,
 		CreatedAt: r.CreatedAt, CanaryAt: r.CanaryAt, EndedAt: r.EndedAt}
 	if err = json.Unmarshal(r.Shadow, &u.Shadow); err == nil && r.Canary != nil {
 		u.Canary = new(adaptation.Canary)

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -113,19 +111,16 @@ func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error
 
 // read parses a file or standard input.
 func (c *cli) read(file string) ([]transcript.Conversation, error) {
-	if file == "-" {
-		return transcript.Parse("standard input", c.in, transcript.MaxInput)
-	}
-	r, err := os.Open(file)
+	in, err := c.input(file, "the file", "pass the path of a file, or - for standard input")
 	if err != nil {
-		return nil, fault.Wrap(err, fault.NotFound, "open the file",
-			"pass the path of a file, or - for standard input")
+		return nil, err
 	}
-	defer r.Close()
-	if info, err := r.Stat(); err == nil && info.IsDir() {
-		return nil, fault.New(fault.InvalidArgument, file+" is a folder", "pass the path of a file")
+	defer in.Close()
+	name := "standard input"
+	if file != "-" {
+		name = filepath.Base(file)
 	}
-	return transcript.Parse(filepath.Base(file), io.Reader(r), transcript.MaxInput)
+	return transcript.Parse(name, in, transcript.MaxInput)
 }
 
 // accept stores each conversation as a run and starts its workflow.

@@ -65,16 +65,11 @@ func (c *cli) loadMemories() *cobra.Command {
 }
 
 func (c *cli) runLoad(ctx context.Context, file string) error {
-	from := c.in
-	if file != "-" {
-		opened, err := os.Open(file)
-		if err != nil {
-			return fault.Wrap(err, fault.InvalidArgument, "open the dump",
-				"pass the path of a file that `cairn memories dump FILE` has written")
-		}
-		defer opened.Close()
-		from = opened
+	from, err := c.input(file, "the dump", "pass the path of a file that `cairn memories dump FILE` has written")
+	if err != nil {
+		return err
 	}
+	defer from.Close()
 	return c.withSession(ctx, needs{make: true}, func(s *session) error {
 		loaded, err := s.Dumps.Load(ctx, s.actor(), from)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/google/uuid"
@@ -41,6 +42,23 @@ func (c *cli) text(words []string) (string, error) {
 			"send a shorter text")
 	}
 	return strings.TrimSpace(string(raw)), nil
+}
+
+// input opens a file that a command reads; "-" is standard input. Messages name the file
+// as what, and say hint if it cannot be opened.
+func (c *cli) input(file, what, hint string) (io.ReadCloser, error) {
+	if file == "-" {
+		return io.NopCloser(c.in), nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.NotFound, "open "+what, hint)
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Close()
+		return nil, fault.New(fault.InvalidArgument, file+" is a folder", hint)
+	}
+	return f, nil
 }
 
 // withSession opens the workspace, runs fn and releases the servers.

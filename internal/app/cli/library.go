@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -289,16 +288,11 @@ func (c *cli) importSkill() *cobra.Command {
 }
 
 func (c *cli) runImport(ctx context.Context, file string, trust bool) error {
-	in := c.in
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return fault.Wrap(err, fault.NotFound, "open the package",
-				"pass the path of a zip file, or - for standard input")
-		}
-		defer f.Close()
-		in = f
+	in, err := c.input(file, "the package", "pass the path of a zip file, or - for standard input")
+	if err != nil {
+		return err
 	}
+	defer in.Close()
 	archive, err := io.ReadAll(io.LimitReader(in, skill.MaxPackage+1))
 	if err != nil {
 		return fault.Wrap(err, fault.InvalidArgument, "read the package", "")

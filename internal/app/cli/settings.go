@@ -18,6 +18,7 @@ func (c *cli) settings() *cobra.Command {
 	cmd := &cobra.Command{Use: "settings", Short: "Show and change the settings of a workspace",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	show := &cobra.Command{Use: "show", Short: "Show the settings, including defaults",
+		Long:    "Show the settings, including defaults. docs/reference/settings.md describes each of them.",
 		Example: "  cairn settings show\n  cairn settings show --output json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.applySettings(

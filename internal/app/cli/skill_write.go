@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -140,16 +139,11 @@ func (c *cli) printWrite(result any, action, name string, version int, pending i
 
 // markdown reads a SKILL.md, or standard input if file is "-".
 func (c *cli) markdown(file string) ([]byte, error) {
-	in := c.in
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, fault.Wrap(err, fault.NotFound, "open the SKILL.md",
-				"pass the path of a file, or - for standard input")
-		}
-		defer f.Close()
-		in = f
+	in, err := c.input(file, "the SKILL.md", "pass the path of a file, or - for standard input")
+	if err != nil {
+		return nil, err
 	}
+	defer in.Close()
 	raw, err := io.ReadAll(io.LimitReader(in, maxText+1))
 	if err != nil {
 		return nil, fault.Wrap(err, fault.InvalidArgument, "read the SKILL.md", "")

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
@@ -89,19 +91,9 @@ func (c *cli) runTrain(ctx context.Context, r training.Request, traces, curve st
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
 	if traces != "" {
-		raw, err := os.ReadFile(traces)
-		if err != nil {
-			return fmt.Errorf("read the traces: %w", err)
-		}
-		in, err := cases.ParseTraces(raw)
-		if err != nil {
+		if err := c.importTraces(ctx, s, r.Bank, traces); err != nil {
 			return err
 		}
-		n, err := s.Learning.Cases.Import(ctx, s.workspace.ID, r.Bank, in)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(c.errs, "imported %d traces with %d questions\n", len(in), n)
 	}
 	r.Workspace, r.WorkspaceKey, r.Spec.Spec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
 	made, err := s.Learning.Trainings.Accept(ctx, r)
@@ -125,6 +117,29 @@ func (c *cli) runTrain(ctx context.Context, r training.Request, traces, curve st
 		return c.printJSON(out)
 	}
 	c.printTrained(out)
+	return nil
+}
+
+// importTraces adds the traces of a JSON file to a bank.
+func (c *cli) importTraces(ctx context.Context, s *session, bank, file string) error {
+	in, err := c.input(file, "the traces", "pass the path of a JSON file, or - for standard input")
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	raw, err := io.ReadAll(in)
+	if err != nil {
+		return fault.Wrap(err, fault.InvalidArgument, "read the traces", "")
+	}
+	traces, err := cases.ParseTraces(raw)
+	if err != nil {
+		return err
+	}
+	n, err := s.Learning.Cases.Import(ctx, s.workspace.ID, bank, traces)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.errs, "imported %d traces with %d questions\n", len(traces), n)
 	return nil
 }
 

@@ -30,5 +30,5 @@ func made(i int, random *rand.Rand) skill.Document {
 	}
 	return skill.Document{Name: name, Description: fmt.Sprintf("How to %s the %s of %s when a %s asks for it", verb,
 		object, place, pick(objects)),
-		Trigger: []string{verb + " " + object, place}, Procedure: strings.Join(steps, "\n")}.Normalised()
+		Trigger: []string{verb + " " + object, place}, Procedure: strings.Join(steps, "\n")}.Normalized()
 }

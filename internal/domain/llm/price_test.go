@@ -27,7 +27,7 @@ func TestCostIsRoundedUpInMicroDollars(t *testing.T) {
 		{"mine", llm.Usage{}, 0, true},
 		{"gpt-4o", llm.Usage{Input: 1_000_000}, 7, true},
 		{"text-embedding-3-small", llm.Usage{Input: 1_000_000, Output: 9}, 20_000, true},
-		{"unheard-of", llm.Usage{Input: 1000}, 0, false},
+		{"empty_week-of", llm.Usage{Input: 1000}, 0, false},
 		{"", llm.Usage{Input: 1000}, 0, false},
 	} {
 		if got, known := prices.Cost(test.model, test.usage); got != test.want || known != test.known {

@@ -86,14 +86,14 @@ func (m Metadata) Text() string {
 	return string(raw)
 }
 
-// NormaliseLong returns the content of a long-term memory in the form that is stored and compared,
+// NormalizeLong returns the content of a long-term memory in the form that is stored and compared,
 // or an error if it is empty or too long.
-func NormaliseLong(content string) (string, error) {
+func NormalizeLong(content string) (string, error) {
 	return bounded(content, LongTermBytes, "a memory")
 }
 
-// NormaliseIdentity is NormaliseLong for the identity.
-func NormaliseIdentity(content string) (string, error) {
+// NormalizeIdentity is NormalizeLong for the identity.
+func NormalizeIdentity(content string) (string, error) {
 	return bounded(content, IdentityBytes, "the identity")
 }
 
@@ -109,8 +109,8 @@ func bounded(content string, most int, what string) (string, error) {
 	return content, nil
 }
 
-// NormaliseUse returns WhenToUse as one line.
-func NormaliseUse(use string) (string, error) {
+// NormalizeUse returns WhenToUse as one line.
+func NormalizeUse(use string) (string, error) {
 	use = strings.Join(strings.Fields(clean(use)), " ")
 	if n := utf8.RuneCountInString(use); n > UseRunes {
 		return "", fault.New(fault.TooLarge, fmt.Sprintf("when_to_use has %d characters, at most %d are allowed", n,

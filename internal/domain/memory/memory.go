@@ -120,9 +120,9 @@ func NewID(ws int64, t Type, target, content string, salt int) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Normalise returns content in the form that is stored and compared, or an error if it is empty or
+// Normalize returns content in the form that is stored and compared, or an error if it is empty or
 // too long.
-func Normalise(content string) (string, error) {
+func Normalize(content string) (string, error) {
 	content = clean(content)
 	switch n := utf8.RuneCountInString(content); {
 	case n == 0:

@@ -17,7 +17,7 @@ func TestContentsThatReadAlikeAreStoredAlike(t *testing.T) {
 		"first line  \r\nsecond\tline ": "first line\nsecond\tline",
 		"bell\aand escape\x1b[0m":       "belland escape[0m",
 	} {
-		if got, err := Normalise(in); err != nil || got != want {
+		if got, err := Normalize(in); err != nil || got != want {
 			t.Errorf("%q becomes %q, %v; want %q", in, got, err, want)
 		}
 	}
@@ -29,7 +29,7 @@ func TestAContentHasAtLeastOneAndAtMostAThousandCharacters(t *testing.T) {
 		"": fault.InvalidArgument, " \n\t ": fault.InvalidArgument, strings.Repeat("记", EntryRunes): "",
 		strings.Repeat("记", EntryRunes+1): fault.TooLarge,
 	} {
-		if _, err := Normalise(content); fault.CodeOf(err) != code {
+		if _, err := Normalize(content); fault.CodeOf(err) != code {
 			t.Errorf("%.20q of %d bytes: %v, want %q", content, len(content), err, code)
 		}
 	}

@@ -90,7 +90,7 @@ func (p *Plan) apply(t Type, state []*Entry, o Operation) ([]*Entry, error) {
 		}
 	}
 	if o.Op == Add || o.Op == Replace {
-		if o.Content, err = Normalise(o.Content); err != nil {
+		if o.Content, err = Normalize(o.Content); err != nil {
 			return nil, err
 		}
 	}

@@ -105,8 +105,8 @@ func escapeName(name string) string { return escapes.Replace(name) }
 // UnescapeName decodes a name that a model copied from a line.
 func UnescapeName(name string) string { return unescapes.Replace(name) }
 
-// NormaliseDescription returns a target's description as one line.
-func NormaliseDescription(text string) (string, error) {
+// NormalizeDescription returns a target's description as one line.
+func NormalizeDescription(text string) (string, error) {
 	text = strings.Join(strings.Fields(clean(text)), " ")
 	if n := utf8.RuneCountInString(text); n > DescriptionRunes {
 		return "", fault.New(fault.TooLarge, fmt.Sprintf("description has %d characters, at most %d are allowed", n,

@@ -218,7 +218,7 @@ func TestNearDuplicateIsRefusedUnlessItRefines(t *testing.T) {
 	}
 }
 
-func TestSnapshotBindsBankPolicyAndOptimiser(t *testing.T) {
+func TestSnapshotBindsBankPolicyAndOptimizer(t *testing.T) {
 	t.Parallel()
 	b := seeded(t, 30)
 	weights, err := policy.NewPolicy(policy.TowerShape(2, 4), keyedrand.Key{Run: "a"})

@@ -26,7 +26,7 @@ var placeholder = regexp.MustCompile(`\{\{|\}\}|\$\{|\{[A-Za-z_][A-Za-z0-9_ ` +
 // Check rejects an unusable skill: a missing or too long part, a placeholder, or text that would
 // attack its reader. The error names the field.
 func Check(s Skill) error {
-	s = s.Normalised()
+	s = s.Normalized()
 	if err := CheckName(s.Name); err != nil {
 		return err
 	}

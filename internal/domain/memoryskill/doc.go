@@ -12,6 +12,6 @@
 // A bank is trained together with a policy and its optimizer. A snapshot binds the three by their
 // hashes, so that they are promoted and rolled back together:
 //
-//	snapshot := memoryskill.Bind(bank, policy, optimiser)
-//	err := snapshot.Verify(bank, policy, optimiser)
+//	snapshot := memoryskill.Bind(bank, policy, optimizer)
+//	err := snapshot.Verify(bank, policy, optimizer)
 package memoryskill

@@ -44,7 +44,7 @@ var (
 // Lint finds defects that make a usable skill work against the bank. For example, a text that asks
 // for updates in an insert skill teaches the model to propose actions that are then rejected.
 func Lint(s Skill) []Warning {
-	s = s.Normalised()
+	s = s.Normalized()
 	var found []Warning
 	for _, f := range s.fields() {
 		for _, text := range f.texts {

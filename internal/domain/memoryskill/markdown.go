@@ -15,7 +15,7 @@ const (
 // Render returns the skill as normalized Markdown: frontmatter with name and action, the title, and
 // a section for each part that is not empty. Equal skills have equal bytes.
 func Render(s Skill) []byte {
-	s = s.Normalised()
+	s = s.Normalized()
 	var b strings.Builder
 	// The name is quoted because a name such as null is a YAML keyword.
 	b.WriteString("---\nname: \"" + s.Name + "\"\naction: \"" + string(s.Action) + "\"\n---\n\n# " + s.Title + "\n")

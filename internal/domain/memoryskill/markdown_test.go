@@ -129,7 +129,7 @@ func TestParseAfterRenderIsTheIdentity(t *testing.T) {
 			Name: []string{"null", "true", "abc", "on2"}[r.IntN(4)], Title: text(), Description: text() + text(),
 			Purpose:   text(),
 			WhenToUse: texts(), HowToApply: texts(), Constraints: texts(), Action: memoryskill.Actions[r.IntN(4)],
-		}.Normalised()
+		}.Normalized()
 		md := memoryskill.Render(s)
 		got, err := memoryskill.Parse(md)
 		if err != nil || !reflect.DeepEqual(got, s) {

@@ -38,7 +38,7 @@ func Parse(md []byte) (Skill, error) {
 	if p.skill.Name == "" {
 		p.skill.Name = Slug(p.skill.Title)
 	}
-	return p.skill.Normalised(), nil
+	return p.skill.Normalized(), nil
 }
 
 type parser struct {

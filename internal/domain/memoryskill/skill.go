@@ -45,9 +45,9 @@ type Skill struct {
 	Action      Action   `json:"action"`
 }
 
-// Normalised returns the skill in the form that is stored and hashed: every text is one line in NFC
+// Normalized returns the skill in the form that is stored and hashed: every text is one line in NFC
 // without control characters, without empty entries, and with a title.
-func (s Skill) Normalised() Skill {
+func (s Skill) Normalized() Skill {
 	s.Name = strings.TrimSpace(s.Name)
 	s.Title = line(s.Title)
 	if s.Title == "" {
@@ -63,7 +63,7 @@ func (s Skill) Normalised() Skill {
 
 // Instructions returns the text of the skill for the model.
 func (s Skill) Instructions() string {
-	s = s.Normalised()
+	s = s.Normalized()
 	var b strings.Builder
 	b.WriteString(s.Title + "\n")
 	list := func(title string, items []string) {

@@ -13,18 +13,18 @@ type Snapshot struct {
 	Hash      string `json:"hash"` // of the three hashes
 	Bank      string `json:"bank"`
 	Policy    string `json:"policy"`
-	Optimiser string `json:"optimiser"`
+	Optimizer string `json:"optimizer"`
 }
 
 // Bind returns the snapshot of a bank, a policy and an optimizer.
-func Bind(b Bank, p policy.Chooser, o policy.Optimiser) Snapshot {
-	s := Snapshot{Bank: b.Hash(), Policy: p.Hash(), Optimiser: o.Hash()}
-	s.Hash = digest("snapshot", s.Bank, s.Policy, s.Optimiser)
+func Bind(b Bank, p policy.Chooser, o policy.Optimizer) Snapshot {
+	s := Snapshot{Bank: b.Hash(), Policy: p.Hash(), Optimizer: o.Hash()}
+	s.Hash = digest("snapshot", s.Bank, s.Policy, s.Optimizer)
 	return s
 }
 
 // Verify returns an error if a part does not belong to the snapshot.
-func (s Snapshot) Verify(b Bank, p policy.Chooser, o policy.Optimiser) error {
+func (s Snapshot) Verify(b Bank, p policy.Chooser, o policy.Optimizer) error {
 	found := Bind(b, p, o)
 	if found == s {
 		return nil
@@ -35,7 +35,7 @@ func (s Snapshot) Verify(b Bank, p policy.Chooser, o policy.Optimiser) error {
 		part = "bank"
 	case found.Policy != s.Policy:
 		part = "policy"
-	case found.Optimiser != s.Optimiser:
+	case found.Optimizer != s.Optimizer:
 		part = "optimizer"
 	}
 	return fault.New(fault.VersionConflict, fmt.Sprintf("the %s does not belong to snapshot %.12s", part, s.Hash),

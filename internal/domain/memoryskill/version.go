@@ -34,7 +34,7 @@ func NewVersion(s Skill, parent string, author Author, origin string) (Version, 
 	if err := Check(s); err != nil {
 		return Version{}, err
 	}
-	s = s.Normalised()
+	s = s.Normalized()
 	sum := sha256.Sum256(Render(s))
 	content := hex.EncodeToString(sum[:])
 	// The same text with another parent is another version, because its statistics are shrunk

@@ -18,7 +18,7 @@ type Settings struct {
 	// is 0, off.
 	ToolIters int `json:"tool_iters"`
 	// Off turns all reviews off. The default is false.
-	Off bool `json:"off,omitempty"`
+	Off bool `json:"off"`
 	// OnEnd also starts a review when a conversation ends. The default is true.
 	OnEnd bool `json:"on_end"`
 	// DailyCap is the maximum number of reviews of a workspace in a day. The default is 12.

@@ -48,7 +48,7 @@ type Entry struct {
 func NewDocument(d Draft) Document {
 	return Document{Name: d.Name, Description: d.Description, Trigger: d.Trigger, Procedure: d.Procedure,
 		Experience: d.Experience, Preference: d.Preference, Examples: d.Examples, Tools: d.Tools,
-		Others: d.Inline}.Normalised()
+		Others: d.Inline}.Normalized()
 }
 
 // WithFiles returns the document with exactly these files under Scripts and References.
@@ -62,14 +62,14 @@ func (d Document) WithFiles(files []File) Document {
 			d.References = append(d.References, f.Name())
 		}
 	}
-	return d.Normalised()
+	return d.Normalized()
 }
 
-// Normalised returns the document in the form that survives rendering and parsing. Texts are
+// Normalized returns the document in the form that survives rendering and parsing. Texts are
 // cleaned, forged headings demoted, active HTML removed and fences closed. Lists have no empty or
 // repeated items, triggers are split at commas, and file names are checked and sorted. It does not
 // cut texts to a length.
-func (d Document) Normalised() Document {
+func (d Document) Normalized() Document {
 	g := gather(d)
 	for _, s := range d.Sections {
 		title, body := headingText(s.Title), sectionText.settle(s.Body)

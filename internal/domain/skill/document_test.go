@@ -155,7 +155,7 @@ func TestBodiesCannotForgeSectionsOrHideText(t *testing.T) {
 		Pitfalls:   "see <!-- hidden -->this<script>run()</script> and <SCRIPT src=x> and `<script>`",
 		Experience: []string{"## heading\n## again", "```\nopen", "next"},
 		Others:     []skill.Entry{{Key: "Key #\nline", Text: "### forged\nSee also:\n- [a.md](./reference/a.md)"}},
-	}.Normalised()
+	}.Normalized()
 	want := skill.Document{Name: "n", Description: "d",
 		Procedure:  "1. a\n#### Experience\n#### Top\n```\n## kept\n<!-- kept -->\n```",
 		Pitfalls:   "see  this  and &lt;SCRIPT src=x> and `<script>`",
@@ -227,16 +227,16 @@ func TestParseIsTheInverseOfRender(t *testing.T) {
 				document.Others = append(document.Others, skill.Entry{Key: title, Text: randomText(r)})
 			}
 		}
-		normalised := document.Normalised()
+		normalized := document.Normalized()
 		md := skill.Render(document, skill.RenderOptions{})
 		got, err := skill.ParseDocument(md)
 		if err != nil {
 			t.Fatalf("document %d: %v\n%s", i, err, md)
 		}
-		if !reflect.DeepEqual(got, normalised) {
+		if !reflect.DeepEqual(got, normalized) {
 			for field := range reflect.TypeOf(got).NumField() {
 				a, b := reflect.ValueOf(got).Field(field).Interface(),
-					reflect.ValueOf(normalised).Field(field).Interface()
+					reflect.ValueOf(normalized).Field(field).Interface()
 				if !reflect.DeepEqual(a, b) {
 					t.Errorf("document %d, %s:\ngot  %q\nwant %q", i, reflect.TypeOf(got).Field(field).Name, a, b)
 				}

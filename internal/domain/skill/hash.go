@@ -10,7 +10,7 @@ import (
 // ContentHash returns equal hashes for skills with equal name, description, body and files, in any
 // order of the files. An update with the hash of the head is no change.
 func ContentHash(d Document, files []File) [sha256.Size]byte {
-	d = d.Normalised()
+	d = d.Normalized()
 	parts := []string{d.Name, d.Description, string(RenderBody(d))}
 	sorted := slices.SortedFunc(slices.Values(files), func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	for _, f := range sorted {

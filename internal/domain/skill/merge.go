@@ -20,7 +20,7 @@ type MergeResult struct {
 // the items in Removed are removed. The skill keeps its name.
 func Merge(current Document, files []File, d Draft) MergeResult {
 	m := merger{removed: d.Removed}
-	next := current.Normalised()
+	next := current.Normalized()
 	proposed := NewDocument(d)
 	if next.Name == "" {
 		next.Name = proposed.Name

@@ -25,7 +25,7 @@ func ParseDocument(md []byte) (Document, error) {
 // ParseBody parses a document without frontmatter, as it is stored.
 func ParseBody(body string) Document {
 	intro, sections := cutSections(strings.ReplaceAll(body, "\r\n", "\n"))
-	return Document{Intro: intro, Sections: sections}.Normalised()
+	return Document{Intro: intro, Sections: sections}.Normalized()
 }
 
 // cutSections divides a text with LF newlines at its level-2 headings outside fences. Titles and

@@ -41,7 +41,7 @@ func Compose(name, description string, body []byte, o RenderOptions) []byte {
 // RenderBody returns the document without its frontmatter, as it is stored; name and description
 // are columns. It is empty for an empty document.
 func RenderBody(d Document) []byte {
-	d = d.Normalised()
+	d = d.Normalized()
 	var b strings.Builder
 	if d.Intro != "" {
 		b.WriteString(d.Intro + "\n")

@@ -15,7 +15,7 @@ import (
 // UTF-8 in NFC, no byte order mark, LF newlines, no blanks at the end of a line outside code, and
 // one newline at the end. Front matter is removed with a warning, because name and description are
 // stored separately. The size is checked first. Normalized content is unchanged.
-func NormalizeContent(content string) (normalised string, warnings []string, err error) {
+func NormalizeContent(content string) (normalized string, warnings []string, err error) {
 	if err := checkSize(content); err != nil {
 		return "", nil, err
 	}
@@ -125,14 +125,14 @@ func PatchContent(content, old, new string, replaceAll bool) (PatchResult, []str
 	if err != nil || patched.Noop {
 		return patched, nil, err
 	}
-	normalised, warnings, err := NormalizeContent(patched.Content)
+	normalized, warnings, err := NormalizeContent(patched.Content)
 	if err != nil {
 		return PatchResult{}, nil, fmt.Errorf("patched content: %w", err)
 	}
-	more, err := CheckShape(normalised)
+	more, err := CheckShape(normalized)
 	if err != nil {
 		return PatchResult{}, nil, fmt.Errorf("patched content: %w", err)
 	}
-	patched.Content = normalised
+	patched.Content = normalized
 	return patched, append(warnings, more...), nil
 }

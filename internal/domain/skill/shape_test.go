@@ -37,7 +37,7 @@ func TestContentIsKeptInOneForm(t *testing.T) {
 			t.Errorf("%s: got %q, %q, %v", name, got, warnings, err)
 		}
 		if again, _, err := skill.NormalizeContent(got); err != nil || again != got {
-			t.Errorf("%s: normalised again %q, %v", name, again, err)
+			t.Errorf("%s: normalized again %q, %v", name, again, err)
 		}
 	}
 }

@@ -169,7 +169,7 @@ func TestUpdatesOfAPolicyAreListed(t *testing.T) {
 	}
 	_, err := b.Admin().Exec(t.Context(), `with made as (insert into cairn.runs (workspace_id, kind, business_key, `+
 		`generation, args_sha, spec, workflow_id) values ($1, 'adapt', 'k', 1, sha256('x'), '{}', 'w') returning id)
-insert into cairn.policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, `+
+insert into cairn.policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha, `+
 		`decisions, shadow, canary_at)
 select $1, b.id, 1, made.id, 1, 'canary', 'p', 'o', 16, '{"alike":0.75}', now() from made, cairn.banks b where `+
 		`b.workspace_id = $1`, b.Workspace.ID)

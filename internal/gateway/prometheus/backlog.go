@@ -24,7 +24,7 @@ var (
 		"Age of the oldest canary.", nil, nil)
 	daysFailed = prometheus.NewDesc("cairn_reflections_given_up",
 		"Days whose reflection failed three times in a row.", nil, nil)
-	unheard = prometheus.NewDesc("cairn_reflections_unheard",
+	emptyWeek = prometheus.NewDesc("cairn_reflections_empty_week",
 		"Workspaces whose reflections were empty for 7 days although they have new messages.", nil, nil)
 	databaseUp = prometheus.NewDesc("cairn_database_up", "Whether the database answered this scrape.", nil, nil)
 )
@@ -41,7 +41,7 @@ type backlog struct{ BacklogReader }
 
 func (l backlog) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, outboxTasks, oldestOutbox, callsUnknown, tasksDue,
-		oldestDue, canaries, oldestCanary, daysFailed, unheard, databaseUp} {
+		oldestDue, canaries, oldestCanary, daysFailed, emptyWeek, databaseUp} {
 		out <- d
 	}
 }
@@ -73,7 +73,7 @@ func (l backlog) Collect(out chan<- prometheus.Metric) {
 	show(canaries, float64(seen.Canaries.Count))
 	show(oldestCanary, seen.Canaries.Oldest.Seconds())
 	show(daysFailed, float64(seen.FailedDays))
-	show(unheard, float64(seen.Unheard))
+	show(emptyWeek, float64(seen.EmptyWeek))
 	show(callsUnknown, float64(seen.UnknownCalls))
 	show(databaseUp, 1)
 }

@@ -106,8 +106,8 @@ func TestMethodsOfAMissingRunSayNotFound(t *testing.T) {
 		"Await":   func(ctx context.Context) error { _, err := b.Await(ctx, missing); return err },
 		"RunTool": func(ctx context.Context) error { return b.RunTool(ctx, missing, 1, 0, none) },
 		"Tell":    func(ctx context.Context) error { return b.Tell(ctx, missing, 1, 0, b.result("x")) },
-		"Reach": func(ctx context.Context) error {
-			_, _, _, err := b.Reach(ctx, missing, 1, 0, none)
+		"RunThrough": func(ctx context.Context) error {
+			_, _, _, err := b.RunThrough(ctx, missing, 1, 0, none)
 			return err
 		},
 	} {

@@ -136,7 +136,7 @@ func TestReachRunsWhatComesBeforeAControlCall(t *testing.T) {
 	b := setup(t, counted(t, "note", agent.Fast, &before), counted(t, "hand_off", agent.Control, &control))
 	turn := b.calling("m1", "note", "hand_off")
 	for range 2 {
-		w, result, told, err := b.Reach(t.Context(), turn, 1, 1, agentrun.Base{})
+		w, result, told, err := b.RunThrough(t.Context(), turn, 1, 1, agentrun.Base{})
 		if err != nil || told || !result.OK || w.Run.Ref != turn || len(w.Steps) != 1 {
 			t.Errorf("reached: %+v, told %t, %v", result, told, err)
 		}
@@ -147,7 +147,7 @@ func TestReachRunsWhatComesBeforeAControlCall(t *testing.T) {
 	for _, action := range []string{"handed off", "lost"} {
 		testkit.Must(t, b.Tell(t.Context(), turn, 1, 1, b.result(action)))
 	}
-	_, _, told, err := b.Reach(t.Context(), turn, 1, 1, agentrun.Base{})
+	_, _, told, err := b.RunThrough(t.Context(), turn, 1, 1, agentrun.Base{})
 	if err != nil || !told || control.Load() != 2 {
 		t.Errorf("once it is told: %t, %v after %d runs", told, err, control.Load())
 	}
@@ -156,7 +156,7 @@ func TestReachRunsWhatComesBeforeAControlCall(t *testing.T) {
 	if got := lasts(b.model.requests()[1]); !strings.Contains(got, "handed off") {
 		t.Errorf("the model is told %s", got)
 	}
-	if _, _, told, err = b.Reach(t.Context(), turn, 1, 2, agentrun.Base{}); err != nil || !told {
+	if _, _, told, err = b.RunThrough(t.Context(), turn, 1, 2, agentrun.Base{}); err != nil || !told {
 		t.Errorf("of a run that has ended a call is told: %t, %v", told, err)
 	}
 	if err := b.Tell(t.Context(), turn, 1, 1, b.result("late")); err != nil {
@@ -171,7 +171,7 @@ func TestReachTellsAControlCallThatFails(t *testing.T) {
 		return done{}, fault.New(fault.NotFound, "no specialist found", "do it yourself")
 	}))
 	turn := b.calling("m1", "hand_off")
-	_, _, told, err := b.Reach(t.Context(), turn, 1, 0, agentrun.Base{})
+	_, _, told, err := b.RunThrough(t.Context(), turn, 1, 0, agentrun.Base{})
 	if err != nil || !told {
 		t.Errorf("told: %t, %v", told, err)
 	}
@@ -179,8 +179,8 @@ func TestReachTellsAControlCallThatFails(t *testing.T) {
 		t.Errorf("%d calls are told of it", n)
 	}
 	for name, try := range map[string]func() error{
-		"Reach": func() error { _, _, _, err := b.Reach(t.Context(), turn, 2, 0, agentrun.Base{}); return err },
-		"Tell":  func() error { return b.Tell(t.Context(), turn, 1, 1, b.result("x")) },
+		"RunThrough": func() error { _, _, _, err := b.RunThrough(t.Context(), turn, 2, 0, agentrun.Base{}); return err },
+		"Tell":       func() error { return b.Tell(t.Context(), turn, 1, 1, b.result("x")) },
 	} {
 		if err := try(); fault.CodeOf(err) != fault.NotFound || fault.From(err).Hint == "" {
 			t.Errorf("%s of no call: %v", name, err)

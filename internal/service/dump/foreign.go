@@ -127,8 +127,8 @@ func (l *loading) foreign(ctx context.Context, n int, raw []byte) error {
 		l.count(&l.out.Targets, !found)
 		m.Target = t.Key
 	}
-	if m.Content, err = memory.NormaliseLong(m.Content); err == nil {
-		m.WhenToUse, err = memory.NormaliseUse(m.WhenToUse)
+	if m.Content, err = memory.NormalizeLong(m.Content); err == nil {
+		m.WhenToUse, err = memory.NormalizeUse(m.WhenToUse)
 	}
 	if err != nil {
 		return wrong(n, "%v", err)

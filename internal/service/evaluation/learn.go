@@ -22,7 +22,7 @@ const (
 type standing struct {
 	bank      memoryskill.Bank
 	policy    policy.Policy
-	optimiser policy.Adam
+	optimizer policy.Adam
 }
 
 // learner trains and evolves on six conversations and selects on a seventh.
@@ -78,7 +78,7 @@ func (l learner) begin() (s standing, err error) {
 
 // improve trains the policy; the bank does not change.
 func (l learner) improve(s standing, stage int, fresh []string) (standing, error) {
-	key := fmt.Sprint(s.key(), s.optimiser.Hash(), stage, fresh)
+	key := fmt.Sprint(s.key(), s.optimizer.Hash(), stage, fresh)
 	if known, exists := l.cache.improved[key]; exists {
 		return known, nil
 	}
@@ -107,7 +107,7 @@ func (l learner) improve(s standing, stage int, fresh []string) (standing, error
 		if err != nil {
 			return s, err
 		}
-		if s.policy, s.optimiser, _, err = policy.Update(s.policy, s.optimiser, steps, vectors, l.recipe.PPO,
+		if s.policy, s.optimizer, _, err = policy.Update(s.policy, s.optimizer, steps, vectors, l.recipe.PPO,
 			keyedrand.Key{Run: l.seed, Stage: stage, Iteration: i}); err != nil {
 			return s, err
 		}

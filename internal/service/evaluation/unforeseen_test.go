@@ -55,7 +55,7 @@ func unforeseen(t *testing.T, name string, change func(*memoryskill.Skill)) memo
 	if change != nil {
 		change(&s)
 	}
-	v, err := memoryskill.NewVersion(s.Normalised(), "", memoryskill.Human, "test")
+	v, err := memoryskill.NewVersion(s.Normalized(), "", memoryskill.Human, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ type Backlog struct {
 	Due          map[schedule.Kind]Waiting // tasks that the sweep has not taken; every kind has an entry
 	Canaries     Waiting                   // updated policies that part of the live builds tries
 	FailedDays   int64                     // days whose reflections failed permanently
-	Unheard      int64                     // workspaces with messages but a week of empty reflections
+	EmptyWeek    int64                     // workspaces with messages but a week of empty reflections
 }
 
 // Waiting is the number of waiting objects and the age of the oldest one.

@@ -49,29 +49,29 @@ func (u updates) Steps() int   { return int(u[0] - '0') }
 // counter learns by counting its updates.
 type counter struct{ policy.Learner }
 
-func (counter) New(policy.Form, keyedrand.Key) (policy.Chooser, policy.Optimiser, error) {
+func (counter) New(policy.Form, keyedrand.Key) (policy.Chooser, policy.Optimizer, error) {
 	return ranked("0"), updates("0"), nil
 }
 
-func (counter) Reform(c policy.Chooser, o policy.Optimiser, _ policy.Form,
-	_ keyedrand.Key) (policy.Chooser, policy.Optimiser, error) {
+func (counter) Reform(c policy.Chooser, o policy.Optimizer, _ policy.Form,
+	_ keyedrand.Key) (policy.Chooser, policy.Optimizer, error) {
 	return c, o, nil
 }
 
-func (counter) Update(_ policy.Chooser, o policy.Optimiser,
-	b policy.Batch) (policy.Chooser, policy.Optimiser, policy.Report, error) {
+func (counter) Update(_ policy.Chooser, o policy.Optimizer,
+	b policy.Batch) (policy.Chooser, policy.Optimizer, policy.Report, error) {
 	next := string(rune('1' + o.Steps()))
 	return ranked(next), updates(next), policy.Report{Decisions: len(b.Steps), Steps: 1}, nil
 }
 
 func (counter) Accepts(policy.Chooser, policy.Decision) bool { return true }
 
-func (counter) Encode(c policy.Chooser, o policy.Optimiser) (chooser, optimiser []byte, err error) {
+func (counter) Encode(c policy.Chooser, o policy.Optimizer) (chooser, optimizer []byte, err error) {
 	return []byte(c.(ranked)), []byte(o.(updates)), nil
 }
 
-func (counter) Decode(chooser, optimiser []byte) (policy.Chooser, policy.Optimiser, error) {
-	return ranked(chooser), updates(optimiser), nil
+func (counter) Decode(chooser, optimizer []byte) (policy.Chooser, policy.Optimizer, error) {
+	return ranked(chooser), updates(optimizer), nil
 }
 
 // The services work with any policy that chooses and learns: seeding, builds and trainings do not

@@ -54,7 +54,7 @@ func (l *Service) IdentityHistory(ctx context.Context, a agent.Actor, max int) (
 // is refused in two cases: the context contains untrusted text, or an unattended run writes text
 // that looks like a prompt injection.
 func (l *Service) UpdateIdentity(ctx context.Context, a agent.Actor, in IdentityArgs) (IdentityResult, error) {
-	content, refused := memory.NormaliseIdentity(in.Content)
+	content, refused := memory.NormalizeIdentity(in.Content)
 	if refused == nil {
 		refused = mayIdentity(a, content)
 	}

@@ -40,7 +40,7 @@ func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) 
 	var texts []string
 	for i := range in.Updates {
 		var err error
-		if in.Updates[i].Content, err = memory.NormaliseLong(in.Updates[i].Content); err == nil {
+		if in.Updates[i].Content, err = memory.NormalizeLong(in.Updates[i].Content); err == nil {
 			riskyUpdates[i], err = inspectAll(in.Updates[i].Content)
 		}
 		if refusedUpdates[i] = err; err == nil {

@@ -60,7 +60,7 @@ func (g *writing) register(ctx context.Context, in NewTarget) (memory.Target, bo
 	if err != nil {
 		return t, false, err
 	}
-	if t.Description, err = memory.NormaliseDescription(in.Description); err != nil {
+	if t.Description, err = memory.NormalizeDescription(in.Description); err != nil {
 		return t, false, err
 	}
 	if _, err := inspectAll(t.Display, t.Description); err != nil { // prompts contain both
@@ -182,7 +182,7 @@ func (l *Service) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarge
 	if err != nil {
 		return out, err
 	}
-	description, err := memory.NormaliseDescription(in.Description)
+	description, err := memory.NormalizeDescription(in.Description)
 	if err != nil {
 		return out, err
 	}

@@ -76,10 +76,10 @@ func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory
 // checkNew normalizes and scans a new memory. Text that only might be an attack is accepted; risky
 // is then true.
 func checkNew(m *NewMemory, t memory.Type) (risky bool, err error) {
-	if m.Content, err = memory.NormaliseLong(m.Content); err != nil {
+	if m.Content, err = memory.NormalizeLong(m.Content); err != nil {
 		return false, err
 	}
-	if m.WhenToUse, err = memory.NormaliseUse(m.WhenToUse); err != nil {
+	if m.WhenToUse, err = memory.NormalizeUse(m.WhenToUse); err != nil {
 		return false, err
 	}
 	if t == memory.Guideline && m.WhenToUse == "" {
@@ -193,7 +193,7 @@ func (l *Service) UpdateMemories(ctx context.Context, a agent.Actor, in []Change
 	var texts []string
 	for i := range in {
 		var err error
-		if in[i].Content, err = memory.NormaliseLong(in[i].Content); err == nil {
+		if in[i].Content, err = memory.NormalizeLong(in[i].Content); err == nil {
 			if err = in[i].Metadata.Check(); err == nil {
 				risky[i], err = inspectAll(in[i].Content, in[i].Metadata.Text())
 			}

@@ -72,7 +72,7 @@ func (s AgentHooks) Brief(ctx context.Context, w agentrun.RunView, short bool) (
 	if out.System, err = prompt.Agent(w.Spec.Lang, p.Prompt, known); err != nil {
 		return out, err
 	}
-	out.System, out.Unthinking = p.Profile.Told(out.System), p.Profile.Options.Unthinking
+	out.System, out.Unthinking = p.Profile.WithOwnNames(out.System), p.Profile.Options.Unthinking
 	m := prompt.Material{Question: p.Question, Messages: p.Messages, Language: w.Spec.Lang}
 	if w.Run.Kind != run.Retrieve {
 		if err := s.session(ctx, w, p, &m, short); err != nil {

@@ -46,7 +46,7 @@ func (s *Service) KeepSession(ctx context.Context, ref run.Ref) (ended *run.Run,
 
 // HandedOff is the result of one call to hands_off.
 type HandedOff struct {
-	Told        bool // the call already has a result
+	Handled     bool // the call already has a result
 	Specialists []run.Run
 }
 
@@ -57,9 +57,9 @@ const tries = 2
 // specialist runs of that call. A pair is handed off again only if its first run failed.
 func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, base agentrun.Base) (out HandedOff,
 	err error) {
-	w, result, done, err := s.Loop.Reach(ctx, ref, n, position, base)
+	w, result, done, err := s.Loop.RunThrough(ctx, ref, n, position, base)
 	if err != nil || done {
-		return HandedOff{Told: true}, err
+		return HandedOff{Handled: true}, err
 	}
 	p, err := pinned(w)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 		return nil
 	})
 	if fault.CodeOf(err) == fault.InvalidArgument { // such as an agent version that no longer exists
-		return HandedOff{Told: true}, s.Loop.Tell(ctx, ref, n, position, tools.Failure(fault.From(err)))
+		return HandedOff{Handled: true}, s.Loop.Tell(ctx, ref, n, position, tools.Failure(fault.From(err)))
 	}
 	return out, err
 }
@@ -154,7 +154,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p P
 // RecordHandOff stores the results of the runs of a call to hands_off.
 func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position int, runs []int64,
 	base agentrun.Base) error {
-	_, result, over, err := s.Loop.Reach(ctx, ref, n, position, base)
+	_, result, over, err := s.Loop.RunThrough(ctx, ref, n, position, base)
 	if err != nil || over {
 		return err
 	}

@@ -37,7 +37,7 @@ func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (N
 		return NoteResult{}, fault.New(fault.OutOfScope, "notes require a date",
 			"write notes only in a reflection")
 	}
-	content, refusal := memory.Normalise(in.Observation)
+	content, refusal := memory.Normalize(in.Observation)
 	w := k.writer(a)
 	if refusal == nil {
 		var risk []string

@@ -118,7 +118,7 @@ func examine(a agent.Actor, done, store string, operations []memory.Operation) (
 		if len(operations) > 1 {
 			what = fmt.Sprintf("operation %d", i+1)
 		}
-		content, err := memory.Normalise(o.Content)
+		content, err := memory.Normalize(o.Content)
 		if err != nil {
 			return r, err
 		}
@@ -134,7 +134,7 @@ func examine(a agent.Actor, done, store string, operations []memory.Operation) (
 // contents returns the distinct texts that operations would store.
 func contents(operations []memory.Operation) (out []string) {
 	for _, o := range operations {
-		if content, err := memory.Normalise(o.Content); err == nil && o.Op != memory.Remove &&
+		if content, err := memory.Normalize(o.Content); err == nil && o.Op != memory.Remove &&
 			!slices.Contains(out, content) {
 			out = append(out, content)
 		}

@@ -120,7 +120,7 @@ func (s *Service) alarm(r Request, o OpenResult) error {
 	if err := json.Unmarshal(o.Ended.Report, &report); err != nil {
 		return fmt.Errorf("decode the report of run %d: %w", o.Run.Ref.Run, err)
 	}
-	if report.Unheard {
+	if report.EmptyWeek {
 		s.Log.Error("reflection empty for 7 days", "workspace", r.WorkspaceKey, "date",
 			r.Date, "run", o.Run.Ref.Run)
 	}
@@ -249,7 +249,7 @@ func recordEmpty(ctx context.Context, tx Tx, made run.Run, p PinnedReflection) (
 	report := p.report()
 	var err error
 	if p.Why == contract.ReflectionOfSweep {
-		if report.Unheard, err = tx.Days().Unheard(ctx, p.To); err != nil {
+		if report.EmptyWeek, err = tx.Days().EmptyWeek(ctx, p.To); err != nil {
 			return made, err
 		}
 	}

@@ -30,14 +30,14 @@ type Report struct {
 	Memories      int       `json:"memories"`
 	Skills        int       `json:"skills"`
 	// Promoted is the number of notes that became memories because searches returned them often.
-	Promoted int  `json:"promoted,omitempty"`
-	Staged   int  `json:"staged,omitempty"`   // pending changes
-	Refused  int  `json:"refused,omitempty"`  // failed calls
-	Skipped  int  `json:"skipped,omitempty"`  // messages that will not be read
-	Left     bool `json:"left,omitempty"`     // the next run continues
-	Failures int  `json:"failures,omitempty"` // consecutive failed runs, including this one
-	Alert    bool `json:"alert,omitempty"`    // too many failures: unread messages are skipped
-	Unheard  bool `json:"unheard,omitempty"`  // seventh empty day in a row in spite of messages
+	Promoted  int  `json:"promoted,omitempty"`
+	Staged    int  `json:"staged,omitempty"`     // pending changes
+	Refused   int  `json:"refused,omitempty"`    // failed calls
+	Skipped   int  `json:"skipped,omitempty"`    // messages that will not be read
+	Left      bool `json:"left,omitempty"`       // the next run continues
+	Failures  int  `json:"failures,omitempty"`   // consecutive failed runs, including this one
+	Alert     bool `json:"alert,omitempty"`      // too many failures: unread messages are skipped
+	EmptyWeek bool `json:"empty_week,omitempty"` // seventh empty day in a row in spite of messages
 }
 
 func (p PinnedReflection) report() Report {
@@ -146,9 +146,9 @@ type DayRun struct {
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 }
 
-// UnheardReason is stored for an empty day that should not be empty. A failure to read messages
+// EmptyWeekReason is stored for an empty day that should not be empty. A failure to read messages
 // looks like a day without messages.
-const UnheardReason = "empty for 7 days in a row although messages exist"
+const EmptyWeekReason = "empty for 7 days in a row although messages exist"
 
 const (
 	firstDate, lastDate = "0001-01-01", "9999-12-31"

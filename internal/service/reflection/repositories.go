@@ -36,8 +36,8 @@ type ReadRepository interface {
 type DayRepository interface {
 	FreeReads(ctx context.Context, id int64) error
 	PutDay(ctx context.Context, id int64, status string, r Report) error // current result of a local date
-	// Unheard reports whether the day is the seventh empty one in a row in spite of messages.
-	Unheard(ctx context.Context, at time.Time) (bool, error)
+	// EmptyWeek reports whether the day is the seventh empty one in a row in spite of messages.
+	EmptyWeek(ctx context.Context, at time.Time) (bool, error)
 	Days(ctx context.Context, from, to string, max int) ([]Day, error)
 	ContiguousMark(ctx context.Context, conversation int64) (int, error)
 	LastTurn(ctx context.Context, conversation int64, seq int) (int, error)

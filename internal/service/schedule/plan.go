@@ -34,7 +34,7 @@ type Due struct {
 	Held         Firing    // with Again and Recalled
 	ReflectedTo  time.Time // end of the last reflection, zero without one
 	Quiet        QuietHours
-	Unheard      bool // with Idle: a week of empty days in spite of messages
+	EmptyWeek    bool // with Idle: a week of empty days in spite of messages
 	Verdict      Verdict
 	Now          time.Time // database clock
 }

@@ -30,7 +30,7 @@ type ClaimResult struct {
 	Looked, Taken, Empty, Skipped int
 	More                          bool
 	Slots                         []ClaimedFiring // claimed and not settled yet
-	Unheard                       []int64         // workspaces with a week of empty days in spite of messages
+	EmptyWeek                     []int64         // workspaces with a week of empty days in spite of messages
 }
 
 // DispatchResult is the result of a slot.
@@ -98,7 +98,7 @@ func (s *Sweeper) Page(ctx context.Context, claim string, rows int) (out contrac
 	if err != nil {
 		return out, fmt.Errorf("claim a page: %w", err)
 	}
-	for _, ws := range page.Unheard {
+	for _, ws := range page.EmptyWeek {
 		s.Log.Error("reflection empty for 7 days", "workspace", ws)
 	}
 	out = contract.SweepCounts{Looked: page.Looked, Started: page.Taken, Empty: page.Empty, Skipped: page.Skipped,

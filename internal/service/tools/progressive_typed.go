@@ -94,8 +94,8 @@ var bases = func() map[string]string {
 	return out
 }()
 
-// Told replaces tool names in a text by those that the profile's agent has.
-func (p Profile) Told(text string) string {
+// WithOwnNames replaces tool names in a text by those that the profile's agent has.
+func (p Profile) WithOwnNames(text string) string {
 	if !p.Options.Typed {
 		return text
 	}

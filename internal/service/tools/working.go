@@ -18,14 +18,14 @@ const (
 // Working names the tools of a conversation with offloaded content.
 var Working = []string{GrepContent, ReadContent}
 
-// PutAway accesses the offloaded content of conversations.
-type PutAway interface {
+// OffloadedContent accesses the offloaded content of conversations.
+type OffloadedContent interface {
 	Grep(ctx context.Context, ws int64, at workingmemory.Where, p workingmemory.Pattern) (workingmemory.Hits, error)
 	Read(ctx context.Context, ws int64, at workingmemory.Where, offset, limit int) (workingmemory.Page, error)
 }
 
 // WorkingMemory returns the tools that search offloaded content.
-func WorkingMemory(s PutAway) ([]Tool, error) {
+func WorkingMemory(s OffloadedContent) ([]Tool, error) {
 	origins := []agent.Origin{agent.OriginAgent}
 	where := func(a agent.Actor, handle string) workingmemory.Where {
 		return workingmemory.Where{Handle: handle, Session: workingmemory.Session{Conversation: a.Conversation}}

@@ -102,7 +102,7 @@ func (q *Queries) BankPut(ctx context.Context, arg BankPutParams) (BankPutRow, e
 }
 
 const BankVersionAt = `-- name: BankVersionAt :one
-select workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimiser_sha, snapshot_sha, reason, run_id, created_at from bank_versions where workspace_id = $1 and bank_id = $2 and number = $3
+select workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id, created_at from bank_versions where workspace_id = $1 and bank_id = $2 and number = $3
 `
 
 type BankVersionAtParams struct {
@@ -125,7 +125,7 @@ func (q *Queries) BankVersionAt(ctx context.Context, arg BankVersionAtParams) (B
 		&i.Members,
 		&i.Fresh,
 		&i.PolicySha,
-		&i.OptimiserSha,
+		&i.OptimizerSha,
 		&i.SnapshotSha,
 		&i.Reason,
 		&i.RunID,
@@ -151,7 +151,7 @@ func (q *Queries) BankVersionLast(ctx context.Context, arg BankVersionLastParams
 }
 
 const BankVersionPut = `-- name: BankVersionPut :exec
-insert into bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimiser_sha, snapshot_sha, reason, run_id)
+insert into bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id)
 values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[], $10, $11, $12, $13, $14)
 `
 
@@ -166,7 +166,7 @@ type BankVersionPutParams struct {
 	Members      []string
 	Fresh        []string
 	PolicySha    string
-	OptimiserSha string
+	OptimizerSha string
 	SnapshotSha  string
 	Reason       string
 	RunID        *int64
@@ -184,7 +184,7 @@ func (q *Queries) BankVersionPut(ctx context.Context, arg BankVersionPutParams) 
 		arg.Members,
 		arg.Fresh,
 		arg.PolicySha,
-		arg.OptimiserSha,
+		arg.OptimizerSha,
 		arg.SnapshotSha,
 		arg.Reason,
 		arg.RunID,
@@ -193,7 +193,7 @@ func (q *Queries) BankVersionPut(ctx context.Context, arg BankVersionPutParams) 
 }
 
 const BankVersions = `-- name: BankVersions :many
-select workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimiser_sha, snapshot_sha, reason, run_id, created_at from bank_versions where workspace_id = $1 and bank_id = $2 order by number desc limit $3
+select workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id, created_at from bank_versions where workspace_id = $1 and bank_id = $2 order by number desc limit $3
 `
 
 type BankVersionsParams struct {
@@ -222,7 +222,7 @@ func (q *Queries) BankVersions(ctx context.Context, arg BankVersionsParams) ([]B
 			&i.Members,
 			&i.Fresh,
 			&i.PolicySha,
-			&i.OptimiserSha,
+			&i.OptimizerSha,
 			&i.SnapshotSha,
 			&i.Reason,
 			&i.RunID,
@@ -334,7 +334,7 @@ func (q *Queries) MemorySkillsByID(ctx context.Context, arg MemorySkillsByIDPara
 
 const PolicyDrop = `-- name: PolicyDrop :exec
 delete from policies p where p.workspace_id = $1 and p.sha = any($2::text[])
-  and not exists (select from bank_versions v where v.workspace_id = p.workspace_id and (v.policy_sha = p.sha or v.optimiser_sha = p.sha))
+  and not exists (select from bank_versions v where v.workspace_id = p.workspace_id and (v.policy_sha = p.sha or v.optimizer_sha = p.sha))
 `
 
 type PolicyDropParams struct {

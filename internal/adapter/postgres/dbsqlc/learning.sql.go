@@ -249,7 +249,7 @@ func (q *Queries) UpdateMove(ctx context.Context, arg UpdateMoveParams) (int64, 
 }
 
 const UpdateOpen = `-- name: UpdateOpen :one
-select workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at from policy_updates where workspace_id = $1 and bank_id = $2 and state in ('shadow', 'canary')
+select workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at from policy_updates where workspace_id = $1 and bank_id = $2 and state in ('shadow', 'canary')
 `
 
 type UpdateOpenParams struct {
@@ -268,7 +268,7 @@ func (q *Queries) UpdateOpen(ctx context.Context, arg UpdateOpenParams) (PolicyU
 		&i.Base,
 		&i.State,
 		&i.PolicySha,
-		&i.OptimiserSha,
+		&i.OptimizerSha,
 		&i.Decisions,
 		&i.Shadow,
 		&i.Canary,
@@ -281,9 +281,9 @@ func (q *Queries) UpdateOpen(ctx context.Context, arg UpdateOpenParams) (PolicyU
 }
 
 const UpdatePut = `-- name: UpdatePut :one
-insert into policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow)
+insert into policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha, decisions, shadow)
 values ($1, $2, (select coalesce(max(u.number), 0) + 1 from policy_updates u where u.workspace_id = $1 and u.bank_id = $2), $3, $4, 'shadow', $5, $6, $7, $8)
-on conflict (workspace_id, run_id) do update set note = policy_updates.note returning workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at
+on conflict (workspace_id, run_id) do update set note = policy_updates.note returning workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at
 `
 
 type UpdatePutParams struct {
@@ -292,7 +292,7 @@ type UpdatePutParams struct {
 	RunID        int64
 	Base         int32
 	PolicySha    string
-	OptimiserSha string
+	OptimizerSha string
 	Decisions    int32
 	Shadow       json.RawMessage
 }
@@ -304,7 +304,7 @@ func (q *Queries) UpdatePut(ctx context.Context, arg UpdatePutParams) (PolicyUpd
 		arg.RunID,
 		arg.Base,
 		arg.PolicySha,
-		arg.OptimiserSha,
+		arg.OptimizerSha,
 		arg.Decisions,
 		arg.Shadow,
 	)
@@ -317,7 +317,7 @@ func (q *Queries) UpdatePut(ctx context.Context, arg UpdatePutParams) (PolicyUpd
 		&i.Base,
 		&i.State,
 		&i.PolicySha,
-		&i.OptimiserSha,
+		&i.OptimizerSha,
 		&i.Decisions,
 		&i.Shadow,
 		&i.Canary,
@@ -330,7 +330,7 @@ func (q *Queries) UpdatePut(ctx context.Context, arg UpdatePutParams) (PolicyUpd
 }
 
 const UpdatesOf = `-- name: UpdatesOf :many
-select workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at from policy_updates where workspace_id = $1 and bank_id = $2 order by number desc limit $3
+select workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at from policy_updates where workspace_id = $1 and bank_id = $2 order by number desc limit $3
 `
 
 type UpdatesOfParams struct {
@@ -356,7 +356,7 @@ func (q *Queries) UpdatesOf(ctx context.Context, arg UpdatesOfParams) ([]PolicyU
 			&i.Base,
 			&i.State,
 			&i.PolicySha,
-			&i.OptimiserSha,
+			&i.OptimizerSha,
 			&i.Decisions,
 			&i.Shadow,
 			&i.Canary,

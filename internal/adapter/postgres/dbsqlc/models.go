@@ -30,7 +30,7 @@ type BankVersion struct {
 	Members      []string
 	Fresh        []string
 	PolicySha    string
-	OptimiserSha string
+	OptimizerSha string
 	SnapshotSha  string
 	Reason       string
 	RunID        *int64
@@ -291,7 +291,7 @@ type PolicyUpdate struct {
 	Base         int32
 	State        string
 	PolicySha    string
-	OptimiserSha string
+	OptimizerSha string
 	Decisions    int32
 	Shadow       json.RawMessage
 	Canary       json.RawMessage
@@ -343,7 +343,7 @@ type ReflectionRun struct {
 	Skills        int32
 	Failures      int32
 	Reason        *string
-	Unheard       bool
+	EmptyWeek     bool
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 }

@@ -127,11 +127,11 @@ func (q *Queries) NotesRecalled(ctx context.Context, arg NotesRecalledParams) ([
 }
 
 const ReflectionDayPut = `-- name: ReflectionDayPut :exec
-insert into reflection_runs as d (workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, unheard)
+insert into reflection_runs as d (workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, empty_week)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 on conflict (workspace_id, local_date) do update set zone = excluded.zone, status = excluded.status, from_at = excluded.from_at, to_at = greatest(d.to_at, excluded.to_at), run_id = excluded.run_id,
   conversations = excluded.conversations, messages = excluded.messages, notes = excluded.notes, memories = excluded.memories, skills = excluded.skills,
-  failures = excluded.failures, reason = excluded.reason, unheard = excluded.unheard, updated_at = now()
+  failures = excluded.failures, reason = excluded.reason, empty_week = excluded.empty_week, updated_at = now()
 `
 
 type ReflectionDayPutParams struct {
@@ -149,7 +149,7 @@ type ReflectionDayPutParams struct {
 	Skills        int32
 	Failures      int32
 	Reason        *string
-	Unheard       bool
+	EmptyWeek     bool
 }
 
 // The result of a local date.
@@ -169,13 +169,13 @@ func (q *Queries) ReflectionDayPut(ctx context.Context, arg ReflectionDayPutPara
 		arg.Skills,
 		arg.Failures,
 		arg.Reason,
-		arg.Unheard,
+		arg.EmptyWeek,
 	)
 	return err
 }
 
 const ReflectionDays = `-- name: ReflectionDays :many
-select workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, unheard, created_at, updated_at from reflection_runs where workspace_id = $1 and local_date between $2 and $3 order by local_date desc limit $4
+select workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, empty_week, created_at, updated_at from reflection_runs where workspace_id = $1 and local_date between $2 and $3 order by local_date desc limit $4
 `
 
 type ReflectionDaysParams struct {
@@ -214,7 +214,7 @@ func (q *Queries) ReflectionDays(ctx context.Context, arg ReflectionDaysParams) 
 			&i.Skills,
 			&i.Failures,
 			&i.Reason,
-			&i.Unheard,
+			&i.EmptyWeek,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 		); err != nil {
@@ -226,6 +226,23 @@ func (q *Queries) ReflectionDays(ctx context.Context, arg ReflectionDaysParams) 
 		return nil, err
 	}
 	return items, nil
+}
+
+const ReflectionEmptyWeek = `-- name: ReflectionEmptyWeek :one
+select cairn.empty_week($1::bigint, $2::timestamptz)::boolean
+`
+
+type ReflectionEmptyWeekParams struct {
+	WorkspaceID int64
+	At          time.Time
+}
+
+// Whether an empty day is the seventh in a row.
+func (q *Queries) ReflectionEmptyWeek(ctx context.Context, arg ReflectionEmptyWeekParams) (bool, error) {
+	row := q.db.QueryRow(ctx, ReflectionEmptyWeek, arg.WorkspaceID, arg.At)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const ReflectionLock = `-- name: ReflectionLock :exec
@@ -631,23 +648,6 @@ func (q *Queries) ReflectionTurns(ctx context.Context, arg ReflectionTurnsParams
 	var turn int32
 	err := row.Scan(&turn)
 	return turn, err
-}
-
-const ReflectionUnheard = `-- name: ReflectionUnheard :one
-select cairn.unheard($1::bigint, $2::timestamptz)::boolean
-`
-
-type ReflectionUnheardParams struct {
-	WorkspaceID int64
-	At          time.Time
-}
-
-// Whether an empty day is the seventh in a row.
-func (q *Queries) ReflectionUnheard(ctx context.Context, arg ReflectionUnheardParams) (bool, error) {
-	row := q.db.QueryRow(ctx, ReflectionUnheard, arg.WorkspaceID, arg.At)
-	var column_1 bool
-	err := row.Scan(&column_1)
-	return column_1, err
 }
 
 const ReflectionUnread = `-- name: ReflectionUnread :many

@@ -99,13 +99,13 @@ func (a *applying) change(c Change) error {
 	var s memoryskill.Skill
 	switch {
 	case c.Action == AddNew && c.Skill != nil && c.Changes == nil && c.Name == "":
-		s = c.Skill.Normalised()
+		s = c.Skill.Normalized()
 	case c.Action == RefineExisting && c.Changes != nil && c.Skill == nil:
 		current, there := a.bank.Get(c.Name)
 		if !there {
 			return fault.Newf(fault.NotFound, "the bank has no skill %q to refine", c.Name)
 		}
-		s = c.Changes.apply(current.Skill).Normalised()
+		s = c.Changes.apply(current.Skill).Normalized()
 	default:
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("invalid members for change action %q", c.Action),

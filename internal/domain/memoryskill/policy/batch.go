@@ -54,7 +54,7 @@ func newBatch(s Shape, steps []Step, vectors map[string][]float64, gamma, lambda
 		rewards, done = append(rewards, step.Reward), append(done, step.Done)
 	}
 	b.advantages, b.returns = GAE(rewards, b.values, done, gamma, lambda)
-	normalise(b.advantages, b.credited)
+	normalize(b.advantages, b.credited)
 	for t, step := range steps {
 		if step.Weight != 0 {
 			b.advantages[t] *= step.Weight

@@ -24,7 +24,7 @@ import (
 // The SHA-256 is the name of the content.
 const (
 	policyKind    = "cairnpol"
-	optimiserKind = "cairnopt"
+	optimizerKind = "cairnopt"
 	blobVersion   = 1
 	maxHeader     = 1 << 12
 )
@@ -124,7 +124,7 @@ type adamHeader struct {
 }
 
 // Blob encodes the optimizer's state.
-func (a Adam) Blob() []byte { return encodeBlob(optimiserKind, adamHeader{a.steps}, a.first, a.second) }
+func (a Adam) Blob() []byte { return encodeBlob(optimizerKind, adamHeader{a.steps}, a.first, a.second) }
 
 // Hash returns the SHA-256 of the blob, which identifies the optimizer's state: 64 hexadecimal
 // digits.
@@ -133,7 +133,7 @@ func (a Adam) Hash() string { return hashOf(a.Blob()) }
 // ParseAdam decodes a blob of Blob.
 func ParseAdam(blob []byte) (Adam, error) {
 	var header adamHeader
-	numbers, err := decodeBlob(optimiserKind, blob, &header)
+	numbers, err := decodeBlob(optimizerKind, blob, &header)
 	if err != nil {
 		return Adam{}, err
 	}

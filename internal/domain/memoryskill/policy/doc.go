@@ -14,7 +14,7 @@
 //
 // Update trains the next policy on a batch of steps, by proximal policy optimization:
 //
-//	next, optimiser, report, err := policy.Update(p, optimiser, steps, vectors, policy.DefaultPPO(), key)
+//	next, optimizer, report, err := policy.Update(p, optimizer, steps, vectors, policy.DefaultPPO(), key)
 //
 // Policies and optimizer states are values with a Blob for storage and a Hash as name. The backward
 // passes are written by hand, because the two heads have eight layers in total. Tests compare them

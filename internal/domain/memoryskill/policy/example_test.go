@@ -16,7 +16,7 @@ func ExampleUpdate() {
 	}
 	dates, thanks := policy.State([]float64{.8, .6}, nil), policy.State([]float64{-.6, .8}, nil)
 	weights, _ := policy.NewPolicy(policy.TowerShape(2, 16), keyedrand.Key{Run: "example"})
-	optimiser := policy.Adam{}
+	optimizer := policy.Adam{}
 
 	for iteration := range 30 {
 		scorer, _ := weights.Scorer(candidates)
@@ -34,7 +34,7 @@ func ExampleUpdate() {
 				policy.Query{Score: score, Scored: true, Retrieved: []string{d.ID}})
 		}
 		steps, _ := policy.DefaultCredit().Steps([]policy.Episode{episode})
-		weights, optimiser, _, _ = policy.Update(weights, optimiser, steps, vectors, policy.DefaultPPO(),
+		weights, optimizer, _, _ = policy.Update(weights, optimizer, steps, vectors, policy.DefaultPPO(),
 			keyedrand.Key{Run: "example", Iteration: iteration})
 	}
 

@@ -24,9 +24,9 @@ func GAE(rewards, values []float64, done []bool, gamma, lambda float64) (advanta
 	return advantages, returns
 }
 
-// normalise scales the advantages of the marked decisions to mean 0 and population standard
+// normalize scales the advantages of the marked decisions to mean 0 and population standard
 // deviation 1. The others become 0. It is applied to the whole batch, never to a minibatch.
-func normalise(advantages []float64, counts []bool) {
+func normalize(advantages []float64, counts []bool) {
 	n, mean := 0.0, 0.0
 	for t, a := range advantages {
 		if counts[t] {

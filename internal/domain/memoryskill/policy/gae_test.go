@@ -24,14 +24,14 @@ func TestGAEWithoutBiasOrVarianceCutsIsTheReturn(t *testing.T) {
 	nearAll(t, "returns", returns, []float64{7, 6, 4})
 }
 
-func TestAdvantagesAreNormalisedOverWhatIsCredited(t *testing.T) {
+func TestAdvantagesAreNormalizedOverWhatIsCredited(t *testing.T) {
 	t.Parallel()
 	advantages := []float64{3, 100, 1, 5}
-	normalise(advantages, []bool{true, false, true, true})
+	normalize(advantages, []bool{true, false, true, true})
 	deviation := math.Sqrt(8. / 3)
 	nearAll(t, "advantages", advantages, []float64{0, 0, -2 / deviation, 2 / deviation})
 	same := []float64{.2, .2}
-	normalise(same, []bool{true, true})
+	normalize(same, []bool{true, true})
 	nearAll(t, "equal advantages", same, []float64{0, 0})
 }
 

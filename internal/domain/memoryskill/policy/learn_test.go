@@ -64,12 +64,12 @@ func TestPolicyDoesNotDependOnTheNumberOfWorkers(t *testing.T) {
 		run.choice.Exploration = DefaultExploration()
 		w.skills[2].Fresh = true
 		w.train(run, 0, 5)
-		return run.policy.Hash(), run.optimiser.Hash()
+		return run.policy.Hash(), run.optimizer.Hash()
 	}
-	policy, optimiser := hash(1)
+	policy, optimizer := hash(1)
 	for range 2 {
-		if p, o := hash(16); p != policy || o != optimiser {
-			t.Errorf("16 workers give policy %s and optimiser %s, one gives %s and %s", p, o, policy, optimiser)
+		if p, o := hash(16); p != policy || o != optimizer {
+			t.Errorf("16 workers give policy %s and optimizer %s, one gives %s and %s", p, o, policy, optimizer)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
-// Optimiser is the state of a Learner between two updates of a chooser.
-type Optimiser interface {
+// Optimizer is the state of a Learner between two updates of a chooser.
+type Optimizer interface {
 	// Hash identifies the state. Equal states have equal hashes.
 	Hash() string
 	// Steps returns the number of updates.
@@ -35,24 +35,24 @@ type Batch struct {
 // arguments give equal results. PPOLearner is Cairn's implementation.
 type Learner interface {
 	// New returns an untrained chooser. Equal keys give equal choosers.
-	New(f Form, key keyedrand.Key) (Chooser, Optimiser, error)
+	New(f Form, key keyedrand.Key) (Chooser, Optimizer, error)
 	// Reform returns c and o if c has form f, and otherwise the result of New.
-	Reform(c Chooser, o Optimiser, f Form, key keyedrand.Key) (Chooser, Optimiser, error)
+	Reform(c Chooser, o Optimizer, f Form, key keyedrand.Key) (Chooser, Optimizer, error)
 	// Update trains on a batch. It does not modify the given chooser and optimizer.
-	Update(c Chooser, o Optimiser, b Batch) (Chooser, Optimiser, Report, error)
+	Update(c Chooser, o Optimizer, b Batch) (Chooser, Optimizer, Report, error)
 	// Accepts reports whether c can learn from d, which another chooser may have made.
 	Accepts(c Chooser, d Decision) bool
 	// Encode returns both in the form that is stored under their hashes.
-	Encode(c Chooser, o Optimiser) (chooser, optimiser []byte, err error)
+	Encode(c Chooser, o Optimizer) (chooser, optimizer []byte, err error)
 	// Decode decodes the results of Encode.
-	Decode(chooser, optimiser []byte) (Chooser, Optimiser, error)
+	Decode(chooser, optimizer []byte) (Chooser, Optimizer, error)
 }
 
 // PPOLearner trains a Policy by proximal policy optimization with Adam.
 type PPOLearner struct{}
 
 // New draws the weights of a policy.
-func (PPOLearner) New(f Form, key keyedrand.Key) (Chooser, Optimiser, error) {
+func (PPOLearner) New(f Form, key keyedrand.Key) (Chooser, Optimizer, error) {
 	shape, err := f.Shape(f.Dim, f.Hidden).Fused(f.Fuse, f.Temperature)
 	if err != nil {
 		return nil, nil, err
@@ -62,7 +62,7 @@ func (PPOLearner) New(f Form, key keyedrand.Key) (Chooser, Optimiser, error) {
 }
 
 // Reform keeps a policy with the head and the fusion of f.
-func (l PPOLearner) Reform(c Chooser, o Optimiser, f Form, key keyedrand.Key) (Chooser, Optimiser, error) {
+func (l PPOLearner) Reform(c Chooser, o Optimizer, f Form, key keyedrand.Key) (Chooser, Optimizer, error) {
 	p, err := policyOf(c)
 	if err != nil {
 		return nil, nil, err
@@ -82,7 +82,7 @@ func (l PPOLearner) Reform(c Chooser, o Optimiser, f Form, key keyedrand.Key) (C
 }
 
 // Update reweighs the steps of other policies, and trains.
-func (PPOLearner) Update(c Chooser, o Optimiser, b Batch) (Chooser, Optimiser, Report, error) {
+func (PPOLearner) Update(c Chooser, o Optimizer, b Batch) (Chooser, Optimizer, Report, error) {
 	p, err := policyOf(c)
 	if err != nil {
 		return c, o, Report{}, err
@@ -100,7 +100,7 @@ func (PPOLearner) Update(c Chooser, o Optimiser, b Batch) (Chooser, Optimiser, R
 	return updated(Update(p, adam, steps, b.Vectors, b.PPO, b.Key))
 }
 
-func updated(p Policy, a Adam, r Report, err error) (Chooser, Optimiser, Report, error) {
+func updated(p Policy, a Adam, r Report, err error) (Chooser, Optimizer, Report, error) {
 	return p, a, r, err
 }
 
@@ -111,7 +111,7 @@ func (PPOLearner) Accepts(c Chooser, d Decision) bool {
 }
 
 // Encode encodes a policy and its optimizer.
-func (PPOLearner) Encode(c Chooser, o Optimiser) (chooser, optimiser []byte, err error) {
+func (PPOLearner) Encode(c Chooser, o Optimizer) (chooser, optimizer []byte, err error) {
 	p, err := policyOf(c)
 	if err != nil {
 		return nil, nil, err
@@ -124,12 +124,12 @@ func (PPOLearner) Encode(c Chooser, o Optimiser) (chooser, optimiser []byte, err
 }
 
 // Decode decodes a policy and its optimizer.
-func (PPOLearner) Decode(chooser, optimiser []byte) (Chooser, Optimiser, error) {
+func (PPOLearner) Decode(chooser, optimizer []byte) (Chooser, Optimizer, error) {
 	p, err := ParsePolicy(chooser)
 	if err != nil {
 		return nil, nil, err
 	}
-	adam, err := ParseAdam(optimiser)
+	adam, err := ParseAdam(optimizer)
 	return p, adam, err
 }
 

@@ -61,20 +61,20 @@ type Report struct {
 // every candidate by ID. The given policy and optimizer are not modified. Equal arguments give
 // equal results, bit for bit on one CPU architecture. key identifies the run and the iteration;
 // Update sets key.Purpose.
-func Update(policy Policy, optimiser Adam, steps []Step, vectors map[string][]float64, p PPO,
+func Update(policy Policy, optimizer Adam, steps []Step, vectors map[string][]float64, p PPO,
 	key keyedrand.Key) (Policy, Adam, Report, error) {
 	if err := cmp.Or(policy.shape.Check(), p.Check()); err != nil {
-		return policy, optimiser, Report{}, err
+		return policy, optimizer, Report{}, err
 	}
 	b, err := newBatch(policy.shape, steps, vectors, p.Gamma, p.Lambda)
 	if err != nil {
-		return policy, optimiser, Report{}, err
+		return policy, optimizer, Report{}, err
 	}
-	if optimiser.first != nil && len(optimiser.first) != len(policy.weights) {
-		return policy, optimiser, Report{}, fault.Newf(fault.InvalidArgument,
+	if optimizer.first != nil && len(optimizer.first) != len(policy.weights) {
+		return policy, optimizer, Report{}, fault.Newf(fault.InvalidArgument,
 			"the optimizer's state belongs to another policy")
 	}
-	t := newTrainer(policy, optimiser, b, p)
+	t := newTrainer(policy, optimizer, b, p)
 	report := Report{Decisions: len(steps)}
 	for _, credited := range b.credited {
 		if credited {
@@ -96,10 +96,10 @@ func Update(policy Policy, optimiser Adam, steps []Step, vectors map[string][]fl
 	}
 	report.GradNorm /= float64(report.Steps)
 	if notFinite(report.GradNorm) || notFinite(t.policy.weights...) {
-		return policy, optimiser, report, fault.New(fault.Internal, "the update diverged: its weights are not finite",
+		return policy, optimizer, report, fault.New(fault.Internal, "the update diverged: its weights are not finite",
 			"use a lower learning rate; the policy is unchanged")
 	}
-	return t.policy, t.optimiser, report, nil
+	return t.policy, t.optimizer, report, nil
 }
 
 // trainer is the state of one Update.
@@ -107,7 +107,7 @@ type trainer struct {
 	PPO
 	batch     *batch
 	policy    Policy
-	optimiser Adam
+	optimizer Adam
 	gradient  []float64
 	net       *network
 	states    matrix // of one minibatch
@@ -115,10 +115,10 @@ type trainer struct {
 	buffers   *lossBuffers
 }
 
-func newTrainer(policy Policy, optimiser Adam, b *batch, p PPO) *trainer {
+func newTrainer(policy Policy, optimizer Adam, b *batch, p PPO) *trainer {
 	t := &trainer{PPO: p, batch: b, policy: Policy{policy.shape, slices.Clone(policy.weights)},
 		gradient: make([]float64, len(policy.weights))}
-	t.optimiser = Adam{optimiser.steps, slices.Clone(optimiser.first), slices.Clone(optimiser.second)}
+	t.optimizer = Adam{optimizer.steps, slices.Clone(optimizer.first), slices.Clone(optimizer.second)}
 	rows := min(p.Minibatch, b.states.rows)
 	t.net = newNetwork(policy.shape, t.policy.weights, t.gradient, rows, b.skills.rows)
 	t.states = newMatrix(rows, b.states.cols)
@@ -138,7 +138,7 @@ func (t *trainer) epoch(stream *keyedrand.Stream, report *Report) Losses {
 	for some := range slices.Chunk(t.order, t.Minibatch) {
 		losses := t.minibatch(some)
 		report.GradNorm += clipNorm(t.gradient, t.MaxNorm)
-		t.optimiser = t.optimiser.step(t.policy.weights, t.gradient, t.LearningRate)
+		t.optimizer = t.optimizer.step(t.policy.weights, t.gradient, t.LearningRate)
 		report.Steps++
 		mean.add(losses, 1/minibatches)
 	}

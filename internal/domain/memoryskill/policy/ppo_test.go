@@ -30,19 +30,19 @@ func TestUpdateLeavesWhatItWasGiven(t *testing.T) {
 	policy, steps, vectors := sampled(t, TowerShape(worldDim, 16))
 	before := policy.Hash()
 	key := keyedrand.Key{Run: "update"}
-	next, optimiser, report, err := Update(policy, Adam{}, steps, vectors, DefaultPPO(), key)
+	next, optimizer, report, err := Update(policy, Adam{}, steps, vectors, DefaultPPO(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	moments := optimiser.Hash()
+	moments := optimizer.Hash()
 	if policy.Hash() != before || next.Hash() == before {
 		t.Error("the update changed the policy it was given, or made no other")
 	}
 	if report.Decisions != 108 || report.Credited != 108 || report.Steps != 16 || report.Epochs != 4 {
 		t.Errorf("%+v", report)
 	}
-	again, _, _, err := Update(next, optimiser, steps, vectors, DefaultPPO(), key)
-	if err != nil || optimiser.Hash() != moments || again.Hash() == next.Hash() {
+	again, _, _, err := Update(next, optimizer, steps, vectors, DefaultPPO(), key)
+	if err != nil || optimizer.Hash() != moments || again.Hash() == next.Hash() {
 		t.Errorf("the second update changed its optimizer: %v", err)
 	}
 	same, _, _, _ := Update(policy, Adam{}, steps, vectors, DefaultPPO(), key)
@@ -143,7 +143,7 @@ func TestWeightsSurviveTheirBlob(t *testing.T) {
 	t.Parallel()
 	for _, shape := range []Shape{TowerShape(worldDim, 16), DotShape(worldDim, 16), ConcatShape(worldDim, 16)} {
 		policy, steps, vectors := sampled(t, shape)
-		policy, optimiser, _, err := Update(policy, Adam{}, steps, vectors, DefaultPPO(), keyedrand.Key{})
+		policy, optimizer, _, err := Update(policy, Adam{}, steps, vectors, DefaultPPO(), keyedrand.Key{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,21 +151,21 @@ func TestWeightsSurviveTheirBlob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		readOptimiser, err := ParseAdam(optimiser.Blob())
+		readOptimizer, err := ParseAdam(optimizer.Blob())
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, _, _, _ := Update(policy, optimiser, steps, vectors, DefaultPPO(), keyedrand.Key{})
-		b, _, _, err := Update(readPolicy, readOptimiser, steps, vectors, DefaultPPO(), keyedrand.Key{})
+		a, _, _, _ := Update(policy, optimizer, steps, vectors, DefaultPPO(), keyedrand.Key{})
+		b, _, _, err := Update(readPolicy, readOptimizer, steps, vectors, DefaultPPO(), keyedrand.Key{})
 		if err != nil || a.Hash() != b.Hash() || readPolicy.Shape() != shape {
 			t.Errorf("%s: training went on differently from the file: %v", shape.Head, err)
 		}
-		if len(policy.Hash()) != 64 || policy.Hash() == optimiser.Hash() {
-			t.Errorf("hashes %s, %s", policy.Hash(), optimiser.Hash())
+		if len(policy.Hash()) != 64 || policy.Hash() == optimizer.Hash() {
+			t.Errorf("hashes %s, %s", policy.Hash(), optimizer.Hash())
 		}
 	}
 	if empty, err := ParseAdam(Adam{}.Blob()); err != nil || empty.Steps() != 0 {
-		t.Errorf("an optimiser that has not stepped: %v", err)
+		t.Errorf("an optimizer that has not stepped: %v", err)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestDamagedWeightsAreRefused(t *testing.T) {
 	huge := encodeBlob(policyKind, Shape{Head: Tower, Dim: 1 << 40, Hidden: 1 << 40, Scale: 4})
 	infinite := encodeBlob(policyKind, policy.shape, append(slices.Clone(policy.weights[1:]), math.Inf(1)))
 	for name, blob := range map[string][]byte{
-		"cut": whole[:len(whole)-1], "empty": nil, "of the optimiser": Adam{}.Blob(), "huge": huge,
+		"cut": whole[:len(whole)-1], "empty": nil, "of the optimizer": Adam{}.Blob(), "huge": huge,
 		"infinite": infinite,
 		"another header": encodeBlob(policyKind,
 			map[string]any{"head": Tower, "dim": 4, "hidden": 4, "scale": 4.0, "more": 1}, policy.weights),

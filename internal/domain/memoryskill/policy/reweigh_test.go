@@ -102,7 +102,7 @@ func TestAPolicyLearnsFromStaleDecisions(t *testing.T) {
 			steps, err = Reweigh(run.policy, steps, w.vectors, DefaultMaxWeight)
 		}
 		if err == nil {
-			run.policy, run.optimiser, _, err = Update(run.policy, run.optimiser, steps, w.vectors, run.ppo,
+			run.policy, run.optimizer, _, err = Update(run.policy, run.optimizer, steps, w.vectors, run.ppo,
 				keyedrand.Key{Run: w.seed, Iteration: i})
 		}
 		if err != nil {

@@ -155,7 +155,7 @@ func (w *world) iteration(policy Policy, iteration, workers int, how Choice) []E
 // training is the state of a training run.
 type training struct {
 	policy    Policy
-	optimiser Adam
+	optimizer Adam
 	ppo       PPO
 	credit    Credit
 	workers   int
@@ -176,7 +176,7 @@ func (w *world) train(t *training, from, to int) {
 		if err != nil {
 			panic(err)
 		}
-		t.policy, t.optimiser, _, err = Update(t.policy, t.optimiser, steps, w.vectors, t.ppo,
+		t.policy, t.optimizer, _, err = Update(t.policy, t.optimizer, steps, w.vectors, t.ppo,
 			keyedrand.Key{Run: w.seed, Iteration: i})
 		if err != nil {
 			panic(err)

@@ -13,9 +13,9 @@ const punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 var articles = regexp.MustCompile(`\b(?:a|an|the|and)\b`)
 
-// Normalise normalizes answers for comparison: lower case, without commas, ASCII punctuation and
+// Normalize normalizes answers for comparison: lower case, without commas, ASCII punctuation and
 // articles, one space between words. Other characters are kept.
-func Normalise(text string) string {
+func Normalize(text string) string {
 	text = strings.ToLower(strings.ReplaceAll(text, ",", ""))
 	text = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(punctuation, r) {
@@ -28,7 +28,7 @@ func Normalise(text string) string {
 
 // Words returns the stems of the normalized words of a text.
 func Words(text string) []string {
-	words := strings.Fields(Normalise(text))
+	words := strings.Fields(Normalize(text))
 	for i, w := range words {
 		words[i] = Stem(w)
 	}

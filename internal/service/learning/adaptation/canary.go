@@ -29,7 +29,7 @@ func (s *Service) ChooseCanary(ctx context.Context, tx Tx, build string, head ba
 	if 100*draw.Float64() >= float64(chosen.Memory.Learning.CanaryPercent) {
 		return head, 0, nil
 	}
-	head.Policy, head.Optimiser, err = s.ports.Banks.ReadWeights(ctx, tx, u.Policy, u.Optimiser)
+	head.Policy, head.Optimizer, err = s.ports.Banks.ReadWeights(ctx, tx, u.Policy, u.Optimizer)
 	head.Version.Policy = u.Policy
 	return head, u.Number, err
 }
@@ -101,7 +101,7 @@ func (s *Service) promote(ctx context.Context, tx Tx, row bank.Row, u Update) er
 	if err != nil {
 		return err
 	}
-	policy, optimiser, err := s.ports.Banks.ReadWeights(ctx, tx, u.Policy, u.Optimiser)
+	policy, optimizer, err := s.ports.Banks.ReadWeights(ctx, tx, u.Policy, u.Optimizer)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Service) promote(ctx context.Context, tx Tx, row bank.Row, u Update) er
 	}
 	c := u.Canary.Comparison
 	if _, err := s.ports.Banks.Advance(ctx, tx, row, bank.Draft{Base: u.Base, Action: bank.ActionAdapt, Bank: head.Bank,
-		Policy: policy, Optimiser: optimiser, Fresh: head.Version.Fresh, Run: u.Run,
+		Policy: policy, Optimizer: optimizer, Fresh: head.Version.Fresh, Run: u.Run,
 		Reason: fmt.Sprintf("update %d from %d live decisions: %+.4f on %d scored replies", u.Number, u.Decisions,
 			c.Mean, c.Traces)}); err != nil {
 		return err

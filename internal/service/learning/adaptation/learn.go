@@ -15,7 +15,7 @@ import (
 // policyResult is the new policy of an update.
 type policyResult struct {
 	Policy    string         `json:"policy"`
-	Optimiser string         `json:"optimiser"`
+	Optimizer string         `json:"optimizer"`
 	Decisions int            `json:"decisions"`
 	Alike     float64        `json:"alike"` // share of decisions for which both policies choose the same skills
 	Report    *policy.Report `json:"report,omitempty"`
@@ -44,7 +44,7 @@ func (s *Service) Adapt(ctx context.Context, ref run.Ref) (trials int, err error
 	if err != nil || done {
 		return len(l.basis.Held), err
 	}
-	out, current, optimiser, err := s.learn(ctx, l)
+	out, current, optimizer, err := s.learn(ctx, l)
 	if err != nil {
 		return 0, err
 	}
@@ -55,11 +55,11 @@ func (s *Service) Adapt(ctx context.Context, ref run.Ref) (trials int, err error
 		if done, err := runspec.IsDone(ctx, tx, ref.Run, policyStep); err != nil || done {
 			return err
 		}
-		if err := s.ports.Banks.StoreWeights(ctx, tx, current, optimiser); err != nil {
+		if err := s.ports.Banks.StoreWeights(ctx, tx, current, optimizer); err != nil {
 			return err
 		}
 		if out.Decisions > 0 {
-			u := Update{Run: ref.Run, Base: l.basis.Base, Policy: out.Policy, Optimiser: out.Optimiser,
+			u := Update{Run: ref.Run, Base: l.basis.Base, Policy: out.Policy, Optimizer: out.Optimizer,
 				Decisions: out.Decisions, Shadow: Shadow{Alike: out.Alike}}
 			if _, err := tx.Updates().PutUpdate(ctx, l.spec.BankID, u); err != nil {
 				return err
@@ -100,34 +100,34 @@ func (s *Service) readLesson(ctx context.Context, tx Tx, ref run.Ref) (l lesson,
 // outcome are omitted: their advantage is 0, and a later update may use them. Decisions with a
 // masked outcome get no credit.
 func (s *Service) learn(ctx context.Context, l lesson) (out policyResult, current policy.Chooser,
-	optimiser policy.Optimiser, err error) {
-	current, optimiser = l.head.Policy, l.head.Optimiser
-	out = policyResult{Policy: current.Hash(), Optimiser: optimiser.Hash(), Alike: 1}
+	optimizer policy.Optimizer, err error) {
+	current, optimizer = l.head.Policy, l.head.Optimizer
+	out = policyResult{Policy: current.Hash(), Optimizer: optimizer.Hash(), Alike: 1}
 	recipe, err := memoryskill.NewRecipe(l.spec.Recipe)
 	if err != nil {
-		return out, current, optimiser, err
+		return out, current, optimizer, err
 	}
 	steps, err := recipe.Credit.Steps([]policy.Episode{l.episode})
 	if err != nil {
-		return out, current, optimiser, err
+		return out, current, optimizer, err
 	}
 	steps = slices.DeleteFunc(steps, func(t policy.Step) bool { return !t.Credited })
 	if out.Decisions = len(steps); len(steps) == 0 {
-		return out, current, optimiser, nil
+		return out, current, optimizer, nil
 	}
 	vectors, err := s.ports.Player.Encoder.Skills(ctx, l.skills, current)
 	if err != nil {
-		return out, current, optimiser, err
+		return out, current, optimizer, err
 	}
 	batch := policy.Batch{Steps: steps, Vectors: vectors, PPO: recipe.PPO, MaxWeight: policy.DefaultMaxWeight,
 		Key: keyedrand.Key{Run: "adapt/" + l.spec.Bank, Iteration: l.head.Version.Number}}
 	var report policy.Report
-	if current, optimiser, report, err = s.ports.Learner.Update(current, optimiser, batch); err != nil {
-		return out, current, optimiser, err
+	if current, optimizer, report, err = s.ports.Learner.Update(current, optimizer, batch); err != nil {
+		return out, current, optimizer, err
 	}
-	out.Policy, out.Optimiser, out.Report = current.Hash(), optimiser.Hash(), &report
+	out.Policy, out.Optimizer, out.Report = current.Hash(), optimizer.Hash(), &report
 	out.Alike, err = agreement(l.head.Policy, current, steps, vectors)
-	return out, current, optimiser, err
+	return out, current, optimizer, err
 }
 
 // agreement returns the share of decisions for which two policies choose the same skills greedily.

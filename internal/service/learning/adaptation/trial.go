@@ -41,7 +41,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 			return err
 		}
 		incumbent, candidate = trial.Side{Bank: head.Bank, Policy: head.Policy}, trial.Side{Bank: head.Bank}
-		if candidate.Policy, _, err = s.ports.Banks.ReadWeights(ctx, tx, result.Policy, result.Optimiser); err != nil {
+		if candidate.Policy, _, err = s.ports.Banks.ReadWeights(ctx, tx, result.Policy, result.Optimizer); err != nil {
 			return err
 		}
 		t, err = trial.ReadTrace(ctx, tx, ref, spec.BankID, from.Held[n], spec.Keeping)

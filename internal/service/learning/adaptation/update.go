@@ -23,7 +23,7 @@ type Update struct {
 	Base      int        `json:"base"` // version of the bank on which it is based
 	State     string     `json:"state"`
 	Policy    string     `json:"policy"`
-	Optimiser string     `json:"-"`
+	Optimizer string     `json:"-"`
 	Decisions int        `json:"decisions"` // number of decisions learned from
 	Shadow    Shadow     `json:"shadow"`
 	Canary    *Canary    `json:"canary,omitempty"`
@@ -70,5 +70,5 @@ func (s *Service) drop(ctx context.Context, tx Tx, bankID int64, before string, 
 	if err != nil || !moved {
 		return err
 	}
-	return tx.BankContents().DropBlobs(ctx, []string{u.Policy, u.Optimiser})
+	return tx.BankContents().DropBlobs(ctx, []string{u.Policy, u.Optimizer})
 }

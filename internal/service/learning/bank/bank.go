@@ -45,7 +45,7 @@ type Version struct {
 	Members   []string  `json:"skills"`
 	Fresh     []string  `json:"fresh,omitempty"`
 	Policy    string    `json:"policy"`
-	Optimiser string    `json:"optimiser"`
+	Optimizer string    `json:"optimizer"`
 	Snapshot  string    `json:"snapshot"`
 	Reason    string    `json:"reason,omitempty"`
 	Run       int64     `json:"run,omitempty"`
@@ -69,12 +69,12 @@ type Head struct {
 	Version   Version
 	Bank      memoryskill.Bank
 	Policy    policy.Chooser
-	Optimiser policy.Optimiser
+	Optimizer policy.Optimizer
 	Stats     map[string]memoryskill.Stats // by version ID of the skill; only set by At
 }
 
 // Snapshot returns the hash that binds the parts.
-func (h Head) Snapshot() memoryskill.Snapshot { return memoryskill.Bind(h.Bank, h.Policy, h.Optimiser) }
+func (h Head) Snapshot() memoryskill.Snapshot { return memoryskill.Bind(h.Bank, h.Policy, h.Optimizer) }
 
 // Draft is a new version. It is based on version Base, which must still be active.
 type Draft struct {
@@ -82,7 +82,7 @@ type Draft struct {
 	Action    string
 	Bank      memoryskill.Bank
 	Policy    policy.Chooser
-	Optimiser policy.Optimiser
+	Optimizer policy.Optimizer
 	Fresh     []string
 	Reason    string
 	Run       int64

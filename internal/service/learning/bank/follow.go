@@ -40,13 +40,13 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 		if err != nil {
 			return err
 		}
-		d := Draft{Base: now.Head, Action: ActionImport, Bank: after, Policy: now.Policy, Optimiser: now.Optimiser,
+		d := Draft{Base: now.Head, Action: ActionImport, Bank: after, Policy: now.Policy, Optimizer: now.Optimizer,
 			Fresh:  memoryskill.Fresh(memoryskill.Differences(now.Bank, after), false),
 			Reason: fmt.Sprintf("follows the shared bank %s, version %d", from, shared.Head)}
-		if now.Optimiser.Steps() == 0 {
-			d.Policy, d.Optimiser = shared.Policy, shared.Optimiser
+		if now.Optimizer.Steps() == 0 {
+			d.Policy, d.Optimizer = shared.Policy, shared.Optimizer
 		}
-		if memoryskill.Bind(d.Bank, d.Policy, d.Optimiser) == now.Snapshot() {
+		if memoryskill.Bind(d.Bank, d.Policy, d.Optimizer) == now.Snapshot() {
 			out = now
 			return nil
 		}

@@ -48,7 +48,7 @@ func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	return s.Advance(ctx, tx, row, Draft{Action: ActionSeed, Bank: b, Policy: p, Optimiser: o,
+	return s.Advance(ctx, tx, row, Draft{Action: ActionSeed, Bank: b, Policy: p, Optimizer: o,
 		Reason: "four primitives"})
 }
 
@@ -62,13 +62,13 @@ func (s *Service) form(recipe string) (policy.Form, error) {
 // Reform returns the policy and optimizer of a head if they match the recipe, fuse and temperature.
 // Otherwise it returns an untrained policy that matches. Its weights are derived from the name of
 // the bank.
-func (s *Service) Reform(h Head, recipe, fuse string, temperature float64) (policy.Chooser, policy.Optimiser, error) {
+func (s *Service) Reform(h Head, recipe, fuse string, temperature float64) (policy.Chooser, policy.Optimizer, error) {
 	f, err := s.form(recipe)
 	if err != nil {
 		return nil, nil, err
 	}
 	f.Fuse, f.Temperature = fuse, temperature
-	return s.ports.Learner.Reform(h.Policy, h.Optimiser, f, keyedrand.Key{Run: h.Name})
+	return s.ports.Learner.Reform(h.Policy, h.Optimizer, f, keyedrand.Key{Run: h.Name})
 }
 
 // ensure creates a bank if it does not exist.
@@ -100,11 +100,11 @@ func (s *Service) load(ctx context.Context, tx Tx, row Row, v Version) (out Head
 	if out.Bank, err = memoryskill.NewBank(v.Capacity, members...); err != nil {
 		return out, fmt.Errorf("bank %s version %d: %w", row.Name, v.Number, err)
 	}
-	if out.Policy, out.Optimiser, err = s.ReadWeights(ctx, tx, v.Policy, v.Optimiser); err != nil {
+	if out.Policy, out.Optimizer, err = s.ReadWeights(ctx, tx, v.Policy, v.Optimizer); err != nil {
 		return out, fmt.Errorf("bank %s version %d: %w", row.Name, v.Number, err)
 	}
-	bound := memoryskill.Snapshot{Hash: v.Snapshot, Bank: v.BankSHA, Policy: v.Policy, Optimiser: v.Optimiser}
-	return out, bound.Verify(out.Bank, out.Policy, out.Optimiser)
+	bound := memoryskill.Snapshot{Hash: v.Snapshot, Bank: v.BankSHA, Policy: v.Policy, Optimizer: v.Optimizer}
+	return out, bound.Verify(out.Bank, out.Policy, out.Optimizer)
 }
 
 // Advance writes a version and moves the head to it. If the head is no longer at the base of the
@@ -114,9 +114,9 @@ func (s *Service) Advance(ctx context.Context, tx Tx, row Row, d Draft) (Head, e
 	if err != nil {
 		return Head{}, err
 	}
-	snapshot := memoryskill.Bind(d.Bank, d.Policy, d.Optimiser)
+	snapshot := memoryskill.Bind(d.Bank, d.Policy, d.Optimizer)
 	v := Version{Number: last + 1, Parent: d.Base, Action: d.Action, BankSHA: snapshot.Bank,
-		Capacity: d.Bank.Capacity(), Fresh: d.Fresh, Policy: snapshot.Policy, Optimiser: snapshot.Optimiser,
+		Capacity: d.Bank.Capacity(), Fresh: d.Fresh, Policy: snapshot.Policy, Optimizer: snapshot.Optimizer,
 		Snapshot: snapshot.Hash, Reason: d.Reason, Run: d.Run}
 	for _, one := range d.Bank.Versions() {
 		v.Members = append(v.Members, one.ID)
@@ -124,7 +124,7 @@ func (s *Service) Advance(ctx context.Context, tx Tx, row Row, d Draft) (Head, e
 	if err := tx.BankContents().PutMemorySkills(ctx, d.Bank.Versions()); err != nil {
 		return Head{}, err
 	}
-	if err := s.StoreWeights(ctx, tx, d.Policy, d.Optimiser); err != nil {
+	if err := s.StoreWeights(ctx, tx, d.Policy, d.Optimizer); err != nil {
 		return Head{}, err
 	}
 	moved, err := tx.Banks().AdvanceBank(ctx, row.ID, d.Base, v.Number)

@@ -36,7 +36,7 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 			return err
 		}
 		out, err = s.Advance(ctx, tx, now.Row, Draft{Base: now.Head, Action: ActionImport, Bank: after,
-			Policy: now.Policy, Optimiser: now.Optimiser, Fresh: memoryskill.Fresh(changes, false),
+			Policy: now.Policy, Optimizer: now.Optimizer, Fresh: memoryskill.Fresh(changes, false),
 			Reason: fmt.Sprintf("%d skills", len(changes))})
 		return err
 	})

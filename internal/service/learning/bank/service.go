@@ -88,7 +88,7 @@ func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (
 			return nil
 		}
 		out, err = s.Advance(ctx, tx, now.Row, Draft{Base: now.Head, Action: ActionRollback, Bank: before.Bank,
-			Policy: before.Policy, Optimiser: before.Optimiser, Reason: fmt.Sprintf("back to version %d", to)})
+			Policy: before.Policy, Optimizer: before.Optimizer, Reason: fmt.Sprintf("back to version %d", to)})
 		return err
 	})
 	return out, err

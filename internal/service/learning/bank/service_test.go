@@ -43,7 +43,7 @@ func TestTheDefaultBankIsSeededOnce(t *testing.T) {
 	again, err := l.Banks.Head(t.Context(), l.DB.A.ID, bank.Default)
 	testkit.Must(t, err)
 	if first.Head != 1 || first.Bank.Len() != 4 || first.Version.Action != bank.ActionSeed || again.Head != 1 ||
-		again.Snapshot() != first.Snapshot() || first.Optimiser.Steps() != 0 {
+		again.Snapshot() != first.Snapshot() || first.Optimizer.Steps() != 0 {
 		t.Errorf("%+v, then %+v", first.Version, again.Version)
 	}
 	_, err = l.Banks.Head(t.Context(), l.DB.A.ID, "other")
@@ -141,7 +141,7 @@ func TestABankHasOneWriter(t *testing.T) {
 		head, err := l.Banks.ReadHead(ctx, tx, bank.Default)
 		testkit.Must(t, err)
 		_, err = l.Banks.Advance(ctx, tx, head.Row, bank.Draft{Base: 7, Bank: head.Bank, Policy: head.Policy,
-			Optimiser: head.Optimiser})
+			Optimizer: head.Optimizer})
 		wants(t, "a draft on another version", err, fault.VersionConflict)
 		return nil
 	}))

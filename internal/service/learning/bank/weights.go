@@ -9,17 +9,17 @@ import (
 // Kinds of blobs.
 const (
 	policyBlob    = "policy"
-	optimiserBlob = "optimiser"
+	optimizerBlob = "optimizer"
 )
 
 // ReadWeights reads a policy and its optimizer by their hashes.
-func (s *Service) ReadWeights(ctx context.Context, tx Tx, chooser, optimiser string) (policy.Chooser,
-	policy.Optimiser, error) {
+func (s *Service) ReadWeights(ctx context.Context, tx Tx, chooser, optimizer string) (policy.Chooser,
+	policy.Optimizer, error) {
 	weights, err := tx.BankContents().Blob(ctx, policyBlob, chooser)
 	if err != nil {
 		return nil, nil, err
 	}
-	state, err := tx.BankContents().Blob(ctx, optimiserBlob, optimiser)
+	state, err := tx.BankContents().Blob(ctx, optimizerBlob, optimizer)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -27,7 +27,7 @@ func (s *Service) ReadWeights(ctx context.Context, tx Tx, chooser, optimiser str
 }
 
 // StoreWeights stores a policy and its optimizer under their hashes.
-func (s *Service) StoreWeights(ctx context.Context, tx Tx, p policy.Chooser, o policy.Optimiser) error {
+func (s *Service) StoreWeights(ctx context.Context, tx Tx, p policy.Chooser, o policy.Optimizer) error {
 	weights, state, err := s.ports.Learner.Encode(p, o)
 	if err != nil {
 		return err
@@ -35,5 +35,5 @@ func (s *Service) StoreWeights(ctx context.Context, tx Tx, p policy.Chooser, o p
 	if err := tx.BankContents().PutBlob(ctx, policyBlob, p.Hash(), weights); err != nil {
 		return err
 	}
-	return tx.BankContents().PutBlob(ctx, optimiserBlob, o.Hash(), state)
+	return tx.BankContents().PutBlob(ctx, optimizerBlob, o.Hash(), state)
 }

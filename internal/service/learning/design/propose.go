@@ -104,7 +104,7 @@ func (s Designer) rules(ctx context.Context, d Input, p designer.Proposal) (desi
 	var texts, names, ids []string
 	for _, c := range p.Changes {
 		if c.Skill != nil {
-			texts, names = append(texts, c.Skill.Description), append(names, c.Skill.Normalised().Name)
+			texts, names = append(texts, c.Skill.Description), append(names, c.Skill.Normalized().Name)
 		}
 	}
 	for _, v := range d.Bank.Versions() {

@@ -92,7 +92,7 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, hea
 	}
 	_, err = s.ports.Banks.Advance(ctx, tx, head.Row, bank.Draft{Base: spec.Base, Action: bank.ActionEvolve,
 		Bank:   candidate,
-		Policy: head.Policy, Optimiser: head.Optimiser, Fresh: r.Candidate.Fresh,
+		Policy: head.Policy, Optimizer: head.Optimizer, Fresh: r.Candidate.Fresh,
 		Reason: fmt.Sprintf("%s: %+.4f on %d held-out traces", design.Describe(r.Candidate), c.Mean, c.Traces),
 		Run:    ref.Run})
 	if fault.CodeOf(err) == fault.VersionConflict {

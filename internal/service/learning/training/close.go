@@ -59,11 +59,11 @@ func (s *Service) best(ctx context.Context, tx Tx, last StageResult) (d bank.Dra
 	if d.Bank, err = kept.Bank(); err != nil {
 		return d, best.Score, err
 	}
-	if d.Policy, d.Optimiser, err = s.ports.Banks.ReadWeights(ctx, tx, best.Snapshot.Policy,
-		best.Snapshot.Optimiser); err != nil {
+	if d.Policy, d.Optimizer, err = s.ports.Banks.ReadWeights(ctx, tx, best.Snapshot.Policy,
+		best.Snapshot.Optimizer); err != nil {
 		return d, best.Score, err
 	}
-	return d, best.Score, best.Snapshot.Verify(d.Bank, d.Policy, d.Optimiser)
+	return d, best.Score, best.Snapshot.Verify(d.Bank, d.Policy, d.Optimizer)
 }
 
 // promote promotes the best stage if it passes the gate.

@@ -71,7 +71,7 @@ func (s *Service) storeIteration(ctx context.Context, tx Tx, ref run.Ref, spec S
 	if err != nil || done {
 		return before, false, err
 	}
-	if err := s.ports.Banks.StoreWeights(ctx, tx, after.policy, after.optimiser); err != nil {
+	if err := s.ports.Banks.StoreWeights(ctx, tx, after.policy, after.optimizer); err != nil {
 		return out, false, err
 	}
 	if err := s.countEpisodes(ctx, tx, spec, episodes); err != nil {
@@ -113,7 +113,7 @@ func (s *Service) update(ctx context.Context, spec Spec, now state, episodes []e
 			return now, out, err
 		}
 		var report policy.Report
-		now.policy, now.optimiser, report, err = s.ports.Learner.Update(now.policy, now.optimiser, policy.Batch{
+		now.policy, now.optimizer, report, err = s.ports.Learner.Update(now.policy, now.optimizer, policy.Batch{
 			Steps: steps, Vectors: vectors, PPO: recipe.PPO,
 			Key: keyedrand.Key{Run: spec.Seed, Stage: out.Stage, Iteration: out.Iteration}})
 		if err != nil {
@@ -121,7 +121,7 @@ func (s *Service) update(ctx context.Context, spec Spec, now state, episodes []e
 		}
 		out.Steps = report.Steps
 	}
-	out.Policy, out.Optimiser = now.policy.Hash(), now.optimiser.Hash()
+	out.Policy, out.Optimizer = now.policy.Hash(), now.optimizer.Hash()
 	return now, out, nil
 }
 
@@ -158,19 +158,19 @@ func (s *Service) dropOldWeights(ctx context.Context, tx Tx, ref run.Ref, now It
 	if err != nil {
 		return err
 	}
-	keep := []string{now.Policy, now.Optimiser, last.Policy, last.Optimiser}
+	keep := []string{now.Policy, now.Optimizer, last.Policy, last.Optimizer}
 	if now.Stage > 0 {
 		before, _, err := runspec.ReadStep[StageResult](ctx, tx, ref.Run, stageStep(now.Stage-1))
 		if err != nil {
 			return err
 		}
-		keep = append(keep, before.Policy, before.Optimiser)
+		keep = append(keep, before.Policy, before.Optimizer)
 		for _, st := range before.Progress.Stages {
-			keep = append(keep, st.Snapshot.Policy, st.Snapshot.Optimiser)
+			keep = append(keep, st.Snapshot.Policy, st.Snapshot.Optimizer)
 		}
 	}
 	var drop []string
-	for _, sha := range []string{old.Policy, old.Optimiser} {
+	for _, sha := range []string{old.Policy, old.Optimizer} {
 		if !slices.Contains(keep, sha) {
 			drop = append(drop, sha)
 		}

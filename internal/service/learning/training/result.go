@@ -22,7 +22,7 @@ type IterationResult struct {
 	Reward    float64            `json:"reward"` // mean of its episodes
 	Known     bool               `json:"known"`
 	Policy    string             `json:"policy"`
-	Optimiser string             `json:"optimiser"`
+	Optimizer string             `json:"optimizer"`
 	Steps     int                `json:"steps"`
 	Failed    int                `json:"failed_spans,omitempty"`
 	Outcomes  episode.Outcomes   `json:"outcomes,omitzero"` // of its spans and questions
@@ -35,7 +35,7 @@ type StageResult struct {
 	Stop      bool              `json:"stop"`
 	Bank      design.Candidate  `json:"bank"`
 	Policy    string            `json:"policy"`
-	Optimiser string            `json:"optimiser"`
+	Optimizer string            `json:"optimizer"`
 	// Stage that began with the new skills of the bank; -1 if they are older than the training.
 	Changed int            `json:"changed"`
 	Note    string         `json:"note,omitempty"`

@@ -134,7 +134,7 @@ func (st *stage) close() (out StageResult, again []string) {
 	if st.now.since >= st.recipe.Exploration.Window { // the skills are no longer new
 		fresh = nil
 	}
-	snapshot := memoryskill.Bind(st.now.bank, st.now.policy, st.now.optimiser)
+	snapshot := memoryskill.Bind(st.now.bank, st.now.policy, st.now.optimizer)
 	progress, verdict := before.Progress.Close(
 		designer.Stage{Snapshot: snapshot, Score: designer.DefaultScoring().Of(st.rewards)},
 		designer.Limits{Evolutions: st.recipe.Evolutions, Patience: st.recipe.Patience})
@@ -152,6 +152,6 @@ func (st *stage) close() (out StageResult, again []string) {
 			out.Bank, out.Changed = k.Bank, k.Changed
 		}
 	}
-	out.Policy, out.Optimiser = verdict.Restore.Policy, verdict.Restore.Optimiser
+	out.Policy, out.Optimizer = verdict.Restore.Policy, verdict.Restore.Optimizer
 	return out, verdict.Cases
 }

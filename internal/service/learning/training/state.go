@@ -15,7 +15,7 @@ type state struct {
 	bank      memoryskill.Bank
 	fresh     []string
 	policy    policy.Chooser
-	optimiser policy.Optimiser
+	optimizer policy.Optimizer
 	since     int // iterations since the new skills were added
 }
 
@@ -27,13 +27,13 @@ func (s *Service) readState(ctx context.Context, tx Tx, ref run.Ref, spec Spec, 
 	if err != nil {
 		return out, err
 	}
-	out = state{bank: base.Bank, fresh: base.Version.Fresh, policy: base.Policy, optimiser: base.Optimiser,
+	out = state{bank: base.Bank, fresh: base.Version.Fresh, policy: base.Policy, optimizer: base.Optimizer,
 		since: stage*spec.Iterations + iteration}
 	if stage == 0 && iteration == 0 {
-		out.policy, out.optimiser, err = s.ports.Banks.Reform(base, spec.Recipe, spec.Fuse, spec.Temperature)
+		out.policy, out.optimizer, err = s.ports.Banks.Reform(base, spec.Recipe, spec.Fuse, spec.Temperature)
 		return out, err
 	}
-	var current, optimiser string
+	var current, optimizer string
 	if stage > 0 {
 		before, err := runspec.NeedStep[StageResult](ctx, tx, ref.Run, stageStep(stage-1))
 		if err != nil {
@@ -42,7 +42,7 @@ func (s *Service) readState(ctx context.Context, tx Tx, ref run.Ref, spec Spec, 
 		if out.bank, err = before.Bank.Bank(); err != nil {
 			return out, err
 		}
-		current, optimiser, out.fresh = before.Policy, before.Optimiser, before.Bank.Fresh
+		current, optimizer, out.fresh = before.Policy, before.Optimizer, before.Bank.Fresh
 		out.since = (stage-max(0, before.Changed))*spec.Iterations + iteration
 	}
 	if iteration > 0 {
@@ -50,8 +50,8 @@ func (s *Service) readState(ctx context.Context, tx Tx, ref run.Ref, spec Spec, 
 		if err != nil {
 			return out, err
 		}
-		current, optimiser = before.Policy, before.Optimiser
+		current, optimizer = before.Policy, before.Optimizer
 	}
-	out.policy, out.optimiser, err = s.ports.Banks.ReadWeights(ctx, tx, current, optimiser)
+	out.policy, out.optimizer, err = s.ports.Banks.ReadWeights(ctx, tx, current, optimizer)
 	return out, err
 }
