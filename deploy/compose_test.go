@@ -26,7 +26,7 @@ type service struct {
 	Volumes     []string
 	Networks    []string
 	Ports       []string
-	ReadOnly    bool     `yaml:"read_only"`
+	ReadOnly    bool `yaml:"read_only"`
 	Tmpfs       []string
 	CapDrop     []string `yaml:"cap_drop"`
 	SecurityOpt []string `yaml:"security_opt"`
