@@ -178,8 +178,12 @@ func (h *App) build(ctx context.Context) (err error) {
 // buildMemory wires the services over skills and memories.
 func (h *App) buildMemory(calls *ledger.Ledger, vectorShare float64) (err error) {
 	c := h.Config
+	profile, err := searchProfile(c.SearchProfile)
+	if err != nil {
+		return err
+	}
 	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space,
-		MinCosine: c.RecallMinSim, VectorShare: vectorShare}
+		MinCosine: c.RecallMinSim, VectorShare: vectorShare, Profile: profile}
 	h.Distill, err = distill.New(distill.Ports{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder,
 		Space: h.Space, Blobs: h.Blobs})
 	if err != nil {

@@ -99,9 +99,10 @@ insert into embeddings (workspace_id, doc, space, v) select @workspace_id, unnes
 
 -- name: LexStatistics :many
 -- What is known of words and filter keys, and of the workspace in the row of term -1.
-select -1::int as term, coalesce((select s.docs from lex_stats s where s.workspace_id = @workspace_id), 0)::int as df, 0::int as speakers, 0::real as max_w
+select -1::int as term, coalesce((select s.docs from lex_stats s where s.workspace_id = @workspace_id), 0)::int as df, 0::int as speakers, 0::real as max_w,
+  coalesce((select w.settings from workspaces w where w.id = @workspace_id), '{}')::json as settings
 union all
-select t.term, t.df, t.speakers, t.max_w from lex_terms t where t.workspace_id = @workspace_id and t.term = any(@terms::int[]);
+select t.term, t.df, t.speakers, t.max_w, null::json from lex_terms t where t.workspace_id = @workspace_id and t.term = any(@terms::int[]);
 
 -- name: LexCandidates :many
 select c.doc::bigint as doc, c.score::float8 as score

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/settings"
 	"cairn/internal/service/search"
 )
 
@@ -30,6 +31,11 @@ func (r indexReader) Statistics(ctx context.Context, words []int32) (search.Stat
 	for _, row := range rows {
 		if row.Term == workspaceRow {
 			out.Docs = int(row.Df)
+			chosen, err := settings.Read(row.Settings)
+			if err != nil {
+				return out, err
+			}
+			out.Profile = chosen.Search
 			continue
 		}
 		out.Terms[row.Term] = search.TermStatistics{DF: int(row.Df), Speakers: int(row.Speakers),

@@ -19,6 +19,8 @@ type lookup struct {
 	kinds, types, targets       []string
 	after, before, conversation string
 	limit                       int
+	explain                     bool
+	set                         []string
 }
 
 func (c *cli) search() *cobra.Command {
@@ -50,12 +52,16 @@ func (c *cli) search() *cobra.Command {
 	flags.StringVar(&l.conversation, "conversation", "",
 		"only turns of this conversation and memories derived from it (default all)")
 	flags.IntVar(&l.limit, "limit", 5, "maximum number of results, 1 to 50")
+	flags.BoolVar(&l.explain, "explain", false, "show how the results were found and how each score is composed")
+	flags.StringArrayVar(&l.set, "set", nil, "parameter of this search, such as rrf_k=60; see the settings search.* "+
+		"(default those of the workspace)")
 	return cmd
 }
 
 // request returns nil if only skills are searched, which have a separate search.
 func (l lookup) request(query string) (*search.Request, error) {
-	r := &search.Request{Query: query, Kinds: l.kinds, Targets: l.targets, Conversation: l.conversation, Limit: l.limit}
+	r := &search.Request{Query: query, Kinds: l.kinds, Targets: l.targets, Conversation: l.conversation, Limit: l.limit,
+		Explain: l.explain}
 	if slices.Contains(l.kinds, "all") {
 		r.Kinds = nil
 	}
@@ -63,6 +69,9 @@ func (l lookup) request(query string) (*search.Request, error) {
 		r.Types = append(r.Types, memory.Type(t))
 	}
 	var err error
+	if r.Profile, err = search.ParseProfile(l.set); err != nil {
+		return nil, err
+	}
 	if r.After, err = moment(l.after); err != nil {
 		return nil, usageError{fmt.Errorf("--after: %w", err)}
 	}
@@ -70,7 +79,7 @@ func (l lookup) request(query string) (*search.Request, error) {
 		return nil, usageError{fmt.Errorf("--before: %w", err)}
 	}
 	skillsOnly := slices.Equal(l.kinds, []string{search.KindSkill}) && len(l.types)+len(l.targets) == 0 &&
-		l.after+l.before+l.conversation == ""
+		l.after+l.before+l.conversation == "" && !l.explain && len(l.set) == 0
 	if skillsOnly {
 		return nil, nil
 	}
@@ -125,15 +134,29 @@ func (c *cli) runSearch(ctx context.Context, query string, l lookup) error {
 }
 
 func (c *cli) runFind(ctx context.Context, s *session, r search.Request) error {
-	found, err := s.Finder.Find(ctx, s.workspace.ID, r)
+	response, err := s.Finder.Search(ctx, s.workspace.ID, r)
 	if err != nil {
 		return err
 	}
+	found := response.Results
 	if c.output == "json" {
 		if found == nil {
 			found = []search.Result{}
 		}
-		return c.printJSON(map[string]any{"query": r.Query, "results": found})
+		out := map[string]any{"query": r.Query, "results": found, "lexical": response.Lexical}
+		if response.Vector != "" {
+			out["vector"] = response.Vector
+		}
+		if r.Explain {
+			out["explanation"] = response.Explanation
+		}
+		return c.printJSON(out)
+	}
+	if response.Vector != "" {
+		fmt.Fprintln(c.errs, "note: the embedder does not answer; only words were compared")
+	}
+	if r.Explain {
+		return c.printExplanation(response)
 	}
 	if len(found) == 0 {
 		fmt.Fprintln(c.out, "nothing relevant found")

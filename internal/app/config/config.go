@@ -99,6 +99,9 @@ type Config struct {
 	// Number of dimensions of embeddings.
 	EmbeddingDimensions int `env:"CAIRN_EMBEDDING_DIMENSIONS" envDefault:"384"`
 
+	// YAML file with parameters of searches; the settings search.* of a workspace override it.
+	SearchProfile string `env:"CAIRN_SEARCH_PROFILE"`
+
 	// Skills
 
 	// Extraction mode: full also writes scripts and reference documents.

@@ -56,6 +56,9 @@ func configPage(p *page, root string) error {
 }
 
 func typeName(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
 		return "duration"

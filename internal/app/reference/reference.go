@@ -66,10 +66,11 @@ func (p *page) table(header []string, rows [][]string) {
 }
 
 func (p *page) row(cells []string) {
+	escaped := make([]string, len(cells))
 	for i, cell := range cells {
-		cells[i] = strings.ReplaceAll(strings.Join(strings.Fields(cell), " "), "|", `\|`)
+		escaped[i] = strings.ReplaceAll(strings.Join(strings.Fields(cell), " "), "|", `\|`)
 	}
-	p.text.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+	p.text.WriteString("| " + strings.Join(escaped, " | ") + " |\n")
 }
 
 // quoted formats a value as code, or "" if it is empty.

@@ -62,7 +62,11 @@ func (s *settingsRows) add(path, parent string, v reflect.Value) error {
 				return fmt.Errorf("encode %s: %w", path+name, failed)
 			}
 			kind := strings.Replace(typeName(f.Type), "switch", "boolean", 1)
-			s.rows = append(s.rows, []string{quoted(path + name), kind, quoted(strings.Trim(string(raw), `"`)), doc})
+			usual := ""
+			if text := strings.Trim(string(raw), `"`); text != "null" { // else the text says it
+				usual = quoted(text)
+			}
+			s.rows = append(s.rows, []string{quoted(path + name), kind, usual, doc})
 		}
 		if err != nil {
 			return err

@@ -14,6 +14,8 @@ type Counts struct {
 	// Prefix counts the changes of prompt prefixes, by the number of changes within the hour.
 	Prefix map[int]int
 	Learnt map[string]LearningOutcomes // outcomes of learning, by kind of run
+	// Inexact counts searches that reached a limit before the best documents by words were certain.
+	Inexact int
 }
 
 // LearningOutcomes counts the outcomes that memory skills learn from.
@@ -25,7 +27,7 @@ type LearningOutcomes struct {
 
 var (
 	mu  sync.Mutex
-	all = Counts{map[string]int{}, map[int]int{}, map[string]LearningOutcomes{}}
+	all = Counts{Blocked: map[string]int{}, Prefix: map[int]int{}, Learnt: map[string]LearningOutcomes{}}
 )
 
 // Blocked counts one entry of a store that was withheld from a prompt or a list.
@@ -33,6 +35,13 @@ func Blocked(store string) {
 	mu.Lock()
 	defer mu.Unlock()
 	all.Blocked[store]++
+}
+
+// InexactSearch counts one search that reached a limit.
+func InexactSearch() {
+	mu.Lock()
+	defer mu.Unlock()
+	all.Inexact++
 }
 
 // Outcomes adds the outcomes of a training iteration or a round of evolution.
@@ -54,5 +63,5 @@ const mostPrefix = 100
 func Read() Counts {
 	mu.Lock()
 	defer mu.Unlock()
-	return Counts{maps.Clone(all.Blocked), maps.Clone(all.Prefix), maps.Clone(all.Learnt)}
+	return Counts{maps.Clone(all.Blocked), maps.Clone(all.Prefix), maps.Clone(all.Learnt), all.Inexact}
 }

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"cairn/internal/domain/fault"
@@ -28,7 +29,7 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 	} {
 		expected := s
 		want(&expected)
-		if got, err := Patch(s, json.RawMessage(patch)); err != nil || got != expected {
+		if got, err := Patch(s, json.RawMessage(patch)); err != nil || !reflect.DeepEqual(got, expected) {
 			t.Errorf("%s: %+v, %v", patch, got, err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/search/rank"
 )
 
 // Settings are all settings of a workspace.
@@ -40,6 +41,8 @@ type Settings struct {
 	Tools    Toolsets `json:"tools"`
 	Memory   LongTerm `json:"memory"`
 	Curation Curation `json:"curation"`
+	// Search overrides the parameters of searches. The default is the profile of the deployment.
+	Search rank.Profile `json:"search"`
 
 	// ScheduledCheckpoint makes a turn on the channel scheduled state the remaining model calls to
 	// its model once, when three quarters of the budget are used. Models stop early if they are
@@ -243,7 +246,7 @@ func (s Settings) Validate() error {
 	if err := s.Memory.validate(); err != nil {
 		return err
 	}
-	if err := s.Curation.validate(); err != nil {
+	if err := cmp.Or(s.Curation.validate(), s.Search.Validate()); err != nil {
 		return err
 	}
 	if s.Agent != "" && s.Agent != Remy {

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"encoding/json"
+	"reflect"
 	"math"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 func TestWhatIsAbsentHasItsDefault(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{"", "{}", `{"nudge":{}}`, `{"of_a_later_version":1}`} {
-		if s, err := Read(json.RawMessage(raw)); err != nil || s != Default() {
+		if s, err := Read(json.RawMessage(raw)); err != nil || !reflect.DeepEqual(s, Default()) {
 			t.Errorf("%q: %+v, %v", raw, s, err)
 		}
 	}
@@ -31,7 +32,7 @@ func TestOnlyWhatDiffersIsWritten(t *testing.T) {
 		string(raw) != want {
 		t.Errorf("%s, %v; want %s", raw, err, want)
 	}
-	if back, err := Read(raw); err != nil || back != s {
+	if back, err := Read(raw); err != nil || !reflect.DeepEqual(back, s) {
 		t.Errorf("read back as %+v, %v", back, err)
 	}
 	if raw, err := Write(Default()); err != nil || string(raw) != "{}" {

@@ -19,6 +19,10 @@ type SearchResults struct {
 	Query   string          `json:"query"`
 	Results []search.Found  `json:"results"`
 	Found   []search.Result `json:"found,omitempty" doc:"Results of all kinds in one order, if the request sets kinds or filters."`
+
+	Lexical     *search.Lexical     `json:"lexical,omitempty" doc:"How the search by words went; absent if only skills were searched."`
+	Vector      string              `json:"vector,omitempty" doc:"unavailable if the embedder did not answer: only words were compared."`
+	Explanation *search.Explanation `json:"explanation,omitempty" doc:"How the results were found and ranked, if explain is set."`
 }
 
 // searchInput holds the parameters of a search.
@@ -31,6 +35,8 @@ type searchInput struct {
 	After        time.Time `query:"after" doc:"Only results from this time on."`
 	Before       time.Time `query:"before" doc:"Only results before this time."`
 	Conversation string    `query:"conversation" doc:"Only turns of this conversation and memories from it."`
+	Explain      bool      `query:"explain" doc:"Describe the search and every score. Searches all kinds, like a filter."`
+	Set          []string  `query:"set" doc:"Parameters of this search, such as rrf_k=60; the settings search.* list their names. Searches all kinds, like a filter."`
 }
 
 func (g *Gateway) searchRoutes() {
@@ -51,17 +57,22 @@ func (g *Gateway) search(ctx context.Context, in *searchInput) (*bodyOf[SearchRe
 		found, err := g.Finder.Skills(ctx, workspace(ctx), in.Q, in.Limit)
 		return &bodyOf[SearchResults]{SearchResults{Query: in.Q, Results: found}}, err
 	}
+	profile, err := search.ParseProfile(in.Set)
+	if err != nil {
+		return nil, err
+	}
 	r := search.Request{Query: in.Q, Kinds: in.Kinds, Targets: in.Targets, After: in.After, Before: in.Before,
-		Conversation: in.Conversation, Limit: in.Limit}
+		Conversation: in.Conversation, Limit: in.Limit, Profile: profile, Explain: in.Explain}
 	for _, t := range in.Types {
 		r.Types = append(r.Types, memory.Type(t))
 	}
-	found, err := g.Finder.Find(ctx, workspace(ctx), r)
-	return &bodyOf[SearchResults]{SearchResults{Query: in.Q, Results: []search.Found{}, Found: found}}, err
+	out, err := g.Finder.Search(ctx, workspace(ctx), r)
+	return &bodyOf[SearchResults]{SearchResults{Query: in.Q, Results: []search.Found{}, Found: out.Results,
+		Lexical: &out.Lexical, Vector: out.Vector, Explanation: out.Explanation}}, err
 }
 
 func (in *searchInput) skillsOnly() bool {
 	kinds := len(in.Kinds) == 0 || slices.Equal(in.Kinds, []string{search.KindSkill})
 	return kinds && len(in.Types)+len(in.Targets) == 0 && in.After.IsZero() && in.Before.IsZero() &&
-		in.Conversation == ""
+		in.Conversation == "" && !in.Explain && len(in.Set) == 0
 }

@@ -20,6 +20,8 @@ var (
 		[]string{"kind", "state"}, nil)
 	alarms = prometheus.NewDesc("cairn_learning_alarms_total",
 		"Training iterations and evolution rounds with too many masked outcomes.", []string{"kind"}, nil)
+	inexact = prometheus.NewDesc("cairn_search_inexact_total",
+		"Searches that reached a limit before the best documents by words were certain.", nil, nil)
 )
 
 // prefixBuckets are numbers of changes within an hour. Sessions of half an hour cause up to
@@ -30,13 +32,14 @@ var prefixBuckets = []int{1, 2, 3, 5, 10, 20}
 type process struct{}
 
 func (process) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{blocked, prefix, learnt, alarms} {
+	for _, d := range []*prometheus.Desc{blocked, prefix, learnt, alarms, inexact} {
 		out <- d
 	}
 }
 
 func (process) Collect(out chan<- prometheus.Metric) {
 	seen := metrics.Read()
+	out <- prometheus.MustNewConstMetric(inexact, prometheus.CounterValue, float64(seen.Inexact))
 	for store, n := range seen.Blocked {
 		out <- prometheus.MustNewConstMetric(blocked, prometheus.CounterValue, float64(n), store)
 	}

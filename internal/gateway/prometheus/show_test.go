@@ -24,6 +24,7 @@ func TestAWorkerShowsItsCounts(t *testing.T) {
 	}
 	defer stop()
 	metrics.Blocked("core")
+	metrics.InexactSearch()
 	metrics.Outcomes("train", 6, 2, true)
 	for n := range byte(5) { // changes four times
 		metrics.RecordPromptPrefix(1, [32]byte{n}, time.Now())
@@ -37,7 +38,7 @@ func TestAWorkerShowsItsCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`cairn_blocked_entries_total{store="core"} 1`,
+	for _, want := range []string{"cairn_search_inexact_total 1", `cairn_blocked_entries_total{store="core"} 1`,
 		`cairn_prefix_changes_bucket{le="1"} 1`, `cairn_prefix_changes_bucket{le="3"} 3`,
 		`cairn_prefix_changes_bucket{le="5"} 4`,
 		`cairn_prefix_changes_bucket{le="+Inf"} 4`, "cairn_prefix_changes_sum 10", "cairn_prefix_changes_count 4",

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strconv"
 	"sync"
 	"time"
@@ -194,7 +195,7 @@ func (r *Relay) tell(ctx context.Context, d OutboxTask) error {
 	}
 	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {
 		now, err := q.Settings(ctx)
-		if err != nil || now != chosen { // changed in the meantime: the task also covers that change
+		if err != nil || !reflect.DeepEqual(now, chosen) { // changed in the meantime: the task also covers that change
 			return err
 		}
 		return q.Settle(ctx, d.Kind, d.Key)

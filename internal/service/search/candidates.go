@@ -1,10 +1,10 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"cairn/internal/domain/lexical"
@@ -33,8 +33,9 @@ type Reader interface {
 
 // Statistics are the counts behind the weights of words.
 type Statistics struct {
-	Docs  int // of the workspace
-	Terms map[int32]TermStatistics
+	Profile rank.Profile // parameters of searches, from the settings of the workspace
+	Docs    int          // of the workspace
+	Terms   map[int32]TermStatistics
 }
 
 // TermStatistics are the counts of one term.
@@ -73,120 +74,59 @@ const (
 	mostCandidates  = 120    // by words, for large limits
 	exactVectors    = 20_000 // filtered documents whose vectors are all compared
 	mostNearest     = 1000   // vectors that are read to find enough that pass a filter
-	mostFilters     = 16     // combinations of filter values that become keys
 )
 
-// filter is a request's filter as keys of the index.
-type filter struct {
-	Request
-	conversation int64
-	keys         [][]int32 // alternatives, each of which a document must hold completely
-	checked      bool      // keys do not express all of it: documents are checked
-}
-
-func newFilter(r Request, conversation int64) filter {
-	f := filter{Request: r, conversation: conversation, keys: [][]int32{nil}}
-	f.add(KeyKind, r.Kinds)
-	types := make([]string, len(r.Types))
-	for i, t := range r.Types {
-		types[i] = string(t)
-	}
-	f.add(KeyType, types)
-	f.add(KeyTarget, r.Targets)
-	if r.Conversation != "" {
-		f.add(KeyConversation, []string{strconv.FormatInt(conversation, 10)})
-	}
-	return f
-}
-
-// add requires one of values, unless that makes too many combinations.
-func (f *filter) add(field string, values []string) {
-	switch {
-	case len(values) == 0:
-		return
-	case len(f.keys)*len(values) > mostFilters:
-		f.checked = true
-		return
-	}
-	var keys [][]int32
-	for _, set := range f.keys {
-		for _, value := range values {
-			keys = append(keys, append(slices.Clone(set), lexical.Key(field, value)))
-		}
-	}
-	f.keys = keys
-}
-
-// empty reports whether the filter passes everything.
-func (f filter) empty() bool {
-	return len(f.keys) == 1 && len(f.keys[0]) == 0 && !f.checked && f.After.IsZero() && f.Before.IsZero()
-}
-
-func (f filter) terms() (out []int32) {
-	for _, set := range f.keys {
-		out = append(out, set...)
-	}
-	return out
-}
-
-// kept estimates how many documents pass: no more than the rarest key of each
-// alternative has.
-func (f filter) kept(s Statistics) int {
-	n := 0
-	for _, set := range f.keys {
-		least := s.Docs
-		for _, key := range set {
-			least = min(least, s.Terms[key].DF)
-		}
-		n += least
-	}
-	return min(n, s.Docs)
-}
-
-// passes reports whether a document passes the filter.
-func (f filter) passes(d rank.Document) bool {
-	return (len(f.Kinds) == 0 || slices.Contains(f.Kinds, d.Kind)) &&
-		(len(f.Types) == 0 || slices.ContainsFunc(f.Types, func(t memoryType) bool { return string(t) == d.Type })) &&
-		(len(f.Targets) == 0 || slices.Contains(f.Targets, d.Target)) &&
-		(f.Conversation == "" || d.Conversation == f.conversation) &&
-		(f.After.IsZero() || !d.EventTime.IsZero() && !d.EventTime.Before(f.After)) &&
-		(f.Before.IsZero() || !d.EventTime.IsZero() && d.EventTime.Before(f.Before))
-}
-
 // read finds the candidates by words and by vector, ranks them and reads the best.
-func (f Finder) read(ctx context.Context, index Reader, r Request, q Query) ([]Result, error) {
+func (f Finder) read(ctx context.Context, index Reader, r Request, q Query) (Response, error) {
 	var conversation int64
 	var err error
 	if r.Conversation != "" {
 		if conversation, err = index.Conversation(ctx, r.Conversation); err != nil || conversation == 0 {
-			return nil, err
+			return Response{Lexical: Lexical{Exact: err == nil}}, err
 		}
 	}
 	passing := newFilter(r, conversation)
 	stats, err := index.Statistics(ctx, append(passing.terms(), q.Terms...))
 	if err != nil {
-		return nil, err
+		return Response{}, err
 	}
+	weights := f.weights(stats.Profile, r.Profile)
 	words := wordsOf(q.Terms, stats)
 	source := wordSource{Reader: index, words: words, filter: passing}
-	limit := min(mostCandidates, max(leastCandidates, 6*r.Limit))
-	plan, err := lexplan.Search(ctx, source.plan(stats), source,
-		lexplan.Options{Docs: stats.Docs, Kept: max(1, passing.kept(stats)), K: limit})
+	limit := cmp.Or(weights.Candidates, min(mostCandidates, max(leastCandidates, 6*r.Limit)))
+	plan, err := lexplan.Search(ctx, source.plan(stats), source, lexplan.Options{Docs: stats.Docs,
+		Kept: max(1, passing.kept(stats)), K: limit, Work: weights.Work,
+		Until: time.Now().Add(time.Duration(weights.TimeoutMS) * time.Millisecond)})
 	if err != nil {
-		return nil, err
+		return Response{}, err
 	}
 	near, err := f.nearest(ctx, index, passing, stats, q, limit/2)
 	if err != nil {
-		return nil, err
+		return Response{}, err
 	}
 	documents, err := documentsOf(ctx, index, passing, plan.Hits, near)
 	if err != nil {
-		return nil, err
+		return Response{}, err
 	}
 	date, _ := lexical.DateIn(r.Query)
-	ranked := rank.Rank(documents, rank.Query{Words: words, VectorShare: f.VectorShare, MinCosine: f.MinCosine,
-		Date: date, AsksWhen: lexical.AsksWhen(r.Query), Now: time.Now()}, rank.Defaults())
-	return results(ctx, index, r, ranked)
+	ranked := rank.Rank(documents, rank.Query{Words: words, Date: date, AsksWhen: lexical.AsksWhen(r.Query),
+		Now: time.Now()}, weights)
+	out := Response{Lexical: Lexical{Exact: plan.Exact, Rounds: len(plan.Rounds), Rows: plan.Rows()}}
+	if len(q.Vector) == 0 {
+		out.Vector = VectorUnavailable
+	}
+	if r.Explain {
+		out.Explanation = explain(r.Query, words, plan, weights)
+	}
+	out.Results, err = results(ctx, index, r, ranked)
+	return out, err
+}
+
+// weights applies profiles to the defaults, the most specific last.
+func (f Finder) weights(workspace, request rank.Profile) rank.Weights {
+	w := rank.Defaults()
+	w.Vector, w.MinCosine = f.VectorShare, f.MinCosine
+	return request.Apply(workspace.Apply(f.Profile.Apply(w)))
 }
 
 // wordsOf returns the words of a query with their weights.
@@ -286,6 +226,9 @@ func results(ctx context.Context, index Reader, r Request, ranked []rank.Scored)
 		}
 		s := scores[ids[i]]
 		result.Score, result.Cosine, result.Exact = s.Score, s.Cosine, exact
+		if r.Explain {
+			result.Explanation = &ScoreExplanation{Lexical: s.Lexical, Covered: s.Covered, Parts: s.Parts}
+		}
 		for _, id := range s.Also {
 			result.Also = append(result.Also, names[id])
 		}

@@ -12,6 +12,8 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/metrics"
+	"cairn/internal/domain/search/rank"
 	"cairn/internal/domain/skill"
 )
 
@@ -38,23 +40,26 @@ type Request struct {
 	After, Before time.Time     // time of the message or event: at or after After, and before Before
 	Conversation  string        // external ID: its turns and the memories from it
 	Limit         int           // 1 to MostFound; 0 means 10
+	Profile       rank.Profile  // parameters of this search only
+	Explain       bool          // describe the search and every score
 }
 
 // Result is a found document.
 type Result struct {
-	Kind         string     `json:"kind"`
-	ID           string     `json:"id"` // memory ID, skill name, or conversation#seq of a turn
-	Text         string     `json:"text"`
-	Score        float64    `json:"score"`  // meaningful only as the order within one search
-	Cosine       float64    `json:"cosine"` // cosine similarity, 0 if not among the nearest vectors
-	Exact        bool       `json:"exact,omitempty"`
-	Also         []string   `json:"also,omitempty" doc:"IDs of near duplicates that are not listed themselves"`
-	Type         string     `json:"type,omitempty"`
-	Target       string     `json:"target,omitempty"` // target of a memory, speaker of a turn
-	EventTime    *time.Time `json:"event_time,omitempty"`
-	Conversation string     `json:"conversation,omitempty"`
-	FromSeq      int        `json:"from_seq"` // source messages in Conversation, inclusive
-	ToSeq        int        `json:"to_seq"`
+	Kind         string            `json:"kind"`
+	ID           string            `json:"id"` // memory ID, skill name, or conversation#seq of a turn
+	Text         string            `json:"text"`
+	Score        float64           `json:"score"`  // meaningful only as the order within one search
+	Cosine       float64           `json:"cosine"` // cosine similarity, 0 if not among the nearest vectors
+	Exact        bool              `json:"exact,omitempty"`
+	Also         []string          `json:"also,omitempty" doc:"IDs of near duplicates that are not listed themselves"`
+	Explanation  *ScoreExplanation `json:"explanation,omitempty" doc:"How the result got its score, if the request asks for it."`
+	Type         string            `json:"type,omitempty"`
+	Target       string            `json:"target,omitempty"` // target of a memory, speaker of a turn
+	EventTime    *time.Time        `json:"event_time,omitempty"`
+	Conversation string            `json:"conversation,omitempty"`
+	FromSeq      int               `json:"from_seq"` // source messages in Conversation, inclusive
+	ToSeq        int               `json:"to_seq"`
 }
 
 // NameQuery holds names that the query may match exactly.
@@ -69,18 +74,26 @@ type NameQuery struct {
 // first. Results below the relevance threshold are left out. Without an embedder, only words are
 // compared.
 func (f Finder) Find(ctx context.Context, ws int64, r Request) ([]Result, error) {
+	out, err := f.Search(ctx, ws, r)
+	return out.Results, err
+}
+
+// Search is Find with a description of the search.
+func (f Finder) Search(ctx context.Context, ws int64, r Request) (out Response, err error) {
 	if err := r.check(); err != nil {
-		return nil, err
+		return out, err
 	}
 	r.Limit = cmp.Or(r.Limit, defaultLimit)
 	var q Query
 	f.fill(ctx, &q, r.Query)
-	var found []Result
-	err := f.Index.Read(ctx, ws, func(ctx context.Context, index Reader) (err error) {
-		found, err = f.read(ctx, index, r, q)
+	err = f.Index.Read(ctx, ws, func(ctx context.Context, index Reader) (err error) {
+		out, err = f.read(ctx, index, r, q)
 		return err
 	})
-	return found, err
+	if err == nil && !out.Lexical.Exact {
+		metrics.InexactSearch()
+	}
+	return out, err
 }
 
 func (r Request) check() error {
@@ -106,7 +119,7 @@ func (r Request) check() error {
 	if !r.After.IsZero() && !r.Before.IsZero() && !r.After.Before(r.Before) {
 		return fault.New(fault.InvalidArgument, "after is not earlier than before", "set after to the earlier time")
 	}
-	return nil
+	return r.Profile.Validate()
 }
 
 // namedBy returns the names that query may match exactly.

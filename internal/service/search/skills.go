@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/search/rank"
 	"cairn/internal/domain/skill"
 )
 
@@ -37,6 +38,7 @@ type Finder struct {
 	// VectorShare is the weight of the ranking by vector relative to the ranking by words, which is
 	// 1. Use a small value if the embedder adds little to the words.
 	VectorShare float64
+	Profile     rank.Profile // parameters of this deployment
 }
 
 // Found is a found skill.

@@ -584,9 +584,10 @@ func (q *Queries) LexPut(ctx context.Context, arg LexPutParams) error {
 }
 
 const LexStatistics = `-- name: LexStatistics :many
-select -1::int as term, coalesce((select s.docs from lex_stats s where s.workspace_id = $1), 0)::int as df, 0::int as speakers, 0::real as max_w
+select -1::int as term, coalesce((select s.docs from lex_stats s where s.workspace_id = $1), 0)::int as df, 0::int as speakers, 0::real as max_w,
+  coalesce((select w.settings from workspaces w where w.id = $1), '{}')::json as settings
 union all
-select t.term, t.df, t.speakers, t.max_w from lex_terms t where t.workspace_id = $1 and t.term = any($2::int[])
+select t.term, t.df, t.speakers, t.max_w, null::json from lex_terms t where t.workspace_id = $1 and t.term = any($2::int[])
 `
 
 type LexStatisticsParams struct {
@@ -599,6 +600,7 @@ type LexStatisticsRow struct {
 	Df       int32
 	Speakers int32
 	MaxW     float32
+	Settings []byte
 }
 
 // What is known of words and filter keys, and of the workspace in the row of term -1.
@@ -616,6 +618,7 @@ func (q *Queries) LexStatistics(ctx context.Context, arg LexStatisticsParams) ([
 			&i.Df,
 			&i.Speakers,
 			&i.MaxW,
+			&i.Settings,
 		); err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"time"
 )
 
 // Word is a query word with its statistics in the searched workspace.
@@ -49,6 +50,8 @@ type Options struct {
 	Kept int // documents that pass the filter, an estimate; 0 means Docs
 	K    int // wanted hits, default 100
 	Work int // documents that sets may match in total, an estimate, default 150,000
+	// Until is when the search starts no further round; zero means never. The first round always runs.
+	Until time.Time
 }
 
 // Limits of a plan.
@@ -109,6 +112,9 @@ func Search(ctx context.Context, words []Word, source Source, o Options) (Result
 	for n := range rounds {
 		if n > 0 {
 			threshold = p.theta(result.Hits)
+		}
+		if len(result.Rounds) > 0 && !o.Until.IsZero() && time.Now().After(o.Until) {
+			return result, nil
 		}
 		round := p.next(threshold)
 		if len(round.Sets) == 0 {

@@ -2,7 +2,7 @@
 // words and by vector (reciprocal rank fusion) and adds what the documents
 // themselves say: the session that a turn belongs to, the speaker, the date, the age.
 //
-//	ranked := rank.Rank(documents, rank.Query{Words: words, Share: 0.8}, rank.Defaults())
+//	ranked := rank.Rank(documents, rank.Query{Words: words}, rank.Defaults())
 package rank
 
 import (
@@ -51,12 +51,10 @@ type Document struct {
 
 // Query is what the documents are ranked for.
 type Query struct {
-	Words       []Word
-	VectorShare float64 // what the first place by vector counts; the first by words counts 1
-	MinCosine   float64 // from which on a document is relevant by its vector alone
-	Date        lexical.Date
-	AsksWhen    bool
-	Now         time.Time
+	Words    []Word
+	Date     lexical.Date
+	AsksWhen bool
+	Now      time.Time
 }
 
 // Scored is a ranked document.
@@ -68,11 +66,21 @@ type Scored struct {
 	Cosine  float64
 	Parts   Parts
 	Also    []int64 // duplicates of it, best first; they are no results of their own
+
+	event time.Time
 }
 
 // Parts are the addends of a score.
 type Parts struct {
-	Words, Vector, Session, Target, Date, When, Question, Recent, Utility float64
+	Words    float64 `json:"words"`    // rank by words
+	Vector   float64 `json:"vector"`   // rank by vector
+	Session  float64 `json:"session"`  // fit of the session, or of a document's own words
+	Target   float64 `json:"target"`   // the query names the target or the speaker
+	Date     float64 `json:"date"`     // the query names the date
+	When     float64 `json:"when"`     // the query asks when, and the document has words of time
+	Question float64 `json:"question"` // negative if the document is a question
+	Recent   float64 `json:"recent"`   // age
+	Utility  float64 `json:"utility"`  // reliability of a skill
 }
 
 func (p Parts) sum() float64 {
@@ -80,13 +88,21 @@ func (p Parts) sum() float64 {
 }
 
 func (p Parts) times(factor float64) Parts {
-	return Parts{p.Words * factor, p.Vector * factor, p.Session * factor, p.Target * factor, p.Date * factor,
-		p.When * factor, p.Question * factor, p.Recent * factor, p.Utility * factor}
+	return Parts{Words: p.Words * factor, Vector: p.Vector * factor, Session: p.Session * factor,
+		Target: p.Target * factor, Date: p.Date * factor, When: p.When * factor, Question: p.Question * factor,
+		Recent: p.Recent * factor, Utility: p.Utility * factor}
 }
 
-// Weights are the parameters of ranking.
+// Weights are the parameters of a search. Profile describes those that users can change.
 type Weights struct {
+	Candidates int     // documents by words that are ranked; 0 selects by the limit of the search
+	Work       int     // documents that a search by words can read; 0 selects the default of lexplan
+	TimeoutMS  int     // after which a search by words starts no further round
+	Weighted   bool    // fusion by scores relative to the best; else by ranks
 	RRF        float64 // constant of reciprocal rank fusion
+	Lexical    float64 // of the first place by words
+	Vector     float64 // of the first place by vector
+	MinCosine  float64 // from which on a document is relevant by its vector alone
 	Session    float64 // fit of a turn's session, or of a document's own words
 	Target     float64 // the query names the target or speaker
 	Day, Month float64 // the document is of the day, or of the month, that the query names
@@ -100,18 +116,24 @@ type Weights struct {
 	Next       float64 // share of its words that a turn lends to the next one
 	Answer     float64 // the same if the turn is a question
 	Previous   float64 // and to the one before
-	Second     float64 // and to those two places away
-	Alone      float64 // factor of documents that are not turns and have no neighbors
+	// and to those two places after and before it
+	SecondNext, SecondPrevious float64
+	Alone                      float64 // factor of documents that are not turns and have no neighbors
 	// Types are factors of memories by type; 1 for others. Of equally relevant memories, what
 	// was stated comes before what was summarized.
 	Types     map[string]float64
 	Duplicate float64 // Jaccard similarity of words from which on documents are duplicates
+	Diversity float64 // lambda of maximal marginal relevance; 1 is off
 }
 
 // Defaults returns the weights that were chosen on LoCoMo (docs/reference/benchmarks.md).
 func Defaults() Weights {
 	return Weights{
+		TimeoutMS:  2000,
 		RRF:        30,
+		Lexical:    1,
+		Vector:     0.8,
+		MinCosine:  0.35,
 		Session:    0.7,
 		Target:     0.4,
 		Day:        0.8,
@@ -126,10 +148,11 @@ func Defaults() Weights {
 		Next:       0.3,
 		Answer:     0.7,
 		Previous:   0.4,
-		Second:     0.2,
-		Alone:      2.1,
-		Types:      map[string]float64{"procedural": 0.9, "tool": 0.9, "summary": 0.6},
-		Duplicate:  0.9,
+		SecondNext: 0.2, SecondPrevious: 0.2,
+		Alone:     2.1,
+		Types:     map[string]float64{"procedural": 0.9, "tool": 0.9, "summary": 0.6},
+		Duplicate: 0.9,
+		Diversity: 1,
 	}
 }
 
@@ -151,8 +174,8 @@ type candidate struct {
 	own, covered, words, fit float64
 }
 
-// Rank returns the relevant documents, best first; ties are in the order of ID. An
-// empty result means that nothing is relevant.
+// Rank returns the relevant documents, best first. Of equal scores, the newer event comes first,
+// then the lower ID. An empty result means that nothing is relevant.
 func Rank(documents []Document, q Query, w Weights) []Scored {
 	all := make([]candidate, len(documents))
 	total := 0.0
@@ -174,60 +197,10 @@ func Rank(documents []Document, q Query, w Weights) []Scored {
 	}
 	discussed := fits(all, q.Words)
 	lend(all, w)
-	if !relevant(all, discussed, total, q, w) {
+	if !relevant(all, discussed, total, w) {
 		return nil
 	}
-	return collapse(score(all, total, q, w), all, w)
-}
-
-// mostCompared is how many of the best documents are compared with each other.
-const mostCompared = 50
-
-// collapse joins the memories with nearly the same words into the newest of them. Turns stay: the
-// same words at another place of a conversation are another event.
-func collapse(ranked []Scored, all []candidate, w Weights) []Scored {
-	byID := make(map[int64]candidate, len(all))
-	for _, c := range all {
-		byID[c.ID] = c
-	}
-	var out []Scored
-	for at, s := range ranked {
-		c := byID[s.ID]
-		same := -1
-		if at < mostCompared && !c.Turn {
-			same = slices.IndexFunc(out, func(o Scored) bool {
-				other := byID[o.ID]
-				return !other.Turn && other.Kind == c.Kind && other.Target == c.Target &&
-					jaccard(other.Terms, c.Terms) >= w.Duplicate
-			})
-		}
-		if same < 0 {
-			out = append(out, s)
-			continue
-		}
-		best := &out[same]
-		if c.EventTime.After(byID[best.ID].EventTime) {
-			also := append([]int64{best.ID}, best.Also...)
-			best.ID, best.Also = s.ID, also
-		} else {
-			best.Also = append(best.Also, s.ID)
-		}
-	}
-	return out
-}
-
-// jaccard is the share of the words of both that both have.
-func jaccard(a, b map[int32]float32) float64 {
-	if len(a) == 0 || len(b) == 0 {
-		return 0
-	}
-	common := 0
-	for term := range a {
-		if _, held := b[term]; held {
-			common++
-		}
-	}
-	return float64(common) / float64(len(a)+len(b)-common)
+	return diversify(collapse(score(all, total, q, w), all, w), all, w.Diversity)
 }
 
 // fits sets how well the session of each turn, or a document alone, fits the query.
@@ -300,7 +273,7 @@ func lend(all []candidate, w Weights) {
 		if c.Asks {
 			next = w.Answer
 		}
-		for i, share := range []float64{w.Second, w.Previous, 1, next, w.Second} {
+		for i, share := range []float64{w.SecondPrevious, w.Previous, 1, next, w.SecondNext} {
 			lent[place{c.Owner, c.Session, c.Seq + i - 2}] += c.own * share
 		}
 	}
@@ -314,26 +287,27 @@ func lend(all []candidate, w Weights) {
 }
 
 // relevant reports whether any document, session or vector answers the query.
-func relevant(all []candidate, discussed, total float64, q Query, w Weights) bool {
+func relevant(all []candidate, discussed, total float64, w Weights) bool {
 	if discussed > 0 && discussed >= w.Discussed*total {
 		return true
 	}
-	return slices.ContainsFunc(all, func(c candidate) bool { return answers(c, total, q, w) })
+	return slices.ContainsFunc(all, func(c candidate) bool { return answers(c, total, w) })
 }
 
-func answers(c candidate, total float64, q Query, w Weights) bool {
-	return c.own > 0 && c.covered >= w.Cover*total || c.VectorRank > 0 && c.Cosine >= q.MinCosine
+func answers(c candidate, total float64, w Weights) bool {
+	return c.own > 0 && c.covered >= w.Cover*total || c.VectorRank > 0 && c.Cosine >= w.MinCosine
 }
 
 func score(all []candidate, total float64, q Query, w Weights) (out []Scored) {
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(a.ID, b.ID))
 	})
+	best := peaksOf(all)
 	for at, c := range all {
-		if c.Rejected || !(c.Turn && c.words > 0 || answers(c, total, q, w)) {
+		if c.Rejected || !(c.Turn && c.words > 0 || answers(c, total, w)) {
 			continue
 		}
-		s := Scored{ID: c.ID, Lexical: c.own, Cosine: c.Cosine, Parts: parts(c, at+1, q, w)}
+		s := Scored{ID: c.ID, Lexical: c.own, Cosine: c.Cosine, event: c.EventTime, Parts: parts(c, at+1, best, q, w)}
 		if factor, weighted := w.Types[c.Type]; weighted && !c.Turn {
 			s.Parts = s.Parts.times(factor)
 		}
@@ -344,17 +318,40 @@ func score(all []candidate, total float64, q Query, w Weights) (out []Scored) {
 		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b Scored) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Score, a.Score), b.event.Compare(a.event), cmp.Compare(a.ID, b.ID))
 	})
 	return out
 }
 
-func parts(c candidate, at int, q Query, w Weights) (p Parts) {
-	if c.words > 0 {
-		p.Words = (w.RRF + 1) / (w.RRF + float64(at))
+// peaks are the highest values of all candidates.
+type peaks struct{ words, cosine float64 }
+
+func peaksOf(all []candidate) (p peaks) {
+	for _, c := range all {
+		p.words, p.cosine = max(p.words, c.words), max(p.cosine, c.Cosine)
 	}
-	if c.VectorRank > 0 {
-		p.Vector = q.VectorShare * (w.RRF + 1) / (w.RRF + float64(c.VectorRank))
+	return p
+}
+
+func ratio(value, peak float64) float64 {
+	if peak <= 0 {
+		return 0
+	}
+	return value / peak
+}
+
+func parts(c candidate, at int, best peaks, q Query, w Weights) (p Parts) {
+	switch {
+	case w.Weighted:
+		p.Words = w.Lexical * ratio(c.words, best.words)
+		p.Vector = w.Vector * ratio(max(0, c.Cosine), best.cosine)
+	default:
+		if c.words > 0 {
+			p.Words = w.Lexical * (w.RRF + 1) / (w.RRF + float64(at))
+		}
+		if c.VectorRank > 0 {
+			p.Vector = w.Vector * (w.RRF + 1) / (w.RRF + float64(c.VectorRank))
+		}
 	}
 	p.Session = w.Session * c.fit
 	if slices.ContainsFunc(c.TargetTerms, func(t int32) bool {

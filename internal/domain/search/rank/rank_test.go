@@ -28,7 +28,7 @@ func turn(id int64, seq int, text string) rank.Document {
 }
 
 func query(text string) rank.Query {
-	q := rank.Query{Now: spring, MinCosine: 0.35, VectorShare: 0.1}
+	q := rank.Query{Now: spring}
 	for _, t := range lexical.Terms(text) {
 		q.Words = append(q.Words, rank.Word{Term: t.Hash, DF: 3, IDF: 2})
 	}
@@ -110,7 +110,7 @@ func TestAScoreIsTheSumOfItsParts(t *testing.T) {
 	}
 	p := got[0].Parts
 	sum := p.Words + p.Vector + p.Session + p.Target + p.Date + p.When + p.Question + p.Recent + p.Utility
-	if sum != got[0].Score || p.Date != 0.8 || p.Target != 0.4 || p.Words != 1 || p.Vector != 0.1 {
+	if sum != got[0].Score || p.Date != 0.8 || p.Target != 0.4 || p.Words != 1 || p.Vector != 0.8 {
 		t.Errorf("%+v, sum %f", got[0], sum)
 	}
 }
