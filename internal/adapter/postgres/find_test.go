@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/search/rank"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
@@ -114,6 +116,69 @@ func TestFindRanksTurnsMemoriesAndSkillsTogether(t *testing.T) {
 	if f := found[0]; f.Kind != "turn" || f.Conversation != "garden" || f.FromSeq != 2 || f.Target != "Ann" ||
 		f.EventTime == nil || !f.EventTime.Equal(spring.Add(3*time.Minute)) || !strings.Contains(f.Text, "basil") {
 		t.Errorf("the turn is shown as %+v", f)
+	}
+}
+
+func TestAChangedSettingReordersTheNextSearch(t *testing.T) {
+	t.Parallel()
+	k := openTalk(t)
+	personal := k.remember(k.a, "personal", "ben", "Ben likes green tea from the garden of the monastery")
+	summary := k.remember(k.a, "summary", "ben", "Ben likes green tea and talked about it with Ann at length")
+	ask := func(r search.Request) []string {
+		r.Query, r.Kinds = "What does Ben like?", []string{search.KindMemory}
+		return k.find(k.a, r)
+	}
+	patch := func(text string) {
+		k.in(k.a, func(ctx context.Context, q postgres.Tx) error {
+			_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(text))
+			return err
+		})
+	}
+	if got := ask(search.Request{}); !slices.Equal(got, []string{personal, summary}) {
+		t.Fatalf("by default %v, want the personal memory %s first", got, personal)
+	}
+	patch(`{"search": {"w_type": {"summary": 3}}}`)
+	if got := ask(search.Request{}); !slices.Equal(got, []string{summary, personal}) {
+		t.Errorf("after the change %v, want the summary %s first", got, summary)
+	}
+	own := search.Request{Profile: rank.Profile{WType: map[string]float64{"summary": 0.1}}}
+	if got := ask(own); !slices.Equal(got, []string{personal, summary}) {
+		t.Errorf("a request with its own factor finds %v, want the personal memory %s first", got, personal)
+	}
+	k.finder.Profile = own.Profile
+	if got := ask(search.Request{}); !slices.Equal(got, []string{summary, personal}) {
+		t.Errorf("the setting wins over the file: %v, want the summary %s first", got, summary)
+	}
+	patch(`{"search": null}`)
+	if got := ask(search.Request{}); !slices.Equal(got, []string{personal, summary}) {
+		t.Errorf("with the file alone %v, want the personal memory %s first", got, personal)
+	}
+}
+
+func TestASearchExplainsItself(t *testing.T) {
+	t.Parallel()
+	k := openTalk(t)
+	k.chat()
+	out, err := k.finder.Search(t.Context(), k.a.ID, search.Request{Query: "dwarf lemon tree", Explain: true})
+	testkit.Must(t, err)
+	if !out.Lexical.Exact || out.Vector != "" || out.Explanation == nil || len(out.Explanation.Words) != 3 ||
+		out.Explanation.Parameters.RRFK == nil || *out.Explanation.Parameters.RRFK != 30 {
+		t.Fatalf("explained as %+v, %+v", out.Lexical, out.Explanation)
+	}
+	for _, word := range out.Explanation.Words {
+		if word.Word == "" || word.Documents != 1 || word.Weight <= 0 {
+			t.Errorf("word %+v", word)
+		}
+	}
+	for _, r := range out.Results {
+		p := r.Explanation.Parts
+		sum := p.Words + p.Vector + p.Session + p.Target + p.Date + p.When + p.Question + p.Recent + p.Utility
+		if sum != r.Score {
+			t.Errorf("%s: the parts sum to %f, the score is %f", r.ID, sum, r.Score)
+		}
+	}
+	if out.Results[0].Explanation.Covered != 1 || out.Results[0].Explanation.Lexical <= 0 {
+		t.Errorf("the best result is explained as %+v", out.Results[0].Explanation)
 	}
 }
 

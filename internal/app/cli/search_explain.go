@@ -36,7 +36,10 @@ func (c *cli) printExplanation(r search.Response) error {
 		fmt.Fprintln(c.out, "nothing relevant found")
 		return nil
 	}
-	fmt.Fprintln(tw, "KIND\tID\tSCORE\tWORDS\tVECTOR\tSESSION\tTARGET\tDATE\tWHEN\tQUESTION\tRECENT\tUTILITY\tBM25\tCOSINE\tTEXT")
+	fmt.Fprintln(
+		tw,
+		"KIND\tID\tSCORE\tWORDS\tVECTOR\tSESSION\tTARGET\tDATE\tWHEN\tQUESTION\tRECENT\tUTILITY\tBM25\tCOSINE\tTEXT",
+	)
 	for _, f := range r.Results {
 		e := f.Explanation
 		p := e.Parts

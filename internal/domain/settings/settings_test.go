@@ -2,8 +2,8 @@ package settings
 
 import (
 	"encoding/json"
-	"reflect"
 	"math"
+	"reflect"
 	"testing"
 
 	"cairn/internal/domain/fault"

@@ -29,6 +29,7 @@ func TestEveryErrorHasTheOneForm(t *testing.T) {
 		"a limit too high":   {request{path: "/v1/runs?limit=100000"}, fault.InvalidArgument, "query.limit"},
 		"no query":           {request{path: "/v1/search"}, fault.InvalidArgument, "query.q"},
 		"an empty query":     {request{path: "/v1/search?q=+"}, fault.InvalidArgument, "words"},
+		"a bad parameter":    {request{path: "/v1/search?q=x&set=rrf_k=0"}, fault.InvalidArgument, "rrf_k"},
 		"an unknown status":  {request{path: "/v1/skills?status=lost"}, fault.InvalidArgument, "query.status"},
 		"a wait too long": {request{method: http.MethodPost, path: "/v1/distill?wait=61",
 			body: sampleConversation()}, fault.InvalidArgument, "query.wait"},

@@ -41,6 +41,11 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 	if len(found.Results) != 1 || !found.Results[0].Exact {
 		t.Errorf("search finds %+v", found.Results)
 	}
+	b.get("/v1/search?q=checkout+deploy+rollback&explain=true&set=w_vector=0").into(http.StatusOK, &found)
+	if len(found.Found) == 0 || found.Found[0].Explanation == nil || found.Explanation == nil || !found.Lexical.Exact ||
+		*found.Explanation.Parameters.WVector != 0 || found.Found[0].Explanation.Parts.Vector != 0 {
+		t.Errorf("an explained search finds %+v, %+v", found.Found, found.Explanation)
+	}
 	for path, want := range map[string]int{"kinds=turn": 1, "kinds=turn,skill": 2, "kinds=memory": 0,
 		"kinds=turn&before=2001-01-01T00:00:00Z": 0, "kinds=turn&conversation=nowhere": 0} {
 		kinds := map[string]bool{}

@@ -31,7 +31,7 @@ import (
 //	cairn_policy_canaries, cairn_policy_canaries_oldest_seconds
 //	                                          updated policies on canary; they are decided within 30 days
 //	cairn_reflections_given_up                days whose reflection failed three times in a row
-//	cairn_reflections_empty_week                 workspaces whose reflections were empty for 7 days despite new messages
+//	cairn_reflections_empty_week              workspaces whose reflections were empty for 7 days despite new messages
 //	cairn_model_calls_unknown                 in flight at a crash and not repeated; they may have been paid
 //	cairn_database_up                         whether the database answered this scrape
 //	cairn_blocked_entries_total, cairn_prefix_changes, cairn_learning_outcomes_total, cairn_learning_alarms_total,

@@ -194,7 +194,12 @@ func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *
 // RunThrough runs the calls of a response that precede a control call, then the control call. It returns
 // the result without storing it: the workflow decides what follows. Done is true if the call
 // already has a result.
-func (s *Service) RunThrough(ctx context.Context, ref run.Ref, n, position int, base Base) (w RunView, result tools.Result,
+func (s *Service) RunThrough(
+	ctx context.Context,
+	ref run.Ref,
+	n, position int,
+	base Base,
+) (w RunView, result tools.Result,
 	done bool, err error) {
 	st, c, err := s.control(ctx, ref, n, position)
 	if err != nil || st.run.Status == run.Ended || c.Done {

@@ -18,7 +18,12 @@ type Store interface {
 
 // Delegator is the part of the agent loop that processes hand-offs.
 type Delegator interface {
-	RunThrough(ctx context.Context, ref run.Ref, n, position int, base agentrun.Base) (agentrun.RunView, Result, bool, error)
+	RunThrough(
+		ctx context.Context,
+		ref run.Ref,
+		n, position int,
+		base agentrun.Base,
+	) (agentrun.RunView, Result, bool, error)
 	Tell(ctx context.Context, ref run.Ref, n, position int, result Result) error
 }
 

@@ -69,7 +69,8 @@ func explain(query string, words []rank.Word, plan lexplan.Result, weights rank.
 		out.Words = append(out.Words, WordExplanation{Word: texts[w.Term], Documents: w.DF, Weight: w.Weight()})
 	}
 	for _, round := range plan.Rounds {
-		made := RoundExplanation{Threshold: round.Threshold, Sets: []SetExplanation{}, Rows: round.Rows, Left: round.Left}
+		made := RoundExplanation{Threshold: round.Threshold, Sets: []SetExplanation{}, Rows: round.Rows,
+			Left: round.Left}
 		for i, set := range round.Sets {
 			one := SetExplanation{Bound: round.Bounds[i]}
 			for _, at := range set {

@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/search/rank"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
 )
@@ -96,6 +97,7 @@ func TestFindRefusesABadRequest(t *testing.T) {
 		"kind":        {Query: "x", Kinds: []string{"tune"}},
 		"type":        {Query: "x", Types: []memory.Type{"mood"}},
 		"equal times": {Query: "x", After: spring, Before: spring},
+		"parameter":   {Query: "x", Profile: rank.Profile{WType: map[string]float64{"mood": 1}}},
 		"times":       {Query: "x", After: spring, Before: spring.Add(-time.Second)},
 	} {
 		_, err := f.Find(t.Context(), 1, r)

@@ -43,8 +43,14 @@ func ParseProfile(args []string) (p rank.Profile, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&p); err != nil {
-		return p, fault.New(fault.InvalidArgument, "invalid search parameter: "+strings.TrimPrefix(err.Error(), "json: "),
-			"docs/reference/settings.md lists the parameters under search")
+		return p, fault.New(
+			fault.InvalidArgument,
+			"invalid search parameter: "+strings.TrimPrefix(
+				err.Error(),
+				"json: ",
+			),
+			"docs/reference/settings.md lists the parameters under search",
+		)
 	}
 	return p, p.Validate()
 }

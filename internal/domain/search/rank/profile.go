@@ -114,7 +114,11 @@ func (p Profile) Validate() error {
 		name      string
 		value     *int
 		low, high int
-	}{{"candidates", p.Candidates, 10, 400}, {"work", p.Work, 1000, 10_000_000}, {"timeout_ms", p.TimeoutMS, 10, 60_000}} {
+	}{
+		{"candidates", p.Candidates, 10, 400},
+		{"work", p.Work, 1000, 10_000_000},
+		{"timeout_ms", p.TimeoutMS, 10, 60_000},
+	} {
 		if whole.value != nil && (*whole.value < whole.low || *whole.value > whole.high) {
 			return outOfRange(whole.name, float64(*whole.value), float64(whole.low), float64(whole.high))
 		}
@@ -166,8 +170,8 @@ func (p Profile) Apply(w Weights) Weights {
 	if p.Fusion != nil {
 		w.Weighted = *p.Fusion == FusionWeighted
 	}
-	if len(p.Neighbors) == 4 {
-		w.Next, w.Previous, w.SecondNext, w.SecondPrevious = p.Neighbors[0], p.Neighbors[1], p.Neighbors[2], p.Neighbors[3]
+	if n := p.Neighbors; len(n) == 4 {
+		w.Next, w.Previous, w.SecondNext, w.SecondPrevious = n[0], n[1], n[2], n[3]
 	}
 	if len(p.WType) > 0 {
 		types := maps.Clone(w.Types)

@@ -78,7 +78,8 @@ func TestWeightedFusionUsesScores(t *testing.T) {
 func TestDiversityMovesNearlyEqualResultsDown(t *testing.T) {
 	t.Parallel()
 	documents := []rank.Document{document(1, "personal", "red kayak on the lake at noon"),
-		document(2, "personal", "red kayak on the lake at night"), document(3, "personal", "kayak club pays for repairs")}
+		document(2, "personal", "red kayak on the lake at night"),
+		document(3, "personal", "kayak club pays for repairs")}
 	if got := ids(rank.Rank(documents, query("red kayak"), rank.Defaults())); !slices.Equal(got, []int64{1, 2, 3}) {
 		t.Fatalf("without: %v", got)
 	}
