@@ -23,7 +23,7 @@ func (c *cli) printExplanation(r search.Response) error {
 	if !r.Lexical.Exact {
 		certainty = "a limit was reached: documents with a higher score by words may be missing"
 	}
-	fmt.Fprintf(c.out, "\n%d rounds, about %d documents read; %s\n", r.Lexical.Rounds, r.Lexical.Rows, certainty)
+	fmt.Fprintf(c.out, "\nrounds: %d, documents read: about %d; %s\n", r.Lexical.Rounds, r.Lexical.Rows, certainty)
 	for i, round := range r.Explanation.Rounds {
 		var sets []string
 		for _, set := range round.Sets {

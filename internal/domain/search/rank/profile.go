@@ -157,7 +157,7 @@ func (p Profile) validateTypes() error {
 
 func outOfRange(name string, value, low, high float64) error {
 	return fault.New(fault.InvalidArgument, fmt.Sprintf("search.%s is %g", name, value),
-		fmt.Sprintf("use %g to %g", low, high))
+		fmt.Sprintf("use a value from %g to %g", low, high))
 }
 
 // Apply returns w with the members of p.
