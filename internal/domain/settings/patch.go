@@ -75,7 +75,7 @@ func checkPatch(patch json.RawMessage) error {
 	var into Document
 	if err := d.Decode(&into); err != nil {
 		return fault.New(fault.InvalidArgument, "invalid settings patch: "+err.Error(),
-			"docs/reference/settings.md lists every setting with its type; `cairn settings show` shows the values")
+			"run `cairn settings show -o json` to see the settings; docs/reference/settings.md describes all of them")
 	}
 	return nil
 }
