@@ -93,6 +93,8 @@ type App struct {
 	Embedder    embedding.Embedder
 	Space       int16
 
+	embedderState *embedderState
+
 	Keys          *apikey.Service
 	Runs          *inspect.Runs
 	Conversations *inspect.Conversations
@@ -129,6 +131,7 @@ func (h *App) build(ctx context.Context) (err error) {
 		return fmt.Errorf("open the package store: %w", err)
 	}
 	h.Embedder = embedder(c)
+	h.embedderState = &embedderState{embedder: h.Embedder, log: h.Log}
 	if h.Space, err = h.Store.Space(ctx, h.Embedder.Model(), h.Embedder.Dims()); err != nil {
 		return err
 	}

@@ -30,7 +30,8 @@ func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 		Learning: h.Learning,
 		Feedback: h.Feedback, Reflect: h.Reflect, Reflections: h.Reflections, Schedules: h.Schedules, Erase: h.Erase,
 		Offered: h.Offered, Embedder: h.Embedder, Fetch: fetchPackage,
-		Probes: httpapi.Probes{Database: h.askDatabase, Temporal: h.askTemporal, Schema: h.askSchema}}
+		Probes: httpapi.Probes{Database: h.askDatabase, Temporal: h.askTemporal, Schema: h.askSchema,
+			Embedder: h.CheckEmbedder}}
 	if h.Temporal != nil {
 		s.Driver = h.Driver
 	}

@@ -52,6 +52,7 @@ func (h *App) Work(ctx context.Context, queues []string) error {
 	var running sync.WaitGroup
 	defer func() { cancel(); running.Wait() }() // the relay runs until its context ends
 	if slices.Contains(queues, contract.QueueMain) {
+		running.Go(func() { _ = h.CheckEmbedder(ctx) }) // logs a failure
 		running.Go(func() { h.Relay.Run(ctx) })
 		running.Go(func() { h.maintainIndexes(ctx) })
 	}

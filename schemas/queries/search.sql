@@ -16,9 +16,14 @@ insert into search_docs (workspace_id, kind, owner_id, seq, status, text) values
 on conflict (workspace_id, kind, owner_id, seq) do nothing;
 
 -- name: DocPut :exec
-update search_docs set status = @status, text = @text, type = @type, target = @target, target_terms = @target_terms, asks = @asks, dated = @dated,
+-- A new text makes the vectors of all spaces stale. The caller stores that of its own space again.
+with stale as (
+  delete from embeddings e where e.workspace_id = @workspace_id and e.doc = @doc and e.space = any(array(select s.id from embedding_spaces s))
+    and exists (select from search_docs d where d.workspace_id = @workspace_id and d.doc = @doc and d.text <> @text)
+)
+update search_docs t set status = @status, text = @text, type = @type, target = @target, target_terms = @target_terms, asks = @asks, dated = @dated,
   conversation_id = sqlc.narg(conversation_id), event_time = coalesce(sqlc.narg(event_time), now())
-where workspace_id = @workspace_id and doc = @doc;
+where t.workspace_id = @workspace_id and t.doc = @doc;
 
 -- name: StatsAdd :exec
 insert into lex_stats (workspace_id, docs) values (@workspace_id, @docs)

@@ -112,8 +112,8 @@ func (e *endpoint) vectors(data []openai.Embedding, want int) ([][]float32, erro
 			return nil, fault.New(fault.Misconfigured,
 				fmt.Sprintf("the embedding model %q returns vectors of %d numbers, but %d are configured",
 					e.config.Model, len(item.Embedding), e.config.Dims),
-				fmt.Sprintf("set CAIRN_EMBEDDING_DIMENSIONS to %d, or CAIRN_EMBEDDING_MODEL to another model",
-					len(item.Embedding)))
+				fmt.Sprintf("set CAIRN_EMBEDDING_DIMENSIONS to %[1]d (`export CAIRN_EMBEDDING_DIMENSIONS=%[1]d`) "+
+					"and restart Cairn, or set CAIRN_EMBEDDING_MODEL to another model", len(item.Embedding)))
 		}
 		if item.Index < 0 || item.Index >= int64(want) || vectors[item.Index] != nil {
 			return nil, fault.Newf(fault.Misconfigured,

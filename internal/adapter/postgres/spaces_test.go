@@ -45,6 +45,32 @@ func TestTwoEmbeddingSpacesLiveSideBySide(t *testing.T) {
 	}
 }
 
+// A vector of another space would otherwise stay with the old text, and be found by it when that
+// space is used again.
+func TestANewTextDropsTheVectorsOfAllSpaces(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first, err := b.Space(t.Context(), "first", 2)
+	testkit.Must(t, err)
+	second, err := b.Space(t.Context(), "second", 3)
+	testkit.Must(t, err)
+	for i, step := range []struct {
+		text string
+		want int
+	}{{"old", 2}, {"old", 2}, {"new", 1}} {
+		b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+			doc := b.index(ctx, q, 1, step.text)
+			if i == 0 {
+				testkit.Must(t, q.Documents().PutEmbedding(ctx, doc, first, []float32{1, 0}))
+			}
+			return q.Documents().PutEmbedding(ctx, doc, second, []float32{1, 0, 0})
+		})
+		if n := b.number("select count(*) from embeddings"); n != step.want {
+			t.Errorf("after %q: %d vectors, want %d", step.text, n, step.want)
+		}
+	}
+}
+
 func TestAVectorOfAnotherDimensionIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/sandbox"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -55,9 +58,10 @@ func (c *cli) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Check required dependencies",
 		Example: "  cairn doctor\n  cairn doctor --output json", Args: cobra.NoArgs,
-		Long: "Check the dependencies of this machine (Postgres with pgvector, Temporal, the model, the sandbox), " +
-			"print their versions, and print how to install each missing one. The exit code is not 0 if a required " +
-			"dependency is missing.",
+		Long: "Check the dependencies of this machine (Postgres with pgvector, Temporal, the model, the embedder, " +
+			"the sandbox), print their versions, and print how to install each missing one. The exit code is not " +
+			"0 if a required dependency is missing, and 8 if the embedder returns vectors of another dimension " +
+			"than configured.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDoctor(cmd.Context()) },
 	}
 }
@@ -73,9 +77,10 @@ func (c *cli) runDoctor(ctx context.Context) error {
 		model = devstack.Found{Part: "model", Status: "ok", Version: "offline rules", Where: "built in",
 			Hint: "to use a real model, set CAIRN_MODEL and OPENAI_API_KEY or OPENAI_BASE_URL"}
 	}
-	found = append(found, model, examineSandbox(ctx, cfg))
+	vectors, embedderErr := examineEmbedder(ctx, cfg)
+	found = append(found, model, vectors, examineSandbox(ctx, cfg))
 	if c.output == "json" {
-		return c.printJSON(map[string]any{"found": found})
+		return cmp.Or(c.printJSON(map[string]any{"found": found}), embedderErr)
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "PART\tSTATUS\tVERSION\tWHERE\tHINT")
@@ -93,7 +98,33 @@ func (c *cli) runDoctor(ctx context.Context) error {
 		return fault.New(fault.Unavailable, fmt.Sprintf("%d required dependencies are missing", missing),
 			"follow the hint in the last column of each missing dependency")
 	}
-	return nil
+	return embedderErr
+}
+
+// embedderPatience bounds the probe of the embedding endpoint, which may have to load its model.
+const embedderPatience = 30 * time.Second
+
+// examineEmbedder embeds a short text. The error is set if the configuration must be corrected. An
+// endpoint that does not respond is only reported, because searches then compare words.
+func examineEmbedder(ctx context.Context, cfg config.Config) (devstack.Found, error) {
+	if cfg.EmbeddingModel == "" {
+		return devstack.Found{Part: "embedder", Status: "ok", Version: "hashing", Where: "built in",
+			Hint: "to find paraphrases, set CAIRN_EMBEDDING_MODEL; see docs/how-to/embedding-model.md"}, nil
+	}
+	f := devstack.Found{Part: "embedder", Status: "ok", Version: cfg.EmbeddingModel,
+		Where: cmp.Or(cfg.EmbeddingBaseURL, cfg.BaseURL), Hint: fmt.Sprintf("%d dimensions", cfg.EmbeddingDimensions)}
+	ctx, cancel := context.WithTimeout(ctx, embedderPatience)
+	defer cancel()
+	err := app.ProbeEmbedder(ctx, cfg)
+	if err == nil {
+		return f, nil
+	}
+	f.Status, f.Hint = "failed", err.Error()
+	if fault.CodeOf(err) != fault.Misconfigured {
+		return f, nil
+	}
+	f.Hint = fault.From(err).Hint
+	return f, err
 }
 
 // examineSandbox reports whether this machine can run commands of skills in a sandbox.

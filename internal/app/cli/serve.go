@@ -63,6 +63,7 @@ func (c *cli) runServe(ctx context.Context, listen string) error {
 	if s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
+	_ = s.CheckEmbedder(ctx) // logs a failure; the gateway serves without vectors
 	fmt.Fprintf(c.out, "ready: http://%s serves the API; see /openapi.json, and create a key with `cairn keys "+
 		"create --name NAME`\n",
 		l.Addr())

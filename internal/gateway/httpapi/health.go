@@ -25,6 +25,9 @@ type Readiness struct {
 	Ready  bool    `json:"ready"`
 	Checks []Check `json:"checks"`
 	Schema *Schema `json:"schema,omitempty" doc:"Schema version of the database; absent if it could not be read"`
+
+	Degraded string   `json:"degraded,omitempty" enum:"embedder" doc:"Set to embedder if the embedding model is not usable: texts are stored without vectors, and searches compare words"`
+	Problem  *Problem `json:"problem,omitempty" doc:"Why the gateway is degraded"`
 }
 
 // Check is the result of checking one dependency.
@@ -67,6 +70,11 @@ func (g *Gateway) ready(ctx context.Context, _ *struct{}) (*struct {
 		}}}
 	out.Body.Checks = make([]Check, len(checks))
 	var asking sync.WaitGroup
+	asking.Go(func() {
+		if err := g.Probes.Embedder(ctx); err != nil {
+			out.Body.Degraded, out.Body.Problem = "embedder", problemOf(err)
+		}
+	})
 	for i, c := range checks {
 		asking.Go(func() {
 			began := time.Now()

@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/skill"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/search"
 )
@@ -54,8 +55,8 @@ func (g *Gateway) search(ctx context.Context, in *searchInput) (*bodyOf[SearchRe
 		)
 	}
 	if in.skillsOnly() {
-		found, err := g.Finder.Skills(ctx, workspace(ctx), in.Q, in.Limit)
-		return &bodyOf[SearchResults]{SearchResults{Query: in.Q, Results: found}}, err
+		found, err := g.Finder.SearchSkills(ctx, workspace(ctx), in.Q, []skill.Status{skill.Active}, in.Limit)
+		return &bodyOf[SearchResults]{SearchResults{Query: in.Q, Results: found.Skills, Vector: found.Vector}}, err
 	}
 	profile, err := search.ParseProfile(in.Set)
 	if err != nil {

@@ -83,6 +83,8 @@ type Probes struct {
 	// Schema returns the schema version of the database, or nil if it cannot be read.
 	// It returns an error if this program does not support the version.
 	Schema func(ctx context.Context) (*Schema, error)
+	// Embedder returns an error if the embedding model is not usable. The gateway stays ready.
+	Embedder func(ctx context.Context) error
 }
 
 // Schema compares the schema version of the database with that of this program.

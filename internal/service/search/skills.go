@@ -58,27 +58,43 @@ func (f Finder) Skills(ctx context.Context, ws int64, text string, limit int) ([
 // SkillsThatAre is Skills for other states.
 func (f Finder) SkillsThatAre(ctx context.Context, ws int64, text string, states []skill.Status, limit int) ([]Found,
 	error) {
+	reply, err := f.SearchSkills(ctx, ws, text, states, limit)
+	return reply.Skills, err
+}
+
+// SkillReply is the result of a search for skills.
+type SkillReply struct {
+	Skills []Found
+	Vector string // VectorUnavailable, or empty if vectors were compared
+}
+
+// SearchSkills is SkillsThatAre with the state of the vectors.
+func (f Finder) SearchSkills(ctx context.Context, ws int64, text string, states []skill.Status, limit int) (
+	SkillReply, error) {
 	q := Query{Kind: KindSkill, Limit: 4 * limit}
 	for _, s := range states {
 		q.States = append(q.States, string(s))
 	}
 	f.fill(ctx, &q, text)
+	reply := SkillReply{Skills: []Found{}}
+	if len(q.Vector) == 0 {
+		reply.Vector = VectorUnavailable
+	}
 	hits, err := f.Index.FindSkills(ctx, ws, q, skill.Canonical(text))
 	if err != nil {
-		return nil, err
+		return SkillReply{}, err
 	}
-	out := []Found{}
 	for _, h := range hits {
 		switch {
-		case len(out) == limit:
-			return out, nil
+		case len(reply.Skills) == limit:
+			return reply, nil
 		case h.Named:
-			out = append(out, Found{Skill: h.Head, Score: 1, Cosine: 1, Exact: true})
+			reply.Skills = append(reply.Skills, Found{Skill: h.Head, Score: 1, Cosine: 1, Exact: true})
 		case h.Cosine >= f.MinCosine || Relevant(h.Hit):
-			out = append(out, Found{Skill: h.Head, Score: h.Score, Cosine: h.Cosine})
+			reply.Skills = append(reply.Skills, Found{Skill: h.Head, Score: h.Score, Cosine: h.Cosine})
 		}
 	}
-	return out, nil
+	return reply, nil
 }
 
 // fill sets the terms and, if an embedder is available, the vector of q.

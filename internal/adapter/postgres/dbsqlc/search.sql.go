@@ -176,9 +176,13 @@ func (q *Queries) DocOpen(ctx context.Context, arg DocOpenParams) (int64, error)
 }
 
 const DocPut = `-- name: DocPut :exec
-update search_docs set status = $1, text = $2, type = $3, target = $4, target_terms = $5, asks = $6, dated = $7,
+with stale as (
+  delete from embeddings e where e.workspace_id = $10 and e.doc = $11 and e.space = any(array(select s.id from embedding_spaces s))
+    and exists (select from search_docs d where d.workspace_id = $10 and d.doc = $11 and d.text <> $2)
+)
+update search_docs t set status = $1, text = $2, type = $3, target = $4, target_terms = $5, asks = $6, dated = $7,
   conversation_id = $8, event_time = coalesce($9, now())
-where workspace_id = $10 and doc = $11
+where t.workspace_id = $10 and t.doc = $11
 `
 
 type DocPutParams struct {
@@ -195,6 +199,7 @@ type DocPutParams struct {
 	Doc            int64
 }
 
+// A new text makes the vectors of all spaces stale. The caller stores that of its own space again.
 func (q *Queries) DocPut(ctx context.Context, arg DocPutParams) error {
 	_, err := q.db.Exec(ctx, DocPut,
 		arg.Status,

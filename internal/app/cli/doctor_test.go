@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/app/config"
+	"cairn/internal/domain/fault"
+)
+
+// examineEmbedder decides what doctor shows of the embedder and how it exits.
+func TestDoctorExaminesTheEmbedder(t *testing.T) {
+	t.Parallel()
+	server := openaitest.New(t)
+	c := config.Config{EmbeddingBaseURL: server.URL, EmbeddingModel: "m", EmbeddingDimensions: openaitest.DefaultDims}
+	if found, err := examineEmbedder(t.Context(), c); err != nil || found.Status != "ok" {
+		t.Errorf("a working model: %+v, %v", found, err)
+	}
+	server.WrongDimension(true)
+	found, err := examineEmbedder(t.Context(), c)
+	if f := fault.From(err); fault.Table[f.Code].Exit != 8 || !strings.Contains(f.Error(), "65") ||
+		!strings.Contains(f.Error(), "64") || !strings.Contains(f.Hint, "export CAIRN_EMBEDDING_DIMENSIONS=65") {
+		t.Errorf("a wrong dimension: %v, hint %q", err, f.Hint)
+	}
+	if found.Status != "failed" {
+		t.Errorf("a wrong dimension: %+v", found)
+	}
+	c.EmbeddingBaseURL = "http://127.0.0.1:1/v1"
+	if found, err := examineEmbedder(t.Context(), c); err != nil || found.Status != "failed" {
+		t.Errorf("an endpoint that is down: %+v, %v", found, err)
+	}
+	if found, err := examineEmbedder(t.Context(), config.Config{}); err != nil || found.Version != "hashing" {
+		t.Errorf("hashing: %+v, %v", found, err)
+	}
+}
