@@ -46,6 +46,7 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 		*found.Explanation.Parameters.WVector != 0 || found.Found[0].Explanation.Parts.Vector != 0 {
 		t.Errorf("an explained search finds %+v, %+v", found.Found, found.Explanation)
 	}
+	found = httpapi.SearchResults{}
 	for path, want := range map[string]int{"kinds=turn": 1, "kinds=turn,skill": 2, "kinds=memory": 0,
 		"kinds=turn&before=2001-01-01T00:00:00Z": 0, "kinds=turn&conversation=nowhere": 0} {
 		kinds := map[string]bool{}
