@@ -21,7 +21,7 @@ func (h *App) Retrieval(wordsOnly bool) retrieval.Cairn {
 		c.Embedder, c.Dims = "none", 0
 	}
 	c.Store, c.Finder, c.Index = measured{h, wordsOnly}, finder, finder.Index
-	c.Settings = map[string]any{"rank": rank.Defaults(), "min_cosine": finder.MinCosine,
+	c.Settings = map[string]any{"rank": rank.Defaults(), "profile": finder.Profile, "min_cosine": finder.MinCosine,
 		"vector_share": finder.VectorShare}
 	return c
 }

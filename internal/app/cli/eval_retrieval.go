@@ -22,7 +22,7 @@ import (
 // retrievalOptions configures `cairn eval retrieval`.
 type retrievalOptions struct {
 	retrieval.Options
-	embedder, baseline, plot string
+	embedder, profile, baseline, plot string
 	minDelta                 float64
 	hasMinDelta              bool
 }
@@ -54,6 +54,7 @@ func (c *cli) evalRetrieval() *cobra.Command {
 	f.StringVar(&o.embedder, "embedder", "hashing", "embedder: hashing, configured (CAIRN_EMBEDDING_MODEL) or none")
 	f.StringVar(&o.Data, "data", "", "file in the format of snap-research/locomo (default locomo/locomo8.json in "+
 		"$CAIRN_DATA, else in ../shared/data), or of LongMemEval for that suite")
+	f.StringVar(&o.profile, "profile", "", "file of search parameters, as CAIRN_SEARCH_PROFILE (default none)")
 	f.StringVar(&o.baseline, "baseline", "", "JSON report of another run to compare with (default none)")
 	f.Float64Var(&o.minDelta, "min-delta", 0, "lowest difference of the mean score to the baseline (default no limit)")
 	f.IntSliceVar(&o.Sizes, "size", nil, "number of generated documents; may be a list (default 5000 for needle and "+
@@ -111,7 +112,7 @@ func (c *cli) runEvalRetrieval(ctx context.Context, o retrievalOptions) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	settings := lab.Options{}
+	settings := lab.Options{Profile: o.profile}
 	if len(o.Sizes) > 0 && slices.Max(o.Sizes) >= largeSize {
 		settings.Buffers = "2GB"
 	}

@@ -24,6 +24,7 @@ import (
 type Options struct {
 	Dims    int    // dimensions of the hashing embedder; 0 means its default
 	Buffers string // shared_buffers of Postgres, such as 2GB; "" means the default of a development stack
+	Profile string // file of search parameters; "" means none
 	// Embedding is a configuration whose embedder is used instead of the hashing embedder; nil
 	// means none.
 	Embedding *config.Config
@@ -50,6 +51,9 @@ func OpenDatabase(ctx context.Context, o Options, progress io.Writer) (h *app.Ap
 		_ = os.RemoveAll(home)
 	}
 	settings := map[string]string{"DATABASE_URL": stack.DatabaseURL(), "CAIRN_LOG": "error"}
+	if o.Profile != "" {
+		settings["CAIRN_SEARCH_PROFILE"] = o.Profile
+	}
 	if o.Dims > 0 {
 		settings["CAIRN_EMBEDDING_DIMENSIONS"] = strconv.Itoa(o.Dims)
 	}

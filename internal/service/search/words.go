@@ -26,7 +26,8 @@ func (f Finder) ByWords(ctx context.Context, ws int64, r Request, k int) (out le
 		}
 		source := wordSource{Reader: index, words: wordsOf(terms, stats), filter: passing}
 		out, err = lexplan.Search(ctx, source.plan(stats), source,
-			lexplan.Options{Docs: stats.Docs, Kept: max(1, passing.kept(stats)), K: k})
+			lexplan.Options{Docs: stats.Docs, Kept: max(1, passing.kept(stats)), K: k,
+				Work: f.weights(stats.Profile, r.Profile).Work})
 		return err
 	})
 	return out, err

@@ -235,6 +235,7 @@ func TestParaphrasesNeedAModel(t *testing.T) {
 	if model.Score < 0.9 || model.Embedder != "synonyms" || model.SettingsHash == hashing.SettingsHash {
 		t.Errorf("with synonyms %.3f are found, embedder %s", model.Score, model.Embedder)
 	}
+	t.Logf("among the first ten: hashing %.3f, synonyms %.3f", hashing.Score, model.Score)
 	versus, err := retrieval.Compare(model, hashing)
 	testkit.Must(t, err)
 	if versus.Questions != 60 || versus.Delta < 0.6 || versus.Low > versus.Delta || versus.High < versus.Delta ||
