@@ -23,8 +23,8 @@ import (
 type retrievalOptions struct {
 	retrieval.Options
 	embedder, profile, baseline, plot string
-	minDelta                 float64
-	hasMinDelta              bool
+	minDelta                          float64
+	hasMinDelta                       bool
 }
 
 const evalRetrievalLong = "Measure search in a temporary database with questions whose answers are known. The suite " +
