@@ -14,7 +14,7 @@ PARALLEL ?= 4
 TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLEL) $(1)
 # Small runs of the experiments check the measurement, not Cairn. make test leaves them
 # out, and also tests that call testkit.Long.
-EXPERIMENTS = $(addprefix $(shell $(GO) list -m)/internal/,service/evaluation service/evaluation/retrieval $(addprefix bench/,distillbench isolation soak sweepbench taubench turnbench))
+EXPERIMENTS = $(addprefix $(shell $(GO) list -m)/internal/,service/evaluation $(addprefix bench/,distillbench isolation soak sweepbench taubench turnbench))
 # The slowest packages come first, so that they do not run alone at the end.
 PACKAGES = ./internal/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/adapter/postgres $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
 BIN := bin
@@ -95,6 +95,12 @@ bench-tau: ## Distill the 160 airline trajectories of τ-bench with the offline 
 bench-search: ## Compare skill search with plain SQL, and hybrid retrieval with vector search
 	$(BENCH) search; skills=$$?; \
 	$(BENCH) find --plot docs/reference/retrieval.svg && exit $$skills
+
+.PHONY: bench-retrieval
+bench-retrieval: build ## Search 100,000 and 1,000,000 generated rows (about 25 minutes, 5 GB of temporary files)
+	$(BIN)/cairn eval retrieval --suite needle --size 1000,3000,20000,100000
+	$(BIN)/cairn eval retrieval --suite growth --embedder none --size 1000,5000,20000,100000,1000000 --plot docs/reference/retrieval-growth.svg
+	$(BIN)/cairn eval retrieval --suite needle --embedder none --vocabulary z --size 1000000
 
 .PHONY: bench-sweep
 bench-sweep: ## Sweep 100,000 due workspaces while the worker is killed, and compare with plain starts

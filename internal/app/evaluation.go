@@ -7,11 +7,9 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/settings"
-	"cairn/internal/domain/transcript"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/evaluation"
 	"cairn/internal/service/evaluation/profiles"
-	"cairn/internal/service/evaluation/retrieval"
 )
 
 // Answering returns the model that answers questions in evaluations: the configured model or the
@@ -31,26 +29,6 @@ func Answering(c config.Config, judge string) (*evaluation.Answering, error) {
 // OfflineAnswering returns the offline model, regardless of the configuration.
 func OfflineAnswering() *evaluation.Answering {
 	return &evaluation.Answering{Model: offlinemodel.New(0), Name: offlinemodel.ModelName}
-}
-
-// Retrieval returns the ports of the retrieval measurement.
-func (h *App) Retrieval() retrieval.Cairn {
-	return retrieval.Cairn{Store: imports{h}, Finder: h.Finder, Embedder: h.Embedder.Model(), Dims: h.Embedder.Dims()}
-}
-
-// imports stores conversations of data sets.
-type imports struct{ h *App }
-
-func (i imports) MakeWorkspace(ctx context.Context, name string) (int64, error) {
-	ws, err := i.h.Store.Workspace(ctx, name, true)
-	return ws.ID, err
-}
-
-func (i imports) PutConversation(ctx context.Context, ws int64, c transcript.Conversation) error {
-	return i.h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
-		_, err := q.Transcripts().PutConversation(ctx, c, "import")
-		return err
-	})
 }
 
 // Profiles returns the ports of the measurement of memory agent profiles.

@@ -15,3 +15,17 @@ select (pg_total_relation_size('cairn.search_docs') + pg_total_relation_size('ca
 
 -- name: GraphBytes :one
 select cairn.graph_bytes(@workspace_id::bigint, @space::smallint)::bigint;
+
+-- name: WordBytes :one
+-- The index of words with its indexes.
+select pg_total_relation_size('cairn.lex_docs')::bigint;
+
+-- name: DocsToEmbed :many
+-- Documents after a number, for measurements that embed all of them at once.
+select doc, text from search_docs d where d.workspace_id = @workspace_id and d.doc > @after and d.status = 'active'
+  and not exists (select from embeddings e where e.workspace_id = @workspace_id and e.doc = d.doc and e.space = @space)
+order by doc limit @max_rows::int;
+
+-- name: BulkNext :one
+-- The number that the next document can have.
+select (coalesce(max(doc), 0) + 1)::bigint from search_docs;

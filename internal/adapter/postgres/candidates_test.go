@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/lexical"
+	"cairn/internal/service/evaluation/corpus"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
 )
@@ -38,20 +39,7 @@ func TestARowWithAllWordsComesFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const rows = 20_000
-	word := func(field string, n int) string {
-		return fmt.Sprintf("%s%c%c%c", field, 'b'+n%5, 'a'+n/5%20, 'c'+n/100%20)
-	}
-	text := func(n int) string {
-		return fmt.Sprintf(
-			"The %s of %s keeps a %s in %s near %s since %s.",
-			word("guild", n%300),
-			word("town", n/7%400),
-			word("beast", n/3%250),
-			word("cellar", n/11%350),
-			word("gate", n/13%200),
-			word("year", n/17%90),
-		)
-	}
+	text := corpus.Synthetic(1).Text
 	for at := 0; at < rows; at += 1000 {
 		docs := make([]search.Doc, 1000)
 		for i := range docs {

@@ -87,6 +87,18 @@ func (q documentRepository) PutEmbeddings(ctx context.Context, docs []int64, spa
 		dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: space, Docs: docs, Vectors: halves(vectors)}))
 }
 
+// Unembedded returns up to n active documents with a number above after that have no vector in a
+// space, with their texts, for measurements.
+func (q documentRepository) Unembedded(ctx context.Context, space int16, after int64, n int) (docs []int64,
+	texts []string, err error) {
+	rows, err := q.q.DocsToEmbed(ctx,
+		dbsqlc.DocsToEmbedParams{WorkspaceID: q.ws, Space: space, After: after, MaxRows: int32(n)})
+	for _, r := range rows {
+		docs, texts = append(docs, r.Doc), append(texts, r.Text)
+	}
+	return docs, texts, classify("read the documents without vectors", err)
+}
+
 func halves(vectors [][]float32) []pgvector.HalfVector {
 	out := make([]pgvector.HalfVector, len(vectors))
 	for i, v := range vectors {

@@ -294,9 +294,3 @@ func sparse(d search.Doc) pgvector.SparseVector {
 	}
 	return pgvector.NewSparseVectorFromMap(weights, sparseDims)
 }
-
-// IndexedWords returns the columns keys and sv of lex_docs for a document, for
-// benchmarks that fill tables by COPY.
-func IndexedWords(ws int64, d search.Doc) ([]int64, pgvector.SparseVector) {
-	return indexKeys(ws, allKeys(d)), sparse(d)
-}

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/evaluation/chart"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/evolution"
@@ -217,25 +218,12 @@ func bar(done, of int) string {
 
 // rewardCurve draws the reward of each iteration, from 0 to 1.
 func rewardCurve(rewards []float64) []byte {
-	const width, height, margin = 640.0, 320.0, 40.0
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" `+
-		`font-size="12">`+"\n", width+2*margin, height+2*margin)
-	for i := 0; i <= 4; i++ {
-		y := margin + height*float64(i)/4
-		fmt.Fprintf(&b, `<line x1="%g" y1="%g" x2="%g" y2="%g" stroke="#ddd"/><text x="%g" y="%g" `+
-			`text-anchor="end">%.2f</text>`+"\n", margin, y, margin+width, y, margin-6, y+4, 1-float64(i)/4)
-	}
-	var points []string
+	points := make([]chart.Point, len(rewards))
 	for i, r := range rewards {
-		x := margin + width*float64(i)/float64(max(1, len(rewards)-1))
-		points = append(points, fmt.Sprintf("%.1f,%.1f", x, margin+height*(1-min(1, max(0, r)))))
+		points[i] = chart.Point{X: float64(i), Y: r}
 	}
-	fmt.Fprintf(&b, `<polyline fill="none" stroke="#1f6feb" stroke-width="2" points="%s"/>`+"\n",
-		strings.Join(points, " "))
-	fmt.Fprintf(&b, `<text x="%g" y="%g" text-anchor="middle">iteration (%d)</text>`+"\n</svg>\n", margin+width/2,
-		height+2*margin-8, len(rewards))
-	return []byte(b.String())
+	return chart.SVG(chart.Chart{Title: "reward", Foot: fmt.Sprintf("iteration (%d)", len(rewards)), High: 1,
+		Lines: []chart.Line{{Points: points}}})
 }
 
 func (c *cli) evolve() *cobra.Command {

@@ -6,6 +6,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -23,9 +24,14 @@ import (
 type Options struct {
 	Dims    int    // dimensions of the hashing embedder; 0 means its default
 	Buffers string // shared_buffers of Postgres, such as 2GB; "" means the default of a development stack
+	Profile string // file of search parameters; "" means none
+	// Embedding is a configuration whose embedder is used instead of the hashing embedder; nil
+	// means none.
+	Embedding *config.Config
 }
 
-// OpenDatabase opens an App with a temporary database and the hashing embedder, without Temporal.
+// OpenDatabase opens an App with a temporary database and the hashing embedder unless o.Embedding
+// says otherwise, without Temporal.
 // Call done to remove it.
 func OpenDatabase(ctx context.Context, o Options, progress io.Writer) (h *app.App, done func(), err error) {
 	home, err := os.MkdirTemp("", "cairn-eval")
@@ -45,11 +51,25 @@ func OpenDatabase(ctx context.Context, o Options, progress io.Writer) (h *app.Ap
 		_ = os.RemoveAll(home)
 	}
 	settings := map[string]string{"DATABASE_URL": stack.DatabaseURL(), "CAIRN_LOG": "error"}
+	if o.Profile != "" {
+		settings["CAIRN_SEARCH_PROFILE"] = o.Profile
+	}
 	if o.Dims > 0 {
 		settings["CAIRN_EMBEDDING_DIMENSIONS"] = strconv.Itoa(o.Dims)
 	}
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, settings)
 	if err == nil {
+		if e := o.Embedding; e != nil {
+			c.EmbeddingModel, c.EmbeddingDimensions = e.EmbeddingModel, e.EmbeddingDimensions
+			c.EmbeddingBaseURL, c.EmbeddingAPIKey = cmp.Or(
+				e.EmbeddingBaseURL,
+				e.BaseURL,
+			), cmp.Or(
+				e.EmbeddingAPIKey,
+				e.APIKey,
+			)
+			c.RecallMinSim, c.Timeout = e.RecallMinSim, e.Timeout
+		}
 		c.SkillsDir = filepath.Join(home, "packages")
 		if _, err = postgres.Migrate(ctx, c.DatabaseURL); err == nil {
 			h, err = app.Open(ctx, c, slog.New(slog.NewTextHandler(progress,

@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
+	"cairn/internal/service/evaluation/corpus"
 	"cairn/internal/service/search"
 )
 
@@ -56,7 +57,7 @@ func Fill(ctx context.Context, hosts []*app.App, workspaces, memories int) ([]*B
 
 // store fills a workspace through the store.
 func (b *Bench) store(ctx context.Context, n int, ws int64) error {
-	w := newWords(n%distinct, b.Memories, textSeed)
+	w := corpus.NewTopics(n%distinct, b.Memories, textSeed)
 	for at := 0; at < b.Memories; at += page {
 		docs, texts := memories(w, at, min(page, b.Memories-at))
 		vectors, err := b.App.Embedder.Embed(ctx, texts)
@@ -78,10 +79,10 @@ func (b *Bench) store(ctx context.Context, n int, ws int64) error {
 }
 
 // memories returns the next n memories, starting with number at.
-func memories(w *words, at, n int) ([]search.Doc, []string) {
+func memories(w *corpus.Topics, at, n int) ([]search.Doc, []string) {
 	docs, texts := make([]search.Doc, n), make([]string, n)
 	for i := range n {
-		texts[i] = w.text(memoryWords)
+		texts[i] = w.Text(memoryWords)
 		docs[i] = search.NewDoc(search.KindMemory, int64(at+i+1), "active", texts[i])
 		docs[i].Type = "personal"
 	}

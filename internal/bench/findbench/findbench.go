@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
+	"cairn/internal/service/evaluation/corpus"
 	"cairn/internal/service/search"
 )
 
@@ -103,7 +104,7 @@ func (b *Bench) Measure(ctx context.Context) (Row, error) {
 // question returns the i-th question with its workspace. It is the same at every call.
 func (b *Bench) question(i int) (int64, string) {
 	n := i % len(b.ids)
-	return b.ids[n], newWords(n%distinct, b.Memories, uint64(i)+1).text(6)
+	return b.ids[n], corpus.NewTopics(n%distinct, b.Memories, uint64(i)+1).Text(6)
 }
 
 func (b *Bench) vector(ctx context.Context, question string) ([]float32, error) {

@@ -51,10 +51,11 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 	if s.wrong {
 		dims++
 	}
+	synonyms := s.synonyms
 	s.mu.Unlock()
 	data := make([]any, len(texts))
 	for i, text := range texts {
-		var vector any = Embedding(text, dims)
+		var vector any = Embedding(withConcepts(text, synonyms), dims)
 		if request.Encoding == "base64" {
 			vector = encodeVector(vector.([]float32))
 		}
@@ -71,7 +72,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 
 // Embedding returns the vector that the server computes for text: counts of lower-case runs of
 // letters and digits (of single CJK characters), each at FNV-1a 64 modulo dims, at unit length. A
-// text without any gets the zero vector.
+// text without any gets the zero vector. Synonyms are not considered.
 func Embedding(text string, dims int) []float32 {
 	counts := make([]float64, dims)
 	for _, word := range embeddingWords(text) {

@@ -32,6 +32,7 @@ type Server struct {
 	barriers map[string]chan struct{} // closed when released
 	dims     int
 	wrong    bool
+	synonyms [][]string
 	closing  sync.Once
 }
 

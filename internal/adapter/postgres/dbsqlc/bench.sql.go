@@ -9,6 +9,18 @@ import (
 	"context"
 )
 
+const BulkNext = `-- name: BulkNext :one
+select (coalesce(max(doc), 0) + 1)::bigint from search_docs
+`
+
+// The number that the next document can have.
+func (q *Queries) BulkNext(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, BulkNext)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const BulkNumbered = `-- name: BulkNumbered :exec
 
 select setval(pg_get_serial_sequence('cairn.search_docs', 'doc'), $1::bigint)
@@ -29,6 +41,50 @@ vacuum (analyze) cairn.search_docs, cairn.lex_stats, cairn.lex_terms, cairn.lex_
 func (q *Queries) BulkSettled(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, BulkSettled)
 	return err
+}
+
+const DocsToEmbed = `-- name: DocsToEmbed :many
+select doc, text from search_docs d where d.workspace_id = $1 and d.doc > $2 and d.status = 'active'
+  and not exists (select from embeddings e where e.workspace_id = $1 and e.doc = d.doc and e.space = $3)
+order by doc limit $4::int
+`
+
+type DocsToEmbedParams struct {
+	WorkspaceID int64
+	After       int64
+	Space       int16
+	MaxRows     int32
+}
+
+type DocsToEmbedRow struct {
+	Doc  int64
+	Text string
+}
+
+// Documents after a number, for measurements that embed all of them at once.
+func (q *Queries) DocsToEmbed(ctx context.Context, arg DocsToEmbedParams) ([]DocsToEmbedRow, error) {
+	rows, err := q.db.Query(ctx, DocsToEmbed,
+		arg.WorkspaceID,
+		arg.After,
+		arg.Space,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DocsToEmbedRow
+	for rows.Next() {
+		var i DocsToEmbedRow
+		if err := rows.Scan(&i.Doc, &i.Text); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const GraphBytes = `-- name: GraphBytes :one
@@ -60,6 +116,18 @@ type SearchBytesParams struct {
 // Tables and indexes of search, without the workspace's graph.
 func (q *Queries) SearchBytes(ctx context.Context, arg SearchBytesParams) (int64, error) {
 	row := q.db.QueryRow(ctx, SearchBytes, arg.Space, arg.WorkspaceID)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const WordBytes = `-- name: WordBytes :one
+select pg_total_relation_size('cairn.lex_docs')::bigint
+`
+
+// The index of words with its indexes.
+func (q *Queries) WordBytes(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, WordBytes)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err

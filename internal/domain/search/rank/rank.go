@@ -104,7 +104,7 @@ type Weights struct {
 	Vector     float64 // of the first place by vector
 	MinCosine  float64 // from which on a document is relevant by its vector alone
 	Session    float64 // fit of a turn's session, or of a document's own words
-	Target     float64 // the query names the target or speaker
+	Target     float64 // the query names the target or speaker; also for each turn of a conversation of that speaker
 	Day, Month float64 // the document is of the day, or of the month, that the query names
 	When       float64 // the query asks when, and the document has words of time
 	Question   float64 // subtracted from documents that are questions
@@ -302,12 +302,15 @@ func score(all []candidate, total float64, q Query, w Weights) (out []Scored) {
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(a.ID, b.ID))
 	})
-	best := peaksOf(all)
+	best, company := peaksOf(all), companies(all, q)
 	for at, c := range all {
 		if c.Rejected || !(c.Turn && c.words > 0 || answers(c, total, w)) {
 			continue
 		}
 		s := Scored{ID: c.ID, Lexical: c.own, Cosine: c.Cosine, event: c.EventTime, Parts: parts(c, at+1, best, q, w)}
+		if c.Turn && company[c.Owner] {
+			s.Parts.Target += w.Target
+		}
 		if factor, weighted := w.Types[c.Type]; weighted && !c.Turn {
 			s.Parts = s.Parts.times(factor)
 		}
@@ -321,6 +324,25 @@ func score(all []candidate, total float64, q Query, w Weights) (out []Scored) {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), b.event.Compare(a.event), cmp.Compare(a.ID, b.ID))
 	})
 	return out
+}
+
+// companies are the conversations in which a speaker that the query names has a turn: what others
+// say to that speaker is more likely to be about the query than what is said elsewhere.
+func companies(all []candidate, q Query) map[int64]bool {
+	out := map[int64]bool{}
+	for _, c := range all {
+		if c.Turn && named(c, q) {
+			out[c.Owner] = true
+		}
+	}
+	return out
+}
+
+// named reports whether the query names the target or speaker of c.
+func named(c candidate, q Query) bool {
+	return slices.ContainsFunc(c.TargetTerms, func(t int32) bool {
+		return slices.ContainsFunc(q.Words, func(word Word) bool { return word.Term == t })
+	})
 }
 
 // peaks are the highest values of all candidates.
@@ -354,9 +376,7 @@ func parts(c candidate, at int, best peaks, q Query, w Weights) (p Parts) {
 		}
 	}
 	p.Session = w.Session * c.fit
-	if slices.ContainsFunc(c.TargetTerms, func(t int32) bool {
-		return slices.ContainsFunc(q.Words, func(word Word) bool { return word.Term == t })
-	}) {
+	if named(c, q) {
 		p.Target = w.Target
 	}
 	if d := q.Date; d.Month > 0 && !c.EventTime.IsZero() && int(c.EventTime.Month()) == int(d.Month) &&

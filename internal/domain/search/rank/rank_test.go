@@ -114,3 +114,18 @@ func TestAScoreIsTheSumOfItsParts(t *testing.T) {
 		t.Errorf("%+v, sum %f", got[0], sum)
 	}
 }
+
+// What is said to a person that the query names is more likely to answer it than the same words in
+// a conversation of others.
+func TestAConversationOfTheNamedPersonComesFirst(t *testing.T) {
+	t.Parallel()
+	others, reply, ada := turn(1, 0, "The kite festival was on Sunday"), turn(2, 0, "The kite festival was on Sunday"),
+		turn(3, 9, "I went there")
+	reply.Owner, ada.Owner = 2, 2
+	ada.TargetTerms = []int32{lexical.Terms("Ada")[0].Hash}
+	got := ids(rank.Rank([]rank.Document{others, reply, ada}, query("When was Ada at the kite festival?"),
+		rank.Defaults()))
+	if len(got) < 2 || got[0] != 2 {
+		t.Errorf("ranked %v", got)
+	}
+}

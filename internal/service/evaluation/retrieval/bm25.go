@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/lexical"
-	"cairn/internal/service/evaluation/locomo"
+	"cairn/internal/domain/transcript"
 )
 
 // plain is the baseline: BM25 over single turns, with the mean length of the conversation. The
@@ -18,18 +18,18 @@ type plain struct {
 	df     map[int32]int
 }
 
-func newPlain(s locomo.Sample) plain {
+func newPlain(messages []transcript.Message) plain {
 	p := plain{df: map[int32]int{}, names: map[int32]bool{}}
-	for _, m := range s.Conversation.Messages {
+	for _, m := range messages {
 		counts, terms := map[int32]int{}, lexical.Terms(m.Content)
 		for _, t := range terms {
 			counts[t.Hash] = t.TF
 			p.df[t.Hash]++
 		}
 		p.docs, p.length = append(p.docs, counts), append(p.length, lexical.Length(terms))
-		p.mean += float64(lexical.Length(terms)) / float64(len(s.Conversation.Messages))
+		p.mean += float64(lexical.Length(terms)) / float64(len(messages))
 	}
-	for _, m := range s.Conversation.Messages {
+	for _, m := range messages {
 		for _, t := range lexical.Terms(m.Name) {
 			p.names[t.Hash] = true
 		}

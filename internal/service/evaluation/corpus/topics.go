@@ -1,15 +1,15 @@
-package findbench
+package corpus
 
 import (
 	"math/rand/v2"
 	"strings"
 )
 
-// words generates texts from made-up words with the frequencies of a language. Texts have
+// Topics generates texts from made-up words with the frequencies of a language. Texts have
 // topics: memories about one topic share words, and so have similar vectors. Random texts
 // without topics would all be equally distant, unlike real conversations, and no graph could
-// index them.
-type words struct {
+// index them. Its texts come one after the other, not by number.
+type Topics struct {
 	random    *rand.Rand
 	workspace uint64
 	topics    int
@@ -22,13 +22,14 @@ const (
 	vocabulary    = 30_000
 )
 
-// newWords returns a generator of memories of a workspace, or of questions about them.
-func newWords(workspace, memories int, seed uint64) *words {
-	return &words{random: rand.New(rand.NewPCG(seed, uint64(workspace))), workspace: uint64(workspace),
+// NewTopics returns a generator of memories of a workspace, or of questions about them.
+func NewTopics(workspace, memories int, seed uint64) *Topics {
+	return &Topics{random: rand.New(rand.NewPCG(seed, uint64(workspace))), workspace: uint64(workspace),
 		topics: memories/topicMemories + 1}
 }
 
-func (w *words) text(n int) string {
+// Text returns the next text, of n words.
+func (w *Topics) Text(n int) string {
 	topic := w.topic(w.random.IntN(w.topics))
 	any := zipf(w.random)
 	out := make([]string, n)
@@ -42,7 +43,7 @@ func (w *words) text(n int) string {
 	return strings.Join(out, " ")
 }
 
-func (w *words) topic(n int) []uint64 {
+func (w *Topics) topic(n int) []uint64 {
 	from := zipf(rand.New(rand.NewPCG(w.workspace<<32|uint64(n), 11)))
 	out := make([]uint64, topicWords)
 	for i := range out {
