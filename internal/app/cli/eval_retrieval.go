@@ -33,14 +33,14 @@ const evalRetrievalLong = "Measure search in a temporary database with questions
 	"asks 60 exact questions about generated rows of frequent words. paraphrase asks 60 questions that share no word " +
 	"with the memory that answers them. growth compares the word index with exhaustive BM25 by number of rows. filters " +
 	"compares 500 random filters with reading every document.\n\n" +
-	"With -o json the report contains the rank of each answer. Pass it later as --baseline to compare two runs " +
+	"With --output json the report contains the rank of each answer. Pass it later as --baseline to compare two runs " +
 	"question by question; --min-delta makes the command fail if the mean difference is lower."
 
 func (c *cli) evalRetrieval() *cobra.Command {
 	o := retrievalOptions{}
 	cmd := &cobra.Command{
 		Use: "retrieval", Short: "Measure search by suites of questions", Long: evalRetrievalLong,
-		Example: "  cairn eval retrieval --data locomo10.json -o json > run.json\n" +
+		Example: "  cairn eval retrieval --data locomo10.json --output json > run.json\n" +
 			"  cairn eval retrieval --data locomo10.json --embedder configured --baseline run.json --min-delta 0\n" +
 			"  cairn eval retrieval --suite needle --size 20000 --embedder none",
 		Args: cobra.NoArgs,
@@ -88,11 +88,11 @@ func (o *retrievalOptions) check() (base retrieval.Report, err error) {
 	raw, err := os.ReadFile(o.baseline)
 	if err != nil {
 		return base, fault.Wrap(err, fault.InvalidArgument, "cannot read the baseline",
-			"pass a file written by `cairn eval retrieval -o json`")
+			"pass a file written by `cairn eval retrieval --output json`")
 	}
 	if err := json.Unmarshal(raw, &base); err != nil {
 		return base, fault.Wrap(err, fault.InvalidArgument, o.baseline+" is not a report",
-			"pass a file written by `cairn eval retrieval -o json`")
+			"pass a file written by `cairn eval retrieval --output json`")
 	}
 	return base, nil
 }
