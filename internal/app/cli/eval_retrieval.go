@@ -88,11 +88,11 @@ func (o *retrievalOptions) check() (base retrieval.Report, err error) {
 	raw, err := os.ReadFile(o.baseline)
 	if err != nil {
 		return base, fault.Wrap(err, fault.InvalidArgument, "cannot read the baseline",
-			"pass a file written by `cairn eval retrieval --output json`")
+			"pass a file written by `cairn eval retrieval -o json`")
 	}
 	if err := json.Unmarshal(raw, &base); err != nil {
 		return base, fault.Wrap(err, fault.InvalidArgument, o.baseline+" is not a report",
-			"pass a file written by `cairn eval retrieval --output json`")
+			"pass a file written by `cairn eval retrieval -o json`")
 	}
 	return base, nil
 }
