@@ -250,6 +250,21 @@ create table identity_versions (
   foreign key (workspace_id, history_id) references memory_histories
 );
 
+-- The event time of a memory: the named time if it is on a day of the source messages, else the time
+-- of the latest of them. A user's time is always kept. Imported messages without a time have none.
+-- +goose StatementBegin
+create function cairn.event_time(ws bigint, conversation bigint, first_seq int, last_seq int, named timestamptz, kept boolean) returns timestamptz
+language sql stable security invoker set search_path = cairn, pg_catalog, pg_temp as $$
+  select case when named is not null and (kept or s.latest is null
+      or (named at time zone 'UTC')::date between (s.earliest at time zone 'UTC')::date and (s.latest at time zone 'UTC')::date) then named else s.latest end
+  from (select min(said) as earliest, max(said) as latest from (
+    select case when c.channel = 'import' then m.event_time else coalesce(m.event_time, m.created_at) end as said
+    from messages m join conversations c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
+    where m.workspace_id = ws and m.conversation_id = conversation and m.seq between first_seq and last_seq) m) s
+$$;
+-- +goose StatementEnd
+grant execute on function cairn.event_time to cairn_app;
+
 -- +goose StatementBegin
 do $$
 declare t text;

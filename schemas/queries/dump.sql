@@ -64,10 +64,10 @@ on conflict do nothing;
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, version, status, origin, tainted, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at,
   when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at)
 values (@workspace_id, @external_id, @type, @target, @content, @content_sha256, @version, @status, @origin, @tainted, @op_id, sqlc.narg(conversation_id), sqlc.narg(from_seq), sqlc.narg(to_seq),
-  sqlc.narg(event_time), @created_at, @updated_at, @when_to_use, @embedded_field, @metadata, sqlc.narg(history_id), @author, @importance, @targets::text[], sqlc.narg(superseded_by), @retrieve_count,
+  cairn.event_time(@workspace_id::bigint, sqlc.narg(conversation_id)::bigint, sqlc.narg(from_seq)::int, sqlc.narg(to_seq)::int, sqlc.narg(event_time)::timestamptz, true), @created_at, @updated_at, @when_to_use, @embedded_field, @metadata, sqlc.narg(history_id), @author, @importance, @targets::text[], sqlc.narg(superseded_by), @retrieve_count,
   sqlc.narg(last_retrieved_at))
 on conflict do nothing
-returning id;
+returning id, event_time;
 
 -- name: RevisionLoad :exec
 insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, op_id, conversation_id, from_seq, to_seq, created_at)

@@ -3,7 +3,8 @@
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, when_to_use, embedded_field, metadata, history_id, author, importance, targets, origin, tainted, run_id, op_id,
   conversation_id, from_seq, to_seq, event_time)
 values (@workspace_id, @external_id, @type, @target, @content, @content_sha256, @when_to_use, @embedded_field, @metadata, sqlc.narg(history_id), @author, @importance, @targets::text[], @origin, @tainted,
-  @run_id, @op_id, @conversation_id, @from_seq, @to_seq, sqlc.narg(event_time))
+  @run_id, @op_id, sqlc.narg(conversation_id), sqlc.narg(from_seq), sqlc.narg(to_seq),
+  cairn.event_time(@workspace_id::bigint, sqlc.narg(conversation_id)::bigint, sqlc.narg(from_seq)::int, sqlc.narg(to_seq)::int, sqlc.narg(event_time)::timestamptz, @origin = 'user'))
 on conflict (workspace_id, external_id) do nothing
 returning *;
 

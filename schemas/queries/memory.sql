@@ -14,7 +14,8 @@ select * from memories where workspace_id = @workspace_id and external_id = @ext
 -- name: MemoryInsert :one
 -- Returns no row if the external ID is taken; the caller then salts it.
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time)
-values (@workspace_id, @external_id, @type, @target, @content, @content_sha256, @origin, @tainted, @run_id, @op_id, @conversation_id, @from_seq, @to_seq, sqlc.narg(event_time))
+values (@workspace_id, @external_id, @type, @target, @content, @content_sha256, @origin, @tainted, @run_id, @op_id, sqlc.narg(conversation_id), sqlc.narg(from_seq), sqlc.narg(to_seq),
+  cairn.event_time(@workspace_id::bigint, sqlc.narg(conversation_id)::bigint, sqlc.narg(from_seq)::int, sqlc.narg(to_seq)::int, sqlc.narg(event_time)::timestamptz, @origin = 'user'))
 on conflict (workspace_id, external_id) do nothing
 returning *;
 

@@ -75,6 +75,7 @@ var reviewedFunctions = []string{
 	"erase_conversation definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_identity definer search_path=cairn, pg_catalog, pg_temp",
 	"empty_week invoker search_path=cairn, pg_catalog, pg_temp",
+	"event_time invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_count invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_deleted definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_deleted_at_once definer search_path=cairn, pg_catalog, pg_temp",

@@ -70,8 +70,8 @@ func (q loadRepository) LoadHistory(ctx context.Context, h *memory.History, id s
 	return q.indexOwing(ctx, docs, make([][]float32, len(docs)), 0)
 }
 
-// LoadMemory creates an entry as it was dumped.
-func (q loadRepository) LoadMemory(ctx context.Context, m dump.Memory, e *memory.Evidence, op string) (int64, bool,
+// LoadMemory creates an entry as it was dumped. It sets the event time of m if m has none.
+func (q loadRepository) LoadMemory(ctx context.Context, m *dump.Memory, e *memory.Evidence, op string) (int64, bool,
 	error) {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(m.Metadata))
 	if err != nil {
@@ -81,7 +81,7 @@ func (q loadRepository) LoadMemory(ctx context.Context, m dump.Memory, e *memory
 	content := storable(m.Content)
 	sum := sha256.Sum256([]byte(content))
 	conversation, from, to := columns(e)
-	id, err := q.q.MemoryLoad(ctx, dbsqlc.MemoryLoadParams{WorkspaceID: q.ws, ExternalID: m.ID, Type: string(m.Type),
+	r, err := q.q.MemoryLoad(ctx, dbsqlc.MemoryLoadParams{WorkspaceID: q.ws, ExternalID: m.ID, Type: string(m.Type),
 		Target: storable(m.Target), Content: content, ContentSha256: sum[:], Version: int32(m.Version),
 		Status: string(m.Status), Origin: m.Origin, Tainted: m.Tainted, OpID: op, ConversationID: conversation,
 		FromSeq: from, ToSeq: to, EventTime: m.EventTime, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
@@ -91,7 +91,11 @@ func (q loadRepository) LoadMemory(ctx context.Context, m dump.Memory, e *memory
 	if isNoRows(err) {
 		return 0, false, nil
 	}
-	return id, err == nil, classify("load the memory", err)
+	if err != nil {
+		return 0, false, classify("load the memory", err)
+	}
+	m.EventTime = r.EventTime
+	return r.ID, true, nil
 }
 
 // LoadRevision creates a revision of an entry.

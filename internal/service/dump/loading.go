@@ -187,7 +187,7 @@ func (l *loading) memory(ctx context.Context, m Memory) error {
 		m.Status = memory.Quarantined
 		l.out.Quarantined++
 	}
-	key, made, err := l.to.Rows().LoadMemory(ctx, m, evidence, l.op)
+	key, made, err := l.to.Rows().LoadMemory(ctx, &m, evidence, l.op)
 	l.count(&l.out.Memories, made)
 	if err != nil || !made {
 		return err

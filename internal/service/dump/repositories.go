@@ -23,8 +23,9 @@ type RowRepository interface {
 	FindConversation(ctx context.Context, name string) (id int64, found bool, err error)
 	LoadMessages(ctx context.Context, conversation int64, from int, ms []transcript.Message) error
 	LoadHistory(ctx context.Context, h *memory.History, id string, chunks []memory.Chunk, op string) error
-	// LoadMemory returns the key of a memory. Made is false if it already existed.
-	LoadMemory(ctx context.Context, m Memory, evidence *memory.Evidence, op string) (key int64, made bool, err error)
+	// LoadMemory returns the key of a memory and sets its event time if it has none. Made is false if it
+	// already existed.
+	LoadMemory(ctx context.Context, m *Memory, evidence *memory.Evidence, op string) (key int64, made bool, err error)
 	LoadRevision(ctx context.Context, key int64, r Revision, evidence *memory.Evidence, op string) error
 	SetHead(ctx context.Context, kind string, version int) error
 }

@@ -694,10 +694,10 @@ const MemoryLoad = `-- name: MemoryLoad :one
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, version, status, origin, tainted, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at,
   when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-  $15, $16, $17, $18, $19, $20, $21, $22, $23, $24::text[], $25, $26,
+  cairn.event_time($1::bigint, $12::bigint, $13::int, $14::int, $15::timestamptz, true), $16, $17, $18, $19, $20, $21, $22, $23, $24::text[], $25, $26,
   $27)
 on conflict do nothing
-returning id
+returning id, event_time
 `
 
 type MemoryLoadParams struct {
@@ -730,8 +730,13 @@ type MemoryLoadParams struct {
 	LastRetrievedAt *time.Time
 }
 
+type MemoryLoadRow struct {
+	ID        int64
+	EventTime *time.Time
+}
+
 // Returns no row if the entry exists, or if another entry has the same content.
-func (q *Queries) MemoryLoad(ctx context.Context, arg MemoryLoadParams) (int64, error) {
+func (q *Queries) MemoryLoad(ctx context.Context, arg MemoryLoadParams) (MemoryLoadRow, error) {
 	row := q.db.QueryRow(ctx, MemoryLoad,
 		arg.WorkspaceID,
 		arg.ExternalID,
@@ -761,9 +766,9 @@ func (q *Queries) MemoryLoad(ctx context.Context, arg MemoryLoadParams) (int64, 
 		arg.RetrieveCount,
 		arg.LastRetrievedAt,
 	)
-	var id int64
-	err := row.Scan(&id)
-	return id, err
+	var i MemoryLoadRow
+	err := row.Scan(&i.ID, &i.EventTime)
+	return i, err
 }
 
 const RevisionLoad = `-- name: RevisionLoad :exec

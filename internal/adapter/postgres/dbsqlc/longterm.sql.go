@@ -616,7 +616,8 @@ const LongTermInsert = `-- name: LongTermInsert :one
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, when_to_use, embedded_field, metadata, history_id, author, importance, targets, origin, tainted, run_id, op_id,
   conversation_id, from_seq, to_seq, event_time)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::text[], $14, $15,
-  $16, $17, $18, $19, $20, $21)
+  $16, $17, $18, $19, $20,
+  cairn.event_time($1::bigint, $18::bigint, $19::int, $20::int, $21::timestamptz, $14 = 'user'))
 on conflict (workspace_id, external_id) do nothing
 returning workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at
 `

@@ -183,7 +183,8 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) (Memory, e
 
 const MemoryInsert = `-- name: MemoryInsert :one
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+  cairn.event_time($1::bigint, $11::bigint, $12::int, $13::int, $14::timestamptz, $7 = 'user'))
 on conflict (workspace_id, external_id) do nothing
 returning workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at
 `

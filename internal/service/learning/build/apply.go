@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"cairn/internal/domain/memory"
@@ -88,14 +89,12 @@ func subject(span executor.Span, a executor.ResolvedAction) string {
 	return speaker
 }
 
-// eventTime returns the time of the first evidence message of an action.
-func eventTime(span executor.Span, evidence []int) *time.Time {
+// eventTime returns the time of the latest evidence message of an action.
+func eventTime(span executor.Span, evidence []int) (latest *time.Time) {
 	for _, p := range span.Parts {
-		for _, seq := range evidence {
-			if p.Seq == seq && !p.Time.IsZero() {
-				return &p.Time
-			}
+		if slices.Contains(evidence, p.Seq) && !p.Time.IsZero() && (latest == nil || p.Time.After(*latest)) {
+			latest = &p.Time
 		}
 	}
-	return nil
+	return latest
 }
