@@ -120,8 +120,8 @@ func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(box.Networks) != 1 || !file.Networks[box.Networks[0]].Internal || len(box.Ports) > 0 ||
-		!slices.Equal(box.Volumes, services["worker"].Volumes) || !box.ReadOnly || !slices.Contains(box.Tmpfs, "/tmp") ||
-		!slices.Equal(box.CapDrop, []string{"ALL"}) {
+		!slices.Equal(box.Volumes, services["worker"].Volumes) || !box.ReadOnly ||
+		!slices.Contains(box.Tmpfs, "/tmp") || !slices.Equal(box.CapDrop, []string{"ALL"}) {
 		t.Errorf("the sandbox is not shut: %+v", box)
 	}
 	out := []string{"gateway", "temporal-ui", "worker"} // reached from outside, or calling models

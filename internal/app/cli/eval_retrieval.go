@@ -31,8 +31,8 @@ const evalRetrievalLong = "Measure search in a temporary database with questions
 	"locomo asks for turns of LoCoMo, each conversation in a workspace of its own. distractors asks the same with " +
 	"all conversations in one workspace. longmemeval asks for turns in the histories of a LongMemEval file. needle " +
 	"asks 60 exact questions about generated rows of frequent words. paraphrase asks 60 questions that share no word " +
-	"with the memory that answers them. growth compares the word index with exhaustive BM25 by number of rows. filters " +
-	"compares 500 random filters with reading every document.\n\n" +
+	"with the memory that answers them. growth compares the word index with exhaustive BM25 by number of rows. " +
+	"filters compares 500 random filters with reading every document.\n\n" +
 	"With --output json the report contains the rank of each answer. Pass it later as --baseline to compare two runs " +
 	"question by question; --min-delta makes the command fail if the mean difference is lower."
 

@@ -179,7 +179,10 @@ func TestReachTellsAControlCallThatFails(t *testing.T) {
 		t.Errorf("%d calls are told of it", n)
 	}
 	for name, try := range map[string]func() error{
-		"RunThrough": func() error { _, _, _, err := b.RunThrough(t.Context(), turn, 2, 0, agentrun.Base{}); return err },
+		"RunThrough": func() error {
+			_, _, _, err := b.RunThrough(t.Context(), turn, 2, 0, agentrun.Base{})
+			return err
+		},
 		"Tell":       func() error { return b.Tell(t.Context(), turn, 1, 1, b.result("x")) },
 	} {
 		if err := try(); fault.CodeOf(err) != fault.NotFound || fault.From(err).Hint == "" {
