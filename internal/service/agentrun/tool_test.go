@@ -183,7 +183,7 @@ func TestReachTellsAControlCallThatFails(t *testing.T) {
 			_, _, _, err := b.RunThrough(t.Context(), turn, 2, 0, agentrun.Base{})
 			return err
 		},
-		"Tell":       func() error { return b.Tell(t.Context(), turn, 1, 1, b.result("x")) },
+		"Tell": func() error { return b.Tell(t.Context(), turn, 1, 1, b.result("x")) },
 	} {
 		if err := try(); fault.CodeOf(err) != fault.NotFound || fault.From(err).Hint == "" {
 			t.Errorf("%s of no call: %v", name, err)
