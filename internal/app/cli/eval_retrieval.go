@@ -40,9 +40,8 @@ func (c *cli) evalRetrieval() *cobra.Command {
 	o := retrievalOptions{}
 	cmd := &cobra.Command{
 		Use: "retrieval", Short: "Measure search by suites of questions", Long: evalRetrievalLong,
-		Example: "  cairn eval retrieval --data locomo10.json --output json > run.json\n" +
-			"  cairn eval retrieval --data locomo10.json --embedder configured --baseline run.json --min-delta 0\n" +
-			"  cairn eval retrieval --suite needle --size 20000 --embedder none",
+		Example: "  cairn eval retrieval --data locomo10.json --output json\n" +
+			"  cairn eval retrieval --suite needle --size 1000 --embedder none",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.hasMinDelta = cmd.Flags().Changed("min-delta")
