@@ -14,7 +14,8 @@ PARALLEL ?= 4
 TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLEL) $(1)
 # Small runs of the experiments check the measurement, not Cairn. make test leaves them
 # out, and also tests that call testkit.Long.
-EXPERIMENTS = $(addprefix $(shell $(GO) list -m)/internal/,service/evaluation $(addprefix bench/,distillbench isolation soak sweepbench taubench turnbench))
+EXPERIMENTS = $(addprefix $(shell $(GO) list -m)/internal/,service/evaluation service/evaluation/retrieval \
+	$(addprefix bench/,distillbench isolation soak sweepbench taubench turnbench))
 # The slowest packages come first, so that they do not run alone at the end.
 PACKAGES = ./internal/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/adapter/postgres $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
 BIN := bin

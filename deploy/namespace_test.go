@@ -30,7 +30,7 @@ func temporalTool(t *testing.T) string {
 	}
 	found, _ := filepath.Glob(filepath.Join(cache, "temporal-v*", "temporal"))
 	if len(found) == 0 {
-		t.Skip("namespace.sh was NOT run: there is no program temporal here")
+		t.Skip("TEMPORAL_ADDRESS names an external server, and there is no program temporal here to run namespace.sh")
 	}
 	return filepath.Dir(found[len(found)-1])
 }

@@ -177,6 +177,11 @@ func TestASearchExplainsItself(t *testing.T) {
 			t.Errorf("%s: the parts sum to %f, the score is %f", r.ID, sum, r.Score)
 		}
 	}
+	nowhere, err := k.finder.Search(t.Context(), k.a.ID,
+		search.Request{Query: "dwarf lemon tree", Explain: true, Conversation: "nowhere"})
+	if err != nil || len(nowhere.Results) != 0 || nowhere.Explanation == nil || !nowhere.Lexical.Exact {
+		t.Errorf("in a conversation that does not exist: %+v, %v", nowhere, err)
+	}
 	if out.Results[0].Explanation.Covered != 1 || out.Results[0].Explanation.Lexical <= 0 {
 		t.Errorf("the best result is explained as %+v", out.Results[0].Explanation)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
 )
 
@@ -114,13 +115,19 @@ func (c *cli) runSearch(ctx context.Context, query string, l lookup) error {
 	if r != nil {
 		return c.runFind(ctx, s, *r)
 	}
-	found, err := s.Finder.Skills(ctx, s.workspace.ID, query, l.limit)
+	reply, err := s.Finder.SearchSkills(ctx, s.workspace.ID, query, []skill.Status{skill.Active}, l.limit)
 	if err != nil {
 		return err
 	}
+	found := reply.Skills
 	if c.output == "json" {
-		return c.printJSON(map[string]any{"query": query, "results": found})
+		out := map[string]any{"query": query, "results": found}
+		if reply.Vector != "" {
+			out["vector"] = reply.Vector
+		}
+		return c.printJSON(out)
 	}
+	c.noteVector(reply.Vector)
 	if len(found) == 0 {
 		fmt.Fprintln(c.out, "nothing relevant found")
 		return nil
@@ -131,6 +138,13 @@ func (c *cli) runSearch(ctx context.Context, query string, l lookup) error {
 		fmt.Fprintf(tw, "%s\t%d\t%.2f\t%s\n", f.Skill.Name, f.Skill.Version, f.Cosine, short(f.Skill.Description))
 	}
 	return tw.Flush()
+}
+
+// noteVector says that a search had no vectors.
+func (c *cli) noteVector(state string) {
+	if state == search.VectorUnavailable {
+		fmt.Fprintln(c.errs, "note: the embedder does not answer; only words were compared")
+	}
 }
 
 func (c *cli) runFind(ctx context.Context, s *session, r search.Request) error {
@@ -152,9 +166,7 @@ func (c *cli) runFind(ctx context.Context, s *session, r search.Request) error {
 		}
 		return c.printJSON(out)
 	}
-	if response.Vector != "" {
-		fmt.Fprintln(c.errs, "note: the embedder does not answer; only words were compared")
-	}
+	c.noteVector(response.Vector)
 	if r.Explain {
 		return c.printExplanation(response)
 	}

@@ -76,47 +76,75 @@ const (
 	mostNearest     = 1000   // vectors that are read to find enough that pass a filter
 )
 
-// read finds the candidates by words and by vector, ranks them and reads the best.
-func (f Finder) read(ctx context.Context, index Reader, r Request, q Query) (Response, error) {
-	var conversation int64
-	var err error
+// candidates are the documents with the highest scores by words, and how they were found.
+type candidates struct {
+	lexplan.Result
+	passing filter
+	stats   Statistics
+	words   []rank.Word
+	weights rank.Weights
+	limit   int // of documents by words
+}
+
+// byWords finds the documents with the highest scores by words that may pass the filter: k of
+// them, or as many as the parameters say if k is 0.
+func (f Finder) byWords(ctx context.Context, index Reader, r Request, terms []int32, k int) (c candidates, err error) {
+	var conversation int64 // 0, which no document has, if it does not exist
 	if r.Conversation != "" {
-		if conversation, err = index.Conversation(ctx, r.Conversation); err != nil || conversation == 0 {
-			return Response{Lexical: Lexical{Exact: err == nil}}, err
+		if conversation, err = index.Conversation(ctx, r.Conversation); err != nil {
+			return c, err
 		}
 	}
-	passing := newFilter(r, conversation)
-	stats, err := index.Statistics(ctx, append(passing.terms(), q.Terms...))
-	if err != nil {
-		return Response{}, err
+	c.passing = newFilter(r, conversation)
+	if c.stats, err = index.Statistics(ctx, append(c.passing.terms(), terms...)); err != nil {
+		return c, err
 	}
-	weights := f.weights(stats.Profile, r.Profile)
-	words := wordsOf(q.Terms, stats)
-	source := wordSource{Reader: index, words: words, filter: passing}
-	limit := cmp.Or(weights.Candidates, min(mostCandidates, max(leastCandidates, 6*r.Limit)))
-	plan, err := lexplan.Search(ctx, source.plan(stats), source, lexplan.Options{Docs: stats.Docs,
-		Kept: max(1, passing.kept(stats)), K: limit, Work: weights.Work,
-		Until: time.Now().Add(time.Duration(weights.TimeoutMS) * time.Millisecond)})
-	if err != nil {
-		return Response{}, err
+	c.weights, c.words = f.weights(c.stats.Profile, r.Profile), wordsOf(terms, c.stats)
+	c.limit = cmp.Or(k, c.weights.Candidates, min(mostCandidates, max(leastCandidates, 6*r.Limit)))
+	source := wordSource{Reader: index, words: c.words, filter: c.passing}
+	c.Result, err = lexplan.Search(ctx, source.plan(c.stats), source, lexplan.Options{Docs: c.stats.Docs,
+		Kept: max(1, c.passing.kept(c.stats)), K: c.limit, Work: c.weights.Work,
+		Until: time.Now().Add(time.Duration(c.weights.TimeoutMS) * time.Millisecond)})
+	return c, err
+}
+
+// ByWords returns the k documents with the highest scores by words that may pass the filter of r,
+// before ranking, and how they were found. It is for measurements: Find ranks such documents.
+func (f Finder) ByWords(ctx context.Context, ws int64, r Request, k int) (out lexplan.Result, err error) {
+	if err := r.check(); err != nil {
+		return out, err
 	}
-	near, err := f.nearest(ctx, index, passing, stats, q, limit/2)
+	err = f.Index.Read(ctx, ws, func(ctx context.Context, index Reader) error {
+		found, err := f.byWords(ctx, index, r, hashes(r.Query), k)
+		out = found.Result
+		return err
+	})
+	return out, err
+}
+
+// read finds the candidates by words and by vector, ranks them and reads the best.
+func (f Finder) read(ctx context.Context, index Reader, r Request, q Query) (out Response, err error) {
+	found, err := f.byWords(ctx, index, r, q.Terms, 0)
 	if err != nil {
-		return Response{}, err
+		return out, err
 	}
-	documents, err := documentsOf(ctx, index, passing, plan.Hits, near)
-	if err != nil {
-		return Response{}, err
-	}
-	date, _ := lexical.DateIn(r.Query)
-	ranked := rank.Rank(documents, rank.Query{Words: words, Date: date, AsksWhen: lexical.AsksWhen(r.Query),
-		Now: time.Now()}, weights)
-	out := Response{Lexical: Lexical{Exact: plan.Exact, Rounds: len(plan.Rounds), Rows: plan.Rows()}}
+	out.Lexical = Lexical{Exact: found.Exact, Rounds: len(found.Rounds), Rows: found.Rows()}
 	if len(q.Vector) == 0 {
 		out.Vector = VectorUnavailable
 	}
+	near, err := f.nearest(ctx, index, found.passing, found.stats, q, found.limit/2)
+	if err != nil {
+		return out, err
+	}
+	documents, err := documentsOf(ctx, index, found.passing, found.Hits, near)
+	if err != nil {
+		return out, err
+	}
+	date, _ := lexical.DateIn(r.Query)
+	ranked := rank.Rank(documents, rank.Query{Words: found.words, Date: date, AsksWhen: lexical.AsksWhen(r.Query),
+		Now: time.Now()}, found.weights)
 	if r.Explain {
-		out.Explanation = explain(r.Query, words, plan, weights)
+		out.Explanation = explain(r.Query, found)
 	}
 	out.Results, err = results(ctx, index, r, ranked)
 	return out, err

@@ -2,7 +2,6 @@ package search
 
 import (
 	"cairn/internal/domain/lexical"
-	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/domain/search/rank"
 )
 
@@ -59,22 +58,22 @@ type ScoreExplanation struct {
 	Parts   rank.Parts `json:"parts" doc:"Addends of the score."`
 }
 
-func explain(query string, words []rank.Word, plan lexplan.Result, weights rank.Weights) *Explanation {
+func explain(query string, found candidates) *Explanation {
 	texts := map[int32]string{}
 	for _, word := range lexical.Words(query) {
 		texts[lexical.Hash(word)] = word
 	}
-	out := &Explanation{Parameters: rank.ProfileOf(weights), Words: []WordExplanation{}, Rounds: []RoundExplanation{}}
-	for _, w := range words {
+	out := &Explanation{Parameters: rank.ProfileOf(found.weights), Words: []WordExplanation{}, Rounds: []RoundExplanation{}}
+	for _, w := range found.words {
 		out.Words = append(out.Words, WordExplanation{Word: texts[w.Term], Documents: w.DF, Weight: w.Weight()})
 	}
-	for _, round := range plan.Rounds {
+	for _, round := range found.Rounds {
 		made := RoundExplanation{Threshold: round.Threshold, Sets: []SetExplanation{}, Rows: round.Rows,
 			Left: round.Left}
 		for i, set := range round.Sets {
 			one := SetExplanation{Bound: round.Bounds[i]}
 			for _, at := range set {
-				one.Words = append(one.Words, texts[words[at].Term])
+				one.Words = append(one.Words, texts[found.words[at].Term])
 			}
 			made.Sets = append(made.Sets, one)
 		}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
 )
 
 // templateLock is the advisory lock under which templates are created. Roles belong to the whole
@@ -67,12 +69,12 @@ func makeTemplate(ctx context.Context, admin, name string, migrate func(context.
 		return "", fmt.Errorf("connect: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) // releases the lock
-	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", templateLock); err != nil {
+	q := dbsqlc.New(conn)
+	if err := q.TemplateLock(ctx, templateLock); err != nil {
 		return "", fmt.Errorf("wait for other test processes: %w", err)
 	}
-	var whole bool
-	switch err := conn.QueryRow(ctx, "SELECT datistemplate FROM pg_database WHERE datname = $1", name).Scan(&whole); {
-	case err == nil && whole:
+	switch complete, err := q.TemplateComplete(ctx, name); {
+	case err == nil && complete:
 		return name, nil
 	case err != nil && !errors.Is(err, pgx.ErrNoRows):
 		return "", fmt.Errorf("find the template: %w", err)
@@ -94,14 +96,15 @@ func makeTemplate(ctx context.Context, admin, name string, migrate func(context.
 	}
 	// A database with connections cannot be copied: close those that migrate left open and admit no
 	// more.
-	for _, statement := range []string{
-		"ALTER DATABASE " + name + " WITH ALLOW_CONNECTIONS false",
-		"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '" + name + "'",
-		"ALTER DATABASE " + name + " WITH IS_TEMPLATE true",
-	} {
-		if _, err := conn.Exec(ctx, statement); err != nil {
-			return "", fmt.Errorf("seal the template: %w", err)
-		}
+	_, err = conn.Exec(ctx, "ALTER DATABASE "+name+" WITH ALLOW_CONNECTIONS false")
+	if err == nil {
+		err = q.ConnectionsEnd(ctx, name)
+	}
+	if err == nil {
+		_, err = conn.Exec(ctx, "ALTER DATABASE "+name+" WITH IS_TEMPLATE true")
+	}
+	if err != nil {
+		return "", fmt.Errorf("seal the template: %w", err)
 	}
 	return name, nil
 }
@@ -153,8 +156,7 @@ func dropTemplates(run testRun) {
 		return
 	}
 	defer conn.Close(ctx)
-	rows, _ := conn.Query(ctx, "SELECT datname FROM pg_database WHERE starts_with(datname, $1)", templatePrefix(run))
-	names, _ := pgx.CollectRows(rows, pgx.RowTo[string])
+	names, _ := dbsqlc.New(conn).TemplatesOf(ctx, templatePrefix(run))
 	for _, name := range names {
 		_, _ = conn.Exec(ctx, "ALTER DATABASE "+name+" WITH IS_TEMPLATE false")
 		_, _ = conn.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)")

@@ -35,22 +35,10 @@ var queryKinds = []struct {
 // growth compares what the index of words returns with exhaustive BM25, by size.
 func growth(ctx context.Context, of Cairn, o Options) (Report, error) {
 	r := Report{Metric: "agreement with exhaustive BM25", Columns: growthColumns}
-	all, err := vocabularies(o)
-	if err != nil {
-		return r, err
-	}
-	var took timer
-	for _, size := range o.Sizes {
-		for _, rows := range all {
-			here, err := r.grown(ctx, of, o, rows, size)
-			if err != nil {
-				return r, fmt.Errorf("%s, %d: %w", rows.Title, size, err)
-			}
-			took = append(took, here...)
-		}
-	}
-	r.P50, r.P99 = took.percentile(0.5), took.percentile(0.99)
-	return r, nil
+	err := r.eachVocabulary(o, func(rows corpus.Rows, size int) (timer, error) {
+		return r.grown(ctx, of, o, rows, size)
+	})
+	return r, err
 }
 
 // grown measures one vocabulary at one size.

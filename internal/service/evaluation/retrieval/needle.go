@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/domain/fault"
 	"cairn/internal/service/evaluation/corpus"
 	"cairn/internal/service/search"
 )
@@ -37,16 +36,24 @@ func pages(text func(n int) string) func(from, to int) []search.Doc {
 	}
 }
 
-// vocabularies opens the generators of o.
-func vocabularies(o Options) (out []corpus.Rows, err error) {
-	for _, name := range o.Vocabularies {
-		rows, err := corpus.Named(name, o.Seed)
-		if err != nil {
-			return nil, fault.Wrap(err, fault.InvalidArgument, "unknown vocabulary", "use s or z")
+// eachVocabulary measures each vocabulary at each size of o, and sets the percentiles of all times.
+func (r *Report) eachVocabulary(o Options, measure func(rows corpus.Rows, size int) (timer, error)) error {
+	var took timer
+	for _, size := range o.Sizes {
+		for _, name := range o.Vocabularies {
+			rows, err := corpus.Named(name, o.Seed)
+			if err != nil {
+				return err
+			}
+			here, err := measure(rows, size)
+			if err != nil {
+				return fmt.Errorf("%s, %d rows: %w", rows.Title, size, err)
+			}
+			took = append(took, here...)
 		}
-		out = append(out, rows)
 	}
-	return out, nil
+	r.P50, r.P99 = took.percentile(0.5), took.percentile(0.99)
+	return nil
 }
 
 // placed asks a question and adds the rank of a text among the first ten to r. hit is the lowest
@@ -80,32 +87,24 @@ func (r *Report) placeRow(name string, size, from int, took timer) {
 // needle asks exact questions about rows of each vocabulary and size.
 func needle(ctx context.Context, of Cairn, o Options) (Report, error) {
 	r := Report{Metric: "rank 1", Columns: placeColumns}
-	all, err := vocabularies(o)
-	if err != nil {
-		return r, err
-	}
-	var took timer
-	for _, size := range o.Sizes {
-		for _, rows := range all {
-			ws, err := of.fill(ctx, o, rows, size)
-			if err != nil {
-				return r, err
-			}
-			var here timer
-			from := len(r.Ranks)
-			for i := range needles {
-				n := (i*size + size/2) / needles
-				q := Ranked{ID: fmt.Sprintf("%s/%d/%d", rows.Name, size, n), Text: rows.Question(n), Group: rows.Name}
-				if err := r.placed(ctx, of.Finder, ws, &here, q, rows.Text(n), 1); err != nil {
-					return r, err
-				}
-			}
-			r.placeRow(rows.Title, size, from, here)
-			took = append(took, here...)
+	err := r.eachVocabulary(o, func(rows corpus.Rows, size int) (timer, error) {
+		ws, err := of.fill(ctx, o, rows, size)
+		if err != nil {
+			return nil, err
 		}
-	}
-	r.P50, r.P99 = took.percentile(0.5), took.percentile(0.99)
-	return r, nil
+		var took timer
+		from := len(r.Ranks)
+		for i := range needles {
+			n := (i*size + size/2) / needles
+			q := Ranked{ID: fmt.Sprintf("%s/%d/%d", rows.Name, size, n), Text: rows.Question(n), Group: rows.Name}
+			if err := r.placed(ctx, of.Finder, ws, &took, q, rows.Text(n), 1); err != nil {
+				return nil, err
+			}
+		}
+		r.placeRow(rows.Title, size, from, took)
+		return took, nil
+	})
+	return r, err
 }
 
 // fill stores size rows in a new workspace.

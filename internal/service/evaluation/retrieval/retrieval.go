@@ -19,6 +19,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/evaluation/corpus"
 	"cairn/internal/service/search"
 )
 
@@ -100,8 +101,10 @@ func (o Options) check() (Options, error) {
 	if len(o.Vocabularies) == 0 {
 		o.Vocabularies = []string{"s", "z"}
 	}
-	if _, err := vocabularies(o); err != nil {
-		return o, err
+	for _, name := range o.Vocabularies {
+		if _, err := corpus.Named(name, o.Seed); err != nil {
+			return o, fault.Wrap(err, fault.InvalidArgument, "unknown vocabulary", "use s or z")
+		}
 	}
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
