@@ -63,7 +63,11 @@ func explain(query string, found candidates) *Explanation {
 	for _, word := range lexical.Words(query) {
 		texts[lexical.Hash(word)] = word
 	}
-	out := &Explanation{Parameters: rank.ProfileOf(found.weights), Words: []WordExplanation{}, Rounds: []RoundExplanation{}}
+	out := &Explanation{
+		Parameters: rank.ProfileOf(found.weights),
+		Words:      []WordExplanation{},
+		Rounds:     []RoundExplanation{},
+	}
 	for _, w := range found.words {
 		out.Words = append(out.Words, WordExplanation{Word: texts[w.Term], Documents: w.DF, Weight: w.Weight()})
 	}

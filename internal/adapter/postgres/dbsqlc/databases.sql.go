@@ -31,12 +31,10 @@ func (q *Queries) TemplateComplete(ctx context.Context, name string) (bool, erro
 }
 
 const TemplateLock = `-- name: TemplateLock :exec
-
 select pg_advisory_lock($1::bigint)
 `
 
-// Statements about whole databases, for the databases of tests.
-// Waits until no other process makes a template. The lock ends with its session.
+// Waits until no other test process makes a template database. The lock ends with its session.
 func (q *Queries) TemplateLock(ctx context.Context, key int64) error {
 	_, err := q.db.Exec(ctx, TemplateLock, key)
 	return err
