@@ -134,13 +134,22 @@ union all
 select e.doc from search_docs e join conversations c on c.workspace_id = e.workspace_id and c.id = e.owner_id
 where e.workspace_id = @workspace_id and e.kind = 'turn' and e.seq = @turn_seq::int and c.external_id = @turn_conversation::text;
 
+-- name: TurnsAround :many
+-- The turns up to n messages before and after each of some turns, in the same sitting.
+select t.doc as turn, d.doc from search_docs t
+join search_docs d on d.workspace_id = t.workspace_id and d.kind = 'turn' and d.owner_id = t.owner_id and d.seq between t.seq - @n::int and t.seq + @n::int
+where t.workspace_id = @workspace_id and t.doc = any(@docs::bigint[]) and t.kind = 'turn' and d.doc <> t.doc and d.session = t.session and d.status = 'active'
+order by t.doc, d.seq;
+
 -- name: DocResults :many
+-- A memory without messages of its own comes from those of its session.
 select d.doc, d.kind, d.owner_id, d.seq, d.text, d.type, d.target, (d.event_time is not null)::boolean as timed, coalesce(d.event_time, 'epoch')::timestamptz as event_time,
-  coalesce((select c.external_id from conversations c where c.workspace_id = @workspace_id and c.id = d.conversation_id), '')::text as conversation,
+  coalesce((select c.external_id from conversations c where c.workspace_id = @workspace_id and c.id = coalesce(d.conversation_id, h.conversation_id)), '')::text as conversation,
   coalesce(m.external_id, (select k.name from skills k where d.kind = 'skill' and k.workspace_id = @workspace_id and k.id = d.owner_id), '')::text as name,
-  coalesce(m.from_seq, d.seq)::int as from_seq, coalesce(m.to_seq, d.seq)::int as to_seq
+  coalesce(m.from_seq, h.from_seq, d.seq)::int as from_seq, coalesce(m.to_seq, h.to_seq, d.seq)::int as to_seq
 from search_docs d
-left join lateral (select o.external_id, o.from_seq, o.to_seq from memories o where d.kind = 'memory' and o.workspace_id = @workspace_id and o.id = d.owner_id limit 1) m on true
+left join lateral (select o.external_id, o.from_seq, o.to_seq, o.history_id from memories o where d.kind = 'memory' and o.workspace_id = @workspace_id and o.id = d.owner_id limit 1) m on true
+left join lateral (select s.conversation_id, s.from_seq, s.to_seq from memory_histories s where m.from_seq is null and s.workspace_id = @workspace_id and s.id = m.history_id limit 1) h on true
 where d.workspace_id = @workspace_id and d.doc = any(@docs::bigint[]);
 
 -- name: VectorIndexStatement :one

@@ -118,6 +118,16 @@ func (r indexReader) Results(ctx context.Context, ids []int64) ([]search.Result,
 	return out, nil
 }
 
+// Around finds the turns around turns.
+func (r indexReader) Around(ctx context.Context, turns []int64, n int) (map[int64][]int64, error) {
+	rows, err := r.q.TurnsAround(ctx, dbsqlc.TurnsAroundParams{WorkspaceID: r.ws, Docs: turns, N: int32(n)})
+	out := map[int64][]int64{}
+	for _, row := range rows {
+		out[row.Turn] = append(out[row.Turn], row.Doc)
+	}
+	return out, classify("find the turns around turns", err)
+}
+
 // Conversation finds the number of a conversation.
 func (r indexReader) Conversation(ctx context.Context, externalID string) (int64, error) {
 	row, err := r.q.ConversationOf(

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -19,7 +20,7 @@ import (
 type lookup struct {
 	kinds, types, targets       []string
 	after, before, conversation string
-	limit                       int
+	limit, context              int
 	explain                     bool
 	set                         []string
 }
@@ -53,6 +54,7 @@ func (c *cli) search() *cobra.Command {
 	flags.StringVar(&l.conversation, "conversation", "",
 		"only turns of this conversation and memories derived from it (default all)")
 	flags.IntVar(&l.limit, "limit", 5, "maximum number of results, 1 to 50")
+	flags.IntVar(&l.context, "context", 0, "number of turns to show before and after each turn, 0 to 10")
 	flags.BoolVar(&l.explain, "explain", false, "show how the results were found and how each score is composed")
 	flags.StringArrayVar(&l.set, "set", nil, "parameter of this search, such as rrf_k=60; see the settings search.* "+
 		"(default those of the workspace)")
@@ -62,7 +64,7 @@ func (c *cli) search() *cobra.Command {
 // request returns nil if only skills are searched, which have a separate search.
 func (l lookup) request(query string) (*search.Request, error) {
 	r := &search.Request{Query: query, Kinds: l.kinds, Targets: l.targets, Conversation: l.conversation, Limit: l.limit,
-		Explain: l.explain}
+		Context: l.context, Explain: l.explain}
 	if slices.Contains(l.kinds, "all") {
 		r.Kinds = nil
 	}
@@ -102,6 +104,12 @@ func moment(text string) (time.Time, error) {
 func (c *cli) runSearch(ctx context.Context, query string, l lookup) error {
 	if l.limit < 1 || l.limit > 50 {
 		return usageError{fmt.Errorf("invalid --limit %d: use 1 to 50", l.limit)}
+	}
+	if l.context < 0 || l.context > search.MostContext {
+		return usageError{fmt.Errorf("invalid --context %d: use 0 to %d", l.context, search.MostContext)}
+	}
+	if l.context > 0 && !slices.Contains(l.kinds, "all") && !slices.Contains(l.kinds, search.KindTurn) {
+		return usageError{fmt.Errorf("--context shows turns around turns: add --kinds turn or --kinds all")}
 	}
 	r, err := l.request(query)
 	if err != nil {
@@ -177,11 +185,19 @@ func (c *cli) runFind(ctx context.Context, s *session, r search.Request) error {
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "KIND\tID\tWHEN\tWHO\tTEXT")
 	for _, f := range found {
-		when := ""
-		if f.EventTime != nil {
-			when = f.EventTime.Format(time.DateOnly)
+		printResult(tw, "", f)
+		for _, around := range f.Context {
+			printResult(tw, "  ", around)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", f.Kind, f.ID, when, f.Target, short(f.Text))
 	}
 	return tw.Flush()
+}
+
+// printResult prints a row; the context of a result is indented.
+func printResult(w io.Writer, indent string, f search.Result) {
+	when := ""
+	if f.EventTime != nil {
+		when = f.EventTime.Format(time.DateOnly)
+	}
+	fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\n", indent, f.Kind, f.ID, when, f.Target, short(f.Text))
 }

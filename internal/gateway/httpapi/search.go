@@ -36,6 +36,7 @@ type searchInput struct {
 	After        time.Time `query:"after" doc:"Only results from this time on."`
 	Before       time.Time `query:"before" doc:"Only results before this time."`
 	Conversation string    `query:"conversation" doc:"Only turns of this conversation and memories from it."`
+	Context      int       `query:"context" minimum:"0" maximum:"10" doc:"Number of turns to show before and after each turn. Searches all kinds, like a filter."`
 	Explain      bool      `query:"explain" doc:"Describe the search and every score. Searches all kinds, like a filter."`
 	Set          []string  `query:"set" doc:"Parameters of this search, such as rrf_k=60; the settings search.* list their names. Searches all kinds, like a filter."`
 }
@@ -63,7 +64,7 @@ func (g *Gateway) search(ctx context.Context, in *searchInput) (*bodyOf[SearchRe
 		return nil, err
 	}
 	r := search.Request{Query: in.Q, Kinds: in.Kinds, Targets: in.Targets, After: in.After, Before: in.Before,
-		Conversation: in.Conversation, Limit: in.Limit, Profile: profile, Explain: in.Explain}
+		Conversation: in.Conversation, Limit: in.Limit, Context: in.Context, Profile: profile, Explain: in.Explain}
 	for _, t := range in.Types {
 		r.Types = append(r.Types, memory.Type(t))
 	}
@@ -75,5 +76,5 @@ func (g *Gateway) search(ctx context.Context, in *searchInput) (*bodyOf[SearchRe
 func (in *searchInput) skillsOnly() bool {
 	kinds := len(in.Kinds) == 0 || slices.Equal(in.Kinds, []string{search.KindSkill})
 	return kinds && len(in.Types)+len(in.Targets) == 0 && in.After.IsZero() && in.Before.IsZero() &&
-		in.Conversation == "" && !in.Explain && len(in.Set) == 0
+		in.Conversation == "" && !in.Explain && in.Context == 0 && len(in.Set) == 0
 }

@@ -2,6 +2,7 @@ package longterm_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/search"
 	"cairn/internal/testkit"
 )
 
@@ -154,6 +156,40 @@ func TestASessionHasOneSummary(t *testing.T) {
 	testkit.Must(t, err)
 	if got := strings.Join(l.entry(second[0].ID).Targets, " "); got != "personal/alice procedural/deploy" {
 		t.Errorf("targets %q", got)
+	}
+}
+
+// A search shows a summary with the first better result from the same messages.
+func TestASummaryIsContextOfWhatItSummarizes(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	history := l.session("I moved to Kyoto in May", "Noted")
+	fact := l.add(l.about(memory.Personal, "alice", 0, history), "Alice moved to Kyoto in May")
+	summary, err := l.AddSummary(t.Context(), l.about("", "", 0, history),
+		longterm.SummaryArgs{Content: "A talk about a move to Kyoto"})
+	testkit.Must(t, err)
+	elsewhere, err := l.AddSummary(t.Context(), l.about("", "", 0, l.session("Bob moved", "Noted")),
+		longterm.SummaryArgs{Content: "Another talk about Kyoto"})
+	testkit.Must(t, err)
+	find := func(r search.Request) (listed, context []string) {
+		found, err := l.Finder.(search.Finder).Find(t.Context(), l.A.ID, r)
+		testkit.Must(t, err)
+		for i, one := range found {
+			listed = append(listed, one.ID)
+			if i == 0 && len(one.Context) > 0 {
+				context = append(context, one.Context[0].ID)
+			}
+		}
+		return listed, context
+	}
+	listed, context := find(search.Request{Query: "Kyoto in May", Kinds: []string{search.KindMemory}})
+	if !slices.Equal(listed, []string{fact[0].ID, elsewhere[0].ID}) || !slices.Equal(context, []string{summary[0].ID}) {
+		t.Errorf("listed %v with %v; want %s and %s, with %s", listed, context, fact[0].ID, elsewhere[0].ID,
+			summary[0].ID)
+	}
+	listed, _ = find(search.Request{Query: "Kyoto in May", Types: []memory.Type{memory.Summary, memory.Personal}})
+	if len(listed) != 3 {
+		t.Errorf("with types requested, listed %v", listed)
 	}
 }
 

@@ -27,6 +27,8 @@ type Reader interface {
 	Named(ctx context.Context, n NameQuery) ([]int64, error)
 	// Results returns what is shown of documents, in the order of ids.
 	Results(ctx context.Context, ids []int64) ([]Result, error)
+	// Around returns, by turn, up to n turns before and after it in the same sitting, in their order.
+	Around(ctx context.Context, turns []int64, n int) (map[int64][]int64, error)
 	// Conversation returns the number of a conversation, 0 if there is none.
 	Conversation(ctx context.Context, externalID string) (int64, error)
 }
@@ -219,56 +221,6 @@ func documentsOf(ctx context.Context, index Reader, passing filter, hits []lexpl
 		}
 	}
 	return documents, nil
-}
-
-// results reads the best documents, those that the query names first.
-func results(ctx context.Context, index Reader, r Request, ranked []rank.Scored) ([]Result, error) {
-	named, err := index.Named(ctx, namedBy(r.Query))
-	if err != nil {
-		return nil, err
-	}
-	ids, scores := slices.Clone(named), map[int64]rank.Scored{}
-	for _, s := range ranked {
-		scores[s.ID] = s
-		if len(ids) < r.Limit+len(named) && !slices.Contains(named, s.ID) {
-			ids = append(ids, s.ID)
-		}
-	}
-	var duplicates []int64
-	for _, id := range ids {
-		duplicates = append(duplicates, scores[id].Also...)
-	}
-	found, err := index.Results(ctx, slices.Concat(ids, duplicates))
-	if err != nil {
-		return nil, err
-	}
-	names := map[int64]string{}
-	for i, id := range duplicates {
-		names[id] = found[len(ids)+i].ID
-	}
-	kept := found[:0]
-	for i, result := range found[:len(ids)] {
-		exact := i < len(named)
-		if exact && !r.shows(result) {
-			continue
-		}
-		s := scores[ids[i]]
-		result.Score, result.Cosine, result.Exact = s.Score, s.Cosine, exact
-		if r.Explain {
-			result.Explanation = &ScoreExplanation{Lexical: s.Lexical, Covered: s.Covered, Parts: s.Parts}
-		}
-		for _, id := range s.Also {
-			result.Also = append(result.Also, names[id])
-		}
-		kept = append(kept, result)
-	}
-	return kept[:min(len(kept), r.Limit)], nil
-}
-
-// shows reports whether a document that the query names is of a requested kind and type.
-func (r Request) shows(result Result) bool {
-	return (len(r.Kinds) == 0 || slices.Contains(r.Kinds, result.Kind)) &&
-		(len(r.Types) == 0 || slices.Contains(r.Types, memoryType(result.Type)))
 }
 
 // wordSource is the index as the plan of words reads it.

@@ -21,6 +21,7 @@ import (
 const (
 	MostFound    = 100
 	QueryRunes   = 4000
+	MostContext  = 10
 	defaultLimit = 10
 )
 
@@ -40,6 +41,7 @@ type Request struct {
 	After, Before time.Time     // time of the message or event: at or after After, and before Before
 	Conversation  string        // external ID: its turns and the memories from it
 	Limit         int           // 1 to MostFound; 0 means 10
+	Context       int           // turns shown before and after each turn, 0 to MostContext
 	Profile       rank.Profile  // parameters of this search only
 	Explain       bool          // describe the search and every score
 }
@@ -53,6 +55,7 @@ type Result struct {
 	Cosine       float64           `json:"cosine"` // cosine similarity, 0 if not among the nearest vectors
 	Exact        bool              `json:"exact,omitempty"`
 	Also         []string          `json:"also,omitempty" doc:"IDs of near duplicates that are not listed themselves"`
+	Context      []Result          `json:"context,omitempty" doc:"Of a turn, the turns around it, if the request asks for them; also summaries of the messages that the result comes from."`
 	Explanation  *ScoreExplanation `json:"explanation,omitempty" doc:"How the result got its score, if the request asks for it."`
 	Type         string            `json:"type,omitempty"`
 	Target       string            `json:"target,omitempty"` // target of a memory, speaker of a turn
@@ -103,6 +106,10 @@ func (r Request) check() error {
 	}
 	if r.Limit < 0 || r.Limit > MostFound {
 		return fault.Newf(fault.InvalidArgument, "invalid limit %d: must be 1 to %d", r.Limit, MostFound)
+	}
+	if r.Context < 0 || r.Context > MostContext {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid context %d", r.Context),
+			fmt.Sprintf("use 0 to %d turns", MostContext))
 	}
 	for _, k := range r.Kinds {
 		if !slices.Contains(Kinds, k) {

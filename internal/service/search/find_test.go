@@ -2,15 +2,18 @@ package search_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
 )
@@ -89,16 +92,18 @@ func TestFindRefusesABadRequest(t *testing.T) {
 	asked := &index{}
 	f := search.Finder{Index: asked, Embedder: away{}}
 	for name, r := range map[string]search.Request{
-		"nothing":     {},
-		"no words":    {Query: "  "},
-		"many words":  {Query: strings.Repeat("é", search.QueryRunes+1)},
-		"low limit":   {Query: "x", Limit: -1},
-		"high limit":  {Query: "x", Limit: search.MostFound + 1},
-		"kind":        {Query: "x", Kinds: []string{"tune"}},
-		"type":        {Query: "x", Types: []memory.Type{"mood"}},
-		"equal times": {Query: "x", After: spring, Before: spring},
-		"parameter":   {Query: "x", Profile: rank.Profile{WType: map[string]float64{"mood": 1}}},
-		"times":       {Query: "x", After: spring, Before: spring.Add(-time.Second)},
+		"nothing":      {},
+		"no words":     {Query: "  "},
+		"many words":   {Query: strings.Repeat("é", search.QueryRunes+1)},
+		"low limit":    {Query: "x", Limit: -1},
+		"high limit":   {Query: "x", Limit: search.MostFound + 1},
+		"low context":  {Query: "x", Context: -1},
+		"high context": {Query: "x", Context: search.MostContext + 1},
+		"kind":         {Query: "x", Kinds: []string{"tune"}},
+		"type":         {Query: "x", Types: []memory.Type{"mood"}},
+		"equal times":  {Query: "x", After: spring, Before: spring},
+		"parameter":    {Query: "x", Profile: rank.Profile{WType: map[string]float64{"mood": 1}}},
+		"times":        {Query: "x", After: spring, Before: spring.Add(-time.Second)},
 	} {
 		_, err := f.Find(t.Context(), 1, r)
 		if fault.CodeOf(err) != fault.InvalidArgument || fault.From(err).Hint == "" {
@@ -156,4 +161,37 @@ func TestFindPassesOnWhatTheIndexSays(t *testing.T) {
 	if found, err := f.Find(t.Context(), 1, search.Request{Query: "x"}); err != nil || len(found) != 10 {
 		t.Errorf("of 12 documents there come %d, %v", len(found), err)
 	}
+}
+
+func TestFindShowsTheTurnsAroundATurn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill()
+	later := transcript.Conversation{ID: "weather", Messages: []transcript.Message{
+		{Seq: 0, Role: transcript.User, Content: "Is it windy?", Time: spring},
+		{Seq: 1, Role: transcript.Assistant, Content: "It blows from the west.", Time: spring},
+		{Seq: 2, Role: transcript.User, Content: "Then I take the spinnaker.", Time: spring},
+		{Seq: 3, Role: transcript.Assistant, Content: "Take the small one.", Time: spring},
+		{Seq: 4, Role: transcript.User, Content: "Good morning.", Time: spring.Add(48 * time.Hour)}}}
+	testkit.Must(t, b.InWorkspace(t.Context(), b.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+		_, err := tx.Transcripts().PutConversation(ctx, later, "import")
+		return err
+	}))
+	for n, want := range map[int][]string{0: nil, 1: {"weather#1", "weather#3"},
+		search.MostContext: {"weather#0", "weather#1", "weather#3"}} {
+		got := b.finds(search.Request{Query: "spinnaker", Limit: 1, Context: n})
+		if len(got) != 1 || got[0].ID != "weather#2" || !slices.Equal(ids(got[0].Context), want) {
+			t.Errorf("context %d: found %+v, want %v around weather#2", n, got, want)
+		}
+	}
+	if got := b.finds(search.Request{Query: "open-boathouse", Context: 1}); got[0].Context != nil {
+		t.Errorf("a skill has the context %+v", got[0].Context)
+	}
+}
+
+func ids(results []search.Result) (out []string) {
+	for _, r := range results {
+		out = append(out, r.ID)
+	}
+	return out
 }

@@ -143,6 +143,8 @@ func (x *index) Results(_ context.Context, ids []int64) ([]search.Result, error)
 	return make([]search.Result, len(ids)), nil
 }
 
+func (x *index) Around(context.Context, []int64, int) (map[int64][]int64, error) { return nil, nil }
+
 func (x *index) Conversation(context.Context, string) (int64, error) { return 1, nil }
 
 func (x *index) FindSkills(_ context.Context, _ int64, q search.Query, name string) ([]search.SkillHit, error) {

@@ -219,11 +219,12 @@ func (q *Queries) DocPut(ctx context.Context, arg DocPutParams) error {
 
 const DocResults = `-- name: DocResults :many
 select d.doc, d.kind, d.owner_id, d.seq, d.text, d.type, d.target, (d.event_time is not null)::boolean as timed, coalesce(d.event_time, 'epoch')::timestamptz as event_time,
-  coalesce((select c.external_id from conversations c where c.workspace_id = $1 and c.id = d.conversation_id), '')::text as conversation,
+  coalesce((select c.external_id from conversations c where c.workspace_id = $1 and c.id = coalesce(d.conversation_id, h.conversation_id)), '')::text as conversation,
   coalesce(m.external_id, (select k.name from skills k where d.kind = 'skill' and k.workspace_id = $1 and k.id = d.owner_id), '')::text as name,
-  coalesce(m.from_seq, d.seq)::int as from_seq, coalesce(m.to_seq, d.seq)::int as to_seq
+  coalesce(m.from_seq, h.from_seq, d.seq)::int as from_seq, coalesce(m.to_seq, h.to_seq, d.seq)::int as to_seq
 from search_docs d
-left join lateral (select o.external_id, o.from_seq, o.to_seq from memories o where d.kind = 'memory' and o.workspace_id = $1 and o.id = d.owner_id limit 1) m on true
+left join lateral (select o.external_id, o.from_seq, o.to_seq, o.history_id from memories o where d.kind = 'memory' and o.workspace_id = $1 and o.id = d.owner_id limit 1) m on true
+left join lateral (select s.conversation_id, s.from_seq, s.to_seq from memory_histories s where m.from_seq is null and s.workspace_id = $1 and s.id = m.history_id limit 1) h on true
 where d.workspace_id = $1 and d.doc = any($2::bigint[])
 `
 
@@ -248,6 +249,7 @@ type DocResultsRow struct {
 	ToSeq        int32
 }
 
+// A memory without messages of its own comes from those of its session.
 func (q *Queries) DocResults(ctx context.Context, arg DocResultsParams) ([]DocResultsRow, error) {
 	rows, err := q.db.Query(ctx, DocResults, arg.WorkspaceID, arg.Docs)
 	if err != nil {
@@ -1013,6 +1015,45 @@ func (q *Queries) TermsMove(ctx context.Context, arg TermsMoveParams) error {
 		arg.Weights,
 	)
 	return err
+}
+
+const TurnsAround = `-- name: TurnsAround :many
+select t.doc as turn, d.doc from search_docs t
+join search_docs d on d.workspace_id = t.workspace_id and d.kind = 'turn' and d.owner_id = t.owner_id and d.seq between t.seq - $1::int and t.seq + $1::int
+where t.workspace_id = $2 and t.doc = any($3::bigint[]) and t.kind = 'turn' and d.doc <> t.doc and d.session = t.session and d.status = 'active'
+order by t.doc, d.seq
+`
+
+type TurnsAroundParams struct {
+	N           int32
+	WorkspaceID int64
+	Docs        []int64
+}
+
+type TurnsAroundRow struct {
+	Turn int64
+	Doc  int64
+}
+
+// The turns up to n messages before and after each of some turns, in the same sitting.
+func (q *Queries) TurnsAround(ctx context.Context, arg TurnsAroundParams) ([]TurnsAroundRow, error) {
+	rows, err := q.db.Query(ctx, TurnsAround, arg.N, arg.WorkspaceID, arg.Docs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TurnsAroundRow
+	for rows.Next() {
+		var i TurnsAroundRow
+		if err := rows.Scan(&i.Turn, &i.Doc); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const VectorGraphs = `-- name: VectorGraphs :many

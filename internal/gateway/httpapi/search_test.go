@@ -1,0 +1,30 @@
+package httpapi_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/gateway/httpapi"
+	"cairn/internal/testkit"
+)
+
+func TestASearchShowsTheTurnsAroundATurn(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Transcripts().PutConversation(ctx, transcript.Conversation{ID: "dinner",
+			Messages: []transcript.Message{{Role: transcript.User, Content: "Who cooks tonight?"},
+				{Role: transcript.Assistant, Content: "Otto makes gnocchi."}}}, "import")
+		return err
+	}))
+	var out httpapi.SearchResults
+	b.get("/v1/search?q=gnocchi&context=1&limit=1").into(http.StatusOK, &out)
+	if len(out.Found) != 1 || len(out.Found[0].Context) != 1 || out.Found[0].Context[0].ID != "dinner#0" {
+		t.Errorf("found %+v", out.Found)
+	}
+	b.get("/v1/search?q=gnocchi&context=11").refused(fault.InvalidArgument)
+}

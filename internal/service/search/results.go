@@ -1,0 +1,132 @@
+package search
+
+import (
+	"context"
+	"slices"
+
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/search/rank"
+)
+
+// results reads the best documents, those that the query names first.
+func results(ctx context.Context, index Reader, r Request, ranked []rank.Scored) ([]Result, error) {
+	named, err := index.Named(ctx, namedBy(r.Query))
+	if err != nil {
+		return nil, err
+	}
+	ids, scores := slices.Clone(named), map[int64]rank.Scored{}
+	for _, s := range ranked {
+		scores[s.ID] = s
+		if len(ids) < 2*r.Limit+len(named) && !slices.Contains(named, s.ID) { // some become context
+			ids = append(ids, s.ID)
+		}
+	}
+	shown, err := show(ctx, index, ids, scores)
+	if err != nil {
+		return nil, err
+	}
+	var kept []Result
+	docs := map[string]int64{} // of the kept results, by ID
+	for i, result := range shown {
+		exact := i < len(named)
+		if exact && !r.shows(result) {
+			continue
+		}
+		s := scores[ids[i]]
+		result.Score, result.Cosine, result.Exact = s.Score, s.Cosine, exact
+		if r.Explain {
+			result.Explanation = &ScoreExplanation{Lexical: s.Lexical, Covered: s.Covered, Parts: s.Parts}
+		}
+		docs[result.ID] = ids[i]
+		kept = append(kept, result)
+	}
+	if len(r.Types) == 0 {
+		kept = coverSummaries(kept)
+	}
+	kept = kept[:min(len(kept), r.Limit)]
+	return kept, addTurns(ctx, index, kept, docs, r.Context)
+}
+
+// show reads documents with the names of their near duplicates.
+func show(ctx context.Context, index Reader, ids []int64, scores map[int64]rank.Scored) ([]Result, error) {
+	var duplicates []int64
+	for _, id := range ids {
+		duplicates = append(duplicates, scores[id].Also...)
+	}
+	found, err := index.Results(ctx, slices.Concat(ids, duplicates))
+	if err != nil {
+		return nil, err
+	}
+	names := map[int64]string{}
+	for i, id := range duplicates {
+		names[id] = found[len(ids)+i].ID
+	}
+	for i, id := range ids {
+		for _, duplicate := range scores[id].Also {
+			found[i].Also = append(found[i].Also, names[duplicate])
+		}
+	}
+	return found[:len(ids)], nil
+}
+
+// shows reports whether a document that the query names is of a requested kind and type.
+func (r Request) shows(result Result) bool {
+	return (len(r.Kinds) == 0 || slices.Contains(r.Kinds, result.Kind)) &&
+		(len(r.Types) == 0 || slices.Contains(r.Types, memoryType(result.Type)))
+}
+
+// coverSummaries makes a summary context of the first better result from the messages that it
+// summarizes. Exact matches remain.
+func coverSummaries(results []Result) (kept []Result) {
+	for _, s := range results {
+		better := -1
+		if s.Type == string(memory.Summary) && !s.Exact {
+			better = slices.IndexFunc(kept, s.covers)
+		}
+		if better < 0 {
+			kept = append(kept, s)
+			continue
+		}
+		s.Explanation = nil
+		kept[better].Context = append(kept[better].Context, s)
+	}
+	return kept
+}
+
+// covers reports whether other comes from messages that s comes from, too.
+func (s Result) covers(other Result) bool {
+	return s.Conversation != "" && s.Conversation == other.Conversation && other.Kind != KindSkill &&
+		other.FromSeq <= s.ToSeq && other.ToSeq >= s.FromSeq
+}
+
+// addTurns adds n turns before and after each turn to its context.
+func addTurns(ctx context.Context, index Reader, results []Result, docs map[string]int64, n int) error {
+	var turns []int64
+	for _, r := range results {
+		if r.Kind == KindTurn {
+			turns = append(turns, docs[r.ID])
+		}
+	}
+	if n == 0 || len(turns) == 0 {
+		return nil
+	}
+	around, err := index.Around(ctx, turns, n)
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	for _, turn := range turns {
+		ids = append(ids, around[turn]...)
+	}
+	shown, err := index.Results(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range results {
+		if r := &results[i]; r.Kind == KindTurn {
+			own := len(around[docs[r.ID]])
+			r.Context, shown = append(r.Context, shown[:own]...), shown[own:]
+		}
+	}
+	return nil
+}
