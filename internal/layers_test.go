@@ -92,7 +92,7 @@ type library struct {
 var libraries = []library{
 	{"github.com/jackc/pgx/", []string{"internal/adapter/postgres", "internal/adapter/devstack",
 		"internal/app/apptest", "bench", "e2e"}},
-	{"github.com/openai/", []string{"internal/adapter/openai", "internal/adapter/embedding", "bench", "e2e"}},
+	{"github.com/openai/", []string{"internal/adapter/openai", "internal/adapter/embedding/endpoint", "bench", "e2e"}},
 	{"github.com/aliyun/", []string{"internal/adapter/objectstore", "bench", "e2e"}},
 	{"go.temporal.io/sdk/client", []string{"internal/adapter/launcher", "internal/adapter/payloadcodec",
 		"internal/adapter/devstack", "app", "test support", "bench", "e2e", "experiment"}},

@@ -21,6 +21,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/embedding/endpoint"
 	"cairn/internal/adapter/launcher"
 	"cairn/internal/adapter/objectstore"
 	"cairn/internal/adapter/offlinemodel"
@@ -367,7 +368,7 @@ func embedder(c config.Config) embedding.Embedder {
 	if c.EmbeddingModel == "" {
 		return embedding.Hashing(c.EmbeddingDimensions)
 	}
-	e := embedding.Config{BaseURL: c.EmbeddingBaseURL, APIKey: c.EmbeddingAPIKey, Model: c.EmbeddingModel,
+	e := endpoint.Config{BaseURL: c.EmbeddingBaseURL, APIKey: c.EmbeddingAPIKey, Model: c.EmbeddingModel,
 		Dims: c.EmbeddingDimensions, Timeout: c.Timeout}
 	if e.BaseURL == "" {
 		e.BaseURL = c.BaseURL
@@ -375,7 +376,7 @@ func embedder(c config.Config) embedding.Embedder {
 	if e.APIKey == "" {
 		e.APIKey = c.APIKey
 	}
-	return embedding.OpenAI(e)
+	return endpoint.New(e)
 }
 
 // model returns the configured endpoint, or the offline model.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/embedding/endpoint"
 	"cairn/internal/adapter/fetch"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
@@ -18,7 +18,7 @@ import (
 func TestTransactionsMakeNoNetworkCalls(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	distant := embedding.OpenAI(embedding.Config{Model: "m", Dims: 2, BaseURL: "https://127.0.0.1:1"})
+	distant := endpoint.New(endpoint.Config{Model: "m", Dims: 2, BaseURL: "https://127.0.0.1:1"})
 	calls := map[string]func(context.Context) error{
 		"the model": func(ctx context.Context) error {
 			_, err := b.App.Distill.Ledger.Model.Send(ctx, llm.PreparedRequest{Model: "m", Body: []byte("{}")})

@@ -1,5 +1,5 @@
 // Package embedding turns text into vectors. Hashing computes them on this machine without a model;
-// OpenAI requests them from an endpoint.
+// package endpoint requests them from a model.
 //
 //	embedder := embedding.Hashing(embedding.DefaultDims)
 //	vectors, err := embedder.Embed(ctx, []string{"Roll back to r41"})

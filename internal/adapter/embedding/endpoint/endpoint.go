@@ -1,4 +1,8 @@
-package embedding
+// Package endpoint requests vectors from an OpenAI-compatible endpoint.
+//
+//	embedder := endpoint.New(endpoint.Config{BaseURL: url, Model: "embeddinggemma", Dims: 768})
+//	vectors, err := embedder.Embed(ctx, []string{"Roll back to r41"})
+package endpoint
 
 import (
 	"context"
@@ -33,28 +37,28 @@ type Config struct {
 	HTTPClient *http.Client  // nil means a pooled client
 }
 
-// endpoint is the embedder of a Config.
-type endpoint struct {
+// Embedder requests vectors. It implements embedding.Embedder.
+type Embedder struct {
 	config Config
 	http   *chat.Endpoint
 }
 
-// OpenAI returns an embedder that requests vectors from an endpoint. Embed reports an invalid cfg.
-func OpenAI(cfg Config) Embedder {
-	return &endpoint{config: cfg, http: chat.EmbeddingEndpoint(chat.Config{
+// New returns an embedder. Embed reports an invalid cfg.
+func New(cfg Config) *Embedder {
+	return &Embedder{config: cfg, http: chat.EmbeddingEndpoint(chat.Config{
 		BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, Timeout: cfg.Timeout, HTTPClient: cfg.HTTPClient,
 	})}
 }
 
 // Model returns the endpoint's name of the model.
-func (e *endpoint) Model() string { return e.config.Model }
+func (e *Embedder) Model() string { return e.config.Model }
 
 // Dims returns the length of the vectors.
-func (e *endpoint) Dims() int { return e.config.Dims }
+func (e *Embedder) Dims() int { return e.config.Dims }
 
 // Embed sends the texts in batches, one after the other, each batch once. Failures of the endpoint
 // are *llm.Error. Vectors that do not match the configuration are fault.Misconfigured.
-func (e *endpoint) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return nil, err
 	}
@@ -74,7 +78,7 @@ func (e *endpoint) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-func (e *endpoint) batch(ctx context.Context, texts []string) ([][]float32, error) {
+func (e *Embedder) batch(ctx context.Context, texts []string) ([][]float32, error) {
 	params := openai.EmbeddingNewParams{
 		Model:          e.config.Model,
 		Input:          openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: inputs(texts)},
@@ -101,7 +105,7 @@ func (e *endpoint) batch(ctx context.Context, texts []string) ([][]float32, erro
 }
 
 // vectors checks the received vectors and sorts them in the order of the texts.
-func (e *endpoint) vectors(data []openai.Embedding, want int) ([][]float32, error) {
+func (e *Embedder) vectors(data []openai.Embedding, want int) ([][]float32, error) {
 	if len(data) != want {
 		return nil, fault.Newf(fault.Misconfigured, "the embedding model %q returned %d vectors for %d texts",
 			e.config.Model, len(data), want)

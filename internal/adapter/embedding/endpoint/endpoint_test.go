@@ -1,4 +1,4 @@
-package embedding_test
+package endpoint_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/embedding/endpoint"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
@@ -19,7 +19,7 @@ import (
 func TestOpenAIEmbedsInBatchesInOrder(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
-	embedder := embedding.OpenAI(embedding.Config{BaseURL: srv.URL, Model: "e", Dims: openaitest.DefaultDims})
+	embedder := endpoint.New(endpoint.Config{BaseURL: srv.URL, Model: "e", Dims: openaitest.DefaultDims})
 	texts := make([]string, 300)
 	for i := range texts {
 		texts[i] = fmt.Sprint("text number", i)
@@ -54,7 +54,7 @@ func TestOpenAIEmbedsInBatchesInOrder(t *testing.T) {
 func TestOpenAIAsksForDimensionsWhereTheModelCanShorten(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
-	embedder := embedding.OpenAI(embedding.Config{BaseURL: srv.URL, Model: "text-embedding-3-small", Dims: 32})
+	embedder := endpoint.New(endpoint.Config{BaseURL: srv.URL, Model: "text-embedding-3-small", Dims: 32})
 	if vector := embedAll(t, embedder, "x")[0]; len(vector) != 32 || embedder.Dims() != 32 ||
 		embedder.Model() != "text-embedding-3-small" {
 		t.Errorf("got %d numbers", len(vector))
@@ -65,7 +65,7 @@ func TestOpenAIRefusesVectorsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
 	srv.WrongDimension(true)
-	_, err := embedding.OpenAI(embedding.Config{BaseURL: srv.URL, Model: "e", Dims: openaitest.DefaultDims}).
+	_, err := endpoint.New(endpoint.Config{BaseURL: srv.URL, Model: "e", Dims: openaitest.DefaultDims}).
 		Embed(t.Context(), []string{"x"})
 	if found := fault.From(err); found.Code != fault.Misconfigured ||
 		!strings.Contains(found.Hint, "CAIRN_EMBEDDING_DIMENSIONS to 65") {
@@ -76,13 +76,13 @@ func TestOpenAIRefusesVectorsThatDoNotFit(t *testing.T) {
 		"numbered twice": `{"data":[{"index":0,"embedding":[1,0]},{"index":0,"embedding":[1,0]}]}`,
 		"out of range":   `{"data":[{"index":0,"embedding":[1,0]},{"index":2,"embedding":[1,0]}]}`,
 	} {
-		_, err := embedding.OpenAI(answering(t, answer)).Embed(t.Context(), []string{"a", "b"})
+		_, err := endpoint.New(answering(t, answer)).Embed(t.Context(), []string{"a", "b"})
 		if fault.CodeOf(err) != fault.Misconfigured {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	for _, config := range []embedding.Config{{Dims: 3}, {Model: "e"}} {
-		if _, err := embedding.OpenAI(config).
+	for _, config := range []endpoint.Config{{Dims: 3}, {Model: "e"}} {
+		if _, err := endpoint.New(config).
 			Embed(t.Context(), []string{"x"}); fault.CodeOf(err) != fault.Misconfigured {
 			t.Errorf("%+v: got %v", config, err)
 		}
@@ -92,7 +92,7 @@ func TestOpenAIRefusesVectorsThatDoNotFit(t *testing.T) {
 func TestOpenAIPutsVectorsInOrderAtUnitLength(t *testing.T) {
 	t.Parallel()
 	config := answering(t, `{"data":[{"index":1,"embedding":[0,2]},{"index":0,"embedding":[3,4]}]}`)
-	vectors := embedAll(t, embedding.OpenAI(config), "a", "b")
+	vectors := embedAll(t, endpoint.New(config), "a", "b")
 	if !slices.Equal(vectors[0], []float32{0.6, 0.8}) || !slices.Equal(vectors[1], []float32{0, 1}) {
 		t.Errorf("got %v", vectors)
 	}
@@ -105,7 +105,7 @@ func TestOpenAIFailuresAreClassed(t *testing.T) {
 	srv.On(openaitest.Rule{Stage: "embed", Nth: 2, Status: 401})
 	srv.On(openaitest.Rule{Stage: "embed", Nth: 3, DropAfter: true})
 	srv.On(openaitest.Rule{Stage: "embed", Nth: 4, Malformed: true})
-	embedder := embedding.OpenAI(embedding.Config{BaseURL: srv.URL, Model: "e", Dims: openaitest.DefaultDims})
+	embedder := endpoint.New(endpoint.Config{BaseURL: srv.URL, Model: "e", Dims: openaitest.DefaultDims})
 	for i, want := range []llm.Class{llm.Retryable, llm.Auth, llm.Retryable, llm.Retryable} {
 		_, err := embedder.Embed(t.Context(), []string{"x"})
 		var failure *llm.Error
@@ -117,12 +117,12 @@ func TestOpenAIFailuresAreClassed(t *testing.T) {
 
 // answering returns the configuration of a model of two dimensions that always sends the same
 // reply.
-func answering(t *testing.T, answer string) embedding.Config {
+func answering(t *testing.T, answer string) endpoint.Config {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(answer))
 	}))
 	t.Cleanup(srv.Close)
-	return embedding.Config{BaseURL: srv.URL, Model: "e", Dims: 2}
+	return endpoint.Config{BaseURL: srv.URL, Model: "e", Dims: 2}
 }

@@ -1,8 +1,10 @@
-package embedding
+package endpoint_test
 
 import (
 	"testing"
 
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/embedding/endpoint"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/txscope"
 )
@@ -11,7 +13,7 @@ import (
 func TestNothingIsEmbeddedInsideATransaction(t *testing.T) {
 	t.Parallel()
 	ctx := txscope.Enter(t.Context())
-	for _, e := range []Embedder{Hashing(8), OpenAI(Config{Model: "m", Dims: 8})} {
+	for _, e := range []embedding.Embedder{embedding.Hashing(8), endpoint.New(endpoint.Config{Model: "m", Dims: 8})} {
 		if _, err := e.Embed(ctx, []string{"a"}); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%v, want %s", err, fault.Internal)
 		}
