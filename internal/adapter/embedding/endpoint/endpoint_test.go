@@ -16,7 +16,16 @@ import (
 	"cairn/internal/domain/llm"
 )
 
-func TestOpenAIEmbedsInBatchesInOrder(t *testing.T) {
+func embedAll(t *testing.T, embedder *endpoint.Embedder, texts ...string) [][]float32 {
+	t.Helper()
+	vectors, err := embedder.Embed(t.Context(), texts)
+	if err != nil || len(vectors) != len(texts) {
+		t.Fatalf("%d vectors for %d texts: %v", len(vectors), len(texts), err)
+	}
+	return vectors
+}
+
+func TestTheEndpointEmbedsInBatchesInOrder(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
 	embedder := endpoint.New(endpoint.Config{BaseURL: srv.URL, Model: "e", Dims: openaitest.DefaultDims})
@@ -51,7 +60,7 @@ func TestOpenAIEmbedsInBatchesInOrder(t *testing.T) {
 	}
 }
 
-func TestOpenAIAsksForDimensionsWhereTheModelCanShorten(t *testing.T) {
+func TestTheEndpointAsksForDimensionsWhereTheModelCanShorten(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
 	embedder := endpoint.New(endpoint.Config{BaseURL: srv.URL, Model: "text-embedding-3-small", Dims: 32})
@@ -61,7 +70,7 @@ func TestOpenAIAsksForDimensionsWhereTheModelCanShorten(t *testing.T) {
 	}
 }
 
-func TestOpenAIRefusesVectorsThatDoNotFit(t *testing.T) {
+func TestTheEndpointRefusesVectorsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
 	srv.WrongDimension(true)
@@ -89,7 +98,7 @@ func TestOpenAIRefusesVectorsThatDoNotFit(t *testing.T) {
 	}
 }
 
-func TestOpenAIPutsVectorsInOrderAtUnitLength(t *testing.T) {
+func TestTheEndpointPutsVectorsInOrderAtUnitLength(t *testing.T) {
 	t.Parallel()
 	config := answering(t, `{"data":[{"index":1,"embedding":[0,2]},{"index":0,"embedding":[3,4]}]}`)
 	vectors := embedAll(t, endpoint.New(config), "a", "b")
@@ -98,7 +107,7 @@ func TestOpenAIPutsVectorsInOrderAtUnitLength(t *testing.T) {
 	}
 }
 
-func TestOpenAIFailuresAreClassed(t *testing.T) {
+func TestTheEndpointFailuresAreClassed(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
 	srv.On(openaitest.Rule{Stage: "embed", Nth: 1, Status: 429, RetryAfter: "1"})
