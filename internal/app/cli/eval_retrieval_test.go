@@ -15,6 +15,7 @@ import (
 // A run is compared with another one, and fails if it is worse than allowed.
 func TestEvalRetrievalComparesWithABaseline(t *testing.T) {
 	t.Parallel()
+	testkit.Long(t)
 	folder := t.TempDir()
 	run := func(args ...string) (int, string, string) {
 		var out, errs bytes.Buffer

@@ -54,7 +54,7 @@ func (c *cli) search() *cobra.Command {
 	flags.StringVar(&l.conversation, "conversation", "",
 		"only turns of this conversation and memories derived from it (default all)")
 	flags.IntVar(&l.limit, "limit", 5, "maximum number of results, 1 to 50")
-	flags.IntVar(&l.context, "context", 0, "number of turns to show before and after each turn, 0 to 10")
+	flags.IntVar(&l.context, "context", 0, "number of turns to show before and after each turn, 0 to 10 (default none)")
 	flags.BoolVar(&l.explain, "explain", false, "show how the results were found and how each score is composed")
 	flags.StringArrayVar(&l.set, "set", nil, "parameter of this search, such as rrf_k=60; see the settings search.* "+
 		"(default those of the workspace)")
