@@ -101,7 +101,8 @@ bench-search: ## Compare skill search with plain SQL, and hybrid retrieval with 
 bench-retrieval: build ## Search 100,000 and 1,000,000 generated rows (about 25 minutes, 5 GB of temporary files)
 	$(BIN)/cairn eval retrieval --suite needle --size 1000,3000,20000,100000
 	$(BIN)/cairn eval retrieval --suite growth --embedder none --size 1000,5000,20000,100000,1000000 --plot docs/reference/retrieval-growth.svg
-	$(BIN)/cairn eval retrieval --suite needle --embedder none --vocabulary z --size 1000000
+	$(BENCH) http-search
+	$(BENCH) http-search --words --sizes 1000000 --vocabulary z --subject 1000000 --mem0 0
 
 .PHONY: bench-sweep
 bench-sweep: ## Sweep 100,000 due workspaces while the worker is killed, and compare with plain starts

@@ -124,15 +124,19 @@ select c.doc::bigint as doc, c.wanted::boolean as wanted, c.kind::text as kind, 
 from cairn.candidate_docs(@workspace_id::bigint, @docs::bigint[]) c;
 
 -- name: NamedDocs :many
--- The documents that a query names exactly: a skill, a memory's ID, a turn.
-select e.doc from search_docs e join skills s on s.workspace_id = e.workspace_id and s.id = e.owner_id
-where e.workspace_id = @workspace_id and e.kind = 'skill' and e.seq = 0 and e.status = 'active' and s.name = @skill_name::text
+-- The documents that a query names exactly: a skill, a memory's ID, a turn. Names that are empty are not
+-- looked up. The owners are read first, so that the plan is also good without statistics.
+select e.doc from search_docs e
+where e.workspace_id = @workspace_id and e.kind = 'skill' and e.seq = 0 and e.status = 'active' and @skill_name::text <> ''
+  and e.owner_id = any(array(select s.id from skills s where s.workspace_id = @workspace_id and s.name = @skill_name::text))
 union all
-select e.doc from search_docs e join memories m on m.workspace_id = e.workspace_id and m.id = e.owner_id
-where e.workspace_id = @workspace_id and e.kind = 'memory' and e.seq = 0 and e.status = 'active' and m.external_id = @memory_id::text
+select e.doc from search_docs e
+where e.workspace_id = @workspace_id and e.kind = 'memory' and e.seq = 0 and e.status = 'active' and @memory_id::text <> ''
+  and e.owner_id = any(array(select m.id from memories m where m.workspace_id = @workspace_id and m.external_id = @memory_id::text))
 union all
-select e.doc from search_docs e join conversations c on c.workspace_id = e.workspace_id and c.id = e.owner_id
-where e.workspace_id = @workspace_id and e.kind = 'turn' and e.seq = @turn_seq::int and c.external_id = @turn_conversation::text;
+select e.doc from search_docs e
+where e.workspace_id = @workspace_id and e.kind = 'turn' and e.seq = @turn_seq::int and @turn_conversation::text <> ''
+  and e.owner_id = any(array(select c.id from conversations c where c.workspace_id = @workspace_id and c.external_id = @turn_conversation::text));
 
 -- name: TurnsAround :many
 -- The turns up to n messages before and after each of some turns, in the same sitting.

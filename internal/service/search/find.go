@@ -132,7 +132,10 @@ func (r Request) check() error {
 // namedBy returns the names that query may match exactly.
 func namedBy(query string) NameQuery {
 	query = strings.TrimSpace(query)
-	n := NameQuery{Skill: skill.Canonical(query), Memory: strings.ToLower(query), Seq: -1}
+	n := NameQuery{Skill: skill.Canonical(query), Seq: -1}
+	if len(strings.Fields(query)) == 1 { // IDs have no spaces
+		n.Memory = strings.ToLower(query)
+	}
 	if at := strings.LastIndexByte(query, '#'); at > 0 {
 		if seq, err := strconv.ParseInt(query[at+1:], 10, 32); err == nil {
 			n.Conversation, n.Seq = query[:at], int(seq)

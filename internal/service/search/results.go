@@ -14,10 +14,14 @@ func results(ctx context.Context, index Reader, r Request, ranked []rank.Scored)
 	if err != nil {
 		return nil, err
 	}
+	most := r.Limit + len(named)
+	if len(r.Types) == 0 {
+		most += r.Limit // summaries may become context
+	}
 	ids, scores := slices.Clone(named), map[int64]rank.Scored{}
 	for _, s := range ranked {
 		scores[s.ID] = s
-		if len(ids) < 2*r.Limit+len(named) && !slices.Contains(named, s.ID) { // some become context
+		if len(ids) < most && !slices.Contains(named, s.ID) {
 			ids = append(ids, s.ID)
 		}
 	}

@@ -638,14 +638,17 @@ func (q *Queries) LexStatistics(ctx context.Context, arg LexStatisticsParams) ([
 }
 
 const NamedDocs = `-- name: NamedDocs :many
-select e.doc from search_docs e join skills s on s.workspace_id = e.workspace_id and s.id = e.owner_id
-where e.workspace_id = $1 and e.kind = 'skill' and e.seq = 0 and e.status = 'active' and s.name = $2::text
+select e.doc from search_docs e
+where e.workspace_id = $1 and e.kind = 'skill' and e.seq = 0 and e.status = 'active' and $2::text <> ''
+  and e.owner_id = any(array(select s.id from skills s where s.workspace_id = $1 and s.name = $2::text))
 union all
-select e.doc from search_docs e join memories m on m.workspace_id = e.workspace_id and m.id = e.owner_id
-where e.workspace_id = $1 and e.kind = 'memory' and e.seq = 0 and e.status = 'active' and m.external_id = $3::text
+select e.doc from search_docs e
+where e.workspace_id = $1 and e.kind = 'memory' and e.seq = 0 and e.status = 'active' and $3::text <> ''
+  and e.owner_id = any(array(select m.id from memories m where m.workspace_id = $1 and m.external_id = $3::text))
 union all
-select e.doc from search_docs e join conversations c on c.workspace_id = e.workspace_id and c.id = e.owner_id
-where e.workspace_id = $1 and e.kind = 'turn' and e.seq = $4::int and c.external_id = $5::text
+select e.doc from search_docs e
+where e.workspace_id = $1 and e.kind = 'turn' and e.seq = $4::int and $5::text <> ''
+  and e.owner_id = any(array(select c.id from conversations c where c.workspace_id = $1 and c.external_id = $5::text))
 `
 
 type NamedDocsParams struct {
@@ -656,7 +659,8 @@ type NamedDocsParams struct {
 	TurnConversation string
 }
 
-// The documents that a query names exactly: a skill, a memory's ID, a turn.
+// The documents that a query names exactly: a skill, a memory's ID, a turn. Names that are empty are not
+// looked up. The owners are read first, so that the plan is also good without statistics.
 func (q *Queries) NamedDocs(ctx context.Context, arg NamedDocsParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, NamedDocs,
 		arg.WorkspaceID,
