@@ -286,9 +286,8 @@ from x;
 end $$;
 -- +goose StatementEnd
 
--- BM25 by the words of documents and exact vector distance, fused by reciprocal rank. A query term that a tenth
--- of the documents contain is ignored, unless all terms are such. Callers join the rows of the
--- documents, so that a search is one round trip. It ranks within one kind of document: words that
+-- BM25 by the words of documents and exact vector distance, fused by reciprocal rank. Callers join the
+-- rows of the documents, so that a search is one round trip. It ranks within one kind of document: words that
 -- only other kinds contain do not lower the score. Conversations of any length do not slow down the
 -- ranking of a workspace's few memories, because only their own vectors are fetched; many documents
 -- are cheaper to hash. It is planned once per connection.
@@ -316,10 +315,8 @@ begin
 with q as materialized (
   select t.term, ws << 32 | t.term as key, t.df, ln(1 + (total - t.df + 0.5) / (t.df + 0.5)) as idf
   from lex_terms t where t.workspace_id = ws and t.term = any(query_terms) and t.df > 0
-), keep as materialized (
-  select q.* from q where q.df <= greatest(50, total / 10) or not exists (select from q q2 where q2.df <= total / 10)
 ), v as materialized (                                  -- the query; a sparse vector counts from 1, in ascending order
-  select ('{' || string_agg((k.term + 1) || ':' || k.idf::real, ',' order by k.term) || '}/1000000000')::sparsevec as sv, array_agg(k.key) as keys from keep k
+  select ('{' || string_agg((k.term + 1) || ':' || k.idf::real, ',' order by k.term) || '}/1000000000')::sparsevec as sv, array_agg(k.key) as keys from q k
 ), m as materialized (
   select x.doc, -(x.sv <#> v.sv) as score, array(select unnest(x.keys) intersect select unnest(v.keys)) as held
   from v, unnest(mine) s(doc) join lex_docs x on x.workspace_id = ws and x.doc = s.doc

@@ -1,11 +1,16 @@
 package search_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"testing"
 
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/search"
+	"cairn/internal/testkit"
 )
 
 func TestSkillsFindsWhatAnswersATask(t *testing.T) {
@@ -75,5 +80,26 @@ func TestSkillsDropsWhatIsBelowTheFloor(t *testing.T) {
 	x.hits = nil
 	if found, err = f.Skills(t.Context(), 1, "Some Task", 3); err != nil || found == nil || len(found) != 0 {
 		t.Errorf("without hits: %+v, %v", found, err)
+	}
+}
+
+// A word that most documents contain still counts.
+func TestAFrequentWordOfAQueryCounts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.skill("train", "Deploy the web server on Friday morning with care, before anybody has lunch in town")
+	b.skill("feast", "Friday feast")
+	c := transcript.Conversation{ID: "talk"}
+	for n := range 80 {
+		c.Messages = append(c.Messages, transcript.Message{Seq: n, Role: transcript.User,
+			Content: fmt.Sprintf("Please deploy number %d.", n), Time: spring})
+	}
+	testkit.Must(t, b.InWorkspace(t.Context(), b.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+		_, err := tx.Transcripts().PutConversation(ctx, c, "import")
+		return err
+	}))
+	b.Finder.Embedder = away{}
+	if got := b.names(b.Finder, "deploy on Friday", 2); !slices.Equal(got, []string{"train"}) {
+		t.Errorf("found %v", got)
 	}
 }
