@@ -20,6 +20,7 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Nudge, workflow.RegisterOptions{Name: contract.Nudge})
 	w.RegisterWorkflowWithOptions(Offload, workflow.RegisterOptions{Name: contract.Offload})
 	w.RegisterWorkflowWithOptions(Probe, workflow.RegisterOptions{Name: contract.Probe})
+	w.RegisterWorkflowWithOptions(Reembed, workflow.RegisterOptions{Name: contract.Reembed})
 	w.RegisterWorkflowWithOptions(Refine, workflow.RegisterOptions{Name: contract.Refine})
 	w.RegisterWorkflowWithOptions(Reflection, workflow.RegisterOptions{Name: contract.ReflectionWorkflow})
 	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: contract.Retrieve})

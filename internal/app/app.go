@@ -21,7 +21,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/embedding/endpoint"
 	"cairn/internal/adapter/launcher"
 	"cairn/internal/adapter/objectstore"
 	"cairn/internal/adapter/offlinemodel"
@@ -56,6 +55,7 @@ import (
 	"cairn/internal/service/search"
 	"cairn/internal/service/skillexec"
 	"cairn/internal/service/tools"
+	"cairn/internal/service/vectorspace"
 )
 
 // App is an open set of adapters and the services that use them. Its methods are safe for
@@ -91,8 +91,10 @@ type App struct {
 	Schedules   *schedule.Service
 	Sweeper     *schedule.Sweeper
 	Curator     *curate.Service
-	Embedder    embedding.Embedder
-	Space       int16
+	Embedder    embedding.Embedder // of the configured model
+	Space       int16              // of the configured model
+	Spaces      *vectorspace.Registry
+	Reembed     *vectorspace.Service
 
 	embedderState *embedderState
 
@@ -131,17 +133,8 @@ func (h *App) build(ctx context.Context) (err error) {
 	if h.Blobs, err = blobs(c); err != nil {
 		return fmt.Errorf("open the package store: %w", err)
 	}
-	h.Embedder = embedder(c)
-	h.embedderState = &embedderState{embedder: h.Embedder, log: h.Log}
-	if h.Space, err = h.Store.Space(ctx, h.Embedder.Model(), h.Embedder.Dims()); err != nil {
+	if err := h.buildSpaces(ctx); err != nil {
 		return err
-	}
-	share := semanticShare
-	if h.Embedder.Model() == embedding.HashingModel {
-		share = hashingShare
-		h.Store.EmbedTurns(h.Space, embedding.HashingVectors(h.Embedder.Dims()))
-	} else {
-		h.Store.EmbedTurns(h.Space, nil)
 	}
 	model, err := model(c)
 	if err != nil {
@@ -156,7 +149,7 @@ func (h *App) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := h.buildMemory(calls, share); err != nil {
+	if err := h.buildMemory(calls); err != nil {
 		return err
 	}
 	if err := h.buildAgents(calls); err != nil {
@@ -180,32 +173,32 @@ func (h *App) build(ctx context.Context) (err error) {
 }
 
 // buildMemory wires the services over skills and memories.
-func (h *App) buildMemory(calls *ledger.Ledger, vectorShare float64) (err error) {
+func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	c := h.Config
 	profile, err := searchProfile(c.SearchProfile)
 	if err != nil {
 		return err
 	}
-	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space,
-		MinCosine: c.RecallMinSim, VectorShare: vectorShare, Profile: profile}
+	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, Spaces: h.Spaces,
+		MinCosine: c.RecallMinSim, VectorShare: vectorShare(h.Embedder), Profile: profile}
 	h.Distill, err = distill.New(distill.Ports{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder,
-		Space: h.Space, Blobs: h.Blobs})
+		Space: h.Space, Spaces: h.Spaces, Blobs: h.Blobs})
 	if err != nil {
 		return err
 	}
 	h.Library, err = library.New(library.Ports{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space,
-		Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder, KeepVersions: c.KeepVersions,
+		Spaces: h.Spaces, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder, KeepVersions: c.KeepVersions,
 		Settings: library.WorkspaceSettings(h.Store.Workspaces().Settings)})
 	if err != nil {
 		return err
 	}
 	h.Memory, err = promptmemory.New(promptmemory.Ports{Store: h.Store.Memory(), Embedder: h.Embedder,
-		Space: h.Space, Finder: h.Finder})
+		Space: h.Space, Spaces: h.Spaces, Finder: h.Finder})
 	if err != nil {
 		return err
 	}
 	h.LongTerm, err = longterm.New(longterm.Ports{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space,
-		Finder: h.Finder})
+		Spaces: h.Spaces, Finder: h.Finder})
 	if err != nil {
 		return err
 	}
@@ -262,8 +255,13 @@ func (h *App) buildMaintenance() error {
 	if err != nil {
 		return err
 	}
+	h.Reembed, err = vectorspace.New(vectorspace.Ports{Store: h.Store.VectorSpaces(), Registry: h.Spaces,
+		Starter: h.reembedStarter(), Graph: h.buildGraph, Log: h.Log})
+	if err != nil {
+		return err
+	}
 	h.Relay, err = relay.New(relay.Ports{Store: h.Store.Outbox(), Leftovers: h.Store.Leftovers(), Driver: h.Driver,
-		Embedder: h.Embedder, Space: h.Space, Remove: h.removePackage, Close: conversationLimits(c).Close,
+		Spaces: h.Spaces, Remove: h.removePackage, Close: conversationLimits(c).Close,
 		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log})
 	return err
 }
@@ -277,13 +275,6 @@ func (h *App) learning(calls *ledger.Ledger) (*learning.Service, error) {
 	}
 	return learning.New(p)
 }
-
-// Weights of the vector ranking in rank fusion, relative to the ranking by words. Hashed vectors
-// contain the same words again, so they get a low weight; vectors of a model contain the meaning.
-const (
-	hashingShare  = 0.1
-	semanticShare = 0.8
-)
 
 // removePackage deletes the objects of a package.
 func (h *App) removePackage(ctx context.Context, key string) error {
@@ -362,21 +353,6 @@ func skillsDir(c config.Config) string {
 		return c.SkillsDir
 	}
 	return filepath.Join(c.Home, "packages")
-}
-
-func embedder(c config.Config) embedding.Embedder {
-	if c.EmbeddingModel == "" {
-		return embedding.Hashing(c.EmbeddingDimensions)
-	}
-	e := endpoint.Config{BaseURL: c.EmbeddingBaseURL, APIKey: c.EmbeddingAPIKey, Model: c.EmbeddingModel,
-		Dims: c.EmbeddingDimensions, Timeout: c.Timeout}
-	if e.BaseURL == "" {
-		e.BaseURL = c.BaseURL
-	}
-	if e.APIKey == "" {
-		e.APIKey = c.APIKey
-	}
-	return endpoint.New(e)
 }
 
 // model returns the configured endpoint, or the offline model.

@@ -13,12 +13,24 @@ import (
 // index is built, a large workspace is searched exactly.
 const indexInterval = 10 * time.Minute
 
-// maintainIndexes maintains the vector indexes of large workspaces until ctx ends or the database
-// login lacks the rights.
-func (h *App) maintainIndexes(ctx context.Context) {
-	if h.Config.GraphFrom == 0 {
-		return
+// buildGraph builds the graph of a workspace that changes its space, if it has the size for one and
+// this process may build graphs. Without a graph, searches read all vectors.
+func (h *App) buildGraph(ctx context.Context, ws int64, space int16, documents int) error {
+	from := max(postgres.LeastGraph, h.Config.GraphFrom)
+	if h.Config.GraphFrom == 0 || documents < from {
+		return nil
 	}
+	err := h.Store.BuildVectorIndex(ctx, cmp.Or(h.Config.GraphURL, h.Config.DatabaseURL), ws, space)
+	if fault.CodeOf(err) == fault.Misconfigured {
+		h.Log.Warn("vector index not built", "error", err)
+		return nil
+	}
+	return err
+}
+
+// maintainVectors maintains the vector indexes of large workspaces, and drops the vectors of spaces
+// that are not used any more, until ctx ends or the database login lacks the rights.
+func (h *App) maintainVectors(ctx context.Context) {
 	ticker := time.NewTicker(indexInterval)
 	defer ticker.Stop()
 	for {
@@ -27,8 +39,10 @@ func (h *App) maintainIndexes(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		done, err := h.Store.MaintainVectorIndexes(ctx, cmp.Or(h.Config.GraphURL, h.Config.DatabaseURL), h.Space,
-			max(postgres.LeastGraph, h.Config.GraphFrom))
+		err := h.maintainIndexes(ctx)
+		if err == nil {
+			err = h.retireSpaces(ctx)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -37,8 +51,27 @@ func (h *App) maintainIndexes(ctx context.Context) {
 			return
 		case err != nil:
 			h.Log.Warn("vector index maintenance failed", "error", err)
-		case len(done.Built)+len(done.Dropped) > 0:
-			h.Log.Info("vector indexes changed", "built", done.Built, "dropped", done.Dropped)
 		}
 	}
+}
+
+func (h *App) maintainIndexes(ctx context.Context) error {
+	if h.Config.GraphFrom == 0 {
+		return nil
+	}
+	done, err := h.Store.MaintainVectorIndexes(ctx, cmp.Or(h.Config.GraphURL, h.Config.DatabaseURL), h.Space,
+		max(postgres.LeastGraph, h.Config.GraphFrom))
+	if len(done.Built)+len(done.Dropped) > 0 {
+		h.Log.Info("vector indexes changed", "built", done.Built, "dropped", done.Dropped)
+	}
+	return err
+}
+
+// retireSpaces never retires the space of the configured model.
+func (h *App) retireSpaces(ctx context.Context) error {
+	retired, err := h.Store.RetireSpaces(ctx, cmp.Or(h.Config.GraphURL, h.Config.DatabaseURL), []int16{h.Space})
+	if len(retired) > 0 {
+		h.Log.Info("embedding spaces retired", "spaces", retired)
+	}
+	return err
 }

@@ -17,7 +17,7 @@ func (h *App) Retrieval(wordsOnly bool) retrieval.Cairn {
 	finder := h.Finder
 	c := retrieval.Cairn{Embedder: h.Embedder.Model(), Dims: h.Embedder.Dims()}
 	if wordsOnly {
-		finder.Embedder = noEmbedder{}
+		finder.Embedder, finder.Spaces = noEmbedder{}, nil
 		c.Embedder, c.Dims = "none", 0
 	}
 	c.Store, c.Finder, c.Index = measured{h, wordsOnly}, finder, finder.Index

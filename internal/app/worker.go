@@ -54,7 +54,7 @@ func (h *App) Work(ctx context.Context, queues []string) error {
 	if slices.Contains(queues, contract.QueueMain) {
 		running.Go(func() { _ = h.CheckEmbedder(ctx) }) // logs a failure
 		running.Go(func() { h.Relay.Run(ctx) })
-		running.Go(func() { h.maintainIndexes(ctx) })
+		running.Go(func() { h.maintainVectors(ctx) })
 	}
 	for i, w := range workers {
 		if err := w.Start(); err != nil {
@@ -109,6 +109,7 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	memoryAgents := activities.Agents{Service: h.Progressive, Idle: h.Idle.Read}
 	reflections := activities.Reflect{Open: h.Reflections.Open, Distill: h.Idle.ReadDay}
 	offloads := activities.Offload{Service: h.Offload}
+	reembeds := activities.Reembed{Service: h.Reembed}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout,
 		MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		// Once workflows are cached, the SDK uses all but one poller for them. With two pollers, all
@@ -138,6 +139,7 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 		reflections.RegisterMain(w)
 		skills.RegisterMain(w)
 		offloads.RegisterMain(w)
+		reembeds.RegisterMain(w)
 	case contract.QueueLLM:
 		// Turns and distillations run on the queue of their steps. The server then returns a step in
 		// its response to the workflow task that scheduled it, which saves a poll.
@@ -147,6 +149,7 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 		skills.RegisterLLM(w)
 		memoryAgents.RegisterSteps(w)
 		offloads.RegisterLLM(w)
+		reembeds.RegisterLLM(w)
 		memoryAgents.RegisterLLM(w)
 	case contract.QueueBatch:
 		tasks.RegisterBatch(w)

@@ -62,9 +62,19 @@ create table embedding_spaces (
   id    smallint primary key,
   model text not null,
   dims  int not null check (dims between 1 and 4000),
-  state text not null default 'active' check (state in ('building', 'active', 'retired')),
+  -- retired: no workspace has used it for some days, and its partition was dropped
+  state text not null default 'active' check (state in ('active', 'retired')),
+  opened_at timestamptz not null default now(),         -- when a process last started with this model
   unique (model, dims)
 );
+
+-- The space that searches of a workspace use, null before its first vector. The previous one can be
+-- used again until previous_until.
+alter table workspaces
+  add column space_id          smallint references embedding_spaces,
+  add column previous_space_id smallint references embedding_spaces,
+  add column previous_until    timestamptz;
+grant update (space_id, previous_space_id, previous_until) on workspaces to cairn_app;
 
 -- Untyped halfvec: a new model adds a space and its partition, and never alters a type. Each
 -- partition checks its own dimension.
@@ -78,11 +88,38 @@ create table embeddings (
 ) partition by list (space);
 alter table embeddings alter column v set storage plain;
 
+-- A re-embedding writes the vectors of a workspace in a space that it does not use yet. Documents
+-- up to last_doc have their vector, or were refused. Both change in one transaction.
+create table reembed_progress (
+  workspace_id bigint not null references workspaces,
+  space        smallint not null references embedding_spaces,
+  last_doc     bigint not null default 0,
+  done         int not null default 0,                  -- vectors written
+  total        int not null,                            -- documents without a vector at the start
+  failed       int not null default 0,                  -- documents that the model refused
+  rate         int not null default 0,                  -- documents per second, 0 for no limit
+  state        text not null default 'running' check (state in ('running', 'paused', 'completed', 'cancelled', 'failed')),
+  reason       text not null default '',                -- why it failed
+  started_at   timestamptz not null default now(),
+  finished_at  timestamptz,
+  primary key (workspace_id, space)
+);
+
+-- Documents that a model refused to embed. They are found by their words.
+create table embed_refusals (
+  workspace_id bigint not null,
+  doc          bigint not null,
+  space        smallint not null references embedding_spaces,
+  reason       text not null,
+  primary key (workspace_id, space, doc),
+  foreign key (workspace_id, doc) references search_docs on delete cascade
+);
+
 -- +goose StatementBegin
 do $$
 declare t text;
 begin
-  foreach t in array array['search_docs', 'lex_stats', 'lex_terms', 'lex_docs', 'embeddings'] loop
+  foreach t in array array['search_docs', 'lex_stats', 'lex_terms', 'lex_docs', 'embeddings', 'reembed_progress', 'embed_refusals'] loop
     execute format('alter table %I enable row level security', t);
     execute format('alter table %I force row level security', t);
     execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
@@ -90,6 +127,8 @@ begin
 end $$;
 -- +goose StatementEnd
 grant select, insert, update, delete on search_docs, lex_stats, lex_terms, lex_docs, embeddings to cairn_app;
+grant select, insert, update on reembed_progress to cairn_app;
+grant select, insert, delete on embed_refusals to cairn_app;
 
 -- The process that maintains graphs sees which workspaces are big, and nothing else of them.
 create policy lex_stats_system on lex_stats for select to cairn_system using (docs >= 10000);
@@ -100,20 +139,26 @@ alter table embedding_spaces force row level security;
 create policy embedding_spaces_all on embedding_spaces using (true) with check (true);
 grant select on embedding_spaces to cairn_app, cairn_system;
 
--- A space is created when a model is deployed. Nothing is granted on the partition itself: a policy
--- on the parent does not protect a child that is read directly.
+-- A space is created, or opened again, when a process starts with its model. Nothing is granted on
+-- the partition itself: a policy on the parent does not protect a child that is read directly.
 -- +goose StatementBegin
 create function cairn.open_space(space_model text, space_dims int) returns smallint
 language plpgsql volatile security definer set search_path = cairn, public, pg_catalog, pg_temp as $$
 declare s smallint; t text;
 begin
-  select id into s from embedding_spaces where model = space_model and dims = space_dims;
-  if s is not null then return s; end if;
-  perform pg_advisory_xact_lock(2, 0);
-  select id into s from embedding_spaces where model = space_model and dims = space_dims;
-  if s is not null then return s; end if;
-  select coalesce(max(id), 0) + 1 into s from embedding_spaces;
-  insert into embedding_spaces (id, model, dims) values (s, space_model, space_dims);
+  for attempt in 1..2 loop                              -- the second with the lock
+    select id into s from embedding_spaces where model = space_model and dims = space_dims and state = 'active';
+    if s is not null then
+      update embedding_spaces set opened_at = now() where id = s and opened_at < now() - interval '1 hour';
+      return s;
+    end if;
+    perform pg_advisory_xact_lock(2, 0);
+  end loop;
+  update embedding_spaces set opened_at = now(), state = 'active' where model = space_model and dims = space_dims returning id into s;
+  if s is null then
+    select coalesce(max(id), 0) + 1 into s from embedding_spaces;
+    insert into embedding_spaces (id, model, dims) values (s, space_model, space_dims);
+  end if;
   t := 'embeddings_space_' || s;
   execute format('create table %I partition of embeddings (check (vector_dims(v) = %s)) for values in (%s)', t, space_dims, s);
   execute format('alter table %I enable row level security', t);
@@ -122,6 +167,29 @@ begin
   return s;
 end $$;
 -- +goose StatementEnd
+
+-- Drops the partition of a space, unless keep contains it, a workspace uses it or can return to it,
+-- or a process has started with its model within 7 days. Returns the space, null if there is none to
+-- retire. The owner of the tables calls it, one space in a transaction. It waits one second for
+-- searches in progress.
+-- +goose StatementBegin
+create function cairn.retire_space(keep smallint[]) returns smallint
+language plpgsql volatile security invoker set search_path = cairn, public, pg_catalog, pg_temp set lock_timeout = '1s' as $$
+declare s smallint;
+begin
+  perform pg_advisory_xact_lock(2, 0);
+  select e.id into s from embedding_spaces e where e.state = 'active' and e.id <> all(keep) and e.opened_at < now() - interval '7 days'
+    and not exists (select from workspaces w where w.space_id = e.id or w.previous_space_id = e.id and w.previous_until > now())
+    order by e.id limit 1;
+  if s is not null then
+    update embedding_spaces set state = 'retired' where id = s;
+    execute format('drop table %I', 'embeddings_space_' || s);
+  end if;
+  return s;
+end $$;
+-- +goose StatementEnd
+revoke all on function cairn.retire_space(smallint[]) from public;
+grant execute on function cairn.retire_space(smallint[]) to cairn_owner;
 revoke all on function cairn.open_space(text, int) from public;
 grant execute on function cairn.open_space(text, int) to cairn_app;
 

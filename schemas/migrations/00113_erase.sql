@@ -83,8 +83,10 @@ insert into erase_rules (tbl, how, scope) values
   ('skill_sources', 'derived', 't.conversation_id = $2'),
   ('search_docs', 'derived', 't.conversation_id = $2'),
   ('embeddings', 'derived', 't.doc in (select doc from search_docs where workspace_id = $1 and conversation_id = $2)'),
+  ('embed_refusals', 'derived', 't.doc in (select doc from search_docs where workspace_id = $1 and conversation_id = $2)'),
   ('lex_docs', 'derived', 't.doc in (select doc from search_docs where workspace_id = $1 and conversation_id = $2)'),
   ('packages', 'packages', $$t.state = 'condemned' and t.touched_at = 'epoch'$$), -- as cairn.erase_derived marks them
+  ('reembed_progress', 'none', null),             -- numbers of the workspace
   ('lex_stats', 'none', null),                    -- counts of the workspace's documents, which stay correct
   ('lex_terms', 'none', null),
   ('skills', 'none', null),                       -- deleted with their versions
@@ -287,6 +289,9 @@ begin
   delete from embeddings where workspace_id = ws and doc = any(gone);
   get diagnostics n = row_count;
   perform cairn.erase_count(erasure, 'embeddings', n);
+  delete from embed_refusals where workspace_id = ws and doc = any(gone);
+  get diagnostics n = row_count;
+  perform cairn.erase_count(erasure, 'embed_refusals', n);
   delete from outbox where workspace_id = ws and kind = 'embed' and key in (select unnest(gone)::text);
   get diagnostics n = row_count;
   perform cairn.erase_count(erasure, 'outbox', n);

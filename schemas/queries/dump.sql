@@ -8,8 +8,9 @@ select w.external_id as workspace,
   (select count(*) from identity_versions i where i.workspace_id = w.id)::bigint as identities,
   (select count(*) from soul_versions s where s.workspace_id = w.id)::bigint as souls,
   (select count(*) from conversations c where c.workspace_id = w.id)::bigint as conversations,
-  (select count(*) from messages g where g.workspace_id = w.id)::bigint as messages
-from workspaces w where w.id = @workspace_id;
+  (select count(*) from messages g where g.workspace_id = w.id)::bigint as messages,
+  coalesce(e.model, '')::text as model, coalesce(e.dims, 0)::int as dims
+from workspaces w left join embedding_spaces e on e.id = w.space_id where w.id = @workspace_id;
 
 -- name: DumpTargets :many
 select * from memory_targets where workspace_id = @workspace_id and id > @after order by id limit @max_rows;
@@ -37,7 +38,9 @@ from memory_revisions r left join conversations c on c.workspace_id = r.workspac
 where r.workspace_id = @workspace_id and r.memory_id = any(@ids::bigint[]) order by r.memory_id, r.version;
 
 -- name: DumpVectors :many
-select d.owner_id, e.v from search_docs d join embeddings e on e.workspace_id = d.workspace_id and e.doc = d.doc and e.space = @space
+-- In the workspace's space, or in another one if it has none yet.
+select d.owner_id, e.v from search_docs d join embeddings e on e.workspace_id = d.workspace_id and e.doc = d.doc
+  and e.space = coalesce((select w.space_id from workspaces w where w.id = @workspace_id), @space::smallint)
 where d.workspace_id = @workspace_id and d.kind = 'memory' and d.owner_id = any(@ids::bigint[]);
 
 -- name: DumpIdentities :many

@@ -20,6 +20,9 @@ on conflict (workspace_id, kind, owner_id, seq) do nothing;
 with stale as (
   delete from embeddings e where e.workspace_id = @workspace_id and e.doc = @doc and e.space = any(array(select s.id from embedding_spaces s))
     and exists (select from search_docs d where d.workspace_id = @workspace_id and d.doc = @doc and d.text <> @text)
+), readable as (
+  delete from embed_refusals r where r.workspace_id = @workspace_id and r.doc = @doc
+    and exists (select from search_docs d where d.workspace_id = @workspace_id and d.doc = @doc and d.text <> @text)
 )
 update search_docs t set status = @status, text = @text, type = @type, target = @target, target_terms = @target_terms, asks = @asks, dated = @dated,
   conversation_id = sqlc.narg(conversation_id), event_time = coalesce(sqlc.narg(event_time), now())

@@ -104,6 +104,7 @@ var reviewedFunctions = []string{
 	"rank_docs invoker search_path=cairn, public, pg_catalog, " +
 		"pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=on;enable_nestloop=off;enable_mergejoin=off;" +
 		"jit=off",
+	"retire_space invoker search_path=cairn, public, pg_catalog, pg_temp;lock_timeout=1s",
 	"resolve_key definer search_path=cairn, pg_catalog, pg_temp",
 	"schema_version definer search_path=cairn, pg_catalog, pg_temp",
 	"session_roles invoker -",

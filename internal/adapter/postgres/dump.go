@@ -33,7 +33,8 @@ func (q dumpRepository) Counts(ctx context.Context) (dump.Counts, error) {
 	r, err := q.q.DumpCounts(ctx, q.ws)
 	return dump.Counts{Workspace: r.Workspace, Targets: r.Targets, Histories: r.Histories, Memories: r.Memories,
 		Active: r.Active, Revisions: r.Revisions, Identities: r.Identities, Souls: r.Souls,
-		Conversations: r.Conversations, Messages: r.Messages}, classify("count the rows", err)
+		Conversations: r.Conversations, Messages: r.Messages,
+		Model: r.Model, Dims: int(r.Dims)}, classify("count the rows", err)
 }
 
 // DumpTargets reads a page of targets.

@@ -25,6 +25,7 @@ var reviewedGrants = []string{
 	"distill_tasks cairn_app: insert, select, update",
 	"embedding_spaces cairn_app: select",
 	"embedding_spaces cairn_system: select",
+	"embed_refusals cairn_app: delete, insert, select",
 	"embeddings cairn_app: delete, insert, select, update",
 	"evolution_rounds cairn_app: insert, select, update(analysis candidate comparison conversations ended_at mined " +
 		"note outcome proposal)",
@@ -65,6 +66,7 @@ var reviewedGrants = []string{
 	"policy_updates cairn_app: insert, select, update(canary canary_at ended_at note shadow state)",
 	"policy_updates cairn_system: select(canary_at state workspace_id)",
 	"probes cairn_app: insert, select, update(ended_at note score state)",
+	"reembed_progress cairn_app: insert, select, update",
 	"reflection_reads cairn_app: delete, insert, select, update(state to_seq)",
 	"reflection_runs cairn_app: insert, select, update(conversations empty_week failures from_at memories messages " +
 		"notes reason run_id skills status to_at updated_at zone)",
@@ -95,8 +97,8 @@ var reviewedGrants = []string{
 	"training_steps cairn_app: delete, insert, select",
 	"turns cairn_system: select(accepted_at origin workspace_id)",
 	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",
-	"workspaces cairn_app: select, update(identity_version reflection_cron sessions_epoch settings soul_version " +
-		"time_zone)",
+	"workspaces cairn_app: select, update(identity_version previous_space_id previous_until reflection_cron " +
+		"sessions_epoch settings soul_version space_id time_zone)",
 	"workspaces cairn_system: select(external_id id key quiet_from quiet_to reflection_cron reflects state " +
 		"time_zone undo_days)",
 

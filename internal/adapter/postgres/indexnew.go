@@ -41,8 +41,11 @@ func (q documentRepository) indexEmbedded(ctx context.Context, docs []search.Doc
 		return err
 	}
 	p.Space, p.Vectors = space, halves(vectors)
-	_, err = q.q.DocsPut(ctx, p)
-	return classify("index the documents", err)
+	ids, err := q.q.DocsPut(ctx, p)
+	if err != nil {
+		return classify("index the documents", err)
+	}
+	return q.oweSpaces(ctx, space, ids)
 }
 
 // newDocs counts documents and returns the parameters that insert them.

@@ -150,6 +150,9 @@ func (q loadRepository) indexOwing(ctx context.Context, docs []search.Doc, vecto
 		if err := q.documents().PutEmbeddings(ctx, have, space, given); err != nil {
 			return err
 		}
+		if err := q.documents().oweSpaces(ctx, space, have); err != nil {
+			return err
+		}
 	}
 	if len(owed) == 0 {
 		return nil

@@ -32,6 +32,7 @@ type (
 	pendingSkillRepository     struct{ session }
 	probeRepository            struct{ session }
 	promptMemoryRepository     struct{ session }
+	reembedRepository          struct{ session }
 	reflectionRepository       struct{ session }
 	roundRepository            struct{ session }
 	runRepository              struct{ session }
@@ -40,6 +41,7 @@ type (
 	skillRepository            struct{ session }
 	skillUseRepository         struct{ session }
 	soulRepository             struct{ session }
+	spaceRepository            struct{ session }
 	stepRepository             struct{ session }
 	targetRepository           struct{ session }
 	taskRepository             struct{ session }
@@ -76,6 +78,7 @@ func (s session) pendingMemories() pendingMemoryRepository      { return pending
 func (s session) pendingSkills() pendingSkillRepository         { return pendingSkillRepository{s} }
 func (s session) probes() probeRepository                       { return probeRepository{s} }
 func (s session) promptMemory() promptMemoryRepository          { return promptMemoryRepository{s} }
+func (s session) reembeds() reembedRepository                   { return reembedRepository{s} }
 func (s session) reflections() reflectionRepository             { return reflectionRepository{s} }
 func (s session) rounds() roundRepository                       { return roundRepository{s} }
 func (s session) runs() runRepository                           { return runRepository{s} }
@@ -84,6 +87,7 @@ func (s session) sessions() sessionRepository                   { return session
 func (s session) skills() skillRepository                       { return skillRepository{s} }
 func (s session) skillUses() skillUseRepository                 { return skillUseRepository{s} }
 func (s session) souls() soulRepository                         { return soulRepository{s} }
+func (s session) spaces() spaceRepository                       { return spaceRepository{s} }
 func (s session) steps() stepRepository                         { return stepRepository{s} }
 func (s session) targets() targetRepository                     { return targetRepository{s} }
 func (s session) tasks() taskRepository                         { return taskRepository{s} }

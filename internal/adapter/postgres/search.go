@@ -164,10 +164,12 @@ func (q documentRepository) indexWithVectors(ctx context.Context, docs []search.
 	if err != nil {
 		return err
 	}
+	var embedded []int64
 	for i, doc := range ids {
 		switch {
 		case docs[i].Gone:
 		case len(vectors[i]) > 0:
+			embedded = append(embedded, doc)
 			err = q.PutEmbedding(ctx, doc, space, vectors[i])
 		default:
 			if err = q.DropEmbedding(ctx, doc, space); err == nil {
@@ -178,7 +180,7 @@ func (q documentRepository) indexWithVectors(ctx context.Context, docs []search.
 			return err
 		}
 	}
-	return nil
+	return q.oweSpaces(ctx, space, embedded)
 }
 
 // PutEmbedding stores a document's vector.
@@ -191,12 +193,6 @@ func (q documentRepository) PutEmbedding(ctx context.Context, doc int64, space i
 func (q documentRepository) DropEmbedding(ctx context.Context, doc int64, space int16) error {
 	return classify("drop the vector", q.q.EmbeddingDrop(ctx,
 		dbsqlc.EmbeddingDropParams{WorkspaceID: q.ws, Doc: doc, Space: space}))
-}
-
-// DocText returns the text that is embedded for a document.
-func (q documentRepository) DocText(ctx context.Context, doc int64) (string, error) {
-	text, err := q.q.DocText(ctx, dbsqlc.DocTextParams{WorkspaceID: q.ws, Doc: doc})
-	return text, classify("read the document's text", err)
 }
 
 // noSpace is not the ID of any embedding space: a query without a vector finds no vectors.

@@ -179,6 +179,10 @@ with conversation as (
 ), words as (
   insert into lex_docs (workspace_id, doc, keys, sv) select $1::bigint, doc, array[$1::bigint << 32 | 7], `+
 		`'{8:1}/1000000000' from doc
+), reembedded as (
+  insert into reembed_progress (workspace_id, space, total) values ($1, $2, 1)
+), refused as (
+  insert into embed_refusals (workspace_id, doc, space, reason) select $1, doc, $2, $3 from doc
 )
 insert into embeddings (workspace_id, doc, space, v) select $1, doc, $2, '[1,0,0]' from doc`, ws.ID, space, secret)
 }

@@ -101,9 +101,3 @@ func (q workspaceRepository) SetSettings(ctx context.Context, v settings.Setting
 	}
 	return q.schedules().replan(ctx, moved)
 }
-
-// Space finds or creates the embedding space of a model.
-func (s *Store) Space(ctx context.Context, model string, dims int) (int16, error) {
-	id, err := dbsqlc.New(s.app).SpaceOpen(ctx, dbsqlc.SpaceOpenParams{Model: model, Dims: int32(dims)})
-	return id, classify("open the embedding space", err)
-}

@@ -98,6 +98,14 @@ type Config struct {
 	EmbeddingAPIKey string `env:"CAIRN_EMBEDDING_API_KEY" secret:"all"`
 	// Number of dimensions of embeddings.
 	EmbeddingDimensions int `env:"CAIRN_EMBEDDING_DIMENSIONS" envDefault:"384"`
+	// Previous embedding model. It serves workspaces whose vectors are of that model, until `cairn reembed` has replaced them.
+	EmbeddingPreviousModel string `env:"CAIRN_EMBEDDING_PREVIOUS_MODEL"`
+	// Base URL of the previous model's endpoint. If empty, CAIRN_EMBEDDING_BASE_URL is used.
+	EmbeddingPreviousBaseURL string `env:"CAIRN_EMBEDDING_PREVIOUS_BASE_URL"`
+	// API key of the previous model's endpoint. If empty, CAIRN_EMBEDDING_API_KEY is used.
+	EmbeddingPreviousAPIKey string `env:"CAIRN_EMBEDDING_PREVIOUS_API_KEY" secret:"all"`
+	// Number of dimensions of the previous model's embeddings.
+	EmbeddingPreviousDimensions int `env:"CAIRN_EMBEDDING_PREVIOUS_DIMENSIONS" envDefault:"384"`
 
 	// YAML file with parameters of searches; the settings search.* of a workspace override it.
 	SearchProfile string `env:"CAIRN_SEARCH_PROFILE"`

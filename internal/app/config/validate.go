@@ -82,6 +82,7 @@ func (c Config) ranges() []interval {
 		{"SKILL_MIN_QUALITY", "", c.MinQuality, 0, 10},
 		{"SKILL_KEEP_VERSIONS", "", float64(c.KeepVersions), 0, 10_000},
 		{"CAIRN_EMBEDDING_DIMENSIONS", "", float64(c.EmbeddingDimensions), 8, 4000},
+		{"CAIRN_EMBEDDING_PREVIOUS_DIMENSIONS", "", float64(c.EmbeddingPreviousDimensions), 8, 4000},
 		{"CAIRN_GRAPH_FROM", "", float64(c.GraphFrom), 0, 1e9},
 		{"CAIRN_LLM_LEASE", "seconds", c.Lease.Seconds(), 0.2, 3600},
 		{"CAIRN_POLLERS", "", float64(c.Pollers), 2, 100},

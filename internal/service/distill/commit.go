@@ -86,10 +86,10 @@ func (s *Service) commit(ctx context.Context, t Task, spec Spec) (CommitResult, 
 		return CommitResult{}, fmt.Errorf("commit task %s: no package", t.Key)
 	}
 	text := t.Package.Version.SearchText()
-	vector := s.embed(ctx, text)
+	vector := s.embed(ctx, t.Ref.Workspace, text)
 	return s.Store.CommitVersion(ctx, t, Commit{
 		Doc:      search.NewDoc(search.KindSkill, 0, string(t.Package.Status()), text),
-		Near:     s.skillQuery(text, vector, spec.Limits.RecallTopK+1),
+		Near:     skillQuery(text, vector, spec.Limits.RecallTopK+1),
 		MergeSim: spec.Limits.MergeSim,
 		Keep:     spec.Limits.KeepVersions,
 	})

@@ -33,7 +33,7 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 		return fmt.Errorf("merge task %s: no draft", key)
 	}
 	fresh := skill.NewDocument(*t.Draft)
-	vector := s.embed(ctx, fresh.SearchText())
+	vector := s.embed(ctx, ref.Workspace, fresh.SearchText())
 	var current *skill.Version
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		head, _, err := s.target(ctx, tx, j, t, fresh, vector)

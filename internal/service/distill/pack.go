@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/search"
 )
 
 // Pack converts a task's draft and files into a version on the current head, renders it, zips it
@@ -49,7 +50,7 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 	}
 	files, degraded, violations := attach(*t.Draft, written)
 	fresh := skill.NewDocument(*t.Draft)
-	vector := s.embed(ctx, fresh.SearchText())
+	vector := s.embed(ctx, ref.Workspace, fresh.SearchText())
 	var p Package
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector)
@@ -170,7 +171,7 @@ func attach(d skill.Draft, written []WrittenFile) (files []skill.File, degraded,
 // rebase decides to which skill the draft belongs and joins it with that skill's head. The model
 // only proposes a target. A head that the model has not seen is unseen.
 func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, files []skill.File,
-	vector []float32) (p Package, unseen bool, err error) {
+	vector search.Vector) (p Package, unseen bool, err error) {
 	head, free, err := s.target(ctx, tx, j, t, fresh, vector)
 	if err != nil {
 		return Package{}, false, err
@@ -228,7 +229,7 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 // or one with high similarity. It returns nil to create a skill; free then reports that the name is
 // unused.
 func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document,
-	vector []float32) (head *skill.Head, free bool, err error) {
+	vector search.Vector) (head *skill.Head, free bool, err error) {
 	if t.Based.Skill != 0 {
 		head, err = usableHead(ctx, tx, t.Based.Skill)
 		return head, false, err
@@ -241,7 +242,7 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	if err != nil && !free {
 		return nil, false, err
 	}
-	hits, err := tx.Skills().Search(ctx, s.skillQuery(fresh.SearchText(), vector, j.spec.Limits.RecallTopK+1))
+	hits, err := tx.Skills().Search(ctx, skillQuery(fresh.SearchText(), vector, j.spec.Limits.RecallTopK+1))
 	if err != nil {
 		return nil, false, err
 	}

@@ -24,7 +24,7 @@ const fallbackQueryChars = 512
 // wanted is the search query for a task's candidates.
 type wanted struct {
 	query  string
-	vector []float32 // nil if the embedder is unavailable
+	vector search.Vector // without values if the embedder is unavailable
 }
 
 // wants asks q and decodes its output into w. Ended is true if the task is over.
@@ -40,7 +40,7 @@ func (s *Service) wants(ctx context.Context, j job, t Task, q question, w *wante
 	if w.query == "" {
 		w.query = j.firstRequest(t)
 	}
-	w.vector = s.embed(ctx, w.query)
+	w.vector = s.embed(ctx, j.run.Workspace, w.query)
 	return false, nil
 }
 
@@ -102,9 +102,9 @@ func (j job) firstRequest(t Task) string {
 }
 
 // candidates searches skills and keeps those above the minimum similarity.
-func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string, vector []float32) ([]Candidate,
+func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string, vector search.Vector) ([]Candidate,
 	error) {
-	hits, err := tx.Skills().Search(ctx, s.skillQuery(query, vector, 4*l.RecallTopK))
+	hits, err := tx.Skills().Search(ctx, skillQuery(query, vector, 4*l.RecallTopK))
 	if err != nil {
 		return nil, err
 	}
@@ -129,24 +129,20 @@ func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
 }
 
 // skillQuery searches active skills, candidates and drafts, because new evidence can improve each of them.
-func (s *Service) skillQuery(text string, vector []float32, limit int) search.Query {
+func skillQuery(text string, vector search.Vector, limit int) search.Query {
 	q := search.Query{Kind: search.KindSkill,
-		States: []string{string(skill.Active), string(skill.Candidate), string(skill.DraftStatus)}, Vector: vector,
-		Space: s.Space, Limit: limit}
+		States: []string{string(skill.Active), string(skill.Candidate), string(skill.DraftStatus)}, Vector: vector.Values,
+		Space: vector.Space, Limit: limit}
 	for _, t := range lexical.Terms(text) {
 		q.Terms = append(q.Terms, t.Hash)
 	}
 	return q
 }
 
-// embed returns nil if the embedder is unavailable. Search then uses only words, and new documents
-// are embedded later.
-func (s *Service) embed(ctx context.Context, text string) []float32 {
-	vs, err := s.Embedder.Embed(ctx, []string{text})
-	if err != nil || len(vs) != 1 {
-		return nil
-	}
-	return vs[0]
+// embed returns no values if the embedder is unavailable. Search then uses only words, and new
+// documents are embedded later.
+func (s *Service) embed(ctx context.Context, ws int64, text string) search.Vector {
+	return search.VectorOf(ctx, search.SpacesOr(s.Spaces, search.Space{ID: s.Space, Embedder: s.Embedder}), ws, text)
 }
 
 // field returns a string property of the JSON object in text. If text is not such an object, it

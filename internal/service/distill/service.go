@@ -18,6 +18,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
+	"cairn/internal/service/search"
 )
 
 // Store opens transactions on runs, tasks and skills.
@@ -45,7 +46,8 @@ type Ports struct {
 	Store    Store
 	Ledger   *ledger.Ledger
 	Embedder Embedder
-	Space    int16 // vector space of the embedder
+	Space    int16         // vector space of the embedder
+	Spaces   search.Spaces // nil if Embedder and Space serve all workspaces
 	Blobs    Blobs
 }
 

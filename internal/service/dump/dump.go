@@ -23,6 +23,8 @@ type Counts struct {
 	Souls         int64  `json:"soul_versions"`
 	Conversations int64  `json:"conversations"`
 	Messages      int64  `json:"messages"`
+	Model         string `json:"-"` // of the space that the workspace uses, empty if it has none yet
+	Dims          int    `json:"-"`
 }
 
 // Source is a consistent snapshot of a workspace, read in pages. Each list starts after its second
@@ -33,6 +35,8 @@ type Source interface {
 	DumpConversations(ctx context.Context, after int64, max int) ([]Conversation, error)
 	DumpMessages(ctx context.Context, conversation int64, from, to int) ([]Message, error)
 	DumpHistories(ctx context.Context, after string, max int) ([]History, error)
+	// DumpMemories returns vectors of the workspace's space, of vectors if it has none yet; none if
+	// vectors is nil.
 	DumpMemories(ctx context.Context, after int64, max int, vectors *int16) ([]Memory, error)
 	DumpIdentities(ctx context.Context, after, max int) ([]Document, error)
 	DumpSouls(ctx context.Context, after, max int) ([]Document, error)
@@ -73,8 +77,12 @@ func (s *Service) head(ctx context.Context, from Source, w *writer, o Options) e
 	if err != nil {
 		return err
 	}
+	model, dims := s.Model, s.Dims
+	if c.Model != "" {
+		model, dims = c.Model, c.Dims
+	}
 	return w.line(Header{Kind: KindHeader, Format: Format, Version: Version, Workspace: c.Workspace,
-		DumpedAt: time.Now().UTC().Truncate(time.Second), Model: s.Model, Dims: s.Dims, Vectors: o.Vectors,
+		DumpedAt: time.Now().UTC().Truncate(time.Second), Model: model, Dims: dims, Vectors: o.Vectors,
 		Counts: map[string]int64{KindTarget: c.Targets, KindHistory: c.Histories, KindMemory: c.Memories,
 			KindIdentity: c.Identities, KindSoul: c.Souls}})
 }

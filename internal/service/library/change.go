@@ -149,19 +149,19 @@ func (l *Library) change(ctx context.Context, ws, id int64,
 }
 
 // advance commits v as the version after head's and publishes its package, which is already uploaded.
+// An outbox task embeds the version.
 func (l *Library) advance(ctx context.Context, tx Tx, head skill.Head, v skill.Version) (skill.Head, error) {
-	text := v.SearchText()
-	return l.advanceWith(ctx, tx, head, v, text, l.embed(ctx, text))
+	return l.advanceWith(ctx, tx, head, v, v.SearchText(), search.Vector{})
 }
 
 // advanceWith is advance with the search document of the version.
 func (l *Library) advanceWith(ctx context.Context, tx Tx, head skill.Head, v skill.Version, text string,
-	vector []float32) (skill.Head, error) {
+	vector search.Vector) (skill.Head, error) {
 	if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
 		return head, err
 	}
 	number, err := tx.Versions().AdvanceSkill(ctx, head.ID, head.Version, v,
-		search.NewDoc(search.KindSkill, head.ID, string(head.Status), text), vector, l.Space)
+		search.NewDoc(search.KindSkill, head.ID, string(head.Status), text), vector.Values, vector.Space)
 	if err != nil {
 		return head, err
 	}

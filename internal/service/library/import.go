@@ -39,7 +39,7 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 		return out, err
 	}
 	text := v.SearchText()
-	vector := l.embed(ctx, text)
+	vector := l.embed(ctx, ws, text)
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if err := tx.Versions().LockSkills(ctx); err != nil {
 			return err
@@ -54,7 +54,7 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 				return err
 			}
 			id, err := tx.Versions().CreateSkill(ctx, v, status,
-				search.NewDoc(search.KindSkill, 0, string(status), text), vector, l.Space)
+				search.NewDoc(search.KindSkill, 0, string(status), text), vector.Values, vector.Space)
 			if err != nil {
 				return err
 			}

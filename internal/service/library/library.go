@@ -44,6 +44,7 @@ type Ports struct {
 	Store     Store
 	Embedder  Embedder
 	Space     int16
+	Spaces    search.Spaces // nil if Embedder and Space serve all workspaces
 	Blobs     Blobs
 	NameStyle string // of rendered packages
 	Finder    Finder // searches skills
@@ -152,11 +153,7 @@ func (l *Library) RecordUse(ctx context.Context, ws int64, u Use) error {
 	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.States().Use(ctx, u) })
 }
 
-// embed returns nil if the embedder is unavailable; the relay adds the vector later.
-func (l *Library) embed(ctx context.Context, text string) []float32 {
-	vs, err := l.Embedder.Embed(ctx, []string{text})
-	if err != nil || len(vs) != 1 {
-		return nil
-	}
-	return vs[0]
+// embed returns no values if the embedder is unavailable; the relay adds the vector later.
+func (l *Library) embed(ctx context.Context, ws int64, text string) search.Vector {
+	return search.VectorOf(ctx, search.SpacesOr(l.Spaces, search.Space{ID: l.Space, Embedder: l.Embedder}), ws, text)
 }

@@ -14,7 +14,7 @@ import (
 // indexed is the search document of a version, and the existing skills that are similar to it.
 type indexed struct {
 	text   string
-	vector []float32
+	vector search.Vector
 	meant  []Similar
 }
 
@@ -82,7 +82,7 @@ func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Setting
 		out.Action, out.Notes = Staged, append(out.Notes, "candidate until a user approves it: "+d.reason)
 	}
 	id, err := tx.Versions().CreateSkill(ctx, p.version, status,
-		search.NewDoc(search.KindSkill, 0, string(status), x.text), x.vector, l.Space)
+		search.NewDoc(search.KindSkill, 0, string(status), x.text), x.vector.Values, x.vector.Space)
 	if err != nil {
 		return err
 	}

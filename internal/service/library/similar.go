@@ -63,15 +63,15 @@ func (l *Library) near(ctx context.Context, tx Tx, v skill.Version, meant []Simi
 
 // meant lists the skills whose descriptions have the same meaning as v's. It calls the embedder, so
 // it must run outside of a transaction. Without an embedder it returns none.
-func (l *Library) meant(ctx context.Context, ws int64, v skill.Version, vector []float32) (out []Similar, err error) {
-	if len(vector) == 0 {
+func (l *Library) meant(ctx context.Context, ws int64, v skill.Version, vector search.Vector) (out []Similar, err error) {
+	if len(vector.Values) == 0 {
 		return nil, nil
 	}
 	var heads []skill.Head
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		hits, err := tx.Skills().Search(ctx, search.Query{Kind: search.KindSkill,
-			States: []string{string(skill.Active), string(skill.Candidate), string(skill.Stale)}, Vector: vector,
-			Space: l.Space, Limit: 2 * maxNamed})
+			States: []string{string(skill.Active), string(skill.Candidate), string(skill.Stale)}, Vector: vector.Values,
+			Space: vector.Space, Limit: 2 * maxNamed})
 		if err != nil {
 			return err
 		}

@@ -114,7 +114,7 @@ func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in inten
 		return out, err
 	}
 	text := v.SearchText()
-	vector := l.embed(ctx, text)
+	vector := l.embed(ctx, a.Workspace, text)
 	var meant []Similar
 	if !f.found && !p.similar {
 		if meant, err = l.meant(ctx, a.Workspace, *v, vector); err != nil {

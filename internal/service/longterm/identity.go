@@ -63,7 +63,7 @@ func (l *Service) UpdateIdentity(ctx context.Context, a agent.Actor, in Identity
 			if refused != nil {
 				return IdentityResult{}, refused
 			}
-			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
+			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a)}
 			g.w.Author = a.Subject.Author
 			if err := g.checkFence(ctx); err != nil {
 				return IdentityResult{}, err
@@ -102,7 +102,7 @@ func (l *Service) RollbackIdentity(ctx context.Context, a agent.Actor, in memory
 					return IdentityResult{}, err
 				}
 			}
-			return (&writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}).
+			return (&writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a)}).
 				setIdentity(ctx, old.Content, "rollback", in.Expected)
 		})
 }

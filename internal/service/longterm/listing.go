@@ -103,7 +103,7 @@ func (l *Service) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filt
 	none := []ItemResult{}
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "delete_memories", in,
 		func(ctx context.Context, tx Tx) ([]ItemResult, error) {
-			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space), items: none}
+			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a), items: none}
 			filter, err := l.page(ctx, tx, in)
 			if err != nil {
 				return nil, err

@@ -17,6 +17,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/ports"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/search"
 )
 
 // Store opens transactions.
@@ -29,6 +30,7 @@ type Ports struct {
 	Store    Store
 	Embedder memorywrite.Embedder
 	Space    int16
+	Spaces   search.Spaces // nil if Embedder and Space serve all workspaces
 	Finder   memorywrite.Finder
 }
 
@@ -42,6 +44,16 @@ func New(p Ports) (*Service, error) {
 		return nil, err
 	}
 	return &Service{Ports: p}, nil
+}
+
+// spaces returns the embedding space of each workspace.
+func (l *Service) spaces() search.Spaces {
+	return search.SpacesOr(l.Spaces, search.Space{ID: l.Space, Embedder: l.Embedder})
+}
+
+// embed returns the vectors of texts for a write of an actor.
+func (l *Service) embed(ctx context.Context, a agent.Actor, texts []string) memorywrite.Embedded {
+	return memorywrite.Embed(ctx, l.spaces(), a.Workspace, texts)
 }
 
 // ItemResult is the result of one item of a call.
@@ -114,12 +126,12 @@ type writing struct {
 
 // change runs effect once. It checks the fencing token, requires that at least one item succeeds,
 // and indexes the changed entries.
-func (l *Service) change(ctx context.Context, a agent.Actor, name string, args any, vectors map[string][]float32,
+func (l *Service) change(ctx context.Context, a agent.Actor, name string, args any, vectors memorywrite.Embedded,
 	effect func(*writing) error) ([]ItemResult, error) {
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, name, args,
 		func(ctx context.Context, tx Tx) ([]ItemResult, error) {
-			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
-			g.w.Vectors, g.w.Author = vectors, a.Subject.Author
+			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a).With(vectors)}
+			g.w.Author = a.Subject.Author
 			if err := g.checkFence(ctx); err != nil {
 				return nil, err
 			}

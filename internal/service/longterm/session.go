@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/search"
 )
 
 // imported is the channel of sessions that are sent as a whole.
@@ -74,8 +75,8 @@ func (l *Service) addHistory(ctx context.Context, a agent.Actor, messages []tran
 	args := struct {
 		SHA [32]byte `json:"sha256"`
 	}{sum}
-	w := memorywrite.WriterFor(a, l.Space)
-	w.Author, w.Vectors = a.Subject.Author, memorywrite.Vectors(ctx, l.Embedder, distinct(texts))
+	w := memorywrite.WriterFor(a).With(l.embed(ctx, a, distinct(texts)))
+	w.Author = a.Subject.Author
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_history_memory", args,
 		func(ctx context.Context, tx Tx) (memory.History, error) {
 			if known, found, err := tx.Sessions().HistoryBySum(ctx, sum); err != nil || found {
@@ -135,9 +136,9 @@ func (l *Service) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) (
 			fmt.Sprintf("max_tokens is %d to %d, offset is not below 0, a query has at most %d characters",
 				leastOfChunks, MostTokens, memorywrite.QueryRunes))
 	}
-	var vector []float32
+	var vector search.Vector
 	if in.Query != "" {
-		vector = memorywrite.Vectors(ctx, l.Embedder, []string{in.Query})[in.Query]
+		vector = search.VectorOf(ctx, l.spaces(), a.Workspace, in.Query)
 	}
 	var items []ItemResult
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
@@ -161,7 +162,7 @@ func (l *Service) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) (
 	return out, nil
 }
 
-func (l *Service) read(ctx context.Context, tx Tx, a agent.Actor, in ReadArgs, id string, vector []float32) (Session,
+func (l *Service) read(ctx context.Context, tx Tx, a agent.Actor, in ReadArgs, id string, vector search.Vector) (Session,
 	error) {
 	h, err := l.session(ctx, tx, id)
 	if err != nil {
@@ -176,7 +177,7 @@ func (l *Service) read(ctx context.Context, tx Tx, a agent.Actor, in ReadArgs, i
 		out.Text, out.NextOffset = memory.Page(memory.RenderedAll(c.Messages), in.Offset, in.MaxTokens,
 			llm.EstimateTokens)
 	} else {
-		chunks, err := tx.Sessions().RankChunks(ctx, h.ID, in.Query, vector, l.Space)
+		chunks, err := tx.Sessions().RankChunks(ctx, h.ID, in.Query, vector.Values, vector.Space)
 		if err != nil {
 			return Session{}, err
 		}

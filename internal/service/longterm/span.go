@@ -58,11 +58,11 @@ func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) 
 			texts = append(texts, in.Inserts[i].Content)
 		}
 	}
-	found := memorywrite.Vectors(ctx, l.Embedder, distinct(texts))
+	found := l.embed(ctx, a, distinct(texts))
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "apply_span", in,
 		func(ctx context.Context, tx Tx) ([]ItemResult, error) {
-			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space), free: true}
-			g.w.Vectors, g.w.Author, g.w.Decision = found, a.Subject.Author, a.Subject.Decision
+			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a).With(found), free: true}
+			g.w.Author, g.w.Decision = a.Subject.Author, a.Subject.Decision
 			for _, one := range in.Deletes {
 				e, err := g.editable(ctx, one.ID)
 				if err == nil {
@@ -128,7 +128,7 @@ func (g *writing) meaning(ctx context.Context, s memory.Scope, content string) (
 			return e, true, nil
 		}
 	}
-	e, cosine, found, err := g.tx.References().Closest(ctx, s, vector, g.Space)
+	e, cosine, found, err := g.tx.References().Closest(ctx, s, vector, g.w.Space)
 	if err != nil || !found || cosine < sameMeaning || !sameNumbers(e.Content, content) || e.Content == content {
 		return memory.Entry{}, false, err // add handles equal texts
 	}

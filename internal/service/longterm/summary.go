@@ -28,7 +28,7 @@ func (l *Service) AddSummary(ctx context.Context, a agent.Actor, in SummaryArgs)
 	if refused == nil {
 		texts = []string{m.Content}
 	}
-	return l.change(ctx, a, "add_summary_memory", in, memorywrite.Vectors(ctx, l.Embedder, texts),
+	return l.change(ctx, a, "add_summary_memory", in, l.embed(ctx, a, texts),
 		func(g *writing) error {
 			if refused != nil {
 				return refused
@@ -67,7 +67,7 @@ func (l *Service) SummaryTargets(ctx context.Context, a agent.Actor, targets []m
 	if a.Subject.History == "" {
 		return nil, fault.New(fault.OutOfScope, "session is required", "")
 	}
-	return l.change(ctx, a, "summary_targets", targets, nil, func(g *writing) error {
+	return l.change(ctx, a, "summary_targets", targets, memorywrite.Embedded{}, func(g *writing) error {
 		names, err := g.summaryTargets(ctx, targets)
 		if err != nil {
 			return err

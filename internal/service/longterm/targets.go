@@ -29,7 +29,7 @@ type RegisteredTarget struct {
 func (l *Service) AddTargets(ctx context.Context, a agent.Actor, in []NewTarget) (out []RegisteredTarget, err error) {
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_meta_memory", in,
 		func(ctx context.Context, tx Tx) (out []RegisteredTarget, err error) {
-			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
+			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a)}
 			for _, one := range in {
 				t, made, err := g.register(ctx, one)
 				if err != nil && !isItemError(err) {

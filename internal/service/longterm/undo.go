@@ -26,7 +26,7 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 	if err := memorywrite.RequirePerson(a, "restoring a memory"); err != nil {
 		return nil, err
 	}
-	return l.change(ctx, a, "restore_memory", in, nil, func(g *writing) error {
+	return l.change(ctx, a, "restore_memory", in, memorywrite.Embedded{}, func(g *writing) error {
 		// Memories whose undo period has passed cannot be restored.
 		if _, err := g.tx.References().EraseDeleted(ctx, erasedAtOnce); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 	if err := memorywrite.RequirePerson(a, "undoing a run"); err != nil {
 		return nil, err
 	}
-	return l.change(ctx, a, "undo_run", in, nil, func(g *writing) error {
+	return l.change(ctx, a, "undo_run", in, memorywrite.Embedded{}, func(g *writing) error {
 		runs := append([]int64{in.Run}, in.With...)
 		touched, err := g.tx.Memories().WrittenBy(ctx, runs)
 		if err != nil {

@@ -50,7 +50,7 @@ func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory
 			texts = append(texts, text)
 		}
 	}
-	return l.change(ctx, a, "add_memory", in, memorywrite.Vectors(ctx, l.Embedder, distinct(texts)),
+	return l.change(ctx, a, "add_memory", in, l.embed(ctx, a, distinct(texts)),
 		func(g *writing) error {
 			s, err := g.scope(ctx, true)
 			if err != nil {
@@ -202,7 +202,7 @@ func (l *Service) UpdateMemories(ctx context.Context, a agent.Actor, in []Change
 			texts = append(texts, in[i].Content)
 		}
 	}
-	return l.change(ctx, a, "update_memory", in, memorywrite.Vectors(ctx, l.Embedder, distinct(texts)),
+	return l.change(ctx, a, "update_memory", in, l.embed(ctx, a, distinct(texts)),
 		func(g *writing) error {
 			for i, one := range in {
 				item, err := ItemResult{}, refused[i]
@@ -272,7 +272,7 @@ func (g *writing) merge(ctx context.Context, e, other memory.Entry, change memor
 
 // DeleteMemories deletes memories of the actor's target. Their history is kept.
 func (l *Service) DeleteMemories(ctx context.Context, a agent.Actor, in []DeleteRequest) ([]ItemResult, error) {
-	return l.change(ctx, a, "delete_memory", in, nil, func(g *writing) error {
+	return l.change(ctx, a, "delete_memory", in, memorywrite.Embedded{}, func(g *writing) error {
 		for _, one := range in {
 			e, err := g.editable(ctx, one.ID)
 			if err == nil {

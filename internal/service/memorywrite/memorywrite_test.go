@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/search"
 	"cairn/internal/service/promptmemory"
 )
 
@@ -103,7 +104,7 @@ func TestAWriterIsWhoCalls(t *testing.T) {
 	t.Parallel()
 	a := agent.Actor{Origin: agent.OriginAgent, Tainted: true, Run: 7, Op: "7/step-1/0",
 		Conversation: 3, FromSeq: 4, ToSeq: 5}
-	w := memorywrite.WriterFor(a, 2)
+	w := memorywrite.WriterFor(a).With(memorywrite.Embedded{Space: 2})
 	if w.Person || !w.Tainted || w.Origin != "agent" || w.Run != 7 || w.Op != a.Op || w.Space != 2 {
 		t.Errorf("the agent's writer is %+v", w)
 	}
@@ -111,7 +112,7 @@ func TestAWriterIsWhoCalls(t *testing.T) {
 		t.Errorf("its evidence is %+v", w.Evidence)
 	}
 	a.Origin, a.Conversation = agent.OriginUser, 0
-	if w = memorywrite.WriterFor(a, 2); !w.Person || w.Tainted || w.Evidence != nil {
+	if w = memorywrite.WriterFor(a); !w.Person || w.Tainted || w.Evidence != nil {
 		t.Errorf("a person's writer is %+v", w)
 	}
 }
@@ -134,16 +135,19 @@ func (e embedder) Embed(_ context.Context, texts []string) ([][]float32, error) 
 func TestVectorsAreByTextOrLeftOut(t *testing.T) {
 	t.Parallel()
 	texts := []string{"tea", "milk"}
-	got := memorywrite.Vectors(t.Context(), embedder{}, texts)
-	if len(got) != 2 || got["tea"][0] != 0 || got["milk"][0] != 1 {
+	embed := func(e embedder, texts []string) memorywrite.Embedded {
+		return memorywrite.Embed(t.Context(), search.OneSpace{ID: 3, Embedder: e}, 1, texts)
+	}
+	got := embed(embedder{}, texts)
+	if len(got.Vectors) != 2 || got.Vectors["tea"][0] != 0 || got.Vectors["milk"][0] != 1 || got.Space != 3 {
 		t.Errorf("vectors %v", got)
 	}
-	for name, got := range map[string]map[string][]float32{
-		"no texts":         memorywrite.Vectors(t.Context(), nil, nil),
-		"an embedder away": memorywrite.Vectors(t.Context(), embedder{fails: errors.New("away")}, texts),
-		"too few vectors":  memorywrite.Vectors(t.Context(), embedder{short: 1}, texts),
+	for name, got := range map[string]memorywrite.Embedded{
+		"no texts":         embed(embedder{}, nil),
+		"an embedder away": embed(embedder{fails: errors.New("away")}, texts),
+		"too few vectors":  embed(embedder{short: 1}, texts),
 	} {
-		if got != nil {
+		if got.Vectors != nil {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -17,9 +17,9 @@ type Writer struct {
 	Op       string
 	Evidence *memory.Evidence
 	Vectors  map[string][]float32 // by text; missing vectors are added later
-	Space    int16
-	Author   string // of long-term memories: model@prompt-hash
-	Decision string // memory skill decision that led to the write; may be empty
+	Space    int16                // of the vectors
+	Author   string               // of long-term memories: model@prompt-hash
+	Decision string               // memory skill decision that led to the write; may be empty
 }
 
 // Embedder turns texts into vectors.
@@ -32,30 +32,45 @@ type Finder interface {
 	Find(ctx context.Context, ws int64, r search.Request) ([]search.Result, error)
 }
 
-// WriterFor returns the Writer for an actor; space is the embedding space of its vectors.
-func WriterFor(a agent.Actor, space int16) Writer {
+// WriterFor returns the Writer for an actor, without vectors.
+func WriterFor(a agent.Actor) Writer {
 	person := a.Origin == agent.OriginUser
-	w := Writer{Origin: string(a.Origin), Person: person, Tainted: a.Tainted && !person, Run: a.Run, Op: a.Op,
-		Space: space}
+	w := Writer{Origin: string(a.Origin), Person: person, Tainted: a.Tainted && !person, Run: a.Run, Op: a.Op}
 	if a.Conversation != 0 {
 		w.Evidence = &memory.Evidence{Conversation: a.Conversation, FromSeq: a.FromSeq, ToSeq: a.ToSeq}
 	}
 	return w
 }
 
-// Vectors returns the vector of each text. If embedding fails, it returns nil; an outbox task
-// embeds the texts later.
-func Vectors(ctx context.Context, e Embedder, texts []string) map[string][]float32 {
+// Embedded holds vectors of one space.
+type Embedded struct {
+	Vectors map[string][]float32 // by text
+	Space   int16
+}
+
+// With returns w with vectors.
+func (w Writer) With(e Embedded) Writer {
+	w.Vectors, w.Space = e.Vectors, e.Space
+	return w
+}
+
+// Embed returns the vector of each text in the space that a workspace uses. If embedding fails, it
+// returns none; an outbox task embeds the texts later.
+func Embed(ctx context.Context, s search.Spaces, ws int64, texts []string) Embedded {
 	if len(texts) == 0 {
-		return nil
+		return Embedded{}
 	}
-	vs, err := e.Embed(ctx, texts)
+	used, err := s.Of(ctx, ws)
+	if err != nil {
+		return Embedded{}
+	}
+	vs, err := used.Embedder.Embed(ctx, texts)
 	if err != nil || len(vs) != len(texts) {
-		return nil
+		return Embedded{}
 	}
-	out := map[string][]float32{}
+	out := Embedded{Vectors: map[string][]float32{}, Space: used.ID}
 	for i, text := range texts {
-		out[text] = vs[i]
+		out.Vectors[text] = vs[i]
 	}
 	return out
 }

@@ -42,7 +42,7 @@ func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (N
 	if refusal == nil {
 		var risk []string
 		if risk, refusal = memorywrite.Inspect("the observation", content); refusal == nil {
-			w.Vectors = k.embed(ctx, []string{content})
+			w = w.With(k.embed(ctx, a.Workspace, []string{content}))
 			w.Tainted = w.Tainted || len(risk) > 0 // stored for search, but not promoted without approval
 		}
 	}

@@ -79,9 +79,9 @@ func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64) (Decisio
 	if err := memorywrite.RequirePerson(a, "approving"); err != nil {
 		return DecisionResult{}, err
 	}
-	var vectors map[string][]float32
+	var vectors memorywrite.Embedded
 	if waiting, err := k.pending(ctx, a.Workspace, id); err == nil { // a retry finds it decided
-		vectors = k.embed(ctx, contents(waiting.Operations))
+		vectors = k.embed(ctx, a.Workspace, contents(waiting.Operations))
 	}
 	out, err := doOnce(ctx, k, a, "memory_approve", id, func(ctx context.Context, tx Tx) (DecisionResult, error) {
 		return k.approve(ctx, tx, a, id, vectors)
@@ -99,7 +99,7 @@ func (k *Service) approve(
 	tx Tx,
 	a agent.Actor,
 	id int64,
-	vectors map[string][]float32,
+	vectors memorywrite.Embedded,
 ) (DecisionResult,
 	error) {
 	p, err := tx.Pending().PendingMemory(ctx, id)
@@ -123,8 +123,8 @@ func (k *Service) approve(
 	if err != nil {
 		return DecisionResult{}, err
 	}
-	w := k.writer(a) // the review clears the taint
-	w.Origin, w.Run, w.Evidence, w.Vectors = p.Origin, p.Run, p.Evidence, vectors
+	w := k.writer(a).With(vectors) // the review clears the taint
+	w.Origin, w.Run, w.Evidence = p.Origin, p.Run, p.Evidence
 	if err := tx.Memories().WriteMemories(ctx, plan.Steps, w); err != nil {
 		return DecisionResult{}, err
 	}

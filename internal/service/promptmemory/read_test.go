@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/embedding"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -14,6 +13,7 @@ import (
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/relay"
+	"cairn/internal/service/search"
 	"cairn/internal/testkit"
 )
 
@@ -99,9 +99,8 @@ func TestWithoutAnEmbedderAMemoryIsKeptAndEmbeddedLater(t *testing.T) {
 	if n := b.Number("select count(*) from outbox where kind = 'embed'"); n != 1 {
 		t.Errorf("%d duties to embed, want 1: what is removed needs no vector", n)
 	}
-	r := &relay.Relay{Ports: relay.Ports{Store: b.db.Store.Outbox(), Embedder: embedder.(embedding.Embedder),
-		Space: b.Service.Space,
-		Log:   slog.New(slog.DiscardHandler)}}
+	r := &relay.Relay{Ports: relay.Ports{Store: b.db.Store.Outbox(), Log: slog.New(slog.DiscardHandler),
+		Spaces: search.OneSpace{ID: b.Service.Space, Embedder: embedder}}}
 	n, err := r.Pass(t.Context())
 	testkit.Must(t, err)
 	if vectors := b.Number("select count(*) from embeddings e join search_docs d using (workspace_id, doc) join "+

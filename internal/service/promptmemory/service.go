@@ -20,6 +20,7 @@ import (
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/search"
 )
 
 // Store opens transactions.
@@ -32,6 +33,7 @@ type Ports struct {
 	Store    Store
 	Embedder memorywrite.Embedder
 	Space    int16
+	Spaces   search.Spaces // nil if Embedder and Space serve all workspaces
 	Finder   memorywrite.Finder
 }
 
@@ -54,12 +56,13 @@ func doOnce[T any](ctx context.Context, k *Service, a agent.Actor, name string, 
 }
 
 // writer returns the Writer for an actor.
-func (k *Service) writer(a agent.Actor) memorywrite.Writer { return memorywrite.WriterFor(a, k.Space) }
+func (k *Service) writer(a agent.Actor) memorywrite.Writer { return memorywrite.WriterFor(a) }
 
-// embed returns the vectors of texts, or nil if the embedder fails; an outbox task embeds them
+// embed returns the vectors of texts, or none if the embedder fails; an outbox task embeds them
 // later.
-func (k *Service) embed(ctx context.Context, texts []string) map[string][]float32 {
-	return memorywrite.Vectors(ctx, k.Embedder, texts)
+func (k *Service) embed(ctx context.Context, ws int64, texts []string) memorywrite.Embedded {
+	s := search.SpacesOr(k.Spaces, search.Space{ID: k.Space, Embedder: k.Embedder})
+	return memorywrite.Embed(ctx, s, ws, texts)
 }
 
 // storeOf returns the store with a name. An empty name means core.

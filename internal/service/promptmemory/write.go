@@ -87,7 +87,7 @@ func (k *Service) write(ctx context.Context, a agent.Actor, name string, args an
 	r, refusal := examine(a, done, store, operations)
 	w := k.writer(a)
 	if refusal == nil { // never send a secret to an embedder
-		w.Vectors = k.embed(ctx, contents(r.operations))
+		w = w.With(k.embed(ctx, a.Workspace, contents(r.operations)))
 	}
 	return doOnce(ctx, k, a, name, args, func(ctx context.Context, tx Tx) (WriteResult, error) {
 		if refusal != nil { // a retry returns the stored result, even if the rules have changed

@@ -148,7 +148,7 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	testkit.Must(t, err)
 	b.in(func(ctx context.Context, q postgres.Tx) error {
 		hits, err := q.Documents().Search(ctx,
-			search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: want[0], Space: b.Space, Limit: 5})
+			search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: want[0], Space: b.space, Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
 			t.Errorf("found %+v", hits)
 		}
@@ -175,7 +175,7 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 	b.in(func(ctx context.Context, q postgres.Tx) error {
 		_, err := q.Documents().Index(ctx, search.NewDoc(search.KindSkill, 1, "active", "entirely new words"))
 		testkit.Must(t, err)
-		testkit.Must(t, q.Documents().PutEmbedding(ctx, doc, b.Space, fresh[0]))
+		testkit.Must(t, q.Documents().PutEmbedding(ctx, doc, b.space, fresh[0]))
 		close(leave)
 		until(t, "the relay to meet the change", func() bool {
 			return scan[int](t, b.admin, "select count(*) from pg_stat_activity where datname = current_database() "+
@@ -186,7 +186,7 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 	testkit.Must(t, <-passed)
 	b.in(func(ctx context.Context, q postgres.Tx) error {
 		hits, err := q.Documents().Search(ctx,
-			search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: fresh[0], Space: b.Space,
+			search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: fresh[0], Space: b.space,
 				Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
 			t.Errorf("the new text has another vector: %+v", hits)

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/service/search"
 )
 
 // Kinds of outbox tasks.
@@ -62,8 +63,11 @@ type Tx interface {
 	Channel(ctx context.Context, conversation int64) (string, error)
 	// Running returns conversations that had a message within the given time.
 	Running(ctx context.Context, within time.Duration, max int) ([]int64, error)
-	DocText(ctx context.Context, doc int64) (string, error)
-	PutEmbedding(ctx context.Context, doc int64, space int16, v []float32) error
+	// DocText returns the text of a document, and the spaces in which it has a vector.
+	DocText(ctx context.Context, doc int64) (text string, spaces []int16, err error)
+	// PutVectors stores vectors of a document by space. It fails if the workspace has changed its
+	// space from active to one in which the document has no vector.
+	PutVectors(ctx context.Context, doc int64, vectors map[int16][]float32, active int16) error
 	// Settle removes a completed task.
 	Settle(ctx context.Context, kind, key string) error
 }
@@ -94,7 +98,9 @@ type Driver interface {
 	Tell(ctx context.Context, workspaceKey string, conversation int64, s contract.SettingsInput) error
 }
 
-// Embedder computes vectors.
-type Embedder interface {
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
+// Spaces returns the embedding spaces of a workspace.
+type Spaces interface {
+	// Owed returns the space that the workspace uses, 0 for none, and all spaces in which its
+	// documents need vectors, as far as an embedder serves them.
+	Owed(ctx context.Context, ws int64) (active int16, needed []search.Space, err error)
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -26,8 +27,7 @@ type Ports struct {
 	Store     Store
 	Leftovers Leftovers
 	Driver    Driver
-	Embedder  Embedder
-	Space     int16
+	Spaces    Spaces
 	Remove    func(ctx context.Context, key string) error // deletes an object of the package store
 	Close     time.Duration                               // time without messages after which a conversation ends
 	Every     time.Duration                               // between polls of an empty outbox
@@ -41,7 +41,7 @@ type Relay struct{ Ports }
 // New returns a Relay. It fails if a required port is nil.
 func New(p Ports) (*Relay, error) {
 	err := ports.Require("relay", map[string]any{"Store": p.Store, "Leftovers": p.Leftovers, "Driver": p.Driver,
-		"Embedder": p.Embedder, "Remove": p.Remove, "Log": p.Log})
+		"Spaces": p.Spaces, "Remove": p.Remove, "Log": p.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -202,26 +202,38 @@ func (r *Relay) tell(ctx context.Context, d OutboxTask) error {
 	})
 }
 
-// embed computes the missing vector of a document.
+// embed computes the missing vectors of a document.
 func (r *Relay) embed(ctx context.Context, d OutboxTask, doc int64) error {
 	var text string
+	var has []int16
 	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
-		text, err = q.DocText(ctx, doc)
+		text, has, err = q.DocText(ctx, doc)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	vs, err := r.Embedder.Embed(ctx, []string{text})
+	active, needed, err := r.Spaces.Owed(ctx, d.Workspace)
 	if err != nil {
-		return fmt.Errorf("embed document %d: %w", doc, err)
+		return err
+	}
+	vectors := map[int16][]float32{}
+	for _, s := range needed {
+		if slices.Contains(has, s.ID) { // a new text has no vectors
+			continue
+		}
+		vs, err := s.Embedder.Embed(ctx, []string{text})
+		if err != nil {
+			return fmt.Errorf("embed document %d: %w", doc, err)
+		}
+		vectors[s.ID] = vs[0]
 	}
 	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {
-		now, err := q.DocText(ctx, doc)
+		now, _, err := q.DocText(ctx, doc)
 		if err != nil || now != text { // changed in the meantime: the change has its own task
 			return err
 		}
-		if err := q.PutEmbedding(ctx, doc, r.Space, vs[0]); err != nil {
+		if err := q.PutVectors(ctx, doc, vectors, active); err != nil {
 			return err
 		}
 		return q.Settle(ctx, d.Kind, d.Key)

@@ -31,6 +31,7 @@ type bundle struct {
 	ws       tenancy.Workspace
 	embedder *embedder
 	removed  *removals
+	space    int16
 }
 
 func setup(t *testing.T) *bundle {
@@ -45,8 +46,9 @@ func setup(t *testing.T) *bundle {
 	testkit.Must(t, err)
 	space, err := s.Space(t.Context(), "hashing", 8)
 	testkit.Must(t, err)
-	b.Relay = &relay.Relay{Ports: relay.Ports{Store: s.Outbox(), Leftovers: s.Leftovers(), Embedder: b.embedder,
-		Space:  space,
+	b.space = space
+	b.Relay = &relay.Relay{Ports: relay.Ports{Store: s.Outbox(), Leftovers: s.Leftovers(),
+		Spaces: search.OneSpace{ID: space, Embedder: b.embedder},
 		Remove: b.removed.remove, Every: time.Millisecond, Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}}
 	return b
 }

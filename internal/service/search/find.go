@@ -88,7 +88,7 @@ func (f Finder) Search(ctx context.Context, ws int64, r Request) (out Response, 
 	}
 	r.Limit = cmp.Or(r.Limit, defaultLimit)
 	var q Query
-	f.fill(ctx, &q, r.Query)
+	f.fill(ctx, ws, &q, r.Query)
 	err = f.Index.Read(ctx, ws, func(ctx context.Context, index Reader) (err error) {
 		out, err = f.read(ctx, index, r, q)
 		return err

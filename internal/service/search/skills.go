@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 
 	"cairn/internal/domain/lexical"
@@ -34,6 +35,7 @@ type Finder struct {
 	Index     Index
 	Embedder  Embedder
 	Space     int16
+	Spaces    Spaces  // of workspaces with another space; nil if Embedder and Space serve all
 	MinCosine float64 // below it, a document must match by words alone
 	// VectorShare is the weight of the ranking by vector relative to the ranking by words, which is
 	// 1. Use a small value if the embedder adds little to the words.
@@ -75,7 +77,7 @@ func (f Finder) SearchSkills(ctx context.Context, ws int64, text string, states 
 	for _, s := range states {
 		q.States = append(q.States, string(s))
 	}
-	f.fill(ctx, &q, text)
+	f.fill(ctx, ws, &q, text)
 	reply := SkillReply{Skills: []Found{}}
 	if len(q.Vector) == 0 {
 		reply.Vector = VectorUnavailable
@@ -97,13 +99,18 @@ func (f Finder) SearchSkills(ctx context.Context, ws int64, text string, states 
 	return reply, nil
 }
 
-// fill sets the terms and, if an embedder is available, the vector of q.
-func (f Finder) fill(ctx context.Context, q *Query, text string) {
-	q.Space = f.Space
+// fill sets the terms and, if an embedder is available, the vector of q. f gets the vector share of
+// the workspace's space.
+func (f *Finder) fill(ctx context.Context, ws int64, q *Query, text string) {
 	for _, t := range lexical.Terms(text) {
 		q.Terms = append(q.Terms, t.Hash)
 	}
-	if vs, err := f.Embedder.Embed(ctx, []string{text}); err == nil && len(vs) == 1 {
-		q.Vector = vs[0]
+	space, err := SpacesOr(f.Spaces, Space{ID: f.Space, Embedder: f.Embedder}).Of(ctx, ws)
+	if err != nil {
+		return
+	}
+	if vs, err := space.Embedder.Embed(ctx, []string{text}); err == nil && len(vs) == 1 {
+		q.Vector, q.Space = vs[0], space.ID
+		f.VectorShare = cmp.Or(space.VectorShare, f.VectorShare)
 	}
 }

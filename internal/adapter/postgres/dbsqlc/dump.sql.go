@@ -95,8 +95,9 @@ select w.external_id as workspace,
   (select count(*) from identity_versions i where i.workspace_id = w.id)::bigint as identities,
   (select count(*) from soul_versions s where s.workspace_id = w.id)::bigint as souls,
   (select count(*) from conversations c where c.workspace_id = w.id)::bigint as conversations,
-  (select count(*) from messages g where g.workspace_id = w.id)::bigint as messages
-from workspaces w where w.id = $1
+  (select count(*) from messages g where g.workspace_id = w.id)::bigint as messages,
+  coalesce(e.model, '')::text as model, coalesce(e.dims, 0)::int as dims
+from workspaces w left join embedding_spaces e on e.id = w.space_id where w.id = $1
 `
 
 type DumpCountsRow struct {
@@ -110,6 +111,8 @@ type DumpCountsRow struct {
 	Souls         int64
 	Conversations int64
 	Messages      int64
+	Model         string
+	Dims          int32
 }
 
 func (q *Queries) DumpCounts(ctx context.Context, workspaceID int64) (DumpCountsRow, error) {
@@ -126,6 +129,8 @@ func (q *Queries) DumpCounts(ctx context.Context, workspaceID int64) (DumpCounts
 		&i.Souls,
 		&i.Conversations,
 		&i.Messages,
+		&i.Model,
+		&i.Dims,
 	)
 	return i, err
 }
@@ -433,13 +438,14 @@ func (q *Queries) DumpTargets(ctx context.Context, arg DumpTargetsParams) ([]Mem
 }
 
 const DumpVectors = `-- name: DumpVectors :many
-select d.owner_id, e.v from search_docs d join embeddings e on e.workspace_id = d.workspace_id and e.doc = d.doc and e.space = $1
-where d.workspace_id = $2 and d.kind = 'memory' and d.owner_id = any($3::bigint[])
+select d.owner_id, e.v from search_docs d join embeddings e on e.workspace_id = d.workspace_id and e.doc = d.doc
+  and e.space = coalesce((select w.space_id from workspaces w where w.id = $1), $2::smallint)
+where d.workspace_id = $1 and d.kind = 'memory' and d.owner_id = any($3::bigint[])
 `
 
 type DumpVectorsParams struct {
-	Space       int16
 	WorkspaceID int64
+	Space       int16
 	Ids         []int64
 }
 
@@ -448,8 +454,9 @@ type DumpVectorsRow struct {
 	V       pgvector.HalfVector
 }
 
+// In the workspace's space, or in another one if it has none yet.
 func (q *Queries) DumpVectors(ctx context.Context, arg DumpVectorsParams) ([]DumpVectorsRow, error) {
-	rows, err := q.db.Query(ctx, DumpVectors, arg.Space, arg.WorkspaceID, arg.Ids)
+	rows, err := q.db.Query(ctx, DumpVectors, arg.WorkspaceID, arg.Space, arg.Ids)
 	if err != nil {
 		return nil, err
 	}

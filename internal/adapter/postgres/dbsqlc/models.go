@@ -318,6 +318,20 @@ type Probe struct {
 	EndedAt        *time.Time
 }
 
+type ReembedProgress struct {
+	WorkspaceID int64
+	Space       int16
+	LastDoc     int64
+	Done        int32
+	Total       int32
+	Failed      int32
+	Rate        int32
+	State       string
+	Reason      string
+	StartedAt   time.Time
+	FinishedAt  *time.Time
+}
+
 type ReflectionRead struct {
 	WorkspaceID    int64
 	RunID          int64

@@ -179,6 +179,9 @@ const DocPut = `-- name: DocPut :exec
 with stale as (
   delete from embeddings e where e.workspace_id = $10 and e.doc = $11 and e.space = any(array(select s.id from embedding_spaces s))
     and exists (select from search_docs d where d.workspace_id = $10 and d.doc = $11 and d.text <> $2)
+), readable as (
+  delete from embed_refusals r where r.workspace_id = $10 and r.doc = $11
+    and exists (select from search_docs d where d.workspace_id = $10 and d.doc = $11 and d.text <> $2)
 )
 update search_docs t set status = $1, text = $2, type = $3, target = $4, target_terms = $5, asks = $6, dated = $7,
   conversation_id = $8, event_time = coalesce($9, now())

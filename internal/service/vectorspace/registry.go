@@ -1,0 +1,138 @@
+// Package vectorspace manages embedding spaces: which model serves the vectors of a workspace, and
+// the change from one model to another.
+//
+// Each workspace uses one space. Its documents get their vectors there, and searches compare only
+// vectors of that space. A re-embedding builds the vectors of another space while searches use the
+// old one, and then changes the workspace's space.
+//
+//	spaces, err := vectorspace.NewRegistry(vectorspace.RegistryPorts{…})
+//	space, err := spaces.Of(ctx, workspace)
+//	vectors, err := space.Embedder.Embed(ctx, texts)
+package vectorspace
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
+	"cairn/internal/domain/txscope"
+	"cairn/internal/service/search"
+)
+
+// Space is a row of the list of embedding spaces.
+type Space struct {
+	ID    int16
+	Model string
+	Dims  int
+}
+
+// Used are the spaces of a workspace.
+type Used struct {
+	Active   Space   // ID 0 before the first vector
+	Building []Space // targets of running re-embeddings
+}
+
+// Pointers reads which spaces a workspace uses.
+type Pointers interface {
+	UsedSpaces(ctx context.Context, ws int64) (Used, error)
+}
+
+// RegistryPorts are the dependencies of a registry.
+type RegistryPorts struct {
+	Pointers   Pointers
+	Configured Space // of the configured model; Serve serves it
+	// Serve returns the embedder of a space, if this process has one.
+	Serve func(Space) (search.Space, bool)
+	// Fresh is how long a read pointer is used. A search with the pointer from before a change finds
+	// what it found before the change.
+	Fresh time.Duration
+	Log   *slog.Logger
+}
+
+// Registry returns the embedding spaces of workspaces. Its methods are safe for concurrent use.
+type Registry struct {
+	RegistryPorts
+	read   sync.Map // workspace → pointer
+	warned sync.Map // workspace → the space that no embedder serves
+}
+
+type pointer struct {
+	space Space
+	at    time.Time
+}
+
+// NewRegistry returns a registry. It fails if a required port is nil.
+func NewRegistry(p RegistryPorts) (*Registry, error) {
+	err := ports.Require("vectorspace registry", map[string]any{"Pointers": p.Pointers, "Serve": p.Serve, "Log": p.Log})
+	if err != nil {
+		return nil, err
+	}
+	return &Registry{RegistryPorts: p}, nil
+}
+
+// Of returns the space that searches of a workspace use. If no embedder serves it, the error is
+// fault.Misconfigured.
+func (r *Registry) Of(ctx context.Context, ws int64) (search.Space, error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return search.Space{}, err
+	}
+	if known, ok := r.read.Load(ws); ok && time.Since(known.(pointer).at) < r.Fresh {
+		return r.serve(ws, known.(pointer).space)
+	}
+	used, err := r.Pointers.UsedSpaces(ctx, ws)
+	if err != nil {
+		return search.Space{}, err
+	}
+	r.read.Store(ws, pointer{used.Active, time.Now()})
+	return r.serve(ws, used.Active)
+}
+
+// serve returns the embedder of a workspace's space.
+func (r *Registry) serve(ws int64, space Space) (search.Space, error) {
+	if space.ID == 0 {
+		space = r.Configured
+	}
+	if served, ok := r.Serve(space); ok {
+		r.warned.Delete(ws)
+		return served, nil
+	}
+	err := Unserved(space)
+	if before, _ := r.warned.Swap(ws, space.ID); before != space.ID {
+		r.Log.Warn("no embedder serves the vectors of the workspace, searches compare words only",
+			"workspace", ws, "error", err, "hint", err.Hint)
+	}
+	return search.Space{}, err
+}
+
+// Unserved is the error for a space that no embedder of this process serves.
+func Unserved(s Space) *fault.Error {
+	return fault.New(fault.Misconfigured,
+		fmt.Sprintf("the vectors are of the model %q with %d dimensions, which is not configured", s.Model, s.Dims),
+		fmt.Sprintf("run `cairn reembed` to use the configured model, or set CAIRN_EMBEDDING_PREVIOUS_MODEL to %q "+
+			"and CAIRN_EMBEDDING_PREVIOUS_DIMENSIONS to %d", s.Model, s.Dims))
+}
+
+// Owed returns the space that a workspace uses, 0 for none, and the spaces in which its documents
+// need vectors: that one, those that are being built, and the configured one, as far as an embedder
+// serves them.
+func (r *Registry) Owed(ctx context.Context, ws int64) (active int16, needed []search.Space, err error) {
+	used, err := r.Pointers.UsedSpaces(ctx, ws)
+	if err != nil {
+		return 0, nil, err
+	}
+	seen := map[int16]bool{0: true}
+	for _, s := range append([]Space{used.Active, r.Configured}, used.Building...) {
+		if served, ok := r.Serve(s); ok && !seen[s.ID] {
+			needed = append(needed, served)
+		}
+		seen[s.ID] = true
+	}
+	return used.Active.ID, needed, nil
+}
+
+// forget makes the next search read the workspace's pointer.
+func (r *Registry) forget(ws int64) { r.read.Delete(ws) }

@@ -1,0 +1,200 @@
+package vectorspace
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
+	"cairn/internal/domain/tenancy"
+)
+
+// States of a re-embedding.
+const (
+	Running   = "running"
+	Paused    = "paused"
+	Completed = "completed"
+	Cancelled = "cancelled"
+	Failed    = "failed"
+)
+
+// Store opens transactions.
+type Store interface {
+	// WithSpaces runs fn in a transaction in workspace ws.
+	WithSpaces(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
+	// Workspaces lists up to max workspaces with an ID above after.
+	Workspaces(ctx context.Context, after int64, max int) ([]tenancy.Workspace, error)
+}
+
+// Tx is a transaction in one workspace.
+type Tx interface {
+	Spaces() SpaceRepository
+	Progress() ProgressRepository
+	Documents() DocumentRepository
+}
+
+// SpaceRepository reads and changes the spaces of the workspace.
+type SpaceRepository interface {
+	Spaces(ctx context.Context) ([]SpaceState, error)
+	Get(ctx context.Context, space int16) (Space, error)
+	// Previous returns the space that the workspace can return to.
+	Previous(ctx context.Context) (Space, bool, error)
+	// KeepPrevious extends the time in which the workspace can return to a space.
+	KeepPrevious(ctx context.Context, space int16) error
+	// Lock waits for writers of documents, and makes new ones wait for the end of the transaction.
+	Lock(ctx context.Context) error
+	// Switch makes a space the one that the workspace uses.
+	Switch(ctx context.Context, space int16) error
+}
+
+// ProgressRepository stores the progress of re-embeddings.
+type ProgressRepository interface {
+	// Open begins a re-embedding, or begins an ended one again.
+	Open(ctx context.Context, space int16, total, rate int) error
+	// Held returns the progress and locks it.
+	Held(ctx context.Context, space int16) (Progress, error)
+	// Last returns the latest re-embedding of the workspace.
+	Last(ctx context.Context) (Progress, bool, error)
+	Advance(ctx context.Context, space int16, to Advance) error
+	Mark(ctx context.Context, space int16, state, reason string) error
+	Refusals(ctx context.Context, space int16, max int) ([]Refusal, error)
+	ForgetRefusals(ctx context.Context, space int16) error
+}
+
+// DocumentRepository reads documents and stores their vectors.
+type DocumentRepository interface {
+	Totals(ctx context.Context) (Size, error)
+	// Missing sums the documents without a vector, except refused ones, up to max documents.
+	Missing(ctx context.Context, space int16, max int) (Size, error)
+	// MissingAfter returns up to max of them with a number above after.
+	MissingAfter(ctx context.Context, space int16, after int64, max int) ([]Document, error)
+	// Texts returns and locks the texts of documents.
+	Texts(ctx context.Context, docs []int64) (map[int64]string, error)
+	// AddVectors stores vectors, unless there are some, and returns the number of stored ones.
+	AddVectors(ctx context.Context, space int16, docs []int64, vectors [][]float32) (int, error)
+	AddRefusals(ctx context.Context, space int16, docs []int64, reasons []string) (int, error)
+	// Owe enqueues the embedding of documents.
+	Owe(ctx context.Context, docs []int64) error
+}
+
+// Starter controls workflows.
+type Starter interface {
+	// Reembed starts a re-embedding unless it is running.
+	Reembed(ctx context.Context, in contract.ReembedInput) error
+	// SteerReembed pauses, resumes or cancels a running one. It returns false if none is running.
+	SteerReembed(ctx context.Context, workflowID, action string) (bool, error)
+}
+
+// Ports are the dependencies of the service.
+type Ports struct {
+	Store    Store
+	Registry *Registry
+	Starter  Starter // nil without Temporal
+	// Graph builds the graph of a workspace in a space if it has the size for one. Nil builds none.
+	Graph func(ctx context.Context, ws int64, space int16, documents int) error
+	Log   *slog.Logger
+}
+
+// Service re-embeds workspaces.
+type Service struct{ Ports }
+
+// New returns a service. It fails if a required port is nil.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("vectorspace", map[string]any{"Store": p.Store, "Registry": p.Registry, "Log": p.Log})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
+}
+
+// Options of a re-embedding.
+type Options struct {
+	Rate     int  // documents per second; 0 means no limit
+	Rollback bool // to the previous space instead of the configured one
+}
+
+// MostRate limits Options.Rate.
+const MostRate = 100_000
+
+// Start starts the re-embedding of a workspace. If it is running, nothing happens. It returns the
+// space to which it leads.
+func (s *Service) Start(ctx context.Context, ws tenancy.Workspace, o Options) (Space, error) {
+	if o.Rate < 0 || o.Rate > MostRate {
+		return Space{}, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid rate %d", o.Rate),
+			fmt.Sprintf("use 1 to %d documents per second, or 0 for no limit", MostRate))
+	}
+	to, err := s.target(ctx, ws.ID, o.Rollback)
+	if err != nil {
+		return to, err
+	}
+	if err := s.alone(ctx, ws.ID, to.ID); err != nil {
+		return to, err
+	}
+	if s.Starter == nil {
+		return to, fault.New(fault.Unavailable, "no Temporal server to run the re-embedding", "set TEMPORAL_ADDRESS")
+	}
+	return to, s.Starter.Reembed(ctx, contract.ReembedInput{
+		ReembedRef: contract.ReembedRef{Workspace: ws.ID, WorkspaceKey: ws.Key, Space: to.ID}, Rate: o.Rate})
+}
+
+// target returns the space of a new re-embedding. An embedder serves it.
+func (s *Service) target(ctx context.Context, ws int64, rollback bool) (to Space, err error) {
+	if !rollback {
+		return s.Registry.Configured, nil
+	}
+	found := false
+	err = s.Store.WithSpaces(ctx, ws, func(ctx context.Context, tx Tx) error {
+		to, found, err = tx.Spaces().Previous(ctx)
+		return err
+	})
+	if err == nil && !found {
+		err = fault.New(fault.NotFound, "the workspace has no previous embedding space",
+			"a rollback is possible within 7 days after a re-embedding; to use another model, configure it and run "+
+				"`cairn reembed`")
+	}
+	if err != nil {
+		return to, err
+	}
+	if _, ok := s.Registry.Serve(to); !ok {
+		return to, fault.New(fault.Misconfigured,
+			fmt.Sprintf("no embedder serves the previous space: model %q with %d dimensions", to.Model, to.Dims),
+			fmt.Sprintf("set CAIRN_EMBEDDING_PREVIOUS_MODEL to %q, CAIRN_EMBEDDING_PREVIOUS_DIMENSIONS to %d and "+
+				"CAIRN_EMBEDDING_PREVIOUS_BASE_URL to its endpoint, and restart Cairn", to.Model, to.Dims))
+	}
+	return to, nil
+}
+
+// alone returns an error if a re-embedding to another space is running.
+func (s *Service) alone(ctx context.Context, ws int64, space int16) error {
+	return s.Store.WithSpaces(ctx, ws, func(ctx context.Context, tx Tx) error {
+		last, found, err := tx.Progress().Last(ctx)
+		if err != nil || !found || last.Space == space || last.Ended() {
+			return err
+		}
+		return fault.New(fault.AlreadyExists,
+			fmt.Sprintf("a re-embedding to model %q is %s", last.Model, last.State),
+			"wait for its end, or cancel it with `cairn reembed cancel`")
+	})
+}
+
+// Steer pauses, resumes or cancels the running re-embedding of a workspace.
+func (s *Service) Steer(ctx context.Context, ws tenancy.Workspace, action string) error {
+	var last Progress
+	var found bool
+	err := s.Store.WithSpaces(ctx, ws.ID, func(ctx context.Context, tx Tx) (err error) {
+		last, found, err = tx.Progress().Last(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if found && s.Starter != nil {
+		found, err = s.Starter.SteerReembed(ctx, contract.ReembedID(ws.Key, last.Space), action)
+	}
+	if err == nil && !found {
+		err = fault.New(fault.NotFound, "no re-embedding is running", "start one with `cairn reembed`")
+	}
+	return err
+}

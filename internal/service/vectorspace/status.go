@@ -1,0 +1,195 @@
+package vectorspace
+
+import (
+	"context"
+	"time"
+)
+
+// SpaceState describes a space of a workspace.
+type SpaceState struct {
+	Space
+	Retired  bool // its vectors were dropped
+	Active   bool // the workspace uses it
+	Previous bool // the workspace can return to it
+	Vectors  int  // of the workspace
+}
+
+// Size is a number of documents and of characters in them.
+type Size struct {
+	Documents  int
+	Characters int64
+}
+
+// Document is a document to embed.
+type Document struct {
+	ID   int64
+	Text string
+}
+
+// Progress is the row of a re-embedding.
+type Progress struct {
+	Space      int16
+	Model      string
+	Dims       int
+	Last       int64 // number of the last handled document
+	Done       int   // vectors written
+	Total      int
+	Failed     int // documents that the model refused
+	Rate       int
+	State      string
+	Reason     string
+	StartedAt  time.Time
+	FinishedAt *time.Time
+}
+
+// Ended reports whether the re-embedding is over.
+func (p Progress) Ended() bool { return p.State != Running && p.State != Paused }
+
+// Advance is one step of a re-embedding.
+type Advance struct {
+	Last            int64
+	Written, Failed int
+}
+
+// Refusal is a document that a model refused to embed.
+type Refusal struct {
+	Kind   string `json:"kind" doc:"Kind of the document: turn, memory, skill or chunk"`
+	Name   string `json:"name,omitempty" doc:"ID of the memory, name of the skill, or conversation#seq of the turn"`
+	Reason string `json:"reason" doc:"Error of the endpoint"`
+}
+
+// Report describes the spaces of a workspace.
+type Report struct {
+	Documents int           `json:"documents" doc:"Indexed documents of the workspace"`
+	Vector    string        `json:"vector,omitempty" doc:"unavailable if no configured embedder serves the workspace's space; searches then compare words only"`
+	Spaces    []SpaceReport `json:"spaces" doc:"Embedding spaces with vectors of the workspace, and the configured one"`
+	Reembed   *Reembedding  `json:"reembed,omitempty" doc:"The latest re-embedding"`
+}
+
+// SpaceReport describes one space.
+type SpaceReport struct {
+	Space      int16   `json:"space"`
+	Model      string  `json:"model"`
+	Dims       int     `json:"dimensions"`
+	State      string  `json:"state" doc:"active, previous, building or unused"`
+	Configured bool    `json:"configured,omitempty" doc:"The space of the configured model"`
+	Vectors    int     `json:"vectors" doc:"Documents with a vector"`
+	Coverage   float64 `json:"coverage" doc:"Share of the documents with a vector, 0 to 1"`
+}
+
+// Reembedding is the latest re-embedding of a workspace.
+type Reembedding struct {
+	Space      int16      `json:"space"`
+	Model      string     `json:"model"`
+	Dims       int        `json:"dimensions"`
+	State      string     `json:"state" doc:"running, paused, completed, cancelled or failed"`
+	Reason     string     `json:"reason,omitempty" doc:"Why it failed"`
+	Done       int        `json:"done" doc:"Vectors written"`
+	Total      int        `json:"total" doc:"Documents without a vector"`
+	Failed     int        `json:"failed" doc:"Documents that the model refused; they are found by their words"`
+	Rate       int        `json:"rate,omitempty" doc:"Limit of documents per second"`
+	Seconds    int        `json:"eta_seconds,omitempty" doc:"Estimated time to the end"`
+	StartedAt  time.Time  `json:"started_at"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
+	Refused    []Refusal  `json:"refused,omitempty" doc:"Up to 20 refused documents"`
+}
+
+// shownRefusals limits Reembedding.Refused.
+const shownRefusals = 20
+
+// Status describes the spaces of a workspace and its latest re-embedding.
+func (s *Service) Status(ctx context.Context, ws int64) (out Report, err error) {
+	var spaces []SpaceState
+	var last Progress
+	var found bool
+	var refused []Refusal
+	err = s.Store.WithSpaces(ctx, ws, func(ctx context.Context, tx Tx) error {
+		size, err := tx.Documents().Totals(ctx)
+		if err != nil {
+			return err
+		}
+		out.Documents = size.Documents
+		if spaces, err = tx.Spaces().Spaces(ctx); err != nil {
+			return err
+		}
+		if last, found, err = tx.Progress().Last(ctx); err == nil && found {
+			refused, err = tx.Progress().Refusals(ctx, last.Space, shownRefusals)
+		}
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	if _, err := s.Registry.Of(ctx, ws); err != nil {
+		out.Vector = "unavailable"
+	}
+	if found {
+		out.Reembed = reembedding(last, refused, time.Now())
+	}
+	out.Spaces = s.reports(spaces, out.Documents, last)
+	return out, nil
+}
+
+func (s *Service) reports(spaces []SpaceState, documents int, last Progress) []SpaceReport {
+	out := []SpaceReport{}
+	for _, one := range spaces {
+		r := SpaceReport{Space: one.ID, Model: one.Model, Dims: one.Dims, State: "unused", Vectors: one.Vectors,
+			Configured: one.ID == s.Registry.Configured.ID}
+		switch {
+		case one.Active:
+			r.State = "active"
+		case last.Space == one.ID && !last.Ended():
+			r.State = "building"
+		case one.Previous:
+			r.State = "previous"
+		case one.Vectors == 0 && !r.Configured:
+			continue
+		}
+		if documents > 0 {
+			r.Coverage = float64(one.Vectors) / float64(documents)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func reembedding(p Progress, refused []Refusal, now time.Time) *Reembedding {
+	out := &Reembedding{Space: p.Space, Model: p.Model, Dims: p.Dims, State: p.State, Reason: p.Reason, Done: p.Done,
+		Total: p.Total, Failed: p.Failed, Rate: p.Rate, StartedAt: p.StartedAt, FinishedAt: p.FinishedAt,
+		Refused: refused}
+	if handled := p.Done + p.Failed; p.State == Running && handled > 0 && p.Total > handled {
+		out.Seconds = int(now.Sub(p.StartedAt).Seconds()*float64(p.Total-handled)/float64(handled)) + 1
+	}
+	return out
+}
+
+// Estimate describes the work of a re-embedding.
+type Estimate struct {
+	Model      string `json:"model"`
+	Dims       int    `json:"dimensions"`
+	Documents  int    `json:"documents" doc:"Documents without a vector of the model"`
+	Characters int64  `json:"characters" doc:"Characters to embed"`
+	Requests   int    `json:"requests" doc:"Requests to the endpoint"`
+	Seconds    int    `json:"seconds,omitempty" doc:"Time at the given rate"`
+}
+
+// textsPerRequest is the number of texts that an embedder sends at once.
+const textsPerRequest = 128
+
+// Estimate counts what Start would embed.
+func (s *Service) Estimate(ctx context.Context, ws int64, o Options) (out Estimate, err error) {
+	to, err := s.target(ctx, ws, o.Rollback)
+	if err != nil {
+		return out, err
+	}
+	err = s.Store.WithSpaces(ctx, ws, func(ctx context.Context, tx Tx) error {
+		size, err := tx.Documents().Missing(ctx, to.ID, allDocuments)
+		out = Estimate{Model: to.Model, Dims: to.Dims, Documents: size.Documents, Characters: size.Characters,
+			Requests: (size.Documents + textsPerRequest - 1) / textsPerRequest}
+		return err
+	})
+	if o.Rate > 0 {
+		out.Seconds = (out.Documents + o.Rate - 1) / o.Rate
+	}
+	return out, err
+}
