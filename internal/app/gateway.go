@@ -29,6 +29,7 @@ func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 		Memory: h.Memory, LongTerm: h.LongTerm, Progressive: h.Progressive, Offload: h.Offload, Dumps: h.Dumps,
 		Learning: h.Learning,
 		Feedback: h.Feedback, Reflect: h.Reflect, Reflections: h.Reflections, Schedules: h.Schedules, Erase: h.Erase,
+		Reembed: h.Reembed,
 		Offered: h.Offered, Embedder: h.Embedder, Fetch: fetchPackage,
 		Probes: httpapi.Probes{Database: h.askDatabase, Temporal: h.askTemporal, Schema: h.askSchema,
 			Embedder: h.CheckEmbedder}}

@@ -112,7 +112,7 @@ func (c *cli) addCommands(root *cobra.Command) {
 		{"skills", "Skills:", []*cobra.Command{c.distill(), c.skills(), c.curate(), c.insights()}},
 		{"learning", "Learning:", []*cobra.Command{c.bank(), c.feedback(), c.train(), c.evolve(), c.evalCommand()}},
 		{"operations", "Operations:", []*cobra.Command{c.serve(), c.mcp(), c.keys(), c.settings(), c.schedule(),
-			c.runs(), c.replay(), c.erase(), c.migrate()}},
+			c.runs(), c.replay(), c.reembed(), c.erase(), c.migrate()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, cmd := range group.commands {

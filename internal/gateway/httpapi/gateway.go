@@ -73,6 +73,7 @@ func New(s Services, o Options, m Meter) *Gateway {
 	g.scheduleRoutes()
 	g.curationRoutes()
 	g.eraseRoutes()
+	g.reembedRoutes()
 	g.reflectionRoutes()
 	g.mem0Routes()
 	g.healthRoutes()

@@ -27,6 +27,7 @@ import (
 	"cairn/internal/service/schedule"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
+	"cairn/internal/service/vectorspace"
 )
 
 // Services holds the services behind the routes. OpenAPI needs none of them.
@@ -53,6 +54,7 @@ type Services struct {
 	Reflections   *reflection.Requests
 	Schedules     *schedule.Service
 	Erase         *erase.Service
+	Reembed       *vectorspace.Service
 	Offered       *tools.Registry // tools that other programs may call
 	Driver        Driver          // nil without Temporal
 	Embedder      Embedder

@@ -118,25 +118,56 @@ type Options struct {
 // MostRate limits Options.Rate.
 const MostRate = 100_000
 
-// Start starts the re-embedding of a workspace. If it is running, nothing happens. It returns the
-// space to which it leads.
-func (s *Service) Start(ctx context.Context, ws tenancy.Workspace, o Options) (Space, error) {
+// Started is the result of Start.
+type Started struct {
+	Space   int16  `json:"space"`
+	Model   string `json:"model"`
+	Dims    int    `json:"dimensions"`
+	Running bool   `json:"running" doc:"false if there is nothing to do"`
+}
+
+// Start starts the re-embedding of a workspace. If it is running, or if the workspace has all
+// vectors and uses them, nothing happens.
+func (s *Service) Start(ctx context.Context, ws tenancy.Workspace, o Options) (out Started, err error) {
 	if o.Rate < 0 || o.Rate > MostRate {
-		return Space{}, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid rate %d", o.Rate),
+		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid rate %d", o.Rate),
 			fmt.Sprintf("use 1 to %d documents per second, or 0 for no limit", MostRate))
 	}
 	to, err := s.target(ctx, ws.ID, o.Rollback)
 	if err != nil {
-		return to, err
+		return out, err
 	}
-	if err := s.alone(ctx, ws.ID, to.ID); err != nil {
-		return to, err
+	out = Started{Space: to.ID, Model: to.Model, Dims: to.Dims}
+	needed, err := s.needed(ctx, ws.ID, to.ID)
+	if err != nil || !needed {
+		return out, err
 	}
 	if s.Starter == nil {
-		return to, fault.New(fault.Unavailable, "no Temporal server to run the re-embedding", "set TEMPORAL_ADDRESS")
+		return out, fault.New(fault.Unavailable, "no Temporal server to run the re-embedding", "set TEMPORAL_ADDRESS")
 	}
-	return to, s.Starter.Reembed(ctx, contract.ReembedInput{
+	out.Running = true
+	return out, s.Starter.Reembed(ctx, contract.ReembedInput{
 		ReembedRef: contract.ReembedRef{Workspace: ws.ID, WorkspaceKey: ws.Key, Space: to.ID}, Rate: o.Rate})
+}
+
+// needed reports whether a workspace does not use a space yet, or lacks vectors in it. It returns an
+// error if a re-embedding to another space is running.
+func (s *Service) needed(ctx context.Context, ws int64, space int16) (needed bool, err error) {
+	err = s.Store.WithSpaces(ctx, ws, func(ctx context.Context, tx Tx) error {
+		if err := alone(ctx, tx, space); err != nil {
+			return err
+		}
+		size, err := tx.Documents().Totals(ctx)
+		if err != nil {
+			return err
+		}
+		spaces, err := tx.Spaces().Spaces(ctx)
+		for _, one := range spaces {
+			needed = needed || one.Active && one.ID != space || one.ID == space && one.Vectors < size.Documents
+		}
+		return err
+	})
+	return needed, err
 }
 
 // target returns the space of a new re-embedding. An embedder serves it.
@@ -167,17 +198,34 @@ func (s *Service) target(ctx context.Context, ws int64, rollback bool) (to Space
 }
 
 // alone returns an error if a re-embedding to another space is running.
-func (s *Service) alone(ctx context.Context, ws int64, space int16) error {
-	return s.Store.WithSpaces(ctx, ws, func(ctx context.Context, tx Tx) error {
-		last, found, err := tx.Progress().Last(ctx)
-		if err != nil || !found || last.Space == space || last.Ended() {
+func alone(ctx context.Context, tx Tx, space int16) error {
+	last, found, err := tx.Progress().Last(ctx)
+	if err != nil || !found || last.Space == space || last.Ended() {
+		return err
+	}
+	return fault.New(fault.AlreadyExists,
+		fmt.Sprintf("a re-embedding to model %q is %s", last.Model, last.State),
+		"wait for its end, or cancel it with `cairn reembed cancel`")
+}
+
+// Each calls do with each workspace, up to the first error.
+func (s *Service) Each(ctx context.Context, do func(tenancy.Workspace) error) error {
+	for after := int64(0); ; {
+		page, err := s.Store.Workspaces(ctx, after, workspacePage)
+		if err != nil || len(page) == 0 {
 			return err
 		}
-		return fault.New(fault.AlreadyExists,
-			fmt.Sprintf("a re-embedding to model %q is %s", last.Model, last.State),
-			"wait for its end, or cancel it with `cairn reembed cancel`")
-	})
+		for _, ws := range page {
+			if err := do(ws); err != nil {
+				return fmt.Errorf("workspace %q: %w", ws.Name, err)
+			}
+		}
+		after = page[len(page)-1].ID
+	}
 }
+
+// workspacePage is the number of workspaces that Each reads at once.
+const workspacePage = 500
 
 // Steer pauses, resumes or cancels the running re-embedding of a workspace.
 func (s *Service) Steer(ctx context.Context, ws tenancy.Workspace, action string) error {

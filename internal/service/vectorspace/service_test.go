@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/vectorspace"
 	"cairn/internal/testkit"
 )
@@ -25,10 +26,20 @@ func codeOf(err error) fault.Code {
 func TestStartLeadsToTheConfiguredSpace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	to, err := b.Start(t.Context(), b.db.A, vectorspace.Options{Rate: 50})
+	to, err := b.Start(t.Context(), b.db.B, vectorspace.Options{Rate: 50})
+	testkit.Must(t, err)
+	if !to.Running || len(b.starter.started) != 1 { // it uses the old space
+		t.Errorf("%+v", to)
+	}
+	b.db.Exec("update workspaces set space_id = null where id = $1", b.db.B.ID)
+	if to, err := b.Start(t.Context(), b.db.B, vectorspace.Options{}); err != nil || to.Running {
+		t.Errorf("an empty workspace: %+v, %v", to, err)
+	}
+	b.starter.started = nil
+	to, err = b.Start(t.Context(), b.db.A, vectorspace.Options{Rate: 50})
 	testkit.Must(t, err)
 	want := []contract.ReembedInput{{ReembedRef: b.ref, Rate: 50}}
-	if to != b.to || !slices.Equal(b.starter.started, want) {
+	if to.Space != b.to.ID || to.Model != b.to.Model || !to.Running || !slices.Equal(b.starter.started, want) {
 		t.Errorf("to %+v, started %+v", to, b.starter.started)
 	}
 	for _, rate := range []int{-1, vectorspace.MostRate + 1} {
@@ -56,7 +67,7 @@ func TestARollbackNeedsThePreviousSpaceAndItsModel(t *testing.T) {
 	b.change(false)
 	b.write("new")
 	to, err := b.Start(t.Context(), b.db.A, back)
-	if err != nil || to != b.old {
+	if err != nil || to.Space != b.old.ID {
 		t.Fatalf("to %+v, %v", to, err)
 	}
 	b.ref.Space = b.old.ID
@@ -105,6 +116,21 @@ func TestOneReembeddingOfAWorkspaceRunsAtATime(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	testkit.Must(t, b.Begin(t.Context(), other))
+}
+
+func TestEachVisitsAllWorkspaces(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var names []string
+	testkit.Must(t, b.Each(t.Context(), func(ws tenancy.Workspace) error {
+		names = append(names, ws.Name)
+		return nil
+	}))
+	failed := errors.New("failed")
+	err := b.Each(t.Context(), func(tenancy.Workspace) error { return failed })
+	if !slices.Equal(names, []string{"a", "b"}) || !errors.Is(err, failed) {
+		t.Errorf("%v, %v", names, err)
+	}
 }
 
 func TestARunningReembeddingIsSteered(t *testing.T) {

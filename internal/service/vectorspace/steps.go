@@ -20,10 +20,10 @@ const (
 
 // Begin opens the progress of a re-embedding. Documents that were refused before are tried again.
 func (s *Service) Begin(ctx context.Context, in contract.ReembedInput) error {
-	if err := s.alone(ctx, in.Workspace, in.Space); err != nil {
-		return err
-	}
 	return s.Store.WithSpaces(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
+		if err := alone(ctx, tx, in.Space); err != nil {
+			return err
+		}
 		if err := tx.Progress().ForgetRefusals(ctx, in.Space); err != nil {
 			return err
 		}
