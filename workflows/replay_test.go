@@ -38,8 +38,8 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 	for _, name := range []string{
 		contract.Adapt, contract.Build, contract.Conversation, contract.Curate, contract.Distill,
 		contract.DistillSkill, contract.Erase, contract.Evolve, contract.Nudge, contract.Offload, contract.Probe,
-		contract.Refine, contract.ReflectionWorkflow, contract.Retrieve, contract.Specialist, contract.Summarize,
-		contract.Sweep, contract.Train, contract.TrainEpisode, contract.TrainIteration, contract.TrainStage,
+		contract.Reembed, contract.Refine, contract.ReflectionWorkflow, contract.Retrieve, contract.Specialist,
+		contract.Summarize, contract.Sweep, contract.Train, contract.TrainEpisode, contract.TrainIteration, contract.TrainStage,
 		contract.Turn,
 	} {
 		if !recorded[name] {

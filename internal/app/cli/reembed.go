@@ -180,8 +180,11 @@ func failedReembed(reports []workspaceReport, running map[string]string) error {
 			return fault.New(fault.Unavailable, fmt.Sprintf("the re-embedding of workspace %q failed: %s", r.Workspace,
 				r.Reembed.Reason), "correct the cause and run `cairn reembed` again; existing vectors are kept")
 		case vectorspace.Cancelled:
-			return fault.New(fault.Cancelled, fmt.Sprintf("the re-embedding of workspace %q was cancelled", r.Workspace),
-				"run `cairn reembed` to continue; existing vectors are kept")
+			return fault.New(
+				fault.Cancelled,
+				fmt.Sprintf("the re-embedding of workspace %q was cancelled", r.Workspace),
+				"run `cairn reembed` to continue; existing vectors are kept",
+			)
 		}
 	}
 	return nil

@@ -98,7 +98,7 @@ type Config struct {
 	EmbeddingAPIKey string `env:"CAIRN_EMBEDDING_API_KEY" secret:"all"`
 	// Number of dimensions of embeddings.
 	EmbeddingDimensions int `env:"CAIRN_EMBEDDING_DIMENSIONS" envDefault:"384"`
-	// Previous embedding model. It serves workspaces whose vectors are of that model, until `cairn reembed` has replaced them.
+	// Previous embedding model. It serves workspaces that still use its vectors; see cairn reembed.
 	EmbeddingPreviousModel string `env:"CAIRN_EMBEDDING_PREVIOUS_MODEL"`
 	// Base URL of the previous model's endpoint. If empty, CAIRN_EMBEDDING_BASE_URL is used.
 	EmbeddingPreviousBaseURL string `env:"CAIRN_EMBEDDING_PREVIOUS_BASE_URL"`

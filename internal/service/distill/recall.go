@@ -130,9 +130,17 @@ func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
 
 // skillQuery searches active skills, candidates and drafts, because new evidence can improve each of them.
 func skillQuery(text string, vector search.Vector, limit int) search.Query {
-	q := search.Query{Kind: search.KindSkill,
-		States: []string{string(skill.Active), string(skill.Candidate), string(skill.DraftStatus)}, Vector: vector.Values,
-		Space: vector.Space, Limit: limit}
+	q := search.Query{
+		Kind: search.KindSkill,
+		States: []string{
+			string(skill.Active),
+			string(skill.Candidate),
+			string(skill.DraftStatus),
+		},
+		Vector: vector.Values,
+		Space:  vector.Space,
+		Limit:  limit,
+	}
 	for _, t := range lexical.Terms(text) {
 		q.Terms = append(q.Terms, t.Hash)
 	}

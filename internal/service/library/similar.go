@@ -63,7 +63,12 @@ func (l *Library) near(ctx context.Context, tx Tx, v skill.Version, meant []Simi
 
 // meant lists the skills whose descriptions have the same meaning as v's. It calls the embedder, so
 // it must run outside of a transaction. Without an embedder it returns none.
-func (l *Library) meant(ctx context.Context, ws int64, v skill.Version, vector search.Vector) (out []Similar, err error) {
+func (l *Library) meant(
+	ctx context.Context,
+	ws int64,
+	v skill.Version,
+	vector search.Vector,
+) (out []Similar, err error) {
 	if len(vector.Values) == 0 {
 		return nil, nil
 	}

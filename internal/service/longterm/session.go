@@ -162,7 +162,14 @@ func (l *Service) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) (
 	return out, nil
 }
 
-func (l *Service) read(ctx context.Context, tx Tx, a agent.Actor, in ReadArgs, id string, vector search.Vector) (Session,
+func (l *Service) read(
+	ctx context.Context,
+	tx Tx,
+	a agent.Actor,
+	in ReadArgs,
+	id string,
+	vector search.Vector,
+) (Session,
 	error) {
 	h, err := l.session(ctx, tx, id)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/search"
 	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/search"
 )
 
 // written is the result of a write in these tests.
