@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"text/tabwriter"
 	"time"
 
@@ -59,7 +60,8 @@ func (c *cli) doctor() *cobra.Command {
 		Use: "doctor", Short: "Check required dependencies",
 		Example: "  cairn doctor\n  cairn doctor --output json", Args: cobra.NoArgs,
 		Long: "Check the dependencies of this machine (Postgres with pgvector, Temporal, the model, the embedder, " +
-			"the sandbox), print their versions, and print how to install each missing one. The exit code is not " +
+			"the sandbox), print their versions, and print how to install each missing one. If the database " +
+			"responds, it also prints the embedding spaces of the workspace. The exit code is not " +
 			"0 if a required dependency is missing, and 8 if the embedder returns vectors of another dimension " +
 			"than configured.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDoctor(cmd.Context()) },
@@ -78,7 +80,8 @@ func (c *cli) runDoctor(ctx context.Context) error {
 			Hint: "to use a real model, set CAIRN_MODEL and OPENAI_API_KEY or OPENAI_BASE_URL"}
 	}
 	vectors, embedderErr := examineEmbedder(ctx, cfg)
-	found = append(found, model, vectors, examineSandbox(ctx, cfg))
+	found = append(found, model, vectors)
+	found = append(append(found, examineSpaces(ctx, cfg)...), examineSandbox(ctx, cfg))
 	if c.output == "json" {
 		return cmp.Or(c.printJSON(map[string]any{"found": found}), embedderErr)
 	}
@@ -125,6 +128,43 @@ func examineEmbedder(ctx context.Context, cfg config.Config) (devstack.Found, er
 	}
 	f.Hint = fault.From(err).Hint
 	return f, err
+}
+
+// examineSpaces reports which embedding spaces the documents of the workspace have vectors in, if the
+// database responds and the workspace exists.
+func examineSpaces(ctx context.Context, cfg config.Config) (found []devstack.Found) {
+	cfg.TemporalAddress = ""
+	if running, ok := devstack.Running(cfg.Home); ok && cfg.DatabaseURL == "" {
+		cfg.DatabaseURL = running.DatabaseURL
+	}
+	if cfg.DatabaseURL == "" {
+		return nil
+	}
+	a, err := app.Open(ctx, cfg, slog.New(slog.DiscardHandler))
+	if err != nil { // the other rows show why
+		return nil
+	}
+	defer a.Close()
+	ws, err := a.Store.Workspace(ctx, cfg.Workspace, false)
+	if err != nil {
+		return nil
+	}
+	report, err := a.Reembed.Status(ctx, ws.ID)
+	if err != nil {
+		return nil
+	}
+	for _, s := range report.Spaces {
+		f := devstack.Found{Part: "space", Status: "ok", Version: fmt.Sprintf("%s, %d dimensions", s.Model, s.Dims),
+			Where: fmt.Sprintf("%d of %d documents", s.Vectors, report.Documents), Hint: s.State}
+		if s.State == "active" && report.Vector != "" {
+			f.Status, f.Hint = "failed", "not configured, searches compare words only; run `cairn reembed` to use "+
+				"the configured model"
+		} else if s.State == "active" && !s.Configured {
+			f.Hint = "active; run `cairn reembed` to use the configured model"
+		}
+		found = append(found, f)
+	}
+	return found
 }
 
 // examineSandbox reports whether this machine can run commands of skills in a sandbox.

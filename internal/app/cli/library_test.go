@@ -37,6 +37,9 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 			}
 		}
 	}
+	if args[0] == "reembed" && args[1] != "status" {
+		w.reembedding(t)
+	}
 	if args[0] == "working" {
 		return w.putAway(t, args)
 	}

@@ -47,8 +47,7 @@ func (c *cli) reembed() *cobra.Command {
 	for action, short := range map[string]string{contract.PauseReembed: "Pause running re-embeddings",
 		contract.ResumeReembed: "Resume paused re-embeddings",
 		contract.CancelReembed: "Cancel re-embeddings; existing vectors are kept"} {
-		cmd.AddCommand(&cobra.Command{Use: action, Short: short, Example: "  cairn reembed " + action +
-			"\n  cairn reembed " + action + " -w default", Args: cobra.NoArgs,
+		cmd.AddCommand(&cobra.Command{Use: action, Short: short, Example: "  cairn reembed " + action, Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				return c.withSession(cmd.Context(), needs{temporal: true, make: true}, func(s *session) error {
 					return c.reembedSteer(cmd.Context(), s, action)
@@ -60,7 +59,7 @@ func (c *cli) reembed() *cobra.Command {
 
 func (c *cli) reembedStatus() *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show embedding spaces and the progress of re-embeddings",
-		Example: "  cairn reembed status\n  cairn reembed status -w default --output json", Args: cobra.NoArgs,
+		Example: "  cairn reembed status\n  cairn reembed status --output json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withSession(cmd.Context(), needs{make: true}, func(s *session) error {
 				reports, err := c.reembedReports(cmd.Context(), s)

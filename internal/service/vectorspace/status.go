@@ -3,6 +3,8 @@ package vectorspace
 import (
 	"context"
 	"time"
+
+	"cairn/internal/service/search"
 )
 
 // SpaceState describes a space of a workspace.
@@ -120,24 +122,25 @@ func (s *Service) Status(ctx context.Context, ws int64) (out Report, err error) 
 	if err != nil {
 		return out, err
 	}
-	if _, err := s.Registry.Of(ctx, ws); err != nil {
-		out.Vector = "unavailable"
-	}
 	if found {
 		out.Reembed = reembedding(last, refused, time.Now())
 	}
-	out.Spaces = s.reports(spaces, out.Documents, last)
+	s.describe(&out, spaces, last)
 	return out, nil
 }
 
-func (s *Service) reports(spaces []SpaceState, documents int, last Progress) []SpaceReport {
-	out := []SpaceReport{}
+// describe adds the spaces to a report.
+func (s *Service) describe(out *Report, spaces []SpaceState, last Progress) {
+	out.Spaces = []SpaceReport{}
 	for _, one := range spaces {
 		r := SpaceReport{Space: one.ID, Model: one.Model, Dims: one.Dims, State: "unused", Vectors: one.Vectors,
 			Configured: one.ID == s.Registry.Configured.ID}
 		switch {
 		case one.Active:
 			r.State = "active"
+			if _, ok := s.Registry.Serve(one.Space); !ok {
+				out.Vector = search.VectorUnavailable
+			}
 		case last.Space == one.ID && !last.Ended():
 			r.State = "building"
 		case one.Previous:
@@ -145,12 +148,11 @@ func (s *Service) reports(spaces []SpaceState, documents int, last Progress) []S
 		case one.Vectors == 0 && !r.Configured:
 			continue
 		}
-		if documents > 0 {
-			r.Coverage = float64(one.Vectors) / float64(documents)
+		if out.Documents > 0 {
+			r.Coverage = float64(one.Vectors) / float64(out.Documents)
 		}
-		out = append(out, r)
+		out.Spaces = append(out.Spaces, r)
 	}
-	return out
 }
 
 func reembedding(p Progress, refused []Refusal, now time.Time) *Reembedding {
