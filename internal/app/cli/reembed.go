@@ -29,7 +29,7 @@ func (c *cli) reembed() *cobra.Command {
 			"second call does not start it twice. Searches use the vectors of the previous model until all documents " +
 			"have new ones.\n\nThe vectors of the previous model are kept for 7 days. To return to them, use " +
 			"--rollback.",
-		Example: "  cairn reembed --estimate\n  cairn reembed --rate 50\n  cairn reembed -w default --rollback",
+		Example: "  cairn reembed --estimate\n  cairn reembed --rate 50\n  cairn reembed --workspace default --rollback",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withSession(cmd.Context(), needs{temporal: !f.estimate, make: true}, func(s *session) error {
@@ -47,12 +47,14 @@ func (c *cli) reembed() *cobra.Command {
 	for action, short := range map[string]string{contract.PauseReembed: "Pause running re-embeddings",
 		contract.ResumeReembed: "Resume paused re-embeddings",
 		contract.CancelReembed: "Cancel re-embeddings; existing vectors are kept"} {
-		cmd.AddCommand(&cobra.Command{Use: action, Short: short, Example: "  cairn reembed " + action, Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error {
-				return c.withSession(cmd.Context(), needs{temporal: true, make: true}, func(s *session) error {
-					return c.reembedSteer(cmd.Context(), s, action)
-				})
-			}})
+		cmd.AddCommand(
+			&cobra.Command{Use: action, Short: short, Example: "  cairn reembed " + action, Args: cobra.NoArgs,
+				RunE: func(cmd *cobra.Command, _ []string) error {
+					return c.withSession(cmd.Context(), needs{temporal: true, make: true}, func(s *session) error {
+						return c.reembedSteer(cmd.Context(), s, action)
+					})
+				}},
+		)
 	}
 	return cmd
 }

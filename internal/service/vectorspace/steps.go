@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
+	"slices"
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
@@ -170,12 +170,12 @@ func refuses(err error) bool {
 	if !errors.As(err, &f) {
 		return false
 	}
-	switch f.Status {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
-		return f.Class == llm.Fatal || f.Class == llm.ContextLength
-	}
-	return f.Class == llm.ContextLength
+	return f.Class == llm.ContextLength || f.Class == llm.Fatal && slices.Contains(refusals, f.Status)
 }
+
+// refusals are the HTTP statuses of invalid content: Bad Request, Content Too Large, Unprocessable
+// Content.
+var refusals = []int{400, 413, 422}
 
 // residue is the number of documents without a vector up to which Switch may hand them over to the
 // outbox.
