@@ -353,19 +353,27 @@ language sql volatile security invoker set search_path = cairn, pg_catalog, pg_t
 $$;
 -- +goose StatementEnd
 
--- Adds the runs that have read or written memories. A reply can repeat a memory that its turn has
--- read, so its conversation is listed for review.
+-- Adds runs that have read what is removed. A reply can repeat it, so the conversation of a turn is
+-- listed for review.
+-- +goose StatementBegin
+create function cairn.erase_readers(erasure bigint, ws bigint, ids bigint[]) returns void
+language sql volatile security invoker set search_path = cairn, pg_catalog, pg_temp as $$
+  insert into erase_items (erasure, kind, id, review)
+  select distinct erase_readers.erasure, 'turns', r.conversation_id, true from runs r
+  where r.workspace_id = ws and r.id = any(ids) and r.kind = 'turn' and r.conversation_id is not null
+    and not exists (select from erase_items i where i.erasure = erase_readers.erasure and i.kind = 'conversation' and i.id = r.conversation_id)
+  on conflict do nothing;
+  select cairn.erase_add_runs(erasure, ws, ids)
+$$;
+-- +goose StatementEnd
+
+-- Adds the runs that have read or written memories.
 -- +goose StatementBegin
 create function cairn.erase_memory_runs(erasure bigint, ws bigint, ids bigint[]) returns void
 language sql volatile security invoker set search_path = cairn, pg_catalog, pg_temp as $$
-  insert into erase_items (erasure, kind, id, review)
-  select distinct erase_memory_runs.erasure, 'turns', r.conversation_id, true from memory_views v join runs r on r.workspace_id = ws and r.id = v.run_id
-  where v.workspace_id = ws and v.memory_id = any(ids) and r.kind = 'turn' and r.conversation_id is not null
-    and not exists (select from erase_items i where i.erasure = erase_memory_runs.erasure and i.kind = 'conversation' and i.id = r.conversation_id)
-  on conflict do nothing;
+  select cairn.erase_readers(erasure, ws, array(select run_id from memory_views where workspace_id = ws and memory_id = any(ids)));
   select cairn.erase_add_runs(erasure, ws, array(
-    select run_id from memory_views where workspace_id = ws and memory_id = any(ids)
-    union select run_id from memory_revisions where workspace_id = ws and memory_id = any(ids)
+    select run_id from memory_revisions where workspace_id = ws and memory_id = any(ids)
     union select run_id from memory_refs where workspace_id = ws and memory_id = any(ids)
     union select run_id from memories where workspace_id = ws and id = any(ids)
     union select r.id from runs r, jsonb_path_query(r.spec, '$.pinned.refining.candidates[*].id') c join memories m on m.external_id = c #>> '{}'
@@ -678,8 +686,9 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- Removes stored requests and results of other runs that name the subject's target, for example in a
--- list of all targets. It reads all requests, so it does not lock out writers. It returns how many
+-- Finds runs whose tools have returned what is removed, by the IDs of memories and sessions. Removes
+-- stored requests and results of other runs that name the subject's target, for example in a list of
+-- all targets. It reads all calls and requests, so it does not lock out writers. It returns how many
 -- runs with such requests are open; they are waited for.
 -- +goose StatementBegin
 create function cairn.erase_requests(erasure bigint) returns bigint
@@ -692,6 +701,11 @@ begin
   end if;
   if e.state <> 'accepted' or e.marks is null then return 0; end if;
   perform set_config('cairn.workspace', e.workspace::text, true);
+  perform cairn.erase_readers(e.id, e.workspace, array(
+    select distinct c.run_id from agent_calls c, regexp_matches(c.arguments || ' ' || coalesce(c.result, ''), '\m[0-9a-f]{16}\M', 'g') named
+    where c.workspace_id = e.workspace and named[1] in (
+      select m.external_id from erase_items i join memories m on m.workspace_id = e.workspace and m.id = i.id where i.erasure = e.id and i.kind = 'memory' and not i.review
+      union select h.id from erase_items i join memory_histories h on h.workspace_id = e.workspace and h.conversation_id = i.id where i.erasure = e.id and i.kind in ('conversation', 'message'))));
   delete from tool_op_log o where o.workspace_id = e.workspace and o.created_at <= e.requested_at
     and exists (select from unnest(e.marks) k where position(k in o.result::text) > 0);
   get diagnostics n = row_count;

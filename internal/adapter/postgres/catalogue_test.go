@@ -82,6 +82,7 @@ var reviewedFunctions = []string{
 	"erase_listed definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_memories invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_memory_runs invoker search_path=cairn, pg_catalog, pg_temp",
+	"erase_readers invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_requests definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_runs invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_scope invoker search_path=cairn, pg_catalog, pg_temp",
