@@ -39,7 +39,8 @@ var reviewedPolicies = []string{
 	"erasures.erasures_system {cairn_system} r true -",
 	// lex_candidates checks the workspace of every key
 	"lex_docs.lex_docs_index {cairn_index} r true -",
-	"lex_stats.lex_stats_system {cairn_system} r (docs >= 10000) -", // which workspaces are big enough for a graph
+	// which workspaces are big enough for a graph, or were not counted for a week
+	"lex_stats.lex_stats_system {cairn_system} r ((docs >= 10000) OR (counted_at < (now() - '7 days'::interval))) -",
 	"llm_calls.llm_calls_system_see {cairn_system} r (state = ANY (ARRAY['started'::text, 'unknown'::text])) -",
 	"llm_calls.llm_calls_system_expire {cairn_system} w (state = 'started'::text) (state = 'unknown'::text)",
 	// what has expired: hashes and times
@@ -123,6 +124,7 @@ var reviewedFunctions = []string{
 	"rank_docs invoker search_path=cairn, public, pg_catalog, " +
 		"pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=on;enable_nestloop=off;enable_mergejoin=off;" +
 		"jit=off",
+	"recount_terms invoker search_path=cairn, public, pg_catalog, pg_temp",
 	"resolve_key definer search_path=cairn, pg_catalog, pg_temp",
 	"schema_version definer search_path=cairn, pg_catalog, pg_temp",
 	"session_roles invoker -",

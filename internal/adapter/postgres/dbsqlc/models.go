@@ -153,11 +153,6 @@ type IdentityVersion struct {
 	CreatedAt   time.Time
 }
 
-type LexStat struct {
-	WorkspaceID int64
-	Docs        int32
-}
-
 type Memory struct {
 	WorkspaceID     int64
 	ID              int64
