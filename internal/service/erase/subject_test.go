@@ -357,3 +357,56 @@ func TestAcceptOfASubjectWaitsForWriters(t *testing.T) {
 		t.Errorf("it has not ended: %+v", p.report(id))
 	}
 }
+
+// A deletion is of memories only. They are not found at once, and after the undo period nothing of
+// them is left; what was said, and what else was drawn from it, stays and is found.
+func TestADeletionLeavesWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	p := settle(e, e.A)
+	ids := p.texts("select external_id from memories where workspace_id = $1 and target = 'ben ito' " +
+		"and status = 'active'")
+	_, err := p.long.DeleteWhere(t.Context(), p.User(), memory.Filter{Targets: []string{"Ben Ito"},
+		Types: []memory.Type{memory.Personal, memory.Procedural}})
+	testkit.Must(t, err)
+	kinds := func() []string {
+		var out []string
+		for _, found := range p.found(p.ws, bens, "ben ito") {
+			kind, id, _ := strings.Cut(found, " ")
+			if slices.Contains(ids, id) {
+				t.Errorf("the deleted memory %s is found", id)
+			}
+			out = append(out, kind)
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	stays := []string{"chunk", "memory", "turn"} // the memory is the summary of the session
+	if got := kinds(); !slices.Equal(got, stays) {
+		t.Errorf("found are %v", got)
+	}
+	p.Exec("update memories set updated_at = now() - interval '8 days' where status = 'removed'")
+	testkit.Must(t, p.Leftovers().EraseDeleted(t.Context(), p.ws.ID, 1000))
+	if got := kinds(); !slices.Equal(got, stays) {
+		t.Errorf("found after the undo period are %v", got)
+	}
+	if left := p.Number("select count(*) from memories where external_id = any($1)", ids); left != 0 {
+		t.Errorf("%d memories are left", left)
+	}
+	for _, query := range []string{
+		"search_docs d where kind = 'memory' and not exists (select from memories m where m.id = d.owner_id)",
+		"embeddings e where not exists (select from search_docs d where d.doc = e.doc)",
+		"lex_terms t where df <> (select count(*) from lex_docs l " +
+			"where l.keys @> array[t.workspace_id << 32 | t.term])"} {
+		if n := p.Number("select count(*) from " + query); n != 0 {
+			t.Errorf("%s: %d", query, n)
+		}
+	}
+}
+
+// texts returns the texts that a query of the superuser returns.
+func (p *people) texts(query string) (out []string) {
+	p.t.Helper()
+	testkit.Must(p.t, p.Admin.QueryRow(p.t.Context(), "select array("+query+")", p.ws.ID).Scan(&out))
+	return out
+}
