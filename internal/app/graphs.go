@@ -13,6 +13,31 @@ import (
 // index is built, a large workspace is searched exactly.
 const indexInterval = 10 * time.Minute
 
+// recounted limits the workspaces whose words are counted in one pass.
+const recounted = 50
+
+// recountTerms corrects word frequencies of workspaces once a week until ctx ends.
+func (h *App) recountTerms(ctx context.Context) {
+	ticker := time.NewTicker(indexInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		n, err := h.Store.RecountTerms(ctx, recounted)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			h.Log.Warn("counting words failed", "error", err)
+		case n > 0:
+			h.Log.Info("word frequencies corrected", "words", n)
+		}
+	}
+}
+
 // buildGraph builds the graph of a workspace that changes its space, if it has the size for one and
 // this process may build graphs. Without a graph, searches read all vectors.
 func (h *App) buildGraph(ctx context.Context, ws int64, space int16, documents int) error {

@@ -55,6 +55,7 @@ func (h *App) Work(ctx context.Context, queues []string) error {
 		running.Go(func() { _ = h.CheckEmbedder(ctx) }) // logs a failure
 		running.Go(func() { h.Relay.Run(ctx) })
 		running.Go(func() { h.maintainVectors(ctx) })
+		running.Go(func() { h.recountTerms(ctx) })
 	}
 	for i, w := range workers {
 		if err := w.Start(); err != nil {

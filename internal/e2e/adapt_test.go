@@ -238,8 +238,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 		t.Errorf("%d outcomes after a failed turn was rated", n)
 	}
 	// Outcomes are erased with the conversation that was rated.
-	erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: view(b, "c").ID, Derived: erase.Keep},
-		b.Workspace.Key)
+	erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: view(b, "c").ID, Derived: erase.Keep})
 	if n := len(outcomesOf(b)); n != 0 {
 		t.Errorf("%d outcomes are left of an erased conversation", n)
 	}

@@ -35,8 +35,7 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 				t.Fatalf("came of the conversation: %+v", plan.Derived)
 			}
 			before, objects := rows(b, b.Workspace), len(tree(t, b.Packages))
-			e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: talk, Derived: c.derived},
-				b.Workspace.Key)
+			e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: talk, Derived: c.derived})
 
 			for _, query := range []string{
 				"select count(*) from cairn.conversations where external_id <> 'c1'",
@@ -125,7 +124,7 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 	exec(b, "update cairn.outbox set due_at = 'infinity'")
 	hang(b)
 	talk := conversationNumber(b, "open")
-	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: talk}, b.Workspace.Key)
+	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: talk})
 	if e.Workflows != 2 || e.WorkflowsLeft != 0 {
 		t.Errorf("%d workflows were stopped and %d are left, want the conversation's and its turn's stopped",
 			e.Workflows, e.WorkflowsLeft)
@@ -174,7 +173,7 @@ func TestADistilledSkillIsErasedWithItsConversation(t *testing.T) {
 	b := apptest.Open(t)
 	full(b)
 	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, "c1"),
-		Derived: erase.Delete}, b.Workspace.Key)
+		Derived: erase.Delete})
 	if e.Skills != 1 || e.Deleted["skills"] != 1 || e.Deleted["packages"] != 1 || e.Objects != 2 ||
 		e.Deleted["distill_tasks"] != 1 || e.Deleted["messages"] != 14 {
 		t.Errorf("erased %+v", e)

@@ -83,11 +83,11 @@ where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and not
 }
 
 // erased accepts an erase and waits for its end.
-func erased(b *apptest.Bundle, target erase.Target, key string) erase.Erasure {
+func erased(b *apptest.Bundle, target erase.Target) erase.Erasure {
 	b.T.Helper()
 	e, err := b.Erase.Accept(b.T.Context(), target)
 	testkit.Must(b.T, err)
-	testkit.Must(b.T, b.Driver.Erase(b.T.Context(), key, e.ID, target.Conversation))
+	testkit.Must(b.T, b.Driver.Erase(b.T.Context(), e.Start()))
 	return untilErased(b, e.ID)
 }
 
@@ -116,7 +116,7 @@ func nothingLeft(b *apptest.Bundle, e erase.Erasure) {
 		b.T.Errorf("something is left in %s: %v, %v", place, found, err)
 	}
 	testkit.Eventually(b.T, "no workflow of it is open", func() bool {
-		open, err := b.Driver.Open(b.T.Context(), b.Workspace.Key, 0)
+		open, err := b.Driver.Open(b.T.Context(), b.Workspace.Key, nil)
 		testkit.Must(b.T, err)
 		return len(open) == 0
 	})
@@ -145,7 +145,7 @@ func TestEraseLeavesNothingOfAWorkspaceAnywhere(t *testing.T) {
 		}
 	}
 
-	e := erased(b, erase.Target{Workspace: b.Workspace.ID}, b.Workspace.Key)
+	e := erased(b, erase.Target{Workspace: b.Workspace.ID})
 	b.Model.Release("hang")
 	nothingLeft(b, e)
 	for table, n := range had {
@@ -214,7 +214,7 @@ func TestEraseGoesOnWhereAWorkerDied(t *testing.T) {
 	worker := b.StartProcess()
 	e, err := b.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID})
 	testkit.Must(t, err)
-	testkit.Must(t, b.Driver.Erase(t.Context(), b.Workspace.Key, e.ID, 0))
+	testkit.Must(t, b.Driver.Erase(t.Context(), e.Start()))
 	testkit.Eventually(t, "some rows are deleted and the next wait", func() bool {
 		now, err := b.Erase.Report(t.Context(), 0, e.ID)
 		testkit.Must(t, err)
@@ -286,7 +286,7 @@ func TestAnUploadThatAnEraseOvertakesLeavesNothing(t *testing.T) {
 	<-slow.came
 	e, err := b.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID})
 	testkit.Must(t, err)
-	testkit.Must(t, b.Driver.Erase(t.Context(), b.Workspace.Key, e.ID, 0))
+	testkit.Must(t, b.Driver.Erase(t.Context(), e.Start()))
 	e = untilErased(b, e.ID)
 	close(slow.leave)
 	if err := <-imported; fault.CodeOf(err) != fault.Erasing && fault.CodeOf(err) != fault.NotFound {

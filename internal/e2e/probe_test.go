@@ -116,7 +116,7 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 		conversation = of.Conversation
 		return err
 	})
-	erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversation, Derived: erase.Keep}, b.Workspace.Key)
+	erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversation, Derived: erase.Keep})
 	for _, table := range []string{"probes", "decision_outcomes", "llm_calls where stage = 'probe'"} {
 		if n := count(b, "select count(*) from cairn."+table); n != 0 {
 			t.Errorf("%d of %s are left of an erased conversation", n, table)

@@ -246,7 +246,7 @@ func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
 	e, err := b.App.Erase.Accept(t.Context(),
 		erase.Target{Workspace: b.Workspace.ID, Conversation: id, Derived: "delete"})
 	testkit.Must(t, err)
-	testkit.Must(t, b.Driver.Erase(t.Context(), e.WorkspaceKey, e.ID, e.Conversation))
+	testkit.Must(t, b.Driver.Erase(t.Context(), e.Start()))
 	testkit.Eventually(t, "it is erased", func() bool {
 		now, err := b.App.Erase.Report(t.Context(), b.Workspace.ID, e.ID)
 		return err == nil && now.Ended

@@ -140,8 +140,7 @@ func trainedAlone(t *testing.T) (training.Result, []string) {
 	}
 	taught := column[int64](alone, "select conversation_id from cairn.cases where array_to_string(gold, ' ') ~ "+
 		"'lemon' limit 1")[0]
-	erased(alone, erase.Target{Workspace: alone.Workspace.ID, Conversation: taught, Derived: erase.Delete},
-		alone.Workspace.Key)
+	erased(alone, erase.Target{Workspace: alone.Workspace.ID, Conversation: taught, Derived: erase.Delete})
 	for _, query := range lemon {
 		if n := count(alone, query); n != 0 {
 			t.Errorf("%s: %d", query, n)

@@ -27,7 +27,8 @@ create table search_docs (
 -- Words: the number of a workspace's documents, and the number of those that contain a word.
 create table lex_stats (
   workspace_id bigint primary key references workspaces,
-  docs         int not null
+  docs         int not null,
+  counted_at   timestamptz not null default now()       -- when the frequencies were last counted again
 );
 
 create table lex_terms (
@@ -115,6 +116,32 @@ create table embed_refusals (
   foreign key (workspace_id, doc) references search_docs on delete cascade
 );
 
+-- Corrects the frequencies and the highest weights of words, and returns how many were wrong. The
+-- differences are computed within one snapshot and added, so that changes of writers in between are
+-- kept. A highest weight is lowered only if the row did not change in between. Rows are locked in the
+-- order of writers.
+-- +goose StatementBegin
+create function cairn.recount_terms(ws bigint) returns bigint
+language sql volatile security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
+with truth as materialized (
+  select (k & 4294967295)::int as term, count(*)::int as df from lex_docs l, unnest(l.keys) k where l.workspace_id = ws group by 1
+), weight as materialized (                             -- a sparse vector counts from 1
+  select split_part(x, ':', 1)::int - 1 as term, max(split_part(x, ':', 2)::real) as w
+  from lex_docs l, string_to_table(substring(l.sv::text from '^{(.+)}'), ',') x where l.workspace_id = ws group by 1
+), drift as materialized (
+  select s.term, s.xmin as stored, coalesce(t.df, 0) - s.df as delta, coalesce(w.w, 0) as w
+  from lex_terms s left join truth t on t.term = s.term left join weight w on w.term = s.term
+  where s.workspace_id = ws and (s.df <> coalesce(t.df, 0) or s.max_w <> coalesce(w.w, 0))
+), locked as materialized (
+  select t.term from lex_terms t where t.workspace_id = ws and t.term in (select term from drift) order by t.term for update
+), changed as (
+  update lex_terms t set df = t.df + d.delta, max_w = case when t.xmin = d.stored then d.w else t.max_w end
+  from drift d where t.workspace_id = ws and t.term = d.term and (select count(*) from locked) >= 0 returning 1
+)
+select count(*) from changed
+$$;
+-- +goose StatementEnd
+
 -- +goose StatementBegin
 do $$
 declare t text;
@@ -130,8 +157,9 @@ grant select, insert, update, delete on search_docs, lex_stats, lex_terms, lex_d
 grant select, insert, update on reembed_progress to cairn_app;
 grant select, insert, delete on embed_refusals to cairn_app;
 
--- The process that maintains graphs sees which workspaces are big, and nothing else of them.
-create policy lex_stats_system on lex_stats for select to cairn_system using (docs >= 10000);
+-- The process that maintains graphs and frequencies sees which workspaces are big, and which were not
+-- counted for a week, and nothing else of them.
+create policy lex_stats_system on lex_stats for select to cairn_system using (docs >= 10000 or counted_at < now() - interval '7 days');
 grant select on lex_stats to cairn_system;
 
 alter table embedding_spaces enable row level security;

@@ -3,11 +3,28 @@
 -- name: EraseAccept :one
 select cairn.erase_accept(@workspace::bigint, sqlc.narg(conversation)::bigint, @derived::text)::bigint;
 
+-- name: EraseAcceptSubject :one
+select coalesce(cairn.erase_accept_subject(@workspace::bigint, @hashes::bytea[], @keys::text[], @names::text[], @marks::text[], @known::boolean), 0)::bigint;
+
+-- name: EraseSubject :one
+select cairn.erase_subject(@id::bigint, @most::int)::int;
+
+-- name: EraseRequests :one
+select cairn.erase_requests(@id::bigint)::bigint;
+
+-- name: EraseListed :many
+select kind::text as kind, id::bigint as id, ref::text as ref, review::boolean as review from cairn.erase_listed(@id::bigint);
+
+-- name: EraseConversations :many
+-- Of a subject: the conversations that are erased completely.
+select cairn.erase_conversations(@id::bigint)::bigint as id;
+
 -- name: EraseGet :one
-select * from erasures where id = @id;
+select id, workspace, workspace_key, conversation, subject, derived, state, deleted, remaining, affected, objects, objects_left, workflows, workflows_left, requested_at, ended_at
+from erasures where id = @id;
 
 -- name: ErasuresOpen :many
-select id, workspace, workspace_key, conversation from erasures where state = 'accepted' order by id limit @max_rows;
+select id, workspace, workspace_key, conversation, (subject is not null)::boolean as of_subject from erasures where state = 'accepted' order by id limit @max_rows;
 
 -- name: EraseEnter :exec
 select id from cairn.erase_enter(@id::bigint);
@@ -34,10 +51,27 @@ select cairn.erase_package_rows(@id::bigint, @gone::bytea[]);
 select cairn.erase_note(@id::bigint, sqlc.narg(objects)::int, sqlc.narg(objects_left)::int, @stopped::text[], sqlc.narg(workflows_left)::int);
 
 -- name: EraseRowsOf :many
-select tbl::text as tbl, n::bigint as n from cairn.erase_rows_of(@workspace::bigint, sqlc.narg(conversation)::bigint);
+select tbl::text as tbl, n::bigint as n from cairn.erase_rows_of(@workspace::bigint, sqlc.narg(conversation)::bigint, sqlc.narg(erasure)::bigint);
 
 -- name: EraseEnd :one
 select cairn.erase_end(@id::bigint)::boolean;
 
 -- name: DerivedOf :many
-select kind::text as kind, id::bigint as id, ref::text as ref, sole::boolean as sole from cairn.derived_of(@workspace_id::bigint, @conversation::bigint) order by 1, 2;
+select kind::text as kind, id::bigint as id, ref::text as ref, sole::boolean as sole from cairn.derived_of(@workspace_id::bigint, array[@conversation::bigint]) order by 1, 2;
+
+-- name: SubjectTargets :many
+-- The registered targets of a name, of each type the best match first, as in TargetFind.
+select distinct on (type) type, target_key, target, aliases from memory_targets where workspace_id = @workspace_id
+  and (target_key = @target_key or @target_key::text = any(aliases) or (match_key = @match_key and match_key <> ''))
+order by type, (target_key = @target_key) desc, (@target_key::text = any(aliases)) desc, id;
+
+-- name: SubjectNames :many
+-- All spellings of names: of speakers, of targets in requests, and of mem0's owners.
+select name::text as name from (
+  select m.name from messages m where m.workspace_id = @workspace_id and m.role in ('user', 'assistant')
+  union select t #>> '{}' from runs r, jsonb_path_query(r.spec, '$.pinned.**.memory_target') t where r.workspace_id = @workspace_id
+  union select unnest(array[m.metadata -> 'mem0' ->> 'user_id', m.metadata -> 'mem0' ->> 'agent_id', m.metadata -> 'mem0' ->> 'app_id', m.metadata -> 'mem0' ->> 'run_id'])
+  from memories m where m.workspace_id = @workspace_id and m.metadata ? 'mem0') n where name <> '';
+
+-- name: SubjectMemories :one
+select exists (select from memories where workspace_id = @workspace_id and type in ('personal', 'procedural') and target = any(@keys::text[]))::boolean;

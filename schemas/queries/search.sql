@@ -185,3 +185,13 @@ select doc, ((v <=> @query::halfvec) + 0)::float8 as distance from embeddings wh
 -- name: NearestInGraph :many
 -- The same by the workspace's graph.
 select n.doc::bigint as doc, n.dist::float8 as distance from cairn.nearest_in_graph(@workspace_id::bigint, @query::halfvec, @space::smallint, @max_rows::int) n order by 2, 1;
+
+-- name: WorkspacesToCount :many
+-- System role: workspaces whose word frequencies were not counted for a week, the longest ago first.
+select workspace_id from lex_stats where counted_at < now() - interval '7 days' order by counted_at limit @max_rows;
+
+-- name: TermsRecount :one
+select cairn.recount_terms(@workspace_id::bigint)::bigint;
+
+-- name: StatsCounted :exec
+update lex_stats set counted_at = now() where workspace_id = @workspace_id;

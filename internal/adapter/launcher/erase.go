@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
@@ -15,22 +16,23 @@ import (
 )
 
 // Erase starts the workflow of an erasure unless it is running or has completed.
-func (d Driver) Erase(ctx context.Context, workspaceKey string, erasure, conversation int64) error {
+func (d Driver) Erase(ctx context.Context, e contract.EraseStart) error {
 	if err := txscope.Reject(ctx); err != nil {
 		return err
 	}
-	o := options(workspaceKey, "", "erase", contract.EraseID(workspaceKey, conversation), conversation,
-		fmt.Sprintf("erase · erasure %d", erasure))
+	o := options(e.WorkspaceKey, "", "erase", e.WorkflowID(), e.Conversation,
+		fmt.Sprintf("erase · erasure %d", e.Erasure))
 	return d.begin(ctx, o, contract.Erase,
-		contract.EraseInput{Erasure: erasure, Conversation: conversation,
+		contract.EraseInput{Erasure: e.Erasure, Conversation: e.Conversation,
 			Timeouts: contract.StepTimeouts{Heartbeat: d.Heartbeat}})
 }
 
 // openPage is the number of open workflows per list request.
 const openPage = 100
 
-// Open lists the open workflows of a workspace, or of one conversation, except those that erase.
-func (d Driver) Open(ctx context.Context, workspaceKey string, conversation int64) ([]erase.Execution, error) {
+// Open lists some of the open workflows of a workspace, except those that erase. If conversations is
+// not empty, it lists only theirs.
+func (d Driver) Open(ctx context.Context, workspaceKey string, conversations []int64) ([]erase.Execution, error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return nil, err
 	}
@@ -40,8 +42,12 @@ func (d Driver) Open(ctx context.Context, workspaceKey string, conversation int6
 	}
 	query := fmt.Sprintf("%s = '%s' and ExecutionStatus = 'Running' and WorkflowType != '%s'",
 		contract.AttributeWorkspace, workspaceKey, contract.Erase)
-	if conversation != 0 {
-		query += fmt.Sprintf(" and %s = '%d'", contract.AttributeConversation, conversation)
+	if len(conversations) > 0 {
+		ids := make([]string, len(conversations))
+		for i, c := range conversations {
+			ids[i] = fmt.Sprintf("'%d'", c)
+		}
+		query += fmt.Sprintf(" and %s in (%s)", contract.AttributeConversation, strings.Join(ids, ", "))
 	}
 	page, err := d.Client.ListWorkflow(ctx,
 		&workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: openPage})

@@ -34,11 +34,13 @@ var reviewedPolicies = []string{
 	// the columns that refer to a conversation are not secret
 	"erase_rules.erase_rules_all {public} * true true",
 	// numbers only, of erased workspaces
+	"erase_items.erase_items_erase {cairn_erase} * true true",
 	"erasures.erasures_erase {cairn_erase} * true true",
 	"erasures.erasures_system {cairn_system} r true -",
 	// lex_candidates checks the workspace of every key
 	"lex_docs.lex_docs_index {cairn_index} r true -",
-	"lex_stats.lex_stats_system {cairn_system} r (docs >= 10000) -", // which workspaces are big enough for a graph
+	// which workspaces are big enough for a graph, or were not counted for a week
+	"lex_stats.lex_stats_system {cairn_system} r ((docs >= 10000) OR (counted_at < (now() - '7 days'::interval))) -",
 	"llm_calls.llm_calls_system_see {cairn_system} r (state = ANY (ARRAY['started'::text, 'unknown'::text])) -",
 	"llm_calls.llm_calls_system_expire {cairn_system} w (state = 'started'::text) (state = 'unknown'::text)",
 	// what has expired: hashes and times
@@ -72,6 +74,24 @@ var reviewedFunctions = []string{
 	"cover_erase invoker search_path=cairn, pg_catalog, pg_temp",
 	"derived_of invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_accept definer search_path=cairn, pg_catalog, pg_temp",
+	"erase_accept_subject definer search_path=cairn, pg_catalog, pg_temp",
+	"erase_add_runs invoker search_path=cairn, pg_catalog, pg_temp",
+	"erase_conversation_runs invoker search_path=cairn, pg_catalog, pg_temp",
+	"erase_conversation_docs invoker search_path=cairn, pg_catalog, pg_temp",
+	"erase_conversations definer search_path=cairn, pg_catalog, pg_temp",
+	"erase_covers invoker search_path=cairn, pg_catalog, pg_temp",
+	"erase_listed definer search_path=cairn, pg_catalog, pg_temp",
+	"erase_memories invoker search_path=cairn, pg_catalog, pg_temp",
+	"erase_memory_runs invoker search_path=cairn, pg_catalog, pg_temp",
+	"erase_readers invoker search_path=cairn, pg_catalog, pg_temp",
+	"erase_requests definer search_path=cairn, pg_catalog, pg_temp",
+	"erase_runs invoker search_path=cairn, pg_catalog, pg_temp",
+	"erase_scope invoker search_path=cairn, pg_catalog, pg_temp",
+	"erase_sessions invoker search_path=cairn, pg_catalog, pg_temp",
+	"erase_shared invoker search_path=cairn, pg_catalog, pg_temp",
+	"erase_skills invoker search_path=cairn, pg_catalog, pg_temp",
+	"erase_subject definer search_path=cairn, pg_catalog, pg_temp",
+	"erase_subject_docs invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_conversation definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_identity definer search_path=cairn, pg_catalog, pg_temp",
 	"empty_week invoker search_path=cairn, pg_catalog, pg_temp",
@@ -104,6 +124,7 @@ var reviewedFunctions = []string{
 	"rank_docs invoker search_path=cairn, public, pg_catalog, " +
 		"pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=on;enable_nestloop=off;enable_mergejoin=off;" +
 		"jit=off",
+	"recount_terms invoker search_path=cairn, public, pg_catalog, pg_temp",
 	"retire_space invoker search_path=cairn, public, pg_catalog, pg_temp;lock_timeout=1s",
 	"resolve_key definer search_path=cairn, pg_catalog, pg_temp",
 	"schema_version definer search_path=cairn, pg_catalog, pg_temp",

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -19,6 +20,9 @@ func (s *Store) Erasures() erase.Store { return erasures{s} }
 
 // AcceptErasure creates an erasure, or finds the open one.
 func (s erasures) AcceptErasure(ctx context.Context, t erase.Target) (id int64, err error) {
+	if t.Subject != "" {
+		return s.acceptSubject(ctx, t, nil)
+	}
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
 		id, err = q.EraseAccept(ctx, dbsqlc.EraseAcceptParams{Workspace: t.Workspace,
 			Conversation: orNil(t.Conversation), Derived: t.Derived})
@@ -40,17 +44,23 @@ func (s erasures) Erasure(ctx context.Context, id int64) (out erase.Erasure, err
 		if err != nil {
 			return classify("read the erasure", err)
 		}
-		out, err = erasureOf(r)
+		if out, err = erasureOf(r); err != nil {
+			return err
+		}
+		_, out.NeedsReview, err = listed(ctx, q, id)
 		return err
 	})
 	return out, err
 }
 
-func erasureOf(r dbsqlc.Erasure) (erase.Erasure, error) {
+func erasureOf(r dbsqlc.EraseGetRow) (erase.Erasure, error) {
 	e := erase.Erasure{ID: r.ID, Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey, Derived: r.Derived,
 		Ended: r.State == "ended", Workflows: len(r.Workflows), RequestedAt: r.RequestedAt, EndedAt: r.EndedAt}
 	if r.Conversation != nil {
 		e.Conversation = *r.Conversation
+	}
+	if len(r.Subject) > 0 {
+		e.Subject = hex.EncodeToString(r.Subject[0])
 	}
 	for _, count := range []struct {
 		from *int32
@@ -76,9 +86,14 @@ func erasureOf(r dbsqlc.Erasure) (erase.Erasure, error) {
 // FenceErasure waits until all transactions that entered the workspace before the erasure have
 // ended.
 func (s erasures) FenceErasure(ctx context.Context, id int64) error {
-	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("wait for open transactions", q.EraseEnter(ctx, id))
 	})
+	if err != nil {
+		return err
+	}
+	_, err = s.eraseRequests(ctx, id)
+	return err
 }
 
 // ErasedTables lists the tables with rows of workspaces. A table precedes those that it refers to.
@@ -165,6 +180,9 @@ func int32Of(n *int) *int32 {
 
 // EndErasure counts the remaining rows, and ends the erasure if none remain.
 func (s erasures) EndErasure(ctx context.Context, id int64) (ended bool, err error) {
+	if open, err := s.eraseRequests(ctx, id); err != nil || open > 0 {
+		return false, err
+	}
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
 		ended, err = q.EraseEnd(ctx, id)
 		return classify("count the remaining rows", err)
@@ -174,6 +192,9 @@ func (s erasures) EndErasure(ctx context.Context, id int64) (ended bool, err err
 
 // PlanErasure counts the rows that an erasure would delete.
 func (s erasures) PlanErasure(ctx context.Context, t erase.Target) (out erase.Plan, err error) {
+	if t.Subject != "" {
+		return s.planSubject(ctx, t)
+	}
 	out.Rows = map[string]int64{}
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.EraseRowsOf(ctx, dbsqlc.EraseRowsOfParams{Workspace: t.Workspace,
@@ -201,7 +222,7 @@ func (s *Store) OpenErasures(ctx context.Context, max int) (out []relay.OpenEras
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.ErasuresOpen(ctx, int32(max))
 		for _, r := range rows {
-			e := relay.OpenErasure{ID: r.ID, Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey}
+			e := relay.OpenErasure{ID: r.ID, Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey, Subject: r.OfSubject}
 			if r.Conversation != nil {
 				e.Conversation = *r.Conversation
 			}

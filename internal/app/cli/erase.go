@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -19,29 +20,41 @@ import (
 
 // eraseFlags are the flags of the command erase.
 type eraseFlags struct {
-	conversation, derived string
-	dryRun, yes           bool
+	conversation, target, derived string
+	dryRun, yes                   bool
 }
+
+const eraseHelp = "Erase a workspace, or one conversation or one target of the workspace that --workspace selects. " +
+	"Erasure removes rows, packages and open workflows, and prints the counts. You cannot undo it, so the command " +
+	"asks for the name unless you add --yes. To count without erasing, use --dry-run.\n\nMemories, skills and the " +
+	"identity can be derived from a conversation. If the conversation is their only source, --derived decides what " +
+	"happens to them. Those with other sources stay. If the current identity is removed, the previous one becomes " +
+	"current.\n\n--target erases a subject: the memories of this target, the conversations that concern only this " +
+	"target, its messages in other conversations, and what derives only from them. A message in a shared " +
+	"conversation is replaced by [erased]. Data with other sources is kept and listed under NEEDS REVIEW. Memories " +
+	"of the target that are written meanwhile belong to the next erasure."
 
 func (c *cli) erase() *cobra.Command {
 	var f eraseFlags
 	cmd := &cobra.Command{Use: "erase [WORKSPACE]",
-		Short: "Erase a workspace or a conversation",
-		Long: "Erase a workspace, or one conversation of the workspace that --workspace selects. Erasure removes " +
-			"rows, packages and open workflows, and prints the counts. You cannot undo it, so the command asks for " +
-			"the name unless you add --yes. To count without erasing, use --dry-run.\n\nMemories, skills and the " +
-			"identity can be derived from a conversation. If the conversation is their only source, --derived " +
-			"decides what happens to them. Those with other sources stay. If the current identity is removed, the " +
-			"previous one becomes current.",
+		Short: "Erase a workspace, a conversation or a subject", Long: eraseHelp,
 		Example: "  cairn erase default --dry-run\n  cairn erase no-longer-needed --yes\n  cairn erase " +
-			"--conversation old-talk --derived quarantine --yes", Args: cobra.MaximumNArgs(1),
+			"--conversation old-talk --derived quarantine --yes\n  cairn erase --target Ada --yes",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if (len(args) == 1) == (f.conversation != "") {
-				return usageError{fmt.Errorf("expected the name of a workspace, or --conversation with the ID of a " +
-					"conversation")}
+			chosen := len(args)
+			for _, name := range []string{"conversation", "target"} {
+				if cmd.Flags().Changed(name) {
+					chosen++
+				}
+			}
+			if chosen != 1 || len(args) == 0 && f.conversation == "" && f.target == "" {
+				return usageError{fmt.Errorf("expected the name of a workspace, --conversation with the ID of a " +
+					"conversation, or --target with the name of a target")}
 			}
 			if f.conversation == "" && cmd.Flags().Changed("derived") {
-				return usageError{fmt.Errorf("--derived requires --conversation: erasing a workspace keeps nothing")}
+				return usageError{fmt.Errorf("--derived requires --conversation: erasing a workspace or a target " +
+					"keeps nothing that derives only from it")}
 			}
 			if len(args) == 1 {
 				if c.workspace != "" && c.workspace != args[0] {
@@ -54,6 +67,8 @@ func (c *cli) erase() *cobra.Command {
 		}}
 	cmd.Flags().StringVar(&f.conversation, "conversation", "", "ID of the conversation to erase (default the whole "+
 		"workspace)")
+	cmd.Flags().StringVar(&f.target, "target", "", "name of the target whose memories, conversations and messages "+
+		"to erase (default the whole workspace)")
 	cmd.Flags().StringVar(&f.derived, "derived", erase.Keep,
 		"what to do with data derived only from the conversation: keep, quarantine or delete")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "count rows and list derived data without erasing")
@@ -67,7 +82,10 @@ func (c *cli) runErase(ctx context.Context, f eraseFlags) error {
 		return err
 	}
 	defer s.close()
-	target, name := erase.Target{Workspace: s.workspace.ID, Derived: f.derived}, s.workspace.Name
+	target, name := erase.Target{Workspace: s.workspace.ID, Subject: f.target, Derived: f.derived}, s.workspace.Name
+	if f.target != "" {
+		name = f.target
+	}
 	if f.conversation != "" {
 		name = f.conversation
 		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
@@ -91,11 +109,16 @@ func (c *cli) runErase(ctx context.Context, f eraseFlags) error {
 			return err
 		}
 	}
+	return c.eraseAccepted(ctx, s, target)
+}
+
+// eraseAccepted erases and waits for the end.
+func (c *cli) eraseAccepted(ctx context.Context, s *session, target erase.Target) error {
 	e, err := s.Erase.Accept(ctx, target)
 	if err != nil {
 		return err
 	}
-	if err := s.Driver.Erase(ctx, e.WorkspaceKey, e.ID, e.Conversation); err != nil {
+	if err := s.Driver.Erase(ctx, e.Start()); err != nil {
 		s.Log.Warn("erasure deferred to relay", "erasure", e.ID, "error", err)
 	}
 	for !e.Ended {
@@ -142,12 +165,23 @@ func (c *cli) printPlan(p erase.Plan, target erase.Target) error {
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%t\n", d.Kind, d.Ref, d.Sole)
 	}
+	printReview(tw, p.NeedsReview)
 	if err := tw.Flush(); err != nil || target.Conversation == 0 {
 		return err
 	}
 	_, err := fmt.Fprintf(c.out, "Data derived only from the conversation would be %s (--derived %s); the rest "+
 		"would be erased.\n", derivedWords[target.Derived], target.Derived)
 	return err
+}
+
+// printReview lists what a subject's erasure keeps.
+func printReview(tw io.Writer, items []erase.Item) {
+	for i, item := range items {
+		if i == 0 {
+			fmt.Fprintln(tw, "\nNEEDS REVIEW\tID")
+		}
+		fmt.Fprintf(tw, "%s\t%s\n", item.Kind, item.Ref)
+	}
 }
 
 func (c *cli) printErasure(e erase.Erasure) error {
@@ -161,6 +195,7 @@ func (c *cli) printErasure(e erase.Erasure) error {
 	}
 	fmt.Fprintf(tw, "objects\t%d\t%d\nopen "+
 		"workflows\t%d\t%d\n", e.Objects, e.ObjectsLeft, e.Workflows, e.WorkflowsLeft)
+	printReview(tw, e.NeedsReview)
 	if err := tw.Flush(); err != nil {
 		return err
 	}

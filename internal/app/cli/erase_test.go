@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
 	"cairn/internal/service/erase"
+	"cairn/internal/service/longterm"
 	"cairn/internal/testkit"
 )
 
@@ -17,6 +20,7 @@ func (w *world) erasable(t *testing.T) {
 		testkit.Must(t, err)
 	}
 	w.Say("old-talk", 1, "Hello, I am Ada.")
+	w.knowsAda(t)
 }
 
 func TestEraseAsksCountsAndProves(t *testing.T) {
@@ -63,5 +67,57 @@ func TestEraseAsksCountsAndProves(t *testing.T) {
 	}
 	if code, _, errs := w.run("", "erase", "test", "--yes"); code != 3 {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+func TestEraseOfATargetAsksCountsAndListsWhatIsMixed(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	if code, _, errs := w.run("", "erase", "--target", "Ada", "--yes"); code != 3 ||
+		!strings.Contains(errs, "cairn targets") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	w.knowsAda(t)
+	for _, args := range [][]string{{"erase", "no-longer-needed", "--target", "Ada"},
+		{"erase", "--target", "Ada", "--conversation", "x"}, {"erase", "--target", "Ada", "--derived", "keep"}} {
+		if code, _, errs := w.run("", args...); code != 2 {
+			t.Errorf("%v: exit %d: %s", args, code, errs)
+		}
+	}
+	code, out, errs := w.run("", "erase", "--target", "ada", "--dry-run")
+	if code != 0 || !strings.Contains(out, "memories          2") || !strings.Contains(out, "NEEDS REVIEW") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if code, out, errs := w.run("Ben\n", "erase", "--target", "Ada"); code != 10 || out != "" ||
+		!strings.Contains(errs, "Type Ada to erase it") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	code, out, errs = w.run("Ada\n", "erase", "--target", "Ada", "-o", "json")
+	var e erase.Erasure
+	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 || !e.Ended || e.Deleted["memories"] != 2 ||
+		e.Subject == "" || len(e.NeedsReview) != 1 || e.NeedsReview[0].Kind != "memory" || strings.Contains(out, "Ada") {
+		t.Errorf("exit %d, %v: %s%s", code, err, out, errs)
+	}
+	for table, n := range e.Remaining {
+		if n != 0 {
+			t.Errorf("%d rows are left in %s", n, table)
+		}
+	}
+	code, out, _ = w.run("", "targets")
+	if code != 0 || strings.Contains(out, "Ada") || !strings.Contains(out, "Ben") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// knowsAda makes memories of Ada and of Ben, and one of Ben that a client of mem0 has stored with
+// Ada as the agent.
+func (w *world) knowsAda(t *testing.T) {
+	t.Helper()
+	for _, m := range [][2]string{{"Ada", "Likes tea."}, {"Ada", "Lives in Kyoto."}, {"Ben", "Likes milk."}} {
+		a := agent.Actor{Workspace: w.Workspace.ID, Origin: agent.OriginUser, Op: m[1],
+			Subject: agent.MemoryScope{Type: "personal", Target: m[0]}}
+		metadata := memory.Metadata{"mem0": map[string]any{"user_id": m[0], "agent_id": "Ada"}}
+		_, err := w.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: m[1], Metadata: metadata}})
+		testkit.Must(t, err)
 	}
 }

@@ -2,7 +2,7 @@ package contract
 
 import "fmt"
 
-// Erase is the workflow that erases a workspace or one conversation.
+// Erase is the workflow that erases a workspace, one conversation or one subject.
 const Erase = "Erase"
 
 // Activities of Erase.
@@ -19,7 +19,7 @@ const (
 // EraseInput starts Erase.
 type EraseInput struct {
 	Erasure      int64        `json:"erasure"`
-	Conversation int64        `json:"conversation,omitempty"` // 0 means the whole workspace
+	Conversation int64        `json:"conversation,omitempty"` // 0 means the whole workspace or a subject
 	Timeouts     StepTimeouts `json:"timeouts"`               // only Heartbeat is used
 }
 
@@ -36,7 +36,24 @@ type EraseResult struct {
 	Workflows int   `json:"workflows"`
 }
 
-// EraseID returns the workflow ID of an erasure.
+// EraseStart identifies an erasure whose workflow is started.
+type EraseStart struct {
+	WorkspaceKey string
+	Erasure      int64
+	Conversation int64 // 0 for the whole workspace or a subject
+	Subject      bool
+}
+
+// WorkflowID returns the ID of the erasure's workflow.
+func (s EraseStart) WorkflowID() string {
+	if s.Subject {
+		return fmt.Sprintf("erase/%s/subject/%d", s.WorkspaceKey, s.Erasure)
+	}
+	return EraseID(s.WorkspaceKey, s.Conversation)
+}
+
+// EraseID returns the workflow ID of the erasure of a conversation, or of a workspace if the
+// conversation is 0.
 func EraseID(workspaceKey string, conversation int64) string {
 	if conversation == 0 {
 		return "erase/" + workspaceKey

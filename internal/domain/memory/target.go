@@ -92,8 +92,11 @@ func (t Target) Line() string {
 	if description == "" {
 		description = descriptions[t.Type]
 	}
-	return fmt.Sprintf("- %s(%s): %s", t.Type, escapeName(t.Display), oneLine(description))
+	return fmt.Sprintf("- %s: %s", t.Mention(), oneLine(description))
 }
+
+// Mention returns the target as a line names it: <type>(<target>).
+func (t Target) Mention() string { return fmt.Sprintf("%s(%s)", t.Type, escapeName(t.Display)) }
 
 var (
 	escapes   = strings.NewReplacer(`\`, `\\`, "(", `\(`, ")", `\)`, "\n", `\n`)

@@ -55,6 +55,13 @@ func (g *Gateway) eraseRoutes() {
 		summary: "Erase a conversation with its messages, turns, runs, model calls and tool calls",
 		about: "Memories and skills derived only from this conversation are kept without their source, quarantined " +
 			"or deleted. A skill with other sources stays unchanged."}, g.eraseConversation)
+	handle(g, route{method: http.MethodDelete, path: "/v1/targets/{target}", id: "eraseSubject", tag: tagErase,
+		scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
+		summary: "Erase a subject of memories: its memories, conversations and messages",
+		about: "Removes the memories of a target, the conversations that concern only this target, its messages in " +
+			"shared conversations, and what derives only from them. Data with other sources is kept and listed in " +
+			"needs_review. A memory of the target that is written after the response belongs to the next erasure."},
+		g.eraseSubject)
 	handle(g, route{method: http.MethodGet, path: "/v1/erasures/{id}", id: "showErasure", tag: tagErase,
 		scope: apikey.Admin, summary: "Get an erasure"}, g.showErasure)
 }
@@ -73,6 +80,13 @@ func (g *Gateway) eraseConversation(ctx context.Context, in *struct {
 		return nil, err
 	}
 	return g.erase(ctx, erase.Target{Workspace: workspace(ctx), Conversation: id, Derived: in.Derived}, in.EraseOptions)
+}
+
+func (g *Gateway) eraseSubject(ctx context.Context, in *struct {
+	Target string `path:"target" maxLength:"200" doc:"Name of the target, for mem0 clients the user_id or agent_id"`
+	EraseOptions
+}) (*erasedOutput, error) {
+	return g.erase(ctx, erase.Target{Workspace: workspace(ctx), Subject: in.Target}, in.EraseOptions)
 }
 
 func (g *Gateway) erase(ctx context.Context, t erase.Target, o EraseOptions) (*erasedOutput, error) {
@@ -102,7 +116,7 @@ func (g *Gateway) startErase(ctx context.Context, e erase.Erasure) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	if err := g.Driver.Erase(ctx, e.WorkspaceKey, e.ID, e.Conversation); err != nil {
+	if err := g.Driver.Erase(ctx, e.Start()); err != nil {
 		g.Log.Warn("erasure start deferred to relay", "erasure", e.ID, "error", err)
 	}
 }
@@ -134,7 +148,7 @@ func (g *Gateway) awaitErase(ctx context.Context, e erase.Erasure, patience time
 
 func (g *Gateway) erasure(e erase.Erasure) ErasureReport {
 	out := ErasureReport{Erasure: e}
-	if e.Conversation != 0 {
+	if !e.Whole() {
 		out.Links = &ErasureLinks{Self: g.link("/v1/erasures/%d", e.ID),
 			Temporal: g.Options.WorkflowLink(e.WorkflowID())}
 	}

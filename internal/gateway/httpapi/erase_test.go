@@ -86,3 +86,35 @@ func TestAConversationIsErasedOverHTTP(t *testing.T) {
 	}
 	b.do(request{path: e.Links.Self, key: b.makeKey(other, apikey.Admin)}).refused(fault.NotFound)
 }
+
+func TestASubjectIsErasedOverHTTP(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *config.Config) { c.RateLimit = 0 })
+	for _, m := range []object{{"user_id": "Ann Lee", "messages": "Likes pears.", "infer": false},
+		{"user_id": "Bo", "messages": "Likes plums.", "infer": false}} {
+		b.do(request{method: http.MethodPost, path: "/mem0/memories", body: m}).into(http.StatusOK, nil)
+	}
+	const path = "/v1/targets/ann%20lee"
+	b.do(request{method: http.MethodDelete, path: "/v1/targets/Cleo"}).refused(fault.NotFound)
+	b.do(request{method: http.MethodDelete, path: "/v1/targets/Cleo?dry_run=true"}).refused(fault.NotFound)
+	b.do(request{method: http.MethodDelete, path: path, key: b.makeKey(b.Workspace, apikey.Write)}).
+		refused(fault.OutOfScope)
+
+	var plan erase.Plan
+	b.do(request{method: http.MethodDelete, path: path + "?dry_run=true"}).into(http.StatusOK, &plan)
+	if plan.Rows["memories"] != 1 || plan.Rows["search_docs"] != 1 || plan.Rows["memory_targets"] != 1 {
+		t.Errorf("planned %v", plan.Rows)
+	}
+	var e httpapi.ErasureReport
+	b.do(request{method: http.MethodDelete, path: path + "?wait=60"}).into(http.StatusOK, &e)
+	if !e.Ended || e.Deleted["memories"] != 1 || e.Subject == "" || e.Links == nil {
+		t.Errorf("erased %+v", e)
+	}
+	b.get(e.Links.Self).into(http.StatusOK, &e)
+	for table, n := range e.Remaining {
+		if n != 0 {
+			t.Errorf("%d rows are left in %s", n, table)
+		}
+	}
+	b.do(request{method: http.MethodDelete, path: path}).refused(fault.NotFound)
+}

@@ -99,7 +99,7 @@ func description() huma.Config {
 		{Name: tagApproval, Description: "Approve or reject pending changes"},
 		{Name: tagSchedules, Description: "Manage scheduled tasks"},
 		{Name: tagReflections, Description: "Reflect on days of conversations"},
-		{Name: tagErase, Description: "Erase a workspace or a conversation and verify the removal"},
+		{Name: tagErase, Description: "Erase a workspace, a conversation or a subject and verify the removal"},
 		{Name: tagHealth, Description: "Health checks for operators"}}
 	c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", nil // no page with foreign scripts, no $schema in responses
 	return c

@@ -69,7 +69,7 @@ type Services struct {
 type Driver interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
 	Answer(ctx context.Context, workspaceKey string, turn run.Run) (contract.TurnResult, error)
-	Erase(ctx context.Context, workspaceKey string, erasure, conversation int64) error
+	Erase(ctx context.Context, e contract.EraseStart) error
 }
 
 // Embedder names the embedding model of the vectors.

@@ -1,5 +1,5 @@
-// Package erase removes a workspace or one conversation completely: rows, objects and open
-// workflows. Each method is one step and may be repeated at any time. The transactions that delete
+// Package erase removes a workspace, one conversation or one subject of memories: rows, objects and
+// open workflows. Each method is one step and may be repeated at any time. The transactions that delete
 // rows also count them. An erasure ends only when a final count finds nothing left.
 //
 //	e, err := service.Accept(ctx, erase.Target{Workspace: 42}) // closes the workspace

@@ -176,7 +176,7 @@ func TestStopEndsWorkflowsAndCountsEachOnce(t *testing.T) {
 		t.Errorf("stopped %v; the report has %d, and %d left", e.workflows.stopped, got.Workflows, got.WorkflowsLeft)
 	}
 	for _, asked := range e.workflows.asked {
-		if asked != e.A.Key+"/0" {
+		if asked != e.A.Key+" []" {
 			t.Errorf("the workflows of %s were looked at", asked)
 		}
 	}
@@ -203,7 +203,7 @@ type cancelling struct {
 	cancel context.CancelFunc
 }
 
-func (c *cancelling) Open(context.Context, string, int64) ([]erase.Execution, error) {
+func (c *cancelling) Open(context.Context, string, []int64) ([]erase.Execution, error) {
 	return []erase.Execution{{Workflow: "turn/x", Run: "r1"}}, nil
 }
 

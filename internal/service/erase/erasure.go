@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 )
 
 // Choices for memories and skills that were derived from the conversation only. Those with other
@@ -17,14 +18,23 @@ const (
 	Delete     = "delete"
 )
 
-// Target is the workspace or conversation to erase.
+// Target is the workspace, conversation or subject to erase.
 type Target struct {
 	Workspace    int64
-	Conversation int64  // 0 for the whole workspace
-	Derived      string // empty means Keep; a whole workspace keeps nothing
+	Conversation int64  // 0 for the whole workspace or a subject
+	Subject      string // name of a target of memories, or empty
+	Derived      string // empty means Keep; a whole workspace and a subject keep nothing
 }
 
+// Name returns the name of the subject as a target.
+func (t Target) Name() (memory.Target, error) { return memory.NewTarget(memory.Personal, t.Subject) }
+
 func (t Target) check() (Target, error) {
+	if t.Subject != "" {
+		t.Conversation, t.Derived = 0, Delete
+		_, err := t.Name()
+		return t, err
+	}
 	if t.Derived == "" {
 		t.Derived = Keep
 	}
@@ -42,10 +52,11 @@ type Erasure struct {
 	ID            int64            `json:"erasure"`
 	Workspace     int64            `json:"-"`
 	WorkspaceKey  string           `json:"workspace_key" doc:"Key of the workspace in workflow IDs"`
-	Conversation  int64            `json:"conversation,omitempty" doc:"ID of the conversation, 0 for the whole workspace"`
+	Conversation  int64            `json:"conversation,omitempty" doc:"ID of the conversation, 0 for the whole workspace or a subject"`
+	Subject       string           `json:"subject,omitempty" doc:"Of a subject: SHA-256 of the workspace key, a slash and the key of the target, in hexadecimal"`
 	Derived       string           `json:"derived"`
 	Ended         bool             `json:"ended"`
-	Deleted       map[string]int64 `json:"deleted" doc:"Deleted rows by table"`
+	Deleted       map[string]int64 `json:"deleted" doc:"Rows by table that were deleted, or whose text was removed"`
 	Remaining     map[string]int64 `json:"remaining" doc:"Remaining rows by table at the last count, all 0 after the end"`
 	Skills        int64            `json:"derived_skills" doc:"Skills derived from this conversation only"`
 	Memories      int64            `json:"derived_memories"`
@@ -55,6 +66,23 @@ type Erasure struct {
 	WorkflowsLeft int              `json:"workflows_left"`
 	RequestedAt   time.Time        `json:"requested_at"`
 	EndedAt       *time.Time       `json:"ended_at,omitempty"`
+
+	NeedsReview []Item `json:"needs_review,omitempty" doc:"Of a subject: data with other sources, which is kept"`
+}
+
+// Item is data that concerns a subject and is kept, because it has other sources.
+type Item struct {
+	Kind string `json:"kind" enum:"memory,skill,turns,soul,identity"`
+	Ref  string `json:"ref" doc:"ID of the memory or conversation, name of the skill, or version"`
+}
+
+// Whole reports whether the erasure is of the whole workspace.
+func (e Erasure) Whole() bool { return e.Conversation == 0 && e.Subject == "" }
+
+// Start returns the input for the start of the workflow.
+func (e Erasure) Start() contract.EraseStart {
+	return contract.EraseStart{WorkspaceKey: e.WorkspaceKey, Erasure: e.ID, Conversation: e.Conversation,
+		Subject: e.Subject != ""}
 }
 
 // Rows returns the total number of deleted rows.
@@ -65,7 +93,7 @@ func (e Erasure) Rows() (n int64) {
 	return n
 }
 
-// Derivation is a memory or skill derived from a conversation.
+// Derivation is a memory or skill derived from a conversation or from a subject's messages.
 type Derivation struct {
 	Kind string `json:"kind" enum:"memory,skill"`
 	ID   int64  `json:"id"`
@@ -76,7 +104,9 @@ type Derivation struct {
 // Plan describes what an erasure would delete.
 type Plan struct {
 	Rows    map[string]int64 `json:"rows" doc:"Rows by table"`
-	Derived []Derivation     `json:"derived,omitempty" doc:"Memories and skills derived from the conversation"`
+	Derived []Derivation     `json:"derived,omitempty" doc:"Memories and skills derived from the conversation, or only from the subject's data"`
+
+	NeedsReview []Item `json:"needs_review,omitempty" doc:"Of a subject: data with other sources, which would be kept"`
 }
 
 // Package identifies the stored package of a skill version.
@@ -100,4 +130,4 @@ type Execution struct {
 }
 
 // WorkflowID returns the ID of the erasure workflow.
-func (e Erasure) WorkflowID() string { return contract.EraseID(e.WorkspaceKey, e.Conversation) }
+func (e Erasure) WorkflowID() string { return e.Start().WorkflowID() }

@@ -3,6 +3,7 @@ package erase
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"cairn/internal/domain/fault"
@@ -23,6 +24,8 @@ type ErasureStore interface {
 	FenceErasure(ctx context.Context, id int64) error
 	NoteErasure(ctx context.Context, id int64, s ExternalCounts) error
 	EndErasure(ctx context.Context, id int64) (bool, error)
+	// ErasedConversations lists the conversations of a subject that are erased completely.
+	ErasedConversations(ctx context.Context, id int64) ([]int64, error)
 }
 
 // RowStore deletes rows.
@@ -30,6 +33,8 @@ type RowStore interface {
 	ErasedTables(ctx context.Context) ([]string, error) // tables with references to others first
 	EraseRows(ctx context.Context, id int64, table string, most int) (int, error)
 	EraseDerived(ctx context.Context, id int64) error
+	// EraseSubject removes up to most messages and most memories of a subject and returns their number.
+	EraseSubject(ctx context.Context, id int64, most int) (int, error)
 	EraseConversation(ctx context.Context, id int64) error
 	ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) ([]Package, error)
 	// ErasePackages deletes the rows of packages whose objects are deleted.
@@ -44,9 +49,9 @@ type Blobs interface {
 
 // Workflows lists and terminates workflows in Temporal.
 type Workflows interface {
-	// Open lists some of the open workflows of a workspace or of one conversation, except the
-	// erasure workflow.
-	Open(ctx context.Context, workspaceKey string, conversation int64) ([]Execution, error)
+	// Open lists some of the open workflows of a workspace, except the erasure workflow. If
+	// conversations is not empty, it lists only theirs.
+	Open(ctx context.Context, workspaceKey string, conversations []int64) ([]Execution, error)
 	// Terminate terminates a workflow. It succeeds if the workflow has already ended.
 	Terminate(ctx context.Context, x Execution) error
 }
@@ -61,7 +66,7 @@ type Ports struct {
 	Empty func(ctx context.Context, workspace int64) error
 }
 
-// Service erases workspaces and conversations.
+// Service erases workspaces, conversations and subjects.
 type Service struct{ Ports }
 
 // New returns a Service. It fails if a required port is nil.
@@ -78,9 +83,11 @@ const (
 	rows     = 5000 // deleted per transaction, which locks the workspace
 	packages = 10   // whose objects are deleted before their rows
 	page     = 200  // packages per query
+	items    = 1000 // messages and memories of a subject per transaction
+	stopped  = 50   // conversations whose workflows are listed at once
 )
 
-// Plan counts what an erasure would delete and lists data derived from a conversation.
+// Plan counts what an erasure would delete and lists derived data.
 func (s *Service) Plan(ctx context.Context, t Target) (Plan, error) {
 	t, err := t.check()
 	if err != nil {
@@ -90,7 +97,8 @@ func (s *Service) Plan(ctx context.Context, t Target) (Plan, error) {
 }
 
 // Accept stores an erasure. From then on, the workspace rejects all access, and a conversation
-// cannot be found by its name.
+// cannot be found by its name. What a subject loses is determined here: a memory of it that is
+// written later belongs to its next erasure.
 func (s *Service) Accept(ctx context.Context, t Target) (Erasure, error) {
 	t, err := t.check()
 	if err != nil {
@@ -115,8 +123,31 @@ func (s *Service) Stop(ctx context.Context, id int64) error {
 	if err != nil || e.Ended {
 		return err
 	}
+	if e.Whole() {
+		return s.stop(ctx, e, nil)
+	}
+	conversations := []int64{e.Conversation}
+	if e.Subject != "" {
+		if conversations, err = s.Store.ErasedConversations(ctx, id); err != nil {
+			return err
+		}
+	}
+	if len(conversations) == 0 {
+		none := 0
+		return s.Store.NoteErasure(ctx, id, ExternalCounts{WorkflowsLeft: &none})
+	}
+	for some := range slices.Chunk(conversations, stopped) {
+		if err := s.stop(ctx, e, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop terminates the workflows of conversations, of all if there are none.
+func (s *Service) stop(ctx context.Context, e Erasure, conversations []int64) error {
 	for {
-		open, err := s.Workflows.Open(ctx, e.WorkspaceKey, e.Conversation)
+		open, err := s.Workflows.Open(ctx, e.WorkspaceKey, conversations)
 		if err != nil {
 			return err
 		}
@@ -126,7 +157,7 @@ func (s *Service) Stop(ctx context.Context, id int64) error {
 			seen.Stopped = append(seen.Stopped, x.Run)
 		}
 		// before they are terminated, because a retry does not see them
-		if err := s.Store.NoteErasure(ctx, id, seen); err != nil {
+		if err := s.Store.NoteErasure(ctx, e.ID, seen); err != nil {
 			return err
 		}
 		if left == 0 {
@@ -181,8 +212,19 @@ func (s *Service) present(ctx context.Context, p Package) (n int, err error) {
 	return n, nil
 }
 
-// Derived applies the chosen action to data derived from the conversation.
-func (s *Service) Derived(ctx context.Context, id int64) error { return s.Store.EraseDerived(ctx, id) }
+// Derived removes messages and memories of a subject, and applies the chosen action to data derived
+// from erased conversations.
+func (s *Service) Derived(ctx context.Context, id int64) error {
+	for {
+		n, err := s.Store.EraseSubject(ctx, id, items)
+		if err != nil {
+			return fmt.Errorf("erase messages and memories: %w", err)
+		}
+		if n == 0 {
+			return s.Store.EraseDerived(ctx, id)
+		}
+	}
+}
 
 // Rows deletes in batches, to lock the workspace only briefly. The last rows of a conversation are
 // deleted in one transaction, after which nothing can refer to it. Data derived from it in the
@@ -225,7 +267,7 @@ func (s *Service) Objects(ctx context.Context, id int64) error {
 		}
 		n = len(gone)
 	}
-	if e.Conversation == 0 {
+	if e.Whole() {
 		if err := s.Empty(ctx, e.Workspace); err != nil {
 			return err
 		}

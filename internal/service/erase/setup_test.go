@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"testing"
 
 	"cairn/internal/adapter/objectstore"
@@ -175,8 +176,8 @@ type workflows struct {
 	away    int // number of failing terminations
 }
 
-func (w *workflows) Open(_ context.Context, key string, conversation int64) ([]erase.Execution, error) {
-	w.asked = append(w.asked, fmt.Sprintf("%s/%d", key, conversation))
+func (w *workflows) Open(_ context.Context, key string, conversations []int64) ([]erase.Execution, error) {
+	w.asked = append(w.asked, strings.TrimSpace(fmt.Sprintf("%s %v", key, conversations)))
 	return slices.Clone(w.open), nil
 }
 

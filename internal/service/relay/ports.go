@@ -41,7 +41,8 @@ type OpenErasure struct {
 	ID           int64
 	Workspace    int64
 	WorkspaceKey string
-	Conversation int64 // 0 for the whole workspace
+	Conversation int64 // 0 for the whole workspace or a subject
+	Subject      bool
 }
 
 // Store accesses the outbox.
@@ -94,7 +95,7 @@ type Leftovers interface {
 // Driver starts workflows in Temporal.
 type Driver interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
-	Erase(ctx context.Context, workspaceKey string, erasure, conversation int64) error
+	Erase(ctx context.Context, e contract.EraseStart) error
 	Tell(ctx context.Context, workspaceKey string, conversation int64, s contract.SettingsInput) error
 }
 

@@ -260,7 +260,8 @@ func (r *Relay) Tidy(ctx context.Context) error {
 		return fmt.Errorf("list open erasures: %w", err)
 	}
 	for _, e := range open {
-		if err := r.Driver.Erase(ctx, e.WorkspaceKey, e.ID, e.Conversation); err != nil {
+		if err := r.Driver.Erase(ctx, contract.EraseStart{WorkspaceKey: e.WorkspaceKey, Erasure: e.ID,
+			Conversation: e.Conversation, Subject: e.Subject}); err != nil {
 			errs = append(errs, fmt.Errorf("drive erasure %d: %w", e.ID, err))
 		}
 	}

@@ -7,10 +7,12 @@ package dbsqlc
 
 import (
 	"context"
+	"encoding/json"
+	"time"
 )
 
 const DerivedOf = `-- name: DerivedOf :many
-select kind::text as kind, id::bigint as id, ref::text as ref, sole::boolean as sole from cairn.derived_of($1::bigint, $2::bigint) order by 1, 2
+select kind::text as kind, id::bigint as id, ref::text as ref, sole::boolean as sole from cairn.derived_of($1::bigint, array[$2::bigint]) order by 1, 2
 `
 
 type DerivedOfParams struct {
@@ -69,6 +71,33 @@ func (q *Queries) EraseAccept(ctx context.Context, arg EraseAcceptParams) (int64
 	return column_1, err
 }
 
+const EraseAcceptSubject = `-- name: EraseAcceptSubject :one
+select coalesce(cairn.erase_accept_subject($1::bigint, $2::bytea[], $3::text[], $4::text[], $5::text[], $6::boolean), 0)::bigint
+`
+
+type EraseAcceptSubjectParams struct {
+	Workspace int64
+	Hashes    [][]byte
+	Keys      []string
+	Names     []string
+	Marks     []string
+	Known     bool
+}
+
+func (q *Queries) EraseAcceptSubject(ctx context.Context, arg EraseAcceptSubjectParams) (int64, error) {
+	row := q.db.QueryRow(ctx, EraseAcceptSubject,
+		arg.Workspace,
+		arg.Hashes,
+		arg.Keys,
+		arg.Names,
+		arg.Marks,
+		arg.Known,
+	)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const EraseConversation = `-- name: EraseConversation :exec
 select cairn.erase_conversation($1::bigint)
 `
@@ -76,6 +105,31 @@ select cairn.erase_conversation($1::bigint)
 func (q *Queries) EraseConversation(ctx context.Context, id int64) error {
 	_, err := q.db.Exec(ctx, EraseConversation, id)
 	return err
+}
+
+const EraseConversations = `-- name: EraseConversations :many
+select cairn.erase_conversations($1::bigint)::bigint as id
+`
+
+// Of a subject: the conversations that are erased completely.
+func (q *Queries) EraseConversations(ctx context.Context, id int64) ([]int64, error) {
+	rows, err := q.db.Query(ctx, EraseConversations, id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const EraseDerived = `-- name: EraseDerived :exec
@@ -108,17 +162,38 @@ func (q *Queries) EraseEnter(ctx context.Context, id int64) error {
 }
 
 const EraseGet = `-- name: EraseGet :one
-select id, workspace, workspace_key, conversation, derived, state, deleted, remaining, affected, objects, objects_left, workflows, workflows_left, requested_at, ended_at from erasures where id = $1
+select id, workspace, workspace_key, conversation, subject, derived, state, deleted, remaining, affected, objects, objects_left, workflows, workflows_left, requested_at, ended_at
+from erasures where id = $1
 `
 
-func (q *Queries) EraseGet(ctx context.Context, id int64) (Erasure, error) {
+type EraseGetRow struct {
+	ID            int64
+	Workspace     int64
+	WorkspaceKey  string
+	Conversation  *int64
+	Subject       [][]byte
+	Derived       string
+	State         string
+	Deleted       json.RawMessage
+	Remaining     json.RawMessage
+	Affected      json.RawMessage
+	Objects       *int32
+	ObjectsLeft   *int32
+	Workflows     []string
+	WorkflowsLeft *int32
+	RequestedAt   time.Time
+	EndedAt       *time.Time
+}
+
+func (q *Queries) EraseGet(ctx context.Context, id int64) (EraseGetRow, error) {
 	row := q.db.QueryRow(ctx, EraseGet, id)
-	var i Erasure
+	var i EraseGetRow
 	err := row.Scan(
 		&i.ID,
 		&i.Workspace,
 		&i.WorkspaceKey,
 		&i.Conversation,
+		&i.Subject,
 		&i.Derived,
 		&i.State,
 		&i.Deleted,
@@ -132,6 +207,42 @@ func (q *Queries) EraseGet(ctx context.Context, id int64) (Erasure, error) {
 		&i.EndedAt,
 	)
 	return i, err
+}
+
+const EraseListed = `-- name: EraseListed :many
+select kind::text as kind, id::bigint as id, ref::text as ref, review::boolean as review from cairn.erase_listed($1::bigint)
+`
+
+type EraseListedRow struct {
+	Kind   string
+	ID     int64
+	Ref    string
+	Review bool
+}
+
+func (q *Queries) EraseListed(ctx context.Context, id int64) ([]EraseListedRow, error) {
+	rows, err := q.db.Query(ctx, EraseListed, id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []EraseListedRow
+	for rows.Next() {
+		var i EraseListedRow
+		if err := rows.Scan(
+			&i.Kind,
+			&i.ID,
+			&i.Ref,
+			&i.Review,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const EraseNote = `-- name: EraseNote :exec
@@ -206,6 +317,17 @@ func (q *Queries) ErasePackages(ctx context.Context, arg ErasePackagesParams) ([
 	return items, nil
 }
 
+const EraseRequests = `-- name: EraseRequests :one
+select cairn.erase_requests($1::bigint)::bigint
+`
+
+func (q *Queries) EraseRequests(ctx context.Context, id int64) (int64, error) {
+	row := q.db.QueryRow(ctx, EraseRequests, id)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const EraseRows = `-- name: EraseRows :one
 select cairn.erase_rows($1::bigint, $2::text, $3::int)::bigint
 `
@@ -224,12 +346,13 @@ func (q *Queries) EraseRows(ctx context.Context, arg EraseRowsParams) (int64, er
 }
 
 const EraseRowsOf = `-- name: EraseRowsOf :many
-select tbl::text as tbl, n::bigint as n from cairn.erase_rows_of($1::bigint, $2::bigint)
+select tbl::text as tbl, n::bigint as n from cairn.erase_rows_of($1::bigint, $2::bigint, $3::bigint)
 `
 
 type EraseRowsOfParams struct {
 	Workspace    int64
 	Conversation *int64
+	Erasure      *int64
 }
 
 type EraseRowsOfRow struct {
@@ -238,7 +361,7 @@ type EraseRowsOfRow struct {
 }
 
 func (q *Queries) EraseRowsOf(ctx context.Context, arg EraseRowsOfParams) ([]EraseRowsOfRow, error) {
-	rows, err := q.db.Query(ctx, EraseRowsOf, arg.Workspace, arg.Conversation)
+	rows, err := q.db.Query(ctx, EraseRowsOf, arg.Workspace, arg.Conversation, arg.Erasure)
 	if err != nil {
 		return nil, err
 	}
@@ -255,6 +378,22 @@ func (q *Queries) EraseRowsOf(ctx context.Context, arg EraseRowsOfParams) ([]Era
 		return nil, err
 	}
 	return items, nil
+}
+
+const EraseSubject = `-- name: EraseSubject :one
+select cairn.erase_subject($1::bigint, $2::int)::int
+`
+
+type EraseSubjectParams struct {
+	ID   int64
+	Most int32
+}
+
+func (q *Queries) EraseSubject(ctx context.Context, arg EraseSubjectParams) (int32, error) {
+	row := q.db.QueryRow(ctx, EraseSubject, arg.ID, arg.Most)
+	var column_1 int32
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const EraseTables = `-- name: EraseTables :many
@@ -287,7 +426,7 @@ func (q *Queries) EraseTables(ctx context.Context) ([]EraseTablesRow, error) {
 }
 
 const ErasuresOpen = `-- name: ErasuresOpen :many
-select id, workspace, workspace_key, conversation from erasures where state = 'accepted' order by id limit $1
+select id, workspace, workspace_key, conversation, (subject is not null)::boolean as of_subject from erasures where state = 'accepted' order by id limit $1
 `
 
 type ErasuresOpenRow struct {
@@ -295,6 +434,7 @@ type ErasuresOpenRow struct {
 	Workspace    int64
 	WorkspaceKey string
 	Conversation *int64
+	OfSubject    bool
 }
 
 func (q *Queries) ErasuresOpen(ctx context.Context, maxRows int32) ([]ErasuresOpenRow, error) {
@@ -311,6 +451,97 @@ func (q *Queries) ErasuresOpen(ctx context.Context, maxRows int32) ([]ErasuresOp
 			&i.Workspace,
 			&i.WorkspaceKey,
 			&i.Conversation,
+			&i.OfSubject,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const SubjectMemories = `-- name: SubjectMemories :one
+select exists (select from memories where workspace_id = $1 and type in ('personal', 'procedural') and target = any($2::text[]))::boolean
+`
+
+type SubjectMemoriesParams struct {
+	WorkspaceID int64
+	Keys        []string
+}
+
+func (q *Queries) SubjectMemories(ctx context.Context, arg SubjectMemoriesParams) (bool, error) {
+	row := q.db.QueryRow(ctx, SubjectMemories, arg.WorkspaceID, arg.Keys)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const SubjectNames = `-- name: SubjectNames :many
+select name::text as name from (
+  select m.name from messages m where m.workspace_id = $1 and m.role in ('user', 'assistant')
+  union select t #>> '{}' from runs r, jsonb_path_query(r.spec, '$.pinned.**.memory_target') t where r.workspace_id = $1
+  union select unnest(array[m.metadata -> 'mem0' ->> 'user_id', m.metadata -> 'mem0' ->> 'agent_id', m.metadata -> 'mem0' ->> 'app_id', m.metadata -> 'mem0' ->> 'run_id'])
+  from memories m where m.workspace_id = $1 and m.metadata ? 'mem0') n where name <> ''
+`
+
+// All spellings of names: of speakers, of targets in requests, and of mem0's owners.
+func (q *Queries) SubjectNames(ctx context.Context, workspaceID int64) ([]string, error) {
+	rows, err := q.db.Query(ctx, SubjectNames, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		items = append(items, name)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const SubjectTargets = `-- name: SubjectTargets :many
+select distinct on (type) type, target_key, target, aliases from memory_targets where workspace_id = $1
+  and (target_key = $2 or $2::text = any(aliases) or (match_key = $3 and match_key <> ''))
+order by type, (target_key = $2) desc, ($2::text = any(aliases)) desc, id
+`
+
+type SubjectTargetsParams struct {
+	WorkspaceID int64
+	TargetKey   string
+	MatchKey    string
+}
+
+type SubjectTargetsRow struct {
+	Type      string
+	TargetKey string
+	Target    string
+	Aliases   []string
+}
+
+// The registered targets of a name, of each type the best match first, as in TargetFind.
+func (q *Queries) SubjectTargets(ctx context.Context, arg SubjectTargetsParams) ([]SubjectTargetsRow, error) {
+	rows, err := q.db.Query(ctx, SubjectTargets, arg.WorkspaceID, arg.TargetKey, arg.MatchKey)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SubjectTargetsRow
+	for rows.Next() {
+		var i SubjectTargetsRow
+		if err := rows.Scan(
+			&i.Type,
+			&i.TargetKey,
+			&i.Target,
+			&i.Aliases,
 		); err != nil {
 			return nil, err
 		}

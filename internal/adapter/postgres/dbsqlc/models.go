@@ -122,24 +122,6 @@ type DistillTask struct {
 	Quality        json.RawMessage
 }
 
-type Erasure struct {
-	ID            int64
-	Workspace     int64
-	WorkspaceKey  string
-	Conversation  *int64
-	Derived       string
-	State         string
-	Deleted       json.RawMessage
-	Remaining     json.RawMessage
-	Affected      json.RawMessage
-	Objects       *int32
-	ObjectsLeft   *int32
-	Workflows     []string
-	WorkflowsLeft *int32
-	RequestedAt   time.Time
-	EndedAt       *time.Time
-}
-
 type EvolutionRound struct {
 	WorkspaceID   int64
 	BankID        int64
@@ -169,11 +151,6 @@ type IdentityVersion struct {
 	OpID        string
 	HistoryID   *string
 	CreatedAt   time.Time
-}
-
-type LexStat struct {
-	WorkspaceID int64
-	Docs        int32
 }
 
 type Memory struct {

@@ -16,15 +16,20 @@ const BigWorkspaces = `-- name: BigWorkspaces :many
 select workspace_id, docs from lex_stats where docs >= $1::int order by workspace_id
 `
 
-func (q *Queries) BigWorkspaces(ctx context.Context, least int32) ([]LexStat, error) {
+type BigWorkspacesRow struct {
+	WorkspaceID int64
+	Docs        int32
+}
+
+func (q *Queries) BigWorkspaces(ctx context.Context, least int32) ([]BigWorkspacesRow, error) {
 	rows, err := q.db.Query(ctx, BigWorkspaces, least)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []LexStat
+	var items []BigWorkspacesRow
 	for rows.Next() {
-		var i LexStat
+		var i BigWorkspacesRow
 		if err := rows.Scan(&i.WorkspaceID, &i.Docs); err != nil {
 			return nil, err
 		}
@@ -998,6 +1003,15 @@ func (q *Queries) StatsAdd(ctx context.Context, arg StatsAddParams) error {
 	return err
 }
 
+const StatsCounted = `-- name: StatsCounted :exec
+update lex_stats set counted_at = now() where workspace_id = $1
+`
+
+func (q *Queries) StatsCounted(ctx context.Context, workspaceID int64) error {
+	_, err := q.db.Exec(ctx, StatsCounted, workspaceID)
+	return err
+}
+
 const TermsMove = `-- name: TermsMove :exec
 insert into lex_terms (workspace_id, term, df, speakers, max_w)
 select $1, m.term, m.by, m.names, m.w from (select unnest($2::int[]) as term, unnest($3::int[]) as by, unnest($4::int[]) as names, unnest($5::real[]) as w) m order by m.term
@@ -1022,6 +1036,17 @@ func (q *Queries) TermsMove(ctx context.Context, arg TermsMoveParams) error {
 		arg.Weights,
 	)
 	return err
+}
+
+const TermsRecount = `-- name: TermsRecount :one
+select cairn.recount_terms($1::bigint)::bigint
+`
+
+func (q *Queries) TermsRecount(ctx context.Context, workspaceID int64) (int64, error) {
+	row := q.db.QueryRow(ctx, TermsRecount, workspaceID)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const TurnsAround = `-- name: TurnsAround :many
@@ -1122,4 +1147,29 @@ func (q *Queries) VectorIndexStatement(ctx context.Context, arg VectorIndexState
 	var column_1 string
 	err := row.Scan(&column_1)
 	return column_1, err
+}
+
+const WorkspacesToCount = `-- name: WorkspacesToCount :many
+select workspace_id from lex_stats where counted_at < now() - interval '7 days' order by counted_at limit $1
+`
+
+// System role: workspaces whose word frequencies were not counted for a week, the longest ago first.
+func (q *Queries) WorkspacesToCount(ctx context.Context, maxRows int32) ([]int64, error) {
+	rows, err := q.db.Query(ctx, WorkspacesToCount, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var workspace_id int64
+		if err := rows.Scan(&workspace_id); err != nil {
+			return nil, err
+		}
+		items = append(items, workspace_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
