@@ -142,10 +142,14 @@ where e.workspace_id = @workspace_id and e.kind = 'turn' and e.seq = @turn_seq::
   and e.owner_id = any(array(select c.id from conversations c where c.workspace_id = @workspace_id and c.external_id = @turn_conversation::text));
 
 -- name: TurnsAround :many
--- The turns up to n messages before and after each of some turns, in the same sitting.
-select t.doc as turn, d.doc from search_docs t
-join search_docs d on d.workspace_id = t.workspace_id and d.kind = 'turn' and d.owner_id = t.owner_id and d.seq between t.seq - @n::int and t.seq + @n::int
-where t.workspace_id = @workspace_id and t.doc = any(@docs::bigint[]) and t.kind = 'turn' and d.doc <> t.doc and d.session = t.session and d.status = 'active'
+-- Up to n turns before and after each of some turns, in the same sitting.
+select t.doc as turn, d.doc::bigint as doc from search_docs t
+cross join lateral (
+  (select b.doc, b.seq from search_docs b where b.workspace_id = @workspace_id and b.kind = 'turn' and b.owner_id = t.owner_id and b.seq < t.seq and b.session = t.session and b.status = 'active' order by b.seq desc limit @n::int)
+  union all
+  (select a.doc, a.seq from search_docs a where a.workspace_id = @workspace_id and a.kind = 'turn' and a.owner_id = t.owner_id and a.seq > t.seq and a.session = t.session and a.status = 'active' order by a.seq limit @n::int)
+) d
+where t.workspace_id = @workspace_id and t.doc = any(@docs::bigint[]) and t.kind = 'turn'
 order by t.doc, d.seq;
 
 -- name: DocResults :many

@@ -22,7 +22,7 @@ func (s *Store) Workspace(ctx context.Context, name string, make bool) (tenancy.
 	row, err := dbsqlc.New(s.app).WorkspaceOpen(ctx, dbsqlc.WorkspaceOpenParams{ExternalID: name, Make: make})
 	if isNoRows(err) {
 		return tenancy.Workspace{}, fault.New(fault.NotFound, fmt.Sprintf("workspace %q not found", name),
-			"send a conversation to it first, which creates it")
+			"choose another one with --workspace NAME, or send a conversation to it, which creates it")
 	}
 	if err != nil {
 		return tenancy.Workspace{}, classify("find the workspace", err)

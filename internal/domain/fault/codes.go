@@ -73,7 +73,7 @@ var Table = map[Code]Row{
 		403,
 		6,
 		false,
-		"use a key with the required scope; create one with `cairn keys create --scopes`",
+		"use a key with the required scope; create one with `cairn keys create --name laptop --scopes admin`",
 	},
 	OpReused: {409, 4, false,
 		"use a new operation ID, or start a new generation of the run with `cairn runs retry --fresh`"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"cairn/internal/domain/fault"
 )
@@ -25,13 +26,13 @@ func DocumentOf(s Settings) Document {
 // member that patch does not name is unchanged. Patch returns fault.InvalidArgument for an unknown
 // member, a wrong type or an invalid result.
 func Patch(s Settings, patch json.RawMessage) (Settings, error) {
-	if err := checkPatch(patch); err != nil {
-		return s, err
-	}
 	var changes map[string]any
 	if err := decodeNumbers(patch, &changes); err != nil || changes == nil {
 		return s, fault.New(fault.InvalidArgument, "invalid settings patch: it must be one JSON object",
 			`send, for example, {"nudge":{"every":5}}`)
+	}
+	if err := checkMembers("", reflect.TypeFor[Document](), changes); err != nil {
+		return s, err
 	}
 	chosen, err := Write(s)
 	if err != nil {
@@ -66,18 +67,6 @@ func Patch(s Settings, patch json.RawMessage) (Settings, error) {
 	}
 	out.TimeZone, out.ReflectionCron = zone, cron
 	return out, out.Validate()
-}
-
-// checkPatch rejects a patch that does not match Document.
-func checkPatch(patch json.RawMessage) error {
-	d := json.NewDecoder(bytes.NewReader(patch))
-	d.DisallowUnknownFields()
-	var into Document
-	if err := d.Decode(&into); err != nil {
-		return fault.New(fault.InvalidArgument, "invalid settings patch: "+err.Error(),
-			"run `cairn settings show -o json` to see the settings; docs/reference/settings.md describes all of them")
-	}
-	return nil
 }
 
 func merge(document, changes map[string]any) {

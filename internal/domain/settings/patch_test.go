@@ -3,6 +3,7 @@ package settings
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"cairn/internal/domain/fault"
@@ -44,6 +45,31 @@ func TestAPatchThatCannotBeMeantIsRefused(t *testing.T) {
 		`{"time_zone":"Mars/Olympus"}`, `{"quiet_hours":{"from":"22:00"}}`} {
 		if got, err := Patch(Default(), json.RawMessage(patch)); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %+v, %v", patch, got, err)
+		}
+	}
+}
+
+func TestAPatchIsRefusedInTermsOfItsSettings(t *testing.T) {
+	t.Parallel()
+	for patch, want := range map[string][2]string{
+		`{"Nudge":{"every":5}}`:             {`unknown setting "Nudge"`, "write nudge"},
+		`{"nudge":{"EVERY":5}}`:             {`unknown setting "nudge.EVERY"`, "write nudge.every"},
+		`{"nudge":{"evry":5}}`:              {`unknown setting "nudge.evry"`, "every"},
+		`{"nudgee":5}`:                      {`unknown setting "nudgee"`, "nudge"},
+		`{"Settings":{"agent":"x"}}`:        {`unknown setting "Settings"`, "agent"},
+		`{"nudge":5}`:                       {"nudge is a group of settings", "such as nudge."},
+		`{"nudge":{"every":"abc"}}`:         {`nudge.every is "abc", must be a whole number`, "settings.md"},
+		`{"nudge":{"every":2.5}}`:           {"nudge.every is 2.5, must be a whole number", "settings.md"},
+		`{"nudge":{"off":"yes"}}`:           {`nudge.off is "yes", must be true or false`, "settings.md"},
+		`{"search":{"w_vector":"much"}}`:    {`search.w_vector is "much", must be a number`, "settings.md"},
+		`{"time_zone":7}`:                   {"time_zone is 7, must be text", "settings.md"},
+		`{"search":{"w_type":{"note":""}}}`: {`search.w_type is {"note":""}, must be an object`, "settings.md"},
+	} {
+		_, err := Patch(Default(), json.RawMessage(patch))
+		f := fault.From(err)
+		if f == nil || f.Code != fault.InvalidArgument || !strings.Contains(f.Message, want[0]) ||
+			!strings.Contains(f.Hint, want[1]) {
+			t.Errorf("%s: %v, want %q", patch, f, want)
 		}
 	}
 }

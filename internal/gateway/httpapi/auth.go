@@ -77,7 +77,8 @@ func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 	h, err := g.Keys.Principal(r.Context(), key)
 	if fault.CodeOf(err) == fault.NotFound {
 		return h, problem(fault.Unauthenticated, "invalid API key",
-			"the key may be revoked: list the keys of the workspace with `cairn keys list`").
+			"the key may be revoked: list the keys of the workspace with `cairn keys list`, or create one with `cairn "+
+				"keys create --name laptop`").
 			with(challenge, `Bearer realm="cairn", error="invalid_token"`)
 	}
 	if err != nil {

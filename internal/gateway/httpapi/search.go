@@ -30,7 +30,7 @@ type SearchResults struct {
 type searchInput struct {
 	Q            string    `query:"q" required:"true" maxLength:"1000"`
 	Limit        int       `query:"limit" default:"5" minimum:"1" maximum:"50"`
-	Kinds        []string  `query:"kinds" enum:"turn,memory,skill" doc:"Kinds to search; default: only skills if no filter is set."`
+	Kinds        []string  `query:"kinds" enum:"turn,memory,skill,all" doc:"Kinds to search: turn, memory, skill or all. The default is skill, or all if a filter is set."`
 	Types        []string  `query:"types" doc:"Only memories of these types."`
 	Targets      []string  `query:"targets" doc:"Only memories and turns of these targets."`
 	After        time.Time `query:"after" doc:"Only results from this time on."`
@@ -65,6 +65,9 @@ func (g *Gateway) search(ctx context.Context, in *searchInput) (*bodyOf[SearchRe
 	}
 	r := search.Request{Query: in.Q, Kinds: in.Kinds, Targets: in.Targets, After: in.After, Before: in.Before,
 		Conversation: in.Conversation, Limit: in.Limit, Context: in.Context, Profile: profile, Explain: in.Explain}
+	if slices.Contains(in.Kinds, "all") {
+		r.Kinds = nil
+	}
 	for _, t := range in.Types {
 		r.Types = append(r.Types, memory.Type(t))
 	}

@@ -171,14 +171,15 @@ func TestFindShowsTheTurnsAroundATurn(t *testing.T) {
 		{Seq: 0, Role: transcript.User, Content: "Is it windy?", Time: spring},
 		{Seq: 1, Role: transcript.Assistant, Content: "It blows from the west.", Time: spring},
 		{Seq: 2, Role: transcript.User, Content: "Then I take the spinnaker.", Time: spring},
-		{Seq: 3, Role: transcript.Assistant, Content: "Take the small one.", Time: spring},
-		{Seq: 4, Role: transcript.User, Content: "Good morning.", Time: spring.Add(48 * time.Hour)}}}
+		{Seq: 3, Role: transcript.Tool, Content: "no gusts", Time: spring},
+		{Seq: 4, Role: transcript.Assistant, Content: "Take the small one.", Time: spring},
+		{Seq: 5, Role: transcript.User, Content: "Good morning.", Time: spring.Add(48 * time.Hour)}}}
 	testkit.Must(t, b.InWorkspace(t.Context(), b.A.ID, func(ctx context.Context, tx postgres.Tx) error {
 		_, err := tx.Transcripts().PutConversation(ctx, later, "import")
 		return err
 	}))
-	for n, want := range map[int][]string{0: nil, 1: {"weather#1", "weather#3"},
-		search.MostContext: {"weather#0", "weather#1", "weather#3"}} {
+	for n, want := range map[int][]string{0: nil, 1: {"weather#1", "weather#4"},
+		search.MostContext: {"weather#0", "weather#1", "weather#4"}} {
 		got := b.finds(search.Request{Query: "spinnaker", Limit: 1, Context: n})
 		if len(got) != 1 || got[0].ID != "weather#2" || !slices.Equal(ids(got[0].Context), want) {
 			t.Errorf("context %d: found %+v, want %v around weather#2", n, got, want)
@@ -194,4 +195,22 @@ func ids(results []search.Result) (out []string) {
 		out = append(out, r.ID)
 	}
 	return out
+}
+
+// A literal question comes before the turns around it, which contain none of its words.
+func TestFindRanksALiteralQuestionFirst(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	trip := transcript.Conversation{ID: "trip", Messages: []transcript.Message{
+		{Seq: 0, Role: transcript.User, Content: "I am in Lisbon.", Time: spring},
+		{Seq: 1, Role: transcript.Assistant, Content: "That is a lovely city.", Time: spring},
+		{Seq: 2, Role: transcript.User, Content: "Which train goes to Porto?", Time: spring},
+		{Seq: 3, Role: transcript.Assistant, Content: "The one at noon.", Time: spring}}}
+	testkit.Must(t, b.InWorkspace(t.Context(), b.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+		_, err := tx.Transcripts().PutConversation(ctx, trip, "import")
+		return err
+	}))
+	if got := b.finds(search.Request{Query: "Which train goes to Porto"}); len(got) == 0 || got[0].ID != "trip#2" {
+		t.Errorf("found %v", ids(got))
+	}
 }

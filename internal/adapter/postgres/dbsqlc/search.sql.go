@@ -1050,15 +1050,19 @@ func (q *Queries) TermsRecount(ctx context.Context, workspaceID int64) (int64, e
 }
 
 const TurnsAround = `-- name: TurnsAround :many
-select t.doc as turn, d.doc from search_docs t
-join search_docs d on d.workspace_id = t.workspace_id and d.kind = 'turn' and d.owner_id = t.owner_id and d.seq between t.seq - $1::int and t.seq + $1::int
-where t.workspace_id = $2 and t.doc = any($3::bigint[]) and t.kind = 'turn' and d.doc <> t.doc and d.session = t.session and d.status = 'active'
+select t.doc as turn, d.doc::bigint as doc from search_docs t
+cross join lateral (
+  (select b.doc, b.seq from search_docs b where b.workspace_id = $1 and b.kind = 'turn' and b.owner_id = t.owner_id and b.seq < t.seq and b.session = t.session and b.status = 'active' order by b.seq desc limit $2::int)
+  union all
+  (select a.doc, a.seq from search_docs a where a.workspace_id = $1 and a.kind = 'turn' and a.owner_id = t.owner_id and a.seq > t.seq and a.session = t.session and a.status = 'active' order by a.seq limit $2::int)
+) d
+where t.workspace_id = $1 and t.doc = any($3::bigint[]) and t.kind = 'turn'
 order by t.doc, d.seq
 `
 
 type TurnsAroundParams struct {
-	N           int32
 	WorkspaceID int64
+	N           int32
 	Docs        []int64
 }
 
@@ -1067,9 +1071,9 @@ type TurnsAroundRow struct {
 	Doc  int64
 }
 
-// The turns up to n messages before and after each of some turns, in the same sitting.
+// Up to n turns before and after each of some turns, in the same sitting.
 func (q *Queries) TurnsAround(ctx context.Context, arg TurnsAroundParams) ([]TurnsAroundRow, error) {
-	rows, err := q.db.Query(ctx, TurnsAround, arg.N, arg.WorkspaceID, arg.Docs)
+	rows, err := q.db.Query(ctx, TurnsAround, arg.WorkspaceID, arg.N, arg.Docs)
 	if err != nil {
 		return nil, err
 	}

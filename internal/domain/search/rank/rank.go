@@ -302,7 +302,7 @@ func score(all []candidate, total float64, q Query, w Weights) (out []Scored) {
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(a.ID, b.ID))
 	})
-	best, company := peaksOf(all), companies(all, q)
+	best, company := peaksOf(all, total), companies(all, q)
 	for at, c := range all {
 		if c.Rejected || !(c.Turn && c.words > 0 || answers(c, total, w)) {
 			continue
@@ -345,10 +345,11 @@ func named(c candidate, q Query) bool {
 	})
 }
 
-// peaks are the highest values of all candidates.
-type peaks struct{ words, cosine float64 }
+// peaks are the highest values of all candidates, and what a document with all words covers.
+type peaks struct{ words, cosine, covered float64 }
 
-func peaksOf(all []candidate) (p peaks) {
+func peaksOf(all []candidate, total float64) peaks {
+	p := peaks{covered: total}
 	for _, c := range all {
 		p.words, p.cosine = max(p.words, c.words), max(p.cosine, c.Cosine)
 	}
@@ -388,7 +389,7 @@ func parts(c candidate, at int, best peaks, q Query, w Weights) (p Parts) {
 	if q.AsksWhen && c.Dated {
 		p.When = w.When
 	}
-	if c.Asks {
+	if c.Asks && c.covered < best.covered { // a question with all words of the query is what was searched for
 		p.Question = -w.Question
 	}
 	if !c.EventTime.IsZero() {
