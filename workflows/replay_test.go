@@ -39,8 +39,8 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		contract.Adapt, contract.Build, contract.Conversation, contract.Curate, contract.Distill,
 		contract.DistillSkill, contract.Erase, contract.Evolve, contract.Nudge, contract.Offload, contract.Probe,
 		contract.Reembed, contract.Refine, contract.ReflectionWorkflow, contract.Retrieve, contract.Specialist,
-		contract.Summarize, contract.Sweep, contract.Train, contract.TrainEpisode, contract.TrainIteration, contract.TrainStage,
-		contract.Turn,
+		contract.Summarize, contract.Sweep, contract.Train, contract.TrainEpisode, contract.TrainIteration,
+		contract.TrainStage, contract.Turn,
 	} {
 		if !recorded[name] {
 			t.Errorf("no history of %s is kept", name)

@@ -37,7 +37,7 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 			}
 		}
 	}
-	if args[0] == "reembed" && args[1] != "status" {
+	if args[0] == "reembed" && (args[1] == "cancel" || args[1] == "pause") { // resume finds a paused one
 		w.reembedding(t)
 	}
 	if args[0] == "working" {

@@ -29,8 +29,8 @@ func (c *cli) reembed() *cobra.Command {
 			"second call does not start it twice. Searches use the vectors of the previous model until all documents " +
 			"have new ones.\n\nThe vectors of the previous model are kept for 7 days. To return to them, use " +
 			"--rollback.",
-		Example: "  cairn reembed --estimate\n  cairn reembed --rate 50\n  cairn reembed --workspace default --rollback",
-		Args:    cobra.NoArgs,
+		Example: "  cairn reembed --estimate\n  cairn reembed --rate 50\n" +
+			"  cairn reembed --workspace default --rollback", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withSession(cmd.Context(), needs{temporal: !f.estimate, make: true}, func(s *session) error {
 				if f.estimate {

@@ -22,9 +22,18 @@ func (w *world) outdated(t *testing.T) {
 	}
 }
 
-// reembedding starts a slow re-embedding.
+// reembedding starts a slow re-embedding, after an earlier one has ended.
 func (w *world) reembedding(t *testing.T) {
 	t.Helper()
+	state := func() string {
+		r, err := w.Reembed.Status(t.Context(), w.Workspace.ID)
+		testkit.Must(t, err)
+		if r.Reembed == nil {
+			return ""
+		}
+		return r.Reembed.State
+	}
+	testkit.Eventually(t, "an earlier one has ended", func() bool { return state() != vectorspace.Running })
 	w.must(&struct{}{}, "", "memories", "add", "Ada keeps bees.", "--type", "personal", "--target", "ada")
 	for i := range 20 {
 		w.must(&struct{}{}, "", "memories", "add", fmt.Sprintf("Ada owns hive %d.", i), "--type", "personal",
@@ -33,11 +42,7 @@ func (w *world) reembedding(t *testing.T) {
 	w.outdated(t)
 	_, err := w.Reembed.Start(t.Context(), w.Workspace, vectorspace.Options{Rate: 1})
 	testkit.Must(t, err)
-	testkit.Eventually(t, "the re-embedding runs", func() bool {
-		r, err := w.Reembed.Status(t.Context(), w.Workspace.ID)
-		testkit.Must(t, err)
-		return r.Reembed != nil && r.Reembed.State == vectorspace.Running
-	})
+	testkit.Eventually(t, "the re-embedding runs", func() bool { return state() == vectorspace.Running })
 }
 
 func TestReembedFromTheCommandLine(t *testing.T) {
