@@ -52,8 +52,8 @@ func (p *program) runLoad(ctx context.Context, memories int, seed uint64) error 
 	}
 	return errors.Join(p.measured(r, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%d memories of %d targets, dump of %.1f MB: saved in batches %.0f/s, loaded %.0f/s, "+
-			"with vectors %.0f/s, again %.0f/s\n", r.Memories, r.Targets, float64(r.Bytes)/1e6, r.Batch, r.Load, r.Vectors,
-			r.Repeat)
+			"with vectors %.0f/s, again %.0f/s\n", r.Memories, r.Targets, float64(r.Bytes)/1e6, r.Batch, r.Load,
+			r.Vectors, r.Repeat)
 		return err
 	}), missed(slow))
 }
