@@ -104,6 +104,10 @@ bench-retrieval: build ## Search 100,000 and 1,000,000 generated rows (about 25 
 	$(BENCH) http-search
 	$(BENCH) http-search --words --sizes 1000000 --vocabulary z --subject 1000000 --mem0 0
 
+.PHONY: bench-load
+bench-load: ## Save 20,000 memories in batches, and load a dump of them
+	$(BENCH) load
+
 .PHONY: bench-sweep
 bench-sweep: ## Sweep 100,000 due workspaces while the worker is killed, and compare with plain starts
 	$(BENCH) sweep

@@ -205,8 +205,8 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	if h.Offload, err = offload.New(offload.Ports{Store: h.Store.Offload(), Ledger: calls}); err != nil {
 		return err
 	}
-	h.Dumps, err = dump.New(dump.Ports{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(),
-		Space: h.Space})
+	h.Dumps, err = dump.New(dump.Ports{Store: h.Store.Dumps(), Embedder: h.Embedder, Model: h.Embedder.Model(),
+		Dims: h.Embedder.Dims(), Space: h.Space, Spaces: h.Spaces})
 	return err
 }
 

@@ -49,33 +49,10 @@ select * from identity_versions where workspace_id = @workspace_id and version >
 -- name: DumpSouls :many
 select * from soul_versions where workspace_id = @workspace_id and version > @after order by version limit @max_rows;
 
--- name: ConversationOf :one
-select id, next_seq from conversations where workspace_id = @workspace_id and external_id = @external_id;
-
--- name: TargetLoad :execrows
-insert into memory_targets (workspace_id, type, target_key, match_key, target, description, aliases, created_at, last_used_at, last_summary_at)
-values (@workspace_id, @type, @target_key, @match_key, @target, @description, @aliases::text[], @created_at, @last_used_at, sqlc.narg(last_summary_at))
-on conflict do nothing;
-
 -- name: HistoryLoad :execrows
 insert into memory_histories (workspace_id, id, content_sha256, conversation_id, from_seq, to_seq, messages, tokens, author, op_id, created_at)
 values (@workspace_id, @id, @content_sha256, @conversation_id, @from_seq, @to_seq, @messages, @tokens, @author, @op_id, @created_at)
 on conflict do nothing;
-
--- name: MemoryLoad :one
--- Returns no row if the entry exists, or if another entry has the same content.
-insert into memories (workspace_id, external_id, type, target, content, content_sha256, version, status, origin, tainted, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at,
-  when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at)
-values (@workspace_id, @external_id, @type, @target, @content, @content_sha256, @version, @status, @origin, @tainted, @op_id, sqlc.narg(conversation_id), sqlc.narg(from_seq), sqlc.narg(to_seq),
-  cairn.event_time(@workspace_id::bigint, sqlc.narg(conversation_id)::bigint, sqlc.narg(from_seq)::int, sqlc.narg(to_seq)::int, sqlc.narg(event_time)::timestamptz, true), @created_at, @updated_at, @when_to_use, @embedded_field, @metadata, sqlc.narg(history_id), @author, @importance, @targets::text[], sqlc.narg(superseded_by), @retrieve_count,
-  sqlc.narg(last_retrieved_at))
-on conflict do nothing
-returning id, event_time;
-
--- name: RevisionLoad :exec
-insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, op_id, conversation_id, from_seq, to_seq, created_at)
-values (@workspace_id, @memory_id, @version, @action, @status, @content, @when_to_use, @metadata, @targets::text[], @author, @origin, @tainted, @op_id, sqlc.narg(conversation_id), sqlc.narg(from_seq),
-  sqlc.narg(to_seq), @created_at);
 
 -- name: IdentityLoad :exec
 insert into identity_versions (workspace_id, version, content, action, origin, author, op_id, history_id, created_at)
@@ -95,3 +72,6 @@ order by id limit @max_rows;
 select * from memories where workspace_id = @workspace_id and (@after::bigint = 0 or id < @after) and type = any(@types::text[]) and (cardinality(@targets::text[]) = 0 or target = any(@targets::text[]))
   and (@every_status::boolean or status = 'active') and metadata @> @facts::jsonb
 order by id desc limit @max_rows;
+
+-- name: ConversationOf :one
+select id, next_seq from conversations where workspace_id = @workspace_id and external_id = @external_id;

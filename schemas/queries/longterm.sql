@@ -1,13 +1,3 @@
--- name: LongTermInsert :one
--- Returns no row if the external ID is taken; the caller then salts it.
-insert into memories (workspace_id, external_id, type, target, content, content_sha256, when_to_use, embedded_field, metadata, history_id, author, importance, targets, origin, tainted, run_id, op_id,
-  conversation_id, from_seq, to_seq, event_time)
-values (@workspace_id, @external_id, @type, @target, @content, @content_sha256, @when_to_use, @embedded_field, @metadata, sqlc.narg(history_id), @author, @importance, @targets::text[], @origin, @tainted,
-  @run_id, @op_id, sqlc.narg(conversation_id), sqlc.narg(from_seq), sqlc.narg(to_seq),
-  cairn.event_time(@workspace_id::bigint, sqlc.narg(conversation_id)::bigint, sqlc.narg(from_seq)::int, sqlc.narg(to_seq)::int, sqlc.narg(event_time)::timestamptz, @origin = 'user'))
-on conflict (workspace_id, external_id) do nothing
-returning *;
-
 -- name: LongTermRevise :execrows
 -- For any status: a removed entry can be restored.
 update memories set content = @content, content_sha256 = @content_sha256, when_to_use = @when_to_use, embedded_field = @embedded_field, metadata = @metadata, targets = @targets::text[],
@@ -21,11 +11,14 @@ update memories set status = 'removed' where workspace_id = @workspace_id and id
 -- name: LongTermByID :many
 select * from memories where workspace_id = @workspace_id and external_id = any(@external_ids::text[]) order by id;
 
--- name: LongTermSaying :one
-select * from memories where workspace_id = @workspace_id and type = @type and target = @target and content_sha256 = @content_sha256 and status = 'active' limit 1;
+-- name: LongTermSaying :many
+-- The active entries with these contents. The limit makes the index find each, whatever the
+-- statistics say.
+select m.* from (select unnest(@types::text[]) as type, unnest(@targets::text[]) as target, unnest(@sums::bytea[]) as sum) d
+cross join lateral (select * from memories s where s.workspace_id = @workspace_id and s.type = d.type and s.target = d.target and s.content_sha256 = d.sum and s.status = 'active' and s.type not in ('tool', 'summary') limit 1) m;
 
--- name: LongTermGuideline :one
-select * from memories where workspace_id = @workspace_id and type = 'tool' and when_to_use = @when_to_use and status = 'active';
+-- name: LongTermGuidelines :many
+select * from memories where workspace_id = @workspace_id and type = 'tool' and when_to_use = any(@tools::text[]) and status = 'active';
 
 -- name: LongTermDigest :one
 select * from memories where workspace_id = @workspace_id and type = 'summary' and status = 'active' and history_id is not distinct from sqlc.narg(history_id)::text
@@ -33,10 +26,6 @@ select * from memories where workspace_id = @workspace_id and type = 'summary' a
 
 -- name: LongTermCount :one
 select count(*) from memories where workspace_id = @workspace_id and type = @type and target = @target and status = 'active';
-
--- name: LongTermRefPut :execrows
-insert into memory_refs (workspace_id, memory_id, history_id, run_id) values (@workspace_id, @memory_id, @history_id, @run_id)
-on conflict (workspace_id, memory_id, history_id) do nothing;
 
 -- name: LongTermRefsCopy :exec
 insert into memory_refs (workspace_id, memory_id, history_id, run_id, created_at)
@@ -91,9 +80,13 @@ order by (target_key = @target_key) desc, (@target_key::text = any(aliases)) des
 update memory_targets set aliases = array_append(aliases, @alias::text), last_used_at = now()
 where workspace_id = @workspace_id and id = @id and not @alias::text = any(aliases);
 
--- name: TargetTouch :exec
-update memory_targets set last_used_at = now(), last_summary_at = case when @summarised::boolean then now() else last_summary_at end
-where workspace_id = @workspace_id and id = @id;
+-- name: TargetsTouch :many
+-- The limit makes the index find each target, whatever the statistics say.
+update memory_targets t set last_used_at = now(), last_summary_at = case when @summarised::boolean then now() else t.last_summary_at end
+where t.workspace_id = @workspace_id and t.id = any(array(
+  select k.id from (select unnest(@types::text[]) as type, unnest(@keys::text[]) as target_key) d
+  cross join lateral (select s.id from memory_targets s where s.workspace_id = @workspace_id and s.type = d.type and s.target_key = d.target_key limit 1) k))
+returning t.type, t.target_key;
 
 -- name: TargetDescribe :execrows
 update memory_targets set description = @description where workspace_id = @workspace_id and id = @id;

@@ -20,4 +20,4 @@ update outbox set last_error = @last_error where id = @id;
 
 -- name: OutboxPutEmbeds :exec
 insert into outbox (workspace_id, kind, key, due_at) select @workspace_id, 'embed', d.doc::text, now() from (select unnest(@docs::bigint[]) as doc) d
-on conflict (workspace_id, kind, key) do nothing;
+on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, attempts = 0, last_error = '';

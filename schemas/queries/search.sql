@@ -103,7 +103,8 @@ with given as materialized (
 select doc from placed order by at;
 
 -- name: EmbeddingsPut :exec
-insert into embeddings (workspace_id, doc, space, v) select @workspace_id, unnest(@docs::bigint[]), @space, unnest(@vectors::halfvec[]);
+insert into embeddings (workspace_id, doc, space, v) select @workspace_id, unnest(@docs::bigint[]), @space, unnest(@vectors::halfvec[])
+on conflict (space, workspace_id, doc) do update set v = excluded.v;
 
 -- name: LexStatistics :many
 -- What is known of words and filter keys, and of the workspace in the row of term -1.

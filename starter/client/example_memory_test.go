@@ -29,6 +29,29 @@ func ExampleClient_Add() {
 	// already_exists 1
 }
 
+func ExampleClient_AddAll() {
+	c, err := client.New(client.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	said := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	results, err := c.AddAll(context.Background(), []client.NewMemory{
+		{Type: "personal", Target: "laura", Content: "Laura moved to Lisbon.", EventTime: &said},
+		{Type: "personal", Target: "laura", Content: ""},
+		{Type: "personal", Target: "Laura", Content: "Laura moved to Lisbon."}}, client.RequestID("import-laura"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range results {
+		fmt.Println(r.Status)
+	}
+	// Output:
+	// added
+	// failed
+	// duplicate
+}
+
 func ExampleClient_Get() {
 	c, err := client.New(client.Config{})
 	if err != nil {

@@ -292,6 +292,7 @@ type NewMemory struct {
 	Target    string         `json:"memory_target"`         // name of the subject, such as a person or a domain
 	WhenToUse string         `json:"when_to_use,omitempty"` // situation in which the memory helps
 	Metadata  map[string]any `json:"metadata,omitempty"`
+	EventTime *time.Time     `json:"event_time,omitempty"` // time of the described event
 }
 
 // WriteResult is the result of a change.
@@ -312,6 +313,26 @@ func (s settings) once() string {
 // the action already_exists. Calls with the same [RequestID] take effect once.
 func (c *Client) Add(ctx context.Context, m NewMemory, options ...Option) (out WriteResult, err error) {
 	return out, c.call(ctx, http.MethodPost, "/v1/memories", m, &out, c.usual.with(options).once())
+}
+
+// AddResult is the result of one memory of [Client.AddAll].
+type AddResult struct {
+	ID      string `json:"id"`
+	Status  string `json:"status"` // added, duplicate, updated or failed
+	Code    string `json:"code"`   // of a failure; see the error codes of the HTTP API
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+}
+
+// AddAll adds up to 500 memories in one transaction and returns the result of each. An invalid
+// memory fails alone. Calls with the same [RequestID] take effect once.
+func (c *Client) AddAll(ctx context.Context, memories []NewMemory, options ...Option) ([]AddResult, error) {
+	var out struct {
+		Results []AddResult `json:"results"`
+	}
+	body := map[string]any{"infer": false, "memories": memories}
+	err := c.call(ctx, http.MethodPost, "/v1/memories/batch", body, &out, c.usual.with(options).once())
+	return out.Results, err
 }
 
 // Get returns a memory, whatever its status. It returns [ErrNotFound] if the memory does not

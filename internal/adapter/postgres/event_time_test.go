@@ -53,7 +53,7 @@ func TestADerivedMemoryHasATimeOfItsSources(t *testing.T) {
 		long := memory.Entry{Type: memory.Personal, Target: "ada", Content: c.what, EventTime: c.named}
 		short := memory.Entry{Type: memory.Core, EventTime: c.named}
 		b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
-			testkit.Must(t, q.LongTerm().AddLongTerm(ctx, &long, w))
+			testkit.Must(t, q.LongTerm().AddLongTerm(ctx, []*memory.Entry{&long}, w))
 			return q.PromptMemory().WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: &short,
 				Content: c.what}}, w)
 		})

@@ -150,7 +150,9 @@ func TestABatchOfDocumentsDoesNotDeadlockWithSingleOnes(t *testing.T) {
 			}
 			docs = append(docs, d)
 		}
-		return docs
+		fresh := search.NewDoc(search.KindMemory, int64(100+round), "active", right+" "+left)
+		fresh.New = true
+		return append(docs, fresh)
 	})
 	for owner, text := range []string{left, right, right + " " + left} {
 		index(text, func(round int) []search.Doc {

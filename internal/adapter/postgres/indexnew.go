@@ -23,9 +23,14 @@ func (q documentRepository) IndexNew(ctx context.Context, docs []search.Doc) ([]
 	if err != nil {
 		return nil, err
 	}
+	return q.putNew(ctx, p)
+}
+
+// putNew inserts documents that have been counted and returns their IDs in order.
+func (q documentRepository) putNew(ctx context.Context, p dbsqlc.DocsPutParams) ([]int64, error) {
 	ids, err := q.q.DocsPut(ctx, p)
-	if err == nil && len(ids) != len(docs) {
-		err = fmt.Errorf("%d of %d documents indexed", len(ids), len(docs))
+	if err == nil && len(ids) != len(p.Kinds) {
+		err = fmt.Errorf("%d of %d documents indexed", len(ids), len(p.Kinds))
 	}
 	return ids, classify("index the documents", err)
 }
@@ -53,11 +58,7 @@ func (q documentRepository) newDocs(ctx context.Context, docs []search.Doc) (dbs
 	p, moves := dbsqlc.DocsPutParams{WorkspaceID: q.ws}, termMoves{}
 	for _, d := range docs {
 		addDoc(&p, q.ws, d)
-		moves.documents(allKeys(d), 1)
-		moves.weights(d)
-		if d.Kind == search.KindTurn {
-			moves.speakers(d.TargetTerms, 1)
-		}
+		moves.fresh(d)
 	}
 	if err := classify("count the documents",
 		q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: int32(len(docs))})); err != nil {
@@ -84,7 +85,7 @@ func addDoc(p *dbsqlc.DocsPutParams, ws int64, d search.Doc) {
 	p.Keys, p.Svs = append(p.Keys, keysLiteral(indexKeys(ws, allKeys(d)))), append(p.Svs, sparse(d).String())
 }
 
-// PutEmbeddings stores the vectors of new documents.
+// PutEmbeddings stores the vectors of documents.
 func (q documentRepository) PutEmbeddings(ctx context.Context, docs []int64, space int16, vectors [][]float32) error {
 	return classify("store the vectors", q.q.EmbeddingsPut(ctx,
 		dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: space, Docs: docs, Vectors: halves(vectors)}))

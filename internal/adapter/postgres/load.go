@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
@@ -12,13 +12,27 @@ import (
 	"cairn/internal/service/search"
 )
 
-// LoadTarget creates a target as it was dumped. An existing one stays unchanged.
-func (q loadRepository) LoadTarget(ctx context.Context, t dump.Target) (bool, error) {
-	key := memory.Target{Key: t.Key}
-	n, err := q.q.TargetLoad(ctx, dbsqlc.TargetLoadParams{WorkspaceID: q.ws, Type: t.Type, TargetKey: storable(t.Key),
-		MatchKey: storable(key.MatchKey()), Target: storable(t.Display), Description: storable(t.Description),
-		Aliases: texts(t.Aliases), CreatedAt: t.CreatedAt, LastUsedAt: t.LastUsedAt, LastSummaryAt: t.SummaryAt})
-	return n == 1, classify("load the target", err)
+// LoadTargets creates targets as they were dumped and returns their number. Existing ones stay
+// unchanged.
+func (q loadRepository) LoadTargets(ctx context.Context, all []dump.Target) (int, error) {
+	if len(all) == 0 {
+		return 0, nil
+	}
+	p := dbsqlc.TargetsLoadParams{WorkspaceID: q.ws}
+	for _, t := range all {
+		aliases, err := json.Marshal(texts(t.Aliases))
+		if err != nil {
+			return 0, err
+		}
+		match := memory.Target{Key: t.Key}.MatchKey()
+		p.Types, p.Keys = append(p.Types, t.Type), append(p.Keys, storable(t.Key))
+		p.MatchKeys, p.Names = append(p.MatchKeys, storable(match)), append(p.Names, storable(t.Display))
+		p.Descriptions, p.Aliases = append(p.Descriptions, storable(t.Description)), append(p.Aliases, string(aliases))
+		p.Created, p.Used = append(p.Created, instant(&t.CreatedAt)), append(p.Used, instant(&t.LastUsedAt))
+		p.Summarised = append(p.Summarised, instant(t.SummaryAt))
+	}
+	n, err := q.q.TargetsLoad(ctx, p)
+	return int(n), classify("load the targets", err)
 }
 
 // LoadConversation creates a conversation, or finds it.
@@ -28,13 +42,21 @@ func (q loadRepository) LoadConversation(ctx context.Context, c dump.Conversatio
 	return row.ID, int(row.NextSeq), classify("load the conversation", err)
 }
 
-// FindConversation finds a conversation by its name.
-func (q loadRepository) FindConversation(ctx context.Context, name string) (int64, bool, error) {
-	row, err := q.q.ConversationOf(ctx, dbsqlc.ConversationOfParams{WorkspaceID: q.ws, ExternalID: storable(name)})
-	if isNoRows(err) {
-		return 0, false, nil
+// FindConversations returns the IDs of conversations by their names.
+func (q loadRepository) FindConversations(ctx context.Context, names []string) (map[string]int64, error) {
+	if len(names) == 0 {
+		return nil, nil
 	}
-	return row.ID, err == nil, classify("find the conversation", err)
+	stored := map[string]string{}
+	for _, name := range names {
+		stored[storable(name)] = name
+	}
+	rows, err := q.q.ConversationsNamed(ctx, dbsqlc.ConversationsNamedParams{WorkspaceID: q.ws, Names: texts(names)})
+	out := map[string]int64{}
+	for _, r := range rows {
+		out[stored[r.ExternalID]] = r.ID
+	}
+	return out, classify("find the conversations", err)
 }
 
 // LoadHistory stores a session under its dumped ID, or under a new one if another session has that
@@ -67,59 +89,54 @@ func (q loadRepository) LoadHistory(ctx context.Context, h *memory.History, id s
 		}
 		docs = append(docs, search.NewDoc(search.KindChunk, key, string(memory.Active), storable(c.Text)))
 	}
-	return q.indexOwing(ctx, docs, make([][]float32, len(docs)), 0)
+	return q.indexNew(ctx, docs, make([][]float32, len(docs)), 0)
 }
 
-// LoadMemory creates an entry as it was dumped. It sets the event time of m if m has none.
-func (q loadRepository) LoadMemory(ctx context.Context, m *dump.Memory, e *memory.Evidence, op string) (int64, bool,
-	error) {
-	metadata, err := encode("the metadata", memory.Metadata{}.With(m.Metadata))
-	if err != nil {
-		return 0, false, err
+// KnownMemories returns which IDs exist.
+func (q loadRepository) KnownMemories(ctx context.Context, ids []string) (map[string]bool, error) {
+	rows, err := q.q.MemoriesKnown(ctx, dbsqlc.MemoriesKnownParams{WorkspaceID: q.ws, ExternalIds: texts(ids)})
+	out := map[string]bool{}
+	for _, id := range rows {
+		out[id] = true
 	}
-	_, field := memory.Entry{Content: m.Content, WhenToUse: m.WhenToUse}.Embedded()
-	content := storable(m.Content)
-	sum := sha256.Sum256([]byte(content))
-	conversation, from, to := columns(e)
-	r, err := q.q.MemoryLoad(ctx, dbsqlc.MemoryLoadParams{WorkspaceID: q.ws, ExternalID: m.ID, Type: string(m.Type),
-		Target: storable(m.Target), Content: content, ContentSha256: sum[:], Version: int32(m.Version),
-		Status: string(m.Status), Origin: m.Origin, Tainted: m.Tainted, OpID: op, ConversationID: conversation,
-		FromSeq: from, ToSeq: to, EventTime: m.EventTime, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
-		WhenToUse: storable(m.WhenToUse), EmbeddedField: field, Metadata: metadata, HistoryID: orNull(m.First),
-		Author: storable(m.Author), Importance: float32(m.Importance), Targets: texts(m.Targets),
-		SupersededBy: orNull(m.SupersededBy), RetrieveCount: int32(m.Retrieved), LastRetrievedAt: m.RetrievedAt})
-	if isNoRows(err) {
-		return 0, false, nil
-	}
-	if err != nil {
-		return 0, false, classify("load the memory", err)
-	}
-	m.EventTime = r.EventTime
-	return r.ID, true, nil
+	return out, classify("look for the memories", err)
 }
 
-// LoadRevision creates a revision of an entry.
-func (q loadRepository) LoadRevision(ctx context.Context, key int64, r dump.Revision, e *memory.Evidence,
-	op string) error {
-	metadata, err := encode("the metadata", memory.Metadata{}.With(r.Metadata))
-	if err != nil {
-		return err
+// LoadMemories creates entries as they were dumped, with their revisions and sessions.
+func (q loadRepository) LoadMemories(ctx context.Context, all []*dump.LoadedMemory, op string) error {
+	rows := memoryRows{dbsqlc.MemoriesPutParams{WorkspaceID: q.ws, OpID: op, Kept: true}}
+	byID := map[string]*dump.LoadedMemory{}
+	for _, m := range all {
+		if byID[m.ID] != nil {
+			continue
+		}
+		byID[m.ID] = m
+		if err := rows.add(m.Entry(), m.First, m.RetrievedAt); err != nil {
+			return err
+		}
 	}
-	conversation, from, to := columns(e)
-	return classify("load the revision", q.q.RevisionLoad(ctx,
-		dbsqlc.RevisionLoadParams{WorkspaceID: q.ws, MemoryID: key, Version: int32(r.Version), Action: string(r.Action),
-			Status: string(r.Status), Content: storable(r.Content),
-			WhenToUse: storable(r.WhenToUse), Metadata: metadata, Targets: texts(r.Targets), Author: storable(r.Author),
-			Origin: r.Origin, Tainted: r.Tainted, OpID: op, ConversationID: conversation, FromSeq: from, ToSeq: to,
-			CreatedAt: r.CreatedAt}))
-}
-
-func columns(e *memory.Evidence) (conversation *int64, from, to *int32) {
-	if e == nil {
-		return nil, nil, nil
+	made, err := q.q.MemoriesPut(ctx, rows.MemoriesPutParams)
+	if err != nil || len(made) == 0 {
+		return classify("load the memories", err)
 	}
-	first, last := int32(e.FromSeq), int32(e.ToSeq)
-	return &e.Conversation, &first, &last
+	revisions := revisionRows{dbsqlc.RevisionsPutParams{WorkspaceID: q.ws, OpID: op}}
+	var refs []memory.Reference
+	for _, r := range made {
+		m := byID[r.ExternalID]
+		m.Key, m.EventTime = r.ID, r.EventTime
+		for i := range m.Revisions {
+			if err := revisions.add(m.Key, m.Revision(i)); err != nil {
+				return err
+			}
+		}
+		for _, id := range m.Histories {
+			refs = append(refs, memory.Reference{Memory: m.Key, History: id})
+		}
+	}
+	if err := q.q.RevisionsPut(ctx, revisions.RevisionsPutParams); err != nil {
+		return classify("load the revisions", err)
+	}
+	return q.longTerm().Refer(ctx, refs, 0)
 }
 
 // IndexLoaded indexes new entries for search.
@@ -128,37 +145,18 @@ func (q loadRepository) IndexLoaded(ctx context.Context, all []dump.IndexedEntry
 	for i, one := range all {
 		docs[i], vectors[i] = longTermDoc(one.Entry), one.Vector
 	}
-	return q.indexOwing(ctx, docs, vectors, space)
+	return q.indexNew(ctx, docs, vectors, space)
 }
 
-// indexOwing indexes new documents and enqueues outbox tasks for those without a vector.
-func (q loadRepository) indexOwing(ctx context.Context, docs []search.Doc, vectors [][]float32, space int16) error {
-	ids, err := q.documents().IndexNew(ctx, docs)
-	if err != nil || len(ids) == 0 {
-		return err
-	}
-	var owed, have []int64
-	var given [][]float32
-	for i, id := range ids {
-		if len(vectors[i]) == 0 {
-			owed = append(owed, id)
-			continue
-		}
-		have, given = append(have, id), append(given, vectors[i])
-	}
-	if len(have) > 0 {
-		if err := q.documents().PutEmbeddings(ctx, have, space, given); err != nil {
-			return err
-		}
-		if err := q.documents().oweSpaces(ctx, space, have); err != nil {
-			return err
-		}
-	}
-	if len(owed) == 0 {
+// indexNew indexes new documents. Those without a vector get it in the background.
+func (q loadRepository) indexNew(ctx context.Context, docs []search.Doc, vectors [][]float32, space int16) error {
+	if len(docs) == 0 {
 		return nil
 	}
-	return classify("enqueue the embedding of documents",
-		q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: owed}))
+	for i := range docs {
+		docs[i].New = true
+	}
+	return q.documents().indexWithVectors(ctx, docs, vectors, space)
 }
 
 // HasDocuments reports whether the workspace has an identity, or a soul.

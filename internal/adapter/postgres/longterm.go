@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
@@ -36,16 +37,52 @@ func (q longTermRepository) LongTerm(ctx context.Context, ids []string) ([]memor
 
 // Saying finds the active entry of a scope with exactly this content.
 func (q longTermRepository) Saying(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error) {
-	sum := sha256.Sum256([]byte(content))
-	r, err := q.q.LongTermSaying(ctx, dbsqlc.LongTermSayingParams{WorkspaceID: q.ws, Type: string(s.Type),
-		Target: s.Target, ContentSha256: sum[:]})
-	return q.one(ctx, "look for the content", r, err)
+	return first(q.Sayings(ctx, []memory.Statement{{Scope: s, Content: content}}))
+}
+
+// Sayings finds the active entries of scopes with exactly these contents, in no order.
+func (q longTermRepository) Sayings(ctx context.Context, in []memory.Statement) ([]memory.Entry, error) {
+	p := dbsqlc.LongTermSayingParams{WorkspaceID: q.ws}
+	for _, s := range in {
+		sum := sha256.Sum256([]byte(s.Content))
+		p.Types, p.Targets = append(p.Types, string(s.Scope.Type)), append(p.Targets, storable(s.Scope.Target))
+		p.Sums = append(p.Sums, sum[:])
+	}
+	return q.found(ctx, "look for the contents", len(in), func() ([]dbsqlc.Memory, error) {
+		return q.q.LongTermSaying(ctx, p)
+	})
 }
 
 // GuidelineOf finds the active guideline of a tool.
 func (q longTermRepository) GuidelineOf(ctx context.Context, tool string) (memory.Entry, bool, error) {
-	r, err := q.q.LongTermGuideline(ctx, dbsqlc.LongTermGuidelineParams{WorkspaceID: q.ws, WhenToUse: storable(tool)})
-	return q.one(ctx, "look for the guideline", r, err)
+	return first(q.Guidelines(ctx, []string{tool}))
+}
+
+// Guidelines finds the active guidelines of tools, in no order.
+func (q longTermRepository) Guidelines(ctx context.Context, tools []string) ([]memory.Entry, error) {
+	return q.found(ctx, "look for the guidelines", len(tools), func() ([]dbsqlc.Memory, error) {
+		return q.q.LongTermGuidelines(ctx, dbsqlc.LongTermGuidelinesParams{WorkspaceID: q.ws, Tools: texts(tools)})
+	})
+}
+
+// found completes the rows of a search for n entries.
+func (q longTermRepository) found(ctx context.Context, doing string, n int,
+	search func() ([]dbsqlc.Memory, error)) ([]memory.Entry, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	rows, err := search()
+	if err != nil || len(rows) == 0 {
+		return nil, classify(doing, err)
+	}
+	return q.complete(ctx, rows)
+}
+
+func first(found []memory.Entry, err error) (memory.Entry, bool, error) {
+	if err != nil || len(found) == 0 {
+		return memory.Entry{}, false, err
+	}
+	return found[0], true, nil
 }
 
 // DigestOf finds the active summary of a session. Without a session, it finds the one with this
@@ -97,41 +134,70 @@ func (q longTermRepository) complete(ctx context.Context, rows []dbsqlc.Memory) 
 	return out, nil
 }
 
-// AddLongTerm adds an entry and its first revision, and sets e's IDs.
-func (q longTermRepository) AddLongTerm(ctx context.Context, e *memory.Entry, w memorywrite.Writer) error {
-	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
-	if err != nil {
-		return err
+// AddLongTerm adds entries and their first revisions, and sets their IDs. An entry without a free ID
+// keeps the key 0.
+func (q longTermRepository) AddLongTerm(ctx context.Context, entries []*memory.Entry, w memorywrite.Writer) error {
+	for _, e := range entries {
+		e.Version, e.Status, e.Origin, e.Run, e.Evidence = 1, memory.Active, w.Origin, w.Run, w.Evidence
+		e.Content, e.WhenToUse = storable(e.Content), storable(e.WhenToUse)
 	}
-	run, conversation, from, to := provenance(w)
-	content := storable(e.Content)
-	sum := sha256.Sum256([]byte(content))
-	_, field := e.Embedded()
-	history := ""
-	if len(e.Histories) > 0 {
-		history = e.Histories[0]
+	left := entries
+	for salt := 0; salt < salts && len(left) > 0; salt++ {
+		var err error
+		if left, err = q.insert(ctx, left, salt, w); err != nil {
+			return err
+		}
 	}
-	p := dbsqlc.LongTermInsertParams{WorkspaceID: q.ws, Type: string(e.Type), Target: e.Target, Content: content,
-		ContentSha256: sum[:], WhenToUse: storable(e.WhenToUse), EmbeddedField: field,
-		Metadata: metadata, HistoryID: orNull(history), Author: storable(e.Author), Importance: float32(e.Importance),
-		Targets: texts(e.Targets), Origin: w.Origin, Tainted: e.Tainted,
-		RunID: run, OpID: w.Op, ConversationID: conversation, FromSeq: from, ToSeq: to, EventTime: e.EventTime}
-	for salt := range salts {
-		p.ExternalID = memory.NewID(q.ws, e.Type, e.Target, content, salt)
-		r, err := q.q.LongTermInsert(ctx, p)
-		if isNoRows(err) {
+	revisions := revisionRows{dbsqlc.RevisionsPutParams{WorkspaceID: q.ws, OpID: w.Op, DecisionID: w.Decision}}
+	for _, e := range entries {
+		if e.Key == 0 {
 			continue
 		}
-		if err != nil {
-			return classify("add the memory", err)
+		if err := revisions.add(e.Key, memory.Revision{Version: 1, Action: memory.Add, Status: e.Status,
+			Content: e.Content, WhenToUse: e.WhenToUse, Metadata: e.Metadata, Targets: e.Targets, Author: e.Author,
+			Origin: e.Origin, Tainted: e.Tainted, Run: e.Run, Evidence: e.Evidence}); err != nil {
+			return err
 		}
-		added := entryOf(r)
-		added.Metadata, added.Histories = e.Metadata, e.Histories
-		*e = added
-		return q.keepRevision(ctx, e, memory.Add, w)
 	}
-	return fault.New(fault.QuotaExceeded, fmt.Sprintf("this sentence was added and removed %d times", salts),
-		"use different words")
+	return classify("store the revisions", q.q.RevisionsPut(ctx, revisions.RevisionsPutParams))
+}
+
+// insert adds entries under the IDs of a salt. It returns those whose ID is taken.
+func (q longTermRepository) insert(ctx context.Context, entries []*memory.Entry, salt int,
+	w memorywrite.Writer) (left []*memory.Entry, err error) {
+	rows := memoryRows{dbsqlc.MemoriesPutParams{WorkspaceID: q.ws, OpID: w.Op,
+		Kept: w.Origin == string(agent.OriginUser)}}
+	byID := map[string]*memory.Entry{}
+	for _, e := range entries {
+		e.ID = memory.NewID(q.ws, e.Type, e.Target, e.Content, salt)
+		if byID[e.ID] != nil { // two tools with the same guideline
+			left = append(left, e)
+			continue
+		}
+		byID[e.ID] = e
+		history := ""
+		if len(e.Histories) > 0 {
+			history = e.Histories[0]
+		}
+		if err := rows.add(*e, history, nil); err != nil {
+			return nil, err
+		}
+	}
+	made, err := q.q.MemoriesPut(ctx, rows.MemoriesPutParams)
+	if err != nil {
+		return nil, classify("add the memories", err)
+	}
+	for _, r := range made {
+		e := byID[r.ExternalID]
+		e.Key, e.EventTime, e.CreatedAt, e.UpdatedAt = r.ID, r.EventTime, r.CreatedAt, r.UpdatedAt
+		delete(byID, r.ExternalID)
+	}
+	for _, e := range entries {
+		if byID[e.ID] == e {
+			left = append(left, e)
+		}
+	}
+	return left, nil
 }
 
 // Revise stores e as the version after the one that was read.
@@ -186,11 +252,16 @@ func revisionOf(r dbsqlc.MemoryRevision) (memory.Revision, error) {
 	return out, nil
 }
 
-// Refer adds a session to the sources of an entry.
-func (q longTermRepository) Refer(ctx context.Context, key int64, history string, run int64) error {
-	_, err := q.q.LongTermRefPut(ctx, dbsqlc.LongTermRefPutParams{WorkspaceID: q.ws, MemoryID: key, HistoryID: history,
-		RunID: keyOrNull(run)})
-	return classify("refer to the session", err)
+// Refer adds sessions to the sources of entries, in this order.
+func (q longTermRepository) Refer(ctx context.Context, refs []memory.Reference, run int64) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	p := dbsqlc.ReferencesPutParams{WorkspaceID: q.ws, RunID: keyOrNull(run)}
+	for _, r := range refs {
+		p.MemoryIds, p.Histories = append(p.MemoryIds, r.Memory), append(p.Histories, r.History)
+	}
+	return classify("refer to the sessions", q.q.ReferencesPut(ctx, p))
 }
 
 // CopyReferences copies the sessions of one entry to another.
@@ -212,6 +283,7 @@ func (q longTermRepository) IndexLongTerm(ctx context.Context, entries []memory.
 	for _, e := range entries {
 		embedded, _ := e.Embedded()
 		d := longTermDoc(e)
+		d.New = e.Version == 1 // every later state has a higher version
 		docs, vectors = append(docs, d), append(vectors, w.Vectors[embedded])
 	}
 	return q.documents().indexWithVectors(ctx, docs, vectors, w.Space)
@@ -227,6 +299,9 @@ func longTermDoc(e memory.Entry) search.Doc {
 	d.Text, _ = e.Embedded()
 	return d
 }
+
+// ExpectMany prepares the transaction for hundreds of new entries.
+func (q longTermRepository) ExpectMany(ctx context.Context) error { return q.planForMany(ctx) }
 
 // Shown returns the entries that other operations have put into a run's prompts.
 func (q longTermRepository) Shown(ctx context.Context, run int64, op string) (map[int64]bool, error) {

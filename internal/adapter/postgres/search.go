@@ -28,7 +28,14 @@ func (q documentRepository) Index(ctx context.Context, d search.Doc) (int64, err
 // deadlock. The documents have different owners. A document that is Gone is removed; its ID is 0.
 func (q documentRepository) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, error) {
 	ids, moves, count := make([]int64, len(docs)), termMoves{}, int32(0)
+	fresh, places := dbsqlc.DocsPutParams{WorkspaceID: q.ws}, []int(nil)
 	for i, d := range docs {
+		if isNew(d) {
+			addDoc(&fresh, q.ws, d)
+			moves.fresh(d)
+			places, count = append(places, i), count+1
+			continue
+		}
 		var by int32
 		var err error
 		if ids[i], by, err = q.putDoc(ctx, d, moves); err != nil {
@@ -46,7 +53,7 @@ func (q documentRepository) IndexAll(ctx context.Context, docs []search.Doc) ([]
 		return nil, err
 	}
 	for i, d := range docs {
-		if d.Gone {
+		if d.Gone || isNew(d) {
 			continue
 		}
 		if err := classify("index the words", q.q.LexPut(ctx, dbsqlc.LexPutParams{WorkspaceID: q.ws, Doc: ids[i],
@@ -54,8 +61,17 @@ func (q documentRepository) IndexAll(ctx context.Context, docs []search.Doc) ([]
 			return nil, err
 		}
 	}
-	return ids, nil
+	if len(places) == 0 {
+		return ids, nil
+	}
+	made, err := q.putNew(ctx, fresh)
+	for n, id := range made {
+		ids[places[n]] = id
+	}
+	return ids, err
 }
+
+func isNew(d search.Doc) bool { return d.New && !d.Gone }
 
 // putDoc writes or deletes the row of a document. It adds the changes of the terms' document
 // frequencies to moves; by is the change of the number of documents.
@@ -113,6 +129,15 @@ type termMove struct {
 	weight              float32 // highest weight in a document
 }
 
+// fresh counts a new document.
+func (m termMoves) fresh(d search.Doc) {
+	m.documents(allKeys(d), 1)
+	m.weights(d)
+	if d.Kind == search.KindTurn {
+		m.speakers(d.TargetTerms, 1)
+	}
+}
+
 // weights raises the highest weights of the terms of d.
 func (m termMoves) weights(d search.Doc) {
 	if d.Gone {
@@ -164,23 +189,34 @@ func (q documentRepository) indexWithVectors(ctx context.Context, docs []search.
 	if err != nil {
 		return err
 	}
-	var embedded []int64
+	var owed, have []int64
+	var given [][]float32
 	for i, doc := range ids {
 		switch {
 		case docs[i].Gone:
 		case len(vectors[i]) > 0:
-			embedded = append(embedded, doc)
-			err = q.PutEmbedding(ctx, doc, space, vectors[i])
+			have, given = append(have, doc), append(given, vectors[i])
 		default:
-			if err = q.DropEmbedding(ctx, doc, space); err == nil {
-				err = q.outbox().Enqueue(ctx, relay.EmbedDoc, fmt.Sprint(doc), 0)
+			if owed = append(owed, doc); !docs[i].New {
+				if err := q.DropEmbedding(ctx, doc, space); err != nil {
+					return err
+				}
 			}
 		}
-		if err != nil {
+	}
+	if len(have) > 0 {
+		if err := q.PutEmbeddings(ctx, have, space, given); err != nil {
+			return err
+		}
+		if err := q.oweSpaces(ctx, space, have); err != nil {
 			return err
 		}
 	}
-	return q.oweSpaces(ctx, space, embedded)
+	if len(owed) == 0 {
+		return nil
+	}
+	return classify("enqueue the embedding of documents",
+		q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: owed}))
 }
 
 // PutEmbedding stores a document's vector.

@@ -31,10 +31,22 @@ func (q targetRepository) AliasTarget(ctx context.Context, row int64, alias stri
 		q.q.TargetAlias(ctx, dbsqlc.TargetAliasParams{Alias: storable(alias), WorkspaceID: q.ws, ID: row}))
 }
 
-// TouchTarget records the use of a target.
-func (q targetRepository) TouchTarget(ctx context.Context, row int64, summarised bool) error {
-	return classify("record the target's use",
-		q.q.TargetTouch(ctx, dbsqlc.TargetTouchParams{Summarised: summarised, WorkspaceID: q.ws, ID: row}))
+// TouchTargets records the use of targets and returns those that exist.
+func (q targetRepository) TouchTargets(ctx context.Context, targets []memory.Scope,
+	summarised bool) ([]memory.Scope, error) {
+	if len(targets) == 0 {
+		return nil, nil
+	}
+	p := dbsqlc.TargetsTouchParams{WorkspaceID: q.ws, Summarised: summarised}
+	for _, t := range targets {
+		p.Types, p.Keys = append(p.Types, string(t.Type)), append(p.Keys, storable(t.Target))
+	}
+	rows, err := q.q.TargetsTouch(ctx, p)
+	out := make([]memory.Scope, len(rows))
+	for i, r := range rows {
+		out[i] = memory.Scope{Type: memory.Type(r.Type), Target: r.TargetKey}
+	}
+	return out, classify("record the use of the targets", err)
 }
 
 // DescribeTarget sets a target's description.

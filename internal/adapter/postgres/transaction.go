@@ -56,3 +56,13 @@ func collect[T any](b *pgx.Batch, doing string, out *[]T, sql string, args ...an
 func (q session) send(ctx context.Context, b *pgx.Batch) error {
 	return classify("", q.tx.SendBatch(ctx, b).Close())
 }
+
+// planForMany prepares the transaction for statements that write hundreds of rows. Statistics may
+// not know the workspace yet, and cached plans may date from when the tables were small. Such a plan
+// reads all rows of the workspace for each foreign key. So each statement is planned again, once,
+// for any workspace.
+func (q session) planForMany(ctx context.Context) error {
+	_, err := q.tx.Exec(ctx, "discard plans; set local plan_cache_mode = force_generic_plan; "+
+		"set local enable_seqscan = off", pgx.QueryExecModeSimpleProtocol)
+	return classify("prepare for many rows", err)
+}

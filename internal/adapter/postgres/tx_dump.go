@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"context"
+
 	"cairn/internal/service/dump"
 )
 
@@ -21,13 +23,23 @@ func (t loadTx) Present() dump.PresentRepository {
 		transcriptRepository
 		historyRepository
 		targetRepository
-		longTermRepository
-	}{t.transcripts(), t.histories(), t.targets(), t.longTerm()}
+	}{t.transcripts(), t.histories(), t.targets()}
 }
 
 func (t loadTx) Operations() dump.OperationRepository {
 	return struct {
 		operationRepository
-		promptMemoryRepository
-	}{t.operations(), t.promptMemory()}
+		bulkLock
+	}{t.operations(), bulkLock(t)}
+}
+
+// bulkLock locks the memories of a workspace before many are written.
+type bulkLock struct{ session }
+
+// LockMemories serializes writers of memories in the workspace.
+func (l bulkLock) LockMemories(ctx context.Context) error {
+	if err := l.promptMemory().LockMemories(ctx); err != nil {
+		return err
+	}
+	return l.planForMany(ctx)
 }

@@ -55,9 +55,10 @@ func (c *cli) runDump(ctx context.Context, file string, o dump.Options) error {
 func (c *cli) loadMemories() *cobra.Command {
 	return &cobra.Command{Use: "load FILE",
 		Short: "Import memories from a dump",
-		Long: "Import memories from a file that `cairn memories dump FILE` or ReMe has written (- for standard " +
-			"input). If one line is invalid, nothing is imported. Existing memories are not changed, so you can " +
-			"repeat an interrupted import.",
+		Long: "Import memories from a file that `cairn memories dump FILE` or ReMe has written, or that has one " +
+			"memory per line in the form of POST /v1/memories (- for standard input). The whole file is checked " +
+			"first: if one line is invalid, nothing is imported. Then memories are imported in transactions of " +
+			"500. Existing memories are not changed, so you can repeat an interrupted import.",
 		Example: "  cairn memories load memories.ndjson --workspace copy\n  cat memories.ndjson | cairn memories " +
 			"load -",
 		Args: exactly(1, "the file to load"),

@@ -41,6 +41,18 @@ func (s Scope) Holds(e Entry) bool { return e.Type == s.Type && e.Target == s.Ta
 // Name returns the scope in the form of a summary's targets.
 func (s Scope) Name() string { return string(s.Type) + "/" + s.Target }
 
+// Statement is a content about a scope.
+type Statement struct {
+	Scope   Scope
+	Content string
+}
+
+// Reference names a session from which a memory was extracted.
+type Reference struct {
+	Memory  int64 // key of the memory
+	History string
+}
+
 // Metadata is the user-defined part of an entry. It has its own column, so its names cannot
 // conflict with fields of the entry.
 type Metadata map[string]any

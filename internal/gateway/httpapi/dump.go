@@ -47,10 +47,12 @@ func (g *Gateway) dumpRoutes() {
 		id:      "loadMemories",
 		tag:     tagMemory,
 		scope:   apikey.Admin,
-		summary: "Import a dump, completely or not at all",
-		about: "Existing entries stay unchanged. A damaged file is rejected with the line number and nothing is " +
-			"imported. Dumps of ReMe are accepted, too. Memories keep their IDs, times and histories. Memories " +
-			"without a vector of the current embedding model get one in the background.",
+		summary: "Import memories from a dump",
+		about: "Existing entries stay unchanged. The whole file is checked first: a damaged file is rejected with " +
+			"the line number and nothing is imported. Then memories are imported in transactions of 500. An " +
+			"interrupted import continues with the same Idempotency-Key. Dumps of ReMe are accepted, too, and files " +
+			"with one memory per line in the form of POST /v1/memories. Memories keep their IDs, times and " +
+			"histories. Memories without a vector of the current embedding model get one.",
 		body: &huma.RequestBody{
 			Required: true,
 			Content:  content(lineText, text("One object per line")),

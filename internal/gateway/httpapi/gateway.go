@@ -48,6 +48,7 @@ func New(s Services, o Options, m Meter) *Gateway {
 	g.turnRoutes()
 	g.conversationRoutes()
 	g.memoryRoutes()
+	g.memoryBatchRoutes()
 	g.longTermRoutes()
 	g.dumpRoutes()
 	g.summaryRoutes()

@@ -21,21 +21,44 @@ import (
 // mostLine is the maximum length of a line in bytes: a memory with all its versions.
 const mostLine = 32 << 20
 
-// lines calls use for each line of a file, with the line number from 1.
-func lines(r io.Reader, use func(n int, raw []byte) error) error {
+// reader reads lines. Its number of lines starts at 1.
+type reader struct {
+	s    *bufio.Scanner
+	n    int
+	held bool // next returns the current line again
+}
+
+func newReader(r io.Reader) *reader {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 64<<10), mostLine)
-	n := 0
-	for s.Scan() {
-		n++
-		if err := use(n, s.Bytes()); err != nil {
-			return err
-		}
+	return &reader{s: s}
+}
+
+// next advances to the next line and reports whether there is one.
+func (r *reader) next() bool {
+	if r.held {
+		r.held = false
+		return true
 	}
-	if errors.Is(s.Err(), bufio.ErrTooLong) {
-		return fault.New(fault.TooLarge, fmt.Sprintf("line %d has more than %d bytes", n+1, mostLine), "")
+	if !r.s.Scan() {
+		return false
 	}
-	return s.Err()
+	r.n++
+	return true
+}
+
+// unread makes next return the current line again.
+func (r *reader) unread() { r.held = true }
+
+// line returns the current line, until the next call of next.
+func (r *reader) line() []byte { return r.s.Bytes() }
+
+// err returns the error because of which next returned false.
+func (r *reader) err() error {
+	if errors.Is(r.s.Err(), bufio.ErrTooLong) {
+		return fault.New(fault.TooLarge, fmt.Sprintf("line %d has more than %d bytes", r.n+1, mostLine), "")
+	}
+	return r.s.Err()
 }
 
 func wrong(line int, format string, args ...any) error {
@@ -52,7 +75,13 @@ type checked struct {
 // check reads a whole file and returns the first error in it.
 func check(r io.Reader) (out checked, err error) {
 	c := checker{sum: sha256.New(), sessions: map[string]bool{}}
-	if err := lines(r, c.line); err != nil {
+	from := newReader(r)
+	for from.next() {
+		if err := c.line(from.n, from.line()); err != nil {
+			return out, err
+		}
+	}
+	if err := from.err(); err != nil {
 		return out, err
 	}
 	switch {
@@ -76,6 +105,7 @@ type checker struct {
 	conversation string // conversation whose messages follow
 	seq, missing int
 	sessions     map[string]bool
+	kind         string // of the line before
 }
 
 var idForm = regexp.MustCompile(`^[0-9a-f]{16}$`)
@@ -103,29 +133,57 @@ func (c *checker) line(n int, raw []byte) error {
 		if len(bytes.TrimSpace(raw)) == 0 {
 			return nil
 		}
-		_, _, err := foreign(n, raw)
+		_, err := foreign(n, raw)
 		return err
 	}
-	var kind struct {
-		Kind string `json:"kind"`
-	}
-	if err := json.Unmarshal(raw, &kind); err != nil {
+	kind, err := kindOf(raw)
+	if err != nil {
 		return wrong(n, "invalid JSON: %v", err)
 	}
-	if kind.Kind == KindEnd {
+	if kind == KindEnd {
 		return c.end(n, raw)
 	}
-	l, known, err := decode(kind.Kind, raw)
+	l, known, err := decode(kind, raw)
 	if err != nil {
 		return wrong(n, "%v", err)
 	}
 	if !known {
-		return wrong(n, "unknown kind of line %q", kind.Kind)
+		return wrong(n, "unknown kind of line %q", kind)
 	}
+	if part(kind) < part(c.kind) {
+		return wrong(n, "unexpected %s after a line of kind %q", kind, c.kind)
+	}
+	c.kind = kind
 	if c.missing > 0 && l.Message == nil {
 		return wrong(n, "conversation %q has %d messages less than announced", c.conversation, c.missing)
 	}
 	return c.content(n, l)
+}
+
+// part returns the number of the part of a file that has lines of a kind: what memories refer to,
+// memories, documents.
+func part(kind string) int {
+	switch kind {
+	case KindMemory:
+		return 1
+	case KindIdentity, KindSoul:
+		return 2
+	}
+	return 0
+}
+
+// kindOf returns the kind of a line. Dumps write it first, which saves decoding the line twice.
+func kindOf(raw []byte) (string, error) {
+	if rest, first := bytes.CutPrefix(raw, []byte(`{"kind":"`)); first {
+		if kind, _, ok := bytes.Cut(rest, []byte(`",`)); ok && !bytes.ContainsAny(kind, `\"`) {
+			return string(kind), nil
+		}
+	}
+	var line struct {
+		Kind string `json:"kind"`
+	}
+	err := json.Unmarshal(raw, &line)
+	return line.Kind, err
 }
 
 // isHeader decodes the header in the first line. It returns nil if the file has none.
@@ -213,7 +271,28 @@ func (c *checker) memory(n int, m *Memory) error {
 	case len(m.Vector) > 0 && len(m.Vector) != c.header.Dims:
 		return wrong(n, "vector of memory %s has %d dimensions, expected %d", m.ID, len(m.Vector), c.header.Dims)
 	}
+	if err := origin(n, m.Origin); err != nil {
+		return err
+	}
+	versions := map[int]bool{}
+	for _, r := range m.Revisions {
+		if r.Version < 1 || versions[r.Version] || !slices.Contains(actions, r.Action) {
+			return wrong(n, "memory %s has invalid or repeated versions", m.ID)
+		}
+		versions[r.Version] = true
+	}
 	return c.refers(n, append(slices.Clone(m.Histories), m.First)...)
+}
+
+var actions = []memory.Action{memory.Add, memory.Replace, memory.Remove, memory.Merge, memory.Restore, memory.Undo}
+
+var origins = []string{"user", "agent", "nudge", "reflection", "distill", "designer", "import"}
+
+func origin(n int, name string) error {
+	if !slices.Contains(origins, name) {
+		return wrong(n, "unknown origin %q", name)
+	}
+	return nil
 }
 
 func (c *checker) refers(n int, sessions ...string) error {

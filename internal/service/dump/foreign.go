@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -12,29 +13,33 @@ import (
 // node is a line of a ReMe dump: a memory, or a row of ReMe's vector store, which has most fields
 // in its metadata.
 type node struct {
-	MemoryID  string          `json:"memory_id"`
-	UniqueID  string          `json:"unique_id"`
-	Type      string          `json:"memory_type"`
-	Target    string          `json:"memory_target"`
-	WhenToUse string          `json:"when_to_use"`
-	Content   any             `json:"content"`
-	Created   string          `json:"time_created"`
-	Modified  string          `json:"time_modified"`
-	Author    string          `json:"author"`
-	Score     float64         `json:"score"`
-	Metadata  memory.Metadata `json:"metadata"`
+	MemoryID  string  `json:"memory_id"`
+	UniqueID  string  `json:"unique_id"`
+	Type      string  `json:"memory_type"`
+	Target    string  `json:"memory_target"`
+	WhenToUse string  `json:"when_to_use"`
+	Content   any     `json:"content"`
+	Created   string  `json:"time_created"`
+	Modified  string  `json:"time_modified"`
+	Author    string  `json:"author"`
+	Score     float64 `json:"score"`
+	// Fields of a row of POST /v1/memories that ReMe does not have.
+	EventTime  *time.Time `json:"event_time"`
+	Importance float64    `json:"importance"`
+
+	Metadata memory.Metadata `json:"metadata"`
 }
 
 // foreignTypes maps names of memory types in other programs.
 var foreignTypes = map[string]memory.Type{"personal": memory.Personal, "procedural": memory.Procedural,
 	"task": memory.Procedural, "tool": memory.Guideline, "summary": memory.Summary}
 
-// foreign decodes a line of another program's dump. Skip is true for lines that are not memories:
+// foreign decodes a line of another program's dump. It returns nil for lines that are not memories:
 // identities and raw transcripts.
-func foreign(n int, raw []byte) (out Memory, skip bool, err error) {
+func foreign(n int, raw []byte) (*LoadedMemory, error) {
 	var v node
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return out, false, wrong(n, "invalid JSON of a memory: %v", err)
+		return nil, wrong(n, "invalid JSON of a memory: %v", err)
 	}
 	text := func(known string, name string) string {
 		if known == "" {
@@ -45,7 +50,7 @@ func foreign(n int, raw []byte) (out Memory, skip bool, err error) {
 	}
 	kind := text(v.Type, "memory_type")
 	if kind == "history" || kind == "identity" {
-		return out, true, nil
+		return nil, nil
 	}
 	content, _ := v.Content.(string)
 	// In a row of the vector store, the outer content is the embedded text.
@@ -53,30 +58,46 @@ func foreign(n int, raw []byte) (out Memory, skip bool, err error) {
 		v.WhenToUse, content = content, held
 		delete(v.Metadata, "content")
 	}
-	out = Memory{Kind: KindMemory, Type: foreignTypes[kind], Target: text(v.Target, "memory_target"), Content: content,
-		WhenToUse: text(v.WhenToUse, "when_to_use"), Author: text(v.Author, "author"),
-		Importance: v.Score, Version: 1, Status: memory.Active, Origin: "import",
-		CreatedAt: moment(text(v.Created, "time_created")), UpdatedAt: moment(text(v.Modified, "time_modified"))}
-	if out.Type == "" || content == "" {
-		return out, false, wrong(n, "neither a line of a Cairn dump nor a ReMe memory: memory_type %q", kind)
+	m := &LoadedMemory{Memory: Memory{Kind: KindMemory, Type: foreignTypes[kind],
+		Target: text(v.Target, "memory_target"), Content: content, WhenToUse: text(v.WhenToUse, "when_to_use"),
+		Author: text(v.Author, "author"), Importance: cmp.Or(v.Importance, v.Score), EventTime: v.EventTime, Version: 1,
+		Status: memory.Active, Origin: "import", CreatedAt: moment(text(v.Created, "time_created")),
+		UpdatedAt: moment(text(v.Modified, "time_modified"))}}
+	if m.Type == "" || content == "" {
+		return nil, wrong(n, "neither a line of a Cairn dump nor a memory: memory_type %q", kind)
 	}
-	if fixed, ok := memory.FixedTarget(out.Type); ok {
-		out.Target = fixed.Key
-		if out.WhenToUse == "" {
-			return out, false, wrong(n, "guideline without a tool")
+	if m.UpdatedAt.Before(m.CreatedAt) {
+		m.UpdatedAt = m.CreatedAt
+	}
+	m.Metadata = memory.Metadata{}.With(v.Metadata)
+	if id := cmp.Or(v.MemoryID, v.UniqueID); id != "" {
+		m.Metadata["legacy_id"] = id
+	}
+	return m, m.normalize(n)
+}
+
+// normalize checks a memory of another program and brings it into the form that is stored.
+func (m *LoadedMemory) normalize(n int) (err error) {
+	if fixed, ok := memory.FixedTarget(m.Type); ok {
+		if m.Target = fixed.Key; m.WhenToUse == "" {
+			return wrong(n, "guideline without a tool")
 		}
 	}
-	if out.UpdatedAt.Before(out.CreatedAt) {
-		out.UpdatedAt = out.CreatedAt
+	if slices.Contains(memory.Registered, m.Type) {
+		if m.named, err = memory.NewTarget(m.Type, cmp.Or(m.Target, unnamed)); err != nil {
+			return wrong(n, "%v", err)
+		}
 	}
-	out.Metadata = memory.Metadata{}.With(v.Metadata)
-	if v.MemoryID == "" {
-		v.MemoryID = v.UniqueID
+	if m.Content, err = memory.NormalizeLong(m.Content); err != nil {
+		return wrong(n, "%v", err)
 	}
-	if v.MemoryID != "" {
-		out.Metadata["legacy_id"] = v.MemoryID
+	if m.WhenToUse, err = memory.NormalizeUse(m.WhenToUse); err != nil {
+		return wrong(n, "%v", err)
 	}
-	return out, false, out.Metadata.Check()
+	if err := m.Metadata.Check(); err != nil {
+		return wrong(n, "%v", err)
+	}
+	return nil
 }
 
 // moment parses the local times of ReMe, which have no zone, as UTC.
@@ -92,49 +113,41 @@ func moment(text string) time.Time {
 // unnamed is the target of memories without a target.
 const unnamed = "default"
 
-// foreign loads a line of another program's dump under a new Cairn ID.
-func (l *loading) foreign(ctx context.Context, n int, raw []byte) error {
-	if len(raw) == 0 {
-		return nil
+// resolve finds or creates the targets that a batch of another program's memories names, and gives
+// the memories their IDs.
+func (l *loading) resolve(ctx context.Context, to Destination, b *batch, out *LoadResult) error {
+	keys := map[memory.Scope]string{}
+	for _, m := range b.memories {
+		if m.named.Key != "" {
+			key, known := keys[m.named.Scope()]
+			if !known {
+				var err error
+				if key, err = registered(ctx, to, m, out); err != nil {
+					return err
+				}
+				keys[m.named.Scope()] = key
+			}
+			m.Target = key
+		}
+		m.ID = memory.NewID(l.ws, m.Type, m.Target, m.Content, 0)
+		m.Revisions = []Revision{{Version: 1, Action: memory.Add, Status: m.Status, Content: m.Content,
+			WhenToUse: m.WhenToUse, Metadata: m.Metadata, Origin: m.Origin, Author: m.Author, CreatedAt: m.CreatedAt}}
 	}
-	m, skip, err := foreign(n, raw)
+	return nil
+}
+
+// registered returns the key of the target that a memory names.
+func registered(ctx context.Context, to Destination, m *LoadedMemory, out *LoadResult) (string, error) {
+	known, found, err := to.Present().FindTarget(ctx, m.named)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if skip {
-		l.out.Skipped++
-		return nil
+	if found {
+		out.Skipped++
+		return known.Key, nil
 	}
-	if slices.Contains(memory.Registered, m.Type) {
-		if m.Target == "" {
-			m.Target = unnamed
-		}
-		t, err := memory.NewTarget(m.Type, m.Target)
-		if err != nil {
-			return wrong(n, "%v", err)
-		}
-		known, found, err := l.to.Present().FindTarget(ctx, t)
-		if err != nil {
-			return err
-		}
-		if found {
-			t = known
-		} else if _, err := l.to.Rows().LoadTarget(ctx,
-			Target{Type: string(t.Type), Key: t.Key, Display: t.Display, CreatedAt: m.CreatedAt,
-				LastUsedAt: m.CreatedAt}); err != nil {
-			return err
-		}
-		l.count(&l.out.Targets, !found)
-		m.Target = t.Key
-	}
-	if m.Content, err = memory.NormalizeLong(m.Content); err == nil {
-		m.WhenToUse, err = memory.NormalizeUse(m.WhenToUse)
-	}
-	if err != nil {
-		return wrong(n, "%v", err)
-	}
-	m.ID = memory.NewID(l.ws, m.Type, m.Target, m.Content, 0)
-	m.Revisions = []Revision{{Version: 1, Action: memory.Add, Status: m.Status, Content: m.Content,
-		WhenToUse: m.WhenToUse, Metadata: m.Metadata, Origin: m.Origin, Author: m.Author, CreatedAt: m.CreatedAt}}
-	return l.memory(ctx, m)
+	out.Targets++
+	_, err = to.Rows().LoadTargets(ctx, []Target{{Type: string(m.named.Type), Key: m.named.Key,
+		Display: m.named.Display, CreatedAt: m.CreatedAt, LastUsedAt: m.CreatedAt}})
+	return m.named.Key, err
 }

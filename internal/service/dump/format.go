@@ -3,12 +3,13 @@
 // identity and the soul.
 //
 //	err := service.Dump(ctx, ws, writer, dump.Options{}) // uses constant memory
-//	loaded, err := service.Load(ctx, actor, reader)      // loads everything or nothing
+//	loaded, err := service.Load(ctx, actor, reader)      // continues if it is repeated
 //
 // A file starts with a header. It ends with a line that has the number of lines and their SHA-256,
 // so that truncated or changed files are rejected. Load checks the whole file before it writes
-// anything, then writes it in one transaction. Existing rows are not changed, so that a load can be
-// repeated.
+// anything. Then it writes what memories refer to in one transaction, batches of 500 memories in
+// one each, and the identity and the soul in the last. Each transaction is an operation of its own,
+// so that a repeated load continues. Existing rows are not changed.
 package dump
 
 import (

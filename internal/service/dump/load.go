@@ -14,6 +14,8 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/ports"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/search"
 )
 
 // IndexedEntry is a memory to index, with its vector if it has one.
@@ -30,10 +32,12 @@ type Store interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store Store
-	Model string // current embedding model
-	Dims  int
-	Space int16
+	Store    Store
+	Embedder memorywrite.Embedder
+	Model    string // current embedding model
+	Dims     int
+	Space    int16
+	Spaces   search.Spaces // nil if Embedder and Space serve all workspaces
 }
 
 // Service writes and loads dumps.
@@ -41,7 +45,7 @@ type Service struct{ Ports }
 
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("dump", map[string]any{"Store": p.Store})
+	err := ports.Require("dump", map[string]any{"Store": p.Store, "Embedder": p.Embedder})
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +66,22 @@ type LoadResult struct {
 	Embedding     int `json:"embedding"`   // get their vectors after the load, in the background
 }
 
-// Load imports a file into the actor's workspace, completely or not at all. It checks the whole
-// file before it writes the first row. A load with the same operation ID is done once.
+func (r *LoadResult) add(o LoadResult) {
+	r.Memories += o.Memories
+	r.Targets += o.Targets
+	r.Conversations += o.Conversations
+	r.Messages += o.Messages
+	r.Histories += o.Histories
+	r.Identities += o.Identities
+	r.Souls += o.Souls
+	r.Skipped += o.Skipped
+	r.Quarantined += o.Quarantined
+	r.Embedding += o.Embedding
+}
+
+// Load imports a file into the actor's workspace. It checks the whole file before it writes the
+// first row. Then it writes in transactions of at most 500 memories. An interrupted load continues
+// when it is repeated. A load with the same operation ID is done once.
 func (s *Service) Load(ctx context.Context, a agent.Actor, from io.Reader) (out LoadResult, err error) {
 	return s.load(ctx, a, from, func(sum string) map[string]string {
 		return map[string]string{"call": "load", "sha256": sum}
@@ -95,27 +113,12 @@ func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader,
 	if err != nil {
 		return out, err
 	}
-	same := args(hex.EncodeToString(sum.Sum(nil)))
-	err = s.Store.WithLoad(ctx, a.Workspace, func(ctx context.Context, to Destination) error {
-		return to.Operations().Do(ctx, a.Op, same, &out, func() error {
-			if err := again(); err != nil {
-				return err
-			}
-			if err := to.Operations().LockMemories(ctx); err != nil {
-				return err
-			}
-			l := &loading{Service: s, to: to, ws: a.Workspace, op: a.Op, checked: known, renamed: map[string]string{}}
-			if err := lines(file, func(n int, raw []byte) error { return l.line(ctx, n, raw) }); err != nil {
-				return err
-			}
-			out = l.out
-			return l.finish(ctx, &out)
-		})
-	})
-	if err != nil {
-		return LoadResult{}, err
+	if err := again(); err != nil {
+		return out, err
 	}
-	return out, nil
+	l := &loading{Service: s, checked: known, ws: a.Workspace, op: a.Op, from: newReader(file),
+		renamed: map[string]string{}}
+	return l.run(ctx, args(hex.EncodeToString(sum.Sum(nil))))
 }
 
 // Copy loads the memories of another workspace into the actor's workspace. A copy with the same

@@ -5,87 +5,185 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/guard"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 )
 
-// loading is the state of one load. It holds one page of rows.
+// loading is the state of one load. A load has parts: what memories refer to, batches of memories,
+// and documents. Each part is a transaction and an operation of its own.
 type loading struct {
 	*Service
 	checked
+	ws      int64
+	op      string
+	from    *reader
+	renamed map[string]string // IDs of existing sessions by their ID in the file
+	out     LoadResult        // of the parts that are done
+	dark    bool              // the embedder failed, so the rest is embedded in the background
+}
+
+// partResult is what a part stores for a repetition of the load.
+type partResult struct {
+	LoadResult
+	Renamed map[string]string `json:"renamed,omitempty"`
+}
+
+// run loads the parts that are not done. The load itself is the operation of the last part.
+func (l *loading) run(ctx context.Context, args map[string]string) (LoadResult, error) {
+	var out LoadResult
+	if done, err := l.logged(ctx, l.op, args, &out); done || err != nil {
+		return out, err
+	}
+	if !l.legacy {
+		if err := l.references(ctx); err != nil {
+			return LoadResult{}, err
+		}
+	}
+	for {
+		b, err := l.batch()
+		if err == nil && len(b.memories)+b.skipped > 0 {
+			err = l.memories(ctx, b)
+		}
+		if err != nil {
+			return LoadResult{}, err
+		}
+		if !b.full() {
+			break
+		}
+	}
+	err := l.Store.WithLoad(ctx, l.ws, func(ctx context.Context, to Destination) error {
+		return to.Operations().Do(ctx, l.op, args, &out, func() error {
+			if err := to.Operations().LockMemories(ctx); err != nil {
+				return err
+			}
+			out = l.out
+			return l.documents(ctx, to, &out)
+		})
+	})
+	if err != nil {
+		return LoadResult{}, err
+	}
+	return out, nil
+}
+
+// logged reads the result of an operation that was done before.
+func (l *loading) logged(ctx context.Context, op string, args, result any) (done bool, err error) {
+	var raw json.RawMessage
+	err = l.Store.WithLoad(ctx, l.ws, func(ctx context.Context, to Destination) error {
+		raw, done, err = to.Operations().Logged(ctx, op, args)
+		return err
+	})
+	if err == nil && done {
+		err = json.Unmarshal(raw, result)
+	}
+	return done, err
+}
+
+// part runs one part once.
+func (l *loading) part(ctx context.Context, name string, effect func(context.Context, Destination,
+	*partResult) error) error {
+	var done partResult
+	err := l.Store.WithLoad(ctx, l.ws, func(ctx context.Context, to Destination) error {
+		return to.Operations().Do(ctx, l.op+"/"+name, name, &done, func() error {
+			if err := to.Operations().LockMemories(ctx); err != nil {
+				return err
+			}
+			return effect(ctx, to, &done)
+		})
+	})
+	if err == nil {
+		l.out.add(done.LoadResult)
+		maps.Copy(l.renamed, done.Renamed)
+	}
+	return err
+}
+
+// references loads what memories refer to: targets, conversations and sessions. These can conflict
+// with what the workspace has. Then no memory is loaded.
+func (l *loading) references(ctx context.Context) error {
+	err := l.part(ctx, "references", func(ctx context.Context, to Destination, out *partResult) error {
+		r := &referring{to: to, ws: l.ws, op: l.op, out: out}
+		out.Renamed = map[string]string{}
+		for l.from.next() {
+			kind, err := kindOf(l.from.line())
+			if err != nil {
+				return wrong(l.from.n, "%v", err)
+			}
+			if part(kind) > 0 || kind == KindEnd {
+				l.from.unread()
+				break
+			}
+			if err := r.line(ctx, l.from.n, kind, l.from.line()); err != nil {
+				return err
+			}
+		}
+		return errors.Join(l.from.err(), r.flush(ctx))
+	})
+	for err == nil && l.from.next() { // the part was done before
+		var kind string
+		if kind, err = kindOf(l.from.line()); part(kind) > 0 || kind == KindEnd {
+			l.from.unread()
+			break
+		}
+	}
+	return err
+}
+
+// referring loads targets, conversations and sessions.
+type referring struct {
 	to  Destination
 	ws  int64
 	op  string
-	out LoadResult
+	out *partResult
 
+	targets      []Target
 	conversation int64 // conversation whose messages follow
 	kept         bool  // the conversation exists; its messages are compared
 	messages     []transcript.Message
 	left         int
-	renamed      map[string]string // IDs of existing sessions by their ID in the file
-	index        []IndexedEntry
-	had          map[string]bool // kinds of documents that the workspace has
-	heads        [2]int
 }
 
-func (l *loading) line(ctx context.Context, n int, raw []byte) error {
-	if l.legacy {
-		return l.foreign(ctx, n, raw)
-	}
-	var kind struct {
-		Kind string `json:"kind"`
-	}
-	if err := json.Unmarshal(raw, &kind); err != nil {
-		return wrong(n, "%v", err)
-	}
-	o, known, err := decode(kind.Kind, raw)
-	if err != nil || !known { // header and last line
+func (r *referring) line(ctx context.Context, n int, kind string, raw []byte) error {
+	o, known, err := decode(kind, raw)
+	if err != nil || !known { // the header
 		return err
 	}
-	if err := l.one(ctx, o); err != nil {
-		if f := fault.From(err); f.Code != fault.Internal && !fault.Table[f.Code].Retryable {
-			return fault.Wrap(err, f.Code, fmt.Sprintf("nothing was loaded: line %d is invalid", n), f.Hint)
-		}
-		return fmt.Errorf("load line %d: %w", n, err)
-	}
-	return nil
-}
-
-func (l *loading) one(ctx context.Context, o one) error {
 	switch {
 	case o.Target != nil:
-		made, err := l.to.Rows().LoadTarget(ctx, *o.Target)
-		l.count(&l.out.Targets, made)
-		return err
+		if r.targets = append(r.targets, *o.Target); len(r.targets) == batchRows {
+			err = r.flush(ctx)
+		}
 	case o.Conversation != nil:
-		return l.open(ctx, *o.Conversation)
+		err = r.open(ctx, *o.Conversation)
 	case o.Message != nil:
-		return l.message(ctx, o.Message.message())
+		err = r.message(ctx, o.Message.message())
 	case o.History != nil:
-		return l.history(ctx, *o.History)
-	case o.Memory != nil:
-		return l.memory(ctx, *o.Memory)
-	case o.Identity != nil:
-		return l.document(ctx, *o.Identity, 0, &l.out.Identities)
+		err = r.history(ctx, *o.History)
 	}
-	return l.document(ctx, *o.Soul, 1, &l.out.Souls)
+	if err == nil {
+		return nil
+	}
+	if f := fault.From(err); f.Code != fault.Internal && !fault.Table[f.Code].Retryable {
+		return fault.Wrap(err, f.Code, fmt.Sprintf("nothing was loaded: line %d is invalid", n), f.Hint)
+	}
+	return fmt.Errorf("load line %d: %w", n, err)
 }
 
-func (l *loading) count(what *int, made bool) {
-	if made {
-		*what++
-	} else {
-		l.out.Skipped++
-	}
+func (r *referring) flush(ctx context.Context) error {
+	made, err := r.to.Rows().LoadTargets(ctx, r.targets)
+	r.out.Targets += made
+	r.out.Skipped += len(r.targets) - made
+	r.targets = nil
+	return err
 }
 
-func (l *loading) open(ctx context.Context, c Conversation) error {
-	id, has, err := l.to.Rows().LoadConversation(ctx, c)
+func (r *referring) open(ctx context.Context, c Conversation) error {
+	id, has, err := r.to.Rows().LoadConversation(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -94,27 +192,27 @@ func (l *loading) open(ctx context.Context, c Conversation) error {
 			fmt.Sprintf("conversation %q already exists with %d messages, the file has %d", c.ID, has, c.Messages),
 			"load it into another workspace")
 	}
-	l.conversation, l.kept, l.left, l.messages = id, has != 0, c.Messages, nil
-	l.count(&l.out.Conversations, !l.kept)
+	r.conversation, r.kept, r.left, r.messages = id, has != 0, c.Messages, nil
+	count(&r.out.LoadResult, &r.out.Conversations, !r.kept)
 	return nil
 }
 
-func (l *loading) message(ctx context.Context, m transcript.Message) error {
-	l.messages = append(l.messages, m)
-	if l.left--; l.left > 0 && len(l.messages) < page {
+func (r *referring) message(ctx context.Context, m transcript.Message) error {
+	r.messages = append(r.messages, m)
+	if r.left--; r.left > 0 && len(r.messages) < page {
 		return nil
 	}
-	batch := l.messages
-	l.messages = nil
-	if !l.kept {
-		l.out.Messages += len(batch)
-		return l.to.Rows().LoadMessages(ctx, l.conversation, batch[0].Seq, batch)
+	some := r.messages
+	r.messages = nil
+	if !r.kept {
+		r.out.Messages += len(some)
+		return r.to.Rows().LoadMessages(ctx, r.conversation, some[0].Seq, some)
 	}
-	there, err := l.to.Present().Conversation(ctx, l.conversation, batch[0].Seq, batch[len(batch)-1].Seq)
+	there, err := r.to.Present().Conversation(ctx, r.conversation, some[0].Seq, some[len(some)-1].Seq)
 	if err != nil {
 		return err
 	}
-	if !slices.EqualFunc(there.Messages, batch, func(a, b transcript.Message) bool {
+	if !slices.EqualFunc(there.Messages, some, func(a, b transcript.Message) bool {
 		return a.Role == b.Role && a.Content == b.Content
 	}) {
 		return fault.New(fault.VersionConflict,
@@ -125,51 +223,62 @@ func (l *loading) message(ctx context.Context, m transcript.Message) error {
 }
 
 // history finds an existing session with the same messages, or stores the session under its ID in the file.
-func (l *loading) history(ctx context.Context, h History) error {
-	id, found, err := l.to.Rows().FindConversation(ctx, h.Range.Conversation)
-	if err != nil || !found {
+func (r *referring) history(ctx context.Context, h History) error {
+	found, err := r.to.Rows().FindConversations(ctx, []string{h.Range.Conversation})
+	id := found[h.Range.Conversation]
+	if err != nil || id == 0 {
 		return errors.Join(err, fault.New(fault.InvalidArgument,
 			fmt.Sprintf("session %s refers to conversation %q, which is not in the file", h.ID, h.Range.Conversation),
 			""))
 	}
-	c, err := l.to.Present().Conversation(ctx, id, h.Range.FromSeq, h.Range.ToSeq)
+	c, err := r.to.Present().Conversation(ctx, id, h.Range.FromSeq, h.Range.ToSeq)
 	if err != nil {
 		return err
 	}
 	said := memory.Said(c.Messages)
-	sum, err := memory.HistorySum(l.ws, said)
+	sum, err := memory.HistorySum(r.ws, said)
 	if err != nil {
 		return err
 	}
-	known, found, err := l.to.Present().HistoryBySum(ctx, sum)
+	known, same, err := r.to.Present().HistoryBySum(ctx, sum)
 	if err != nil {
 		return err
 	}
-	l.count(&l.out.Histories, !found)
-	if found {
-		l.rename(h.ID, known.ID)
+	count(&r.out.LoadResult, &r.out.Histories, !same)
+	if same {
+		r.rename(h.ID, known.ID)
 		return nil
 	}
 	chunks := memory.Chunks(said, llm.EstimateTokens)
 	made := memory.History{SHA: sum, Conversation: id, FromSeq: h.Range.FromSeq, ToSeq: h.Range.ToSeq,
 		Messages: len(said), Author: h.Author, CreatedAt: h.CreatedAt}
-	for _, part := range chunks {
-		made.Tokens += part.Tokens
+	for _, chunk := range chunks {
+		made.Tokens += chunk.Tokens
 	}
-	if err := l.to.Rows().LoadHistory(ctx, &made, h.ID, chunks, l.op); err != nil {
+	if err := r.to.Rows().LoadHistory(ctx, &made, h.ID, chunks, r.op); err != nil {
 		return err
 	}
-	l.rename(h.ID, made.ID)
-	l.out.Embedding += len(chunks)
+	r.rename(h.ID, made.ID)
+	r.out.Embedding += len(chunks)
 	return nil
 }
 
-func (l *loading) rename(old, id string) {
+func (r *referring) rename(old, id string) {
 	if old != id {
-		l.renamed[old] = id
+		r.out.Renamed[old] = id
 	}
 }
 
+// count counts a row as made or as skipped.
+func count(out *LoadResult, what *int, made bool) {
+	if made {
+		*what++
+	} else {
+		out.Skipped++
+	}
+}
+
+// session returns the ID of a session of the file in the workspace.
 func (l *loading) session(id string) string {
 	if other, ok := l.renamed[id]; ok {
 		return other
@@ -177,113 +286,46 @@ func (l *loading) session(id string) string {
 	return id
 }
 
-func (l *loading) memory(ctx context.Context, m Memory) error {
-	m.First = l.session(m.First)
-	evidence, err := l.evidence(ctx, m.Evidence)
-	if err != nil {
-		return err
-	}
-	if m.Status == memory.Active && poisoned(m) {
-		m.Status = memory.Quarantined
-		l.out.Quarantined++
-	}
-	key, made, err := l.to.Rows().LoadMemory(ctx, &m, evidence, l.op)
-	l.count(&l.out.Memories, made)
-	if err != nil || !made {
-		return err
-	}
-	for _, r := range m.Revisions {
-		evidence, err := l.evidence(ctx, r.Evidence)
+// documents loads the identity and the soul, unless the workspace has versions of them.
+func (l *loading) documents(ctx context.Context, to Destination, out *LoadResult) error {
+	had, heads := map[string]bool{}, map[string]int{}
+	for l.from.next() {
+		kind, err := kindOf(l.from.line())
+		if err != nil || kind == KindEnd {
+			return errors.Join(err, setHeads(ctx, to, heads))
+		}
+		o, _, err := decode(kind, l.from.line())
 		if err != nil {
 			return err
 		}
-		if err := l.to.Rows().LoadRevision(ctx, key, r, evidence, l.op); err != nil {
+		d, made := o.Identity, &out.Identities
+		if d == nil {
+			d, made = o.Soul, &out.Souls
+		}
+		if _, asked := had[kind]; !asked {
+			if had[kind], err = to.Documents().HasDocuments(ctx, kind); err != nil {
+				return err
+			}
+		}
+		if count(out, made, !had[kind]); had[kind] {
+			continue
+		}
+		d.History = l.session(d.History)
+		heads[kind] = max(heads[kind], d.Version)
+		if err := to.Documents().LoadDocument(ctx, *d, l.op); err != nil {
 			return err
 		}
 	}
-	for _, id := range m.Histories {
-		if err := l.to.Present().Refer(ctx, key, l.session(id), 0); err != nil {
-			return err
-		}
-	}
-	if m.Status != memory.Active {
-		return nil
-	}
-	e := IndexedEntry{Entry: memory.Entry{Key: key, ID: m.ID, Type: m.Type, Target: m.Target, Content: m.Content,
-		WhenToUse: m.WhenToUse, Status: m.Status, EventTime: m.EventTime, Evidence: evidence}}
-	if l.header.Vectors && l.header.Model == l.Model && l.header.Dims == l.Dims {
-		e.Vector = m.Vector
-	}
-	if len(e.Vector) == 0 {
-		l.out.Embedding++
-	}
-	if l.index = append(l.index, e); len(l.index) < page {
-		return nil
-	}
-	return l.flush(ctx)
+	return l.from.err()
 }
 
-func (l *loading) flush(ctx context.Context) error {
-	all := l.index
-	l.index = nil
-	return l.to.Documents().IndexLoaded(ctx, all, l.Space)
-}
-
-// poisoned reports whether a memory contains text that Cairn refuses to store: its later readers
-// must not follow instructions from a file.
-func poisoned(m Memory) bool {
-	for _, text := range []string{m.Content, m.WhenToUse, m.Metadata.Text()} {
-		if len(guard.Secrets(text)) > 0 || guard.Verdict(guard.Scan(text, guard.Strict)) == guard.Dangerous {
-			return true
-		}
-	}
-	return false
-}
-
-// evidence returns nil if its conversation was not loaded. The memory is kept without it.
-func (l *loading) evidence(ctx context.Context, e *Evidence) (*memory.Evidence, error) {
-	if e == nil {
-		return nil, nil
-	}
-	id, found, err := l.to.Rows().FindConversation(ctx, e.Conversation)
-	if err != nil || !found {
-		return nil, err
-	}
-	return &memory.Evidence{Conversation: id, FromSeq: e.FromSeq, ToSeq: e.ToSeq}, nil
-}
-
-func (l *loading) document(ctx context.Context, d Document, which int, count *int) error {
-	if l.had == nil {
-		l.had = map[string]bool{}
-	}
-	had, asked := l.had[d.Kind]
-	if !asked {
-		var err error
-		if had, err = l.to.Documents().HasDocuments(ctx, d.Kind); err != nil {
-			return err
-		}
-		l.had[d.Kind] = had
-	}
-	l.count(count, !had)
-	if had {
-		return nil
-	}
-	d.History = l.session(d.History)
-	l.heads[which] = max(l.heads[which], d.Version)
-	return l.to.Documents().LoadDocument(ctx, d, l.op)
-}
-
-func (l *loading) finish(ctx context.Context, out *LoadResult) error {
-	if err := l.flush(ctx); err != nil {
-		return err
-	}
-	for which, kind := range []string{KindIdentity, KindSoul} {
-		if l.heads[which] > 0 {
-			if err := l.to.Rows().SetHead(ctx, kind, l.heads[which]); err != nil {
+func setHeads(ctx context.Context, to Destination, heads map[string]int) error {
+	for _, kind := range []string{KindIdentity, KindSoul} {
+		if heads[kind] > 0 {
+			if err := to.Rows().SetHead(ctx, kind, heads[kind]); err != nil {
 				return err
 			}
 		}
 	}
-	*out = l.out
 	return nil
 }

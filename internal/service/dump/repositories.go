@@ -2,12 +2,13 @@ package dump
 
 import (
 	"context"
+	"encoding/json"
 
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 )
 
-// Destination accesses a workspace in the transaction of a load.
+// Destination accesses a workspace in a transaction of a load.
 type Destination interface {
 	Rows() RowRepository
 	Documents() DocumentRepository
@@ -17,16 +18,17 @@ type Destination interface {
 
 // RowRepository reads and writes loaded rows.
 type RowRepository interface {
-	LoadTarget(ctx context.Context, t Target) (made bool, err error)
+	// LoadTargets returns the number of targets that did not exist.
+	LoadTargets(ctx context.Context, all []Target) (made int, err error)
 	// LoadConversation creates or finds a conversation and returns its number of messages.
 	LoadConversation(ctx context.Context, c Conversation) (id int64, messages int, err error)
-	FindConversation(ctx context.Context, name string) (id int64, found bool, err error)
+	FindConversations(ctx context.Context, names []string) (map[string]int64, error)
 	LoadMessages(ctx context.Context, conversation int64, from int, ms []transcript.Message) error
 	LoadHistory(ctx context.Context, h *memory.History, id string, chunks []memory.Chunk, op string) error
-	// LoadMemory returns the key of a memory and sets its event time if it has none. Made is false if it
-	// already existed.
-	LoadMemory(ctx context.Context, m *Memory, evidence *memory.Evidence, op string) (key int64, made bool, err error)
-	LoadRevision(ctx context.Context, key int64, r Revision, evidence *memory.Evidence, op string) error
+	KnownMemories(ctx context.Context, ids []string) (map[string]bool, error)
+	// LoadMemories sets the keys of the memories that did not exist, and their event times if they
+	// have none.
+	LoadMemories(ctx context.Context, all []*LoadedMemory, op string) error
 	SetHead(ctx context.Context, kind string, version int) error
 }
 
@@ -38,16 +40,42 @@ type DocumentRepository interface {
 	LoadDocument(ctx context.Context, d Document, op string) error
 }
 
-// PresentRepository reads and writes existing rows.
+// PresentRepository reads existing rows.
 type PresentRepository interface {
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
 	HistoryBySum(ctx context.Context, sum [32]byte) (memory.History, bool, error)
 	FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error)
-	Refer(ctx context.Context, key int64, history string, run int64) error
 }
 
 // OperationRepository reads and writes the operation log.
 type OperationRepository interface {
 	Do(ctx context.Context, op string, args, result any, effect func() error) error
+	// Logged returns the result of an operation that was done before.
+	Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error)
 	LockMemories(ctx context.Context) error
+}
+
+// LoadedMemory is a memory to load. Key is 0 if it existed before.
+type LoadedMemory struct {
+	Memory
+	from          *memory.Evidence   // Evidence, if its conversation exists
+	revisionsFrom []*memory.Evidence // the same of each revision
+	named         memory.Target      // target to find or to register; zero if the dump contains it
+}
+
+// Entry returns the memory as an entry.
+func (m *LoadedMemory) Entry() memory.Entry {
+	return memory.Entry{Key: m.Key, ID: m.ID, Type: m.Type, Target: m.Target, Content: m.Content, Version: m.Version,
+		Status: m.Status, Origin: m.Origin, Tainted: m.Tainted, Evidence: m.from, EventTime: m.EventTime,
+		CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, WhenToUse: m.WhenToUse, Metadata: m.Metadata,
+		Author: m.Author, Importance: m.Importance, Targets: m.Targets, SupersededBy: m.SupersededBy,
+		Retrieved: m.Retrieved}
+}
+
+// Revision returns a revision of the memory.
+func (m *LoadedMemory) Revision(i int) memory.Revision {
+	r := m.Revisions[i]
+	return memory.Revision{Version: r.Version, Action: r.Action, Content: r.Content, Origin: r.Origin,
+		Tainted: r.Tainted, Evidence: m.revisionsFrom[i], CreatedAt: r.CreatedAt, Status: r.Status,
+		WhenToUse: r.WhenToUse, Metadata: r.Metadata, Targets: r.Targets, Author: r.Author}
 }

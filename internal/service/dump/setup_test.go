@@ -40,8 +40,8 @@ func setup(t *testing.T) *dumps {
 	testkit.Must(t, err)
 	d.long = &longterm.Service{Ports: longterm.Ports{Store: d.LongTerm(), Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: d.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
-	d.Service = &dump.Service{Ports: dump.Ports{Store: d.Dumps(), Model: embedder.Model(), Dims: embedder.Dims(),
-		Space: space}}
+	d.Service = &dump.Service{Ports: dump.Ports{Store: d.Dumps(), Embedder: embedder, Model: embedder.Model(),
+		Dims: embedder.Dims(), Space: space}}
 	d.remember()
 	return d
 }

@@ -26,7 +26,9 @@ type Repository interface {
 	// LongTerm reads entries of any type and status by their IDs, with the sessions from which they
 	// were extracted.
 	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
-	AddLongTerm(ctx context.Context, e *memory.Entry, w memorywrite.Writer) error
+	// AddLongTerm adds entries and sets their keys and IDs. The key of an entry is 0 if there is no
+	// free ID for it.
+	AddLongTerm(ctx context.Context, entries []*memory.Entry, w memorywrite.Writer) error
 	// Revise writes e as the version after the one that was read.
 	Revise(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error
 	RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error)
@@ -41,7 +43,9 @@ type ViewRepository interface {
 	Shown(ctx context.Context, run int64, op string) (map[int64]bool, error)
 	Show(ctx context.Context, run int64, op string, keys []int64) error
 	Saying(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error)
+	Sayings(ctx context.Context, in []memory.Statement) ([]memory.Entry, error)
 	GuidelineOf(ctx context.Context, tool string) (memory.Entry, bool, error)
+	Guidelines(ctx context.Context, tools []string) ([]memory.Entry, error)
 	// DigestOf finds the summary of a session. Without a session, it finds the summary with the
 	// content.
 	DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error)
@@ -49,9 +53,11 @@ type ViewRepository interface {
 
 // ReferenceRepository links memories to sessions and indexes them for search.
 type ReferenceRepository interface {
-	Refer(ctx context.Context, key int64, history string, run int64) error
+	Refer(ctx context.Context, refs []memory.Reference, run int64) error
 	CopyReferences(ctx context.Context, from, to, run int64) error
 	DropReferencesOf(ctx context.Context, run int64) error
+	// ExpectMany prepares the transaction for hundreds of new entries.
+	ExpectMany(ctx context.Context) error
 	// IndexLongTerm indexes entries for search. Call it at most once per transaction.
 	IndexLongTerm(ctx context.Context, entries []memory.Entry, w memorywrite.Writer) error
 	// Closest returns the active entry of a scope whose vector is nearest.
@@ -66,7 +72,8 @@ type TargetRepository interface {
 	FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error)
 	PutTarget(ctx context.Context, t memory.Target) (made bool, err error)
 	AliasTarget(ctx context.Context, row int64, alias string) error
-	TouchTarget(ctx context.Context, row int64, summarised bool) error
+	// TouchTargets records the use of targets and returns those that exist.
+	TouchTargets(ctx context.Context, targets []memory.Scope, summarised bool) ([]memory.Scope, error)
 	DescribeTarget(ctx context.Context, row int64, description string) error
 	Targets(ctx context.Context, max int) (shown []memory.Target, all int, err error)
 	TargetsBy(ctx context.Context, run int64) ([]memory.Target, error)

@@ -173,12 +173,16 @@ func (g *writing) markDirty(e memory.Entry) {
 	g.dirty = append(g.dirty, e)
 }
 
-// refer adds the session of the call to the sessions of an entry.
-func (g *writing) refer(ctx context.Context, key int64) error {
+// refer adds the session of the call to the sessions of entries.
+func (g *writing) refer(ctx context.Context, keys ...int64) error {
 	if g.a.Subject.History == "" {
 		return nil
 	}
-	return g.tx.References().Refer(ctx, key, g.a.Subject.History, g.a.Run)
+	refs := make([]memory.Reference, len(keys))
+	for i, key := range keys {
+		refs[i] = memory.Reference{Memory: key, History: g.a.Subject.History}
+	}
+	return g.tx.References().Refer(ctx, refs, g.a.Run)
 }
 
 // scoped lists the types whose entries agents add to one target.

@@ -50,8 +50,13 @@ func (g *writing) summarize(ctx context.Context, m NewMemory, targets []string, 
 	if !found {
 		e := memory.Entry{Type: memory.Summary, Content: m.Content, Metadata: m.Metadata, Targets: targets,
 			Author: g.w.Author, Tainted: g.tainted(risky)}
-		err := g.create(ctx, &e)
-		return ItemResult{ID: e.ID, Status: memorywrite.Added}, err
+		if err := g.create(ctx, &e); err != nil {
+			return ItemResult{}, err
+		}
+		if e.Key == 0 {
+			return ItemResult{}, errNoID
+		}
+		return ItemResult{ID: e.ID, Status: memorywrite.Added}, g.refer(ctx, e.Key)
 	}
 	all := union(known.Targets, targets)
 	if known.Content == m.Content && len(all) == len(known.Targets) {
@@ -113,7 +118,7 @@ func (g *writing) summaryTargets(ctx context.Context, tasks []memory.Task) (out 
 	}
 	for _, t := range all {
 		if t.Row != 0 {
-			if err := g.tx.Targets().TouchTarget(ctx, t.Row, true); err != nil {
+			if _, err := g.tx.Targets().TouchTargets(ctx, []memory.Scope{t.Scope()}, true); err != nil {
 				return nil, fmt.Errorf("update the summary time of %s: %w", t.Scope().Name(), err)
 			}
 		}

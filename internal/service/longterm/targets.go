@@ -83,7 +83,7 @@ func (g *writing) target(ctx context.Context, t memory.Target, make bool) (memor
 			}
 		}
 		if make {
-			err = g.tx.Targets().TouchTarget(ctx, known.Row, false)
+			_, err = g.tx.Targets().TouchTargets(ctx, []memory.Scope{known.Scope()}, false)
 		}
 		return known, false, err
 	}

@@ -39,97 +39,6 @@ type DeleteRequest struct {
 	ID    string `json:"memory_id"`
 }
 
-// AddMemories adds memories to the actor's target. Duplicates are not added. A new guideline of a
-// tool replaces the old one.
-func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory) ([]ItemResult, error) {
-	refused, risky := make([]error, len(in)), make([]bool, len(in))
-	var texts []string
-	for i := range in {
-		if risky[i], refused[i] = checkNew(&in[i], memory.Type(a.Subject.Type)); refused[i] == nil {
-			text, _ := memory.Entry{Content: in[i].Content, WhenToUse: in[i].WhenToUse}.Embedded()
-			texts = append(texts, text)
-		}
-	}
-	return l.change(ctx, a, "add_memory", in, l.embed(ctx, a, distinct(texts)),
-		func(g *writing) error {
-			s, err := g.scope(ctx, true)
-			if err != nil {
-				return err
-			}
-			if s.Type == memory.Identity {
-				return fault.New(fault.OutOfScope, "the identity has no entries",
-					"use update_identity_memory")
-			}
-			for i, one := range in {
-				item, err := ItemResult{}, refused[i]
-				if err == nil {
-					item, err = g.add(ctx, s, one, risky[i])
-				}
-				if err := g.addResult(one.Index, item, err); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-}
-
-// checkNew normalizes and scans a new memory. Text that only might be an attack is accepted; risky
-// is then true.
-func checkNew(m *NewMemory, t memory.Type) (risky bool, err error) {
-	if m.Content, err = memory.NormalizeLong(m.Content); err != nil {
-		return false, err
-	}
-	if m.WhenToUse, err = memory.NormalizeUse(m.WhenToUse); err != nil {
-		return false, err
-	}
-	if t == memory.Guideline && m.WhenToUse == "" {
-		return false, fault.New(fault.InvalidArgument, "when_to_use is required",
-			"set it to the exact name of the tool")
-	}
-	m.Metadata = memory.Metadata{}.With(m.Metadata)
-	if err := m.Metadata.Check(); err != nil {
-		return false, err
-	}
-	return inspectAll(m.Content, m.WhenToUse, m.Metadata.Text())
-}
-
-func inspectAll(texts ...string) (risky bool, err error) {
-	for _, text := range texts {
-		risk, err := memorywrite.Inspect("the memory", text)
-		if err != nil {
-			return false, err
-		}
-		risky = risky || len(risk) > 0
-	}
-	return risky, nil
-}
-
-func distinct(texts []string) []string {
-	slices.Sort(texts)
-	return slices.Compact(texts)
-}
-
-func (g *writing) add(ctx context.Context, s memory.Scope, m NewMemory, risky bool) (ItemResult, error) {
-	known, found, err := g.existing(ctx, s, m)
-	if err != nil {
-		return ItemResult{}, err
-	}
-	if found {
-		if known.Content == m.Content {
-			return ItemResult{ID: known.ID, Status: AlreadyExists}, g.refer(ctx, known.Key)
-		}
-		known.Content, known.Metadata = m.Content, known.Metadata.With(m.Metadata)
-		return ItemResult{ID: known.ID, Status: Updated}, g.revise(ctx, &known, memory.Replace, risky)
-	}
-	e := memory.Entry{Type: s.Type, Target: s.Target, Content: m.Content, WhenToUse: m.WhenToUse,
-		Metadata: g.stamped(m.Metadata), EventTime: m.EventTime, Importance: m.Importance,
-		Author: g.w.Author, Tainted: g.tainted(risky)}
-	if err := g.create(ctx, &e); err != nil {
-		return ItemResult{}, err
-	}
-	return ItemResult{ID: e.ID, Status: memorywrite.Added}, nil
-}
-
 // stamp returns the metadata that the caller of the run adds to its memories.
 func (g *writing) stamp() memory.Metadata { return g.a.Subject.Metadata }
 
@@ -149,26 +58,6 @@ func CheckMetadata(m memory.Metadata) error {
 	}
 	_, err := memorywrite.Inspect("the metadata", m.Text())
 	return err
-}
-
-// existing returns the entry that a new memory duplicates or replaces.
-func (g *writing) existing(ctx context.Context, s memory.Scope, m NewMemory) (memory.Entry, bool, error) {
-	if s.Type == memory.Guideline {
-		return g.tx.Views().GuidelineOf(ctx, m.WhenToUse)
-	}
-	return g.tx.Views().Saying(ctx, s, m.Content)
-}
-
-// create adds an entry and links it to the session of the call.
-func (g *writing) create(ctx context.Context, e *memory.Entry) error {
-	if g.a.Subject.History != "" {
-		e.Histories = []string{g.a.Subject.History}
-	}
-	if err := g.tx.Memories().AddLongTerm(ctx, e, g.w); err != nil {
-		return err
-	}
-	g.markDirty(*e)
-	return g.refer(ctx, e.Key)
 }
 
 // revise writes the next version of an entry.

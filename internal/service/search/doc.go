@@ -31,6 +31,7 @@ type Doc struct {
 	Terms   []int32   // hashes in ascending order, so that all writers lock rows in the same order
 	Weights []float32 // BM25 term-frequency factors, one per term
 	Gone    bool      // removes the document; only Kind, Owner and Seq are used
+	New     bool      // the owner has no document yet, which saves statements
 
 	Seq          int        // of a turn: sequence number in its conversation; 0 for other kinds
 	Session      int        // of a turn: Seq of the first message of its session

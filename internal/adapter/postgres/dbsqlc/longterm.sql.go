@@ -566,144 +566,63 @@ func (q *Queries) LongTermDigest(ctx context.Context, arg LongTermDigestParams) 
 	return i, err
 }
 
-const LongTermGuideline = `-- name: LongTermGuideline :one
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and type = 'tool' and when_to_use = $2 and status = 'active'
+const LongTermGuidelines = `-- name: LongTermGuidelines :many
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and type = 'tool' and when_to_use = any($2::text[]) and status = 'active'
 `
 
-type LongTermGuidelineParams struct {
+type LongTermGuidelinesParams struct {
 	WorkspaceID int64
-	WhenToUse   string
+	Tools       []string
 }
 
-func (q *Queries) LongTermGuideline(ctx context.Context, arg LongTermGuidelineParams) (Memory, error) {
-	row := q.db.QueryRow(ctx, LongTermGuideline, arg.WorkspaceID, arg.WhenToUse)
-	var i Memory
-	err := row.Scan(
-		&i.WorkspaceID,
-		&i.ID,
-		&i.ExternalID,
-		&i.Type,
-		&i.Target,
-		&i.Content,
-		&i.ContentSha256,
-		&i.Version,
-		&i.Status,
-		&i.Origin,
-		&i.Tainted,
-		&i.RunID,
-		&i.OpID,
-		&i.ConversationID,
-		&i.FromSeq,
-		&i.ToSeq,
-		&i.EventTime,
-		&i.WhenToUse,
-		&i.EmbeddedField,
-		&i.Metadata,
-		&i.HistoryID,
-		&i.Author,
-		&i.Importance,
-		&i.Targets,
-		&i.SupersededBy,
-		&i.RetrieveCount,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-		&i.LastRetrievedAt,
-	)
-	return i, err
-}
-
-const LongTermInsert = `-- name: LongTermInsert :one
-insert into memories (workspace_id, external_id, type, target, content, content_sha256, when_to_use, embedded_field, metadata, history_id, author, importance, targets, origin, tainted, run_id, op_id,
-  conversation_id, from_seq, to_seq, event_time)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::text[], $14, $15,
-  $16, $17, $18, $19, $20,
-  cairn.event_time($1::bigint, $18::bigint, $19::int, $20::int, $21::timestamptz, $14 = 'user'))
-on conflict (workspace_id, external_id) do nothing
-returning workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at
-`
-
-type LongTermInsertParams struct {
-	WorkspaceID    int64
-	ExternalID     string
-	Type           string
-	Target         string
-	Content        string
-	ContentSha256  []byte
-	WhenToUse      string
-	EmbeddedField  string
-	Metadata       json.RawMessage
-	HistoryID      *string
-	Author         string
-	Importance     float32
-	Targets        []string
-	Origin         string
-	Tainted        bool
-	RunID          *int64
-	OpID           string
-	ConversationID *int64
-	FromSeq        *int32
-	ToSeq          *int32
-	EventTime      *time.Time
-}
-
-// Returns no row if the external ID is taken; the caller then salts it.
-func (q *Queries) LongTermInsert(ctx context.Context, arg LongTermInsertParams) (Memory, error) {
-	row := q.db.QueryRow(ctx, LongTermInsert,
-		arg.WorkspaceID,
-		arg.ExternalID,
-		arg.Type,
-		arg.Target,
-		arg.Content,
-		arg.ContentSha256,
-		arg.WhenToUse,
-		arg.EmbeddedField,
-		arg.Metadata,
-		arg.HistoryID,
-		arg.Author,
-		arg.Importance,
-		arg.Targets,
-		arg.Origin,
-		arg.Tainted,
-		arg.RunID,
-		arg.OpID,
-		arg.ConversationID,
-		arg.FromSeq,
-		arg.ToSeq,
-		arg.EventTime,
-	)
-	var i Memory
-	err := row.Scan(
-		&i.WorkspaceID,
-		&i.ID,
-		&i.ExternalID,
-		&i.Type,
-		&i.Target,
-		&i.Content,
-		&i.ContentSha256,
-		&i.Version,
-		&i.Status,
-		&i.Origin,
-		&i.Tainted,
-		&i.RunID,
-		&i.OpID,
-		&i.ConversationID,
-		&i.FromSeq,
-		&i.ToSeq,
-		&i.EventTime,
-		&i.WhenToUse,
-		&i.EmbeddedField,
-		&i.Metadata,
-		&i.HistoryID,
-		&i.Author,
-		&i.Importance,
-		&i.Targets,
-		&i.SupersededBy,
-		&i.RetrieveCount,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-		&i.LastRetrievedAt,
-	)
-	return i, err
+func (q *Queries) LongTermGuidelines(ctx context.Context, arg LongTermGuidelinesParams) ([]Memory, error) {
+	rows, err := q.db.Query(ctx, LongTermGuidelines, arg.WorkspaceID, arg.Tools)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Memory
+	for rows.Next() {
+		var i Memory
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.ID,
+			&i.ExternalID,
+			&i.Type,
+			&i.Target,
+			&i.Content,
+			&i.ContentSha256,
+			&i.Version,
+			&i.Status,
+			&i.Origin,
+			&i.Tainted,
+			&i.RunID,
+			&i.OpID,
+			&i.ConversationID,
+			&i.FromSeq,
+			&i.ToSeq,
+			&i.EventTime,
+			&i.WhenToUse,
+			&i.EmbeddedField,
+			&i.Metadata,
+			&i.HistoryID,
+			&i.Author,
+			&i.Importance,
+			&i.Targets,
+			&i.SupersededBy,
+			&i.RetrieveCount,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.LastRetrievedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const LongTermOfRuns = `-- name: LongTermOfRuns :many
@@ -797,31 +716,6 @@ type LongTermParkParams struct {
 func (q *Queries) LongTermPark(ctx context.Context, arg LongTermParkParams) error {
 	_, err := q.db.Exec(ctx, LongTermPark, arg.WorkspaceID, arg.Ids)
 	return err
-}
-
-const LongTermRefPut = `-- name: LongTermRefPut :execrows
-insert into memory_refs (workspace_id, memory_id, history_id, run_id) values ($1, $2, $3, $4)
-on conflict (workspace_id, memory_id, history_id) do nothing
-`
-
-type LongTermRefPutParams struct {
-	WorkspaceID int64
-	MemoryID    int64
-	HistoryID   string
-	RunID       *int64
-}
-
-func (q *Queries) LongTermRefPut(ctx context.Context, arg LongTermRefPutParams) (int64, error) {
-	result, err := q.db.Exec(ctx, LongTermRefPut,
-		arg.WorkspaceID,
-		arg.MemoryID,
-		arg.HistoryID,
-		arg.RunID,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
 }
 
 const LongTermRefs = `-- name: LongTermRefs :many
@@ -982,57 +876,73 @@ func (q *Queries) LongTermRevision(ctx context.Context, arg LongTermRevisionPara
 	return i, err
 }
 
-const LongTermSaying = `-- name: LongTermSaying :one
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and type = $2 and target = $3 and content_sha256 = $4 and status = 'active' limit 1
+const LongTermSaying = `-- name: LongTermSaying :many
+select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at from (select unnest($1::text[]) as type, unnest($2::text[]) as target, unnest($3::bytea[]) as sum) d
+cross join lateral (select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories s where s.workspace_id = $4 and s.type = d.type and s.target = d.target and s.content_sha256 = d.sum and s.status = 'active' and s.type not in ('tool', 'summary') limit 1) m
 `
 
 type LongTermSayingParams struct {
-	WorkspaceID   int64
-	Type          string
-	Target        string
-	ContentSha256 []byte
+	Types       []string
+	Targets     []string
+	Sums        [][]byte
+	WorkspaceID int64
 }
 
-func (q *Queries) LongTermSaying(ctx context.Context, arg LongTermSayingParams) (Memory, error) {
-	row := q.db.QueryRow(ctx, LongTermSaying,
+// The active entries with these contents. The limit makes the index find each, whatever the
+// statistics say.
+func (q *Queries) LongTermSaying(ctx context.Context, arg LongTermSayingParams) ([]Memory, error) {
+	rows, err := q.db.Query(ctx, LongTermSaying,
+		arg.Types,
+		arg.Targets,
+		arg.Sums,
 		arg.WorkspaceID,
-		arg.Type,
-		arg.Target,
-		arg.ContentSha256,
 	)
-	var i Memory
-	err := row.Scan(
-		&i.WorkspaceID,
-		&i.ID,
-		&i.ExternalID,
-		&i.Type,
-		&i.Target,
-		&i.Content,
-		&i.ContentSha256,
-		&i.Version,
-		&i.Status,
-		&i.Origin,
-		&i.Tainted,
-		&i.RunID,
-		&i.OpID,
-		&i.ConversationID,
-		&i.FromSeq,
-		&i.ToSeq,
-		&i.EventTime,
-		&i.WhenToUse,
-		&i.EmbeddedField,
-		&i.Metadata,
-		&i.HistoryID,
-		&i.Author,
-		&i.Importance,
-		&i.Targets,
-		&i.SupersededBy,
-		&i.RetrieveCount,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-		&i.LastRetrievedAt,
-	)
-	return i, err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Memory
+	for rows.Next() {
+		var i Memory
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.ID,
+			&i.ExternalID,
+			&i.Type,
+			&i.Target,
+			&i.Content,
+			&i.ContentSha256,
+			&i.Version,
+			&i.Status,
+			&i.Origin,
+			&i.Tainted,
+			&i.RunID,
+			&i.OpID,
+			&i.ConversationID,
+			&i.FromSeq,
+			&i.ToSeq,
+			&i.EventTime,
+			&i.WhenToUse,
+			&i.EmbeddedField,
+			&i.Metadata,
+			&i.HistoryID,
+			&i.Author,
+			&i.Importance,
+			&i.Targets,
+			&i.SupersededBy,
+			&i.RetrieveCount,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.LastRetrievedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const MemoryEntities = `-- name: MemoryEntities :many
@@ -1284,22 +1194,6 @@ func (q *Queries) TargetInsert(ctx context.Context, arg TargetInsertParams) (int
 	return result.RowsAffected(), nil
 }
 
-const TargetTouch = `-- name: TargetTouch :exec
-update memory_targets set last_used_at = now(), last_summary_at = case when $1::boolean then now() else last_summary_at end
-where workspace_id = $2 and id = $3
-`
-
-type TargetTouchParams struct {
-	Summarised  bool
-	WorkspaceID int64
-	ID          int64
-}
-
-func (q *Queries) TargetTouch(ctx context.Context, arg TargetTouchParams) error {
-	_, err := q.db.Exec(ctx, TargetTouch, arg.Summarised, arg.WorkspaceID, arg.ID)
-	return err
-}
-
 const TargetsCount = `-- name: TargetsCount :one
 select count(*) from memory_targets where workspace_id = $1
 `
@@ -1388,6 +1282,52 @@ func (q *Queries) TargetsOfRun(ctx context.Context, arg TargetsOfRunParams) ([]M
 			&i.LastUsedAt,
 			&i.LastSummaryAt,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const TargetsTouch = `-- name: TargetsTouch :many
+update memory_targets t set last_used_at = now(), last_summary_at = case when $1::boolean then now() else t.last_summary_at end
+where t.workspace_id = $2 and t.id = any(array(
+  select k.id from (select unnest($3::text[]) as type, unnest($4::text[]) as target_key) d
+  cross join lateral (select s.id from memory_targets s where s.workspace_id = $2 and s.type = d.type and s.target_key = d.target_key limit 1) k))
+returning t.type, t.target_key
+`
+
+type TargetsTouchParams struct {
+	Summarised  bool
+	WorkspaceID int64
+	Types       []string
+	Keys        []string
+}
+
+type TargetsTouchRow struct {
+	Type      string
+	TargetKey string
+}
+
+// The limit makes the index find each target, whatever the statistics say.
+func (q *Queries) TargetsTouch(ctx context.Context, arg TargetsTouchParams) ([]TargetsTouchRow, error) {
+	rows, err := q.db.Query(ctx, TargetsTouch,
+		arg.Summarised,
+		arg.WorkspaceID,
+		arg.Types,
+		arg.Keys,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TargetsTouchRow
+	for rows.Next() {
+		var i TargetsTouchRow
+		if err := rows.Scan(&i.Type, &i.TargetKey); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -114,7 +114,7 @@ func (q *Queries) OutboxPut(ctx context.Context, arg OutboxPutParams) error {
 
 const OutboxPutEmbeds = `-- name: OutboxPutEmbeds :exec
 insert into outbox (workspace_id, kind, key, due_at) select $1, 'embed', d.doc::text, now() from (select unnest($2::bigint[]) as doc) d
-on conflict (workspace_id, kind, key) do nothing
+on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, attempts = 0, last_error = ''
 `
 
 type OutboxPutEmbedsParams struct {

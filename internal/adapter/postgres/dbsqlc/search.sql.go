@@ -431,6 +431,7 @@ func (q *Queries) EmbeddingPut(ctx context.Context, arg EmbeddingPutParams) erro
 
 const EmbeddingsPut = `-- name: EmbeddingsPut :exec
 insert into embeddings (workspace_id, doc, space, v) select $1, unnest($2::bigint[]), $3, unnest($4::halfvec[])
+on conflict (space, workspace_id, doc) do update set v = excluded.v
 `
 
 type EmbeddingsPutParams struct {

@@ -46,8 +46,8 @@ func (p *program) root() *cobra.Command {
 		return nil
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.UsageError(err) })
-	root.AddCommand(p.distill(), p.turns(), p.sweep(), p.tau(), p.loop(), p.search(), p.find(), p.httpSearch(),
-		p.chaos(), p.soak(), p.isolation(), p.clients())
+	root.AddCommand(p.distill(), p.turns(), p.sweep(), p.tau(), p.loop(), p.search(), p.find(), p.load(),
+		p.httpSearch(), p.chaos(), p.soak(), p.isolation(), p.clients())
 	return root
 }
 

@@ -302,7 +302,7 @@ func score(all []candidate, total float64, q Query, w Weights) (out []Scored) {
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(a.ID, b.ID))
 	})
-	best, company := peaksOf(all, total), companies(all, q)
+	best, company := peaksOf(all), companies(all, q)
 	for at, c := range all {
 		if c.Rejected || !(c.Turn && c.words > 0 || answers(c, total, w)) {
 			continue
@@ -345,11 +345,10 @@ func named(c candidate, q Query) bool {
 	})
 }
 
-// peaks are the highest values of all candidates, and what a document with all words covers.
-type peaks struct{ words, cosine, covered float64 }
+// peaks are the highest values of all candidates.
+type peaks struct{ words, cosine float64 }
 
-func peaksOf(all []candidate, total float64) peaks {
-	p := peaks{covered: total}
+func peaksOf(all []candidate) (p peaks) {
 	for _, c := range all {
 		p.words, p.cosine = max(p.words, c.words), max(p.cosine, c.Cosine)
 	}
@@ -361,6 +360,16 @@ func ratio(value, peak float64) float64 {
 		return 0
 	}
 	return value / peak
+}
+
+// repeats reports whether c has the words of the query and hardly others: then it is what was searched
+// for, even if it is a question.
+func repeats(c candidate, q Query, duplicate float64) bool {
+	words := map[int32]float32{}
+	for _, word := range q.Words {
+		words[word.Term] = 0
+	}
+	return jaccard(c.Terms, words) >= duplicate
 }
 
 func parts(c candidate, at int, best peaks, q Query, w Weights) (p Parts) {
@@ -389,7 +398,7 @@ func parts(c candidate, at int, best peaks, q Query, w Weights) (p Parts) {
 	if q.AsksWhen && c.Dated {
 		p.When = w.When
 	}
-	if c.Asks && c.covered < best.covered { // a question with all words of the query is what was searched for
+	if c.Asks && !repeats(c, q, w.Duplicate) {
 		p.Question = -w.Question
 	}
 	if !c.EventTime.IsZero() {
