@@ -236,13 +236,17 @@ func typeNames(types []memory.Type) []string {
 	return out
 }
 
-// memoryDoc returns the search document of e with these words. Only active entries are found.
+// memoryDoc returns the search document of e with these words. Only active entries are found. An entry
+// without an event time is of the time at which it was created.
 func memoryDoc(e memory.Entry, words string) search.Doc {
 	if e.Status != memory.Active {
 		return search.Doc{Kind: search.KindMemory, Owner: e.Key, Gone: true}
 	}
 	d := search.NewDoc(search.KindMemory, e.Key, string(e.Status), words).About(e.Target)
 	d.Type, d.EventTime = string(e.Type), e.EventTime
+	if e.EventTime == nil && !e.CreatedAt.IsZero() {
+		d.EventTime = &e.CreatedAt
+	}
 	if e.Evidence != nil {
 		d.Conversation = &e.Evidence.Conversation
 	}

@@ -38,7 +38,7 @@ func checkValue(name string, t reflect.Type, value any) error {
 		}
 		first := slices.Sorted(maps.Keys(membersOf(t)))[0]
 		return fault.New(fault.InvalidArgument, name+" is a group of settings, not a value",
-			fmt.Sprintf("set its members, such as %s.%s; `cairn settings show` lists them", name, first))
+			fmt.Sprintf("set its members, such as %s.%s; %s", name, first, list))
 	}
 	raw, err := json.Marshal(value)
 	if err == nil {
@@ -85,16 +85,19 @@ func form(t reflect.Type) string {
 	return "text"
 }
 
+// list ends hints.
+const list = "`cairn settings show -o json` lists all"
+
 // suggestion names the setting that was meant, or all of the group.
 func suggestion(path, name string, known map[string]reflect.Type) string {
 	for other := range known {
 		if strings.EqualFold(other, name) {
-			return "write " + path + other
+			return fmt.Sprintf("write %s%s; %s", path, other, list)
 		}
 	}
 	names := strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 	if path != "" {
-		return fmt.Sprintf("%s has the settings %s", strings.TrimSuffix(path, "."), names)
+		return fmt.Sprintf("%s has the settings %s; %s", strings.TrimSuffix(path, "."), names, list)
 	}
-	return fmt.Sprintf("use one of %s; `cairn settings show` lists their members", names)
+	return fmt.Sprintf("use one of %s; %s", names, list)
 }
