@@ -112,17 +112,9 @@ func usesSpace(b *apptest.Bundle, space int16) {
 // A worker that is killed three times while it embeds, and an endpoint that is busy and fails: each
 // document has one vector, searches never fail, and a rollback restores their results.
 func TestAReembeddingSurvivesCrashes(t *testing.T) {
-	t.Parallel()
-	crashReembedding(t, 2000)
-}
-
-func TestALargeReembeddingSurvivesCrashes(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	crashReembedding(t, 20_000)
-}
-
-func crashReembedding(t *testing.T, n int) {
+	const n = 20_000
 	b, old := changedModel(t, n)
 	before := foundIn(b)
 	for i, rule := range []openaitest.Rule{{Nth: 1, Barrier: "first", Drop: true}, {Nth: 3, Status: 429},
