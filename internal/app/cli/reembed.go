@@ -32,7 +32,7 @@ func (c *cli) reembed() *cobra.Command {
 		Example: "  cairn reembed --estimate\n  cairn reembed --rate 50\n" +
 			"  cairn reembed --workspace default --rollback", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withSession(cmd.Context(), needs{temporal: !f.estimate, make: true}, func(s *session) error {
+			return c.withSession(cmd.Context(), needs{temporal: !f.estimate, make: c.workspace == ""}, func(s *session) error {
 				if f.estimate {
 					return c.reembedEstimate(cmd.Context(), s, f.Options)
 				}
@@ -50,7 +50,7 @@ func (c *cli) reembed() *cobra.Command {
 		cmd.AddCommand(
 			&cobra.Command{Use: action, Short: short, Example: "  cairn reembed " + action, Args: cobra.NoArgs,
 				RunE: func(cmd *cobra.Command, _ []string) error {
-					return c.withSession(cmd.Context(), needs{temporal: true, make: true}, func(s *session) error {
+					return c.withSession(cmd.Context(), needs{temporal: true, make: c.workspace == ""}, func(s *session) error {
 						return c.reembedSteer(cmd.Context(), s, action)
 					})
 				}},
@@ -63,7 +63,7 @@ func (c *cli) reembedStatus() *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show embedding spaces and the progress of re-embeddings",
 		Example: "  cairn reembed status\n  cairn reembed status --output json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withSession(cmd.Context(), needs{make: true}, func(s *session) error {
+			return c.withSession(cmd.Context(), needs{make: c.workspace == ""}, func(s *session) error {
 				reports, err := c.reembedReports(cmd.Context(), s)
 				if err != nil {
 					return err
