@@ -95,7 +95,8 @@ func TestEraseOfATargetAsksCountsAndListsWhatIsMixed(t *testing.T) {
 	code, out, errs = w.run("Ada\n", "erase", "--target", "Ada", "-o", "json")
 	var e erase.Erasure
 	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 || !e.Ended || e.Deleted["memories"] != 2 ||
-		e.Subject == "" || len(e.NeedsReview) != 1 || e.NeedsReview[0].Kind != "memory" || strings.Contains(out, "Ada") {
+		e.Subject == "" || len(e.NeedsReview) != 1 || e.NeedsReview[0].Kind != "memory" ||
+		strings.Contains(out, "Ada") {
 		t.Errorf("exit %d, %v: %s%s", code, err, out, errs)
 	}
 	for table, n := range e.Remaining {

@@ -32,12 +32,16 @@ func (c *cli) reembed() *cobra.Command {
 		Example: "  cairn reembed --estimate\n  cairn reembed --rate 50\n" +
 			"  cairn reembed --workspace default --rollback", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withSession(cmd.Context(), needs{temporal: !f.estimate, make: c.workspace == ""}, func(s *session) error {
-				if f.estimate {
-					return c.reembedEstimate(cmd.Context(), s, f.Options)
-				}
-				return c.reembedStart(cmd.Context(), s, f)
-			})
+			return c.withSession(
+				cmd.Context(),
+				needs{temporal: !f.estimate, make: c.workspace == ""},
+				func(s *session) error {
+					if f.estimate {
+						return c.reembedEstimate(cmd.Context(), s, f.Options)
+					}
+					return c.reembedStart(cmd.Context(), s, f)
+				},
+			)
 		}}
 	cmd.Flags().IntVar(&f.Rate, "rate", 0, "documents per second (default no limit)")
 	cmd.Flags().BoolVar(&f.Rollback, "rollback", false, "return to the previous embedding space")
@@ -50,9 +54,13 @@ func (c *cli) reembed() *cobra.Command {
 		cmd.AddCommand(
 			&cobra.Command{Use: action, Short: short, Example: "  cairn reembed " + action, Args: cobra.NoArgs,
 				RunE: func(cmd *cobra.Command, _ []string) error {
-					return c.withSession(cmd.Context(), needs{temporal: true, make: c.workspace == ""}, func(s *session) error {
-						return c.reembedSteer(cmd.Context(), s, action)
-					})
+					return c.withSession(
+						cmd.Context(),
+						needs{temporal: true, make: c.workspace == ""},
+						func(s *session) error {
+							return c.reembedSteer(cmd.Context(), s, action)
+						},
+					)
 				}},
 		)
 	}
