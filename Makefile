@@ -12,12 +12,11 @@ PARALLEL ?= 4
 # Test programs are linked without debug information, which halves linking time. They
 # are vetted by make lint. A slow machine needs more than Go's default of ten minutes.
 TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLEL) $(1)
-# Small runs of the experiments check the measurement, not Cairn. make test leaves them
-# out, and also tests that call testkit.Long.
-EXPERIMENTS = $(addprefix $(shell $(GO) list -m)/internal/,service/evaluation service/evaluation/retrieval \
-	$(addprefix bench/,distillbench isolation soak sweepbench taubench turnbench))
 # The slowest packages come first, so that they do not run alone at the end.
-PACKAGES = ./internal/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/adapter/postgres $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
+ALL = ./internal/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/adapter/postgres ./...
+# make test leaves out the experiments, which check measurements and not Cairn, and also
+# tests that call testkit.Long.
+PACKAGES = $$($(GO) list $(ALL) | grep -vE '/internal/bench/|/service/evaluation(/retrieval)?$$')
 BIN := bin
 BENCH = $(GO) run ./internal/bench/cmd/cairn-bench
 TOOLS := $(BIN)/tools
@@ -45,7 +44,7 @@ test: ## Run the tests, except the long ones, on a real Postgres and Temporal se
 
 .PHONY: test-all
 test-all: ## Run all tests and small runs of the experiments
-	@$(call TEST) $(PACKAGES) $(EXPERIMENTS)
+	@$(call TEST) $(ALL)
 
 .PHONY: dev
 dev: build ## Run Postgres, Temporal with its UI and a worker until Ctrl-C
@@ -58,7 +57,7 @@ build: ## Build the command line and the worker into bin/
 .PHONY: race
 race: export CGO_ENABLED = 1
 race: ## Run all tests under the race detector (needs a C compiler)
-	$(call TEST,$(RACE)) $(PACKAGES) $(EXPERIMENTS)
+	$(call TEST,$(RACE)) $(ALL)
 
 .PHONY: chaos
 chaos: ## Kill workers, Postgres and Temporal during 200 distillations, then count losses

@@ -209,6 +209,7 @@ func outcomesOf(b *apptest.Bundle) []string {
 // An answer cites some of the memories in its prompt. The decisions behind the cited memories
 // get the outcome of the answer, once for each operation.
 func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	b := knows(t)
 	b.Say("c", 1, "How many lemon trees are there?")

@@ -17,6 +17,7 @@ import (
 // with one skill, one version, one package, and one request for each stage.
 
 func TestCrashAfterTheReplyWasStored(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	// The scripts wait, so the replies of extract and of the document are stored when the worker dies.
@@ -55,6 +56,7 @@ func TestCrashAfterTheUpload(t *testing.T) {
 }
 
 func TestCrashAfterTheCommit(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.ScriptR1()

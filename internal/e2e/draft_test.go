@@ -67,6 +67,7 @@ func TestADraftThatIsCutOffIsPaidOnce(t *testing.T) {
 
 // A draft without a reply does not request its search query again.
 func TestADraftIsAskedForAgainWithTheQueryThatWasPaid(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	p.Model.On(openaitest.Rule{Stage: "extract", Status: 503, Times: 1})

@@ -169,6 +169,7 @@ func status(b *apptest.Bundle, id string) enums.WorkflowExecutionStatus {
 
 // If the request says so, a distilled skill is erased with its conversation.
 func TestADistilledSkillIsErasedWithItsConversation(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	full(b)

@@ -126,6 +126,7 @@ func nothingLeft(b *apptest.Bundle, e erase.Erasure) {
 }
 
 func TestEraseLeavesNothingOfAWorkspaceAnywhere(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	other := mustWorkspace(t, b, "other")

@@ -119,6 +119,7 @@ func TestARunWhoseTaskWasTerminatedEndsAndCanBeRetried(t *testing.T) {
 
 // Case E7: accepted, and the process stopped before it started the workflow.
 func TestAnAcceptedRunRunsWithoutItsCaller(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	p.ScriptR1()

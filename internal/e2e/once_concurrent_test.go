@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
+	"cairn/internal/testkit"
 )
 
 // Case E10.
@@ -98,6 +99,7 @@ func TestTwoCreationsOfOneNameAtOnceAreOneSkill(t *testing.T) {
 }
 
 func TestConcurrentUpdatesOfOneSkillAreLinear(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	words := []string{"first", "alpha", "beta", "gamma", "delta"}

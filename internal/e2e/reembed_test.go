@@ -163,6 +163,7 @@ func TestAReembeddingSurvivesCrashes(t *testing.T) {
 
 // Histories of the ways in which a re-embedding ends.
 func TestReembedEndsInEachWay(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	b, _ := changedModel(t, 10)
 	b.Start()

@@ -20,6 +20,7 @@ import (
 // A fast search finds skills and memories. A model refines the result within a deadline, and a
 // failure of the model does not affect the result.
 func TestAFastSearchIsRefined(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	b := filled(t)
 	_, err := b.Library.Save(t.Context(), by(b, agent.OriginUser),

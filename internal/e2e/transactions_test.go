@@ -11,11 +11,13 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
+	"cairn/internal/testkit"
 )
 
 // Each adapter that uses a network is called inside an open transaction. None of them reaches
 // its network.
 func TestTransactionsMakeNoNetworkCalls(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	distant := endpoint.New(endpoint.Config{Model: "m", Dims: 2, BaseURL: "https://127.0.0.1:1"})

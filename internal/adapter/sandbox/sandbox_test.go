@@ -170,6 +170,7 @@ func TestWhatCannotBeBegunIsRefused(t *testing.T) {
 
 // Within the limits of a command, the process that becomes it gets no more memory.
 func TestACommandBeginsHoweverMuchItIsGiven(t *testing.T) {
+	testkit.Long(t)
 	setup(t)
 	l := small()
 	l.Wall, l.Memory = time.Minute, 64<<20 // Go's runtime has more

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"cairn/internal/adapter/devstack/devtest"
+	"cairn/internal/adapter/devstack/devtest/testrun"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/pgtest"
@@ -74,7 +75,7 @@ func Namespace(t testing.TB) (address, namespace string) {
 			WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour)})
 	testkit.Must(t, err)
 	attributes := map[string]enums.IndexedValueType{}
-	for name := range devtest.SearchAttributes {
+	for name := range testrun.SearchAttributes {
 		attributes[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
 	}
 	_, err = c.OperatorService().AddSearchAttributes(ctx,

@@ -46,6 +46,7 @@ func (w *world) reembedding(t *testing.T) {
 }
 
 func TestReembedFromTheCommandLine(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	w := open(t)
 	prints := func(wantCode int, want []string, args ...string) {

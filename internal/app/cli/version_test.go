@@ -15,6 +15,7 @@ import (
 
 // The built programs print their version. A build without version control data has no commit.
 func TestProgramsPrintTheirVersion(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	output := func(name string, args ...string) string {
 		t.Helper()

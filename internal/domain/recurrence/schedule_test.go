@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/internal/testkit"
 )
 
 // drawn returns a random field and the values that it matches.
@@ -69,6 +71,7 @@ func (o oracle) firings(from, until time.Time) (at []time.Time, dates []Date) {
 }
 
 func TestRandomExpressionsFireAsAnObserverOfTheClockWould(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	r := rand.New(rand.NewPCG(seed, 1))

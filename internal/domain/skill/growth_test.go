@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/skill"
+	"cairn/internal/testkit"
 )
 
 // repeated are bodies that repeat one piece. A parser that processes earlier text again is slow on
@@ -42,6 +43,7 @@ func body(before, piece string, size int) string {
 
 // Four times the text may cost about four times the work. Quadratic parsing costs sixteen times.
 func TestParseBodyGrowsWithTheText(t *testing.T) {
+	testkit.Long(t)
 	const size, most = 25 << 10, 6
 	skill.ParseBody(skillBody) // for one-time allocations
 	for _, name := range slices.Sorted(maps.Keys(repeated)) {

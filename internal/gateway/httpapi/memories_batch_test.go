@@ -177,6 +177,7 @@ func TestAMemoryThatIsNotUTF8FailsAlone(t *testing.T) {
 
 // Each memory of a batch is the first result for its own words.
 func TestSearchFindsEachMemoryOfABatch(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t)
 	rows, contents := facts(120)

@@ -55,6 +55,7 @@ func generic(v any) (out any) {
 }
 
 func TestWorkingMemoryOverHTTP(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.Start()

@@ -62,6 +62,7 @@ func (s *dying) WithLoad(ctx context.Context, ws int64, fn func(context.Context,
 // A load that dies between two of its transactions continues under its operation: it reports what a
 // load without interruption does, and stores nothing twice.
 func TestLoadContinuesWhereItDied(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	d := setup(t)
 	d.many(1100)

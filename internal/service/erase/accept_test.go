@@ -13,6 +13,7 @@ import (
 )
 
 func TestPlanCountsWhatWouldGoAndTakesNothing(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	e := setup(t)
 	for range 2 {

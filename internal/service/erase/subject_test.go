@@ -196,6 +196,7 @@ func TestASharedConversationKeepsItsSequence(t *testing.T) {
 // Every step may be repeated, and may be the last of a worker that dies. An erasure that is accepted
 // again is the same.
 func TestEraseOfASubjectContinuesAtAnyStep(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	e := setup(t)
 	p := settle(e, e.A)

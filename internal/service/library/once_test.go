@@ -16,6 +16,7 @@ import (
 )
 
 func TestOfManyPatchesOnOneVersionOneWins(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	const writers = 20
 	b := setup(t, func(s *library.Settings) { s.WritesPerHour = 1000 })

@@ -16,7 +16,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
+	"cairn/internal/adapter/devstack/devtest/testrun"
 	"cairn/internal/adapter/postgres/dbsqlc"
 )
 
@@ -30,30 +32,43 @@ const databasePatience = 2 * time.Minute
 // templates maps a version to the function that creates its template once in this process.
 var templates sync.Map
 
+// administrator returns this process's superuser connections to the maintenance database.
+var administrator = sync.OnceValues(func() (*pgxpool.Pool, error) {
+	servers, err := shared()
+	if err != nil {
+		return nil, err
+	}
+	return pgxpool.New(context.Background(), maintenance(servers.DatabaseURL))
+})
+
 // Database creates a fresh database for a test, drops it at the end of the test and returns its
 // URL. It is a copy of a template that migrate prepares once per version in a `go test` run.
 // version is a hash of everything that migrate depends on. adminURL is a superuser's connection to
 // the template; the returned URL is one to the copy.
 func Database(t testing.TB, version string, migrate func(ctx context.Context, adminURL string) error) string {
 	t.Helper()
-	admin := Stack(t).DatabaseURL
+	admin := maintenance(Stack(t).DatabaseURL)
+	server, err := administrator()
+	if err != nil {
+		t.Fatalf("connect to the test server: %v", err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), databasePatience)
 	defer cancel()
 	once, _ := templates.LoadOrStore(version, sync.OnceValues(func() (string, error) {
-		return makeTemplate(ctx, admin, templatePrefix(thisRun())+shortHash(version), migrate)
+		return makeTemplate(ctx, admin, testrun.This().TemplatePrefix()+shortHash(version), migrate)
 	}))
 	template, err := once.(func() (string, error))()
 	if err != nil {
 		t.Fatalf("prepare the template database: %v", err)
 	}
 	name := "cairn_test_" + strings.ToLower(rand.Text()[:16])
-	if err := copyDatabase(ctx, admin, template, name); err != nil {
+	if err := copyDatabase(ctx, server, template, name); err != nil {
 		t.Fatalf("create a test database: %v", err)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), databasePatience)
 		defer cancel()
-		if err := drop(ctx, admin, name); err != nil {
+		if _, err := server.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
 			t.Errorf("drop the test database: %v", err)
 		}
 	})
@@ -113,14 +128,9 @@ func makeTemplate(ctx context.Context, admin, name string, migrate func(context.
 // connected to the template.
 const objectInUse = "55006"
 
-func copyDatabase(ctx context.Context, admin, template, name string) error {
-	conn, err := pgx.Connect(ctx, admin)
-	if err != nil {
-		return fmt.Errorf("connect: %w", err)
-	}
-	defer conn.Close(ctx)
+func copyDatabase(ctx context.Context, server *pgxpool.Pool, template, name string) error {
 	for {
-		_, err = conn.Exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+template+" STRATEGY file_copy")
+		_, err := server.Exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+template+" STRATEGY file_copy")
 		var refused *pgconn.PgError
 		if !errors.As(err, &refused) || refused.Code != objectInUse {
 			return err
@@ -133,45 +143,13 @@ func copyDatabase(ctx context.Context, admin, template, name string) error {
 	}
 }
 
-func drop(ctx context.Context, admin, name string) error {
-	conn, err := pgx.Connect(ctx, admin)
-	if err != nil {
-		return fmt.Errorf("connect: %w", err)
-	}
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
-	return err
-}
-
-// dropTemplates removes the templates from an external server.
-func dropTemplates(run testRun) {
-	admin := os.Getenv("DATABASE_URL")
-	if admin == "" {
-		return // the whole server is removed
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), databasePatience)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, admin)
-	if err != nil {
-		return
-	}
-	defer conn.Close(ctx)
-	names, _ := dbsqlc.New(conn).TemplatesOf(ctx, templatePrefix(run))
-	for _, name := range names {
-		_, _ = conn.Exec(ctx, "ALTER DATABASE "+name+" WITH IS_TEMPLATE false")
-		_, _ = conn.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)")
-	}
-}
-
-func templatePrefix(run testRun) string { return "cairn_template_" + run.Owner.digest() + "_" }
-
 func shortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
 }
 
 // maintenance returns the address from which databases are created. On a managed server it is the
-// database postgres, which is never migrated.
+// database postgres, to which nothing else connects.
 func maintenance(address string) string {
 	if os.Getenv("DATABASE_URL") != "" {
 		return address

@@ -4,35 +4,25 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
-	"cairn/internal/adapter/devstack"
+	"cairn/internal/adapter/devstack/devtest/testrun"
 )
 
-// Addresses are the addresses of the shared servers. DatabaseURL is the superuser's connection to a
-// maintenance database; tests get their own database from Database.
-type Addresses = devstack.Addresses
+// Servers are the addresses of the shared servers. Tests get their own database from Database.
+type Servers = testrun.Servers
 
-// SearchAttributes are the search attributes of the shared Temporal server, name to type.
-var SearchAttributes = map[string]string{
-	"CairnWorkspace": "Keyword", "CairnKind": "Keyword", "CairnChannel": "Keyword", "CairnConversation": "Keyword",
-}
-
-// startPatience includes the first build of the Temporal server.
-const startPatience = 8 * time.Minute
-
-var shared = sync.OnceValues(func() (*Addresses, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+var shared = sync.OnceValues(func() (*Servers, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), testrun.Patience)
 	defer cancel()
-	return attach(ctx, thisRun())
+	return attach(ctx, testrun.This())
 })
 
-// Stack returns the shared throw-away stack of this `go test` run. The first call starts it.
-func Stack(t testing.TB) *Addresses {
+// Stack returns the shared throw-away servers of this `go test` run. The first call starts them.
+func Stack(t testing.TB) *Servers {
 	t.Helper()
-	addresses, err := shared()
+	servers, err := shared()
 	if err != nil {
 		t.Fatalf("start the test servers: %v", err)
 	}
-	return addresses
+	return servers
 }

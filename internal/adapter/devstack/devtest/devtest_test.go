@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"cairn/internal/adapter/devstack/devtest/testrun"
 )
 
 func TestEachDatabaseIsAFreshCopy(t *testing.T) {
@@ -60,7 +62,7 @@ func TestEachDatabaseIsAFreshCopy(t *testing.T) {
 
 func TestStackIsShared(t *testing.T) {
 	first := Stack(t)
-	again, err := attach(t.Context(), thisRun()) // as another process of this run would
+	again, err := attach(t.Context(), testrun.This()) // as another process of this run would
 	if err != nil {
 		t.Fatal(err)
 	}

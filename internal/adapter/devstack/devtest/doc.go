@@ -7,11 +7,11 @@
 //		…
 //	}
 //
-// The first test process that asks starts a holder (holder.go): a second copy of itself in the
-// background, which owns the servers. The holder and the servers end when the `go test` that
-// started the tests has ended, for whatever reason. A test process that was not started by `go
-// test` has its own servers. A test process that creates many Temporal namespaces starts its own
-// Temporal servers for them, one after the other (temporal.go).
+// The first test process that asks builds and starts the program testservers, which owns the
+// servers. It ends them when the `go test` that started the tests has ended, for whatever reason. A
+// test process that was not started by `go test` has its own servers. A test process that creates
+// many Temporal namespaces starts its own Temporal servers for them, one after the other
+// (temporal.go).
 //
 // If DATABASE_URL or TEMPORAL_ADDRESS is set, that server is used instead. Databases are created
 // and dropped on it, so its role needs the right to create databases.

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"cairn/internal/adapter/devstack/devtest/testrun"
 )
 
 // module is the path of this module.
@@ -23,19 +26,20 @@ var module = func() string {
 // together with the servers.
 func Program(t testing.TB, name string) string {
 	t.Helper()
-	Stack(t) // its holder removes the folder
-	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	Stack(t) // testservers removes the folder
+	ctx, cancel := context.WithTimeout(context.Background(), testrun.Patience)
 	defer cancel()
-	program, err := build(ctx, thisRun().Folder, name)
+	program, err := build(ctx, testrun.This().Folder, name)
 	if err != nil {
 		t.Fatalf("build %s: %v", name, err)
 	}
 	return program
 }
 
-// build omits the linker's debug information, which takes half of the build time.
+// build builds the main package in the folder name of this module, once for all processes that
+// share folder. It omits the linker's debug information, which takes half of the build time.
 func build(ctx context.Context, folder, name string) (string, error) {
-	program := filepath.Join(folder, "program-"+name)
+	program := filepath.Join(folder, "program-"+path.Base(name))
 	lock, err := waitLock(ctx, program+".lock")
 	if err != nil {
 		return "", err

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"syscall"
 	"testing"
 
-	"cairn/internal/adapter/devstack"
+	"cairn/internal/adapter/devstack/devtest/testrun"
 )
 
 // A development server reads the counters of all namespaces it ever had once a second, and this
@@ -38,18 +39,20 @@ func Temporal(t testing.TB) string {
 	return address
 }
 
+// startTemporal starts a Temporal server that ends with this process, or earlier with end.
 func startTemporal() (address string, end func(), err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), testrun.Patience)
 	defer cancel()
-	stack, err := devstack.Start(ctx, devstack.Options{SkipPostgres: true, SearchAttributes: SearchAttributes})
+	run := testrun.This()
+	folder, err := os.MkdirTemp(run.Folder, "temporal-")
+	if err != nil {
+		return "", nil, fmt.Errorf("create the folder of a Temporal server: %w", err)
+	}
+	servers, err := startServers(ctx, run.Folder, testrun.Order{Owner: testrun.Self(), Folder: folder, OnlyTemporal: true})
 	if err != nil {
 		return "", nil, err
 	}
-	return stack.TemporalAddress(), func() {
-		if err := stack.Close(); err != nil {
-			fmt.Fprintln(os.Stderr, "devtest:", err)
-		}
-	}, nil
+	return servers.TemporalAddress, func() { _ = syscall.Kill(servers.Holder.PID, syscall.SIGTERM) }, nil
 }
 
 // succession manages servers that each serve a fixed number of tests. A server ends when its last
