@@ -51,7 +51,7 @@ create policy workspaces_app on workspaces to cairn_app
 create policy workspaces_definer on workspaces to cairn_owner using (true) with check (true);
 create policy workspaces_system on workspaces for select to cairn_system using (true);
 grant select, update (time_zone, settings, soul_version, identity_version, sessions_epoch, reflection_cron) on workspaces to cairn_app;
-grant select (id, external_id, key, time_zone, state, reflection_cron, reflects, quiet_from, quiet_to, undo_days) on workspaces to cairn_system;
+grant select (id, external_id, key, time_zone, state, created_at, reflection_cron, reflects, quiet_from, quiet_to, undo_days) on workspaces to cairn_system;
 
 alter table api_keys enable row level security;
 alter table api_keys force row level security;

@@ -1,6 +1,11 @@
 -- name: WorkspaceOpen :one
 select ws_id::bigint as id, ws_key::text as key, ws_state::text as state from cairn.open_workspace(@external_id::text, @make::boolean);
 
+-- name: WorkspaceList :many
+-- System role.
+select external_id as name, state, created_at from workspaces where external_id > @after::text and starts_with(external_id, @prefix::text)
+order by external_id limit @most;
+
 -- name: WorkspaceSettings :one
 select settings, time_zone, reflection_cron from workspaces where id = @workspace_id;
 

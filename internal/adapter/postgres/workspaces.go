@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
@@ -22,7 +23,7 @@ func (s *Store) Workspace(ctx context.Context, name string, make bool) (tenancy.
 	row, err := dbsqlc.New(s.app).WorkspaceOpen(ctx, dbsqlc.WorkspaceOpenParams{ExternalID: name, Make: make})
 	if isNoRows(err) {
 		return tenancy.Workspace{}, fault.New(fault.NotFound, fmt.Sprintf("workspace %q not found", name),
-			"choose another one with --workspace NAME, or send a conversation to it, which creates it")
+			"`cairn workspaces list` shows the workspaces; `cairn workspaces create NAME` creates one")
 	}
 	if err != nil {
 		return tenancy.Workspace{}, classify("find the workspace", err)
@@ -30,6 +31,27 @@ func (s *Store) Workspace(ctx context.Context, name string, make bool) (tenancy.
 	w := tenancy.Workspace{ID: row.ID, Name: name, Key: row.Key}
 	s.workspaces.Store(name, w)
 	return w, nil
+}
+
+// ListedWorkspace is a workspace in a list.
+type ListedWorkspace struct {
+	Name      string    `json:"name"`
+	State     string    `json:"state"` // active or erasing
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// ListWorkspaces lists at most most workspaces by name: those whose name starts with prefix and comes
+// after the name after.
+func (s *Store) ListWorkspaces(ctx context.Context, prefix, after string, most int) ([]ListedWorkspace, error) {
+	out := []ListedWorkspace{}
+	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.WorkspaceList(ctx, dbsqlc.WorkspaceListParams{Prefix: prefix, After: after, Most: int32(most)})
+		for _, r := range rows {
+			out = append(out, ListedWorkspace{Name: r.Name, State: r.State, CreatedAt: r.CreatedAt})
+		}
+		return classify("list the workspaces", err)
+	})
+	return out, err
 }
 
 // WorkspaceByKey finds a workspace by its key in workflows.

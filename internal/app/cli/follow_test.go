@@ -102,8 +102,9 @@ func (w *world) prepareErrors(t *testing.T) {
 	for _, name := range []string{"deploy-web", "deploy-patch", "deploy-many"} {
 		w.succeeds(t, howTo(name), "skills", "save", "-", "--allow-similar")
 	}
+	w.succeeds(t, "", "workspaces", "create", "quiet")
 	w.succeeds(t, "", "settings", "set", "reflection=false", "-w", "quiet")
-	w.succeeds(t, "", "settings", "show", "-w", "unused")
+	w.succeeds(t, "", "workspaces", "create", "unused")
 	w.succeeds(t, "", "turn", "Hello.", "--conversation", "c", "--message-id", "m1")
 }
 

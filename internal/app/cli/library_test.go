@@ -180,7 +180,7 @@ func TestImportWaitsForApproval(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "candidate") {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
-	if _, out, _ := w.run("", "search", "tea"); !strings.Contains(out, "nothing relevant") {
+	if _, out, _ := w.run("", "search", "tea"); !strings.Contains(out, "no relevant skills") {
 		t.Errorf("search shows a candidate: %s", out)
 	}
 	if code, out, errs := w.run("", "skills", "approve", "tea"); code != 0 ||

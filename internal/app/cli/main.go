@@ -7,10 +7,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -94,11 +96,17 @@ func (c *cli) root() *cobra.Command {
 		}
 		return nil
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
 	c.addCommands(root)
 	wrapLong(root)
 	return root
 }
+
+// parserNames are the names of functions that pflag includes in its messages.
+var parserNames = regexp.MustCompile(`(strconv\.\w+: parsing "[^"]*": |time: )`)
+
+// flagError removes names of Go functions from the message of an invalid flag.
+func flagError(err error) error { return errors.New(parserNames.ReplaceAllString(err.Error(), "")) }
 
 // addCommands adds all commands, in the groups that the help shows.
 func (c *cli) addCommands(root *cobra.Command) {
@@ -111,7 +119,8 @@ func (c *cli) addCommands(root *cobra.Command) {
 			c.targets(), c.soul(), c.summarize(), c.retrieve(), c.search(), c.working(), c.reflect()}},
 		{"skills", "Skills:", []*cobra.Command{c.distill(), c.skills(), c.curate(), c.insights()}},
 		{"learning", "Learning:", []*cobra.Command{c.bank(), c.feedback(), c.train(), c.evolve(), c.evalCommand()}},
-		{"operations", "Operations:", []*cobra.Command{c.serve(), c.mcp(), c.keys(), c.settings(), c.schedule(),
+		{"operations", "Operations:", []*cobra.Command{c.serve(), c.mcp(), c.workspaces(), c.keys(), c.settings(),
+			c.schedule(),
 			c.runs(), c.replay(), c.reembed(), c.erase(), c.migrate()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})

@@ -189,8 +189,8 @@ func (c *cli) listMemories(ctx context.Context, in promptmemory.ListArgs) error 
 				"usage_percent": listing.Usage})
 		}
 		if len(listing.Entries) == 0 {
-			fmt.Fprintf(c.out, "no memories in workspace %q; add one with `cairn memories add` or start a "+
-				"conversation with `cairn chat`\n", s.workspace.Name)
+			fmt.Fprintf(c.out, "no prompt memories in workspace %q; add one with `cairn memories add`, or list "+
+				"long-term memories with `cairn memories list --newest`\n", s.workspace.Name)
 			return nil
 		}
 		if c.output == "text" {

@@ -137,7 +137,7 @@ func (c *cli) runSearch(ctx context.Context, query string, l lookup) error {
 	}
 	c.noteVector(reply.Vector)
 	if len(found) == 0 {
-		fmt.Fprintln(c.out, "nothing relevant found")
+		fmt.Fprintln(c.out, "no relevant skills found; add --kinds all to search turns and memories too")
 		return nil
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)

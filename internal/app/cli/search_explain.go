@@ -46,6 +46,9 @@ func (c *cli) printExplanation(r search.Response) error {
 		fmt.Fprintf(tw, "%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t%s\n", f.Kind,
 			f.ID, f.Score, p.Words, p.Vector, p.Session, p.Target, p.Date, p.When, p.Question, p.Recent, p.Utility,
 			e.Lexical, f.Cosine, short(f.Text))
+		for _, around := range f.Context {
+			fmt.Fprintf(tw, "  %s\t%s%s%s\n", around.Kind, around.ID, strings.Repeat("\t", 13), short(around.Text))
+		}
 	}
 	return tw.Flush()
 }

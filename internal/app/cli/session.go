@@ -31,9 +31,10 @@ type session struct {
 
 // needs lists what a command requires.
 type needs struct {
-	temporal bool
-	make     bool   // create the workspace if it does not exist
-	listen   string // address of this command's gateway; empty for CAIRN_LISTEN
+	temporal    bool
+	make        bool   // create the workspace if it does not exist
+	noWorkspace bool   // open no workspace
+	listen      string // address of this command's gateway; empty for CAIRN_LISTEN
 }
 
 // load reads the configuration. Flags of this invocation override it.
@@ -79,8 +80,10 @@ func (c *cli) open(ctx context.Context, n needs) (*session, error) {
 	if s.App, err = app.Open(ctx, cfg, c.logger(cfg)); err != nil {
 		return fail(err)
 	}
-	if s.workspace, err = s.Store.Workspace(ctx, cfg.Workspace, n.make); err != nil {
-		return fail(err)
+	if !n.noWorkspace {
+		if s.workspace, err = s.Store.Workspace(ctx, cfg.Workspace, n.make); err != nil {
+			return fail(err)
+		}
 	}
 	if s.stack != nil && n.temporal {
 		s.startWork(ctx)

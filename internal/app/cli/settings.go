@@ -11,43 +11,34 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/settings"
 )
 
 func (c *cli) settings() *cobra.Command {
 	cmd := &cobra.Command{Use: "settings", Short: "Show and change the settings of a workspace",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	show := &cobra.Command{Use: "show", Short: "Show the settings, including defaults",
-		Long:    "Show the settings, including defaults. docs/reference/settings.md describes each of them.",
-		Example: "  cairn settings show\n  cairn settings show --output json", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.applySettings(
-				cmd.Context(),
-				false,
-				func(ctx context.Context, q postgres.Tx) (settings.Settings, error) {
-					return q.Workspaces().Settings(ctx)
-				},
-			)
-		}}
-	set := &cobra.Command{Use: "set NAME=VALUE...",
+	show := &cobra.Command{Use: "show [NAME]...", Short: "Show settings, including defaults",
+		Long: "Show settings, including defaults: all of them, or those that you name. NAME is a setting or a " +
+			"group. docs/reference/settings.md describes each setting.",
+		Example: "  cairn settings show\n  cairn settings show nudge time_zone\n  cairn settings show --output json",
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.showSettings(cmd.Context(), args) }}
+	set := &cobra.Command{
+		Use:   "set NAME=VALUE...",
 		Short: "Change settings of the workspace",
-		Long: "Change settings of the workspace. `cairn settings show` lists their names. The value `default` " +
-			"restores the default. With - as the only argument, standard input holds a JSON merge patch.",
+		Long: "Change settings of the workspace and show those that changed. `cairn settings show` lists all names. " +
+			"The value `default` restores the default. With - as the only argument, standard input holds a JSON merge patch.",
 		Example: "  cairn settings set time_zone=Asia/Shanghai nudge.every=5\n  cairn settings set " +
-			"nudge.every=default\n  cat settings.json | cairn settings set -", Args: someText("NAME=VALUE"),
+			"nudge.every=default\n  cat settings.json | cairn settings set -",
+		Args: someText("NAME=VALUE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patch, err := c.patch(args)
 			if err != nil {
 				return err
 			}
-			return c.applySettings(
-				cmd.Context(),
-				true,
-				func(ctx context.Context, q postgres.Tx) (settings.Settings, error) {
-					return q.Workspaces().PatchSettings(cmd.Context(), patch)
-				},
-			)
-		}}
+			return c.applyPatch(cmd.Context(), patch)
+		},
+	}
 	cmd.AddCommand(show, set)
 	return cmd
 }
@@ -88,52 +79,129 @@ func valueOf(text string) any {
 	return text
 }
 
-// applySettings runs do, checks changed settings and prints the result.
-func (c *cli) applySettings(ctx context.Context, changed bool,
-	do func(context.Context, postgres.Tx) (settings.Settings, error)) error {
-	return c.withSession(ctx, needs{make: true}, func(s *session) error {
-		var out settings.Settings
+// applyPatch changes settings, checks them and prints those that differ.
+func (c *cli) applyPatch(ctx context.Context, patch json.RawMessage) error {
+	return c.withSession(ctx, needs{make: c.workspace == ""}, func(s *session) error {
+		var before, after settings.Settings
 		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
-			if out, err = do(ctx, q); err == nil && changed {
-				err = s.Progressive.Registry.Check(out.Memory)
+			if before, err = q.Workspaces().Settings(ctx); err != nil {
+				return err
 			}
+			if after, err = q.Workspaces().PatchSettings(ctx, patch); err != nil {
+				return err
+			}
+			return s.Progressive.Registry.Check(after.Memory)
+		})
+		if err != nil {
+			return err
+		}
+		if c.output == "json" {
+			return c.printJSON(settings.DocumentOf(after))
+		}
+		was, err := settingRows(before)
+		if err != nil {
+			return err
+		}
+		rows, err := settingRows(after)
+		if err != nil {
+			return err
+		}
+		rows = slices.DeleteFunc(rows, func(r settingRow) bool { return slices.Contains(was, r) })
+		if len(rows) == 0 {
+			fmt.Fprintln(c.out, "no setting changed")
+			return nil
+		}
+		return c.printSettings(rows)
+	})
+}
+
+// showSettings prints the settings whose names are given or in a given group; all without names.
+func (c *cli) showSettings(ctx context.Context, names []string) error {
+	return c.withSession(ctx, needs{make: c.workspace == ""}, func(s *session) error {
+		var chosen settings.Settings
+		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
+			chosen, err = q.Workspaces().Settings(ctx)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		document := settings.DocumentOf(out)
-		if c.output == "json" {
-			return c.printJSON(document)
+		if c.output == "json" && len(names) == 0 {
+			return c.printJSON(settings.DocumentOf(chosen))
 		}
-		raw, err := json.Marshal(document)
+		rows, err := settingRows(chosen)
 		if err != nil {
-			return fmt.Errorf("encode the settings: %w", err)
+			return err
 		}
-		var members map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &members); err != nil {
-			return fmt.Errorf("decode the settings: %w", err)
+		if rows, err = selectRows(rows, names); err != nil {
+			return err
 		}
-		var rows []string
-		flatten("", members, &rows)
-		slices.Sort(rows)
-		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "SETTING\tVALUE")
-		for _, row := range rows {
-			fmt.Fprintln(tw, row)
+		if c.output == "json" {
+			values := map[string]json.RawMessage{}
+			for _, r := range rows {
+				values[r.name] = json.RawMessage(r.raw)
+			}
+			return c.printJSON(values)
 		}
-		return tw.Flush()
+		return c.printSettings(rows)
 	})
 }
 
+// settingRow is a setting with its value as JSON.
+type settingRow struct{ name, raw string }
+
+// settingRows lists the settings by name.
+func settingRows(s settings.Settings) ([]settingRow, error) {
+	raw, err := json.Marshal(settings.DocumentOf(s))
+	if err != nil {
+		return nil, fmt.Errorf("encode the settings: %w", err)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, fmt.Errorf("decode the settings: %w", err)
+	}
+	var rows []settingRow
+	flatten("", members, &rows)
+	slices.SortFunc(rows, func(a, b settingRow) int { return strings.Compare(a.name, b.name) })
+	return rows, nil
+}
+
+// selectRows returns the rows of the named settings and groups.
+func selectRows(rows []settingRow, names []string) ([]settingRow, error) {
+	if len(names) == 0 {
+		return rows, nil
+	}
+	var out []settingRow
+	for _, name := range names {
+		found := slices.DeleteFunc(slices.Clone(rows), func(r settingRow) bool {
+			return r.name != name && !strings.HasPrefix(r.name, name+".")
+		})
+		if len(found) == 0 {
+			return nil, fault.New(fault.NotFound, fmt.Sprintf("unknown setting %q", name),
+				"`cairn settings show` lists all settings")
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+func (c *cli) printSettings(rows []settingRow) error {
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "SETTING\tVALUE")
+	for _, r := range rows {
+		fmt.Fprintf(tw, "%s\t%s\n", r.name, strings.Trim(r.raw, `"`))
+	}
+	return tw.Flush()
+}
+
 // flatten appends one row for each leaf, named by its dotted path.
-func flatten(path string, members map[string]json.RawMessage, rows *[]string) {
+func flatten(path string, members map[string]json.RawMessage, rows *[]settingRow) {
 	for name, raw := range members {
 		var below map[string]json.RawMessage
 		if json.Unmarshal(raw, &below) == nil {
 			flatten(path+name+".", below, rows)
 			continue
 		}
-		*rows = append(*rows, fmt.Sprintf("%s%s\t%s", path, name, strings.Trim(string(raw), `"`)))
+		*rows = append(*rows, settingRow{name: path + name, raw: string(raw)})
 	}
 }

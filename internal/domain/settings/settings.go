@@ -220,17 +220,29 @@ func difference(chosen, usual map[string]any) map[string]any {
 	return out
 }
 
+// mostCount is the maximum of settings that count turns, entries, characters or writes.
+const mostCount = 1_000_000
+
 // Validate returns fault.InvalidArgument with the name of the first invalid member.
 func (s Settings) Validate() error {
-	for name, n := range map[string]int64{"tokens_per_day": s.TokensPerDay, "micros_per_day": s.MicrosPerDay,
-		"nudge.every": int64(s.Nudge.Every), "nudge.tool_iters": int64(s.Nudge.ToolIters),
-		"nudge.daily_cap": int64(s.Nudge.DailyCap), "limits.active_skills": int64(s.Limits.ActiveSkills),
-		"limits.skill_writes_hour":            int64(s.Limits.SkillWritesHour),
-		"limits.autonomous_skill_writes_hour": int64(s.Limits.AutonomousSkillWritesHour),
-		"limits.core_runes":                   int64(s.Limits.CoreRunes),
-		"limits.profile_runes":                int64(s.Limits.ProfileRunes)} {
+	for name, n := range map[string]int64{"tokens_per_day": s.TokensPerDay, "micros_per_day": s.MicrosPerDay} {
 		if n < 0 {
-			return fault.Newf(fault.InvalidArgument, "%s is %d, must be 0 or more", name, n)
+			return fault.New(
+				fault.InvalidArgument,
+				fmt.Sprintf("%s is %d, must be 0 or more", name, n),
+				"0 means no limit",
+			)
+		}
+	}
+	for name, n := range map[string]int{"nudge.every": s.Nudge.Every, "nudge.tool_iters": s.Nudge.ToolIters,
+		"nudge.daily_cap": s.Nudge.DailyCap, "limits.active_skills": s.Limits.ActiveSkills,
+		"limits.skill_writes_hour":            s.Limits.SkillWritesHour,
+		"limits.autonomous_skill_writes_hour": s.Limits.AutonomousSkillWritesHour,
+		"limits.core_runes":                   s.Limits.CoreRunes,
+		"limits.profile_runes":                s.Limits.ProfileRunes} {
+		if n < 0 || n > mostCount {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("%s is %d, must be 0 to %d", name, n, mostCount),
+				"`cairn settings set "+name+"=default` restores the default")
 		}
 	}
 	if d := s.Limits.UndoDays; d < 0 || d > MostUndoDays {

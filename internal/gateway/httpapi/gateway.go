@@ -102,6 +102,7 @@ func description() huma.Config {
 		{Name: tagReflections, Description: "Reflect on days of conversations"},
 		{Name: tagErase, Description: "Erase a workspace, a conversation or a subject and verify the removal"},
 		{Name: tagHealth, Description: "Health checks for operators"}}
+	c.RejectUnknownQueryParameters = true                  // a misspelled filter must not return all results
 	c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", nil // no page with foreign scripts, no $schema in responses
 	return c
 }

@@ -123,8 +123,22 @@ func fromHuma(status int, message string, errs ...error) huma.StatusError {
 	case status == http.StatusRequestTimeout:
 		return problem(fault.Unavailable, message, "send the body faster")
 	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
-		return problem(fault.InvalidArgument, message,
-			"correct the request; see /openapi.json for the schema")
+		return problem(fault.InvalidArgument, message, requestHint(message))
 	}
 	return problem(fault.Internal, "unexpected failure", "")
+}
+
+// requestHint tells how to correct a request that huma rejects with message.
+func requestHint(message string) string {
+	for _, c := range []struct{ part, hint string }{
+		{"unknown content type", "add the header Content-Type: application/json"},
+		{"unknown query parameter", "correct the name; docs/reference/http.md lists the parameters of each route"},
+		{"invalid character", "send valid JSON: check its quotes, commas and brackets"},
+		{"unexpected end of JSON", "send the complete JSON body"},
+	} {
+		if strings.Contains(message, c.part) {
+			return c.hint
+		}
+	}
+	return "correct the request; see /openapi.json for the schema"
 }

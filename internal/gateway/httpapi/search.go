@@ -18,7 +18,7 @@ import (
 // request sets no kinds and no filters; otherwise Found holds the results of all kinds.
 type SearchResults struct {
 	Query   string          `json:"query"`
-	Results []search.Found  `json:"results"`
+	Results []search.Found  `json:"results" doc:"Skills, if the request sets no kinds and no filters."`
 	Found   []search.Result `json:"found,omitempty" doc:"Results of all kinds in one order, if the request sets kinds or filters."`
 
 	Lexical     *search.Lexical     `json:"lexical,omitempty" doc:"How the search by words went; absent if only skills were searched."`
@@ -42,9 +42,17 @@ type searchInput struct {
 }
 
 func (g *Gateway) searchRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/search", id: "search", tag: tagSkills, scope: apikey.Read,
+	handle(g, route{
+		method:  http.MethodGet,
+		path:    "/v1/search",
+		id:      "search",
+		tag:     tagSkills,
+		scope:   apikey.Read,
 		summary: "Search the workspace",
-		about:   "An exact name or ID comes first. An unrelated query returns no results."}, g.search)
+		about: "Without kinds and filters, the route searches skills and returns them in results. With kinds=all, or " +
+			"with another filter, it searches turns, memories and skills and returns them in found. An exact name " +
+			"or ID comes first. An unrelated query returns no results.",
+	}, g.search)
 }
 
 func (g *Gateway) search(ctx context.Context, in *searchInput) (*bodyOf[SearchResults], error) {

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 
 	"cairn/internal/adapter/postgres"
@@ -27,4 +28,26 @@ func TestASearchShowsTheTurnsAroundATurn(t *testing.T) {
 		t.Errorf("found %+v", out.Found)
 	}
 	b.get("/v1/search?q=gnocchi&context=11").refused(fault.InvalidArgument)
+}
+
+func TestARequestThatCannotBeReadSaysHowToCorrectIt(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	for _, c := range []struct {
+		request
+		says, hint string
+	}{
+		{request{path: "/v1/search?q=gnocchi&kind=all"}, "query.kind", "docs/reference/http.md"},
+		{request{method: http.MethodPost, path: "/v1/memories", body: `{"content": }`}, "invalid character",
+			"valid JSON"},
+		{request{method: http.MethodPost, path: "/v1/memories", body: `{"content": "x"}`,
+			header: map[string]string{"Content-Type": "text/plain"}}, "content type", "Content-Type: application/json"},
+	} {
+		var p httpapi.Problem
+		b.do(c.request).into(http.StatusBadRequest, &p)
+		if p.Code != fault.InvalidArgument || !strings.Contains(p.Message, c.says) ||
+			!strings.Contains(p.Hint, c.hint) {
+			t.Errorf("%s %s: %+v", c.method, c.path, p)
+		}
+	}
 }

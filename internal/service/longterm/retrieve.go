@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -196,10 +195,8 @@ func (l *Service) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out 
 }
 
 func (l *Service) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, want Query) (out answer) {
-	if n := utf8.RuneCountInString(want.Query); strings.TrimSpace(want.Query) == "" || n > memorywrite.QueryRunes {
-		return answer{err: fault.New(fault.InvalidArgument,
-			fmt.Sprintf("query has %d characters, want 1 to %d", n, memorywrite.QueryRunes),
-			"use a few search words, for example \"favorite food\"")}
+	if err := memorywrite.CheckQuery(want.Query); err != nil {
+		return answer{err: err}
 	}
 	between, err := days(want.TimeFilter)
 	if err != nil {

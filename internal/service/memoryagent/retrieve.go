@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -115,11 +114,10 @@ func (q Question) complete() (Question, error) {
 			q.TopK = refinedTopK
 		}
 	}
-	switch n := utf8.RuneCountInString(q.Query); {
-	case n == 0 || n > memorywrite.QueryRunes:
-		return q, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("query has %d characters, want 1 to %d", n, memorywrite.QueryRunes),
-			"ask one question")
+	if err := memorywrite.CheckQuery(q.Query); err != nil {
+		return q, err
+	}
+	switch {
 	case !slices.Contains([]string{Fast, Agentic, Auto}, q.Mode):
 		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid mode %q", q.Mode),
 			"use \"fast\", \"agentic\" or \"auto\"")

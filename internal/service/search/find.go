@@ -100,9 +100,12 @@ func (f Finder) Search(ctx context.Context, ws int64, r Request) (out Response, 
 }
 
 func (r Request) check() error {
-	if n := utf8.RuneCountInString(r.Query); n == 0 || n > QueryRunes || strings.TrimSpace(r.Query) == "" {
+	if strings.TrimSpace(r.Query) == "" {
+		return fault.New(fault.InvalidArgument, "the query is empty", "search for a few words")
+	}
+	if n := utf8.RuneCountInString(r.Query); n > QueryRunes {
 		return fault.New(fault.InvalidArgument,
-			fmt.Sprintf("invalid query: must have 1 to %d characters, got %d", QueryRunes, n), "search for a few words")
+			fmt.Sprintf("the query has %d characters, at most %d are allowed", n, QueryRunes), "search for a few words")
 	}
 	if r.Limit < 0 || r.Limit > MostFound {
 		return fault.Newf(fault.InvalidArgument, "invalid limit %d: must be 1 to %d", r.Limit, MostFound)
@@ -114,7 +117,7 @@ func (r Request) check() error {
 	for _, k := range r.Kinds {
 		if !slices.Contains(Kinds, k) {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid kind %q", k),
-				"use one of "+strings.Join(Kinds, ", "))
+				"use "+strings.Join(Kinds, ", ")+" or all")
 		}
 	}
 	for _, t := range r.Types {

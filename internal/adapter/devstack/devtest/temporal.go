@@ -48,7 +48,11 @@ func startTemporal() (address string, end func(), err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("create the folder of a Temporal server: %w", err)
 	}
-	servers, err := startServers(ctx, run.Folder, testrun.Order{Owner: testrun.Self(), Folder: folder, OnlyTemporal: true})
+	servers, err := startServers(
+		ctx,
+		run.Folder,
+		testrun.Order{Owner: testrun.Self(), Folder: folder, OnlyTemporal: true},
+	)
 	if err != nil {
 		return "", nil, err
 	}

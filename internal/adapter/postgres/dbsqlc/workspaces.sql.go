@@ -8,6 +8,7 @@ package dbsqlc
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 const SessionRoles = `-- name: SessionRoles :one
@@ -84,6 +85,44 @@ func (q *Queries) WorkspaceKey(ctx context.Context, workspaceID int64) (Workspac
 	var i WorkspaceKeyRow
 	err := row.Scan(&i.ExternalID, &i.Key)
 	return i, err
+}
+
+const WorkspaceList = `-- name: WorkspaceList :many
+select external_id as name, state, created_at from workspaces where external_id > $1::text and starts_with(external_id, $2::text)
+order by external_id limit $3
+`
+
+type WorkspaceListParams struct {
+	After  string
+	Prefix string
+	Most   int32
+}
+
+type WorkspaceListRow struct {
+	Name      string
+	State     string
+	CreatedAt time.Time
+}
+
+// System role.
+func (q *Queries) WorkspaceList(ctx context.Context, arg WorkspaceListParams) ([]WorkspaceListRow, error) {
+	rows, err := q.db.Query(ctx, WorkspaceList, arg.After, arg.Prefix, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []WorkspaceListRow
+	for rows.Next() {
+		var i WorkspaceListRow
+		if err := rows.Scan(&i.Name, &i.State, &i.CreatedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const WorkspaceOpen = `-- name: WorkspaceOpen :one
