@@ -27,7 +27,8 @@ func (c *cli) settings() *cobra.Command {
 		Use:   "set NAME=VALUE...",
 		Short: "Change settings of the workspace",
 		Long: "Change settings of the workspace and show those that changed. `cairn settings show` lists all names. " +
-			"The value `default` restores the default. With - as the only argument, standard input holds a JSON merge patch.",
+			"The value `default` restores the default. With - as the only argument, standard input " +
+			"holds a JSON merge patch.",
 		Example: "  cairn settings set time_zone=Asia/Shanghai nudge.every=5\n  cairn settings set " +
 			"nudge.every=default\n  cat settings.json | cairn settings set -",
 		Args: someText("NAME=VALUE"),
