@@ -156,7 +156,7 @@ func (h *App) build(ctx context.Context) (err error) {
 		return err
 	}
 	if c.TemporalAddress != "" {
-		if err := h.dial(ctx); err != nil {
+		if err := h.dial(); err != nil {
 			return err
 		}
 	}
@@ -297,8 +297,8 @@ func (h *App) emptyPackages(ctx context.Context, workspace int64) error {
 	return nil
 }
 
-// dial connects to Temporal. The standard TEMPORAL_* variables set TLS, API key and headers.
-func (h *App) dial(ctx context.Context) error {
+// dial prepares the client of Temporal. The standard TEMPORAL_* variables set TLS, API key and headers.
+func (h *App) dial() error {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return fault.Wrap(err, fault.Misconfigured, "read the TEMPORAL_* variables",
@@ -319,12 +319,25 @@ func (h *App) dial(ctx context.Context) error {
 	h.Failures = temporal.NewDefaultFailureConverter(
 		temporal.DefaultFailureConverterOptions{DataConverter: h.Payloads, EncodeCommonAttributes: codec != nil})
 	options.DataConverter, options.FailureConverter = h.Payloads, h.Failures
-	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
-		return h.classifyTemporalError(err, "Temporal does not respond at "+h.Config.TemporalAddress)
+	// The gateway serves without Temporal, so the connection is made by the first request.
+	if h.Temporal, err = client.NewLazyClient(options); err != nil {
+		return h.classifyTemporalError(err, "invalid options for Temporal at "+h.Config.TemporalAddress)
 	}
 	h.Driver = launcher.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
 	h.Progressive.Starter, h.Offload.Starter = h.Driver, h.Driver
 	return nil
+}
+
+// CheckTemporal returns an error if Temporal is configured and does not respond.
+func (h *App) CheckTemporal(ctx context.Context) error {
+	if h.Temporal == nil {
+		return nil
+	}
+	_, err := h.Temporal.CheckHealth(ctx, &client.CheckHealthRequest{})
+	if err == nil {
+		return nil
+	}
+	return h.classifyTemporalError(err, "Temporal does not respond at "+h.Config.TemporalAddress)
 }
 
 // Close releases all connections.

@@ -50,6 +50,7 @@ func Describe(c config.Config) ([]byte, error) {
 func (h *App) gatewayOptions() httpapi.Options {
 	c := h.Config
 	return httpapi.Options{RequestBytes: c.RequestBytes, RateLimit: c.RateLimit, StopTimeout: c.StopTimeout,
+		DrainDelay:    c.DrainDelay,
 		PublicBaseURL: c.PublicBaseURL,
 		Metrics:       c.Metrics, TemporalUI: c.TemporalUI, MCPName: c.MCPName, NameStyle: c.NameStyle, Model: c.Model,
 		OffloadTTL: c.OffloadTTL, Mem0Compat: c.Mem0Compat, WorkflowLink: h.WorkflowLink,

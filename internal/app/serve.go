@@ -63,6 +63,9 @@ func workOnce(ctx context.Context, c config.Config, log *slog.Logger, queues []s
 		return err
 	}
 	defer h.Close()
+	if err := h.CheckTemporal(ctx); err != nil {
+		return err
+	}
 	return h.Work(ctx, queues)
 }
 

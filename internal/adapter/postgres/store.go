@@ -22,6 +22,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -112,6 +113,7 @@ func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, er
 	c.MaxConns = conns
 	c.MaxConnIdleTime = 5 * time.Minute
 	c.AfterConnect = registerTypes
+	c.ConnConfig.OnPgError = keepConnection
 	p, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {
 		return nil, classify("open the database", err)
@@ -121,6 +123,12 @@ func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, er
 		return nil, connectionFault(role, err)
 	}
 	return p, nil
+}
+
+// keepConnection reports whether a connection can be used after an error of the server. One to a
+// demoted primary is closed, so that the pool finds the new primary.
+func keepConnection(_ *pgconn.PgConn, err *pgconn.PgError) bool {
+	return !strings.EqualFold(err.Severity, "FATAL") && err.Code != readOnly
 }
 
 // registerTypes registers the vector types on a connection. If a working connection has none, its
@@ -234,12 +242,21 @@ func classify(doing string, err error) error {
 	if doing != "" {
 		err = fmt.Errorf("%s: %w", doing, err)
 	}
-	switch codeOf(err) {
+	return classifyState(codeOf(err), err)
+}
+
+// readOnly is the SQLSTATE of a write on a standby, or on a server that was demoted to one.
+const readOnly = "25006"
+
+// classifyState adds a fault code by the SQLSTATE of err, which is "" for other errors.
+func classifyState(state string, err error) error {
+	switch state {
 	case "":
 		if !errors.Is(err, pgx.ErrNoRows) && !errors.Is(err, context.Canceled) &&
 			!errors.Is(err, context.DeadlineExceeded) && isConnectionError(err) {
 			return fault.Wrap(err, fault.Unavailable, "the database does not respond", "")
 		}
+		return err
 	case "CA001":
 		return fault.Wrap(err, fault.Erasing, "the workspace is being erased", "")
 	case "CA002":
@@ -252,8 +269,18 @@ func classify(doing string, err error) error {
 	case "42P01", "3F000", "42883", "42703":
 		return fault.Wrap(err, fault.Misconfigured, "the database's schema is older than this program",
 			"run `cairn migrate`")
-	case "57P01", "57P02", "57P03", "53300", "40001", "40P01":
+	case readOnly:
+		return fault.Wrap(err, fault.Unavailable, "the database is read-only",
+			"try again in a few seconds; during a failover, writes continue on the new primary")
+	case "40001", "40P01":
 		return fault.Wrap(err, fault.Unavailable, "the database is temporarily unavailable", "")
+	}
+	switch state[:2] {
+	case "08", "53", "57": // connection exception, insufficient resources, operator intervention
+		return fault.Wrap(err, fault.Unavailable, "the database is temporarily unavailable", "")
+	case "22": // data exception
+		return fault.Wrap(err, fault.InvalidArgument, "the database cannot store a value of the request",
+			"remove NUL characters, invalid dates and numbers that are out of range")
 	}
 	return err
 }

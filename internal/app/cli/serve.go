@@ -49,7 +49,7 @@ func (c *cli) serve() *cobra.Command {
 }
 
 func (c *cli) runServe(ctx context.Context, listen string) error {
-	s, err := c.open(ctx, needs{temporal: true, make: true, listen: listen})
+	s, err := c.open(ctx, needs{temporal: true, gateway: true, make: true, listen: listen})
 	if err != nil {
 		return err
 	}
@@ -62,6 +62,12 @@ func (c *cli) runServe(ctx context.Context, listen string) error {
 	}
 	if s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
+	}
+	if s.stack != nil {
+		s.Config.DrainDelay = 0 // no load balancer
+	}
+	if err := s.CheckTemporal(ctx); err != nil {
+		s.Log.Warn("serving without Temporal: requests are accepted and answered later", "error", err)
 	}
 	_ = s.CheckEmbedder(ctx) // logs a failure; the gateway serves without vectors
 	fmt.Fprintf(c.out, "ready: http://%s serves the API; see /openapi.json, and create a key with `cairn keys "+

@@ -34,6 +34,7 @@ type needs struct {
 	temporal    bool
 	make        bool   // create the workspace if it does not exist
 	noWorkspace bool   // open no workspace
+	gateway     bool   // the command serves also while Temporal does not respond
 	listen      string // address of this command's gateway; empty for CAIRN_LISTEN
 }
 
@@ -79,6 +80,11 @@ func (c *cli) open(ctx context.Context, n needs) (*session, error) {
 	}
 	if s.App, err = app.Open(ctx, cfg, c.logger(cfg)); err != nil {
 		return fail(err)
+	}
+	if n.temporal && !n.gateway {
+		if err := s.CheckTemporal(ctx); err != nil {
+			return fail(err)
+		}
 	}
 	if !n.noWorkspace {
 		if s.workspace, err = s.Store.Workspace(ctx, cfg.Workspace, n.make); err != nil {

@@ -256,6 +256,9 @@ type Config struct {
 	Pollers int `env:"CAIRN_POLLERS" envDefault:"8"`
 	// How long a stopping process waits for activities and requests in progress.
 	StopTimeout time.Duration `env:"CAIRN_STOP_TIMEOUT" envDefault:"20s"`
+	// How long a stopping gateway still serves requests while /readyz reports that it stops, so that load
+	// balancers send no more of them. A gateway with a development stack stops at once.
+	DrainDelay time.Duration `env:"CAIRN_DRAIN_DELAY" envDefault:"5s"`
 	// Interval of the sweep, which scans for due tasks. 0 disables the sweep.
 	SweepEvery time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"`
 	// Period over which the starts of built-in tasks are spread across workspaces. 0 starts them when they are due.

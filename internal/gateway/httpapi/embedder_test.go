@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,10 +19,11 @@ func TestAWrongDimensionDegradesTheGateway(t *testing.T) {
 	b := idle(t, func(c *config.Config) { c.EmbeddingModel, c.EmbeddingDimensions = "scripted-embedding", 32 })
 	var ready httpapi.Readiness
 	b.get("/readyz").into(http.StatusOK, &ready)
-	if !ready.Ready || ready.Degraded != "embedder" || ready.Problem == nil ||
-		ready.Problem.Code != fault.Misconfigured || !strings.Contains(ready.Problem.Message, "64") ||
-		!strings.Contains(ready.Problem.Message, "32") {
-		t.Errorf("%+v, %+v", ready, ready.Problem)
+	check := ready.Checks[len(ready.Checks)-1]
+	if !ready.Ready || !slices.Equal(ready.Degraded, []string{"embedder"}) || check.Name != "embedder" ||
+		check.Problem == nil || check.Problem.Code != fault.Misconfigured ||
+		!strings.Contains(check.Problem.Message, "64") || !strings.Contains(check.Problem.Message, "32") {
+		t.Errorf("%+v, %+v", ready, check.Problem)
 	}
 	b.post("/v1/memories", map[string]any{"store": "profile", "content": "Prefers the boathouse at dawn."}).
 		into(http.StatusCreated, nil)
@@ -44,7 +46,7 @@ func TestAWorkingEmbedderIsNotMentioned(t *testing.T) {
 	b.get("/readyz").into(http.StatusOK, &ready)
 	var found httpapi.SearchResults
 	b.get("/v1/search?q=boathouse&kinds=memory").into(http.StatusOK, &found)
-	if ready.Degraded != "" || ready.Problem != nil || found.Vector != "" {
+	if len(ready.Degraded) != 0 || found.Vector != "" {
 		t.Errorf("%+v, vector %q", ready, found.Vector)
 	}
 }

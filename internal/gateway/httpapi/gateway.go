@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -21,6 +22,8 @@ type Gateway struct {
 	rates   *rates
 	closing context.Context // ends when the gateway stops; streams and waits end with it
 	stop    context.CancelFunc
+
+	draining atomic.Bool // the gateway will stop; load balancers must send no more requests
 }
 
 // Meter records metrics of requests.

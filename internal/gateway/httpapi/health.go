@@ -22,17 +22,15 @@ type Health struct {
 
 // Readiness reports whether the gateway can serve requests and which checks failed.
 type Readiness struct {
-	Ready  bool    `json:"ready"`
-	Checks []Check `json:"checks"`
-	Schema *Schema `json:"schema,omitempty" doc:"Schema version of the database; absent if it could not be read"`
-
-	Degraded string   `json:"degraded,omitempty" enum:"embedder" doc:"Set to embedder if the embedding model is not usable: texts are stored without vectors, and searches compare words"`
-	Problem  *Problem `json:"problem,omitempty" doc:"Why the gateway is degraded"`
+	Ready    bool     `json:"ready"`
+	Degraded []string `json:"degraded,omitempty" enum:"temporal,embedder" doc:"Failed checks that do not make the gateway unready. Without Temporal, requests are accepted and answered later. Without the embedder, texts are stored without vectors, and searches compare words."`
+	Checks   []Check  `json:"checks"`
+	Schema   *Schema  `json:"schema,omitempty" doc:"Schema version of the database; absent if it could not be read"`
 }
 
 // Check is the result of checking one dependency.
 type Check struct {
-	Name    string   `json:"name" enum:"database,temporal,schema"`
+	Name    string   `json:"name" enum:"gateway,database,schema,temporal,embedder"`
 	Ready   bool     `json:"ready"`
 	Millis  int64    `json:"milliseconds" doc:"Duration of the check in milliseconds"`
 	Problem *Problem `json:"problem,omitempty"`
@@ -43,7 +41,7 @@ func (g *Gateway) healthRoutes() {
 		summary: "Report liveness"},
 		func(context.Context, *struct{}) (*bodyOf[Health], error) { return &bodyOf[Health]{Health{"ok"}}, nil })
 	handle(g, route{method: http.MethodGet, path: "/readyz", id: "ready", tag: tagHealth,
-		summary: "Report readiness of the database, its schema and Temporal",
+		summary: "Report whether the gateway can serve requests",
 		responses: map[string]*huma.Response{
 			"503": {Description: "A check has failed",
 				Content: content("application/json", schemaOf[Readiness](g))}}}, g.ready)
@@ -61,20 +59,17 @@ func (g *Gateway) ready(ctx context.Context, _ *struct{}) (*struct {
 		Body   Readiness
 	}{http.StatusOK, Readiness{Ready: true}}
 	checks := []struct {
-		name string
-		ask  func(context.Context) error
-	}{{"database", g.Probes.Database}, {"temporal", g.Probes.Temporal},
-		{"schema", func(ctx context.Context) (err error) {
+		name     string
+		required bool
+		ask      func(context.Context) error
+	}{{"gateway", true, g.stopsSoon}, {"database", true, g.Probes.Database},
+		{"schema", true, func(ctx context.Context) (err error) {
 			out.Body.Schema, err = g.Probes.Schema(ctx)
 			return err
-		}}}
+		}},
+		{"temporal", false, g.Probes.Temporal}, {"embedder", false, g.Probes.Embedder}}
 	out.Body.Checks = make([]Check, len(checks))
 	var asking sync.WaitGroup
-	asking.Go(func() {
-		if err := g.Probes.Embedder(ctx); err != nil {
-			out.Body.Degraded, out.Body.Problem = "embedder", problemOf(err)
-		}
-	})
 	for i, c := range checks {
 		asking.Go(func() {
 			began := time.Now()
@@ -88,12 +83,23 @@ func (g *Gateway) ready(ctx context.Context, _ *struct{}) (*struct {
 		})
 	}
 	asking.Wait()
-	for _, c := range out.Body.Checks {
-		if !c.Ready {
+	for i, c := range out.Body.Checks {
+		switch {
+		case c.Ready:
+		case checks[i].required:
 			out.Status, out.Body.Ready = http.StatusServiceUnavailable, false
+		default:
+			out.Body.Degraded = append(out.Body.Degraded, c.Name)
 		}
 	}
 	return out, nil
+}
+
+func (g *Gateway) stopsSoon(context.Context) error {
+	if g.draining.Load() {
+		return fault.New(fault.Unavailable, "the gateway is stopping", "send the request to another gateway")
+	}
+	return nil
 }
 
 // metrics serves the metrics to the callers that CAIRN_METRICS allows.

@@ -37,12 +37,20 @@ func (p *Problem) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
+// retryAfter is the number of seconds after which a client should repeat an unavailable request. A
+// failover of Postgres takes longer, and a restart of a gateway less.
+const retryAfter = "2"
+
 func problem(code fault.Code, message, hint string) *Problem {
 	row := fault.Table[code]
 	if hint == "" {
 		hint = row.Hint
 	}
-	return &Problem{Code: code, Message: message, Hint: hint, Retryable: row.Retryable, status: row.HTTP}
+	p := &Problem{Code: code, Message: message, Hint: hint, Retryable: row.Retryable, status: row.HTTP}
+	if code == fault.Unavailable {
+		p.with("Retry-After", retryAfter)
+	}
+	return p
 }
 
 // with adds a header to the response.
@@ -128,7 +136,7 @@ func fromHuma(status int, message string, errs ...error) huma.StatusError {
 	return problem(fault.Internal, "unexpected failure", "")
 }
 
-// requestHint tells how to correct a request that huma rejects with message.
+// requestHint shows how to correct a request that huma rejects with message.
 func requestHint(message string) string {
 	for _, c := range []struct{ part, hint string }{
 		{"unknown content type", "add the header Content-Type: application/json"},

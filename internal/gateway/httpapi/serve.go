@@ -16,8 +16,9 @@ const (
 	maxHeader      = 64 << 10 // bytes
 )
 
-// Serve accepts connections on l until ctx ends. It then stops accepting, ends streams
-// and waits, and gives open requests Options.StopTimeout (CAIRN_STOP_TIMEOUT) to finish.
+// Serve accepts connections on l until ctx ends. For Options.DrainDelay, it then serves on, but is not
+// ready. After that, it stops accepting, ends streams and waits, and gives open requests
+// Options.StopTimeout to finish.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{Handler: g, ReadHeaderTimeout: headerPatience, IdleTimeout: idleConnection,
 		MaxHeaderBytes: maxHeader,
@@ -30,6 +31,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
+	g.drain(server)
 	g.stop()
 	finishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.Options.StopTimeout)
 	defer cancel()
@@ -41,4 +43,14 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 	}
 	return nil
+}
+
+// drain lets load balancers find out that the gateway stops, before it does.
+func (g *Gateway) drain(server *http.Server) {
+	if g.Options.DrainDelay <= 0 {
+		return
+	}
+	g.draining.Store(true)
+	server.SetKeepAlivesEnabled(false) // clients connect to another gateway
+	time.Sleep(g.Options.DrainDelay)
 }

@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
@@ -80,33 +82,81 @@ func TestARequestUnderWayIsFinishedWhenTheGatewayStops(t *testing.T) {
 	}
 }
 
-func TestAGatewayIsReadyWhenItsServersAnswer(t *testing.T) {
-	testkit.Long(t)
+// checkOf returns a check by its name.
+func checkOf(r httpapi.Readiness, name string) httpapi.Check {
+	for _, c := range r.Checks {
+		if c.Name == name {
+			return c
+		}
+	}
+	return httpapi.Check{}
+}
+
+// The gateway starts and serves while Temporal is away. What it accepts is answered later.
+func TestAGatewayServesWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	var temporal *testkit.Proxy
 	b := idle(t, func(c *config.Config) {
 		temporal = testkit.NewProxy(t, "tcp", c.TemporalAddress)
+		temporal.Cut()
 		c.TemporalAddress = temporal.Address()
 	})
-	b.do(request{path: "/healthz", key: "none"}).into(http.StatusOK, nil)
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello, Ada."})
 	var ready httpapi.Readiness
 	b.do(request{path: "/readyz", key: "none"}).into(http.StatusOK, &ready)
-	if !ready.Ready || len(ready.Checks) != 3 || ready.Schema == nil || ready.Schema.Version != ready.Schema.Program {
-		t.Errorf("%+v", ready)
-	}
-
-	temporal.Cut()
-	b.get("/healthz").into(http.StatusOK, nil)
-	b.get("/readyz").into(http.StatusServiceUnavailable, &ready)
-	if ready.Ready || !ready.Checks[0].Ready || !ready.Checks[2].Ready || ready.Checks[1].Ready ||
-		ready.Checks[1].Problem.Code != fault.Unavailable {
+	if c := checkOf(
+		ready,
+		"temporal",
+	); !ready.Ready || !slices.Equal(ready.Degraded, []string{"temporal"}) || c.Ready ||
+		c.Problem.Code != fault.Unavailable || ready.Schema == nil ||
+		ready.Schema.Version != ready.Schema.Program {
 		t.Errorf("without Temporal: %+v", ready)
 	}
-	// Requests accepted meanwhile are stored: the relay starts them later.
-	var a httpapi.AcceptedRequest
-	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, &a)
-	if !a.New {
-		t.Errorf("%+v", a)
+	b.get("/v1/memories").into(http.StatusOK, nil)
+	said := message("thread/1", 1, "Hello, I am Ada.")
+	said["wait"] = 0
+	var accepted httpapi.TurnAnswer
+	b.post("/v1/turns", said).into(http.StatusAccepted, &accepted)
+
+	temporal.Restore()
+	testkit.Eventually(t, "Temporal is back", func() bool {
+		ready = httpapi.Readiness{}
+		b.get("/readyz").into(http.StatusOK, &ready)
+		return len(ready.Degraded) == 0
+	})
+	b.Start()
+	var answer httpapi.TurnAnswer
+	testkit.Eventually(t, "the turn is answered", func() bool {
+		b.get(accepted.Links.Self).into(http.StatusOK, &answer)
+		return answer.Reply != ""
+	})
+	if answer.Reply != "Hello, Ada." {
+		t.Errorf("after Temporal is back: %+v", answer)
+	}
+}
+
+// A gateway that stops first reports so, and serves on for CAIRN_DRAIN_DELAY.
+func TestAStoppingGatewayDrainsBeforeItStops(t *testing.T) {
+	t.Parallel()
+	b := idle(t, func(c *config.Config) { c.DrainDelay = 3 * time.Second })
+	ctx, stop := context.WithCancel(t.Context())
+	served := b.serve(ctx)
+	b.get("/readyz").into(http.StatusOK, nil)
+	stop()
+	var ready httpapi.Readiness
+	testkit.Eventually(t, "the gateway is not ready", func() bool {
+		return b.get("/readyz").status == http.StatusServiceUnavailable
+	})
+	b.get("/readyz").into(http.StatusServiceUnavailable, &ready)
+	if c := checkOf(ready, "gateway"); c.Ready || c.Problem == nil || c.Problem.Code != fault.Unavailable {
+		t.Errorf("stopping: %+v", ready)
+	}
+	b.get("/v1/memories").into(http.StatusOK, nil)
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if _, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://")); err == nil {
+		t.Error("the gateway still listens")
 	}
 }
 
@@ -116,8 +166,7 @@ func TestAGatewayIsNotReadyOnASchemaThatItWasNotBuiltFor(t *testing.T) {
 	ask := func(status int) (r httpapi.Readiness) {
 		t.Helper()
 		b.do(request{path: "/readyz", key: "none"}).into(status, &r)
-		if r.Ready != (status == http.StatusOK) || len(r.Checks) != 3 || r.Checks[2].Name != "schema" ||
-			r.Checks[2].Ready != r.Ready {
+		if r.Ready != (status == http.StatusOK) || checkOf(r, "schema").Ready != r.Ready {
 			t.Errorf("status %d: %+v", status, r)
 		}
 		return r
@@ -129,7 +178,7 @@ func TestAGatewayIsNotReadyOnASchemaThatItWasNotBuiltFor(t *testing.T) {
 	}
 	says := func(r httpapi.Readiness, wants ...string) {
 		t.Helper()
-		p := r.Checks[2].Problem
+		p := checkOf(r, "schema").Problem
 		for _, want := range wants {
 			if p == nil || p.Code != fault.Misconfigured || !strings.Contains(p.Message+" "+p.Hint, want) {
 				t.Errorf("says %+v, not %q", p, want)

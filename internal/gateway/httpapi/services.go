@@ -99,7 +99,8 @@ type Schema struct {
 type Options struct {
 	RequestBytes  int64         // maximum size of a request body
 	RateLimit     float64       // requests per second of each key; 0 means no limit
-	StopTimeout   time.Duration // time for open requests when the gateway stops
+	DrainDelay    time.Duration // time between the signal to stop and the end of new requests
+	StopTimeout   time.Duration // time for open requests after that
 	PublicBaseURL string        // base of links; empty means relative links
 	Metrics       string        // access to metrics: key, open or off
 	TemporalUI    string

@@ -41,7 +41,7 @@ type Process struct {
 	Start string `json:"start"` // start time, in a form that is only compared
 }
 
-// Order tells testservers what to start, and for how long.
+// Order names the servers to start, and how long they run.
 type Order struct {
 	Owner        Process `json:"owner"`  // the servers end with it
 	Folder       string  `json:"folder"` // holds the record and locks
