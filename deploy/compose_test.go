@@ -202,8 +202,11 @@ func TestWhatServesIsNoSuperuser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(script), "create role cairn login nosuperuser nocreatedb nocreaterole nobypassrls "+
-		"password :'cairn' in role cairn_app, cairn_system;") {
+	if !strings.Contains(
+		string(script),
+		"create role cairn login noinherit nosuperuser nocreatedb nocreaterole nobypassrls "+
+			"password :'cairn' in role cairn_app, cairn_system;",
+	) {
 		t.Error("the login of Cairn is another one")
 	}
 	image, err := os.ReadFile("Dockerfile")

@@ -1,6 +1,5 @@
 -- Run by Migrate before the migrations, with a login that can create roles; safe to repeat.
 --   cairn_owner    owns every object; no login has it, and FORCE makes it see no rows
---   cairn_migrator moves data in migrations, past row-level security; used for nothing else
 --   cairn_app      the application, always inside one workspace
 --   cairn_system   work without a workspace: the relay, leases, collection
 --   cairn_index    owns the function that reads the index of words; no login has it
@@ -12,8 +11,7 @@ do $$
 declare r record;
 begin
   for r in select * from (values
-      ('cairn_owner', 'nologin noinherit'), ('cairn_migrator', 'nologin bypassrls'),
-      ('cairn_app', 'nologin'), ('cairn_system', 'nologin'), ('cairn_erase', 'nologin'), ('cairn_index', 'nologin')) v(name, options) loop
+      ('cairn_owner', 'nologin noinherit'), ('cairn_app', 'nologin'), ('cairn_system', 'nologin'), ('cairn_erase', 'nologin'), ('cairn_index', 'nologin')) v(name, options) loop
     if not exists (select from pg_roles where rolname = r.name) then
       begin
         execute format('create role %I %s', r.name, r.options);
@@ -21,12 +19,6 @@ begin
       end;
     end if;
   end loop;
-  if not pg_has_role('cairn_migrator', 'cairn_owner', 'member') then
-    begin
-      grant cairn_owner to cairn_migrator;
-    exception when unique_violation then null;
-    end;
-  end if;
   if not (pg_has_role('cairn_owner', 'cairn_erase', 'member') and pg_has_role('cairn_owner', 'cairn_index', 'member')) then
     begin
       grant cairn_erase, cairn_index to cairn_owner;  -- which transfers the functions to it
@@ -34,12 +26,12 @@ begin
     end;
   end if;
   if not pg_has_role(current_user, 'cairn_owner', 'member') then
-    execute format('grant cairn_owner, cairn_migrator, cairn_app, cairn_system to %I', current_user);
+    execute format('grant cairn_owner, cairn_app, cairn_system to %I', current_user);
   end if;
 end $$;
 create extension if not exists vector;
 create schema if not exists cairn authorization cairn_owner;
-grant usage on schema cairn to cairn_migrator, cairn_app, cairn_system, cairn_erase, cairn_index;
+grant usage on schema cairn to cairn_app, cairn_system, cairn_erase, cairn_index;
 do $$ begin
   execute format('grant create on database %I to cairn_owner', current_database());
 end $$;

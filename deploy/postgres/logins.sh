@@ -7,6 +7,6 @@ psql --no-psqlrc --set=ON_ERROR_STOP=1 --username="$POSTGRES_USER" --dbname="$PO
   --set=cairn="$CAIRN_POSTGRES_PASSWORD" --set=temporal="$TEMPORAL_POSTGRES_PASSWORD" <<'SQL'
 create role cairn_app nologin;
 create role cairn_system nologin;
-create role cairn login nosuperuser nocreatedb nocreaterole nobypassrls password :'cairn' in role cairn_app, cairn_system;
+create role cairn login noinherit nosuperuser nocreatedb nocreaterole nobypassrls password :'cairn' in role cairn_app, cairn_system;
 create role temporal login nosuperuser createdb nocreaterole nobypassrls password :'temporal';
 SQL

@@ -117,7 +117,8 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) 
 	}
 	h := &App{Config: c, Log: log}
 	var err error
-	h.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: int32(c.DatabaseConns)})
+	h.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: int32(c.DatabaseConns),
+		Pooler: c.DatabasePooler != "", DirectURL: c.DatabaseDirectURL})
 	if err != nil {
 		return nil, err
 	}

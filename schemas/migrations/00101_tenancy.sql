@@ -65,6 +65,18 @@ create policy api_keys_definer on api_keys for select to cairn_owner using (true
 -- Functions list pg_temp last. Otherwise it would be searched first, and a caller's temporary table
 -- could replace one of Cairn's.
 
+-- A pooler can lose the role of a session. Every transaction therefore sets its role and calls this
+-- function, cairn.enter does so too.
+-- +goose StatementBegin
+create function cairn.require_role(wanted name) returns void
+language plpgsql stable security invoker set search_path = pg_catalog, pg_temp as $$
+begin
+  if current_user <> wanted then
+    raise exception 'the session acts as %, not as %', current_user, wanted using errcode = 'CA004';
+  end if;
+end $$;
+-- +goose StatementEnd
+
 -- cairn.enter is the only way to access a workspace's rows. It sets the transaction's workspace,
 -- takes the shared lock of the erase fence, and refuses a workspace that is unknown (CA002) or
 -- being erased (CA001). An erasure takes the exclusive lock after it has set the state, so no
@@ -74,6 +86,7 @@ create function cairn.enter(ws bigint) returns void
 language plpgsql volatile security invoker set search_path = cairn, pg_catalog, pg_temp as $$
 declare st text;
 begin
+  perform cairn.require_role('cairn_app');
   perform set_config('cairn.workspace', ws::text, true);
   perform pg_advisory_xact_lock_shared(1, hashint8(ws));
   select state into st from workspaces where id = ws;
@@ -110,11 +123,11 @@ grant execute on function cairn.open_workspace(text, boolean) to cairn_app;
 
 -- Checked at start-up before requests are served.
 -- +goose StatementBegin
-create function cairn.session_roles() returns table (login text, role text, super boolean, bypass boolean, owns boolean, login_super boolean)
+create function cairn.session_roles() returns table (login text, role text, super boolean, bypass boolean, owns boolean, login_super boolean, inherits boolean)
 language sql stable security invoker as $$
   select session_user::text, current_user::text, r.rolsuper, r.rolbypassrls,
     exists (select from pg_catalog.pg_class c where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and pg_has_role(r.oid, c.relowner, 'usage')),
-    l.rolsuper
+    l.rolsuper, not l.rolsuper and (pg_has_role(l.oid, 'cairn_app', 'usage') or pg_has_role(l.oid, 'cairn_system', 'usage'))
   from pg_catalog.pg_roles r, pg_catalog.pg_roles l where r.rolname = current_user and l.rolname = session_user
 $$;
 -- +goose StatementEnd

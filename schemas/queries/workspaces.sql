@@ -14,7 +14,7 @@ update workspaces set settings = @settings, time_zone = coalesce(nullif(@time_zo
   reflection_cron = coalesce(nullif(@reflection_cron::text, ''), reflection_cron) where id = @workspace_id;
 
 -- name: SessionRoles :one
-select login::text, role::text, super::boolean, bypass::boolean, owns::boolean, login_super::boolean from cairn.session_roles();
+select login::text, role::text, super::boolean, bypass::boolean, owns::boolean, login_super::boolean, inherits::boolean from cairn.session_roles();
 
 -- name: SpaceOpen :one
 select cairn.open_space(@model::text, @dims::int)::smallint;

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/service/schedule"
 )
 
-// Backlog counts open and failed work in one statement, outside of a transaction.
+// Backlog counts open and failed work in one statement.
 func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
 	out := inspect.Backlog{Runs: map[run.Kind]inspect.Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {},
 		run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {},
@@ -21,7 +21,11 @@ func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
 		Duties: map[string]inspect.Waiting{relay.DriveRun: {}, relay.EmbedDoc: {}, relay.NotifySettings: {}},
 		Due: map[schedule.Kind]inspect.Waiting{schedule.Reflection: {}, schedule.Curate: {}, schedule.Evolution: {},
 			schedule.Turn: {}}}
-	rows, err := dbsqlc.New(s.system).Attention(ctx, reflection.Patience)
+	var rows []dbsqlc.AttentionRow
+	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
+		rows, err = q.Attention(ctx, reflection.Patience)
+		return err
+	})
 	if err != nil {
 		return out, classify("count the backlog", err)
 	}

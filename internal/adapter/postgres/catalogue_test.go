@@ -126,6 +126,7 @@ var reviewedFunctions = []string{
 		"jit=off",
 	"recount_terms invoker search_path=cairn, public, pg_catalog, pg_temp",
 	"retire_space invoker search_path=cairn, public, pg_catalog, pg_temp;lock_timeout=1s",
+	"require_role invoker search_path=pg_catalog, pg_temp",
 	"resolve_key definer search_path=cairn, pg_catalog, pg_temp",
 	"schema_version definer search_path=cairn, pg_catalog, pg_temp",
 	"session_roles invoker -",

@@ -35,9 +35,12 @@ func (s *Store) Ended(id int64) (ended <-chan struct{}, stop func()) {
 	e := &s.endings
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.stop == nil {
+	if e.waiting == nil {
+		e.waiting = map[int64]map[chan struct{}]bool{}
+	}
+	if e.stop == nil && s.notifications != nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		e.waiting, e.stop, e.stopped = map[int64]map[chan struct{}]bool{}, cancel, make(chan struct{})
+		e.stop, e.stopped = cancel, make(chan struct{})
 		go func() {
 			defer close(e.stopped)
 			for ctx.Err() == nil {
@@ -65,7 +68,7 @@ func (s *Store) Ended(id int64) (ended <-chan struct{}, stop func()) {
 
 // listen passes on notifications until the connection breaks.
 func (s *Store) listen(ctx context.Context) error {
-	conn, err := pgx.ConnectConfig(ctx, s.app.Config().ConnConfig)
+	conn, err := pgx.ConnectConfig(ctx, s.notifications)
 	if err != nil {
 		return err
 	}

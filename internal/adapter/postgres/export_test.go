@@ -2,19 +2,26 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // CheckRoleOf runs the start-up check with a login whose sessions run as role.
 func CheckRoleOf(ctx context.Context, url, role string) error {
-	p, err := pool(ctx, url, role, 1)
+	p, err := pool(ctx, url, role, 1, Options{})
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	return checkRole(ctx, p)
+	return checkRole(ctx, p, role)
 }
+
+// ReadCommitted opens a transaction in a workspace.
+const ReadCommitted = readCommitted
+
+// InRole returns the statement that opens a transaction of a role outside of workspaces.
+func InRole(role string) string { return fmt.Sprintf(inRoleOnly, role) }
 
 // ByKeys opens a transaction whose statements find their rows by keys.
 const ByKeys = byKeys

@@ -99,8 +99,8 @@ var reviewedGrants = []string{
 	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",
 	"workspaces cairn_app: select, update(identity_version previous_space_id previous_until reflection_cron " +
 		"sessions_epoch settings soul_version space_id time_zone)",
-	"workspaces cairn_system: select(external_id id key quiet_from quiet_to reflection_cron reflects state " +
-		"time_zone undo_days)",
+	"workspaces cairn_system: select(created_at external_id id key quiet_from quiet_to reflection_cron reflects " +
+		"state time_zone undo_days)",
 
 	// In addition to delete and select, which cairn_erase has on every table with rows of
 	// workspaces.

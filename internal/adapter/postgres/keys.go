@@ -44,7 +44,11 @@ func (q keyRepository) RevokeKey(ctx context.Context, id int64) error {
 // principal returns the principal of a key. An unknown or revoked key, or a key of a workspace that
 // is being erased, is NotFound.
 func (s *Store) principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, error) {
-	r, err := dbsqlc.New(s.app).KeyResolve(ctx, hash[:])
+	var r dbsqlc.KeyResolveRow
+	err := s.asApp(ctx, func(q *dbsqlc.Queries) (err error) {
+		r, err = q.KeyResolve(ctx, hash[:])
+		return err
+	})
 	if isNoRows(err) {
 		return apikey.Principal{}, fault.New(fault.NotFound, "unknown API key", "create a key with `cairn keys create`")
 	}

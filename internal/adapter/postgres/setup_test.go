@@ -144,7 +144,7 @@ func sqlState(err error) string {
 // it.
 func (b *bundle) login(name string, roles ...string) string {
 	b.t.Helper()
-	b.role(name, "login password 'test'")
+	b.role(name, "login noinherit password 'test'")
 	for _, r := range roles {
 		b.exec(fmt.Sprintf("grant %s to %s", r, name))
 	}

@@ -10,7 +10,11 @@ import (
 
 // Space finds or creates the embedding space of a model.
 func (s *Store) Space(ctx context.Context, model string, dims int) (int16, error) {
-	id, err := dbsqlc.New(s.app).SpaceOpen(ctx, dbsqlc.SpaceOpenParams{Model: model, Dims: int32(dims)})
+	var id int16
+	err := s.asApp(ctx, func(q *dbsqlc.Queries) (err error) {
+		id, err = q.SpaceOpen(ctx, dbsqlc.SpaceOpenParams{Model: model, Dims: int32(dims)})
+		return err
+	})
 	return id, classify("open the embedding space", err)
 }
 

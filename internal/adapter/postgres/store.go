@@ -45,11 +45,17 @@ type Store struct {
 	workspaces sync.Map // external ID → Workspace; IDs and keys do not change until the workspace is erased
 	vectors    *turnVectors
 	endings    endings
+	// notifications is where the process listens. nil means nowhere: a pooler passes on none.
+	notifications *pgx.ConnConfig
 }
 
 // Options configure the pools.
 type Options struct {
 	MaxConns int32 // of the application's pool; 0 means 16. The system pool has 4
+	// Pooler is set if a pooler in transaction mode, such as PgBouncer, is between Cairn and Postgres.
+	// Statements are then not prepared, and notifications come over DirectURL, if it is set.
+	Pooler    bool
+	DirectURL string
 }
 
 // systemConns suffices for one relay with its claims and its check of leases.
@@ -61,25 +67,45 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if o.MaxConns == 0 {
 		o.MaxConns = 16
 	}
-	app, err := servingPool(ctx, url, "cairn_app", o.MaxConns)
+	app, err := servingPool(ctx, url, appRole, o.MaxConns, o)
 	if err != nil {
 		return nil, err
 	}
-	system, err := servingPool(ctx, url, "cairn_system", systemConns)
+	system, err := servingPool(ctx, url, systemRole, systemConns, o)
 	if err != nil {
 		app.Close()
 		return nil, err
 	}
-	return &Store{app: app, system: system}, nil
+	s := &Store{app: app, system: system, notifications: app.Config().ConnConfig}
+	if o.Pooler {
+		if s.notifications, err = directConfig(o.DirectURL); err != nil {
+			s.Close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// directConfig returns the configuration of a connection without the pooler, nil without an address.
+func directConfig(url string) (*pgx.ConnConfig, error) {
+	if url == "" {
+		return nil, nil
+	}
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Misconfigured, "invalid CAIRN_DATABASE_DIRECT_URL",
+			"write it as postgres://user:password@host:port/database")
+	}
+	return c, nil
 }
 
 // servingPool returns a pool whose role has been checked.
-func servingPool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, error) {
-	p, err := pool(ctx, url, role, conns)
+func servingPool(ctx context.Context, url, role string, conns int32, o Options) (*pgxpool.Pool, error) {
+	p, err := pool(ctx, url, role, conns, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRole(ctx, p); err != nil {
+	if err := checkRole(ctx, p, role); err != nil {
 		p.Close()
 		return nil, err
 	}
@@ -98,18 +124,17 @@ func (s *Store) Ping(ctx context.Context) error {
 	return classify("ping the database", s.app.Ping(ctx))
 }
 
-func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, error) {
+func pool(ctx context.Context, url, role string, conns int32, o Options) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Misconfigured, "invalid DATABASE_URL",
 			"write it as postgres://user:password@host:port/database")
 	}
-	// RESET restores these values, because they are start-up parameters.
-	c.ConnConfig.RuntimeParams["role"] = role
-	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
+	// Transactions set everything else, because a pooler can lose other parameters of a session.
 	c.ConnConfig.RuntimeParams["application_name"] = role
-	// A cached generic plan that suits one workspace can be very slow for another.
-	c.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
+	if o.Pooler {
+		c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
 	c.MaxConns = conns
 	c.MaxConnIdleTime = 5 * time.Minute
 	c.AfterConnect = registerTypes
@@ -173,11 +198,16 @@ func connectionFault(role string, err error) error {
 	return classify("connect to the database as "+role, err)
 }
 
-// checkRole returns an error if row-level security does not apply to the role.
-func checkRole(ctx context.Context, p *pgxpool.Pool) error {
-	r, err := dbsqlc.New(p).SessionRoles(ctx)
+// checkRole returns an error if row-level security does not apply to the role, or if the login has
+// rights on rows without it.
+func checkRole(ctx context.Context, p *pgxpool.Pool, role string) error {
+	var r dbsqlc.SessionRolesRow
+	err := inRole(ctx, p, role, func(q *dbsqlc.Queries) (err error) {
+		r, err = q.SessionRoles(ctx)
+		return err
+	})
 	if err != nil {
-		return classify("read the session's role", err)
+		return connectionFault(role, err)
 	}
 	if r.Super || r.Bypass || r.Owns {
 		return fault.New(fault.Misconfigured,
@@ -185,6 +215,12 @@ func checkRole(ctx context.Context, p *pgxpool.Pool) error {
 				"row-level security does not apply to the database role %s (superuser %t, bypassrls %t, owner %t)",
 				r.Role, r.Super, r.Bypass, r.Owns),
 			"use a login that is only a member of cairn_app and cairn_system")
+	}
+	if r.Inherits {
+		return fault.New(fault.Misconfigured,
+			fmt.Sprintf("the login %s has the rights of cairn_app or cairn_system without acting as them", r.Login),
+			fmt.Sprintf("run `alter role %[1]s noinherit; revoke cairn_app, cairn_system from %[1]s; "+
+				"grant cairn_app, cairn_system to %[1]s`", pgx.Identifier{r.Login}.Sanitize()))
 	}
 	return nil
 }
@@ -205,7 +241,12 @@ func (s *Store) InWorkspace(ctx context.Context, ws int64, fn func(context.Conte
 
 // WithSystem runs fn in a transaction of the system role.
 func (s *Store) WithSystem(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
-	return classify("", pgx.BeginFunc(ctx, s.system, func(tx pgx.Tx) error { return fn(dbsqlc.New(tx)) }))
+	return inRole(ctx, s.system, systemRole, fn)
+}
+
+// asApp runs fn in a transaction of the application's role that has entered no workspace.
+func (s *Store) asApp(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
+	return inRole(ctx, s.app, appRole, fn)
 }
 
 // isConnectionError reports whether a connection could not be opened, or broke.
@@ -263,6 +304,9 @@ func classifyState(state string, err error) error {
 		return fault.Wrap(err, fault.NotFound, "workspace not found", "")
 	case "CA003":
 		return fault.Wrap(err, fault.NotFound, "conversation not found", "")
+	case "CA004":
+		return fault.Wrap(err, fault.Misconfigured, "the database session has another role than Cairn set",
+			"check the pooler between Cairn and Postgres; see docs/operations/poolers.md")
 	case "42501": // row-level security refused a write to another workspace, or a grant is missing
 		return fault.Wrap(err, fault.Unavailable, "the database refused the write",
 			"report this error with its entry in the log")

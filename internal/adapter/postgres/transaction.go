@@ -5,22 +5,41 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/txscope"
 )
 
-// The statements that begin a transaction and enter its workspace.
+// The roles of transactions.
 const (
-	readCommitted  = "begin; select cairn.enter(%d)"
-	repeatableRead = "begin isolation level repeatable read; select cairn.enter(%d)"
+	appRole    = "cairn_app"
+	systemRole = "cairn_system"
+)
+
+// The statements that begin a transaction, set its role, and enter its workspace. Everything is set
+// for the transaction only, so that it also works behind a pooler.
+const (
+	openRole = "set local role %s; select set_config('search_path', 'cairn, public', true), "
+	openApp  = "set local role cairn_app; select set_config('search_path', 'cairn, public', true), "
+	// A cached generic plan that suits one workspace can be very slow for another.
+	customPlans    = "set_config('plan_cache_mode', 'force_custom_plan', true), "
+	inRoleOnly     = "begin; " + openRole + customPlans + "cairn.require_role('%[1]s')"
+	readCommitted  = "begin; " + openApp + customPlans + "cairn.enter(%d)"
+	repeatableRead = "begin isolation level repeatable read; " + openApp + customPlans + "cairn.enter(%d)"
 	// byKeys is for statements that find their rows by keys. Each is planned once per connection,
 	// because planning takes longer than running it. The tables may be small at that time, so
 	// sequential scans are disabled.
-	byKeys = "begin; select set_config('plan_cache_mode', 'force_generic_plan', true), " +
+	byKeys = "begin; " + openApp + "set_config('plan_cache_mode', 'force_generic_plan', true), " +
 		"set_config('enable_seqscan', 'off', true), cairn.enter(%d)"
 )
+
+// inRole runs fn in a transaction of a role that has entered no workspace.
+func inRole(ctx context.Context, p *pgxpool.Pool, role string, fn func(*dbsqlc.Queries) error) error {
+	opening := pgx.TxOptions{BeginQuery: fmt.Sprintf(inRoleOnly, role)}
+	return classify("", pgx.BeginTxFunc(ctx, p, opening, func(tx pgx.Tx) error { return fn(dbsqlc.New(tx)) }))
+}
 
 // within runs fn in a transaction that has entered ws. The context of fn is marked, and network
 // adapters reject it. within commits if fn returns nil and rolls back otherwise. The begin and the

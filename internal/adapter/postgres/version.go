@@ -24,7 +24,11 @@ type Schema struct {
 // Schema reads the schema's version, as the role that serves requests.
 func (s *Store) Schema(ctx context.Context) (Schema, error) {
 	out := Schema{Program: programSchema()}
-	version, err := dbsqlc.New(s.app).SchemaVersion(ctx)
+	var version int64
+	err := s.asApp(ctx, func(q *dbsqlc.Queries) (err error) {
+		version, err = q.SchemaVersion(ctx)
+		return err
+	})
 	if err != nil {
 		return out, classify("read the schema's version", err)
 	}

@@ -101,6 +101,10 @@ const purgeAtOnce = 100
 // PurgeBlobs deletes expired offloaded content of all workspaces, in parts, and returns the number
 // of rows.
 func (s *Store) PurgeBlobs(ctx context.Context) (int, error) {
-	n, err := dbsqlc.New(s.system).BlobsPurge(ctx, purgeAtOnce)
+	var n int64
+	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
+		n, err = q.BlobsPurge(ctx, purgeAtOnce)
+		return err
+	})
 	return int(n), classify("purge expired content", err)
 }

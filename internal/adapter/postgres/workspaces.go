@@ -20,7 +20,11 @@ func (s *Store) Workspace(ctx context.Context, name string, make bool) (tenancy.
 	if w, ok := s.workspaces.Load(name); ok {
 		return w.(tenancy.Workspace), nil
 	}
-	row, err := dbsqlc.New(s.app).WorkspaceOpen(ctx, dbsqlc.WorkspaceOpenParams{ExternalID: name, Make: make})
+	var row dbsqlc.WorkspaceOpenRow
+	err := s.asApp(ctx, func(q *dbsqlc.Queries) (err error) {
+		row, err = q.WorkspaceOpen(ctx, dbsqlc.WorkspaceOpenParams{ExternalID: name, Make: make})
+		return err
+	})
 	if isNoRows(err) {
 		return tenancy.Workspace{}, fault.New(fault.NotFound, fmt.Sprintf("workspace %q not found", name),
 			"`cairn workspaces list` shows the workspaces; `cairn workspaces create NAME` creates one")

@@ -248,6 +248,10 @@ type Config struct {
 	WorkerMetrics string `env:"CAIRN_WORKER_METRICS"`
 	// Maximum number of database connections of a process.
 	DatabaseConns int `env:"CAIRN_DATABASE_CONNS" envDefault:"16"`
+	// Pooler between Cairn and Postgres: transaction for PgBouncer and similar poolers in transaction mode.
+	DatabasePooler string `env:"CAIRN_DATABASE_POOLER"`
+	// Connection string without the pooler, for notifications. Without it, a waiting caller polls.
+	DatabaseDirectURL string `env:"CAIRN_DATABASE_DIRECT_URL"`
 	// Maximum number of model activities at once in one worker.
 	LLMSlots int `env:"CAIRN_LLM_SLOTS" envDefault:"200"`
 	// Timeout of a database activity. After a crash, the activity is repeated when the timeout ends.

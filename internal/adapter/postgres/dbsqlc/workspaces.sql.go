@@ -12,7 +12,7 @@ import (
 )
 
 const SessionRoles = `-- name: SessionRoles :one
-select login::text, role::text, super::boolean, bypass::boolean, owns::boolean, login_super::boolean from cairn.session_roles()
+select login::text, role::text, super::boolean, bypass::boolean, owns::boolean, login_super::boolean, inherits::boolean from cairn.session_roles()
 `
 
 type SessionRolesRow struct {
@@ -22,6 +22,7 @@ type SessionRolesRow struct {
 	Bypass     bool
 	Owns       bool
 	LoginSuper bool
+	Inherits   bool
 }
 
 func (q *Queries) SessionRoles(ctx context.Context) (SessionRolesRow, error) {
@@ -34,6 +35,7 @@ func (q *Queries) SessionRoles(ctx context.Context) (SessionRolesRow, error) {
 		&i.Bypass,
 		&i.Owns,
 		&i.LoginSuper,
+		&i.Inherits,
 	)
 	return i, err
 }
