@@ -30,7 +30,14 @@ type service struct {
 	Tmpfs       []string
 	CapDrop     []string `yaml:"cap_drop"`
 	SecurityOpt []string `yaml:"security_opt"`
-	Deploy      struct{ Replicas int }
+	EnvFile     []struct {
+		Path     string
+		Required bool
+	} `yaml:"env_file"`
+	Deploy struct {
+		Replicas  int
+		Resources struct{ Limits struct{ Memory string } }
+	}
 	Healthcheck struct{ Test []string }
 	DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
 }
@@ -54,7 +61,7 @@ func compose(t *testing.T) (text string, services map[string]service) {
 func TestComposeIsTheProductionShape(t *testing.T) {
 	t.Parallel()
 	text, services := compose(t)
-	for name, image := range map[string]string{"postgres": "pgvector/pgvector:pg17", "temporal": "temporalio/server:",
+	for name, image := range map[string]string{"postgres": "pgvector/pgvector:0.8.", "temporal": "temporalio/server:",
 		"temporal-schema":    "temporalio/admin-tools:",
 		"temporal-namespace": "temporalio/admin-tools:", "temporal-ui": "temporalio/ui:", "gateway": "cairn:",
 		"worker": "cairn:", "migrate": "cairn:"} {
@@ -74,6 +81,12 @@ func TestComposeIsTheProductionShape(t *testing.T) {
 	for name, s := range services {
 		if strings.Contains(strings.Join(s.Healthcheck.Test, " "), "curl") {
 			t.Errorf("%s: its image may have no curl", name)
+		}
+		if s.ReadOnly && !slices.ContainsFunc(s.Tmpfs, func(at string) bool { return strings.Contains(at, "size=") }) {
+			t.Errorf("%s: its /tmp can take all memory", name)
+		}
+		if _, tag, pinned := strings.Cut(s.Image, ":"); !pinned || tag == "latest" {
+			t.Errorf("%s: %s is not pinned", name, s.Image)
 		}
 		for key, value := range s.Environment { // a default would be a publicly known password
 			if strings.Contains(key, "PASSWORD") && regexp.MustCompile(`:-[^$}]`).MatchString(value) {
@@ -101,6 +114,60 @@ func TestComposeIsTheProductionShape(t *testing.T) {
 	}
 }
 
+// Each setting reaches the services through a file, and the superuser's password only those that use
+// it. Services that keep running have limits.
+func TestComposePassesSettingsAndHidesTheSuperuser(t *testing.T) {
+	t.Parallel()
+	_, services := compose(t)
+	for name, s := range services {
+		for key, value := range s.Environment {
+			if strings.Contains(value, "${POSTGRES_PASSWORD") && name != "postgres" && name != "migrate" {
+				t.Errorf("%s receives the superuser's password in %s", name, key)
+			}
+			if slices.Contains([]string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "CAIRN_MODEL", "CAIRN_LOG"}, key) {
+				t.Errorf("%s: %s overrides cairn.env", name, key)
+			}
+		}
+	}
+	for name, file := range map[string]string{"gateway": "cairn.env", "worker": "cairn.env", "sandbox": "sandbox.env"} {
+		if f := services[name].EnvFile; len(f) != 1 || f[0].Path != file || f[0].Required {
+			t.Errorf("%s reads its settings from %+v", name, f)
+		}
+	}
+	for _, name := range []string{"postgres", "temporal", "temporal-ui", "gateway", "worker", "sandbox"} {
+		if services[name].Deploy.Resources.Limits.Memory == "" {
+			t.Errorf("%s has no memory limit", name)
+		}
+	}
+	if services["temporal"].Environment["NUM_HISTORY_SHARDS"] != "512" {
+		t.Error("Temporal does not have 512 history shards")
+	}
+	if !slices.Contains(services["postgres"].Command, "max_connections=300") {
+		t.Errorf("Postgres runs %v", services["postgres"].Command)
+	}
+}
+
+func TestThePasswordsAreRandomAndComplete(t *testing.T) {
+	t.Parallel()
+	run := func() []string {
+		out, err := exec.Command("sh", "passwords.sh").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSpace(string(out)), "\n")
+	}
+	one, other := run(), run()
+	line := regexp.MustCompile(`^(POSTGRES|CAIRN_POSTGRES|TEMPORAL_POSTGRES)_PASSWORD=[0-9a-f]{48}$`)
+	if len(one) != 3 {
+		t.Fatalf("%q", one)
+	}
+	for i := range one {
+		if !line.MatchString(one[i]) || one[i] == other[i] || slices.Contains(one[:i], one[i]) {
+			t.Errorf("%q, then %q", one[i], other[i])
+		}
+	}
+}
+
 // The worker for commands of skills is off unless it is requested. It reaches the two servers over
 // a network without a route to the outside, has the packages of other workers, and has no API key
 // of a model.
@@ -121,7 +188,7 @@ func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
 	}
 	if len(box.Networks) != 1 || !file.Networks[box.Networks[0]].Internal || len(box.Ports) > 0 ||
 		!slices.Equal(box.Volumes, services["worker"].Volumes) || !box.ReadOnly ||
-		!slices.Contains(box.Tmpfs, "/tmp") || !slices.Equal(box.CapDrop, []string{"ALL"}) {
+		!slices.Contains(box.Tmpfs, "/tmp:size=1g") || !slices.Equal(box.CapDrop, []string{"ALL"}) {
 		t.Errorf("the sandbox is not shut: %+v", box)
 	}
 	out := []string{"gateway", "temporal-ui", "worker"} // reached from outside, or calling models
@@ -131,7 +198,7 @@ func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
 			t.Errorf("%s is on %v, want %s", name, s.Networks, want)
 		}
 		if shell := s.Environment["CAIRN_SHELL"]; name != "sandbox" &&
-			(len(s.Profiles) > 0 || shell != "" && shell != "${CAIRN_SHELL:-off}") {
+			(len(s.Profiles) > 0 || shell != "") {
 			t.Errorf("%s: profiles %v, commands of skills %s", name, s.Profiles, shell)
 		}
 	}
@@ -248,7 +315,11 @@ func TestDockerAcceptsTheComposeFile(t *testing.T) {
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := config("POSTGRES_PASSWORD=secret"); err != nil {
+	if out, err := config(
+		"POSTGRES_PASSWORD=a",
+		"CAIRN_POSTGRES_PASSWORD=b",
+		"TEMPORAL_POSTGRES_PASSWORD=c",
+	); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 	if out, err := config(); err == nil || !strings.Contains(out, "POSTGRES_PASSWORD") {
