@@ -33,7 +33,7 @@ type Weights struct {
 	Diversity float64 // lambda of maximal marginal relevance; 1 is off
 }
 
-// Defaults returns the weights that were chosen on LoCoMo (docs/reference/benchmarks.md).
+// Defaults returns the weights that were chosen on LoCoMo (docs/reference/benchmarks-retrieval.md).
 func Defaults() Weights {
 	return Weights{
 		TimeoutMS:  2000,
