@@ -38,6 +38,9 @@ create table api_keys (
   scopes       text[] not null,
   created_at   timestamptz not null default now(),
   revoked_at   timestamptz,
+  expires_at   timestamptz,                             -- null means never
+  lifetime     interval,                                -- from its creation to the end that it was made with; a key that replaces it lives as long
+  last_used_at timestamptz,                             -- to five minutes
   primary key (workspace_id, id)
 );
 
@@ -57,7 +60,7 @@ alter table api_keys enable row level security;
 alter table api_keys force row level security;
 create policy api_keys_app on api_keys to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint);
 grant select, insert on api_keys to cairn_app;
-grant update (revoked_at) on api_keys to cairn_app;
+grant update (revoked_at, expires_at, last_used_at) on api_keys to cairn_app;
 -- A key determines its workspace, so it is looked up before a workspace is entered. The caller
 -- passes the hash of the key, which only the owner of the key can compute.
 create policy api_keys_definer on api_keys for select to cairn_owner using (true);
@@ -119,12 +122,15 @@ language sql stable security invoker as $$
 $$;
 -- +goose StatementEnd
 
--- The workspace of an active key.
+-- The workspace of a key that is neither revoked nor expired, the seconds until it expires (0 if it
+-- does not), and whether its last recorded use was five minutes ago.
 -- +goose StatementBegin
-create function cairn.resolve_key(key_hash bytea) returns table (ws_id bigint, ws_name text, ws_key text, key_id bigint, key_scopes text[])
+create function cairn.resolve_key(key_hash bytea) returns table (ws_id bigint, ws_name text, ws_key text, key_id bigint, key_scopes text[], key_seconds double precision, key_idle boolean)
 language sql stable security definer set search_path = cairn, pg_catalog, pg_temp as $$
-  select w.id, w.external_id, w.key, k.id, k.scopes from api_keys k join workspaces w on w.id = k.workspace_id
-  where k.hash = key_hash and k.revoked_at is null and w.state = 'active'
+  select w.id, w.external_id, w.key, k.id, k.scopes, coalesce(extract(epoch from k.expires_at - now()), 0)::double precision,
+    coalesce(k.last_used_at <= now() - interval '5 minutes', true)
+  from api_keys k join workspaces w on w.id = k.workspace_id
+  where k.hash = key_hash and k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) and w.state = 'active'
 $$;
 -- +goose StatementEnd
 revoke all on function cairn.resolve_key(bytea) from public;

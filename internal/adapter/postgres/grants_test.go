@@ -6,7 +6,7 @@ package postgres_test
 var reviewedGrants = []string{
 	"agent_calls cairn_app: insert, select, update(code ended_at result)",
 	"agent_steps cairn_app: insert, select",
-	"api_keys cairn_app: insert, select, update(revoked_at)",
+	"api_keys cairn_app: insert, select, update(expires_at last_used_at revoked_at)",
 	"bank_versions cairn_app: insert, select",
 	"banks cairn_app: insert, select, update(head)",
 	"cases cairn_app: insert, select, update(category conversation_id evidence failed_at failures gold iteration " +
@@ -99,7 +99,7 @@ var reviewedGrants = []string{
 	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",
 	"workspaces cairn_app: select, update(identity_version previous_space_id previous_until reflection_cron " +
 		"sessions_epoch settings soul_version space_id time_zone)",
-	"workspaces cairn_system: select(external_id id key quiet_from quiet_to reflection_cron reflects state " +
+	"workspaces cairn_system: select(created_at external_id id key quiet_from quiet_to reflection_cron reflects state " +
 		"time_zone undo_days)",
 
 	// In addition to delete and select, which cairn_erase has on every table with rows of

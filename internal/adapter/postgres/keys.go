@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
@@ -13,9 +14,25 @@ import (
 // PutKey stores the hash of a new key, and fills in k's ID and time.
 func (q keyRepository) PutKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
 	row, err := q.q.KeyInsert(ctx, dbsqlc.KeyInsertParams{WorkspaceID: q.ws, Name: storable(k.Name), Hash: hash[:],
-		Hint: k.Hint, Scopes: texts(k.Scopes)})
+		Hint: k.Hint, Scopes: texts(k.Scopes), ExpiresAt: k.ExpiresAt})
 	k.ID, k.CreatedAt = row.ID, row.CreatedAt
 	return k, classify("store the key", err)
+}
+
+// RotateKey stores the hash of a key that replaces an active one, and returns it.
+func (q keyRepository) RotateKey(ctx context.Context, r apikey.Rotation) (apikey.Key, error) {
+	row, err := q.q.KeyRotate(ctx, dbsqlc.KeyRotateParams{WorkspaceID: q.ws, ID: r.Old, Overlap: r.Overlap,
+		Hash: r.Hash[:], Hint: r.Hint, ExpiresAt: r.ExpiresAt})
+	if isNoRows(err) {
+		return apikey.Key{}, noActiveKey(r.Old)
+	}
+	return apikey.Key{ID: row.ID, Name: row.Name, Hint: r.Hint, Scopes: row.Scopes, CreatedAt: row.CreatedAt,
+		ExpiresAt: row.ExpiresAt}, classify("rotate the key", err)
+}
+
+func noActiveKey(id int64) error {
+	return fault.New(fault.NotFound, fmt.Sprintf("active key %d not found", id),
+		"list the keys with `cairn keys list`")
 }
 
 // Keys lists the keys of the workspace in order of creation, including revoked ones.
@@ -35,19 +52,25 @@ func (q keyRepository) Keys(ctx context.Context) ([]apikey.Key, error) {
 func (q keyRepository) RevokeKey(ctx context.Context, id int64) error {
 	n, err := q.q.KeyRevoke(ctx, dbsqlc.KeyRevokeParams{WorkspaceID: q.ws, ID: id})
 	if err == nil && n == 0 {
-		return fault.New(fault.NotFound, fmt.Sprintf("active key %d not found", id),
-			"list the keys with `cairn keys list`")
+		return noActiveKey(id)
 	}
 	return classify("revoke the key", err)
 }
 
-// principal returns the principal of a key. An unknown or revoked key, or a key of a workspace that
-// is being erased, is NotFound.
-func (s *Store) principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, error) {
+// principal returns the principal of a key. An unknown, revoked or expired key, or a key of a
+// workspace that is being erased, is NotFound.
+func (s *Store) principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, apikey.Usage, error) {
 	r, err := dbsqlc.New(s.app).KeyResolve(ctx, hash[:])
 	if isNoRows(err) {
-		return apikey.Principal{}, fault.New(fault.NotFound, "unknown API key", "create a key with `cairn keys create`")
+		return apikey.Principal{}, apikey.Usage{}, fault.New(fault.NotFound, "invalid API key",
+			"create a key with `cairn keys create`")
 	}
 	return apikey.Principal{Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID,
-		Scopes: r.Scopes}, classify("find the key", err)
+		Scopes: r.Scopes}, usageOf(r.Seconds, r.Idle), classify("find the key", err)
+}
+
+// usageOf converts the seconds until a key expires, 0 if it never does.
+func usageOf(seconds float64, idle bool) apikey.Usage {
+	const most = 365 * 24 * 3600 // longer than any cache, and short enough for a duration
+	return apikey.Usage{Left: time.Duration(min(seconds, most) * float64(time.Second)), Idle: idle}
 }

@@ -65,7 +65,7 @@ func outOfScope(scope apikey.Scope, h apikey.Principal) *Problem {
 }
 
 // authenticate returns the principal of the request's key. It does not distinguish an
-// unknown key from a revoked one.
+// unknown key from a revoked or an expired one.
 func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	key = strings.TrimSpace(key)
@@ -77,7 +77,7 @@ func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 	h, err := g.Keys.Principal(r.Context(), key)
 	if fault.CodeOf(err) == fault.NotFound {
 		return h, problem(fault.Unauthenticated, "invalid API key",
-			"the key may be revoked: list the keys of the workspace with `cairn keys list`, or create one with `cairn "+
+			"the key may be revoked or expired: list the keys of the workspace with `cairn keys list`, or create one with `cairn "+
 				"keys create --name laptop`").
 			with(challenge, `Bearer realm="cairn", error="invalid_token"`)
 	}

@@ -201,15 +201,16 @@ func TestManyMayAskForAKeyAtOnce(t *testing.T) {
 type oneKey struct {
 	apikey.Store
 	revoked bool
+	left    time.Duration
 	asked   int
 }
 
-func (s *oneKey) Principal(context.Context, apikey.Hash) (apikey.Principal, error) {
+func (s *oneKey) Principal(context.Context, apikey.Hash) (apikey.Principal, apikey.Usage, error) {
 	s.asked++
 	if s.revoked {
-		return apikey.Principal{}, fault.New(fault.NotFound, "the key is not known", "")
+		return apikey.Principal{}, apikey.Usage{}, fault.New(fault.NotFound, "the key is not known", "")
 	}
-	return apikey.Principal{Key: 7}, nil
+	return apikey.Principal{Key: 7}, apikey.Usage{Left: s.left}, nil
 }
 
 // A gateway does not ask for a key at every request, and so a revoked one is good for
