@@ -33,3 +33,20 @@ where workspace_id = @workspace_id and id = @id and (last_used_at is null or las
 select ws_id::bigint as workspace, ws_name::text as name, ws_key::text as key, key_id::bigint as key_id, key_scopes::text[] as scopes,
   key_seconds::double precision as seconds, key_idle::boolean as idle
 from cairn.resolve_key(@hash::bytea);
+
+-- name: OperatorKeyInsert :one
+insert into operator_keys (name, hash, hint, scopes, expires_at) values (@name, @hash, @hint, @scopes, sqlc.narg(expires_at))
+returning id, created_at;
+
+-- name: OperatorKeysList :many
+select id, name, hint, scopes, created_at, expires_at, last_used_at as used_at, revoked_at from operator_keys order by id;
+
+-- name: OperatorKeyRevoke :execrows
+update operator_keys set revoked_at = now() where id = @id and revoked_at is null;
+
+-- name: OperatorKeyUsed :exec
+update operator_keys set last_used_at = now() where id = @id and (last_used_at is null or last_used_at <= now() - interval '5 minutes');
+
+-- name: OperatorKeyResolve :one
+select key_id::bigint as key_id, key_scopes::text[] as scopes, key_seconds::double precision as seconds, key_idle::boolean as idle
+from cairn.resolve_operator_key(@hash::bytea);

@@ -53,6 +53,8 @@ var reviewedGrants = []string{
 	"memory_views cairn_app: insert, select",
 	"messages cairn_app: insert, select",
 	"note_recalls cairn_app: insert, select, update(last_at recalls relevance)",
+	"operator_keys cairn_system: insert, select(created_at expires_at hint id last_used_at name revoked_at scopes), " +
+		"update(last_used_at revoked_at)",
 	"outbox cairn_app: delete, insert, select, update",
 	"outbox cairn_system: delete, select, update(attempts due_at last_error)",
 	"offload_blobs cairn_app: insert, select, update(expires_at)",

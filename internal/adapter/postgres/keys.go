@@ -74,3 +74,64 @@ func usageOf(seconds float64, idle bool) apikey.Usage {
 	const most = 365 * 24 * 3600 // longer than any cache, and short enough for a duration
 	return apikey.Usage{Left: time.Duration(min(seconds, most) * float64(time.Second)), Idle: idle}
 }
+
+// OperatorKeys returns the store of operator keys.
+func (s *Store) OperatorKeys() apikey.OperatorStore { return operatorKeys{s} }
+
+type operatorKeys struct{ *Store }
+
+// PutOperatorKey stores the hash of a new key, and fills in k's ID and time.
+func (s operatorKeys) PutOperatorKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
+	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		row, err := q.OperatorKeyInsert(ctx, dbsqlc.OperatorKeyInsertParams{Name: storable(k.Name), Hash: hash[:],
+			Hint: k.Hint, Scopes: texts(k.Scopes), ExpiresAt: k.ExpiresAt})
+		k.ID, k.CreatedAt = row.ID, row.CreatedAt
+		return classify("store the operator key", err)
+	})
+	return k, err
+}
+
+// OperatorKeys lists the keys in order of creation, including revoked ones.
+func (s operatorKeys) OperatorKeys(ctx context.Context) (out []apikey.Key, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.OperatorKeysList(ctx)
+		for _, r := range rows {
+			out = append(out, apikey.Key(r))
+		}
+		return classify("list the operator keys", err)
+	})
+	return out, err
+}
+
+// RevokeOperatorKey revokes a key. An unknown or already revoked key is NotFound.
+func (s operatorKeys) RevokeOperatorKey(ctx context.Context, id int64) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		n, err := q.OperatorKeyRevoke(ctx, id)
+		if err == nil && n == 0 {
+			return fault.New(fault.NotFound, fmt.Sprintf("active operator key %d not found", id),
+				"list the keys with `cairn keys list --operator`")
+		}
+		return classify("revoke the operator key", err)
+	})
+}
+
+// Operator returns the holder of a key. An unknown, revoked or expired key is NotFound.
+func (s operatorKeys) Operator(ctx context.Context, hash apikey.Hash) (o apikey.Operator, u apikey.Usage, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		r, err := q.OperatorKeyResolve(ctx, hash[:])
+		if isNoRows(err) {
+			return fault.New(fault.NotFound, "invalid operator key",
+				"create a key with `cairn keys create --operator`")
+		}
+		o, u = apikey.Operator{Key: r.KeyID, Scopes: r.Scopes}, usageOf(r.Seconds, r.Idle)
+		return classify("find the operator key", err)
+	})
+	return o, u, err
+}
+
+// UseOperatorKey records the use of a key.
+func (s operatorKeys) UseOperatorKey(ctx context.Context, id int64) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		return classify("record the use of the operator key", q.OperatorKeyUsed(ctx, id))
+	})
+}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -26,21 +27,32 @@ func (c *cli) keysCreate() *cobra.Command {
 	create := &cobra.Command{Use: "create", Short: "Create an API key and print it once",
 		Long: "Create an API key for the workspace and print it. The key is shown only once, because only its " +
 			"SHA-256 is stored. A key grants access to one workspace. Scopes: read allows reading; write allows " +
-			"reading and changing; admin also allows approving changes, changing settings, importing and erasing.",
-		Example: "  cairn keys create --name chat-gateway --scopes read,write --expires 90d", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.createKey(cmd.Context(), n) }}
+			"reading and changing; admin also allows approving changes, changing settings, importing and erasing.\n\n" +
+			"With --operator, the key belongs to an operator of the installation and to no workspace. Scopes: codec " +
+			"allows decrypting workflow payloads at /codec; metrics allows reading /metrics; support allows reading " +
+			"the audit events of all workspaces.",
+		Example: "  cairn keys create --name chat-gateway --scopes read,write --expires 90d\n" +
+			"  cairn keys create --operator --name temporal-ui --scopes codec", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if n.operator && !cmd.Flags().Changed("scopes") {
+				return usageError{errors.New("missing --scopes: codec, metrics or support")}
+			}
+			return c.createKey(cmd.Context(), n)
+		}}
 	create.Flags().StringVar(&n.name, "name", "", "name of the key's user, 1 to 100 characters (required)")
 	create.Flags().StringSliceVar(&n.scopes, "scopes", []string{"read", "write"}, "scopes of the key: read, write, "+
-		"admin")
+		"admin; of an operator: codec, metrics, support")
+	create.Flags().BoolVar(&n.operator, "operator", false, "create a key for an operator (default false)")
 	create.Flags().StringVar(&n.expires, "expires", "", expiresHelp+" (default: never)")
 	return create
 }
 
 // newKey are the flags of a new key.
 type newKey struct {
-	name    string
-	scopes  []string
-	expires string
+	name     string
+	scopes   []string
+	expires  string
+	operator bool
 }
 
 const expiresHelp = "when the key expires: a duration such as 90d, or a date such as 2027-01-31 in UTC"
@@ -75,9 +87,14 @@ func spanOf(text string) (time.Duration, error) {
 }
 
 func (c *cli) keysList() *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List the API keys of the workspace",
+	var operator bool
+	list := &cobra.Command{Use: "list", Short: "List the API keys of the workspace",
+		Long: "List the API keys of the workspace, or those of operators. The time of the last use is exact to five " +
+			"minutes.",
 		Example: "  cairn keys list", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.listKeys(cmd.Context()) }}
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listKeys(cmd.Context(), operator) }}
+	list.Flags().BoolVar(&operator, "operator", false, "list the keys of operators (default false)")
+	return list
 }
 
 func (c *cli) keysRotate() *cobra.Command {
@@ -133,10 +150,15 @@ func keyNumber(text string) (int64, error) {
 }
 
 func (c *cli) keysRevoke() *cobra.Command {
-	return &cobra.Command{Use: "revoke KEY", Short: "Revoke an API key",
+	var operator bool
+	revoke := &cobra.Command{Use: "revoke KEY", Short: "Revoke an API key",
 		Long: "Revoke an API key. Gateways reject it within seconds.", Example: "  cairn keys revoke " +
 			"1", Args: exactly(1, "the key's number"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.revokeKey(cmd.Context(), args[0]) }}
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.revokeKey(cmd.Context(), args[0], operator)
+		}}
+	revoke.Flags().BoolVar(&operator, "operator", false, "revoke a key of an operator (default false)")
+	return revoke
 }
 
 func (c *cli) createKey(ctx context.Context, n newKey) error {
@@ -147,7 +169,7 @@ func (c *cli) createKey(ctx context.Context, n newKey) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.open(ctx, needs{make: true})
+	s, err := c.open(ctx, needs{make: true, noWorkspace: n.operator})
 	if err != nil {
 		return err
 	}
@@ -155,6 +177,13 @@ func (c *cli) createKey(ctx context.Context, n newKey) error {
 	var wanted []apikey.Scope
 	for _, scope := range n.scopes {
 		wanted = append(wanted, apikey.Scope(scope))
+	}
+	if n.operator {
+		key, made, err := s.Keys.CreateOperator(ctx, n.name, wanted, expires)
+		if err != nil {
+			return err
+		}
+		return c.showNewKey(key, made, "operators", map[string]any{"operator": true})
 	}
 	key, made, err := s.Keys.CreateUntil(ctx, s.workspace.ID, n.name, wanted, expires)
 	if err != nil {
@@ -196,18 +225,30 @@ func localTime(t *time.Time) string {
 	return t.Local().Format(time.DateTime)
 }
 
-func (c *cli) listKeys(ctx context.Context) error {
-	s, err := c.open(ctx, needs{})
+func (c *cli) listKeys(ctx context.Context, operator bool) error {
+	s, err := c.open(ctx, needs{noWorkspace: operator})
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	all, err := s.Keys.List(ctx, s.workspace.ID)
+	var all []apikey.Key
+	if operator {
+		all, err = s.Keys.ListOperators(ctx)
+	} else {
+		all, err = s.Keys.List(ctx, s.workspace.ID)
+	}
 	if err != nil {
 		return err
 	}
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"keys": all})
+	}
+	if len(all) == 0 && operator {
+		fmt.Fprintln(
+			c.out,
+			"no operator keys; create one with `cairn keys create --operator --name NAME --scopes codec`",
+		)
+		return nil
 	}
 	if len(all) == 0 {
 		fmt.Fprintf(c.out, "no API keys in workspace %q; create one with `cairn keys create --name "+
@@ -227,17 +268,22 @@ func (c *cli) tableOfKeys(all []apikey.Key) error {
 	return tw.Flush()
 }
 
-func (c *cli) revokeKey(ctx context.Context, number string) error {
+func (c *cli) revokeKey(ctx context.Context, number string, operator bool) error {
 	id, err := keyNumber(number)
 	if err != nil {
 		return err
 	}
-	s, err := c.open(ctx, needs{})
+	s, err := c.open(ctx, needs{noWorkspace: operator})
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := s.Keys.Revoke(ctx, s.workspace.ID, id); err != nil {
+	if operator {
+		err = s.Keys.RevokeOperator(ctx, id)
+	} else {
+		err = s.Keys.Revoke(ctx, s.workspace.ID, id)
+	}
+	if err != nil {
 		return err
 	}
 	if c.output == "json" {

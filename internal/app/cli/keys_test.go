@@ -72,3 +72,32 @@ func TestKeysExpireAndAreRotated(t *testing.T) {
 		t.Errorf("%d keys after the refusals", len(after))
 	}
 }
+
+func TestOperatorKeysAreManagedAtTheCommandLine(t *testing.T) {
+	t.Parallel()
+	w := idle(t)
+	if all := w.listedKeys(t, "--operator"); len(all) != 0 {
+		t.Errorf("listed %+v", all)
+	}
+	code, key, errs := w.run("", "keys", "create", "--operator", "--name", "temporal-ui", "--scopes", "codec")
+	if code != 0 || !strings.HasPrefix(key, "cairn_op_") || !strings.Contains(errs, "for operators") {
+		t.Fatalf("exit %d: %s, %s", code, key, errs)
+	}
+	if all := w.listedKeys(t, "--operator"); len(all) != 1 || all[0].Name != "temporal-ui" {
+		t.Errorf("listed %+v", all)
+	}
+	if all := w.listedKeys(t); len(all) != 0 {
+		t.Errorf("the workspace lists %+v", all)
+	}
+	for _, c := range []struct {
+		code int
+		args []string
+	}{{2, []string{"create", "--operator", "--name", "x"}},
+		{2, []string{"create", "--operator", "--name", "x", "--scopes", "admin"}},
+		{2, []string{"create", "--name", "x", "--scopes", "codec"}}, {3, []string{"revoke", "1"}},
+		{0, []string{"revoke", "--operator", "1"}}, {3, []string{"revoke", "--operator", "1"}}} {
+		if code, _, errs := w.run("", append([]string{"keys"}, c.args...)...); code != c.code {
+			t.Errorf("%v: exit %d, want %d: %s", c.args, code, c.code, errs)
+		}
+	}
+}

@@ -97,7 +97,8 @@ type Store interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store Store
+	Store     Store
+	Operators OperatorStore
 }
 
 // Service creates and checks API keys. It looks keys up by hash in an index, so that the duration
@@ -106,12 +107,13 @@ type Service struct {
 	Ports
 
 	principals cache[Principal]
+	operators  cache[Operator]
 	uses       recorder
 }
 
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("apikey", map[string]any{"Store": p.Store})
+	err := ports.Require("apikey", map[string]any{"Store": p.Store, "Operators": p.Operators})
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,11 @@ type bundle struct {
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	db := pgtest.Open(t)
-	return &bundle{Service: &apikey.Service{Ports: apikey.Ports{Store: db.Keys()}}, db: db, t: t}
+	return &bundle{
+		Service: &apikey.Service{Ports: apikey.Ports{Store: db.Keys(), Operators: db.OperatorKeys()}},
+		db:      db,
+		t:       t,
+	}
 }
 
 // make makes a key of workspace A.
@@ -40,7 +44,7 @@ func (b *bundle) make(name string, scopes ...apikey.Scope) (string, apikey.Key) 
 
 // elsewhere is the service in another program, which remembers no key.
 func (b *bundle) elsewhere() *apikey.Service {
-	return &apikey.Service{Ports: apikey.Ports{Store: b.db.Keys()}}
+	return &apikey.Service{Ports: apikey.Ports{Store: b.db.Keys(), Operators: b.db.OperatorKeys()}}
 }
 
 func (b *bundle) list() []apikey.Key {

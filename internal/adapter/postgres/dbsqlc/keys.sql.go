@@ -204,3 +204,123 @@ func (q *Queries) KeysList(ctx context.Context, workspaceID int64) ([]KeysListRo
 	}
 	return items, nil
 }
+
+const OperatorKeyInsert = `-- name: OperatorKeyInsert :one
+insert into operator_keys (name, hash, hint, scopes, expires_at) values ($1, $2, $3, $4, $5)
+returning id, created_at
+`
+
+type OperatorKeyInsertParams struct {
+	Name      string
+	Hash      []byte
+	Hint      string
+	Scopes    []string
+	ExpiresAt *time.Time
+}
+
+type OperatorKeyInsertRow struct {
+	ID        int64
+	CreatedAt time.Time
+}
+
+func (q *Queries) OperatorKeyInsert(ctx context.Context, arg OperatorKeyInsertParams) (OperatorKeyInsertRow, error) {
+	row := q.db.QueryRow(ctx, OperatorKeyInsert,
+		arg.Name,
+		arg.Hash,
+		arg.Hint,
+		arg.Scopes,
+		arg.ExpiresAt,
+	)
+	var i OperatorKeyInsertRow
+	err := row.Scan(&i.ID, &i.CreatedAt)
+	return i, err
+}
+
+const OperatorKeyResolve = `-- name: OperatorKeyResolve :one
+select key_id::bigint as key_id, key_scopes::text[] as scopes, key_seconds::double precision as seconds, key_idle::boolean as idle
+from cairn.resolve_operator_key($1::bytea)
+`
+
+type OperatorKeyResolveRow struct {
+	KeyID   int64
+	Scopes  []string
+	Seconds float64
+	Idle    bool
+}
+
+func (q *Queries) OperatorKeyResolve(ctx context.Context, hash []byte) (OperatorKeyResolveRow, error) {
+	row := q.db.QueryRow(ctx, OperatorKeyResolve, hash)
+	var i OperatorKeyResolveRow
+	err := row.Scan(
+		&i.KeyID,
+		&i.Scopes,
+		&i.Seconds,
+		&i.Idle,
+	)
+	return i, err
+}
+
+const OperatorKeyRevoke = `-- name: OperatorKeyRevoke :execrows
+update operator_keys set revoked_at = now() where id = $1 and revoked_at is null
+`
+
+func (q *Queries) OperatorKeyRevoke(ctx context.Context, id int64) (int64, error) {
+	result, err := q.db.Exec(ctx, OperatorKeyRevoke, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const OperatorKeyUsed = `-- name: OperatorKeyUsed :exec
+update operator_keys set last_used_at = now() where id = $1 and (last_used_at is null or last_used_at <= now() - interval '5 minutes')
+`
+
+func (q *Queries) OperatorKeyUsed(ctx context.Context, id int64) error {
+	_, err := q.db.Exec(ctx, OperatorKeyUsed, id)
+	return err
+}
+
+const OperatorKeysList = `-- name: OperatorKeysList :many
+select id, name, hint, scopes, created_at, expires_at, last_used_at as used_at, revoked_at from operator_keys order by id
+`
+
+type OperatorKeysListRow struct {
+	ID        int64
+	Name      string
+	Hint      string
+	Scopes    []string
+	CreatedAt time.Time
+	ExpiresAt *time.Time
+	UsedAt    *time.Time
+	RevokedAt *time.Time
+}
+
+func (q *Queries) OperatorKeysList(ctx context.Context) ([]OperatorKeysListRow, error) {
+	rows, err := q.db.Query(ctx, OperatorKeysList)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OperatorKeysListRow
+	for rows.Next() {
+		var i OperatorKeysListRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Hint,
+			&i.Scopes,
+			&i.CreatedAt,
+			&i.ExpiresAt,
+			&i.UsedAt,
+			&i.RevokedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
