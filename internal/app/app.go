@@ -349,6 +349,9 @@ func (h *App) Close() {
 	if folder, ok := h.Blobs.(io.Closer); ok {
 		_ = folder.Close() // the store buffers nothing, so the error does not matter
 	}
+	if h.Keys != nil {
+		h.Keys.Close()
+	}
 	h.Store.Close()
 }
 

@@ -73,7 +73,7 @@ func fetchPackage(ctx context.Context, url string) ([]byte, error) {
 func (h *App) askDatabase(ctx context.Context) error {
 	var random apikey.Hash
 	_, _ = rand.Read(random[:]) // never fails
-	_, err := h.Store.Keys().Principal(ctx, random)
+	_, _, err := h.Store.Keys().Principal(ctx, random)
 	var known *fault.Error
 	if errors.As(err, &known) && known.Code == fault.NotFound {
 		return nil

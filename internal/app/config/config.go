@@ -236,8 +236,8 @@ type Config struct {
 	Mem0Compat string `env:"MEM0_COMPAT" envDefault:"prefix"`
 	// Name of the MCP server.
 	MCPName string `env:"CAIRN_MCP_NAME" envDefault:"cairn"`
-	// Access to /metrics: open to all clients, key (requires scope admin), or off.
-	Metrics string `env:"CAIRN_METRICS" envDefault:"open"`
+	// Access to /metrics: key (requires an operator key with the scope metrics), open to all clients, or off.
+	Metrics string `env:"CAIRN_METRICS" envDefault:"key"`
 
 	// Workers and processes
 

@@ -48,7 +48,7 @@ func (c Config) choices() []choice {
 		{"SKILLS_REPO_BACKEND", strings.ToLower(c.Backend), []string{"local", "oss"}},
 		{"CAIRN_STRUCTURED_OUTPUT", c.Structured, []string{"auto", "json_schema", "json_object", "none"}},
 		{"MEM0_COMPAT", c.Mem0Compat, []string{"prefix", "root"}},
-		{"CAIRN_METRICS", c.Metrics, []string{"open", "key", "off"}},
+		{"CAIRN_METRICS", c.Metrics, []string{"key", "open", "off"}},
 		{"CAIRN_LOG", c.LogLevel, []string{"debug", "info", "warn", "error"}},
 	}
 }
