@@ -98,6 +98,7 @@ type Schema struct {
 // Options is the configuration of the gateway.
 type Options struct {
 	RequestBytes  int64         // maximum size of a request body
+	BodyIdle      time.Duration // time without data after which a request ends; 0 means 10 seconds
 	RateLimit     float64       // requests per second of each key; 0 means no limit
 	StopTimeout   time.Duration // time for open requests when the gateway stops
 	PublicBaseURL string        // base of links; empty means relative links
