@@ -61,6 +61,8 @@ type Config struct {
 	Lease time.Duration `env:"CAIRN_LLM_LEASE" envDefault:"30s"`
 	// Timeout of one request to the endpoint.
 	Timeout time.Duration `env:"CAIRN_LLM_TIMEOUT" envDefault:"120s"`
+	// Maximum size of a response of the model endpoint in bytes. A larger one fails the call with model_invalid.
+	ReplyBytes int64 `env:"CAIRN_LLM_REPLY_BYTES" envDefault:"4194304"`
 	// How long a worker tries to store a received reply while the database is not available.
 	Hold time.Duration `env:"CAIRN_LLM_HOLD" envDefault:"20s"`
 	// Heartbeat timeout of activities. A worker that is silent for longer is considered dead.

@@ -69,6 +69,7 @@ func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 func (c Config) ranges() []interval {
 	return []interval{
 		{"CAIRN_REQUEST_BYTES", "", float64(c.RequestBytes), 1 << 10, 1 << 30},
+		{"CAIRN_LLM_REPLY_BYTES", "", float64(c.ReplyBytes), 1 << 10, 1 << 30},
 		{"CAIRN_RATE_LIMIT", "", c.RateLimit, 0, 1e6},
 		{"SKILL_CONCURRENCY", "", float64(c.Concurrency), 1, 100},
 		{"SKILL_MAX_TASKS", "", float64(c.MaxTasks), 1, 100},
