@@ -27,6 +27,9 @@ func (c Config) validate() error {
 			fmt.Sprintf("CAIRN_SHELL_TIMEOUT is %v, but CAIRN_TOOL_TIMEOUT ends each tool call after %v",
 				c.ShellTimeout, c.ToolTimeout), "set CAIRN_TOOL_TIMEOUT some seconds higher than CAIRN_SHELL_TIMEOUT")
 	}
+	if _, err := c.Proxies(); err != nil {
+		return err
+	}
 	if (c.BaseURL != "" || c.APIKey != "") && c.Model == "" && c.SkillsLLM == "" {
 		return fault.New(fault.Misconfigured, "a model endpoint is configured, but no model",
 			"set CAIRN_MODEL to a model of that endpoint")
