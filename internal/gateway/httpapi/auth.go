@@ -71,8 +71,19 @@ func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 	if key == "" {
 		return apikey.Principal{}, missingKey()
 	}
+	// Keys that were valid before are always looked up, so that others at the same address cannot lock them out.
+	from, known := g.client(r), g.Keys.Seen(key)
+	if !known {
+		if wait := g.badKeys.take(from); wait > 0 {
+			return apikey.Principal{}, tooManyBadKeys(wait)
+		}
+	}
 	h, err := g.Keys.Principal(r.Context(), key)
+	if !known && fault.CodeOf(err) != fault.NotFound {
+		g.badKeys.good(from)
+	}
 	if fault.CodeOf(err) == fault.NotFound {
+		g.Keys.Forget(key)
 		return h, problem(
 			fault.Unauthenticated,
 			"invalid API key",
