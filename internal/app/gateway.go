@@ -50,7 +50,8 @@ func Describe(c config.Config) ([]byte, error) {
 func (h *App) gatewayOptions() httpapi.Options {
 	c := h.Config
 	proxies, _ := c.Proxies() // checked when the configuration was loaded
-	return httpapi.Options{TrustedProxies: proxies, RequestBytes: c.RequestBytes, RateLimit: c.RateLimit, StopTimeout: c.StopTimeout,
+	return httpapi.Options{TrustedProxies: proxies,
+		RequestBytes: c.RequestBytes, RateLimit: c.RateLimit, StopTimeout: c.StopTimeout,
 		PublicBaseURL: c.PublicBaseURL,
 		Metrics:       c.Metrics, TemporalUI: c.TemporalUI, MCPName: c.MCPName, NameStyle: c.NameStyle, Model: c.Model,
 		OffloadTTL: c.OffloadTTL, Mem0Compat: c.Mem0Compat, WorkflowLink: h.WorkflowLink,
