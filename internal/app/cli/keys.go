@@ -29,8 +29,8 @@ func (c *cli) keysCreate() *cobra.Command {
 			"SHA-256 is stored. A key grants access to one workspace. Scopes: read allows reading; write allows " +
 			"reading and changing; admin also allows approving changes, changing settings, importing and erasing.\n\n" +
 			"With --operator, the key belongs to an operator of the installation and to no workspace. Scopes: codec " +
-			"allows decrypting workflow payloads at /codec; metrics allows reading /metrics; support allows reading " +
-			"the audit events of all workspaces.",
+			"allows decrypting workflow payloads at /codec; metrics allows reading /metrics; support is " +
+			"reserved.",
 		Example: "  cairn keys create --name chat-gateway --scopes read,write --expires 90d\n" +
 			"  cairn keys create --operator --name temporal-ui --scopes codec", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -57,11 +57,13 @@ func TestKeysExpireAndAreRotated(t *testing.T) {
 	for _, c := range []struct {
 		code int
 		args []string
-	}{{2, []string{"rotate", "x"}}, {2, []string{"rotate"}}, {3, []string{"rotate", "1"}}, {3, []string{"rotate", "99"}},
+	}{{2, []string{"rotate", "x"}}, {2, []string{"rotate"}}, {3, []string{"rotate", "1"}},
+		{3, []string{"rotate", "99"}},
 		{2, []string{"rotate", "2", "--overlap", "soon"}}, {2, []string{"rotate", "2", "--overlap", "100d"}},
 		{2, []string{"rotate", "2", "--overlap", "-1h"}},
 		{2, []string{"create", "--name", "x", "--expires", "tomorrow"}},
-		{2, []string{"create", "--name", "x", "--expires", "-90d"}}, {2, []string{"create", "--name", "x", "--expires", "0d"}},
+		{2, []string{"create", "--name", "x", "--expires", "-90d"}},
+		{2, []string{"create", "--name", "x", "--expires", "0d"}},
 		{2, []string{"create", "--name", "x", "--expires", "2020-01-31"}},
 		{2, []string{"create", "--name", "x", "--expires", "99999999d"}}} {
 		if code, _, errs := w.run("", append([]string{"keys"}, c.args...)...); code != c.code {

@@ -87,8 +87,8 @@ func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 		return h, problem(
 			fault.Unauthenticated,
 			"invalid API key",
-			"the key may be revoked or expired: list the keys of the workspace with `cairn keys list`, or create one with `cairn "+
-				"keys create --name laptop`",
+			"the key may be revoked or expired: list the keys of the workspace with `cairn keys list`, or "+
+				"create one with `cairn keys create --name laptop`",
 		).
 			with(challenge, invalidToken)
 	}
