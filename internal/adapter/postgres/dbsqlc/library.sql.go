@@ -35,6 +35,118 @@ func (q *Queries) DocStatusSet(ctx context.Context, arg DocStatusSetParams) (int
 	return result.RowsAffected(), nil
 }
 
+const KeyInsert = `-- name: KeyInsert :one
+insert into api_keys (workspace_id, name, hash, hint, scopes) values ($1, $2, $3, $4, $5) returning id, created_at
+`
+
+type KeyInsertParams struct {
+	WorkspaceID int64
+	Name        string
+	Hash        []byte
+	Hint        string
+	Scopes      []string
+}
+
+type KeyInsertRow struct {
+	ID        int64
+	CreatedAt time.Time
+}
+
+func (q *Queries) KeyInsert(ctx context.Context, arg KeyInsertParams) (KeyInsertRow, error) {
+	row := q.db.QueryRow(ctx, KeyInsert,
+		arg.WorkspaceID,
+		arg.Name,
+		arg.Hash,
+		arg.Hint,
+		arg.Scopes,
+	)
+	var i KeyInsertRow
+	err := row.Scan(&i.ID, &i.CreatedAt)
+	return i, err
+}
+
+const KeyResolve = `-- name: KeyResolve :one
+select ws_id::bigint as workspace, ws_name::text as name, ws_key::text as key, key_id::bigint as key_id, key_scopes::text[] as scopes from cairn.resolve_key($1::bytea)
+`
+
+type KeyResolveRow struct {
+	Workspace int64
+	Name      string
+	Key       string
+	KeyID     int64
+	Scopes    []string
+}
+
+func (q *Queries) KeyResolve(ctx context.Context, hash []byte) (KeyResolveRow, error) {
+	row := q.db.QueryRow(ctx, KeyResolve, hash)
+	var i KeyResolveRow
+	err := row.Scan(
+		&i.Workspace,
+		&i.Name,
+		&i.Key,
+		&i.KeyID,
+		&i.Scopes,
+	)
+	return i, err
+}
+
+const KeyRevoke = `-- name: KeyRevoke :execrows
+update api_keys set revoked_at = now() where workspace_id = $1 and id = $2 and revoked_at is null
+`
+
+type KeyRevokeParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+func (q *Queries) KeyRevoke(ctx context.Context, arg KeyRevokeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, KeyRevoke, arg.WorkspaceID, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const KeysList = `-- name: KeysList :many
+select id, name, hint, scopes, created_at, revoked_at from api_keys where workspace_id = $1 order by id
+`
+
+type KeysListRow struct {
+	ID        int64
+	Name      string
+	Hint      string
+	Scopes    []string
+	CreatedAt time.Time
+	RevokedAt *time.Time
+}
+
+func (q *Queries) KeysList(ctx context.Context, workspaceID int64) ([]KeysListRow, error) {
+	rows, err := q.db.Query(ctx, KeysList, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []KeysListRow
+	for rows.Next() {
+		var i KeysListRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Hint,
+			&i.Scopes,
+			&i.CreatedAt,
+			&i.RevokedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const MemoGet = `-- name: MemoGet :one
 select code, reason from failure_memos where workspace_id = $1 and key = $2 and created_at > now() - $3::interval
 `
