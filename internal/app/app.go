@@ -349,6 +349,9 @@ func (h *App) Close() {
 	if folder, ok := h.Blobs.(io.Closer); ok {
 		_ = folder.Close() // the store buffers nothing, so the error does not matter
 	}
+	if h.Keys != nil {
+		h.Keys.Close()
+	}
 	h.Store.Close()
 }
 
@@ -374,7 +377,8 @@ func model(c config.Config) (llm.Model, error) {
 	if c.Offline() {
 		return offlinemodel.New(c.Timeout), openai.Config{Timeout: c.Timeout}.Validate()
 	}
-	m := openai.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Structured: c.Structured, Timeout: c.Timeout}
+	m := openai.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Structured: c.Structured, Timeout: c.Timeout,
+		MaxReply: c.ReplyBytes}
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}

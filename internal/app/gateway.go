@@ -49,8 +49,9 @@ func Describe(c config.Config) ([]byte, error) {
 
 func (h *App) gatewayOptions() httpapi.Options {
 	c := h.Config
-	return httpapi.Options{RequestBytes: c.RequestBytes, RateLimit: c.RateLimit, StopTimeout: c.StopTimeout,
-		DrainDelay:    c.DrainDelay,
+	proxies, _ := c.Proxies() // checked when the configuration was loaded
+	return httpapi.Options{TrustedProxies: proxies, RequestBytes: c.RequestBytes, RateLimit: c.RateLimit,
+		StopTimeout: c.StopTimeout, DrainDelay: c.DrainDelay,
 		PublicBaseURL: c.PublicBaseURL,
 		Metrics:       c.Metrics, TemporalUI: c.TemporalUI, MCPName: c.MCPName, NameStyle: c.NameStyle, Model: c.Model,
 		OffloadTTL: c.OffloadTTL, Mem0Compat: c.Mem0Compat, WorkflowLink: h.WorkflowLink,
@@ -73,7 +74,7 @@ func fetchPackage(ctx context.Context, url string) ([]byte, error) {
 func (h *App) askDatabase(ctx context.Context) error {
 	var random apikey.Hash
 	_, _ = rand.Read(random[:]) // never fails
-	_, err := h.Store.Keys().Principal(ctx, random)
+	_, _, err := h.Store.Keys().Principal(ctx, random)
 	var known *fault.Error
 	if errors.As(err, &known) && known.Code == fault.NotFound {
 		return nil

@@ -15,7 +15,7 @@ import (
 // buildViews wires the read models of gateways and commands, and the services for feedback and
 // reflection requests.
 func (h *App) buildViews() (err error) {
-	if h.Keys, err = apikey.New(apikey.Ports{Store: h.Store.Keys()}); err != nil {
+	if h.Keys, err = apikey.New(apikey.Ports{Store: h.Store.Keys(), Operators: h.Store.OperatorKeys()}); err != nil {
 		return err
 	}
 	if h.Runs, err = inspect.NewRuns(inspect.RunPorts{Store: h.Store.Runs(), Distill: h.Distill}); err != nil {

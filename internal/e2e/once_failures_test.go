@@ -26,7 +26,7 @@ func TestARetryMakesOnlyTheMissingCalls(t *testing.T) {
 			p.Model.On(openaitest.Rule{Stage: stage, Times: 1, Status: 401, Reply: "no such key"})
 			p.ScriptR1()
 			r := p.Distill(apptest.C1())
-			if r.Outcome != run.Failed || !strings.Contains(r.Code+r.Reason+reasons(r), "no such key") {
+			if r.Outcome != run.Failed || !strings.Contains(r.Code+r.Reason+reasons(r), "status 401, error ID err_") {
 				t.Errorf("run ended as %s: %s %s %s", r.Outcome, r.Code, r.Reason, reasons(r))
 			}
 			p.asked(want.before)

@@ -38,7 +38,24 @@ create table api_keys (
   scopes       text[] not null,
   created_at   timestamptz not null default now(),
   revoked_at   timestamptz,
+  expires_at   timestamptz,                             -- null means never
+  lifetime     interval,                                -- from its creation to the end that it was made with; a key that replaces it lives as long
+  last_used_at timestamptz,                             -- to five minutes
   primary key (workspace_id, id)
+);
+
+-- Keys of operators, who belong to no workspace. Only the command line makes them: the gateway has
+-- no route for it.
+create table operator_keys (
+  id           bigint generated always as identity primary key,
+  name         text not null,
+  hash         bytea not null unique,                   -- SHA-256 of the key; the key itself is not stored
+  hint         text not null,
+  scopes       text[] not null check (scopes <@ '{codec,metrics,support}' and cardinality(scopes) > 0),
+  created_at   timestamptz not null default now(),
+  revoked_at   timestamptz,
+  expires_at   timestamptz,                             -- null means never
+  last_used_at timestamptz                              -- to five minutes
 );
 
 alter table workspaces enable row level security;
@@ -57,10 +74,16 @@ alter table api_keys enable row level security;
 alter table api_keys force row level security;
 create policy api_keys_app on api_keys to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint);
 grant select, insert on api_keys to cairn_app;
-grant update (revoked_at) on api_keys to cairn_app;
+grant update (revoked_at, expires_at, last_used_at) on api_keys to cairn_app;
 -- A key determines its workspace, so it is looked up before a workspace is entered. The caller
 -- passes the hash of the key, which only the owner of the key can compute.
 create policy api_keys_definer on api_keys for select to cairn_owner using (true);
+
+alter table operator_keys enable row level security;
+alter table operator_keys force row level security;
+create policy operator_keys_system on operator_keys to cairn_system using (true) with check (true);
+create policy operator_keys_definer on operator_keys for select to cairn_owner using (true);
+grant insert, select (id, name, hint, scopes, created_at, revoked_at, expires_at, last_used_at), update (revoked_at, last_used_at) on operator_keys to cairn_system;
 
 -- Functions list pg_temp last. Otherwise it would be searched first, and a caller's temporary table
 -- could replace one of Cairn's.
@@ -132,16 +155,31 @@ language sql stable security invoker as $$
 $$;
 -- +goose StatementEnd
 
--- The workspace of an active key.
+-- The workspace of a key that is neither revoked nor expired, the seconds until it expires (0 if it
+-- does not), and whether its last recorded use was five minutes ago.
 -- +goose StatementBegin
-create function cairn.resolve_key(key_hash bytea) returns table (ws_id bigint, ws_name text, ws_key text, key_id bigint, key_scopes text[])
+create function cairn.resolve_key(key_hash bytea) returns table (ws_id bigint, ws_name text, ws_key text, key_id bigint, key_scopes text[], key_seconds double precision, key_idle boolean)
 language sql stable security definer set search_path = cairn, pg_catalog, pg_temp as $$
-  select w.id, w.external_id, w.key, k.id, k.scopes from api_keys k join workspaces w on w.id = k.workspace_id
-  where k.hash = key_hash and k.revoked_at is null and w.state = 'active'
+  select w.id, w.external_id, w.key, k.id, k.scopes, coalesce(extract(epoch from k.expires_at - now()), 0)::double precision,
+    coalesce(k.last_used_at <= now() - interval '5 minutes', true)
+  from api_keys k join workspaces w on w.id = k.workspace_id
+  where k.hash = key_hash and k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) and w.state = 'active'
 $$;
 -- +goose StatementEnd
 revoke all on function cairn.resolve_key(bytea) from public;
 grant execute on function cairn.resolve_key(bytea) to cairn_app;
+
+-- The same for the key of an operator.
+-- +goose StatementBegin
+create function cairn.resolve_operator_key(key_hash bytea) returns table (key_id bigint, key_scopes text[], key_seconds double precision, key_idle boolean)
+language sql stable security definer set search_path = cairn, pg_catalog, pg_temp as $$
+  select k.id, k.scopes, coalesce(extract(epoch from k.expires_at - now()), 0)::double precision,
+    coalesce(k.last_used_at <= now() - interval '5 minutes', true)
+  from operator_keys k where k.hash = key_hash and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
+$$;
+-- +goose StatementEnd
+revoke all on function cairn.resolve_operator_key(bytea) from public;
+grant execute on function cairn.resolve_operator_key(bytea) to cairn_system;
 
 -- The number of the last applied migration. A program works with its own version of the schema and
 -- with later ones.

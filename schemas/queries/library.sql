@@ -56,18 +56,6 @@ select code, reason from failure_memos where workspace_id = @workspace_id and ke
 insert into failure_memos (workspace_id, key, code, reason) values (@workspace_id, @key, @code, @reason)
 on conflict (workspace_id, key) do update set code = excluded.code, reason = excluded.reason, created_at = now();
 
--- name: KeyInsert :one
-insert into api_keys (workspace_id, name, hash, hint, scopes) values (@workspace_id, @name, @hash, @hint, @scopes) returning id, created_at;
-
--- name: KeysList :many
-select id, name, hint, scopes, created_at, revoked_at from api_keys where workspace_id = @workspace_id order by id;
-
--- name: KeyRevoke :execrows
-update api_keys set revoked_at = now() where workspace_id = @workspace_id and id = @id and revoked_at is null;
-
--- name: KeyResolve :one
-select ws_id::bigint as workspace, ws_name::text as name, ws_key::text as key, key_id::bigint as key_id, key_scopes::text[] as scopes from cairn.resolve_key(@hash::bytea);
-
 -- name: TaskBased :exec
 update distill_tasks set based_on_skill = @based_on_skill, based_on_version = @based_on_version, draft = @draft
 where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage in ('extracted', 'packaged');

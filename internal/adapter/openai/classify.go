@@ -105,6 +105,9 @@ func (e *Endpoint) unanswered(ctx context.Context, err error, sent bool) *llm.Er
 	if stop := ctx.Err(); stop != nil {
 		return interrupted(stop, sent)
 	}
+	if errors.Is(err, errReplyTooLarge) {
+		return &llm.Error{Class: llm.Invalid, Status: http.StatusOK, Message: e.config.tooLarge(), Sent: true}
+	}
 	message := "cannot reach the model endpoint: "
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -31,6 +31,7 @@ type Config struct {
 	APIKey     string        // sent as a bearer token; empty sends none
 	Structured string        // one of the Structured constants; empty means auto
 	Timeout    time.Duration // of one request; 0 means DefaultTimeout
+	MaxReply   int64         // maximum size of a response in bytes; 0 means DefaultMaxReply
 	HTTPClient *http.Client  // nil means a pooled client that follows no redirects
 	Offline    bool          // the endpoint is the offline model in this process; usage is marked as estimated
 }

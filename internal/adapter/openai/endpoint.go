@@ -36,6 +36,7 @@ func ChatEndpoint(c Config) *Endpoint {
 
 // EmbeddingEndpoint posts to embeddings. Every Post reports an invalid c.
 func EmbeddingEndpoint(c Config) *Endpoint {
+	c.MaxReply = max(c.MaxReply, embeddingBytes)
 	service := openai.NewEmbeddingService(c.options()...)
 	return &Endpoint{config: c, post: func(ctx context.Context, options ...option.RequestOption) error {
 		_, err := service.New(ctx, openai.EmbeddingNewParams{}, options...)
@@ -53,6 +54,7 @@ func (c Config) options() []option.RequestOption {
 		option.WithHTTPClient(client),
 		option.WithMaxRetries(0),
 		option.WithRequestTimeout(c.timeout()),
+		option.WithMiddleware(c.limitReply),
 	}
 	if c.APIKey != "" {
 		options = append(options, option.WithAPIKey(c.APIKey))

@@ -56,6 +56,9 @@ func (e *Endpoint) readReply(response []byte, p llm.PreparedRequest) (llm.Reply,
 	case len(reply.Calls) == 0 && llm.LooksRefused(reply.Text):
 		reply.Refusal = reply.Text
 	}
+	if failure := checkSize(reply); failure != nil {
+		return llm.Reply{}, failure
+	}
 	return reply, nil
 }
 

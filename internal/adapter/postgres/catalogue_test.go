@@ -46,6 +46,9 @@ var reviewedPolicies = []string{
 	// what has expired: hashes and times
 	"offload_blobs.offload_blobs_system_purge {cairn_system} d (expires_at < now()) -",
 	"offload_blobs.offload_blobs_system_see {cairn_system} r (expires_at < now()) -",
+	// the gateway looks up operators' keys, and the command line manages them; the hash is not readable
+	"operator_keys.operator_keys_definer {cairn_owner} r true -",
+	"operator_keys.operator_keys_system {cairn_system} * true true",
 	"outbox.outbox_system {cairn_system} * true -",
 	"packages.packages_system {cairn_system} r (state <> 'live'::text) -",
 	"policy_updates.policy_updates_system {cairn_system} r (state = 'canary'::text) -", // and to judge
@@ -128,6 +131,7 @@ var reviewedFunctions = []string{
 	"retire_space invoker search_path=cairn, public, pg_catalog, pg_temp;lock_timeout=1s",
 	"require_role invoker search_path=pg_catalog, pg_temp",
 	"resolve_key definer search_path=cairn, pg_catalog, pg_temp",
+	"resolve_operator_key definer search_path=cairn, pg_catalog, pg_temp",
 	"schema_version definer search_path=cairn, pg_catalog, pg_temp",
 	"session_roles invoker -",
 	"vector_graphs invoker search_path=cairn, public, pg_catalog, pg_temp",
@@ -294,6 +298,7 @@ func TestTheSystemRoleReadsNoTexts(t *testing.T) {
 		"select history_id from memory_refs", "select holder from memory_leases",
 		"select content from offload_blobs", "select label from offload_uses", "select content from compactions",
 		"select version from pending_writes", "select reason from failure_memos", "select hash from api_keys",
+		"select hash from operator_keys", "update operator_keys set scopes = '{codec}'", "delete from operator_keys",
 		"select cairn.resolve_key('x')", "select spec from runs", "select id from runs",
 		"select workspace_id from runs", "select reason from runs", "select result from tool_op_log",
 		"select settings from workspaces", "select key from packages", "select * from llm_calls",

@@ -79,12 +79,23 @@ func TestEveryTableIsErased(t *testing.T) {
 			t.Errorf("the seed leaves %s empty, so its erase shows nothing", table)
 		}
 	}
-	compare(t, "tables whose rows are of no workspace, by their columns",
+	compare(
+		t,
+		"tables whose rows are of no workspace, by their columns",
 		b.texts(`select c.relname::text from pg_class c where c.relnamespace = 'cairn'::regnamespace and c.relkind `+
 			`in ('r', 'p') and not c.relispartition
 and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'workspace_id')`),
-		[]string{"workspaces", "erasures", "erase_items", "erase_rules", "embedding_spaces", "sweep_pages",
-			"goose_db_version"})
+		[]string{
+			"workspaces",
+			"erasures",
+			"erase_items",
+			"erase_rules",
+			"embedding_spaces",
+			"sweep_pages",
+			"operator_keys",
+			"goose_db_version",
+		},
+	)
 	compare(t, "tables that cairn_erase reaches; a migration that makes one calls cairn.cover_erase",
 		b.texts(`select tablename::text from pg_policies
 where schemaname = 'cairn' and policyname = tablename || '_erase' and roles = '{cairn_erase}' and cmd = 'ALL' and `+

@@ -6,7 +6,7 @@ package postgres_test
 var reviewedGrants = []string{
 	"agent_calls cairn_app: insert, select, update(code ended_at result)",
 	"agent_steps cairn_app: insert, select",
-	"api_keys cairn_app: insert, select, update(revoked_at)",
+	"api_keys cairn_app: insert, select, update(expires_at last_used_at revoked_at)",
 	"bank_versions cairn_app: insert, select",
 	"banks cairn_app: insert, select, update(head)",
 	"cases cairn_app: insert, select, update(category conversation_id evidence failed_at failures gold iteration " +
@@ -53,6 +53,8 @@ var reviewedGrants = []string{
 	"memory_views cairn_app: insert, select",
 	"messages cairn_app: insert, select",
 	"note_recalls cairn_app: insert, select, update(last_at recalls relevance)",
+	"operator_keys cairn_system: insert, select(created_at expires_at hint id last_used_at name revoked_at scopes), " +
+		"update(last_used_at revoked_at)",
 	"outbox cairn_app: delete, insert, select, update",
 	"outbox cairn_system: delete, select, update(attempts due_at last_error)",
 	"offload_blobs cairn_app: insert, select, update(expires_at)",

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
@@ -13,9 +14,25 @@ import (
 // PutKey stores the hash of a new key, and fills in k's ID and time.
 func (q keyRepository) PutKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
 	row, err := q.q.KeyInsert(ctx, dbsqlc.KeyInsertParams{WorkspaceID: q.ws, Name: storable(k.Name), Hash: hash[:],
-		Hint: k.Hint, Scopes: texts(k.Scopes)})
+		Hint: k.Hint, Scopes: texts(k.Scopes), ExpiresAt: k.ExpiresAt})
 	k.ID, k.CreatedAt = row.ID, row.CreatedAt
 	return k, classify("store the key", err)
+}
+
+// RotateKey stores the hash of a key that replaces an active one, and returns it.
+func (q keyRepository) RotateKey(ctx context.Context, r apikey.Rotation) (apikey.Key, error) {
+	row, err := q.q.KeyRotate(ctx, dbsqlc.KeyRotateParams{WorkspaceID: q.ws, ID: r.Old, Overlap: r.Overlap,
+		Hash: r.Hash[:], Hint: r.Hint, ExpiresAt: r.ExpiresAt})
+	if isNoRows(err) {
+		return apikey.Key{}, noActiveKey(r.Old)
+	}
+	return apikey.Key{ID: row.ID, Name: row.Name, Hint: r.Hint, Scopes: row.Scopes, CreatedAt: row.CreatedAt,
+		ExpiresAt: row.ExpiresAt}, classify("rotate the key", err)
+}
+
+func noActiveKey(id int64) error {
+	return fault.New(fault.NotFound, fmt.Sprintf("active key %d not found", id),
+		"list the keys with `cairn keys list`")
 }
 
 // Keys lists the keys of the workspace in order of creation, including revoked ones.
@@ -35,23 +52,90 @@ func (q keyRepository) Keys(ctx context.Context) ([]apikey.Key, error) {
 func (q keyRepository) RevokeKey(ctx context.Context, id int64) error {
 	n, err := q.q.KeyRevoke(ctx, dbsqlc.KeyRevokeParams{WorkspaceID: q.ws, ID: id})
 	if err == nil && n == 0 {
-		return fault.New(fault.NotFound, fmt.Sprintf("active key %d not found", id),
-			"list the keys with `cairn keys list`")
+		return noActiveKey(id)
 	}
 	return classify("revoke the key", err)
 }
 
-// principal returns the principal of a key. An unknown or revoked key, or a key of a workspace that
-// is being erased, is NotFound.
-func (s *Store) principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, error) {
+// principal returns the principal of a key. An unknown, revoked or expired key, or a key of a
+// workspace that is being erased, is NotFound.
+func (s *Store) principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, apikey.Usage, error) {
 	var r dbsqlc.KeyResolveRow
 	err := s.asApp(ctx, func(q *dbsqlc.Queries) (err error) {
 		r, err = q.KeyResolve(ctx, hash[:])
 		return err
 	})
 	if isNoRows(err) {
-		return apikey.Principal{}, fault.New(fault.NotFound, "unknown API key", "create a key with `cairn keys create`")
+		return apikey.Principal{}, apikey.Usage{}, fault.New(fault.NotFound, "invalid API key",
+			"create a key with `cairn keys create`")
 	}
 	return apikey.Principal{Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID,
-		Scopes: r.Scopes}, classify("find the key", err)
+		Scopes: r.Scopes}, usageOf(r.Seconds, r.Idle), classify("find the key", err)
+}
+
+// usageOf converts the seconds until a key expires, 0 if it never does.
+func usageOf(seconds float64, idle bool) apikey.Usage {
+	const most = 365 * 24 * 3600 // longer than any cache, and short enough for a duration
+	return apikey.Usage{Left: time.Duration(min(seconds, most) * float64(time.Second)), Idle: idle}
+}
+
+// OperatorKeys returns the store of operator keys.
+func (s *Store) OperatorKeys() apikey.OperatorStore { return operatorKeys{s} }
+
+type operatorKeys struct{ *Store }
+
+// PutOperatorKey stores the hash of a new key, and fills in k's ID and time.
+func (s operatorKeys) PutOperatorKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
+	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		row, err := q.OperatorKeyInsert(ctx, dbsqlc.OperatorKeyInsertParams{Name: storable(k.Name), Hash: hash[:],
+			Hint: k.Hint, Scopes: texts(k.Scopes), ExpiresAt: k.ExpiresAt})
+		k.ID, k.CreatedAt = row.ID, row.CreatedAt
+		return classify("store the operator key", err)
+	})
+	return k, err
+}
+
+// OperatorKeys lists the keys in order of creation, including revoked ones.
+func (s operatorKeys) OperatorKeys(ctx context.Context) (out []apikey.Key, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.OperatorKeysList(ctx)
+		for _, r := range rows {
+			out = append(out, apikey.Key(r))
+		}
+		return classify("list the operator keys", err)
+	})
+	return out, err
+}
+
+// RevokeOperatorKey revokes a key. An unknown or already revoked key is NotFound.
+func (s operatorKeys) RevokeOperatorKey(ctx context.Context, id int64) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		n, err := q.OperatorKeyRevoke(ctx, id)
+		if err == nil && n == 0 {
+			return fault.New(fault.NotFound, fmt.Sprintf("active operator key %d not found", id),
+				"list the keys with `cairn keys list --operator`")
+		}
+		return classify("revoke the operator key", err)
+	})
+}
+
+// Operator returns the holder of a key. An unknown, revoked or expired key is NotFound.
+func (s operatorKeys) Operator(ctx context.Context, hash apikey.Hash) (o apikey.Operator, u apikey.Usage, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		r, err := q.OperatorKeyResolve(ctx, hash[:])
+		if isNoRows(err) {
+			return fault.New(fault.NotFound, "invalid operator key",
+				"create a key with `cairn keys create --operator`")
+		}
+		o, u = apikey.Operator{Key: r.KeyID, Scopes: r.Scopes}, usageOf(r.Seconds, r.Idle)
+		return classify("find the operator key", err)
+	})
+	return o, u, err
+}
+
+// UseOperatorKey records the use of a key.
+func (s operatorKeys) UseOperatorKey(ctx context.Context, id int64) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		return classify("record the use of the operator key", q.OperatorKeyUsed(ctx, id))
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
@@ -80,7 +81,19 @@ func (s keyStore) RevokeKey(ctx context.Context, ws, id int64) error {
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return q.Keys().RevokeKey(ctx, id) })
 }
 
-func (s keyStore) Principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, error) {
+func (s keyStore) RotateKey(ctx context.Context, ws int64, r apikey.Rotation) (apikey.Key, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (apikey.Key, error) {
+		return q.Keys().RotateKey(ctx, r)
+	})
+}
+
+func (s keyStore) UseKey(ctx context.Context, ws, id int64) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return classify("record the use of the key", q.q.KeyUsed(ctx, dbsqlc.KeyUsedParams{WorkspaceID: ws, ID: id}))
+	})
+}
+
+func (s keyStore) Principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, apikey.Usage, error) {
 	return s.principal(ctx, hash)
 }
 

@@ -61,6 +61,8 @@ type Config struct {
 	Lease time.Duration `env:"CAIRN_LLM_LEASE" envDefault:"30s"`
 	// Timeout of one request to the endpoint.
 	Timeout time.Duration `env:"CAIRN_LLM_TIMEOUT" envDefault:"120s"`
+	// Maximum size of a response of the model endpoint in bytes. A larger one fails the call with model_invalid.
+	ReplyBytes int64 `env:"CAIRN_LLM_REPLY_BYTES" envDefault:"4194304"`
 	// How long a worker tries to store a received reply while the database is not available.
 	Hold time.Duration `env:"CAIRN_LLM_HOLD" envDefault:"20s"`
 	// Heartbeat timeout of activities. A worker that is silent for longer is considered dead.
@@ -232,12 +234,14 @@ type Config struct {
 	RequestBytes int64 `env:"CAIRN_REQUEST_BYTES" envDefault:"16777216"`
 	// Requests per second for each API key and gateway; bursts can have twice as many. 0 disables the limit.
 	RateLimit float64 `env:"CAIRN_RATE_LIMIT" envDefault:"50"`
+	// Proxies whose X-Forwarded-For names the client: addresses or networks such as 10.0.0.0/8, separated by commas.
+	TrustedProxies string `env:"CAIRN_TRUSTED_PROXIES"`
 	// Location of the mem0 routes: prefix serves them under /mem0, root also at the root.
 	Mem0Compat string `env:"MEM0_COMPAT" envDefault:"prefix"`
 	// Name of the MCP server.
 	MCPName string `env:"CAIRN_MCP_NAME" envDefault:"cairn"`
-	// Access to /metrics: open to all clients, key (requires scope admin), or off.
-	Metrics string `env:"CAIRN_METRICS" envDefault:"open"`
+	// Access to /metrics: key (requires an operator key with the scope metrics), open to all clients, or off.
+	Metrics string `env:"CAIRN_METRICS" envDefault:"key"`
 
 	// Workers and processes
 
@@ -295,6 +299,9 @@ func Load(environ []string, overrides map[string]string) (Config, error) {
 	if err := resolveAliases(all); err != nil {
 		return Config{}, err
 	}
+	if err := readSecrets(all); err != nil {
+		return Config{}, err
+	}
 	var c Config
 	if err := env.ParseWithOptions(&c, env.Options{Environment: all,
 		FuncMap: map[reflect.Type]env.ParserFunc{reflect.TypeFor[bool](): parseSwitch}}); err != nil {
@@ -346,6 +353,8 @@ type Other struct{ Name, Description string }
 func Others() []Other {
 	return []Other{
 		{"CAIRN_CONFIG", "Configuration file. The default is cairn.env, which may be missing."},
+		{"NAME_FILE", "File with the value of the secret NAME, for example OPENAI_API_KEY_FILE. It is read at start " +
+			"and works for every secret of this page. Setting both NAME and NAME_FILE is an error."},
 		{"CAIRN_CACHE", "Folder of installed development servers. If empty, the user's cache folder is used."},
 		{"CAIRN_DATA", "Folder of public data sets for `cairn eval`."},
 		{"CAIRN_URL", "URL of the gateway for the Go client and the examples."},

@@ -27,6 +27,9 @@ func (c Config) validate() error {
 			fmt.Sprintf("CAIRN_SHELL_TIMEOUT is %v, but CAIRN_TOOL_TIMEOUT ends each tool call after %v",
 				c.ShellTimeout, c.ToolTimeout), "set CAIRN_TOOL_TIMEOUT some seconds higher than CAIRN_SHELL_TIMEOUT")
 	}
+	if _, err := c.Proxies(); err != nil {
+		return err
+	}
 	if (c.BaseURL != "" || c.APIKey != "") && c.Model == "" && c.SkillsLLM == "" {
 		return fault.New(fault.Misconfigured, "a model endpoint is configured, but no model",
 			"set CAIRN_MODEL to a model of that endpoint")
@@ -48,7 +51,7 @@ func (c Config) choices() []choice {
 		{"SKILLS_REPO_BACKEND", strings.ToLower(c.Backend), []string{"local", "oss"}},
 		{"CAIRN_STRUCTURED_OUTPUT", c.Structured, []string{"auto", "json_schema", "json_object", "none"}},
 		{"MEM0_COMPAT", c.Mem0Compat, []string{"prefix", "root"}},
-		{"CAIRN_METRICS", c.Metrics, []string{"open", "key", "off"}},
+		{"CAIRN_METRICS", c.Metrics, []string{"key", "open", "off"}},
 		{"CAIRN_LOG", c.LogLevel, []string{"debug", "info", "warn", "error"}},
 	}
 }
@@ -69,6 +72,7 @@ func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 func (c Config) ranges() []interval {
 	return []interval{
 		{"CAIRN_REQUEST_BYTES", "", float64(c.RequestBytes), 1 << 10, 1 << 30},
+		{"CAIRN_LLM_REPLY_BYTES", "", float64(c.ReplyBytes), 1 << 10, 1 << 30},
 		{"CAIRN_RATE_LIMIT", "", c.RateLimit, 0, 1e6},
 		{"SKILL_CONCURRENCY", "", float64(c.Concurrency), 1, 100},
 		{"SKILL_MAX_TASKS", "", float64(c.MaxTasks), 1, 100},

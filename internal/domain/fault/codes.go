@@ -82,8 +82,9 @@ var Table = map[Code]Row{
 	TurnedOff:   {409, 6, false, "turn the feature on, for example `cairn settings set reflection=true`"},
 	Misconfigured: {500, 8, false, "correct the configuration: `cairn config` prints it, and " +
 		"`cairn doctor` checks the dependencies"},
-	ModelAuth:        {502, 9, false, "check OPENAI_API_KEY and the permissions of that key at the model endpoint"},
-	ModelRejected:    {502, 9, false, "check CAIRN_MODEL and OPENAI_BASE_URL; the message is from the model endpoint"},
+	ModelAuth: {502, 9, false, "check OPENAI_API_KEY and the permissions of that key at the model endpoint"},
+	ModelRejected: {502, 9, false, "check CAIRN_MODEL and OPENAI_BASE_URL; " +
+		"the log of the worker has the text under the error ID"},
 	ModelRefused:     {422, 9, false, "change the input, or use another model"},
 	ModelInvalid:     {502, 9, false, "use a stronger model; the reply did not match the schema, even after repairs"},
 	ModelContext:     {413, 9, false, "shorten the input, or use a model with a longer context"},

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -90,7 +91,8 @@ type Class string
 const (
 	Retryable     Class = "retryable"      // 408, 409, 429, 5xx, timeouts, dropped connections
 	Fatal         Class = "fatal"          // 400, 404, 422, 501 and other permanent failures
-	Auth          Class = "auth"           // as NoSchema, for tool_choice or temperature
+	Auth          Class = "auth"           // 401, 402, 403 and exhausted quotas
+	Invalid       Class = "invalid"        // a reply that is larger than allowed
 	ContextLength Class = "context_length" // shorten the request and send it once more
 	NoSchema      Class = "no_schema"      // the endpoint does not support response_format; send again without it
 	NoOption      Class = "no_option"      // as NoSchema, for tool_choice or temperature
@@ -101,9 +103,9 @@ type Error struct {
 	Class      Class
 	Status     int           // HTTP status, 0 without a response
 	RetryAfter time.Duration // the endpoint's Retry-After, 0 without one
-	Message    string
-	Sent       bool  // the request may have reached the endpoint, and may have been billed
-	Cause      error // the network error, if any
+	Message    string        // may quote the endpoint; see Conceal
+	Sent       bool          // the request may have reached the endpoint, and may have been billed
+	Cause      error         // the network error, if any
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -111,6 +113,26 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the network error, so that errors.Is finds context.Canceled if the caller canceled
 // the call.
 func (e *Error) Unwrap() error { return e.Cause }
+
+// Conceal returns e with a message for tenants: the kind of failure and id, under which the operators'
+// log has Message. The text of an endpoint can contain host names, keys and organization IDs.
+func (e *Error) Conceal(id string) *Error {
+	if errors.Is(e.Cause, context.Canceled) {
+		return e
+	}
+	out := *e
+	status := "no response"
+	if e.Status > 0 {
+		status = fmt.Sprintf("status %d", e.Status)
+	}
+	out.Message = fmt.Sprintf("the model call failed: %s, %s, error ID %s", e.Class, status, id)
+	out.Cause = nil
+	var known *fault.Error
+	if errors.As(e.Cause, &known) {
+		out.Cause = fault.New(known.Code, out.Message, "")
+	}
+	return &out
+}
 
 // Fault converts e to the error that users see.
 func (e *Error) Fault() *fault.Error {
@@ -125,6 +147,7 @@ func (e *Error) Fault() *fault.Error {
 		Retryable:     fault.Unavailable,
 		Fatal:         fault.ModelRejected,
 		Auth:          fault.ModelAuth,
+		Invalid:       fault.ModelInvalid,
 		ContextLength: fault.ModelContext,
 		NoSchema:      fault.ModelRejected,
 		NoOption:      fault.ModelRejected,

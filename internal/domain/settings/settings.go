@@ -33,6 +33,9 @@ type Settings struct {
 	Limits        Limits        `json:"limits"`
 	// Reflection turns the daily reflection on. The default is true.
 	Reflection bool `json:"reflection"`
+	// RedactTurns replaces secrets in messages, their history and tool results with placeholders before
+	// a turn's request is stored or sent to the model. The default is true.
+	RedactTurns bool `json:"redact_turns"`
 	// QuietHours is the daily period in which scheduled tasks do not start. The default is none.
 	QuietHours QuietHours `json:"quiet_hours"`
 	// Agent is the agent that replies to turns: empty, the default, for the standard agent, or
@@ -153,6 +156,7 @@ func Default() Settings {
 		WriteApproval: WriteApproval{Memory: GateOff, Skills: GateAutonomous},
 		Nudge:         nudge.Default(),
 		Reflection:    true,
+		RedactTurns:   true,
 		Limits: Limits{ActiveSkills: 300, SkillWritesHour: 30, AutonomousSkillWritesHour: 6, CoreRunes: 2200,
 			ProfileRunes: 1375, UndoDays: 7},
 		Memory: LongTerm{Builder: BuilderAgents, IdleMinutes: 30,

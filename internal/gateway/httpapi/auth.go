@@ -65,24 +65,77 @@ func outOfScope(scope apikey.Scope, h apikey.Principal) *Problem {
 }
 
 // authenticate returns the principal of the request's key. It does not distinguish an
-// unknown key from a revoked one.
+// unknown key from a revoked or an expired one.
 func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
-	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	key = strings.TrimSpace(key)
-	const challenge = "WWW-Authenticate"
-	if key == "" || !strings.EqualFold(scheme, "Bearer") {
-		return apikey.Principal{}, problem(fault.Unauthenticated, "missing API key", "").
-			with(challenge, `Bearer realm="cairn"`)
+	key := bearerKey(r)
+	if key == "" {
+		return apikey.Principal{}, missingKey()
+	}
+	// Keys that were valid before are always looked up, so that others at the same address cannot lock them out.
+	from, known := g.client(r), g.Keys.Seen(key)
+	if !known {
+		if wait := g.badKeys.take(from); wait > 0 {
+			return apikey.Principal{}, tooManyBadKeys(wait)
+		}
 	}
 	h, err := g.Keys.Principal(r.Context(), key)
+	if !known && fault.CodeOf(err) != fault.NotFound {
+		g.badKeys.good(from)
+	}
 	if fault.CodeOf(err) == fault.NotFound {
-		return h, problem(fault.Unauthenticated, "invalid API key",
-			"the key may be revoked: list the keys of the workspace with `cairn keys list`, or create one with `cairn "+
-				"keys create --name laptop`").
-			with(challenge, `Bearer realm="cairn", error="invalid_token"`)
+		g.Keys.Forget(key)
+		return h, problem(
+			fault.Unauthenticated,
+			"invalid API key",
+			"the key may be revoked or expired: list the keys of the workspace with `cairn keys list`, or "+
+				"create one with `cairn keys create --name laptop`",
+		).
+			with(challenge, invalidToken)
 	}
 	if err != nil {
 		return h, g.problemFrom(r.Context(), "authenticate", err)
 	}
 	return h, nil
+}
+
+const (
+	challenge    = "WWW-Authenticate"
+	invalidToken = `Bearer realm="cairn", error="invalid_token"`
+)
+
+// bearerKey returns the key of a request, empty if it has none.
+func bearerKey(r *http.Request) string {
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(key)
+}
+
+func missingKey() *Problem {
+	return problem(fault.Unauthenticated, "missing API key", "").with(challenge, `Bearer realm="cairn"`)
+}
+
+// authenticateOperator returns the operator whose key the request has, if it has the scope. Keys of
+// workspaces are refused, also those with the scope admin.
+func (g *Gateway) authenticateOperator(r *http.Request, scope apikey.Scope) (apikey.Operator, *Problem) {
+	key := bearerKey(r)
+	if key == "" {
+		return apikey.Operator{}, missingKey()
+	}
+	o, err := g.Keys.Operator(r.Context(), key)
+	if fault.CodeOf(err) == fault.NotFound {
+		return o, problem(fault.Unauthenticated, "invalid operator key", "keys of workspaces are refused here; the "+
+			"operator of this installation creates a key with `cairn keys create --operator --scopes "+string(scope)+
+			" --name NAME`").with(challenge, invalidToken)
+	}
+	if err != nil {
+		return o, g.problemFrom(r.Context(), "authenticate an operator", err)
+	}
+	if !o.Allows(scope) {
+		return o, problem(fault.OutOfScope, fmt.Sprintf("operator scope %s required; the key has %s", scope,
+			strings.Join(o.Scopes, ", ")), "create a key with `cairn keys create --operator --scopes "+string(scope)+
+			" --name NAME`")
+	}
+	return o, nil
 }

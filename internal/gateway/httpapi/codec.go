@@ -37,8 +37,8 @@ type codec struct {
 }
 
 // serve converts the payloads of one request. An operator's key is sent as a bearer
-// token, or as the password that a browser keeps after signIn. Such requests do not count
-// against the key's rate limit, because the UI sends one for each payload that it shows.
+// token, or as the password that a browser keeps after signIn. Such requests have no rate limit,
+// because the UI sends one for each payload that it shows.
 func (c *codec) serve(w http.ResponseWriter, r *http.Request) {
 	if refused := c.admitOrigin(w, r); refused != nil {
 		refused.write(w)
@@ -75,7 +75,7 @@ func (c *codec) preflight(w http.ResponseWriter, r *http.Request) {
 // Temporal UI. The UI cannot hold a key in another way unless users sign in to the UI, too.
 func (c *codec) signIn(w http.ResponseWriter, r *http.Request) {
 	if refused := c.operator(r); refused != nil {
-		refused.with("WWW-Authenticate", `Basic realm="cairn: any name, and an admin key as the password", `+
+		refused.with("WWW-Authenticate", `Basic realm="cairn: any name, and an operator key as the password", `+
 			`charset="UTF-8"`).write(w)
 		return
 	}
@@ -84,16 +84,13 @@ func (c *codec) signIn(w http.ResponseWriter, r *http.Request) {
 		"address without the last slash,\nand cross-origin credentials are included.")
 }
 
-// operator admits requests whose key has the scope admin.
+// operator admits requests whose key is an operator key with the scope codec.
 func (c *codec) operator(r *http.Request) *Problem {
 	if _, key, basic := r.BasicAuth(); basic {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
-	h, refused := c.authenticate(r)
-	if refused == nil && !apikey.Admin.Allows(h.Scopes) {
-		refused = outOfScope(apikey.Admin, h)
-	}
+	_, refused := c.authenticateOperator(r, apikey.Codec)
 	return refused
 }
 

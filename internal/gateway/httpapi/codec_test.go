@@ -23,9 +23,10 @@ func encrypting(c *config.Config) {
 
 // Temporal's remote codec client decrypts the payloads of workflows with an
 // operator's key.
-func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
+func TestTemporalsProgramsDecryptWithAnOperatorKey(t *testing.T) {
 	t.Parallel()
 	b := idle(t, encrypting)
+	operator := b.operatorKey(apikey.Codec)
 	stored, err := b.Payloads.ToPayloads("message +49 30 1234", 7)
 	testkit.Must(t, err)
 	remote := func(authorization string) converter.PayloadCodec {
@@ -36,9 +37,9 @@ func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 					return nil
 				}})
 	}
-	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+b.key))
+	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+operator))
 	for range 20 { // as many as a page shows: more than the key's rate
-		for _, authorization := range []string{"Bearer " + b.key, basic} {
+		for _, authorization := range []string{"Bearer " + operator, basic} {
 			plain, err := remote(authorization).Decode(stored.Payloads)
 			if err != nil || len(plain) != 2 || string(plain[0].Data) != `"message +49 30 1234"` ||
 				string(plain[1].Data) != "7" {
@@ -48,15 +49,18 @@ func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 	}
 	plain, err := converter.GetDefaultDataConverter().ToPayload("back")
 	testkit.Must(t, err)
-	again, err := remote("Bearer " + b.key).Encode([]*commonpb.Payload{plain})
+	again, err := remote("Bearer " + operator).Encode([]*commonpb.Payload{plain})
 	testkit.Must(t, err)
 	var said string
 	if err := b.Payloads.FromPayload(again[0], &said); err != nil || said != "back" ||
 		strings.Contains(string(again[0].Data), "back") {
 		t.Errorf("encoded %s, read as %q, %v", again[0].Data, said, err)
 	}
-	for _, authorization := range []string{"", "Bearer cairn_none", "Bearer " + b.makeKey(b.Workspace, apikey.Write),
-		"Basic " + base64.StdEncoding.EncodeToString([]byte(b.key+":"))} {
+	admin := b.makeKey(b.Workspace, apikey.Read, apikey.Write, apikey.Admin)
+	for _, authorization := range []string{"", "Bearer cairn_none", "Bearer " + admin,
+		"Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+admin)),
+		"Bearer " + b.operatorKey(apikey.Metrics, apikey.Support), "Bearer " + operator[:len(operator)-1] + "~",
+		"Basic " + base64.StdEncoding.EncodeToString([]byte(operator+":"))} {
 		if plain, err := remote(authorization).Decode(stored.Payloads); err == nil {
 			t.Errorf("%.12q decodes %v", authorization, plain)
 		}
@@ -68,6 +72,7 @@ func TestOnlyThePageOfTemporalUIDecrypts(t *testing.T) {
 	t.Parallel()
 	b := idle(t, encrypting)
 	const path = httpapi.CodecPath + "/decode"
+	b.key = b.operatorKey(apikey.Codec)
 	for origin, allowed := range map[string]bool{"http://127.0.0.1:8233": true, "http://localhost:8233": true,
 		"https://127.0.0.1:8233": false, "http://127.0.0.1:8234": false, "http://ui.example:8233": false,
 		"null": false} {

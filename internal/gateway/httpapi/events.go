@@ -54,6 +54,9 @@ type eventsOutput struct {
 }
 
 func (g *Gateway) runEvents(ctx context.Context, in *eventsInput) (*eventsOutput, error) {
+	if err := g.streamRoom(ctx); err != nil {
+		return nil, err
+	}
 	ref := run.Ref{Workspace: workspace(ctx), Run: in.ID}
 	w, err := g.watched(ctx, ref)
 	if err != nil {

@@ -20,6 +20,8 @@ type Gateway struct {
 	api     huma.API
 	meter   Meter
 	rates   *rates
+	streams *streams
+	badKeys *badKeys
 	closing context.Context // ends when the gateway stops; streams and waits end with it
 	stop    context.CancelFunc
 
@@ -45,7 +47,8 @@ func (noMeter) Handler() http.Handler              { return nil }
 
 // New returns a gateway that serves s.
 func New(s Services, o Options, m Meter) *Gateway {
-	g := &Gateway{Services: s, Options: o, mux: http.NewServeMux(), meter: m, rates: newRates(o.RateLimit)}
+	g := &Gateway{Services: s, Options: o, mux: http.NewServeMux(), meter: m, rates: newRates(o.RateLimit),
+		streams: newStreams(), badKeys: newBadKeys()}
 	g.closing, g.stop = context.WithCancel(context.Background())
 	g.api = humago.New(g.mux, description())
 	g.turnRoutes()

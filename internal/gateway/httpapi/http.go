@@ -3,7 +3,6 @@ package httpapi
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -11,14 +10,11 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// bodyPatience is how long a client may take to send a request's body.
-const bodyPatience = time.Minute
-
 // ServeHTTP serves one request. It limits the body, records metrics, and gives responses
 // that huma does not write the same form.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	answer := &answer{ResponseWriter: w}
+	answer := &answer{ResponseWriter: w, unread: newBody(w, r, g.Options.BodyIdle)}
 	handler, pattern := g.mux.Handler(r)
 	defer func() {
 		cause := recover()
@@ -39,18 +35,15 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		unrouted(handler, r).write(answer)
 		return
 	}
-	if pattern == loadPattern { // no size limit, but it must keep arriving
-		r.Body = &flowing{r.Body, http.NewResponseController(w)}
-		g.mux.ServeHTTP(answer, r)
+	if pattern != loadPattern && r.ContentLength > g.Options.RequestBytes {
+		tooLong(g.Options.RequestBytes).write(answer)
 		return
 	}
-	if r.ContentLength > g.Options.RequestBytes {
-		tooLong(g.Options.RequestBytes).with("Connection", "close").write(answer)
-		return
-	}
-	if r.Body != nil && r.Body != http.NoBody {
-		limited := http.MaxBytesReader(w, r.Body, g.Options.RequestBytes+1)
-		r.Body = body(limited, http.NewResponseController(w))
+	if answer.unread != nil {
+		r.Body = answer.unread
+		if pattern != loadPattern { // a load has no size limit, but it must keep arriving
+			answer.unread.limit(w, g.Options.RequestBytes+1)
+		}
 	}
 	g.mux.ServeHTTP(answer, r)
 }
@@ -86,6 +79,7 @@ func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
 type answer struct {
 	http.ResponseWriter
 	status int
+	unread *body // of the request; nil if it has none
 }
 
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
@@ -93,6 +87,9 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 func (a *answer) WriteHeader(status int) {
 	if a.status == 0 {
 		a.status = status
+		if status >= http.StatusBadRequest && a.unread.abandon() {
+			a.Header().Set("Connection", "close")
+		}
 	}
 	a.ResponseWriter.WriteHeader(status)
 }
@@ -102,41 +99,6 @@ func (a *answer) Write(b []byte) (int, error) {
 		a.status = http.StatusOK
 	}
 	return a.ResponseWriter.Write(b)
-}
-
-// timed is a body with a read deadline. The deadline is removed at the end of the body:
-// on a connection, a later deadline would cancel the request.
-type timed struct {
-	io.ReadCloser
-	lift func()
-}
-
-func body(r io.ReadCloser, c *http.ResponseController) io.ReadCloser {
-	_ = c.SetReadDeadline(time.Now().Add(bodyPatience)) // fails on connections without deadlines, which need no reset
-	return &timed{r, func() { _ = c.SetReadDeadline(time.Time{}) }}
-}
-
-// flowing is a body of any length that must keep arriving.
-type flowing struct {
-	io.ReadCloser
-	control *http.ResponseController
-}
-
-func (f *flowing) Read(p []byte) (int, error) {
-	_ = f.control.SetReadDeadline(time.Now().Add(bodyPatience))
-	n, err := f.ReadCloser.Read(p)
-	if err != nil {
-		_ = f.control.SetReadDeadline(time.Time{})
-	}
-	return n, err
-}
-
-func (t *timed) Read(p []byte) (int, error) {
-	n, err := t.ReadCloser.Read(p)
-	if err != nil {
-		t.lift()
-	}
-	return n, err
 }
 
 // isAbort reports whether a handler aborted its response on purpose.

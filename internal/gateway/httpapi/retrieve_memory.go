@@ -180,6 +180,9 @@ func (g *Gateway) retrieveStream(ctx context.Context, q memoryagent.Question, wa
 		begun  = make(chan run.Ref, 1)
 		done   = make(chan struct{}) // closed when answer and failed are set
 	)
+	if err := g.streamRoom(ctx); err != nil {
+		return nil, err
+	}
 	q.Begun = func(ref run.Ref) { begun <- ref }
 	go func() {
 		defer close(done)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"cairn/internal/domain/contract"
@@ -97,18 +98,20 @@ type Schema struct {
 
 // Options is the configuration of the gateway.
 type Options struct {
-	RequestBytes  int64         // maximum size of a request body
-	RateLimit     float64       // requests per second of each key; 0 means no limit
-	DrainDelay    time.Duration // time between the signal to stop and the end of new requests
-	StopTimeout   time.Duration // time for open requests after that
-	PublicBaseURL string        // base of links; empty means relative links
-	Metrics       string        // access to metrics: key, open or off
-	TemporalUI    string
-	MCPName       string
-	NameStyle     string // name style of exported skills: hyphen or underscore
-	Model         string // name of the model, for display
-	OffloadTTL    time.Duration
-	Mem0Compat    string // "root" serves mem0's routes at / as well
+	RequestBytes   int64          // maximum size of a request body
+	BodyIdle       time.Duration  // time without data after which a request ends; 0 means 10 seconds
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For names the client
+	RateLimit      float64        // requests per second of each key; 0 means no limit
+	DrainDelay     time.Duration  // time between the signal to stop and the end of new requests
+	StopTimeout    time.Duration  // time for open requests after that
+	PublicBaseURL  string         // base of links; empty means relative links
+	Metrics        string         // access to metrics: key, open or off
+	TemporalUI     string
+	MCPName        string
+	NameStyle      string // name style of exported skills: hyphen or underscore
+	Model          string // name of the model, for display
+	OffloadTTL     time.Duration
+	Mem0Compat     string // "root" serves mem0's routes at / as well
 
 	// WorkflowLink returns a workflow's page in Temporal UI, empty if there is none.
 	WorkflowLink func(workflowID string) string

@@ -57,6 +57,14 @@ func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...apikey.Scope) string {
 	return key
 }
 
+// operatorKey makes a key of an operator.
+func (b *bundle) operatorKey(scopes ...apikey.Scope) string {
+	b.T.Helper()
+	key, _, err := b.gateway.Keys.CreateOperator(b.T.Context(), "test", scopes, nil)
+	testkit.Must(b.T, err)
+	return key
+}
+
 // connect is a superuser's connection to the database.
 func (b *bundle) connect() *pgx.Conn {
 	b.T.Helper()

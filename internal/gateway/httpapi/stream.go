@@ -107,6 +107,12 @@ func (w watched) whole(ctx context.Context, e event) (event, error) {
 func (g *Gateway) streamed(doing, seen string, w watched, first event) func(huma.Context) {
 	return func(c huma.Context) {
 		_, to := humago.Unwrap(c)
+		ended, refused := g.streams.open(asking(c.Context()))
+		if refused != nil {
+			refused.write(to)
+			return
+		}
+		defer ended()
 		s := &stream{w: to, control: http.NewResponseController(to), seen: seen}
 		defer s.control.SetWriteDeadline(time.Time{}) // the connection may serve another request
 		err := s.open()

@@ -177,6 +177,11 @@ func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
 	if r.Trajectories, err = attemptsOf(in.Body.Trajectories); err != nil {
 		return nil, err
 	}
+	if in.Body.Stream { // before work starts
+		if err := g.streamRoom(ctx); err != nil {
+			return nil, err
+		}
+	}
 	made, err := g.Progressive.Summarize(ctx, r)
 	if err != nil {
 		return nil, err

@@ -54,19 +54,20 @@ type mem0Key struct {
 	Prefix  string    `json:"key_prefix"`
 	Scopes  []string  `json:"scopes"`
 	Created time.Time `json:"created_at"`
-	Used    *string   `json:"last_used_at"` // always null, because Cairn does not record it
+
+	Used *time.Time `json:"last_used_at"` // to five minutes; null before the first use
 }
 
 func mem0KeyOf(k apikey.Key) mem0Key {
 	return mem0Key{ID: strconv.FormatInt(k.ID, 10), Label: k.Name, Prefix: k.Hint, Scopes: k.Scopes,
-		Created: k.CreatedAt}
+		Created: k.CreatedAt, Used: k.UsedAt}
 }
 
 func (c *call) keys() (any, error) {
 	all, err := c.Keys.List(c.r.Context(), c.from.Workspace.ID)
 	out := []mem0Key{}
 	for _, k := range slices.Backward(all) { // the newest first
-		if k.RevokedAt == nil {
+		if k.RevokedAt == nil && (k.ExpiresAt == nil || k.ExpiresAt.After(time.Now())) {
 			out = append(out, mem0KeyOf(k))
 		}
 	}

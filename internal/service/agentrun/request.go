@@ -12,6 +12,7 @@ import (
 // request builds the model request of a step. Responses up to since are not shown. The ledger
 // stores the bytes of the first request, so a second attempt sends the same request.
 func (st *runState) request(step agent.Step, note string, since int, short bool) llm.Request {
+	st = st.redacted()
 	r := llm.Request{Model: st.spec.Model, MaxTokens: st.spec.Limits.MaxTokens,
 		Label: llm.Label{Stage: string(st.run.Kind), Run: fmt.Sprint(st.run.Ref.Run),
 			Task: fmt.Sprintf("step %d", step.N)}}

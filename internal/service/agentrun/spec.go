@@ -54,6 +54,8 @@ type Spec struct {
 	MessageID string `json:"message_id,omitempty"`
 	Mode      string `json:"mode,omitempty"`
 
+	PlainTurns bool `json:"plain_turns,omitempty"` // secrets in messages and results are not replaced
+
 	// Idle is the time after a turn until the conversation is read for long-term memory. 0 means never.
 	Idle time.Duration `json:"idle,omitempty"`
 

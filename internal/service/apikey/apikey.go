@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"cairn/internal/domain/fault"
@@ -49,7 +48,24 @@ type Key struct {
 	Hint      string     `json:"hint"` // first characters, to distinguish keys
 	Scopes    []string   `json:"scopes"`
 	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`   // nil means never
+	UsedAt    *time.Time `json:"last_used_at,omitempty"` // to five minutes
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
+}
+
+// Rotation replaces an active key by one with the same name and scopes.
+type Rotation struct {
+	Old       int64
+	Overlap   time.Duration // time for which the old key still works
+	ExpiresAt *time.Time    // of the new key; nil means that it lives as long as the old one was made for
+	Hint      string        // of the new key
+	Hash      Hash          // of the new key
+}
+
+// Usage is what authentication needs to know about a key.
+type Usage struct {
+	Left time.Duration // until the key expires; 0 means that it does not
+	Idle bool          // no use was recorded in the last five minutes
 }
 
 // Hash is the SHA-256 hash of a key, the only stored form.
@@ -68,15 +84,21 @@ type Store interface {
 	PutKey(ctx context.Context, ws int64, k Key, hash Hash) (Key, error)
 	// Keys returns the keys of a workspace in order of creation, including revoked ones.
 	Keys(ctx context.Context, ws int64) ([]Key, error)
+	// RotateKey stores a key that replaces an active one. It returns NotFound if there is no such key.
+	RotateKey(ctx context.Context, ws int64, r Rotation) (Key, error)
 	// RevokeKey revokes a key. It returns NotFound if the key is unknown or already revoked.
 	RevokeKey(ctx context.Context, ws, id int64) error
-	// Principal returns the principal of a key. It returns NotFound if the key is unknown or revoked.
-	Principal(ctx context.Context, hash Hash) (Principal, error)
+	// Principal returns the principal of a key. It returns NotFound if the key is unknown, revoked or
+	// expired.
+	Principal(ctx context.Context, hash Hash) (Principal, Usage, error)
+	// UseKey records the time of a use, unless one was recorded in the last five minutes.
+	UseKey(ctx context.Context, ws, id int64) error
 }
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store Store
+	Store     Store
+	Operators OperatorStore
 }
 
 // Service creates and checks API keys. It looks keys up by hash in an index, so that the duration
@@ -84,50 +106,113 @@ type Ports struct {
 type Service struct {
 	Ports
 
-	mu    sync.Mutex
-	known map[Hash]known
+	principals cache[Principal]
+	operators  cache[Operator]
+	uses       recorder
 }
 
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("apikey", map[string]any{"Store": p.Store})
+	err := ports.Require("apikey", map[string]any{"Store": p.Store, "Operators": p.Operators})
 	if err != nil {
 		return nil, err
 	}
 	return &Service{Ports: p}, nil
 }
 
-type known struct {
-	Principal
-	until time.Time
+// Close waits until the uses of keys are recorded.
+func (k *Service) Close() { k.uses.wait() }
+
+// Create stores a new key, which does not expire, and returns it. The key cannot be displayed again.
+func (k *Service) Create(ctx context.Context, ws int64, name string, scopes []Scope) (key string, made Key, err error) {
+	return k.CreateUntil(ctx, ws, name, scopes, nil)
 }
 
-// Create stores a new key and returns it. The key cannot be displayed again.
-func (k *Service) Create(ctx context.Context, ws int64, name string, scopes []Scope) (key string, made Key, err error) {
+// CreateUntil is Create for a key that expires, unless expires is nil.
+func (k *Service) CreateUntil(
+	ctx context.Context,
+	ws int64,
+	name string,
+	scopes []Scope,
+	expires *time.Time,
+) (key string,
+	made Key, err error) {
+	if made, err = describe(name, scopes, expires, Read, Write, Admin); err != nil {
+		return "", made, err
+	}
+	key = generate(keyPrefix)
+	made.Hint = key[:hintChars]
+	if made, err = k.Store.PutKey(ctx, ws, made, sha256.Sum256([]byte(key))); err != nil {
+		return "", made, err
+	}
+	return key, made, nil
+}
+
+// describe checks the properties of a new key, which may have the given scopes.
+func describe(name string, scopes []Scope, expires *time.Time, allowed ...Scope) (made Key, err error) {
 	name = strings.TrimSpace(name)
 	if n := len([]rune(name)); n == 0 || n > 100 {
-		return "", made, fault.New(fault.InvalidArgument,
+		return made, fault.New(fault.InvalidArgument,
 			fmt.Sprintf("invalid key name: %d characters", n), "use 1 to 100 characters, for example \"mobile app\"")
 	}
-	made = Key{Name: name}
+	made = Key{Name: name, ExpiresAt: expires}
+	var names []string
+	for _, s := range allowed {
+		names = append(names, string(s))
+	}
+	hint := fmt.Sprintf("use %s or %s", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
 	for _, s := range scopes {
-		if s != Read && s != Write && s != Admin {
-			return "", made, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid scope %q", s),
-				"use read, write or admin")
+		if !slices.Contains(allowed, s) {
+			return made, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid scope %q", s), hint)
 		}
 		if !slices.Contains(made.Scopes, string(s)) {
 			made.Scopes = append(made.Scopes, string(s))
 		}
 	}
 	if len(made.Scopes) == 0 {
-		return "", made, fault.New(fault.InvalidArgument, "missing scope", "use read, write or admin")
+		return made, fault.New(fault.InvalidArgument, "missing scope", hint)
 	}
+	return made, checkExpiry(expires)
+}
+
+func checkExpiry(expires *time.Time) error {
+	if expires != nil && !expires.After(time.Now()) {
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("expiry %s is in the past", expires.UTC().Format(time.RFC3339)),
+			"use a future date or a duration, for example 90d")
+	}
+	return nil
+}
+
+// generate returns a new random key.
+func generate(prefix string) string {
 	random := make([]byte, keyBytes)
 	_, _ = rand.Read(random) // never fails: crypto/rand aborts the process instead
-	key = keyPrefix + base64.RawURLEncoding.EncodeToString(random)
-	made.Hint = key[:hintChars]
-	made, err = k.Store.PutKey(ctx, ws, made, sha256.Sum256([]byte(key)))
-	return key, made, err
+	return prefix + base64.RawURLEncoding.EncodeToString(random)
+}
+
+// maxOverlap is the longest time for which a rotated key still works.
+const maxOverlap = 90 * 24 * time.Hour
+
+// Rotate creates a key with the name and scopes of an active key, which expires after the overlap. An
+// overlap of 0 ends the old key at once; gateways reject it within keyMemory. The new key cannot be
+// displayed again. If expires is nil, it lives as long as the old one was made for.
+func (k *Service) Rotate(ctx context.Context, ws, id int64, overlap time.Duration, expires *time.Time) (key string,
+	made Key, err error) {
+	if overlap < 0 || overlap > maxOverlap {
+		return "", made, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid overlap %s", overlap),
+			"use 0 to 90d, for example 24h")
+	}
+	if err := checkExpiry(expires); err != nil {
+		return "", made, err
+	}
+	key = generate(keyPrefix)
+	made, err = k.Store.RotateKey(ctx, ws, Rotation{Old: id, Overlap: overlap, ExpiresAt: expires,
+		Hint: key[:hintChars], Hash: sha256.Sum256([]byte(key))})
+	if err != nil {
+		return "", made, err
+	}
+	return key, made, nil
 }
 
 // List returns the keys of a workspace.
@@ -140,35 +225,21 @@ func (k *Service) Revoke(ctx context.Context, ws, id int64) error {
 	return k.Store.RevokeKey(ctx, ws, id)
 }
 
-// Principal returns the principal of a key. It returns NotFound if the key is invalid.
+// Principal returns the principal of a key. It returns NotFound if the key is invalid, whether it is
+// unknown, revoked or expired.
 func (k *Service) Principal(ctx context.Context, key string) (Principal, error) {
-	if !strings.HasPrefix(key, keyPrefix) || len(key) != len(keyPrefix)+base64.RawURLEncoding.EncodedLen(keyBytes) {
-		return Principal{}, fault.New(fault.NotFound, "invalid API key", "")
+	if !wellFormed(key, keyPrefix) {
+		return Principal{}, fault.New(fault.NotFound, "invalid API key", "create a key with `cairn keys create`")
 	}
-	hash := sha256.Sum256([]byte(key))
-	if h, ok := k.remembered(hash); ok {
-		return h, nil
-	}
-	asked := time.Now() // before the lookup, so that a key revoked in the meantime is not cached for longer
-	h, err := k.Store.Principal(ctx, hash)
-	if err == nil {
-		k.remember(hash, known{h, asked.Add(keyMemory)})
-	}
-	return h, err
+	return k.principals.find(sha256.Sum256([]byte(key)), func(hash Hash) (Principal, Usage, error) {
+		h, u, err := k.Store.Principal(ctx, hash)
+		if err == nil && u.Idle {
+			k.uses.record(ctx, func(ctx context.Context) error { return k.Store.UseKey(ctx, h.Workspace.ID, h.Key) })
+		}
+		return h, u, err
+	})
 }
 
-func (k *Service) remembered(hash Hash) (Principal, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	h, ok := k.known[hash]
-	return h.Principal, ok && time.Now().Before(h.until)
-}
-
-func (k *Service) remember(hash Hash, h known) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.known == nil || len(k.known) >= kept {
-		k.known = map[Hash]known{}
-	}
-	k.known[hash] = h
+func wellFormed(key, prefix string) bool {
+	return strings.HasPrefix(key, prefix) && len(key) == len(prefix)+base64.RawURLEncoding.EncodedLen(keyBytes)
 }

@@ -27,7 +27,11 @@ type bundle struct {
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	db := pgtest.Open(t)
-	return &bundle{Service: &apikey.Service{Ports: apikey.Ports{Store: db.Keys()}}, db: db, t: t}
+	return &bundle{
+		Service: &apikey.Service{Ports: apikey.Ports{Store: db.Keys(), Operators: db.OperatorKeys()}},
+		db:      db,
+		t:       t,
+	}
 }
 
 // make makes a key of workspace A.
@@ -40,7 +44,7 @@ func (b *bundle) make(name string, scopes ...apikey.Scope) (string, apikey.Key) 
 
 // elsewhere is the service in another program, which remembers no key.
 func (b *bundle) elsewhere() *apikey.Service {
-	return &apikey.Service{Ports: apikey.Ports{Store: b.db.Keys()}}
+	return &apikey.Service{Ports: apikey.Ports{Store: b.db.Keys(), Operators: b.db.OperatorKeys()}}
 }
 
 func (b *bundle) list() []apikey.Key {
@@ -201,15 +205,16 @@ func TestManyMayAskForAKeyAtOnce(t *testing.T) {
 type oneKey struct {
 	apikey.Store
 	revoked bool
+	left    time.Duration
 	asked   int
 }
 
-func (s *oneKey) Principal(context.Context, apikey.Hash) (apikey.Principal, error) {
+func (s *oneKey) Principal(context.Context, apikey.Hash) (apikey.Principal, apikey.Usage, error) {
 	s.asked++
 	if s.revoked {
-		return apikey.Principal{}, fault.New(fault.NotFound, "the key is not known", "")
+		return apikey.Principal{}, apikey.Usage{}, fault.New(fault.NotFound, "the key is not known", "")
 	}
-	return apikey.Principal{Key: 7}, nil
+	return apikey.Principal{Key: 7}, apikey.Usage{Left: s.left}, nil
 }
 
 // A gateway does not ask for a key at every request, and so a revoked one is good for

@@ -207,7 +207,7 @@ func acceptedBefore(ctx context.Context, tx Tx, t agentrun.Turn, sha [32]byte) (
 func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chosen settings.Settings,
 	spec agentrun.Spec, sha [32]byte, messages []transcript.Message) (out AcceptedTurn, err error) {
 	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
-	spec.Toolsets = chosen.Tools.Chosen()
+	spec.Toolsets, spec.PlainTurns = chosen.Tools.Chosen(), !chosen.RedactTurns
 	spec.Budget.Checkpoint = chosen.ScheduledCheckpoint && spec.Channel == agent.ChannelScheduled
 	spec.Idle = time.Duration(chosen.Memory.IdleMinutes) * time.Minute
 	raw, err := spec.Encode()

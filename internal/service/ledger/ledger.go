@@ -240,6 +240,7 @@ func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm
 	if errors.As(err, &failed) {
 		class, unknown = string(failed.Class), failed.Sent && failed.Status == 0
 		l.logRejected(w, failed)
+		err = l.conceal(w, failed)
 	}
 	if storeErr := l.Store.FailCall(context.WithoutCancel(ctx), w.Key, w.Holder, class, err.Error(),
 		unknown); storeErr != nil {

@@ -2,10 +2,28 @@ package ledger
 
 import (
 	"log/slog"
+	"strings"
 
+	"github.com/google/uuid"
+
+	"cairn/internal/domain/guard"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 )
+
+// conceal logs the endpoint's text for operators and returns the error that tenants may see. Secrets
+// in the text are replaced, because an endpoint can quote the request.
+func (l *Ledger) conceal(w CallRequest, failed *llm.Error) error {
+	id := "err_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:16]
+	shown := failed.Conceal(id)
+	if l.Log == nil || shown == failed {
+		return shown
+	}
+	text, _ := guard.NewRedactor(guard.Options{Emails: true}).Redact(failed.Message)
+	l.Log.Warn("model call failed", "error_id", id, "status", failed.Status, "class", failed.Class, "workspace",
+		w.Key.Workspace, "run", w.Key.Run, "step", w.Key.Step, "model", w.Asked.Model, "error", text)
+	return shown
+}
 
 // HTTP statuses of an invalid request.
 const (

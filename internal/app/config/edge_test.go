@@ -1,0 +1,83 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/testkit"
+)
+
+// Each setting gets a password in each form that it can have.
+func TestEdgeNoPasswordIsShown(t *testing.T) {
+	t.Parallel()
+	const planted = "pla/nted@s3cret"
+	for _, form := range []string{"https://user:" + planted + "@host/v1", "https://" + planted + "@host",
+		"https://host/v1?api_key=planted@s3cret", "postgres://host/db?user=u&password=planted@s3cret",
+		"postgres://user:planted%40s3cret@host/db"} {
+		var c Config
+		v := reflect.ValueOf(&c).Elem()
+		for i := range v.NumField() {
+			if v.Field(i).Kind() == reflect.String {
+				v.Field(i).SetString(form)
+			}
+		}
+		for _, s := range c.Settings() {
+			if strings.Contains(s.Value, "s3cret") || strings.Contains(s.Value, "nted@") {
+				t.Errorf("%s=%s is shown as %s", s.Name, form, s.Value)
+			}
+		}
+	}
+	for value, want := range map[string]string{"https://u:p@host/v1": "https://****@host/v1",
+		"https://api.openai.com/v1": "https://api.openai.com/v1", "me@example.com": "me@example.com",
+		"http://host/v1?api-version=1": "http://host/v1?api-version=1"} {
+		if got := mask("", value); got != want {
+			t.Errorf("%s is shown as %s", value, got)
+		}
+	}
+}
+
+func TestEdgeSecretsAreReadFromFiles(t *testing.T) {
+	t.Parallel()
+	names := Secrets()
+	if len(names) < 8 {
+		t.Fatalf("secrets: %v", names)
+	}
+	file := filepath.Join(t.TempDir(), "secret")
+	testkit.Must(t, os.WriteFile(file, []byte("postgres://from@a/file\n"), 0o600))
+	none := "CAIRN_CONFIG=" + write(t, "CAIRN_MODEL=m\n")
+	for _, name := range names {
+		c, err := Load([]string{none, name + "_FILE=" + file}, nil)
+		testkit.Must(t, err)
+		v := reflect.ValueOf(c)
+		for i := range v.NumField() {
+			if v.Type().Field(i).Tag.Get("env") == name && v.Field(i).String() != "postgres://from@a/file" {
+				t.Errorf("%s is %q", name, v.Field(i))
+			}
+		}
+		for _, bad := range [][]string{{name + "=x", name + "_FILE=" + file}, {name + "_FILE=" + file + "/none"},
+			{name + "_FILE=" + write(t, "")}, {name + "_FILE=" + write(t, "two\nlines\n")}} {
+			if _, err := Load(append(bad, none), nil); fault.CodeOf(err) != fault.Misconfigured ||
+				!strings.Contains(err.Error(), name+"_FILE") || fault.From(err).Hint == "" {
+				t.Errorf("%v: %v", bad, err)
+			}
+		}
+	}
+}
+
+func TestEdgeTrustedProxiesAreChecked(t *testing.T) {
+	t.Parallel()
+	none := "CAIRN_CONFIG=" + write(t, "")
+	if _, err := Load([]string{none, "CAIRN_TRUSTED_PROXIES=10.0.0.0/8,proxy"}, nil); fault.CodeOf(err) !=
+		fault.Misconfigured || !strings.Contains(err.Error(), "proxy") {
+		t.Errorf("got %v", err)
+	}
+	c, err := Load([]string{none, "CAIRN_TRUSTED_PROXIES=10.1.2.3/8, ::1"}, nil)
+	testkit.Must(t, err)
+	if p, err := c.Proxies(); err != nil || len(p) != 2 || p[0].String() != "10.0.0.0/8" || p[1].Bits() != 128 {
+		t.Errorf("%v, %v", p, err)
+	}
+}

@@ -1,0 +1,74 @@
+package httpapi
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Read limits of request bodies.
+const (
+	bodyIdle     = 10 * time.Second // without data; the default of Options.BodyIdle
+	bodyPatience = time.Minute      // for a whole body, and between two parts of a load
+)
+
+// body is the body of a request with read deadlines. The first deadline is set before the key is
+// checked. The deadline is removed at the end of the body: on a connection, a later deadline would
+// cancel the request.
+type body struct {
+	io.ReadCloser
+	control *http.ResponseController
+	idle    time.Duration
+	until   time.Time // zero for bodies that may take any time
+	ended   bool
+}
+
+// newBody returns the body of r, or nil if r has none.
+func newBody(w http.ResponseWriter, r *http.Request, idle time.Duration) *body {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	b := &body{ReadCloser: r.Body, control: http.NewResponseController(w), idle: cmp.Or(idle, bodyIdle)}
+	b.wait()
+	return b
+}
+
+// limit limits the size of the body, and the time until all of it has arrived.
+func (b *body) limit(w http.ResponseWriter, size int64) {
+	b.ReadCloser = http.MaxBytesReader(w, b.ReadCloser, size)
+	b.until = time.Now().Add(bodyPatience)
+}
+
+// wait sets the deadline of the next read. It fails on connections without deadlines, such as those of tests.
+func (b *body) wait() {
+	deadline := time.Now().Add(b.idle)
+	if !b.until.IsZero() && b.until.Before(deadline) {
+		deadline = b.until
+	}
+	_ = b.control.SetReadDeadline(deadline)
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	b.wait()
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 && b.until.IsZero() {
+		b.idle = max(b.idle, bodyPatience)
+	}
+	if err != nil {
+		b.ended = b.ended || errors.Is(err, io.EOF)
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// abandon reports whether a part of the body was not read. The server then does not read it either:
+// it would wait for up to 256 KiB before it sends the response.
+func (b *body) abandon() bool {
+	if b == nil || b.ended {
+		return false
+	}
+	_ = b.control.SetReadDeadline(time.Unix(1, 0))
+	return true
+}

@@ -1,0 +1,77 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
+)
+
+// Maximum numbers of event streams at once. Each stream reads its run from Postgres several times a second.
+const (
+	streamsPerKey     = 20
+	streamsPerGateway = 2_000
+)
+
+// streams counts the open event streams of this gateway.
+type streams struct {
+	most int // of the gateway
+
+	mu   sync.Mutex
+	all  int
+	keys map[keyNumber]int
+}
+
+func newStreams() *streams { return &streams{most: streamsPerGateway, keys: map[keyNumber]int{}} }
+
+// room returns an error if h's key or the gateway has no room for a stream. Requests that start work
+// ask before they start it.
+func (s *streams) room(h apikey.Principal) *Problem {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.full(h)
+}
+
+// open counts a stream until the returned function is called.
+func (s *streams) open(h apikey.Principal) (ended func(), refused *Problem) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if refused := s.full(h); refused != nil {
+		return nil, refused
+	}
+	k := keyNumber{h.Workspace.ID, h.Key}
+	s.all++
+	s.keys[k]++
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all--
+		if s.keys[k]--; s.keys[k] == 0 {
+			delete(s.keys, k)
+		}
+	}), nil
+}
+
+func (s *streams) full(h apikey.Principal) *Problem {
+	message := ""
+	switch {
+	case s.keys[keyNumber{h.Workspace.ID, h.Key}] >= streamsPerKey:
+		message = fmt.Sprintf("too many event streams: %d are open for this key", streamsPerKey)
+	case s.all >= s.most:
+		message = fmt.Sprintf("too many event streams: %d are open at this gateway", s.most)
+	default:
+		return nil
+	}
+	return problem(fault.RateLimited, message,
+		"close a stream, or poll GET /v1/runs/{id} instead").with("Retry-After", "5")
+}
+
+// streamRoom returns an error if the caller may not open another stream.
+func (g *Gateway) streamRoom(ctx context.Context) error {
+	if refused := g.streams.room(asking(ctx)); refused != nil {
+		return refused
+	}
+	return nil
+}

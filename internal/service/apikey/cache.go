@@ -1,0 +1,86 @@
+package apikey
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// cache holds the holders of keys for keyMemory, and for less if a key expires before. Unknown keys
+// are not cached. The zero value is ready for use.
+type cache[T any] struct {
+	mu    sync.Mutex
+	known map[Hash]cached[T]
+}
+
+type cached[T any] struct {
+	holder T
+	until  time.Time
+}
+
+// find returns the holder of a key. If it is not cached, it calls look.
+func (c *cache[T]) find(hash Hash, look func(Hash) (T, Usage, error)) (T, error) {
+	asked := time.Now() // before the lookup, so that a key revoked in the meantime is not cached for longer
+	c.mu.Lock()
+	known, ok := c.known[hash]
+	c.mu.Unlock()
+	if ok && asked.Before(known.until) {
+		return known.holder, nil
+	}
+	holder, usage, err := look(hash)
+	if err != nil {
+		return holder, err
+	}
+	memory := keyMemory
+	if usage.Left > 0 {
+		memory = min(memory, usage.Left)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= kept {
+		c.known = map[Hash]cached[T]{}
+	}
+	c.known[hash] = cached[T]{holder, asked.Add(memory)}
+	return holder, nil
+}
+
+const (
+	writers     = 2               // uses that are recorded at once
+	useDeadline = 5 * time.Second // for recording one
+)
+
+// recorder records the uses of keys in the background, so that no request waits for it. The zero
+// value is ready for use.
+type recorder struct {
+	mu      sync.Mutex
+	active  int
+	closed  bool
+	writing sync.WaitGroup
+}
+
+// record runs write in the background. If too many writes are active, it does nothing: the next
+// lookup of the key tries again.
+func (r *recorder) record(ctx context.Context, write func(context.Context) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.active >= writers {
+		return
+	}
+	r.active++
+	r.writing.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), useDeadline)
+		defer cancel()
+		_ = write(ctx) // the next lookup tries again
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.active--
+	})
+}
+
+// wait waits for active writes. Later ones are not made.
+func (r *recorder) wait() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.writing.Wait()
+}
