@@ -106,17 +106,22 @@ func (s *Service) Status(ctx context.Context, ws int64) (out Report, err error) 
 	var found bool
 	var refused []Refusal
 	err = s.Store.WithSpaces(ctx, ws, func(ctx context.Context, tx Tx) error {
+		// Each statement sees what was committed before it. The progress is read first, so that the spaces
+		// are never older than the end that it reports.
+		if last, found, err = tx.Progress().Last(ctx); err != nil {
+			return err
+		}
+		if found {
+			if refused, err = tx.Progress().Refusals(ctx, last.Space, shownRefusals); err != nil {
+				return err
+			}
+		}
 		size, err := tx.Documents().Totals(ctx)
 		if err != nil {
 			return err
 		}
 		out.Documents = size.Documents
-		if spaces, err = tx.Spaces().Spaces(ctx); err != nil {
-			return err
-		}
-		if last, found, err = tx.Progress().Last(ctx); err == nil && found {
-			refused, err = tx.Progress().Refusals(ctx, last.Space, shownRefusals)
-		}
+		spaces, err = tx.Spaces().Spaces(ctx)
 		return err
 	})
 	if err != nil {
