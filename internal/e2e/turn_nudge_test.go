@@ -65,6 +65,7 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t, func(c *config.Config) { c.ConversationTurns = 9 })
 	worker := b.StartProcess()
+	exec(b, `update cairn.workspaces set settings = '{"redact_turns":false}' where id = $1`, b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "^hold on", Barrier: "held", Reply: "too late"})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1,
 		Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})

@@ -32,6 +32,7 @@ func (c *cli) keysCreate() *cobra.Command {
 			"allows decrypting workflow payloads at /codec; metrics allows reading /metrics; support is " +
 			"reserved.",
 		Example: "  cairn keys create --name chat-gateway --scopes read,write --expires 90d\n" +
+			"  cairn keys create --name laptop\n" +
 			"  cairn keys create --operator --name temporal-ui --scopes codec", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if n.operator && !cmd.Flags().Changed("scopes") {
@@ -152,8 +153,8 @@ func keyNumber(text string) (int64, error) {
 func (c *cli) keysRevoke() *cobra.Command {
 	var operator bool
 	revoke := &cobra.Command{Use: "revoke KEY", Short: "Revoke an API key",
-		Long: "Revoke an API key. Gateways reject it within seconds.", Example: "  cairn keys revoke " +
-			"1", Args: exactly(1, "the key's number"),
+		Long: "Revoke an API key. Gateways reject it within seconds.", Example: "  cairn keys revoke 2",
+		Args: exactly(1, "the key's number"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.revokeKey(cmd.Context(), args[0], operator)
 		}}
