@@ -104,7 +104,10 @@ create table llm_calls (
   finished_at     timestamptz,
   primary key (workspace_id, run_id, step, round),
   foreign key (workspace_id, run_id) references runs,
-  check ((state = 'done') = (reply is not null))
+  check ((state = 'done') = (reply is not null)),
+  -- The sums of a day stay within 64 bits, and a reply cannot lower them.
+  check (reserved between 0 and 1000000000 and input_tokens between 0 and 1000000000 and output_tokens between 0 and 1000000000),
+  check (reserved_micros between 0 and 1000000000000 and cost_micros between 0 and 1000000000000)
 );
 -- The request of a long conversation is stored for each model call. PostgreSQL's own compression
 -- takes over a millisecond for 60 kB of it; lz4 takes a fifth of that time and twice the space. A

@@ -17,7 +17,7 @@ func (c Config) validate() error {
 		}
 	}
 	for _, one := range c.ranges() {
-		if one.value < one.low || one.value > one.high {
+		if !(one.value >= one.low && one.value <= one.high) { // NaN, too
 			return fault.New(fault.Misconfigured, fmt.Sprintf("invalid %s: %s is out of range", one.name,
 				strings.TrimSpace(number(one.value)+" "+one.unit)), "use a value from "+one.String())
 		}

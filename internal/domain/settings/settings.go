@@ -125,14 +125,14 @@ type Curation struct {
 
 func (c Curation) validate() error {
 	switch {
-	case c.StaleDays < 1 || c.ArchiveDays <= c.StaleDays:
+	case c.StaleDays < 1 || c.ArchiveDays <= c.StaleDays || c.ArchiveDays > mostCount:
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("curation has stale_days %d and archive_days %d", c.StaleDays, c.ArchiveDays),
-			"use at least 1 for stale_days, and more for archive_days")
-	case c.Floor < 0 || c.Floor > 1 || c.MinTrials < 1:
+			fmt.Sprintf("use at least 1 for stale_days, and more for archive_days, up to %d", mostCount))
+	case !(c.Floor >= 0 && c.Floor <= 1) || c.MinTrials < 1 || c.MinTrials > mostCount:
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("curation has floor %g and min_trials %d", c.Floor, c.MinTrials),
-			"use 0 to 1 for floor, and at least 1 for min_trials")
+			fmt.Sprintf("use 0 to 1 for floor, and 1 to %d for min_trials", mostCount))
 	}
 	return nil
 }
