@@ -146,7 +146,7 @@ func (h *App) build(ctx context.Context) (err error) {
 		return err
 	}
 	calls, err := ledger.New(ledger.Ports{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease,
-		StoreRetryFor: c.Hold, Log: h.Log})
+		StoreRetryFor: c.Hold, Cap: c.MicrosPerDay, Log: h.Log})
 	if err != nil {
 		return err
 	}

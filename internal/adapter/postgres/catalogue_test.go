@@ -29,6 +29,8 @@ var reviewedPolicies = []string{
 	// the sweep: ids, sequence numbers and times
 	"conversations.conversations_system {cairn_system} r true -",
 	"decisions.decisions_system {cairn_system} r (sampled AND (update_run IS NULL)) -", // and which to learn from
+	// count_spend and deployment_spend: numbers of all workspaces together
+	"deployment_spend.deployment_spend_definer {cairn_owner} * true true",
 	// the list of models is not secret
 	"embedding_spaces.embedding_spaces_all {public} * true true",
 	// the columns that refer to a conversation are not secret
@@ -74,6 +76,8 @@ var reviewedPolicies = []string{
 
 // reviewedFunctions are all of schema cairn: name, security, search_path.
 var reviewedFunctions = []string{
+	"count_spend definer search_path=cairn, pg_catalog, pg_temp",
+	"deployment_spend definer search_path=cairn, pg_catalog, pg_temp",
 	"cover_erase invoker search_path=cairn, pg_catalog, pg_temp",
 	"derived_of invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_accept definer search_path=cairn, pg_catalog, pg_temp",

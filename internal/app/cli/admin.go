@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -78,6 +79,14 @@ func (c *cli) runDoctor(ctx context.Context) error {
 	if cfg.Offline() {
 		model = devstack.Found{Part: "model", Status: "ok", Version: "offline rules", Where: "built in",
 			Hint: "to use a real model, set CAIRN_MODEL and OPENAI_API_KEY or OPENAI_BASE_URL"}
+	}
+	unpriced, err := app.Unpriced(cfg)
+	if err != nil {
+		return err
+	}
+	if len(unpriced) > 0 {
+		model.Hint = "the price of " + strings.Join(unpriced, ", ") + " is unknown, so micros_per_day does not count " +
+			"its calls; set CAIRN_PRICES, or limit tokens with `cairn settings set tokens_per_day=2000000`"
 	}
 	vectors, embedderErr := examineEmbedder(ctx, cfg)
 	found = append(found, model, vectors)

@@ -34,3 +34,18 @@ func TestDoctorExaminesTheEmbedder(t *testing.T) {
 		t.Errorf("hashing: %+v, %v", found, err)
 	}
 }
+
+func TestDoctorNamesModelsWithoutAPrice(t *testing.T) {
+	t.Parallel()
+	w := idle(t)
+	w.environ = append(w.environ, "OPENAI_BASE_URL=http://127.0.0.1:1/v1", "CAIRN_MODEL=gpt-4o-mini",
+		"CAIRN_MODEL_NUDGE=house-model")
+	_, out, errs := w.run("", "doctor")
+	if !strings.Contains(out, "the price of house-model is unknown") {
+		t.Errorf("%s%s", out, errs)
+	}
+	w.environ = append(w.environ, `CAIRN_PRICES={"house-model":{"input_micros":0,"output_micros":0}}`)
+	if _, out, _ = w.run("", "doctor"); strings.Contains(out, "is unknown") {
+		t.Errorf("with a price: %s", out)
+	}
+}

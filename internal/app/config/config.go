@@ -19,6 +19,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/settings"
 )
 
 // File is the default configuration file. CAIRN_CONFIG selects another one. The file holds lines
@@ -57,6 +58,9 @@ type Config struct {
 	Structured string `env:"CAIRN_STRUCTURED_OUTPUT" envDefault:"auto"`
 	// Prices as JSON: model to micro-dollars per million input and output tokens. If empty, list prices are used.
 	Prices string `env:"CAIRN_PRICES"`
+	// Maximum cost of all model calls of the deployment in a UTC day, in micro-dollars (1000000 is 1 $), or
+	// unlimited. In addition, micros_per_day limits each workspace. Set the same value for all processes.
+	MicrosPerDay settings.Spend `env:"CAIRN_MICROS_PER_DAY" envDefault:"unlimited"`
 	// Lease of a model call. After a crash, another worker repeats the call when the lease ends.
 	Lease time.Duration `env:"CAIRN_LLM_LEASE" envDefault:"30s"`
 	// Timeout of one request to the endpoint.

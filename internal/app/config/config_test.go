@@ -50,6 +50,8 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		"SKILL_MIN_QUALITY=11": "SKILL_MIN_QUALITY", "SKILL_KEEP_VERSIONS=-1": "SKILL_KEEP_VERSIONS",
 		"SKILL_QUALITY=perhaps":    "invalid configuration",
 		"SKILL_MIN_CONFIDENCE=NaN": "SKILL_MIN_CONFIDENCE", "CAIRN_RATE_LIMIT=Inf": "CAIRN_RATE_LIMIT",
+		"CAIRN_MICROS_PER_DAY=0": "CAIRN_MICROS_PER_DAY", "CAIRN_MICROS_PER_DAY=-1": "-1",
+		"CAIRN_MICROS_PER_DAY=lots": "lots", "CAIRN_MICROS_PER_DAY=1e9": "1e9",
 		"SKILL_MERGE_SIM=1e999": "invalid configuration", "CAIRN_RATE_LIMIT=nan": "CAIRN_RATE_LIMIT",
 	} {
 		_, err := Load([]string{setting, "CAIRN_CONFIG=" + write(t, "")}, nil)

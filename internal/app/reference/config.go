@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/settings"
 )
 
 // configPage describes the environment variables.
@@ -62,6 +63,8 @@ func typeName(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
 		return "duration"
+	case t == reflect.TypeFor[settings.Spend]():
+		return "integer or `unlimited`"
 	case t.Kind() == reflect.Bool:
 		return "switch"
 	case t.Kind() == reflect.Float64:
