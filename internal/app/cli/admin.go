@@ -182,7 +182,7 @@ func examineSandbox(ctx context.Context, cfg config.Config) devstack.Found {
 		Hint: "commands of skills are off; to run them in sandboxes, set CAIRN_SHELL=on"}
 	if cfg.Shell {
 		f.Where, f.Hint = "CAIRN_SHELL=on", "`worker --queues "+contract.QueueSandbox+"` and `cairn dev` run "+
-			"commands of skills"
+			"commands of skills; "+boundOfMemory()
 	}
 	if err := sandbox.Probe(ctx); err != nil {
 		f.Hint = err.Error() + "; " + fault.From(err).Hint
@@ -191,6 +191,14 @@ func examineSandbox(ctx context.Context, cfg config.Config) devstack.Found {
 		}
 	}
 	return f
+}
+
+// boundOfMemory says how the memory of commands is limited.
+func boundOfMemory() string {
+	if _, err := sandbox.Delegated(); err != nil {
+		return "their memory is added up every 20 ms: " + err.Error()
+	}
+	return "cgroups limit their memory"
 }
 
 func (c *cli) config() *cobra.Command {

@@ -49,3 +49,14 @@ func TestDoctorNamesModelsWithoutAPrice(t *testing.T) {
 		t.Errorf("with a price: %s", out)
 	}
 }
+
+func TestDoctorSaysHowMemoryOfCommandsIsLimited(t *testing.T) {
+	t.Parallel()
+	f := examineSandbox(t.Context(), config.Config{Shell: true})
+	if f.Status == "ok" && !strings.Contains(f.Hint, "cgroup") {
+		t.Errorf("%+v", f)
+	}
+	if f := examineSandbox(t.Context(), config.Config{}); strings.Contains(f.Hint, "memory is added up") {
+		t.Errorf("commands are off: %+v", f)
+	}
+}
