@@ -46,7 +46,11 @@ func inRole(ctx context.Context, p *pgxpool.Pool, role string, fn func(*dbsqlc.Q
 // entry are sent together. If the entry is refused, the driver drops the connection, as it does
 // whenever a begin fails.
 func (s *Store) within(ctx context.Context, opening string, ws int64, fn func(context.Context, Tx) error) error {
-	tx, err := s.app.BeginTx(ctx, pgx.TxOptions{BeginQuery: fmt.Sprintf(opening, ws)})
+	var tx pgx.Tx
+	err := s.login.try(func() (err error) {
+		tx, err = s.app.BeginTx(ctx, pgx.TxOptions{BeginQuery: fmt.Sprintf(opening, ws)})
+		return err
+	})
 	if err != nil {
 		err = classify("enter the workspace", err)
 		if code := fault.CodeOf(err); code == fault.Erasing || code == fault.NotFound {

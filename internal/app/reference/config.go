@@ -35,6 +35,9 @@ func configPage(p *page, root string) error {
 	c := reflect.TypeFor[config.Config]()
 	for i := range c.NumField() {
 		f := c.Field(i)
+		if !f.IsExported() {
+			continue
+		}
 		d := described["Config."+f.Name]
 		if d.section != section {
 			flush()
