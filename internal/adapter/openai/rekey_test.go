@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -43,7 +44,7 @@ func TestAKeyIsChangedWithoutARestart(t *testing.T) {
 		t.Helper()
 		before := requests.Load()
 		_, err := model.Send(t.Context(), prepare(t, model, request))
-		failed, _ = err.(*llm.Error)
+		errors.As(err, &failed)
 		return requests.Load() - before, failed
 	}
 	if n, failed := send(); n != 1 || failed != nil {

@@ -127,7 +127,7 @@ func TestAPasswordIsChangedWithoutARestart(t *testing.T) {
 	b.exec("alter role " + name + " password 'third'")
 	disconnect()
 	f := fault.From(settled())
-	if f == nil || f.Code != fault.Unavailable || !strings.Contains(f.Hint, "DATABASE_URL_FILE") ||
+	if f == nil || f.Code != fault.Unavailable || !strings.Contains(f.Hint, "no restart is needed") ||
 		strings.Contains(f.Error(), "second") {
 		t.Errorf("before the file is changed: %+v", f)
 	}

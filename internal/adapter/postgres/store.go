@@ -332,7 +332,7 @@ func classifyState(state string, err error) error {
 			"run `cairn migrate`")
 	case invalidLogin, invalidPassword: // while a password is changed, the next attempt can succeed
 		return fault.Wrap(err, fault.Unavailable, "Postgres rejected the login of this process",
-			"correct the user and password of DATABASE_URL; with DATABASE_URL_FILE, no restart is needed")
+			"correct the user and password of DATABASE_URL; if it is in a file, no restart is needed")
 	case readOnly:
 		return fault.Wrap(err, fault.Unavailable, "the database is read-only",
 			"try again in a few seconds; during a failover, writes continue on the new primary")

@@ -361,8 +361,8 @@ func Others() []Other {
 	return []Other{
 		{"CAIRN_CONFIG", "Configuration file. The default is cairn.env, which may be missing."},
 		{"NAME_FILE", "File with the value of the secret NAME, for example OPENAI_API_KEY_FILE. It is read at start " +
-			"and works for every secret of this page. If Postgres or a model endpoint rejects the secret, the file is " +
-			"read again. Setting both NAME and NAME_FILE is an error."},
+			"and works for every secret of this page. If Postgres or a model endpoint rejects the secret, " +
+			"the file is read again. Setting both NAME and NAME_FILE is an error."},
 		{"CAIRN_CACHE", "Folder of installed development servers. If empty, the user's cache folder is used."},
 		{"CAIRN_DATA", "Folder of public data sets for `cairn eval`."},
 		{"CAIRN_URL", "URL of the gateway for the Go client and the examples."},

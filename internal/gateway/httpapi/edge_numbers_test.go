@@ -41,7 +41,8 @@ func TestEdgeNumbersAreFiniteAndInRange(t *testing.T) {
 	}
 	var n int
 	testkit.Must(t, b.Admin().QueryRow(t.Context(), `select (select count(*) from cairn.memories) +
-		(select count(*) from cairn.conversations) + (select count(*) from cairn.workspaces where settings <> '{}')`).Scan(&n))
+		(select count(*) from cairn.conversations) +
+		(select count(*) from cairn.workspaces where settings <> '{}')`).Scan(&n))
 	if n != 0 {
 		t.Errorf("%d rows are stored", n)
 	}

@@ -203,7 +203,7 @@ func TestLoadNamesTheLineThatIsWrong(t *testing.T) {
 		"an infinite importance":  {`"status"`, `"importance":-1e999,"status"`, veil},
 		"a version of 33 bits":    {`"version":1`, `"version":4294967297`, veil},
 		"a use of 33 bits":        {`"status"`, `"retrieve_count":4294967297,"status"`, veil},
-		"evidence that runs back": {`"status"`, `"evidence":{"conversation":"c","from_seq":2,"to_seq":1},"status"`, veil},
+		"evidence that runs back": {`"status"`, `"evidence":{"from_seq":2,"to_seq":1},"status"`, veil},
 		"evidence of 33 bits":     {`"status"`, `"evidence":{"from_seq":1,"to_seq":4294967297},"status"`, veil},
 		"a soul of 33 bits":       {`"version":1`, `"version":4294967297`, at(`"kind":"soul"`)},
 	} {

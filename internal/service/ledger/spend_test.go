@@ -218,7 +218,8 @@ func TestTheCapCountsWhatWasSpentOnTheDay(t *testing.T) {
 	}
 	_, err := b.admin.Exec(t.Context(), "update llm_calls set sent_at = sent_at - interval '1 day'")
 	testkit.Must(t, err)
-	days := "select count(*)::int from deployment_spend where micros = $1 and day = (now() at time zone 'UTC')::date - $2::int"
+	days := "select count(*)::int from deployment_spend where micros = $1 and " +
+		"day = (now() at time zone 'UTC')::date - $2::int"
 	if b.number(days, needs, 1) != 1 || b.number(days, 0, 0) != 1 {
 		t.Error("the cost is not charged to the day of the request")
 	}
