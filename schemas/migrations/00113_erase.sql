@@ -915,6 +915,14 @@ begin
 end $$;
 -- +goose StatementEnd
 
+-- Gives an erasure that is repeated after a restore the token of the first one.
+-- +goose StatementBegin
+create function cairn.erase_repeat(erasure bigint, first_token uuid) returns void
+language sql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
+  update erasures set token = first_token where id = erasure
+$$;
+-- +goose StatementEnd
+
 -- Stores counts of data outside of the database. Objects are counted once, before the first is
 -- deleted; the stopped workflows are a set.
 -- +goose StatementBegin

@@ -113,6 +113,7 @@ var reviewedFunctions = []string{
 	"erase_note definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_package_rows definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_packages definer search_path=cairn, pg_catalog, pg_temp",
+	"erase_repeat definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_rows definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_rows_of definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_tables invoker search_path=cairn, pg_catalog, pg_temp",

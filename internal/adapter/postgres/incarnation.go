@@ -18,9 +18,9 @@ func (s *Store) expected(ctx context.Context) int {
 	return int(s.incarnation.Load())
 }
 
-// readIncarnation reads the database's incarnation and forgets the keys of workspaces, which contain
+// ReadIncarnation reads the database's incarnation and forgets the keys of workspaces, which contain
 // it.
-func (s *Store) readIncarnation(ctx context.Context) error {
+func (s *Store) ReadIncarnation(ctx context.Context) error {
 	var n int32
 	err := inRole(ctx, s.system, systemRole, 0, func(q *dbsqlc.Queries) (err error) {
 		n, err = q.Incarnation(ctx)
@@ -40,7 +40,7 @@ func (s *Store) staleProcess(ctx context.Context, err error) error {
 	if fault.CodeOf(err) != fault.StaleIncarnation || incarnation.Of(ctx) != 0 {
 		return err
 	}
-	if read := s.readIncarnation(ctx); read != nil {
+	if read := s.ReadIncarnation(ctx); read != nil {
 		return read
 	}
 	return fault.Wrap(err, fault.Unavailable, "the database was restored from a backup", "try again")

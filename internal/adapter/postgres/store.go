@@ -80,7 +80,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{app: app, system: system, notifications: app.Config().ConnConfig}
-	if err := s.readIncarnation(ctx); err != nil {
+	if err := s.ReadIncarnation(ctx); err != nil {
 		s.Close()
 		return nil, err
 	}

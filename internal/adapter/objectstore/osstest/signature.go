@@ -65,7 +65,7 @@ func ossHeaders(r *http.Request, extra ...string) string {
 
 // covered are the query parameters that select a part of an object and therefore belong to the
 // resource that V1 signs. OSS has more; tests need these.
-var covered = []string{"acl", "objectMeta", "response-cache-control", "response-content-disposition",
+var covered = []string{"acl", "continuation-token", "objectMeta", "response-cache-control", "response-content-disposition",
 	"response-content-encoding",
 	"response-content-language", "response-content-type", "response-expires", "security-token", "tagging", "uploadId",
 	"uploads", "versionId"}
