@@ -52,6 +52,14 @@ func (c *cli) acceptRestore(ctx context.Context, admin string) error {
 		if err != nil {
 			return fmt.Errorf("the restore is accepted, but not all erasures are repeated; run the command again: %w", err)
 		}
+		for _, e := range repeated {
+			if s.Temporal == nil {
+				break
+			}
+			if err := s.Driver.Erase(ctx, e.Start()); err != nil {
+				s.Log.Warn("erasure deferred to relay", "erasure", e.ID, "error", err)
+			}
+		}
 		if c.output == "json" {
 			return c.printJSON(struct {
 				postgres.Restored
