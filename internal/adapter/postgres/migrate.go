@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -72,6 +73,10 @@ func prepareRoles(ctx context.Context, c *pgx.ConnConfig) error {
 	}
 	defer conn.Close(ctx)
 	if _, err := conn.Exec(ctx, schemas.Roles); err != nil {
+		if codeOf(err) == "42501" && strings.Contains(err.Error(), "extension") {
+			return fault.Wrap(err, fault.Misconfigured, "the login may not create the extension vector",
+				"have an administrator run `create extension vector` in this database, then migrate again")
+		}
 		return fault.Wrap(err, fault.Misconfigured, "create the roles, the schema and the vector extension",
 			"migrate with a login that can create roles, and install pgvector 0.8 or newer on the server")
 	}

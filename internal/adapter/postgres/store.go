@@ -119,6 +119,32 @@ func servingPool(ctx context.Context, url, role string, conns int32, o Options) 
 	return p, nil
 }
 
+// Connections are those of a server.
+type Connections struct {
+	Most     int `json:"max_connections"`
+	Reserved int `json:"superuser_reserved_connections"`
+	Used     int `json:"used"` // at the moment
+}
+
+// Connections returns how many connections the server allows and has.
+func (s *Store) Connections(ctx context.Context) (out Connections, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		r, err := q.ServerConnections(ctx)
+		out = Connections{Most: int(r.Most), Reserved: int(r.Reserved), Used: int(r.Used)}
+		return classify("read the limits of connections", err)
+	})
+	return out, err
+}
+
+// PerProcess returns the number of connections that a process opens at most: those of both pools,
+// and the one that listens. A pooler takes those of the pools.
+func PerProcess(conns int, pooler bool) int {
+	if pooler {
+		return 1
+	}
+	return conns + systemConns + 1
+}
+
 // Close closes all connections.
 func (s *Store) Close() {
 	s.endings.close()

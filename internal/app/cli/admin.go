@@ -56,16 +56,26 @@ func (c *cli) runMigrate(ctx context.Context) error {
 }
 
 func (c *cli) doctor() *cobra.Command {
-	return &cobra.Command{
+	var connections bool
+	var b budget
+	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check required dependencies",
-		Example: "  cairn doctor\n  cairn doctor --output json", Args: cobra.NoArgs,
+		Example: "  cairn doctor\n  cairn doctor --output json\n  cairn doctor --connections --workers 2 --gateways 1",
+		Args:    cobra.NoArgs,
 		Long: "Check the dependencies of this machine (Postgres with pgvector, Temporal, the model, the embedder, " +
 			"the sandbox), print their versions, and print how to install each missing one. If the database " +
 			"responds, it also prints the embedding spaces of the workspace. The exit code is not " +
 			"0 if a required dependency is missing, and 8 if the embedder returns vectors of another dimension " +
 			"than configured, or if the database was restored from a backup and the restore was not accepted.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDoctor(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if connections {
+				return c.checkConnections(cmd.Context(), b)
+			}
+			return c.runDoctor(cmd.Context())
+		},
 	}
+	b.flags(cmd, &connections)
+	return cmd
 }
 
 func (c *cli) runDoctor(ctx context.Context) error {
