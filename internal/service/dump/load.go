@@ -150,7 +150,7 @@ func (s *Service) Copy(ctx context.Context, from CopySource, a agent.Actor) (Loa
 	return out, errors.Join(err, r.Close())
 }
 
-// recordSource records a copy in its source, once, as an act of whoever allowed it.
+// recordSource records a copy in its source, once, as an act of the key that allowed it.
 func (s *Service) recordSource(ctx context.Context, from CopySource, a agent.Actor) error {
 	if from.Key != 0 {
 		ctx = audit.WithKey(ctx, audit.Key, from.Key)
