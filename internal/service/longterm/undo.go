@@ -133,6 +133,9 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 		if len(g.items) == 0 {
 			return fault.New(fault.NotFound, fmt.Sprintf("run %d has no changes to undo", in.Run), "")
 		}
+		if !slices.ContainsFunc(g.items, func(r ItemResult) bool { return r.Status == Undone }) {
+			return nil
+		}
 		return g.tx.Operations().Record(ctx, audit.MemoryUndo, fmt.Sprintf("run %d", in.Run))
 	})
 }
