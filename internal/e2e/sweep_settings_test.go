@@ -38,7 +38,7 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 	b := sweepSetup(t)
 	fresh := func(t *testing.T, n int) {
 		b.t = t
-		for _, table := range []string{"reflection_runs", "scheduled_tasks", "conversation_marks", "turns", "messages",
+		for _, table := range []string{"audit_events", "reflection_runs", "scheduled_tasks", "conversation_marks", "turns", "messages",
 			"conversations", "workspaces"} {
 			where := map[bool]string{true: "", false: " where workspace_id in (select id from workspaces where " +
 				"external_id like 'due %')"}[table == "workspaces"]
