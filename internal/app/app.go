@@ -264,8 +264,8 @@ func (h *App) buildMaintenance() error {
 		return err
 	}
 	h.Relay, err = relay.New(relay.Ports{Store: h.Store.Outbox(), Leftovers: h.Store.Leftovers(), Driver: h.Driver,
-		Spaces: h.Spaces, Remove: h.removePackage, Close: conversationLimits(c).Close,
-		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log})
+		Spaces: h.Spaces, Lost: h.endLost, Remove: h.removePackage, Close: conversationLimits(c).Close,
+		Every: relayEvery, Grace: max(c.PackageGrace, c.BackupRetention), Log: h.Log})
 	return err
 }
 

@@ -63,6 +63,10 @@ var reviewedPolicies = []string{
 	"reflection_runs.reflection_runs_system_empty {cairn_system} a - (status = 'empty'::text)",
 	"reflection_runs.reflection_runs_system_see {cairn_system} r true -",
 	"runs.runs_system {cairn_system} r (status <> 'ended'::text) -",
+	// the incarnation of the database, of no workspace
+	"store_state.store_state_app {cairn_app} r true -",
+	"store_state.store_state_owner {cairn_owner} * true true",
+	"store_state.store_state_system {cairn_system} * true -",
 	"turns.turns_system {cairn_system} r (origin = 'user'::text) -", // whether conversations took place
 	// open_workspace: the built-in tasks
 	"scheduled_tasks.scheduled_tasks_definer {cairn_owner} a - (kind <> 'turn'::text)",
@@ -117,6 +121,7 @@ var reviewedFunctions = []string{
 	"erase_note definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_package_rows definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_packages definer search_path=cairn, pg_catalog, pg_temp",
+	"erase_repeat definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_rows definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_rows_of definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_tables invoker search_path=cairn, pg_catalog, pg_temp",
@@ -137,6 +142,7 @@ var reviewedFunctions = []string{
 		"jit=off",
 	"recount_terms invoker search_path=cairn, public, pg_catalog, pg_temp",
 	"retire_space invoker search_path=cairn, public, pg_catalog, pg_temp;lock_timeout=1s",
+	"require_incarnation invoker search_path=cairn, pg_catalog, pg_temp",
 	"require_role invoker search_path=pg_catalog, pg_temp",
 	"resolve_key definer search_path=cairn, pg_catalog, pg_temp",
 	"resolve_operator_key definer search_path=cairn, pg_catalog, pg_temp",

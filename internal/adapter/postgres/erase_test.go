@@ -93,6 +93,7 @@ and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attnam
 			"embedding_spaces",
 			"sweep_pages",
 			"operator_keys",
+			"store_state",
 			"goose_db_version",
 		},
 	)

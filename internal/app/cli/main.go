@@ -122,7 +122,7 @@ func (c *cli) addCommands(root *cobra.Command) {
 		{"learning", "Learning:", []*cobra.Command{c.bank(), c.feedback(), c.train(), c.evolve(), c.evalCommand()}},
 		{"operations", "Operations:", []*cobra.Command{c.serve(), c.mcp(), c.workspaces(), c.keys(), c.settings(),
 			c.schedule(),
-			c.runs(), c.replay(), c.reembed(), c.erase(), c.audit(), c.migrate()}},
+			c.runs(), c.replay(), c.reembed(), c.erase(), c.audit(), c.migrate(), c.restoreCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, cmd := range group.commands {

@@ -38,6 +38,7 @@ const (
 	MemoryReject      Action = "memory.reject"
 	MemoryRestore     Action = "memory.restore"
 	MemoryUndo        Action = "memory.undo"
+	RestoreAccept     Action = "restore.accept"
 	SchemaMigrate     Action = "schema.migrate"
 	SettingsChange    Action = "settings.change"
 	SkillApprove      Action = "skill.approve"
@@ -50,10 +51,37 @@ const (
 )
 
 // Actions are all actions, sorted.
-var Actions = []Action{BankImport, BankRollback, ChangeApprove, ChangeReject, CodecDecode, EraseConversation,
-	EraseTarget, EraseWorkspace, IdentityRollback, KeyCreate, KeyRevoke, KeyRotate, MemoriesCopy, MemoriesDump,
-	MemoriesLoad, MemoryApprove, MemoryReject, MemoryRestore, MemoryUndo, SchemaMigrate, SettingsChange, SkillApprove,
-	SkillImport, SkillReject, SkillRestore, SkillRollback, SkillTrust, SoulRollback}
+var Actions = []Action{
+	BankImport,
+	BankRollback,
+	ChangeApprove,
+	ChangeReject,
+	CodecDecode,
+	EraseConversation,
+	EraseTarget,
+	EraseWorkspace,
+	IdentityRollback,
+	KeyCreate,
+	KeyRevoke,
+	KeyRotate,
+	MemoriesCopy,
+	MemoriesDump,
+	MemoriesLoad,
+	MemoryApprove,
+	MemoryReject,
+	MemoryRestore,
+	MemoryUndo,
+	RestoreAccept,
+	SchemaMigrate,
+	SettingsChange,
+	SkillApprove,
+	SkillImport,
+	SkillReject,
+	SkillRestore,
+	SkillRollback,
+	SkillTrust,
+	SoulRollback,
+}
 
 // Kind is the kind of an actor.
 type Kind string
