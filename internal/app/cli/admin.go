@@ -63,7 +63,7 @@ func (c *cli) doctor() *cobra.Command {
 			"the sandbox), print their versions, and print how to install each missing one. If the database " +
 			"responds, it also prints the embedding spaces of the workspace. The exit code is not " +
 			"0 if a required dependency is missing, and 8 if the embedder returns vectors of another dimension " +
-			"than configured.",
+			"than configured, or if the database was restored from a backup and the restore was not accepted.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDoctor(cmd.Context()) },
 	}
 }

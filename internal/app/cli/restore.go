@@ -55,6 +55,14 @@ func (c *cli) acceptRestore(ctx context.Context, admin string) error {
 				err,
 			)
 		}
+		for _, e := range repeated {
+			if s.Temporal == nil {
+				break
+			}
+			if err := s.Driver.Erase(ctx, e.Start()); err != nil {
+				s.Log.Warn("erasure deferred to relay", "erasure", e.ID, "error", err)
+			}
+		}
 		if c.output == "json" {
 			return c.printJSON(struct {
 				postgres.Restored
