@@ -34,6 +34,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
+	"cairn/internal/service/audit"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
@@ -99,6 +100,7 @@ type App struct {
 	embedderState *embedderState
 
 	Keys          *apikey.Service
+	Audit         *audit.Service
 	Runs          *inspect.Runs
 	Conversations *inspect.Conversations
 	Workspaces    *inspect.Workspaces

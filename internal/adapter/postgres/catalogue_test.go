@@ -23,6 +23,13 @@ var direct = regexp.MustCompile(`^\((workspace_id|id) = \(NULLIF\(current_settin
 // reviewedPolicies are all others: table.policy to roles for command using check.
 var reviewedPolicies = []string{
 	"api_keys.api_keys_definer {cairn_owner} r true -", // resolve_key: only the owner of a key has its hash
+	// migrations
+	"audit_events.audit_events_definer {cairn_owner} a - (workspace_id IS NULL)",
+	// acts of operators, and erasures, which have entered their workspace
+	"audit_events.audit_events_system_add {cairn_system} a - ((workspace_id IS NULL) OR (workspace_id = " +
+		"(NULLIF(current_setting('cairn.workspace'::text, true), ''::text))::bigint))",
+	"audit_events.audit_events_system_see {cairn_system} r ((workspace_id IS NULL) OR (workspace_id = " +
+		"(NULLIF(current_setting('cairn.workspace'::text, true), ''::text))::bigint)) -",
 	"conversation_marks.conversation_marks_system {cairn_system} r (kind = 'reflection'::text) -",
 	// which workspaces have something to evolve from
 	"cases.cases_system {cairn_system} r ((state = 'open'::text) AND (failures > 0)) -",
@@ -78,6 +85,7 @@ var reviewedPolicies = []string{
 
 // reviewedFunctions are all of schema cairn: name, security, search_path.
 var reviewedFunctions = []string{
+	"audit_migration invoker search_path=cairn, pg_catalog, pg_temp",
 	"cover_erase invoker search_path=cairn, pg_catalog, pg_temp",
 	"derived_of invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_accept definer search_path=cairn, pg_catalog, pg_temp",

@@ -147,7 +147,7 @@ func (s erasures) acceptSubject(ctx context.Context, t erase.Target, look func(*
 		if look != nil {
 			return look(q, id)
 		}
-		return nil
+		return recordErasure(ctx, q, t, id)
 	})
 	return id, err
 }

@@ -7,6 +7,8 @@ var reviewedGrants = []string{
 	"agent_calls cairn_app: insert, select, update(code ended_at result)",
 	"agent_steps cairn_app: insert, select",
 	"api_keys cairn_app: insert, select, update(expires_at last_used_at revoked_at)",
+	"audit_events cairn_app: insert, select",
+	"audit_events cairn_system: insert, select",
 	"bank_versions cairn_app: insert, select",
 	"banks cairn_app: insert, select, update(head)",
 	"cases cairn_app: insert, select, update(category conversation_id evidence failed_at failures gold iteration " +

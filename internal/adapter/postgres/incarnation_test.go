@@ -18,8 +18,12 @@ func TestAnAcceptedRestoreBeginsAnotherIncarnation(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.seed(b.a)
-	b.exec("update runs set status = 'running', outcome = '', ended_at = null, workflow_id = 'turn/' || $1 || '/1/m-1', "+
-		"attempt = 1 where workspace_id = $2", b.a.Key, b.a.ID)
+	b.exec(
+		"update runs set status = 'running', outcome = '', ended_at = null, workflow_id = 'turn/' || $1 || '/1/m-1', "+
+			"attempt = 1 where workspace_id = $2",
+		b.a.Key,
+		b.a.ID,
+	)
 	open := b.number("select count(*) from runs where status <> 'ended'")
 	b.exec("update llm_calls set state = 'started', reply = null where workspace_id = $1", b.a.ID)
 	old := incarnation.Enter(t.Context(), 1)
@@ -66,6 +70,12 @@ func TestAnAcceptedRestoreBeginsAnotherIncarnation(t *testing.T) {
 	if n := b.number("select count(*) from workspaces where key like 'i3/w%'"); got.Incarnation != 3 || n != 3 {
 		t.Errorf("the second restore: %+v, %d keys", got, n)
 	}
+	events := b.texts(
+		"select object from audit_events where action = 'restore.accept' and workspace_id is null order by id",
+	)
+	if len(events) != 2 || events[0] != "incarnation 2" || events[1] != "incarnation 3" {
+		t.Errorf("recorded %q", events)
+	}
 }
 
 // A restore is not accepted while somebody writes, and changes nothing then.
@@ -85,6 +95,9 @@ func TestARestoreIsNotAcceptedWhileTheDatabaseIsInUse(t *testing.T) {
 	}
 	if n := b.number("select incarnation from store_state"); n != 1 {
 		t.Errorf("the incarnation is %d", n)
+	}
+	if n := b.number("select count(*) from audit_events where action = 'restore.accept'"); n != 0 {
+		t.Errorf("%d events of a refused act", n)
 	}
 }
 

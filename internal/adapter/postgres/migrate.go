@@ -12,6 +12,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/schemas"
 )
@@ -30,7 +31,11 @@ func Migrate(ctx context.Context, url string) ([]int64, error) {
 	}
 	c.RuntimeParams["role"] = "cairn_owner"
 	c.RuntimeParams["search_path"] = "cairn, public"
-	db := stdlib.OpenDB(*c)
+	account := storable(audit.From(ctx).Account)
+	db := stdlib.OpenDB(*c, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "select set_config('cairn.account', $1, false)", account) // for audit_migration
+		return err
+	}))
 	defer db.Close()
 	p, err := provider(db)
 	if err != nil {

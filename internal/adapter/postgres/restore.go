@@ -2,9 +2,12 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 )
 
@@ -58,7 +61,8 @@ func AcceptRestore(ctx context.Context, url string) (out Restored, err error) {
 	}
 	defer conn.Close(ctx)
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "set local role cairn_owner; set local lock_timeout = '5s'"); err != nil {
+		if _, err := tx.Exec(ctx, "set local role cairn_owner; set local search_path = cairn, public; "+
+			"set local lock_timeout = '5s'"); err != nil {
 			return err
 		}
 		for _, table := range restoreTables {
@@ -76,7 +80,7 @@ func AcceptRestore(ctx context.Context, url string) (out Restored, err error) {
 				return err
 			}
 		}
-		return nil
+		return recordAct(ctx, dbsqlc.New(tx), nil, audit.RestoreAccept, fmt.Sprintf("incarnation %d", out.Incarnation))
 	})
 	return out, restoreFault(err)
 }

@@ -160,8 +160,11 @@ func examineDatabase(ctx context.Context, cfg config.Config) (found []devstack.F
 		err = fault.New(fault.Misconfigured,
 			fmt.Sprintf("the database was restored from a backup, and %d activities did not find their run", open),
 			"stop all gateways and workers, run `cairn restore accept`, and start them again")
-		found = append(found, devstack.Found{Part: "restore", Status: "failed", Version: fmt.Sprint(open, " lost commits"),
-			Where: "database", Hint: fault.From(err).Hint})
+		found = append(
+			found,
+			devstack.Found{Part: "restore", Status: "failed", Version: fmt.Sprint(open, " lost commits"),
+				Where: "database", Hint: fault.From(err).Hint},
+		)
 	}
 	return append(found, examineSpaces(ctx, a, cfg.Workspace)...), err
 }

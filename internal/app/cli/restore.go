@@ -50,7 +50,10 @@ func (c *cli) acceptRestore(ctx context.Context, admin string) error {
 		}
 		repeated, err := s.Erase.Repeat(ctx, tombstones)
 		if err != nil {
-			return fmt.Errorf("the restore is accepted, but not all erasures are repeated; run the command again: %w", err)
+			return fmt.Errorf(
+				"the restore is accepted, but not all erasures are repeated; run the command again: %w",
+				err,
+			)
 		}
 		for _, e := range repeated {
 			if s.Temporal == nil {
