@@ -1,4 +1,5 @@
--- Run by Migrate before the migrations, with a login that can create roles; safe to repeat.
+-- Run by Migrate before the migrations, with a login that can create roles and owns the database;
+-- safe to repeat. Only the extension may need a superuser.
 --   cairn_owner    owns every object; no login has it, and FORCE makes it see no rows
 --   cairn_app      the application, always inside one workspace
 --   cairn_system   work without a workspace: the relay, leases, collection
@@ -25,8 +26,10 @@ begin
     exception when unique_violation then null;
     end;
   end if;
-  if not pg_has_role(current_user, 'cairn_owner', 'member') then
-    execute format('grant cairn_owner, cairn_app, cairn_system to %I', current_user);
+  -- From Postgres 16 on, a role that creates another one may only administer it.
+  if not exists (select from pg_roles where rolname = current_user and rolsuper) then
+    execute format('grant cairn_owner, cairn_app, cairn_system to %I', current_user)
+      || case when current_setting('server_version_num')::int >= 160000 then ' with inherit true, set true' else '' end;
   end if;
 end $$;
 create extension if not exists vector;

@@ -62,7 +62,7 @@ func (c *conversation) turn(ctx workflow.Context, t contract.TurnRef) (contract.
 	c.busy++
 	defer func() { c.busy-- }()
 	c.waiting = append(c.waiting, t.MessageID)
-	if !c.state.Seen.Has(t.MessageID) { // evaluated here, because settings that change while it waits are newer
+	if !c.state.Seen.Has(t.Delivery()) { // evaluated here, because settings that change while it waits are newer
 		c.state.Settings, c.state.Idle = t.Settings, t.Idle
 	}
 	if err := c.turns.Lock(ctx); err != nil {
@@ -71,7 +71,7 @@ func (c *conversation) turn(ctx workflow.Context, t contract.TurnRef) (contract.
 	defer c.turns.Unlock()
 	c.receiveCancellations(ctx)
 	wanted := c.begin(t.MessageID)
-	if c.state.Seen.Has(t.MessageID) {
+	if c.state.Seen.Has(t.Delivery()) {
 		return contract.TurnResult{Number: t.Number, Known: true}, nil
 	}
 	c.state.Timeouts = t.Timeouts
@@ -81,7 +81,7 @@ func (c *conversation) turn(ctx workflow.Context, t contract.TurnRef) (contract.
 		return contract.TurnResult{}, temporal.NewApplicationErrorWithCause(
 			"turn was terminated", contract.TurnLost, err)
 	}
-	c.state.Seen.Add(t.MessageID)
+	c.state.Seen.Add(t.Delivery())
 	c.state.LastTurn, c.state.LastNumber = workflow.Now(ctx), max(c.state.LastNumber, t.Number)
 	c.handled++
 	c.state.Known, c.state.Counters = true, c.merge(ended.Counters)
@@ -93,11 +93,12 @@ func (c *conversation) turn(ctx workflow.Context, t contract.TurnRef) (contract.
 	}, nil
 }
 
-// isErased reports whether a turn failed because its rows were erased. The sender had read the rows
-// earlier. Without this check, the workflow would start the conversation again.
+// isErased reports whether a turn failed because its rows were erased, or lost in a restore from a
+// backup. The sender had read the rows earlier. Without this check, the workflow would start the
+// conversation again.
 func isErased(err error) bool {
 	code, _ := explain(err)
-	return code == "not_found" || code == "erasing"
+	return code == "not_found" || code == "erasing" || code == "stale_incarnation"
 }
 
 // merge merges the counters after a turn. A review that ended during the turn is known only here. A

@@ -34,6 +34,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
+	"cairn/internal/service/audit"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
@@ -99,6 +100,7 @@ type App struct {
 	embedderState *embedderState
 
 	Keys          *apikey.Service
+	Audit         *audit.Service
 	Runs          *inspect.Runs
 	Conversations *inspect.Conversations
 	Workspaces    *inspect.Workspaces
@@ -263,8 +265,8 @@ func (h *App) buildMaintenance() error {
 		return err
 	}
 	h.Relay, err = relay.New(relay.Ports{Store: h.Store.Outbox(), Leftovers: h.Store.Leftovers(), Driver: h.Driver,
-		Spaces: h.Spaces, Remove: h.removePackage, Close: conversationLimits(c).Close,
-		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log})
+		Spaces: h.Spaces, Lost: h.endLost, Remove: h.removePackage, Close: conversationLimits(c).Close,
+		Every: relayEvery, Grace: max(c.PackageGrace, c.BackupRetention), Log: h.Log})
 	return err
 }
 

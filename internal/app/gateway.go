@@ -22,7 +22,7 @@ import (
 
 // Gateway returns the HTTP API over the services of this App.
 func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
-	s := httpapi.Services{Log: h.Log, Keys: h.Keys, Runs: h.Runs, Conversations: h.Conversations,
+	s := httpapi.Services{Log: h.Log, Keys: h.Keys, Audit: h.Audit, Runs: h.Runs, Conversations: h.Conversations,
 		Workspaces: h.Workspaces,
 		Waiter:     h.Waiter, Inbox: h.Inbox, Distill: h.Distill, Library: h.Library, Curator: h.Curator,
 		Finder: h.Finder,

@@ -4,6 +4,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
+	"cairn/internal/service/audit"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/inspect"
@@ -16,6 +17,9 @@ import (
 // reflection requests.
 func (h *App) buildViews() (err error) {
 	if h.Keys, err = apikey.New(apikey.Ports{Store: h.Store.Keys(), Operators: h.Store.OperatorKeys()}); err != nil {
+		return err
+	}
+	if h.Audit, err = audit.New(audit.Ports{Store: h.Store.Audit()}); err != nil {
 		return err
 	}
 	if h.Runs, err = inspect.NewRuns(inspect.RunPorts{Store: h.Store.Runs(), Distill: h.Distill}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
 	"cairn/activities"
@@ -119,7 +120,9 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 		// By default the SDK sends heartbeats after 80 % of the timeout. On a busy machine, Temporal
 		// would then consider a live worker dead.
 		MaxHeartbeatThrottleInterval: h.Config.Heartbeat / 4,
-		OnFatalError:                 func(err error) { failed <- err }}
+		OnFatalError:                 func(err error) { failed <- err },
+		Interceptors: []interceptor.WorkerInterceptor{
+			&activities.Incarnations{CountLost: h.Store.CountLostCommit, Log: h.Log}}}
 	switch queue {
 	case contract.QueueLLM: // waits for endpoints and needs few resources
 		options.MaxConcurrentActivityExecutionSize = h.Config.LLMSlots

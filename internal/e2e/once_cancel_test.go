@@ -70,7 +70,7 @@ func (p *protocol) scriptTwoTasks() {
 
 const skipped = `{"action":"skip","reason":"nothing new"}`
 
-// A terminated workflow cannot close its run, so the relay starts it again.
+// A terminated workflow cannot close its run, so the relay starts another attempt.
 func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 			p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
 			p.paidOnce()
 			p.skills(1, 1)
-			if status := p.finished(r.WorkflowID, ""); status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED &&
+			if status := p.finished(p.report(r.Ref).WorkflowID, ""); status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED &&
 				stage == "chunk" {
 				// while its task runs, it is not needed: the task's commit ends the run
 				t.Errorf("the workflow is %s", status)

@@ -38,8 +38,8 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 	b := sweepSetup(t)
 	fresh := func(t *testing.T, n int) {
 		b.t = t
-		for _, table := range []string{"reflection_runs", "scheduled_tasks", "conversation_marks", "turns", "messages",
-			"conversations", "workspaces"} {
+		for _, table := range []string{"audit_events", "reflection_runs", "scheduled_tasks", "conversation_marks",
+			"turns", "messages", "conversations", "workspaces"} {
 			where := map[bool]string{true: "", false: " where workspace_id in (select id from workspaces where " +
 				"external_id like 'due %')"}[table == "workspaces"]
 			if table == "workspaces" {

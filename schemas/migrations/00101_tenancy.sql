@@ -88,14 +88,51 @@ grant insert, select (id, name, hint, scopes, created_at, revoked_at, expires_at
 -- Functions list pg_temp last. Otherwise it would be searched first, and a caller's temporary table
 -- could replace one of Cairn's.
 
+-- What is known about this database as a whole; one row. A restore from a backup begins a new
+-- incarnation. The keys of workspaces contain it from 2 on, so no workflow ID is used twice.
+create table store_state (
+  one              boolean primary key default true check (one),
+  incarnation      int not null default 1 check (incarnation > 0),
+  accepted_at      timestamptz not null default now(),  -- since when this incarnation exists
+  lost_commits     bigint not null default 0,           -- activities that did not find their run, ever
+  -- those before the latest restore was accepted
+  accepted_commits bigint not null default 0
+);
+insert into store_state default values;
+alter table store_state enable row level security;
+alter table store_state force row level security;
+create policy store_state_app on store_state for select to cairn_app using (true);
+create policy store_state_system on store_state to cairn_system using (true);
+create policy store_state_owner on store_state to cairn_owner using (true) with check (true);
+grant select on store_state to cairn_app, cairn_system;
+grant update (lost_commits) on store_state to cairn_system;
+
+-- The functions that begin transactions refuse another incarnation than the caller's (CA005); 0
+-- means any. Activities of workflows that started before a restore do not write afterwards.
+-- +goose StatementBegin
+create function cairn.require_incarnation(expected int) returns void
+language plpgsql stable security invoker set search_path = cairn, pg_catalog, pg_temp as $$
+declare current int;
+begin
+  select s.incarnation into current from store_state s;
+  if expected <> 0 and current <> expected then
+    raise exception 'the caller belongs to incarnation % of the database, not to %', expected, current using errcode = 'CA005';
+  end if;
+end $$;
+-- +goose StatementEnd
+grant execute on function cairn.require_incarnation(int) to cairn_app, cairn_system;
+
 -- A pooler can lose the role of a session. Every transaction therefore sets its role and calls this
 -- function, cairn.enter does so too.
 -- +goose StatementBegin
-create function cairn.require_role(wanted name) returns void
+create function cairn.require_role(wanted name, incarnation int default 0) returns void
 language plpgsql stable security invoker set search_path = pg_catalog, pg_temp as $$
 begin
   if current_user <> wanted then
     raise exception 'the session acts as %, not as %', current_user, wanted using errcode = 'CA004';
+  end if;
+  if incarnation <> 0 then
+    perform cairn.require_incarnation(incarnation);
   end if;
 end $$;
 -- +goose StatementEnd
@@ -105,11 +142,11 @@ end $$;
 -- being erased (CA001). An erasure takes the exclusive lock after it has set the state, so no
 -- transaction that passed the check writes afterwards.
 -- +goose StatementBegin
-create function cairn.enter(ws bigint) returns void
+create function cairn.enter(ws bigint, incarnation int default 0) returns void
 language plpgsql volatile security invoker set search_path = cairn, pg_catalog, pg_temp as $$
 declare st text;
 begin
-  perform cairn.require_role('cairn_app');
+  perform cairn.require_role('cairn_app', incarnation);
   perform set_config('cairn.workspace', ws::text, true);
   perform pg_advisory_xact_lock_shared(1, hashint8(ws));
   select state into st from workspaces where id = ws;
@@ -120,7 +157,7 @@ begin
   end if;
 end $$;
 -- +goose StatementEnd
-grant execute on function cairn.enter(bigint) to cairn_app;
+grant execute on function cairn.enter(bigint, int) to cairn_app;
 
 -- A workspace is found, or created, before any can be entered: only its name is known. This is the
 -- only function that can do so, and it returns only the requested workspace. A new workspace has
@@ -133,7 +170,8 @@ begin
   return query select w.id, w.key, w.state from workspaces w where w.external_id = ext;
   if found or not make then return; end if;
   insert into workspaces (external_id, key)
-    values (ext, 'w' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 16)) on conflict (external_id) do nothing returning id into made;
+    select ext, case when s.incarnation > 1 then 'i' || s.incarnation || '/' else '' end || 'w' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 16)
+    from store_state s on conflict (external_id) do nothing returning id into made;
   if made is not null then
     insert into scheduled_tasks (workspace_id, name, kind, cron) values (made, 'daily-reflection', 'reflection', null), (made, 'weekly-curation', 'curate', '30 3 * * 0'),
       (made, 'nightly-evolution', 'evolution', '40 2 * * *');

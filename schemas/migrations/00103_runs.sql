@@ -39,6 +39,7 @@ create table runs (
   created_at      timestamptz not null default now(),
   started_at      timestamptz,
   ended_at        timestamptz,
+  redriven        int not null default 0,               -- attempts because the workflow had closed without ending the run
   -- Time since which the run is open. A retry resets it, because the run had ended in between.
   opened_at       timestamptz not null default now(),
   primary key (workspace_id, id),
@@ -191,8 +192,11 @@ create table outbox (
   key          text not null,                           -- run ID, document ID
   due_at       timestamptz not null default now(),
   attempts     int not null default 0,
-  last_error   text not null default '',
+  last_error   text not null default '',                -- of the latest attempt
+  failures     int not null default 0,                  -- attempts in a row that failed
+  failed_since timestamptz,                             -- of the first of them
   created_at   timestamptz not null default now(),
+  check ((failures > 0) = (failed_since is not null)),
   unique (workspace_id, kind, key)
 );
 create index outbox_due on outbox (due_at);
@@ -209,6 +213,7 @@ begin
 end $$;
 -- +goose StatementEnd
 grant select, insert on frozen_sessions, run_conversations to cairn_app;
+grant select on sequence runs_id_seq to cairn_app; -- see lostRun
 grant select, insert, update on runs, llm_calls, tool_op_log to cairn_app;
 grant select, insert, update, delete on outbox to cairn_app;
 grant update (revoked_at) on frozen_sessions to cairn_app;
@@ -225,4 +230,4 @@ grant select (workspace_id, run_id, step, round, state, unknown, lease_until), u
 
 -- The relay and the check of leases have no workspace yet. They see IDs and times only.
 create policy outbox_system on outbox to cairn_system using (true);
-grant select, update (due_at, attempts, last_error), delete on outbox to cairn_system;
+grant select, update (due_at, attempts, last_error, failures, failed_since), delete on outbox to cairn_system;

@@ -9,10 +9,13 @@
 -- What was erased. No content is kept, only numbers and unused keys.
 create table erasures (
   id             bigint generated always as identity primary key,
+  -- distinguishes it from the erasures of other incarnations; the object store keeps it
+  token          uuid not null unique default gen_random_uuid(),
   workspace      bigint not null,                       -- its ID; the row itself will be deleted
   workspace_key  text not null,
   conversation   bigint,                                -- null for the whole workspace, and for a subject
-  subject        bytea[],                               -- of a subject: SHA-256 of the workspace's key, a slash and each of its keys
+  conversation_at timestamptz,                          -- when it was created
+  subject        bytea[],                               -- of a subject: SHA-256 of the workspace's key in incarnation 1, a slash and each of its keys
   marks          text[],                                -- of a subject: how requests name it; null after the end
   derived        text not null default 'keep' check (derived in ('keep', 'quarantine', 'delete')),
   state          text not null default 'accepted' check (state in ('accepted', 'ended')),
@@ -170,7 +173,7 @@ alter table erasures enable row level security;
 alter table erasures force row level security;
 create policy erasures_erase on erasures to cairn_erase using (true) with check (true);
 create policy erasures_system on erasures for select to cairn_system using (true);
-grant select (id, workspace, workspace_key, conversation, subject, derived, state, deleted, remaining, affected, objects, objects_left, workflows, workflows_left, requested_at, ended_at) on erasures to cairn_system;
+grant select (id, token, workspace, workspace_key, conversation, conversation_at, subject, derived, state, deleted, remaining, affected, objects, objects_left, workflows, workflows_left, requested_at, ended_at) on erasures to cairn_system;
 grant select, insert, update on erasures to cairn_erase;
 
 alter table erase_items enable row level security;
@@ -326,7 +329,8 @@ begin
       raise exception 'conversation % not found', conv using errcode = 'CA003';
     end if;
   end if;
-  insert into erasures (workspace, workspace_key, conversation, derived) values (ws, w.key, conv, derive) returning id into e;
+  insert into erasures (workspace, workspace_key, conversation, conversation_at, derived)
+    values (ws, w.key, conv, (select created_at from conversations where workspace_id = ws and id = conv), derive) returning id into e;
   return e;
 end $$;
 -- +goose StatementEnd
@@ -909,6 +913,14 @@ begin
   get diagnostics n = row_count;
   perform cairn.erase_count(erasure, 'packages', n);
 end $$;
+-- +goose StatementEnd
+
+-- Gives an erasure that is repeated after a restore the token of the first one.
+-- +goose StatementBegin
+create function cairn.erase_repeat(erasure bigint, first_token uuid) returns void
+language sql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
+  update erasures set token = first_token where id = erasure
+$$;
 -- +goose StatementEnd
 
 -- Stores counts of data outside of the database. Objects are counted once, before the first is

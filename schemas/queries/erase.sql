@@ -23,6 +23,26 @@ select cairn.erase_conversations(@id::bigint)::bigint as id;
 select id, workspace, workspace_key, conversation, subject, derived, state, deleted, remaining, affected, objects, objects_left, workflows, workflows_left, requested_at, ended_at
 from erasures where id = @id;
 
+-- name: EraseTombstone :one
+select token, regexp_replace(workspace_key, '^i[0-9]+/', '')::text as workspace_key, conversation, conversation_at, subject, derived, requested_at, state
+from erasures where id = @id;
+
+-- name: EraseKnown :one
+-- Whether the database has an erasure, and the workspace that it is of, 0 if there is none.
+select exists (select from erasures where token = @token::uuid)::boolean as known,
+  coalesce((select w.id from workspaces w where regexp_replace(w.key, '^i[0-9]+/', '') = @workspace_key::text and w.state = 'active'), 0)::bigint as workspace;
+
+-- name: EraseConversationExists :one
+select exists (select from conversations where workspace_id = @workspace_id and id = @id and created_at = @created_at)::boolean;
+
+-- name: EraseRepeat :exec
+select cairn.erase_repeat(@id::bigint, @token::uuid);
+
+-- name: SubjectKeys :many
+-- The names of all targets, for their hashes.
+select t.target from memory_targets t where t.workspace_id = @workspace_id
+union select m.target from memories m where m.workspace_id = @workspace_id and m.type in ('personal', 'procedural') and m.target <> '';
+
 -- name: ErasuresOpen :many
 select id, workspace, workspace_key, conversation, (subject is not null)::boolean as of_subject from erasures where state = 'accepted' order by id limit @max_rows;
 

@@ -1,6 +1,6 @@
 -- name: OutboxPut :exec
 insert into outbox (workspace_id, kind, key, due_at) values (@workspace_id, @kind, @key, now() + @wait::interval)
-on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, attempts = 0, last_error = '';
+on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, attempts = 0, last_error = '', failures = 0, failed_since = null;
 
 -- name: OutboxDone :execrows
 delete from outbox where workspace_id = @workspace_id and kind = @kind and key = @key;
@@ -13,11 +13,20 @@ with due as (
 )
 update outbox o set due_at = now() + least(interval '1 minute', interval '5 seconds' * power(2, least(o.attempts, 6))), attempts = o.attempts + 1
 from due where o.id = due.id
-returning o.workspace_id, o.id, o.kind, o.key, o.attempts, extract(epoch from o.due_at - now())::float8 as claim_seconds;
+returning o.workspace_id, o.id, o.kind, o.key, o.attempts, o.failures, extract(epoch from o.due_at - now())::float8 as claim_seconds;
 
--- name: OutboxNote :exec
-update outbox set last_error = @last_error where id = @id;
+-- name: OutboxFail :exec
+update outbox set last_error = @last_error, failures = failures + 1, failed_since = coalesce(failed_since, now()) where id = @id;
+
+-- name: OutboxRecover :exec
+-- The latest attempt at a task that stays has succeeded.
+update outbox set last_error = '', failures = 0, failed_since = null where id = @id;
+
+-- name: OutboxStuck :many
+-- System role. Tasks that fail again and again, the longest first.
+select workspace_id, kind, key, failures, last_error, extract(epoch from now() - failed_since)::float8 as seconds
+from outbox where failures >= @failures or failed_since <= now() - @age::interval order by failed_since limit @max_rows;
 
 -- name: OutboxPutEmbeds :exec
 insert into outbox (workspace_id, kind, key, due_at) select @workspace_id, 'embed', d.doc::text, now() from (select unnest(@docs::bigint[]) as doc) d
-on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, attempts = 0, last_error = '';
+on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, attempts = 0, last_error = '', failures = 0, failed_since = null;

@@ -50,8 +50,13 @@ with ended as (
 delete from outbox o where o.workspace_id = @workspace_id and o.kind = 'drive' and o.key = @duty;
 
 -- name: RunReopen :execrows
-update runs set status = 'accepted', outcome = '', reason = '', attempt = attempt + 1, workflow_id = @workflow_id, opened_at = now(), ended_at = null
+update runs set status = 'accepted', outcome = '', reason = '', attempt = attempt + 1, redriven = 0, workflow_id = @workflow_id, opened_at = now(), ended_at = null
 where workspace_id = @workspace_id and id = @id and status = 'ended' and attempt = @attempt;
+
+-- name: RunRedrive :execrows
+-- Another attempt at an open run whose workflow has closed.
+update runs set status = 'accepted', attempt = attempt + 1, redriven = redriven + 1, workflow_id = @workflow_id
+where workspace_id = @workspace_id and id = @id and status <> 'ended' and attempt = @attempt and redriven < @most;
 
 -- name: RunUsage :one
 select count(*) as keys, coalesce(sum(attempts), 0)::bigint as attempts, coalesce(sum(unknown), 0)::bigint as unknown,

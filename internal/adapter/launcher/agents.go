@@ -18,10 +18,10 @@ import (
 var agents = map[run.Kind]string{run.Summarize: contract.Summarize, run.Specialist: contract.Specialist,
 	run.Retrieve: contract.Retrieve}
 
-func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.Run) error {
+func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error) {
 	in, err := memoryagent.Input(workspaceKey, r)
 	if err != nil {
-		return err
+		return false, err
 	}
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
 		fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
@@ -29,7 +29,7 @@ func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.R
 		r.Ref.Run)
 	if refine, does, err := memoryagent.RefineInput(workspaceKey, r); err != nil || does {
 		if err != nil {
-			return err
+			return false, err
 		}
 		return d.begin(ctx, o, contract.Refine, refine)
 	}

@@ -29,10 +29,17 @@ type Driver struct {
 	Heartbeat time.Duration // time after which a silent worker that erases is considered dead
 }
 
-// Start starts r's workflow unless it is running or has completed.
+// Start starts r's workflow unless it is running or has closed.
 func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.Run) error {
+	_, err := d.Drive(ctx, workspaceKey, channel, r)
+	return err
+}
+
+// Drive starts r's workflow unless it is running. closed means that it has run and closed. Its ID is
+// then not used again.
+func (d Driver) Drive(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error) {
 	if err := txscope.Reject(ctx); err != nil {
-		return err
+		return false, err
 	}
 	switch r.Kind {
 	case run.Distill:
@@ -50,17 +57,18 @@ func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.R
 	case run.Build, run.Train, run.Evolve, run.Adapt, run.Probe:
 		return d.memorySkills(ctx, workspaceKey, channel, r)
 	}
-	return fmt.Errorf("start run %d: unknown kind %q", r.Ref.Run, r.Kind)
+	return false, fmt.Errorf("start run %d: unknown kind %q", r.Ref.Run, r.Kind)
 }
 
 // options returns the start options of a run's workflow.
 func options(workspaceKey, channel, kind, id string, conversation int64, summary string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID: id, TaskQueue: contract.QueueMain,
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowTaskTimeout:      contract.TaskTimeout,
-		StaticSummary:            summary,
+		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowIDConflictPolicy:                 enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING, // a running one
+		WorkflowExecutionErrorWhenAlreadyStarted: true,                                           // a closed one
+		WorkflowTaskTimeout:                      contract.TaskTimeout,
+		StaticSummary:                            summary,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			temporal.NewSearchAttributeKeyKeyword(contract.AttributeWorkspace).ValueSet(workspaceKey),
 			temporal.NewSearchAttributeKeyKeyword(contract.AttributeKind).ValueSet(kind),
@@ -69,7 +77,7 @@ func options(workspaceKey, channel, kind, id string, conversation int64, summary
 	}
 }
 
-func (d Driver) distill(ctx context.Context, workspaceKey, channel string, r run.Run) error {
+func (d Driver) distill(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error) {
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
 		fmt.Sprintf("distill a conversation · run %d", r.Ref.Run))
 	o.TaskQueue = contract.QueueLLM // the queue of its steps
@@ -78,17 +86,18 @@ func (d Driver) distill(ctx context.Context, workspaceKey, channel string, r run
 	return d.begin(ctx, o, contract.Distill, distill.Input(workspaceKey, r))
 }
 
-// begin starts a workflow, unless it is running or has completed without a failure.
-func (d Driver) begin(ctx context.Context, o client.StartWorkflowOptions, workflow string, in any) error {
-	_, err := d.Client.ExecuteWorkflow(ctx, o, workflow, in)
+// begin starts a workflow unless it is running. closed means that it has run and closed.
+func (d Driver) begin(ctx context.Context, o client.StartWorkflowOptions, workflow string, in any) (closed bool,
+	err error) {
+	_, err = d.Client.ExecuteWorkflow(ctx, o, workflow, in)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
-	if errors.As(err, &started) {
-		return nil
+	if errors.As(err, &started) { // a running one is no error: see options
+		return true, nil
 	}
 	if err != nil {
-		return unavailable(err)
+		return false, unavailable(err)
 	}
-	return nil
+	return false, nil
 }
 
 // unavailable reports that Temporal is unavailable. The relay starts the stored run later.

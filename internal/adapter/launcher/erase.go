@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"strings"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/incarnation"
 	"cairn/internal/domain/txscope"
 	"cairn/internal/service/erase"
 )
@@ -22,9 +24,11 @@ func (d Driver) Erase(ctx context.Context, e contract.EraseStart) error {
 	}
 	o := options(e.WorkspaceKey, "", "erase", e.WorkflowID(), e.Conversation,
 		fmt.Sprintf("erase · erasure %d", e.Erasure))
-	return d.begin(ctx, o, contract.Erase,
+	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY // it has no attempts
+	_, err := d.begin(ctx, o, contract.Erase,
 		contract.EraseInput{Erasure: e.Erasure, Conversation: e.Conversation,
 			Timeouts: contract.StepTimeouts{Heartbeat: d.Heartbeat}})
+	return err
 }
 
 // openPage is the number of open workflows per list request.
@@ -40,8 +44,9 @@ func (d Driver) Open(ctx context.Context, workspaceKey string, conversations []i
 		return nil, fault.New(fault.Unavailable, "no Temporal server to list the open workflows",
 			"set TEMPORAL_ADDRESS")
 	}
-	query := fmt.Sprintf("%s = '%s' and ExecutionStatus = 'Running' and WorkflowType != '%s'",
-		contract.AttributeWorkspace, workspaceKey, contract.Erase)
+	keys := incarnation.Keys(workspaceKey) // also those from before a restore
+	query := fmt.Sprintf("%s in ('%s') and ExecutionStatus = 'Running' and WorkflowType != '%s'",
+		contract.AttributeWorkspace, strings.Join(keys, "', '"), contract.Erase)
 	if len(conversations) > 0 {
 		ids := make([]string, len(conversations))
 		for i, c := range conversations {

@@ -11,10 +11,10 @@ import (
 )
 
 // memorySkills starts the workflows that build memories and train memory skills.
-func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, r run.Run) error {
+func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error) {
 	var spec runspec.Spec
 	if err := json.Unmarshal(r.Spec, &spec); err != nil {
-		return fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
+		return false, fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
 	}
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
 		fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))

@@ -10,10 +10,10 @@ import (
 )
 
 // offload starts the workflow that compacts a thread.
-func (d Driver) offload(ctx context.Context, workspaceKey, channel string, r run.Run) error {
+func (d Driver) offload(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error) {
 	in, err := offload.Input(workspaceKey, r)
 	if err != nil {
-		return err
+		return false, err
 	}
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
 		fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))

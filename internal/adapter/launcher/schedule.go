@@ -61,7 +61,7 @@ func (d Driver) Bring(ctx context.Context, workspaceKey string, r run.Run) error
 	}
 	ctx, cancel := context.WithTimeout(ctx, resumePatience)
 	defer cancel()
-	if _, err = d.offer(ctx, workspaceKey, r, spec, "", client.WorkflowUpdateStageAccepted); err != nil {
+	if _, err = d.offer(ctx, workspaceKey, r, spec, client.WorkflowUpdateStageAccepted); err != nil {
 		return fmt.Errorf("deliver the turn to its conversation: %w", deliveryError(ctx, err))
 	}
 	return nil

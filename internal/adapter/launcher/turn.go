@@ -25,20 +25,19 @@ func (d Driver) Answer(ctx context.Context, workspaceKey string, r run.Run) (con
 	if err := txscope.Reject(ctx); err != nil {
 		return contract.TurnResult{}, err
 	}
-	return d.send(ctx, workspaceKey, r, "")
+	return d.send(ctx, workspaceKey, r)
 }
 
 // resendDelay is the delay before a turn is sent again to a conversation that has not accepted it.
 const resendDelay = 50 * time.Millisecond
 
-func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix string) (out contract.TurnResult,
-	err error) {
+func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run) (out contract.TurnResult, err error) {
 	spec, err := agentrun.SpecOf(r)
 	if err != nil {
 		return out, err
 	}
 	for wait := resendDelay; ; wait = min(2*wait, time.Second) {
-		if err := d.update(ctx, workspaceKey, r, spec, suffix, &out); !notTaken(err) {
+		if err := d.update(ctx, workspaceKey, r, spec, &out); !notTaken(err) {
 			return out, err
 		}
 		select {
@@ -58,9 +57,9 @@ func notTaken(err error) bool {
 	return errors.As(err, &app) && app.Type() == contract.RollingOver || errors.As(err, &ended) || errors.As(err, &late)
 }
 
-func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec agentrun.Spec, suffix string,
+func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec agentrun.Spec,
 	out *contract.TurnResult) error {
-	handle, err := d.offer(ctx, workspaceKey, r, spec, suffix, client.WorkflowUpdateStageCompleted)
+	handle, err := d.offer(ctx, workspaceKey, r, spec, client.WorkflowUpdateStageCompleted)
 	if err != nil {
 		return deliveryError(ctx, err)
 	}
@@ -68,19 +67,18 @@ func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec
 }
 
 // offer sends a turn to its conversation and waits until the update reaches a stage.
-func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec agentrun.Spec, suffix string,
+func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec agentrun.Spec,
 	stage client.WorkflowUpdateStage) (client.WorkflowUpdateHandle, error) {
 	o, in := d.conversation(workspaceKey, r, spec.Channel)
+	turn := contract.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode, Run: r.Ref.Run,
+		Attempt: r.Attempt, WorkflowID: r.WorkflowID, Budget: spec.Budget, Timeouts: spec.Timeouts(),
+		Settings: spec.Settings, Idle: spec.Idle, Queue: contract.QueueLLM}
 	start := d.Client.NewWithStartWorkflowOperation(o, contract.Conversation, in)
 	return d.Client.UpdateWithStartWorkflow(ctx,
 		client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start,
 			UpdateOptions: client.UpdateWorkflowOptions{
-				UpdateID: spec.MessageID + suffix, UpdateName: contract.UpdateTurn, WaitForStage: stage,
-				Args: []any{contract.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode,
-					Run:     r.Ref.Run,
-					Attempt: r.Attempt, WorkflowID: r.WorkflowID,
-					Budget: spec.Budget, Timeouts: spec.Timeouts(), Settings: spec.Settings, Idle: spec.Idle,
-					Queue: contract.QueueLLM}}}})
+				UpdateID: turn.Delivery(), UpdateName: contract.UpdateTurn, WaitForStage: stage,
+				Args: []any{turn}}})
 }
 
 // deliveryError passes on errors of the conversation and wraps errors of the delivery.
@@ -104,28 +102,28 @@ func deliveryError(ctx context.Context, err error) error {
 const resumePatience = 2 * time.Second
 
 // resume delivers a turn again to a conversation that may have lost it. A turn in progress is left
-// alone. The server stores the result of an update, including a failure, as long as the
-// conversation's run lives. A failed turn is therefore sent under another ID, which no message of a
-// channel can have.
-func (d Driver) resume(ctx context.Context, workspaceKey string, r run.Run) error {
+// alone. closed means that the conversation has handled this attempt at the turn, or has lost it: the
+// server stores the result of an update, including a failure, as long as the conversation's run
+// lives.
+func (d Driver) resume(ctx context.Context, workspaceKey string, r run.Run) (closed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, resumePatience)
 	defer cancel()
-	_, err := d.send(ctx, workspaceKey, r, "")
+	_, err = d.send(ctx, workspaceKey, r)
 	var app *temporal.ApplicationError
-	if errors.As(err, &app) {
-		_, err = d.send(ctx, workspaceKey, r, fmt.Sprintf("\x1f%d", time.Now().UnixNano()))
+	switch {
+	case err == nil || errors.As(err, &app):
+		return true, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return false, nil
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil
-	}
-	return err
+	return false, err
 }
 
 // review starts a review that Temporal has lost.
-func (d Driver) review(ctx context.Context, workspaceKey string, r run.Run) error {
+func (d Driver) review(ctx context.Context, workspaceKey string, r run.Run) (closed bool, err error) {
 	spec, err := agentrun.SpecOf(r)
 	if err != nil {
-		return err
+		return false, err
 	}
 	return d.begin(ctx, options(workspaceKey, spec.Channel, string(r.Kind), r.WorkflowID, r.Conversation,
 		fmt.Sprintf("review after turn %d", spec.Turn)), contract.Nudge,

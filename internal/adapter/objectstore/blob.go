@@ -34,6 +34,8 @@ type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	// Exists reports whether key has been written.
 	Exists(ctx context.Context, key string) (bool, error)
+	// List returns the keys of the objects directly in a folder, sorted. A missing folder is empty.
+	List(ctx context.Context, folder string) ([]string, error)
 	// Delete removes an object. It succeeds if the object does not exist.
 	Delete(ctx context.Context, key string) error
 	// Locate returns the path or URL of key for people. It does not check whether the object

@@ -150,6 +150,24 @@ func (s *LocalStore) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
+// List returns the keys of the objects directly in a folder.
+func (s *LocalStore) List(ctx context.Context, folder string) ([]string, error) {
+	if err := check(ctx, folder); err != nil {
+		return nil, err
+	}
+	entries, err := fs.ReadDir(s.root.FS(), folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !notDirectory(err) {
+		return nil, trouble("list folder", folder, err)
+	}
+	var out []string
+	for _, e := range entries { // sorted
+		if e.Type().IsRegular() {
+			out = append(out, path.Join(folder, e.Name()))
+		}
+	}
+	return out, nil
+}
+
 // Empty removes a folder with everything in it, including subfolders. No writer may use it
 // meanwhile.
 func (s *LocalStore) Empty(ctx context.Context, folder string) error {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -109,6 +110,24 @@ func TestObjectsCanBeLookedForAndDeleted(t *testing.T) {
 	}
 	if err := store.Put(t.Context(), "a", nil); fault.CodeOf(err) != fault.AlreadyExists {
 		t.Errorf("over a folder: got %v", err)
+	}
+}
+
+func TestAFolderIsListed(t *testing.T) {
+	t.Parallel()
+	store, _ := setup(t)
+	for _, key := range []string{"erased/b", "erased/a", "erased/deeper/x", "erased2/x", "other"} {
+		if err := store.Put(t.Context(), key, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for folder, want := range map[string][]string{"erased": {"erased/a", "erased/b"}, "nothing": nil, "other": nil} {
+		if got, err := store.List(t.Context(), folder); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", folder, got, err)
+		}
+	}
+	if _, err := store.List(t.Context(), "../etc"); fault.CodeOf(err) != fault.InvalidArgument {
+		t.Errorf("outside of the root: %v", err)
 	}
 }
 

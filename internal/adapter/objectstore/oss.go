@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aliyun/aliyun-oss-go-sdk/oss"
@@ -155,6 +157,31 @@ func (s *OSSStore) Exists(ctx context.Context, key string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, call.trouble(err)
+}
+
+// List returns the keys of the objects directly in a folder, page by page.
+func (s *OSSStore) List(ctx context.Context, folder string) (out []string, err error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return nil, err
+	}
+	call, err := s.call(ctx, "list folder", folder)
+	if err != nil {
+		return nil, err
+	}
+	request := []oss.Option{oss.Prefix(call.name + "/"), oss.Delimiter("/"), call.context}
+	for more := request; ; {
+		page, err := s.bucket.ListObjectsV2(more...)
+		if err != nil {
+			return nil, call.trouble(err)
+		}
+		for _, object := range page.Objects {
+			out = append(out, strings.TrimPrefix(object.Key, s.prefix))
+		}
+		if !page.IsTruncated {
+			return out, nil
+		}
+		more = append(slices.Clip(request), oss.ContinuationToken(page.NextContinuationToken))
+	}
 }
 
 // Delete removes the object. OSS returns success if it does not exist.

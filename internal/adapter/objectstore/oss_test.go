@@ -1,13 +1,16 @@
 package objectstore
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"cairn/internal/adapter/objectstore/osstest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/testkit"
 )
 
 // odd are keys that are difficult for URLs, signatures or both.
@@ -46,6 +49,26 @@ func TestOSSKeepsObjectsUnderOddKeys(t *testing.T) {
 		}
 		if left := server.Objects(); len(left) != 0 {
 			t.Errorf("%s left: %q", version, left)
+		}
+	}
+}
+
+func TestOSSListsAFolder(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"v1", "v4"} {
+		store, _ := setupOSS(t, func(c *OSSConfig) { c.Signature = version })
+		var want []string
+		for i := range 8 { // several pages of the server
+			want = append(want, fmt.Sprintf("erased/%d a+b.json", i))
+		}
+		for _, key := range append([]string{"erased/deeper/x", "erased2/x", "other"}, want...) {
+			testkit.Must(t, store.Put(t.Context(), key, []byte("x")))
+		}
+		if got, err := store.List(t.Context(), "erased"); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", version, got, err)
+		}
+		if got, err := store.List(t.Context(), "nothing"); err != nil || len(got) != 0 {
+			t.Errorf("%s: %q, %v", version, got, err)
 		}
 	}
 }

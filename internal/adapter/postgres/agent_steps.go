@@ -34,7 +34,7 @@ func (q stepRepository) Job(ctx context.Context, id int64) (r run.Run, steps []a
 		return r, nil, t, err
 	}
 	if len(runs) == 0 {
-		return r, nil, t, noRun(id, pgx.ErrNoRows)
+		return r, nil, t, q.lostRun(ctx, id, pgx.ErrNoRows)
 	}
 	if len(turns) > 0 {
 		t, err = turnOf(turns[0])
@@ -114,7 +114,7 @@ func (q stepRepository) Resume(ctx context.Context, id int64, in agentrun.StepRe
 	}
 	switch {
 	case len(rows.locked) == 0:
-		return out, false, noRun(id, pgx.ErrNoRows)
+		return out, false, q.lostRun(ctx, id, pgx.ErrNoRows)
 	case run.Status(rows.locked[0].Status) == run.Ended:
 		return out, false, nil
 	}
@@ -163,7 +163,7 @@ func (q stepRepository) LockTurn(ctx context.Context, conversationID, id int64, 
 		return c, r, nil, err
 	}
 	if len(runs) == 0 {
-		return c, r, nil, noRun(id, pgx.ErrNoRows)
+		return c, r, nil, q.lostRun(ctx, id, pgx.ErrNoRows)
 	}
 	if len(locked) == 0 {
 		return c, r, nil, noConversationOf(conversationID)
@@ -187,7 +187,7 @@ func (q stepRepository) LockRun(ctx context.Context, id int64) (run.Run, []agent
 		return run.Run{}, nil, err
 	}
 	if len(runs) == 0 {
-		return run.Run{}, nil, noRun(id, pgx.ErrNoRows)
+		return run.Run{}, nil, q.lostRun(ctx, id, pgx.ErrNoRows)
 	}
 	return runOf(runs[0]), responses.all(), nil
 }

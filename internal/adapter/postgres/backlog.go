@@ -19,11 +19,13 @@ func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
 		run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {},
 		run.Evolve: {}, run.Adapt: {}, run.Probe: {}, run.Offload: {}, run.Flush: {}},
 		Duties: map[string]inspect.Waiting{relay.DriveRun: {}, relay.EmbedDoc: {}, relay.NotifySettings: {}},
+		Stuck:  map[string]inspect.Waiting{relay.DriveRun: {}, relay.EmbedDoc: {}, relay.NotifySettings: {}},
 		Due: map[schedule.Kind]inspect.Waiting{schedule.Reflection: {}, schedule.Curate: {}, schedule.Evolution: {},
 			schedule.Turn: {}}}
 	var rows []dbsqlc.AttentionRow
 	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
-		rows, err = q.Attention(ctx, reflection.Patience)
+		rows, err = q.Attention(ctx, dbsqlc.AttentionParams{Patience: reflection.Patience,
+			StuckFailures: relay.StuckFailures, StuckAge: relay.StuckAge})
 		return err
 	})
 	if err != nil {
@@ -36,6 +38,10 @@ func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
 			out.Runs[run.Kind(r.Kind)] = w
 		case "duty":
 			out.Duties[r.Kind] = w
+		case "stuck duty":
+			out.Stuck[r.Kind] = w
+		case "lost commit":
+			out.LostCommits = w.Count
 		case "unknown call":
 			out.UnknownCalls = w.Count
 		case "due task":

@@ -23,6 +23,13 @@ var direct = regexp.MustCompile(`^\((workspace_id|id) = \(NULLIF\(current_settin
 // reviewedPolicies are all others: table.policy to roles for command using check.
 var reviewedPolicies = []string{
 	"api_keys.api_keys_definer {cairn_owner} r true -", // resolve_key: only the owner of a key has its hash
+	// migrations
+	"audit_events.audit_events_definer {cairn_owner} a - (workspace_id IS NULL)",
+	// acts of operators, and erasures, which have entered their workspace
+	"audit_events.audit_events_system_add {cairn_system} a - ((workspace_id IS NULL) OR (workspace_id = " +
+		"(NULLIF(current_setting('cairn.workspace'::text, true), ''::text))::bigint))",
+	"audit_events.audit_events_system_see {cairn_system} r ((workspace_id IS NULL) OR (workspace_id = " +
+		"(NULLIF(current_setting('cairn.workspace'::text, true), ''::text))::bigint)) -",
 	"conversation_marks.conversation_marks_system {cairn_system} r (kind = 'reflection'::text) -",
 	// which workspaces have something to evolve from
 	"cases.cases_system {cairn_system} r ((state = 'open'::text) AND (failures > 0)) -",
@@ -58,6 +65,10 @@ var reviewedPolicies = []string{
 	"reflection_runs.reflection_runs_system_empty {cairn_system} a - (status = 'empty'::text)",
 	"reflection_runs.reflection_runs_system_see {cairn_system} r true -",
 	"runs.runs_system {cairn_system} r (status <> 'ended'::text) -",
+	// the incarnation of the database, of no workspace
+	"store_state.store_state_app {cairn_app} r true -",
+	"store_state.store_state_owner {cairn_owner} * true true",
+	"store_state.store_state_system {cairn_system} * true -",
 	"turns.turns_system {cairn_system} r (origin = 'user'::text) -", // whether conversations took place
 	// open_workspace: the built-in tasks
 	"scheduled_tasks.scheduled_tasks_definer {cairn_owner} a - (kind <> 'turn'::text)",
@@ -78,6 +89,7 @@ var reviewedPolicies = []string{
 var reviewedFunctions = []string{
 	"count_spend definer search_path=cairn, pg_catalog, pg_temp",
 	"deployment_spend definer search_path=cairn, pg_catalog, pg_temp",
+	"audit_migration invoker search_path=cairn, pg_catalog, pg_temp",
 	"cover_erase invoker search_path=cairn, pg_catalog, pg_temp",
 	"derived_of invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_accept definer search_path=cairn, pg_catalog, pg_temp",
@@ -113,6 +125,7 @@ var reviewedFunctions = []string{
 	"erase_note definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_package_rows definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_packages definer search_path=cairn, pg_catalog, pg_temp",
+	"erase_repeat definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_rows definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_rows_of definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_tables invoker search_path=cairn, pg_catalog, pg_temp",
@@ -133,6 +146,7 @@ var reviewedFunctions = []string{
 		"jit=off",
 	"recount_terms invoker search_path=cairn, public, pg_catalog, pg_temp",
 	"retire_space invoker search_path=cairn, public, pg_catalog, pg_temp;lock_timeout=1s",
+	"require_incarnation invoker search_path=cairn, pg_catalog, pg_temp",
 	"require_role invoker search_path=pg_catalog, pg_temp",
 	"resolve_key definer search_path=cairn, pg_catalog, pg_temp",
 	"resolve_operator_key definer search_path=cairn, pg_catalog, pg_temp",

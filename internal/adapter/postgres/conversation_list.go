@@ -74,6 +74,9 @@ func (q workspaceRepository) PatchSettings(ctx context.Context, patch json.RawMe
 	if now, err = settings.Patch(now, patch); err != nil {
 		return settings.Settings{}, err
 	}
+	if err := q.recordPatch(ctx, was, now, patch); err != nil {
+		return now, err
+	}
 	if err := q.SetSettings(ctx, now); err != nil || was.Nudge == now.Nudge &&
 		was.Memory.IdleMinutes == now.Memory.IdleMinutes {
 		return now, err

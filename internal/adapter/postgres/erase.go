@@ -26,7 +26,10 @@ func (s erasures) AcceptErasure(ctx context.Context, t erase.Target) (id int64, 
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
 		id, err = q.EraseAccept(ctx, dbsqlc.EraseAcceptParams{Workspace: t.Workspace,
 			Conversation: orNil(t.Conversation), Derived: t.Derived})
-		return classify("accept the erase", err)
+		if err != nil {
+			return classify("accept the erase", err)
+		}
+		return recordErasure(ctx, q, t, id)
 	})
 	if t.Conversation == 0 {
 		s.forget(t.Workspace)

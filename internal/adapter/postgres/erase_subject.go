@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/incarnation"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/erase"
 )
@@ -58,7 +59,7 @@ func (s erasures) subjectOf(ctx context.Context, t erase.Target) (out subject, e
 			return err
 		}
 		for _, key := range append(slices.Clone(out.keys), matches(out.keys)...) {
-			sum := sha256.Sum256([]byte(self.Key + "/" + key))
+			sum := sha256.Sum256([]byte(incarnation.Base(self.Key) + "/" + key))
 			out.hashes = append(out.hashes, sum[:])
 		}
 		out.marks = marksOf(distinct(append(shown, out.names...)))
@@ -146,7 +147,7 @@ func (s erasures) acceptSubject(ctx context.Context, t erase.Target, look func(*
 		if look != nil {
 			return look(q, id)
 		}
-		return nil
+		return recordErasure(ctx, q, t, id)
 	})
 	return id, err
 }

@@ -94,6 +94,7 @@ and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attnam
 			"deployment_spend",
 			"sweep_pages",
 			"operator_keys",
+			"store_state",
 			"goose_db_version",
 		},
 	)

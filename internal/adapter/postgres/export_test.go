@@ -21,7 +21,7 @@ func CheckRoleOf(ctx context.Context, url, role string) error {
 const ReadCommitted = readCommitted
 
 // InRole returns the statement that opens a transaction of a role outside of workspaces.
-func InRole(role string) string { return fmt.Sprintf(inRoleOnly, role) }
+func InRole(role string) string { return fmt.Sprintf(inRoleOnly, role, 0) }
 
 // ByKeys opens a transaction whose statements find their rows by keys.
 const ByKeys = byKeys

@@ -7,6 +7,8 @@ var reviewedGrants = []string{
 	"agent_calls cairn_app: insert, select, update(code ended_at result)",
 	"agent_steps cairn_app: insert, select",
 	"api_keys cairn_app: insert, select, update(expires_at last_used_at revoked_at)",
+	"audit_events cairn_app: insert, select",
+	"audit_events cairn_system: insert, select",
 	"bank_versions cairn_app: insert, select",
 	"banks cairn_app: insert, select, update(head)",
 	"cases cairn_app: insert, select, update(category conversation_id evidence failed_at failures gold iteration " +
@@ -56,7 +58,7 @@ var reviewedGrants = []string{
 	"operator_keys cairn_system: insert, select(created_at expires_at hint id last_used_at name revoked_at scopes), " +
 		"update(last_used_at revoked_at)",
 	"outbox cairn_app: delete, insert, select, update",
-	"outbox cairn_system: delete, select, update(attempts due_at last_error)",
+	"outbox cairn_system: delete, select, update(attempts due_at failed_since failures last_error)",
 	"offload_blobs cairn_app: insert, select, update(expires_at)",
 	"offload_blobs cairn_system: delete, select(expires_at sha256 workspace_id)",
 	"offload_uses cairn_app: insert, select, update(label)",
@@ -77,6 +79,7 @@ var reviewedGrants = []string{
 	"run_conversations cairn_app: insert, select",
 	"runs cairn_app: insert, select, update",
 	"runs cairn_system: select(kind opened_at status)",
+	"runs_id_seq cairn_app: select",
 	"scheduled_tasks cairn_app: delete, insert, select, update(claim due_at due_date due_key lease_until paused_at " +
 		"slot_at slot_date slot_key slot_outcome slot_reason start_at updated_at)",
 	"scheduled_tasks cairn_system: select(catch_up claim cron due_at due_date due_key id kind lease_until look_at " +
@@ -94,6 +97,8 @@ var reviewedGrants = []string{
 		"managed passes pinned status tainted trials updated_at uses)",
 	"skills cairn_system: select(deleted_at managed workspace_id)",
 	"soul_versions cairn_app: insert, select",
+	"store_state cairn_app: select",
+	"store_state cairn_system: select, update(lost_commits)",
 	"sweep_pages cairn_system: delete, insert, select, update(empty looked more skipped taken)",
 	"tool_op_log cairn_app: insert, select, update",
 	"training_steps cairn_app: delete, insert, select",
@@ -115,8 +120,8 @@ var reviewedGrants = []string{
 	"distill_tasks cairn_erase: delete, select, update(draft package)",
 	"erase_rules cairn_erase: select",
 	"erasures cairn_erase: insert, select, update",
-	"erasures cairn_system: select(affected conversation deleted derived ended_at id objects objects_left remaining " +
-		"requested_at state subject workflows workflows_left workspace workspace_key)",
+	"erasures cairn_system: select(affected conversation conversation_at deleted derived ended_at id objects objects_left remaining " +
+		"requested_at state subject token workflows workflows_left workspace workspace_key)",
 	"frozen_sessions cairn_erase: delete, select, update(rendered revoked_at tools)",
 	"lex_stats cairn_erase: delete, select, update(docs)",
 	"lex_terms cairn_erase: delete, select, update(df speakers)",

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/apikey"
@@ -15,8 +16,11 @@ import (
 func (q keyRepository) PutKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
 	row, err := q.q.KeyInsert(ctx, dbsqlc.KeyInsertParams{WorkspaceID: q.ws, Name: storable(k.Name), Hash: hash[:],
 		Hint: k.Hint, Scopes: texts(k.Scopes), ExpiresAt: k.ExpiresAt})
+	if err != nil {
+		return k, classify("store the key", err)
+	}
 	k.ID, k.CreatedAt = row.ID, row.CreatedAt
-	return k, classify("store the key", err)
+	return k, q.operations().Record(ctx, audit.KeyCreate, fmt.Sprintf("key %d", k.ID))
 }
 
 // RotateKey stores the hash of a key that replaces an active one, and returns it.
@@ -26,8 +30,12 @@ func (q keyRepository) RotateKey(ctx context.Context, r apikey.Rotation) (apikey
 	if isNoRows(err) {
 		return apikey.Key{}, noActiveKey(r.Old)
 	}
+	if err != nil {
+		return apikey.Key{}, classify("rotate the key", err)
+	}
 	return apikey.Key{ID: row.ID, Name: row.Name, Hint: r.Hint, Scopes: row.Scopes, CreatedAt: row.CreatedAt,
-		ExpiresAt: row.ExpiresAt}, classify("rotate the key", err)
+			ExpiresAt: row.ExpiresAt},
+		q.operations().Record(ctx, audit.KeyRotate, fmt.Sprintf("key %d, replaced by key %d", r.Old, row.ID))
 }
 
 func noActiveKey(id int64) error {
@@ -54,7 +62,10 @@ func (q keyRepository) RevokeKey(ctx context.Context, id int64) error {
 	if err == nil && n == 0 {
 		return noActiveKey(id)
 	}
-	return classify("revoke the key", err)
+	if err != nil {
+		return classify("revoke the key", err)
+	}
+	return q.operations().Record(ctx, audit.KeyRevoke, fmt.Sprintf("key %d", id))
 }
 
 // principal returns the principal of a key. An unknown, revoked or expired key, or a key of a
@@ -89,8 +100,11 @@ func (s operatorKeys) PutOperatorKey(ctx context.Context, k apikey.Key, hash api
 	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		row, err := q.OperatorKeyInsert(ctx, dbsqlc.OperatorKeyInsertParams{Name: storable(k.Name), Hash: hash[:],
 			Hint: k.Hint, Scopes: texts(k.Scopes), ExpiresAt: k.ExpiresAt})
+		if err != nil {
+			return classify("store the operator key", err)
+		}
 		k.ID, k.CreatedAt = row.ID, row.CreatedAt
-		return classify("store the operator key", err)
+		return recordAct(ctx, q, nil, audit.KeyCreate, fmt.Sprintf("operator key %d", k.ID))
 	})
 	return k, err
 }
@@ -115,7 +129,10 @@ func (s operatorKeys) RevokeOperatorKey(ctx context.Context, id int64) error {
 			return fault.New(fault.NotFound, fmt.Sprintf("active operator key %d not found", id),
 				"list the keys with `cairn keys list --operator`")
 		}
-		return classify("revoke the operator key", err)
+		if err != nil {
+			return classify("revoke the operator key", err)
+		}
+		return recordAct(ctx, q, nil, audit.KeyRevoke, fmt.Sprintf("operator key %d", id))
 	})
 }
 

@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/schemas"
 )
@@ -29,7 +31,11 @@ func Migrate(ctx context.Context, url string) ([]int64, error) {
 	}
 	c.RuntimeParams["role"] = "cairn_owner"
 	c.RuntimeParams["search_path"] = "cairn, public"
-	db := stdlib.OpenDB(*c)
+	account := storable(audit.From(ctx).Account)
+	db := stdlib.OpenDB(*c, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "select set_config('cairn.account', $1, false)", account) // for audit_migration
+		return err
+	}))
 	defer db.Close()
 	p, err := provider(db)
 	if err != nil {
@@ -72,6 +78,10 @@ func prepareRoles(ctx context.Context, c *pgx.ConnConfig) error {
 	}
 	defer conn.Close(ctx)
 	if _, err := conn.Exec(ctx, schemas.Roles); err != nil {
+		if codeOf(err) == "42501" && strings.Contains(err.Error(), "extension") {
+			return fault.Wrap(err, fault.Misconfigured, "the login may not create the extension vector",
+				"have an administrator run `create extension vector` in this database, then migrate again")
+		}
 		return fault.Wrap(err, fault.Misconfigured, "create the roles, the schema and the vector extension",
 			"migrate with a login that can create roles, and install pgvector 0.8 or newer on the server")
 	}

@@ -1,11 +1,17 @@
 package postgres_test
 
 import (
+	"net/url"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
+	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/erase"
 	"cairn/internal/testkit"
 )
 
@@ -76,5 +82,69 @@ func TestADatabaseOfAnOlderProgramIsRefused(t *testing.T) {
 	}
 	if n := b.number("select count(*) from goose_db_version where version_id > 33"); n != 0 {
 		t.Errorf("%d migrations were recorded", n)
+	}
+}
+
+// A managed server grants no superuser: a login that may create roles, and owns its database, migrates
+// it. Only pgvector needs an administrator.
+func TestALoginThatCreatesRolesMigrates(t *testing.T) {
+	testkit.Long(t) // starts a server of its own, because roles belong to the whole server
+	t.Parallel()
+	stack, err := devstack.Start(t.Context(), devstack.Options{SkipTemporal: true, Log: t.Output()})
+	testkit.Must(t, err)
+	t.Cleanup(func() { testkit.Must(t, stack.Close()) })
+	superuser, err := pgx.Connect(t.Context(), stack.DatabaseURL())
+	testkit.Must(t, err)
+	defer superuser.Close(t.Context())
+	for _, sql := range []string{"create role manager login createrole password 'm'",
+		"create database managed owner manager"} {
+		_, err := superuser.Exec(t.Context(), sql)
+		testkit.Must(t, err)
+	}
+	address := func(login string) string {
+		u, err := url.Parse(stack.DatabaseURL())
+		testkit.Must(t, err)
+		u.User, u.Path = url.UserPassword(login, "m"), "/managed"
+		return u.String()
+	}
+	_, err = postgres.Migrate(t.Context(), address("manager"))
+	hint := fault.From(err).Hint
+	if fault.CodeOf(err) != fault.Misconfigured || !strings.Contains(hint, "`create extension vector`") {
+		t.Fatalf("without pgvector: %v, hint %q", err, hint)
+	}
+	inManaged, err := pgx.ParseConfig(stack.DatabaseURL())
+	testkit.Must(t, err)
+	inManaged.Database = "managed"
+	administrator, err := pgx.ConnectConfig(t.Context(), inManaged)
+	testkit.Must(t, err)
+	defer administrator.Close(t.Context())
+	_, err = administrator.Exec(t.Context(), "create extension vector") // as the hint says
+	testkit.Must(t, err)
+
+	applied, err := postgres.Migrate(t.Context(), address("manager"))
+	if err != nil || len(applied) == 0 {
+		t.Fatalf("applied %v: %v", applied, err)
+	}
+	if applied, err = postgres.Migrate(t.Context(), address("manager")); err != nil || len(applied) != 0 {
+		t.Fatalf("applied again %v: %v", applied, err)
+	}
+	manager, err := pgx.Connect(t.Context(), address("manager"))
+	testkit.Must(t, err)
+	defer manager.Close(t.Context())
+	// as docs/operations/deploy.md says
+	_, err = manager.Exec(t.Context(), "create role cairn login noinherit nocreatedb nocreaterole password 'm' "+
+		"in role cairn_app, cairn_system")
+	testkit.Must(t, err)
+	s, err := postgres.Open(t.Context(), address("cairn"), postgres.Options{})
+	testkit.Must(t, err)
+	defer s.Close()
+	ws, err := s.Workspace(t.Context(), "managed", true)
+	testkit.Must(t, err)
+	id, err := s.Erasures().AcceptErasure(t.Context(), erase.Target{Workspace: ws.ID, Derived: erase.Keep})
+	if err != nil || id == 0 {
+		t.Errorf("erase: %d, %v", id, err)
+	}
+	if got, err := postgres.AcceptRestore(t.Context(), address("manager")); err != nil || got.Incarnation != 2 {
+		t.Errorf("accept a restore: %+v, %v", got, err)
 	}
 }

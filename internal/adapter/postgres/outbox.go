@@ -28,17 +28,37 @@ func (s *Store) ClaimOutbox(ctx context.Context, max int) (out []relay.OutboxTas
 		rows, err := q.OutboxClaim(ctx, int32(max))
 		for _, r := range rows {
 			out = append(out, relay.OutboxTask{Workspace: r.WorkspaceID, ID: r.ID, Kind: r.Kind, Key: r.Key,
-				Attempts: int(r.Attempts),
-				Claim:    time.Duration(r.ClaimSeconds * float64(time.Second))})
+				Attempts: int(r.Attempts), Failures: int(r.Failures),
+				Claim: time.Duration(r.ClaimSeconds * float64(time.Second))})
 		}
 		return err
 	})
 	return out, err
 }
 
-// NoteOutboxTask stores the reason why a task could not be delivered yet.
-func (s *Store) NoteOutboxTask(ctx context.Context, d relay.OutboxTask, why string) error {
+// FailOutboxTask stores that an attempt at a task failed, and why.
+func (s *Store) FailOutboxTask(ctx context.Context, d relay.OutboxTask, why string) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		return q.OutboxNote(ctx, dbsqlc.OutboxNoteParams{LastError: storable(why), ID: d.ID})
+		return q.OutboxFail(ctx, dbsqlc.OutboxFailParams{LastError: storable(why), ID: d.ID})
 	})
+}
+
+// RecoverOutboxTask stores that an attempt at a task that stays succeeded.
+func (s *Store) RecoverOutboxTask(ctx context.Context, d relay.OutboxTask) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error { return q.OutboxRecover(ctx, d.ID) })
+}
+
+// StuckOutboxTasks lists up to max tasks that fail again and again, the longest first.
+func (s *Store) StuckOutboxTasks(ctx context.Context, max int) (out []relay.StuckTask, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.OutboxStuck(ctx, dbsqlc.OutboxStuckParams{Failures: relay.StuckFailures, Age: relay.StuckAge,
+			MaxRows: int32(max)})
+		for _, r := range rows {
+			out = append(out, relay.StuckTask{Workspace: r.WorkspaceID, Kind: r.Kind, Key: r.Key,
+				Failures: int(r.Failures), LastError: r.LastError,
+				Since: time.Duration(r.Seconds * float64(time.Second))})
+		}
+		return err
+	})
+	return out, err
 }

@@ -80,7 +80,7 @@ func (q runRepository) accepted(ctx context.Context, a distill.AcceptedRequest) 
 func (q runRepository) Run(ctx context.Context, id int64) (run.Run, error) {
 	row, err := q.q.RunGet(ctx, dbsqlc.RunGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
-		return run.Run{}, noRun(id, err)
+		return run.Run{}, q.lostRun(ctx, id, err)
 	}
 	return runOf(row), nil
 }
@@ -89,7 +89,7 @@ func (q runRepository) Run(ctx context.Context, id int64) (run.Run, error) {
 func (q runRepository) RunState(ctx context.Context, id int64) (run.Run, error) {
 	r, err := q.q.RunState(ctx, dbsqlc.RunStateParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
-		return run.Run{}, noRun(id, err)
+		return run.Run{}, q.lostRun(ctx, id, err)
 	}
 	return stateOf(r), nil
 }
@@ -115,7 +115,7 @@ func stateOf(r dbsqlc.RunStateRow) run.Run {
 // RunSpec reads the configuration that a run is pinned to.
 func (q runRepository) RunSpec(ctx context.Context, id int64) (json.RawMessage, error) {
 	raw, err := q.q.RunSpec(ctx, dbsqlc.RunSpecParams{WorkspaceID: q.ws, ID: id})
-	return raw, noRun(id, err)
+	return raw, q.lostRun(ctx, id, err)
 }
 
 // noRun converts the error of reading a run. It returns nil for nil.
@@ -140,6 +140,14 @@ func (q runRepository) Runs(ctx context.Context, max int) ([]run.Summary, error)
 			WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}}
 	}
 	return out, nil
+}
+
+// Redrive gives an open run another attempt with a new workflow. It returns false if the run has
+// ended, has another attempt, or has had most of these.
+func (q runRepository) Redrive(ctx context.Context, id int64, attempt int, workflowID string, most int) (bool, error) {
+	n, err := q.q.RunRedrive(ctx, dbsqlc.RunRedriveParams{WorkspaceID: q.ws, ID: id, Attempt: int32(attempt),
+		WorkflowID: workflowID, Most: int32(most)})
+	return n == 1, classify("start another attempt at the run", err)
 }
 
 // StartRun marks a run as started. It returns false if the run has ended.

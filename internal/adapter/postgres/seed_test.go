@@ -74,6 +74,8 @@ with conversation as (
   insert into failure_memos (workspace_id, key, code, reason) values ($1, 'x', 'model_refused', $3)
 ), key as (
   insert into api_keys (workspace_id, name, hash, hint, scopes) values ($1, $3, sha256($1::text::bytea), 'ck', '{}')
+), event as (
+  insert into audit_events (workspace_id, action, object, actor, account) values ($1, 'key.create', $3, 'cli', $3)
 ), memory as (
   insert into memories (workspace_id, external_id, type, content, content_sha256, origin, op_id) values ($1, `+
 		`'00112233445566ff', 'core', $3, sha256('x'), 'user', 'op') returning id

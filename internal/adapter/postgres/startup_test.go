@@ -91,7 +91,7 @@ func TestNoPlanIsSharedBetweenWorkspaces(t *testing.T) {
 		pool          *pgxpool.Pool
 		opening, role string
 	}{
-		{b.AppPool(), fmt.Sprintf(postgres.ReadCommitted, b.a.ID), "cairn_app"},
+		{b.AppPool(), fmt.Sprintf(postgres.ReadCommitted, b.a.ID, 0), "cairn_app"},
 		{b.AppPool(), postgres.InRole("cairn_app"), "cairn_app"},
 		{b.SystemPool(), postgres.InRole("cairn_system"), "cairn_system"},
 	} {
@@ -124,7 +124,7 @@ func TestASessionUnderAnotherRoleIsRefused(t *testing.T) {
 		b.as(role).refuses("CA004", "select cairn.require_role('cairn_app')")
 	}
 	b.as("cairn_app").refuses("CA004", "select cairn.require_role('cairn_system')")
-	b.exec("grant execute on function cairn.enter(bigint) to cairn_system")
+	b.exec("grant execute on function cairn.enter(bigint, int) to cairn_system")
 	b.as("cairn_system").refuses("CA004", "select cairn.enter($1)", b.a.ID)
 
 	inherits := roleName()
@@ -153,7 +153,7 @@ func TestStatementsByKeysArePlannedOnce(t *testing.T) {
 			testkit.Must(t, query.Scan(&out))
 			return out
 		}
-		tx, err := conn.BeginTx(t.Context(), pgx.TxOptions{BeginQuery: fmt.Sprintf(postgres.ByKeys, b.a.ID)})
+		tx, err := conn.BeginTx(t.Context(), pgx.TxOptions{BeginQuery: fmt.Sprintf(postgres.ByKeys, b.a.ID, 0)})
 		testkit.Must(t, err)
 		if mode := setting("plan_cache_mode"); mode != "force_generic_plan" {
 			t.Errorf("within the transaction plan_cache_mode is %s", mode)

@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -42,9 +43,11 @@ type Store struct {
 	app    *pgxpool.Pool
 	system *pgxpool.Pool
 
-	workspaces sync.Map // external ID → Workspace; IDs and keys do not change until the workspace is erased
-	vectors    *turnVectors
-	endings    endings
+	workspaces sync.Map // external ID → Workspace; keys change with the incarnation only
+	// incarnation of the database when this process last read it
+	incarnation atomic.Int64
+	vectors     *turnVectors
+	endings     endings
 	// notifications is where the process listens. nil means nowhere: a pooler passes on none.
 	notifications *pgx.ConnConfig
 	login         *login // of both pools
@@ -87,6 +90,10 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{app: app, system: system, notifications: app.Config().ConnConfig, login: l, direct: l}
+	if err := s.ReadIncarnation(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
 	if o.Pooler {
 		if s.notifications, err = directConfig(o.DirectURL); err != nil {
 			s.Close()
@@ -123,6 +130,32 @@ func servingPool(ctx context.Context, url, role string, conns int32, o Options, 
 		return nil, err
 	}
 	return p, nil
+}
+
+// Connections are those of a server.
+type Connections struct {
+	Most     int `json:"max_connections"`
+	Reserved int `json:"superuser_reserved_connections"`
+	Used     int `json:"used"` // at the moment
+}
+
+// Connections returns how many connections the server allows and has.
+func (s *Store) Connections(ctx context.Context) (out Connections, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		r, err := q.ServerConnections(ctx)
+		out = Connections{Most: int(r.Most), Reserved: int(r.Reserved), Used: int(r.Used)}
+		return classify("read the limits of connections", err)
+	})
+	return out, err
+}
+
+// PerProcess returns the number of connections that a process opens at most: those of both pools,
+// and the one that listens. A pooler takes those of the pools.
+func PerProcess(conns int, pooler bool) int {
+	if pooler {
+		return 1
+	}
+	return conns + systemConns + 1
 }
 
 // Close closes all connections.
@@ -219,7 +252,7 @@ func connectionFault(role string, err error) error {
 // rights on rows without it.
 func checkRole(ctx context.Context, p *pgxpool.Pool, role string) error {
 	var r dbsqlc.SessionRolesRow
-	err := inRole(ctx, p, role, func(q *dbsqlc.Queries) (err error) {
+	err := inRole(ctx, p, role, 0, func(q *dbsqlc.Queries) (err error) {
 		r, err = q.SessionRoles(ctx)
 		return err
 	})
@@ -258,12 +291,16 @@ func (s *Store) InWorkspace(ctx context.Context, ws int64, fn func(context.Conte
 
 // WithSystem runs fn in a transaction of the system role.
 func (s *Store) WithSystem(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
-	return s.login.try(func() error { return inRole(ctx, s.system, systemRole, fn) })
+	return s.staleProcess(ctx, s.login.try(func() error {
+		return inRole(ctx, s.system, systemRole, s.expected(ctx), fn)
+	}))
 }
 
 // asApp runs fn in a transaction of the application's role that has entered no workspace.
 func (s *Store) asApp(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
-	return s.login.try(func() error { return inRole(ctx, s.app, appRole, fn) })
+	return s.staleProcess(ctx, s.login.try(func() error {
+		return inRole(ctx, s.app, appRole, s.expected(ctx), fn)
+	}))
 }
 
 // isConnectionError reports whether a connection could not be opened, or broke.
@@ -324,6 +361,8 @@ func classifyState(state string, err error) error {
 	case "CA004":
 		return fault.Wrap(err, fault.Misconfigured, "the database session has another role than Cairn set",
 			"check the pooler between Cairn and Postgres; see docs/operations/poolers.md")
+	case "CA005":
+		return fault.Wrap(err, fault.StaleIncarnation, "the database was restored from a backup", "")
 	case "42501": // row-level security refused a write to another workspace, or a grant is missing
 		return fault.Wrap(err, fault.Unavailable, "the database refused the write",
 			"report this error with its entry in the log")

@@ -91,7 +91,7 @@ func TestADutyKeepsWhyItFailed(t *testing.T) {
 	if err != nil || len(duties) != 1 {
 		t.Fatalf("claimed %v, %v", duties, err)
 	}
-	testkit.Must(t, b.NoteOutboxTask(t.Context(), duties[0], "the endpoint said "+dirty))
+	testkit.Must(t, b.FailOutboxTask(t.Context(), duties[0], "the endpoint said "+dirty))
 	if got := b.texts("select last_error from outbox")[0]; !strings.HasSuffix(got, clean) {
 		t.Errorf("noted %q", got)
 	}

@@ -25,19 +25,20 @@ const (
 	openApp  = "set local role cairn_app; select set_config('search_path', 'cairn, public', true), "
 	// A cached generic plan that suits one workspace can be very slow for another.
 	customPlans    = "set_config('plan_cache_mode', 'force_custom_plan', true), "
-	inRoleOnly     = "begin; " + openRole + customPlans + "cairn.require_role('%[1]s')"
-	readCommitted  = "begin; " + openApp + customPlans + "cairn.enter(%d)"
-	repeatableRead = "begin isolation level repeatable read; " + openApp + customPlans + "cairn.enter(%d)"
+	inRoleOnly     = "begin; " + openRole + customPlans + "cairn.require_role('%[1]s', %[2]d)"
+	readCommitted  = "begin; " + openApp + customPlans + "cairn.enter(%d, %d)"
+	repeatableRead = "begin isolation level repeatable read; " + openApp + customPlans + "cairn.enter(%d, %d)"
 	// byKeys is for statements that find their rows by keys. Each is planned once per connection,
 	// because planning takes longer than running it. The tables may be small at that time, so
 	// sequential scans are disabled.
 	byKeys = "begin; " + openApp + "set_config('plan_cache_mode', 'force_generic_plan', true), " +
-		"set_config('enable_seqscan', 'off', true), cairn.enter(%d)"
+		"set_config('enable_seqscan', 'off', true), cairn.enter(%d, %d)"
 )
 
-// inRole runs fn in a transaction of a role that has entered no workspace.
-func inRole(ctx context.Context, p *pgxpool.Pool, role string, fn func(*dbsqlc.Queries) error) error {
-	opening := pgx.TxOptions{BeginQuery: fmt.Sprintf(inRoleOnly, role)}
+// inRole runs fn in a transaction of a role that has entered no workspace. expected is the
+// incarnation that the database must have; 0 means any.
+func inRole(ctx context.Context, p *pgxpool.Pool, role string, expected int, fn func(*dbsqlc.Queries) error) error {
+	opening := pgx.TxOptions{BeginQuery: fmt.Sprintf(inRoleOnly, role, expected)}
 	return classify("", pgx.BeginTxFunc(ctx, p, opening, func(tx pgx.Tx) error { return fn(dbsqlc.New(tx)) }))
 }
 
@@ -48,11 +49,11 @@ func inRole(ctx context.Context, p *pgxpool.Pool, role string, fn func(*dbsqlc.Q
 func (s *Store) within(ctx context.Context, opening string, ws int64, fn func(context.Context, Tx) error) error {
 	var tx pgx.Tx
 	err := s.login.try(func() (err error) {
-		tx, err = s.app.BeginTx(ctx, pgx.TxOptions{BeginQuery: fmt.Sprintf(opening, ws)})
+		tx, err = s.app.BeginTx(ctx, pgx.TxOptions{BeginQuery: fmt.Sprintf(opening, ws, s.expected(ctx))})
 		return err
 	})
 	if err != nil {
-		err = classify("enter the workspace", err)
+		err = s.staleProcess(ctx, classify("enter the workspace", err))
 		if code := fault.CodeOf(err); code == fault.Erasing || code == fault.NotFound {
 			s.forget(ws)
 		}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
@@ -116,3 +117,6 @@ func (t learningTx) Memories() extraction.MemoryRepository {
 }
 
 func (t learningTx) Operations() cases.OperationRepository { return t.operations() }
+
+// Audit records acts in this transaction.
+func (t learningTx) Audit() audit.Recorder { return t.operations() }

@@ -57,16 +57,26 @@ func (c *cli) runMigrate(ctx context.Context) error {
 }
 
 func (c *cli) doctor() *cobra.Command {
-	return &cobra.Command{
+	var connections bool
+	var b budget
+	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check required dependencies",
-		Example: "  cairn doctor\n  cairn doctor --output json", Args: cobra.NoArgs,
+		Example: "  cairn doctor\n  cairn doctor --output json\n  cairn doctor --connections --workers 2 --gateways 1",
+		Args:    cobra.NoArgs,
 		Long: "Check the dependencies of this machine (Postgres with pgvector, Temporal, the model, the embedder, " +
 			"the sandbox), print their versions, and print how to install each missing one. If the database " +
 			"responds, it also prints the embedding spaces of the workspace. The exit code is not " +
 			"0 if a required dependency is missing, and 8 if the embedder returns vectors of another dimension " +
-			"than configured.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDoctor(cmd.Context()) },
+			"than configured, or if the database was restored from a backup and the restore was not accepted.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if connections {
+				return c.checkConnections(cmd.Context(), b)
+			}
+			return c.runDoctor(cmd.Context())
+		},
 	}
+	b.flags(cmd, &connections)
+	return cmd
 }
 
 func (c *cli) runDoctor(ctx context.Context) error {
@@ -90,9 +100,10 @@ func (c *cli) runDoctor(ctx context.Context) error {
 	}
 	vectors, embedderErr := examineEmbedder(ctx, cfg)
 	found = append(found, model, vectors)
-	found = append(append(found, examineSpaces(ctx, cfg)...), examineSandbox(ctx, cfg))
+	rows, restoreErr := examineDatabase(ctx, cfg)
+	found = append(append(found, rows...), examineSandbox(ctx, cfg))
 	if c.output == "json" {
-		return cmp.Or(c.printJSON(map[string]any{"found": found}), embedderErr)
+		return cmp.Or(c.printJSON(map[string]any{"found": found}), embedderErr, restoreErr)
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "PART\tSTATUS\tVERSION\tWHERE\tHINT")
@@ -110,7 +121,7 @@ func (c *cli) runDoctor(ctx context.Context) error {
 		return fault.New(fault.Unavailable, fmt.Sprintf("%d required dependencies are missing", missing),
 			"follow the hint in the last column of each missing dependency")
 	}
-	return embedderErr
+	return cmp.Or(embedderErr, restoreErr)
 }
 
 // embedderPatience bounds the probe of the embedding endpoint, which may have to load its model.
@@ -139,22 +150,38 @@ func examineEmbedder(ctx context.Context, cfg config.Config) (devstack.Found, er
 	return f, err
 }
 
-// examineSpaces reports which embedding spaces the documents of the workspace have vectors in, if the
-// database responds and the workspace exists.
-func examineSpaces(ctx context.Context, cfg config.Config) (found []devstack.Found) {
+// examineDatabase reports the incarnation of the database and the embedding spaces of the workspace, if
+// the database responds. The error is set if a restore was not accepted.
+func examineDatabase(ctx context.Context, cfg config.Config) (found []devstack.Found, err error) {
 	cfg.TemporalAddress = ""
 	if running, ok := devstack.Running(cfg.Home); ok && cfg.DatabaseURL == "" {
 		cfg.DatabaseURL = running.DatabaseURL
 	}
 	if cfg.DatabaseURL == "" {
-		return nil
+		return nil, nil
 	}
 	a, err := app.Open(ctx, cfg, slog.New(slog.DiscardHandler))
 	if err != nil { // the other rows show why
-		return nil
+		return nil, nil
 	}
 	defer a.Close()
-	ws, err := a.Store.Workspace(ctx, cfg.Workspace, false)
+	if _, open, lost := a.Store.LostCommits(ctx); lost == nil && open > 0 {
+		err = fault.New(fault.Misconfigured,
+			fmt.Sprintf("the database was restored from a backup, and %d activities did not find their run", open),
+			"stop all gateways and workers, run `cairn restore accept`, and start them again")
+		found = append(
+			found,
+			devstack.Found{Part: "restore", Status: "failed", Version: fmt.Sprint(open, " lost commits"),
+				Where: "database", Hint: fault.From(err).Hint},
+		)
+	}
+	return append(found, examineSpaces(ctx, a, cfg.Workspace)...), err
+}
+
+// examineSpaces reports which embedding spaces the documents of the workspace have vectors in, if the
+// workspace exists.
+func examineSpaces(ctx context.Context, a *app.App, workspace string) (found []devstack.Found) {
+	ws, err := a.Store.Workspace(ctx, workspace, false)
 	if err != nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -58,5 +59,40 @@ func TestDoctorSaysHowMemoryOfCommandsIsLimited(t *testing.T) {
 	}
 	if f := examineSandbox(t.Context(), config.Config{}); strings.Contains(f.Hint, "memory is added up") {
 		t.Errorf("commands are off: %+v", f)
+	}
+}
+
+// The budget of connections is compared with the limit of the server.
+func TestDoctorCountsConnections(t *testing.T) {
+	t.Parallel()
+	w := idle(t)
+	code, out, errs := w.run(
+		"",
+		"doctor",
+		"--connections",
+		"--workers",
+		"2",
+		"--gateways",
+		"1",
+		"--others",
+		"10",
+		"-o",
+		"json",
+	)
+	var got struct {
+		PerProcess int `json:"per_process"`
+		Needed     int `json:"needed"`
+		Available  int `json:"available"`
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || got.PerProcess != 21 ||
+		got.Needed != 3*21+10 || got.Available < got.Needed {
+		t.Errorf("exit %d, %+v: %s", code, got, errs)
+	}
+	code, out, errs = w.run("", "doctor", "--connections", "--workers", "1000")
+	if code != 8 || !strings.Contains(out, "1000 x 21") || !strings.Contains(errs, "max_connections") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if code, _, errs = w.run("", "doctor", "--connections", "--workers", "-1"); code != 2 {
+		t.Errorf("exit %d: %s", code, errs)
 	}
 }

@@ -93,7 +93,7 @@ func (c *cli) copyMemories() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				loaded, err := s.Dumps.Copy(cmd.Context(), source.ID, s.actor())
+				loaded, err := s.Dumps.Copy(cmd.Context(), dump.CopySource{Workspace: source.ID}, s.actor())
 				if err != nil {
 					return err
 				}

@@ -40,7 +40,7 @@ func (c *cli) erase() *cobra.Command {
 		Short: "Erase a workspace, a conversation or a subject", Long: eraseHelp,
 		Example: "  cairn erase default --dry-run\n  cairn erase no-longer-needed --yes\n  cairn erase " +
 			"--conversation old-talk --derived quarantine --yes\n  cairn erase --target Ada --yes",
-		Args: cobra.MaximumNArgs(1),
+		Args: atMost(1, "the name of a workspace"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			chosen := len(args)
 			for _, name := range []string{"conversation", "target"} {

@@ -229,7 +229,7 @@ func (c *cli) decide(use, short string) *cobra.Command {
 	var changeID int64
 	cmd := &cobra.Command{Use: use + " [SKILL]", Short: short,
 		Example: "  cairn skills " + use + " weather-report\n  cairn skills " + use + " --change 1",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMost(1, "the name of a skill"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (changeID != 0) == (len(args) == 1) {
 				return usageError{fmt.Errorf("expected the name of a candidate or a draft, or --change with a " +

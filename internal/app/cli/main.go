@@ -21,6 +21,7 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/app/buildinfo"
+	"cairn/internal/domain/audit"
 )
 
 // Execute runs the command line of this process and exits with its status.
@@ -51,7 +52,7 @@ func execute(ctx context.Context, args, environ []string, in io.Reader, out, err
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
-	if err := root.ExecuteContext(ctx); err != nil {
+	if err := root.ExecuteContext(audit.With(ctx, audit.Actor{Kind: audit.CLI, Account: account()})); err != nil {
 		return PrintError(errs, root.Name(), c.output, err)
 	}
 	return 0
@@ -121,7 +122,7 @@ func (c *cli) addCommands(root *cobra.Command) {
 		{"learning", "Learning:", []*cobra.Command{c.bank(), c.feedback(), c.train(), c.evolve(), c.evalCommand()}},
 		{"operations", "Operations:", []*cobra.Command{c.serve(), c.mcp(), c.workspaces(), c.keys(), c.settings(),
 			c.schedule(),
-			c.runs(), c.replay(), c.reembed(), c.erase(), c.migrate()}},
+			c.runs(), c.replay(), c.reembed(), c.erase(), c.audit(), c.migrate(), c.restoreCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, cmd := range group.commands {
@@ -170,6 +171,15 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
 			return usageError{fmt.Errorf("expected exactly %d argument: %s", n, what)}
+		}
+		return nil
+	}
+}
+
+func atMost(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usageError{fmt.Errorf("expected at most %d argument: %s", n, what)}
 		}
 		return nil
 	}

@@ -54,6 +54,7 @@ func idle(t *testing.T, change ...func(*config.Config)) *world {
 	w.write("airline.json", `[{"messages":[{"role":"user","content":"hello"}]},`+string(samples.Airline)+`]`)
 	w.write("weather-report.zip", string(weather(t, "weather-report", "Look at the sky")))
 	w.write("memories.ndjson", "")
+	w.write("events.ndjson", "")
 	w.write("message.txt", "I always want short answers.\n")
 	w.write("fact.txt", "Works at night.\n")
 	w.write("soul.txt", "Say du, not Sie.\n")

@@ -187,6 +187,9 @@ type Config struct {
 	OSSSignature string `env:"OSS_SIGNATURE_VERSION" envDefault:"v4"`
 	// Grace period of unused packages. A package without a skill version is deleted after twice this time.
 	PackageGrace time.Duration `env:"SKILL_ARTIFACT_GC_GRACE" envDefault:"168h"`
+	// How long backups of the database are kept. Unused packages are kept for at least this time, because a
+	// restored database can refer to them. Erased packages are not kept.
+	BackupRetention time.Duration `env:"CAIRN_BACKUP_RETENTION" envDefault:"840h"`
 
 	// Conversations
 

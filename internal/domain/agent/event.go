@@ -12,6 +12,7 @@ const (
 	Interrupted   Reason = "interrupted"    // cancelled, or an internal failure
 	ProviderError Reason = "provider_error" // the model endpoint failed
 	Guardrail     Reason = "guardrail"      // the loop guard demanded a final reply
+	Lost          Reason = "lost"           // its workflows closed again and again without ending it
 	OverBudget    Reason = "over_budget"    // the workspace's daily tokens or cost are spent
 )
 

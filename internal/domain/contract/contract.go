@@ -85,3 +85,10 @@ func VisibleKey(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return fmt.Sprintf("%x", sum[:10])
 }
+
+var attemptOfID = regexp.MustCompile(`/retry-\d+$`)
+
+// NextAttemptID returns the workflow ID of an attempt at a run, given that of an earlier one.
+func NextAttemptID(id string, attempt int) string {
+	return fmt.Sprintf("%s/retry-%d", attemptOfID.ReplaceAllString(id, ""), attempt)
+}

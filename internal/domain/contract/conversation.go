@@ -134,6 +134,15 @@ type AgentInput struct {
 	Interval time.Duration `json:"interval,omitempty"` // between the starts of two tool calls of one response
 }
 
+// Delivery identifies an attempt at a turn in its conversation, and is the ID of its update. It is the
+// message ID for the first attempt. No message ID contains the separator of later ones.
+func (t TurnRef) Delivery() string {
+	if t.Attempt <= 1 {
+		return t.MessageID
+	}
+	return fmt.Sprintf("%s\x1f%d", t.MessageID, t.Attempt)
+}
+
 // TurnResult is the result of a turn. Known means that the turn had been answered earlier. Its
 // result is then in Postgres, and the other fields are empty.
 type TurnResult struct {

@@ -24,6 +24,7 @@ const (
 	OpReused         Code = "op_reused"
 	Unavailable      Code = "unavailable"
 	Erasing          Code = "erasing"
+	StaleIncarnation Code = "stale_incarnation" // a workflow that started before a restore from a backup
 	TurnedOff        Code = "turned_off"
 	Misconfigured    Code = "misconfigured"
 	ModelAuth        Code = "model_auth"
@@ -79,7 +80,9 @@ var Table = map[Code]Row{
 		"use a new operation ID, or start a new generation of the run with `cairn runs retry --fresh`"},
 	Unavailable: {503, 7, true, "try again later; run `cairn doctor` to check the dependencies"},
 	Erasing:     {410, 6, false, "use another workspace; this one is being erased"},
-	TurnedOff:   {409, 6, false, "turn the feature on, for example `cairn settings set reflection=true`"},
+	StaleIncarnation: {410, 6, false, "send the request again; after a restore from a backup, run " +
+		"`cairn restore accept`"},
+	TurnedOff: {409, 6, false, "turn the feature on, for example `cairn settings set reflection=true`"},
 	Misconfigured: {500, 8, false, "correct the configuration: `cairn config` prints it, and " +
 		"`cairn doctor` checks the dependencies"},
 	ModelAuth: {502, 9, false, "check OPENAI_API_KEY and the permissions of that key at the model endpoint"},

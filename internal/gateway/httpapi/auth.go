@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/apikey"
 )
@@ -36,7 +37,7 @@ func (g *Gateway) admit(scope apikey.Scope) func(huma.Context, func(huma.Context
 			refused.write(w)
 			return
 		}
-		next(huma.WithValue(ctx, holderKey{}, h))
+		next(huma.WithContext(ctx, audit.WithKey(context.WithValue(ctx.Context(), holderKey{}, h), audit.Key, h.Key)))
 	}
 }
 

@@ -88,8 +88,18 @@ func tooManyBadKeys(wait time.Duration) *Problem {
 }
 
 // client returns the network of the client: its address, or the first 64 bits of an IPv6 address.
-// X-Forwarded-For counts only from a trusted proxy: the client is its last address that is none.
 func (g *Gateway) client(r *http.Request) netip.Addr {
+	from := g.address(r)
+	if from.Is6() {
+		network, _ := from.WithZone("").Prefix(ipv6Network) // 64 bits are valid for IPv6
+		return network.Addr()
+	}
+	return from
+}
+
+// address returns the address of the client. X-Forwarded-For counts only from a trusted proxy: the
+// client is its last address that is none.
+func (g *Gateway) address(r *http.Request) netip.Addr {
 	port, _ := netip.ParseAddrPort(r.RemoteAddr)
 	from := port.Addr().Unmap()
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -99,10 +109,6 @@ func (g *Gateway) client(r *http.Request) netip.Addr {
 			break
 		}
 		from = hop.Unmap()
-	}
-	if from.Is6() {
-		network, _ := from.WithZone("").Prefix(ipv6Network) // 64 bits are valid for IPv6
-		return network.Addr()
 	}
 	return from
 }

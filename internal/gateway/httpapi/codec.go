@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/apikey"
 )
@@ -16,6 +17,8 @@ import (
 // for encryption and decryption. It is served only if payload keys are configured.
 const CodecPath = "/codec"
 
+const decodePath = "/decode"
+
 // codecRoutes registers the remote codec of Temporal UI and CLI. The routes are for
 // operators, so the OpenAPI document does not list them. /metrics is another such route.
 func (g *Gateway) codecRoutes() {
@@ -23,7 +26,7 @@ func (g *Gateway) codecRoutes() {
 		return
 	}
 	c := &codec{Gateway: g, convert: g.Codec, ui: originOf(g.Options.TemporalUI)}
-	for _, does := range []string{"/encode", "/decode"} {
+	for _, does := range []string{"/encode", decodePath} {
 		g.mux.HandleFunc("POST "+CodecPath+does, c.serve)
 		g.mux.HandleFunc("OPTIONS "+CodecPath+does, c.preflight)
 	}
@@ -44,15 +47,23 @@ func (c *codec) serve(w http.ResponseWriter, r *http.Request) {
 		refused.write(w)
 		return
 	}
-	if refused := c.operator(r); refused != nil {
+	o, refused := c.operator(r)
+	if refused != nil {
 		refused.write(w)
 		return
 	}
+	ctx := audit.WithKey(r.Context(), audit.Operator, o.Key)
 	done := &converted{header: http.Header{}}
 	if c.convert.ServeHTTP(done, r); done.status != 0 && done.status != http.StatusOK {
 		problem(fault.InvalidArgument, strings.TrimSpace(done.body.String()), "send payloads in the form of Temporal "+
 			"UI and CLI; to decrypt payloads of an older key, keep that key in CAIRN_PAYLOAD_KEYS").write(w)
 		return
+	}
+	if strings.HasSuffix(r.URL.Path, decodePath) {
+		if err := c.Audit.RecordOperator(ctx, audit.CodecDecode, "payloads of workflows"); err != nil {
+			c.problemFrom(ctx, "record a decoding", err).write(w)
+			return
+		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
@@ -74,7 +85,7 @@ func (c *codec) preflight(w http.ResponseWriter, r *http.Request) {
 // signIn makes a browser ask for a key, which the browser then sends with the requests of
 // Temporal UI. The UI cannot hold a key in another way unless users sign in to the UI, too.
 func (c *codec) signIn(w http.ResponseWriter, r *http.Request) {
-	if refused := c.operator(r); refused != nil {
+	if _, refused := c.operator(r); refused != nil {
 		refused.with("WWW-Authenticate", `Basic realm="cairn: any name, and an operator key as the password", `+
 			`charset="UTF-8"`).write(w)
 		return
@@ -85,13 +96,12 @@ func (c *codec) signIn(w http.ResponseWriter, r *http.Request) {
 }
 
 // operator admits requests whose key is an operator key with the scope codec.
-func (c *codec) operator(r *http.Request) *Problem {
+func (c *codec) operator(r *http.Request) (apikey.Operator, *Problem) {
 	if _, key, basic := r.BasicAuth(); basic {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
-	_, refused := c.authenticateOperator(r, apikey.Codec)
-	return refused
+	return c.authenticateOperator(r, apikey.Codec)
 }
 
 // admitOrigin allows the page of Temporal UI to read the response and refuses other pages,

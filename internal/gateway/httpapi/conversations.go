@@ -70,7 +70,7 @@ func (g *Gateway) listConversations(ctx context.Context, in *struct {
 	Limit  int    `query:"limit" default:"20" minimum:"1" maximum:"200"`
 	Cursor string `query:"cursor" doc:"next_cursor of the previous page"`
 }) (*bodyOf[ConversationList], error) {
-	before, err := cursor(in.Cursor, 0)
+	before, err := cursor(in.Cursor, 0, 32)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (g *Gateway) listMessages(ctx context.Context, in *struct {
 	Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"500"`
 	Cursor string `query:"cursor" doc:"next_cursor of the previous page, or the seq of the last message that you have"`
 }) (*bodyOf[MessageList], error) {
-	after, err := cursor(in.Cursor, -1)
+	after, err := cursor(in.Cursor, -1, 32)
 	if err != nil {
 		return nil, err
 	}
@@ -119,12 +119,12 @@ func (g *Gateway) endConversation(ctx context.Context, in *ConversationPath) (*b
 	return &bodyOf[inspect.ConversationDetail]{out}, err
 }
 
-// cursor parses a list cursor. An empty cursor is the start of the list.
-func cursor(text string, start int64) (int64, error) {
+// cursor parses a list cursor, a number of at most so many bits. An empty cursor is the start of the list.
+func cursor(text string, start int64, bits int) (int64, error) {
 	if text == "" {
 		return start, nil
 	}
-	n, err := strconv.ParseInt(text, 10, 32)
+	n, err := strconv.ParseInt(text, 10, bits)
 	if err != nil || n < 0 {
 		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid query.cursor %q", text),
 			"send the next_cursor of the previous page, or omit cursor")

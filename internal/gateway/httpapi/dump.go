@@ -75,8 +75,8 @@ func (g *Gateway) dumpMemories(ctx context.Context, in *struct {
 		to.Header().Set("Cache-Control", "no-store")
 		control := http.NewResponseController(to)
 		defer control.SetWriteDeadline(time.Time{})
-		if err := g.Dumps.Dump(c.Context(), ws, paced{to, control}, dump.Options{Vectors: in.Vectors}); err != nil {
-			if c.Context().Err() == nil {
+		if err := g.Dumps.Dump(ctx, ws, paced{to, control}, dump.Options{Vectors: in.Vectors}); err != nil {
+			if ctx.Err() == nil {
 				g.Log.Error("dump failed", "error", err)
 			}
 			panic(http.ErrAbortHandler) // a partial dump must not look complete
@@ -127,6 +127,7 @@ func (g *Gateway) copyMemories(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := g.Dumps.Copy(ctx, from.Workspace.ID, person(ctx, in.IdempotencyKey))
+	loaded, err := g.Dumps.Copy(ctx, dump.CopySource{Workspace: from.Workspace.ID, Key: from.Key},
+		person(ctx, in.IdempotencyKey))
 	return &bodyOf[LoadedMemories]{LoadedMemories(loaded)}, err
 }

@@ -84,6 +84,7 @@ func New(s Services, o Options, m Meter) *Gateway {
 	g.scheduleRoutes()
 	g.curationRoutes()
 	g.eraseRoutes()
+	g.auditRoutes()
 	g.reembedRoutes()
 	g.reflectionRoutes()
 	g.mem0Routes()
@@ -111,6 +112,7 @@ func description() huma.Config {
 		{Name: tagSchedules, Description: "Manage scheduled tasks"},
 		{Name: tagReflections, Description: "Reflect on days of conversations"},
 		{Name: tagErase, Description: "Erase a workspace, a conversation or a subject and verify the removal"},
+		{Name: tagAudit, Description: "Read who did what"},
 		{Name: tagHealth, Description: "Health checks for operators"}}
 	c.RejectUnknownQueryParameters = true                  // a misspelled filter must not return all results
 	c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", nil // no page with foreign scripts, no $schema in responses
@@ -127,6 +129,7 @@ const (
 	tagRuns     = "runs"
 	tagSkills   = "skills"
 	tagApproval = "approval"
+	tagAudit    = "audit"
 	tagHealth   = "health"
 )
 

@@ -1,12 +1,15 @@
 package httpapi
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"runtime/debug"
 	"time"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 )
 
@@ -31,6 +34,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	answer.Header().Set("X-Content-Type-Options", "nosniff")
+	id := requestID(r)
+	answer.Header().Set(requestHeader, id)
+	r = r.WithContext(audit.With(r.Context(), audit.Actor{Kind: audit.System, Request: id,
+		Address: g.address(r).String()}))
 	if pattern == "" {
 		unrouted(handler, r).write(answer)
 		return
@@ -46,6 +53,18 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	g.mux.ServeHTTP(answer, r)
+}
+
+const requestHeader = "X-Request-Id"
+
+var requestForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+// requestID returns the ID that the client or a proxy gave to the request, else a new one.
+func requestID(r *http.Request) string {
+	if id := r.Header.Get(requestHeader); requestForm.MatchString(id) {
+		return id
+	}
+	return rand.Text()
 }
 
 // unrouted converts the router's error into a Problem.

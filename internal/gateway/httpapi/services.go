@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
+	"cairn/internal/service/audit"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
@@ -35,6 +36,7 @@ import (
 type Services struct {
 	Log           *slog.Logger
 	Keys          *apikey.Service
+	Audit         *audit.Service
 	Runs          *inspect.Runs
 	Conversations *inspect.Conversations
 	Workspaces    *inspect.Workspaces

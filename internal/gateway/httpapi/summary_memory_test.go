@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
@@ -381,6 +382,9 @@ func TestARequestIsUndone(t *testing.T) {
 	undo.header = nil
 	if b.do(undo).into(http.StatusOK, &again); again.Operations[0].Status != memorywrite.Unchanged {
 		t.Errorf("a second time: %+v", again)
+	}
+	if all := b.events(b.key, audit.MemoryUndo); len(all) != 1 || all[0].Actor.Kind != audit.Key {
+		t.Errorf("recorded %+v", all)
 	}
 	b.post("/v1/requests/none/undo", nil).refused(fault.NotFound)
 	b.do(request{method: http.MethodPost, path: "/v1/requests/s%201/undo", key: b.makeKey(b.Workspace, apikey.Read)}).

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/apikey"
@@ -27,7 +28,7 @@ type call struct {
 // serve serves one request in the form of mem0, also for errors: {"detail": …}. The log
 // entry of a failure contains the ID in X-Request-ID.
 func (a *api) serve(w http.ResponseWriter, r *http.Request, route route) {
-	id := rand.Text()[:16]
+	id := cmp.Or(audit.From(r.Context()).Request, rand.Text())
 	w.Header().Set("X-Request-ID", id)
 	c := &call{api: a, r: r}
 	out, err := c.answered(route)
@@ -61,6 +62,7 @@ func (c *call) answered(route route) (any, error) {
 			return nil, err
 		}
 		c.from = from
+		c.r = c.r.WithContext(audit.WithKey(c.r.Context(), audit.Key, from.Key))
 	}
 	var err error
 	if c.body, err = io.ReadAll(c.r.Body); err != nil {

@@ -14,6 +14,9 @@ var (
 	runsOldest   = ofKind("cairn_runs_open_oldest_seconds", "Age of the oldest open run.")
 	outboxTasks  = ofKind("cairn_outbox_rows", "Outbox tasks that are not delivered yet.")
 	oldestOutbox = ofKind("cairn_outbox_oldest_seconds", "Age of the oldest outbox task that is not delivered yet.")
+	outboxStuck  = ofKind("cairn_outbox_stuck", "Outbox tasks that have failed 10 times in a row, or for 15 minutes.")
+	commitsLost  = prometheus.NewDesc("cairn_lost_commits_total",
+		"Activities that did not find their run, because the database was restored from a backup.", nil, nil)
 	callsUnknown = prometheus.NewDesc("cairn_model_calls_unknown",
 		"Model calls that were in flight at a crash and not repeated; they may have been paid.", nil, nil)
 	tasksDue  = ofKind("cairn_tasks_due", "Scheduled tasks that are due and wait for the sweep.")
@@ -40,8 +43,8 @@ const scrapePatience = 2 * time.Second
 type backlog struct{ BacklogReader }
 
 func (l backlog) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, outboxTasks, oldestOutbox, callsUnknown, tasksDue,
-		oldestDue, canaries, oldestCanary, daysFailed, emptyWeek, databaseUp} {
+	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, outboxTasks, oldestOutbox, outboxStuck, commitsLost,
+		callsUnknown, tasksDue, oldestDue, canaries, oldestCanary, daysFailed, emptyWeek, databaseUp} {
 		out <- d
 	}
 }
@@ -67,6 +70,10 @@ func (l backlog) Collect(out chan<- prometheus.Metric) {
 	for kind, w := range seen.Duties {
 		waiting(outboxTasks, oldestOutbox, kind, w)
 	}
+	for kind, w := range seen.Stuck {
+		show(outboxStuck, float64(w.Count), kind)
+	}
+	out <- prometheus.MustNewConstMetric(commitsLost, prometheus.CounterValue, float64(seen.LostCommits))
 	for kind, w := range seen.Due {
 		waiting(tasksDue, oldestDue, string(kind), w)
 	}

@@ -266,7 +266,7 @@ func (st *runState) replyText(e ending) string {
 func (st *runState) facts(e ending, writes []Write) nudge.Turn {
 	f := nudge.Turn{Origin: agent.Origin(st.turn.Origin), Role: "user", Delivered: true,
 		Interrupted: e.reason == agent.Interrupted,
-		Failed:      e.reason == agent.ProviderError || e.reason == agent.OverBudget}
+		Failed:      e.reason == agent.ProviderError || e.reason == agent.OverBudget || e.reason == agent.Lost}
 	for _, s := range st.steps {
 		if slices.ContainsFunc(s.Calls, Call.ran) {
 			f.ToolIters++
@@ -341,7 +341,7 @@ func outcomeOf(r agent.Reason) run.Outcome {
 		return run.OverBudget
 	case agent.Interrupted:
 		return run.CancelledOutcome
-	case agent.ProviderError:
+	case agent.ProviderError, agent.Lost:
 		return run.Failed
 	case agent.Final, contract.Observed:
 		return run.Completed

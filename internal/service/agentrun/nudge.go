@@ -200,7 +200,8 @@ func reviewStatus(reason agent.Reason, writes int) string {
 	switch {
 	case reason == agent.Exhausted || reason == agent.WallClock:
 		return NudgeBudget
-	case reason == agent.ProviderError || reason == agent.Interrupted || reason == agent.OverBudget:
+	case reason == agent.ProviderError || reason == agent.Interrupted || reason == agent.OverBudget ||
+		reason == agent.Lost:
 		return NudgeFailed
 	case writes > 0:
 		return NudgeSaved

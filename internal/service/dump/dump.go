@@ -9,6 +9,8 @@ import (
 	"hash"
 	"io"
 	"time"
+
+	"cairn/internal/domain/audit"
 )
 
 // Counts are the numbers of objects in a workspace.
@@ -51,8 +53,20 @@ type Options struct {
 }
 
 // Dump writes a consistent snapshot of a workspace. If it fails, the output has no last line and
-// Load rejects it.
+// Load rejects it. The act is recorded before the first line, because an interrupted dump has
+// disclosed data, too.
 func (s *Service) Dump(ctx context.Context, ws int64, to io.Writer, o Options) error {
+	err := s.Store.WithLoad(ctx, ws, func(ctx context.Context, of Destination) error {
+		return of.Operations().Record(ctx, audit.MemoriesDump, "memories")
+	})
+	if err != nil {
+		return fmt.Errorf("dump the workspace: %w", err)
+	}
+	return s.dump(ctx, ws, to, o)
+}
+
+// dump is Dump without a record of the act.
+func (s *Service) dump(ctx context.Context, ws int64, to io.Writer, o Options) error {
 	err := s.Store.WithSnapshot(ctx, ws, func(ctx context.Context, from Source) error {
 		w := &writer{to: to, sum: sha256.New()}
 		if err := s.head(ctx, from, w, o); err != nil {

@@ -166,7 +166,7 @@ func TestDumpThatCannotBeReadHasNoLastLine(t *testing.T) {
 	if out.Len() == 0 || strings.Contains(out.String(), `"kind":"end"`) {
 		t.Errorf("written: %s", out.String())
 	}
-	if _, err := d.Copy(t.Context(), d.A.ID, d.inB()); !errors.Is(err, errFull) {
+	if _, err := d.Copy(t.Context(), dump.CopySource{Workspace: d.A.ID}, d.inB()); !errors.Is(err, errFull) {
 		t.Errorf("copied: %v", err)
 	}
 	if got := d.remembers(d.B); got != nothing {

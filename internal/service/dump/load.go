@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/ports"
@@ -83,14 +84,23 @@ func (r *LoadResult) add(o LoadResult) {
 // first row. Then it writes in transactions of at most 500 memories. An interrupted load continues
 // when it is repeated. A load with the same operation ID is done once.
 func (s *Service) Load(ctx context.Context, a agent.Actor, from io.Reader) (out LoadResult, err error) {
-	return s.load(ctx, a, from, func(sum string) map[string]string {
-		return map[string]string{"call": "load", "sha256": sum}
+	return s.load(ctx, a, from, func(sum string) importing {
+		return importing{args: map[string]string{"call": "load", "sha256": sum},
+			act: audit.MemoriesLoad, object: "file with SHA-256 " + sum}
 	})
 }
 
-// load is Load with the arguments that identify the operation.
+// importing is what distinguishes loads from copies.
+type importing struct {
+	args    map[string]string // identify the operation
+	act     audit.Action
+	object  string
+	allowed func(ctx context.Context) error // called before the first row is written; nil for a load
+}
+
+// load is Load for what the hash of the file is about.
 func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader,
-	args func(sum string) map[string]string) (out LoadResult, err error) {
+	about func(sum string) importing) (out LoadResult, err error) {
 	if a.Origin != agent.OriginUser {
 		return out, fault.New(fault.OutOfScope, "only a user can load a dump", "ask the user to load the dump")
 	}
@@ -116,18 +126,40 @@ func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader,
 	if err := again(); err != nil {
 		return out, err
 	}
-	l := &loading{Service: s, checked: known, ws: a.Workspace, op: a.Op, from: newReader(file),
-		renamed: map[string]string{}}
-	return l.run(ctx, args(hex.EncodeToString(sum.Sum(nil))))
+	l := &loading{Service: s, checked: known, importing: about(hex.EncodeToString(sum.Sum(nil))), ws: a.Workspace,
+		op: a.Op, from: newReader(file), renamed: map[string]string{}}
+	return l.run(ctx)
+}
+
+// CopySource is the workspace that a copy reads.
+type CopySource struct {
+	Workspace int64
+	Key       int64 // whose holder allows it; 0 without a key, for the command line
 }
 
 // Copy loads the memories of another workspace into the actor's workspace. A copy with the same
 // operation ID is done once, even if the other workspace changes.
-func (s *Service) Copy(ctx context.Context, from int64, a agent.Actor) (LoadResult, error) {
+func (s *Service) Copy(ctx context.Context, from CopySource, a agent.Actor) (LoadResult, error) {
 	r, w := io.Pipe()
-	go func() { w.CloseWithError(s.Dump(ctx, from, w, Options{Vectors: true})) }()
-	out, err := s.load(ctx, a, r, func(string) map[string]string {
-		return map[string]string{"call": "copy", "from": strconv.FormatInt(from, 10)}
+	go func() { w.CloseWithError(s.dump(ctx, from.Workspace, w, Options{Vectors: true})) }()
+	out, err := s.load(ctx, a, r, func(string) importing {
+		return importing{args: map[string]string{"call": "copy", "from": strconv.FormatInt(from.Workspace, 10)},
+			act: audit.MemoriesCopy, object: fmt.Sprintf("from workspace %d", from.Workspace),
+			allowed: func(ctx context.Context) error { return s.recordSource(ctx, from, a) }}
 	})
 	return out, errors.Join(err, r.Close())
+}
+
+// recordSource records a copy in its source, once, as an act of the key that allowed it.
+func (s *Service) recordSource(ctx context.Context, from CopySource, a agent.Actor) error {
+	if from.Key != 0 {
+		ctx = audit.WithKey(ctx, audit.Key, from.Key)
+	}
+	op, object := fmt.Sprintf("copy/%d/%s", a.Workspace, a.Op), fmt.Sprintf("to workspace %d", a.Workspace)
+	return s.Store.WithLoad(ctx, from.Workspace, func(ctx context.Context, of Destination) error {
+		var done struct{}
+		return of.Operations().Do(ctx, op, object, &done, func() error {
+			return of.Operations().Record(ctx, audit.MemoriesCopy, object)
+		})
+	})
 }

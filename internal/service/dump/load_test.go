@@ -350,7 +350,7 @@ func TestCopyRemembersWhatAnotherWorkspaceDoes(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
 	a := d.inB()
-	first, err := d.Copy(t.Context(), d.A.ID, a)
+	first, err := d.Copy(t.Context(), dump.CopySource{Workspace: d.A.ID}, a)
 	testkit.Must(t, err)
 	if first.Memories != 4 || first.Messages != 2 || first.Skipped != 0 {
 		t.Errorf("copied %+v", first)
@@ -363,11 +363,16 @@ func TestCopyRemembersWhatAnotherWorkspaceDoes(t *testing.T) {
 	later.Subject = agent.MemoryScope{Type: string(memory.Personal), Target: "Ann"}
 	_, err = d.long.AddMemories(t.Context(), later, []longterm.NewMemory{{Content: "Came later."}})
 	testkit.Must(t, err)
-	again, err := d.Copy(t.Context(), d.A.ID, a)
+	again, err := d.Copy(t.Context(), dump.CopySource{Workspace: d.A.ID}, a)
 	if err != nil || again != first || content(d.dumped(d.B, dump.Options{})) != content(held) {
 		t.Errorf("the same copy: %+v, %v", again, err)
 	}
-	if fresh, err := d.Copy(t.Context(), d.A.ID, d.inB()); err != nil || fresh.Memories != 1 {
+	if fresh, err := d.Copy(
+		t.Context(),
+		dump.CopySource{Workspace: d.A.ID},
+		d.inB(),
+	); err != nil ||
+		fresh.Memories != 1 {
 		t.Errorf("a later copy: %+v, %v", fresh, err)
 	}
 }
@@ -377,11 +382,11 @@ func TestCopyIsRefusedLikeALoad(t *testing.T) {
 	d := setup(t)
 	a := d.Actor(agent.OriginAgent)
 	a.Workspace = d.B.ID
-	_, err := d.Copy(t.Context(), d.A.ID, a)
+	_, err := d.Copy(t.Context(), dump.CopySource{Workspace: d.A.ID}, a)
 	if fault.CodeOf(err) != fault.OutOfScope || fault.From(err).Hint == "" {
 		t.Errorf("an agent copies: %v", err)
 	}
-	_, err = d.Copy(t.Context(), 999_999, d.inB())
+	_, err = d.Copy(t.Context(), dump.CopySource{Workspace: 999_999}, d.inB())
 	if fault.CodeOf(err) != fault.NotFound || fault.From(err).Hint == "" {
 		t.Errorf("of an unknown workspace: %v", err)
 	}

@@ -19,12 +19,14 @@ import (
 type loading struct {
 	*Service
 	checked
-	ws      int64
-	op      string
-	from    *reader
-	renamed map[string]string // IDs of existing sessions by their ID in the file
-	out     LoadResult        // of the parts that are done
-	dark    bool              // the embedder failed, so the rest is embedded in the background
+	importing
+	ws       int64
+	op       string
+	from     *reader
+	renamed  map[string]string // IDs of existing sessions by their ID in the file
+	out      LoadResult        // of the parts that are done
+	dark     bool              // the embedder failed, so the rest is embedded in the background
+	recorded bool              // a part is done: the first one has recorded the act
 }
 
 // partResult is what a part stores for a repetition of the load.
@@ -34,10 +36,15 @@ type partResult struct {
 }
 
 // run loads the parts that are not done. The load itself is the operation of the last part.
-func (l *loading) run(ctx context.Context, args map[string]string) (LoadResult, error) {
+func (l *loading) run(ctx context.Context) (LoadResult, error) {
 	var out LoadResult
-	if done, err := l.logged(ctx, l.op, args, &out); done || err != nil {
+	if done, err := l.logged(ctx, l.op, l.args, &out); done || err != nil {
 		return out, err
+	}
+	if l.allowed != nil {
+		if err := l.allowed(ctx); err != nil {
+			return out, err
+		}
 	}
 	if !l.legacy {
 		if err := l.references(ctx); err != nil {
@@ -57,8 +64,8 @@ func (l *loading) run(ctx context.Context, args map[string]string) (LoadResult, 
 		}
 	}
 	err := l.Store.WithLoad(ctx, l.ws, func(ctx context.Context, to Destination) error {
-		return to.Operations().Do(ctx, l.op, args, &out, func() error {
-			if err := to.Operations().LockMemories(ctx); err != nil {
+		return to.Operations().Do(ctx, l.op, l.args, &out, func() error {
+			if err := l.begin(ctx, to); err != nil {
 				return err
 			}
 			out = l.out
@@ -69,6 +76,15 @@ func (l *loading) run(ctx context.Context, args map[string]string) (LoadResult, 
 		return LoadResult{}, err
 	}
 	return out, nil
+}
+
+// begin locks the memories. In the first part, it also records the act: an interrupted load has
+// written data.
+func (l *loading) begin(ctx context.Context, to Destination) error {
+	if err := to.Operations().LockMemories(ctx); err != nil || l.recorded {
+		return err
+	}
+	return to.Operations().Record(ctx, l.act, l.object)
 }
 
 // logged reads the result of an operation that was done before.
@@ -90,13 +106,14 @@ func (l *loading) part(ctx context.Context, name string, effect func(context.Con
 	var done partResult
 	err := l.Store.WithLoad(ctx, l.ws, func(ctx context.Context, to Destination) error {
 		return to.Operations().Do(ctx, l.op+"/"+name, name, &done, func() error {
-			if err := to.Operations().LockMemories(ctx); err != nil {
+			if err := l.begin(ctx, to); err != nil {
 				return err
 			}
 			return effect(ctx, to, &done)
 		})
 	})
 	if err == nil {
+		l.recorded = true
 		l.out.add(done.LoadResult)
 		maps.Copy(l.renamed, done.Renamed)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 )
@@ -47,8 +48,9 @@ type PresentRepository interface {
 	FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error)
 }
 
-// OperationRepository reads and writes the operation log.
+// OperationRepository reads and writes the operation log, and records acts.
 type OperationRepository interface {
+	audit.Recorder
 	Do(ctx context.Context, op string, args, result any, effect func() error) error
 	// Logged returns the result of an operation that was done before.
 	Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error)

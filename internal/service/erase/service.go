@@ -14,6 +14,7 @@ import (
 type Store interface {
 	ErasureStore
 	RowStore
+	TombstoneStore
 }
 
 // ErasureStore stores the state of erasures.
@@ -43,6 +44,9 @@ type RowStore interface {
 
 // Blobs is the package store.
 type Blobs interface {
+	Put(ctx context.Context, key string, data []byte) error
+	Get(ctx context.Context, key string) ([]byte, error)
+	List(ctx context.Context, folder string) ([]string, error)
 	Exists(ctx context.Context, key string) (bool, error)
 	Delete(ctx context.Context, key string) error
 }
@@ -111,8 +115,14 @@ func (s *Service) Accept(ctx context.Context, t Target) (Erasure, error) {
 	return s.Store.Erasure(ctx, id)
 }
 
-// Fence waits until all transactions that were active in the workspace have ended.
-func (s *Service) Fence(ctx context.Context, id int64) error { return s.Store.FenceErasure(ctx, id) }
+// Fence stores the tombstone, and waits until all transactions that were active in the workspace have
+// ended.
+func (s *Service) Fence(ctx context.Context, id int64) error {
+	if err := s.bury(ctx, id); err != nil {
+		return err
+	}
+	return s.Store.FenceErasure(ctx, id)
+}
 
 // lookAgain is the time for which Stop waits for Temporal's list of workflows to be updated.
 const lookAgain = 100 * time.Millisecond

@@ -11,6 +11,8 @@ import (
 type Backlog struct {
 	Runs         map[run.Kind]Waiting      // open runs; every kind has an entry
 	Duties       map[string]Waiting        // rows of the outbox; every kind has an entry
+	Stuck        map[string]Waiting        // rows of the outbox that fail again and again; every kind has an entry
+	LostCommits  int64                     // activities that did not find their run after a restore, ever
 	UnknownCalls int64                     // in flight at a crash and not repeated; possibly billed
 	Due          map[schedule.Kind]Waiting // tasks that the sweep has not taken; every kind has an entry
 	Canaries     Waiting                   // updated policies that part of the live builds tries

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
@@ -34,19 +35,22 @@ func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (ski
 		next.ChangeSummary, next.Origin = fmt.Sprintf("rolled back to version %d", to), "user"
 		next.Op, next.Restores = skill.OpRollback, to
 		next.Run, next.TaskKey = 0, ""
+		if err := record(ctx, tx, audit.SkillRollback, id, fmt.Sprintf(" to version %d", to)); err != nil {
+			return head, err
+		}
 		return l.advance(ctx, tx, head, next)
 	})
 }
 
 // Archive takes a skill out of use. The skill keeps its name and history.
 func (l *Library) Archive(ctx context.Context, ws, id int64) (skill.Head, error) {
-	return l.setStatus(ctx, ws, id, skill.Archived, skill.Active, skill.Candidate, skill.Stale, skill.DraftStatus,
+	return l.setStatus(ctx, ws, id, "", skill.Archived, skill.Active, skill.Candidate, skill.Stale, skill.DraftStatus,
 		skill.Quarantined)
 }
 
 // Restore reactivates an archived or quarantined skill.
 func (l *Library) Restore(ctx context.Context, ws, id int64) (skill.Head, error) {
-	return l.setStatus(ctx, ws, id, skill.Active, skill.Archived, skill.Stale, skill.Quarantined)
+	return l.setStatus(ctx, ws, id, audit.SkillRestore, skill.Active, skill.Archived, skill.Stale, skill.Quarantined)
 }
 
 // RestoreNamed is Restore for a skill given by ID or name. It also undoes a deletion.
@@ -67,12 +71,12 @@ func (l *Library) RestoreNamed(ctx context.Context, ws int64, ref string) (head 
 
 // Approve activates a candidate or a draft.
 func (l *Library) Approve(ctx context.Context, ws, id int64) (skill.Head, error) {
-	return l.setStatus(ctx, ws, id, skill.Active, skill.Candidate, skill.DraftStatus)
+	return l.setStatus(ctx, ws, id, audit.SkillApprove, skill.Active, skill.Candidate, skill.DraftStatus)
 }
 
 // Reject archives a candidate or a draft.
 func (l *Library) Reject(ctx context.Context, ws, id int64) (skill.Head, error) {
-	return l.setStatus(ctx, ws, id, skill.Archived, skill.Candidate, skill.DraftStatus)
+	return l.setStatus(ctx, ws, id, audit.SkillReject, skill.Archived, skill.Candidate, skill.DraftStatus)
 }
 
 // Pin sets whether only users may change the skill.
@@ -94,14 +98,26 @@ func (l *Library) Manage(ctx context.Context, ws, id int64, managed bool) (skill
 // Trust removes the tainted mark of a skill that a user has read.
 func (l *Library) Trust(ctx context.Context, ws, id int64) (skill.Head, error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
+		if !head.Tainted {
+			return head, nil
+		}
+		if err := record(ctx, tx, audit.SkillTrust, id, ""); err != nil {
+			return head, err
+		}
 		head.Tainted = false
 		return head, tx.States().SetTainted(ctx, id, false)
 	})
 }
 
-// setStatus changes the state of a skill. It succeeds if the skill already has the state.
-func (l *Library) setStatus(ctx context.Context, ws, id int64, to skill.Status, from ...skill.Status) (skill.Head,
-	error) {
+// record records an act about a skill.
+func record(ctx context.Context, tx Tx, act audit.Action, id int64, how string) error {
+	return tx.Operations().Record(ctx, act, fmt.Sprintf("skill %d%s", id, how))
+}
+
+// setStatus changes the state of a skill, and records the act unless it is empty. It succeeds if the
+// skill already has the state.
+func (l *Library) setStatus(ctx context.Context, ws, id int64, act audit.Action, to skill.Status,
+	from ...skill.Status) (skill.Head, error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		if head.Status == to {
 			return head, nil
@@ -112,6 +128,11 @@ func (l *Library) setStatus(ctx context.Context, ws, id int64, to skill.Status, 
 				head.Status = to
 				if err := tx.States().SetStatus(ctx, id, was, to); err != nil {
 					return head, err
+				}
+				if act != "" {
+					if err := record(ctx, tx, act, id, ""); err != nil {
+						return head, err
+					}
 				}
 				return head, withdraw(ctx, tx, was, to)
 			}

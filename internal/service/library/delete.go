@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 )
@@ -176,6 +177,9 @@ func (l *Library) undelete(ctx context.Context, ws, id int64, name string) (head
 			return err
 		}
 		if err := tx.Deleted().Undelete(ctx, gone.ID, gone.Status); err != nil {
+			return err
+		}
+		if err := record(ctx, tx, audit.SkillRestore, gone.ID, ""); err != nil {
 			return err
 		}
 		head, err = tx.Skills().SkillHead(ctx, gone.ID)

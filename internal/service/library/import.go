@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/lang"
@@ -58,8 +59,10 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 			if err != nil {
 				return err
 			}
-			out.Head, err = tx.Skills().SkillHead(ctx, id)
-			return err
+			if out.Head, err = tx.Skills().SkillHead(ctx, id); err != nil {
+				return err
+			}
+			return record(ctx, tx, audit.SkillImport, id, "")
 		}
 		if err != nil {
 			return err
@@ -93,6 +96,9 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 		return nil
 	}
 	v.Category = current.Category
+	if err := record(ctx, tx, audit.SkillImport, id, ""); err != nil {
+		return err
+	}
 	if trusted {
 		out.Head, err = l.advance(ctx, tx, out.Head, v)
 		return err

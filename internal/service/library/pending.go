@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 )
@@ -46,6 +47,9 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64) (head sk
 			}
 			over = true
 			if head, err = l.carryOut(ctx, tx, head, p); err != nil {
+				return err
+			}
+			if err := tx.Operations().Record(ctx, audit.ChangeApprove, fmt.Sprintf("change %d", pending)); err != nil {
 				return err
 			}
 			return tx.Pending().Decide(ctx, pending, "approved")
@@ -102,6 +106,9 @@ func (l *Library) carryOut(ctx context.Context, tx Tx, head skill.Head, p Pendin
 func (l *Library) RejectChange(ctx context.Context, ws, pending int64) error {
 	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.Pending().Pending(ctx, pending); err != nil {
+			return err
+		}
+		if err := tx.Operations().Record(ctx, audit.ChangeReject, fmt.Sprintf("change %d", pending)); err != nil {
 			return err
 		}
 		return tx.Pending().Decide(ctx, pending, "rejected")

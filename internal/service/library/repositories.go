@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
 )
@@ -86,8 +87,9 @@ type DeletedRepository interface {
 	RevokeSessions(ctx context.Context) (int, error) // live sessions are rendered again
 }
 
-// OperationRepository reads and writes the operation log.
+// OperationRepository reads and writes the operation log, and records acts.
 type OperationRepository interface {
+	audit.Recorder
 	Once(ctx context.Context, op string, args any, effect func() (json.RawMessage, error)) (json.RawMessage, error)
 	Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error)
 }

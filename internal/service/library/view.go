@@ -140,7 +140,8 @@ func (l *Library) defuse(ctx context.Context, ws int64, head skill.Head, v skill
 // quarantine quarantines a skill with dangerous text.
 func (l *Library) quarantine(ctx context.Context, ws, id int64) (skill.Head, error) {
 	metrics.Blocked("skills")
-	return l.setStatus(ctx, ws, id, skill.Quarantined, skill.Active, skill.Stale, skill.Candidate, skill.DraftStatus)
+	return l.setStatus(ctx, ws, id, "", skill.Quarantined, skill.Active, skill.Stale, skill.Candidate,
+		skill.DraftStatus)
 }
 
 // countUse counts one use per run and skill, and reactivates a stale skill. It ignores errors, so

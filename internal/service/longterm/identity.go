@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
@@ -102,8 +103,13 @@ func (l *Service) RollbackIdentity(ctx context.Context, a agent.Actor, in memory
 					return IdentityResult{}, err
 				}
 			}
-			return (&writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a)}).
+			out, err := (&writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a)}).
 				setIdentity(ctx, old.Content, "rollback", in.Expected)
+			if err != nil || out.Status == memorywrite.Unchanged {
+				return out, err
+			}
+			return out, tx.Operations().Record(ctx, audit.IdentityRollback,
+				fmt.Sprintf("identity to version %d", in.Version))
 		})
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
@@ -49,6 +50,10 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 			return err
 		}
 		r.Status = memory.Active
+		if err := g.tx.Operations().Record(ctx, audit.MemoryRestore, fmt.Sprintf("memory %s to version %d",
+			e.ID, version)); err != nil {
+			return err
+		}
 		return g.addResult(0, ItemResult{ID: e.ID, Status: Restored}, g.revertTo(ctx, e, r, memory.Restore))
 	})
 }
@@ -128,7 +133,10 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 		if len(g.items) == 0 {
 			return fault.New(fault.NotFound, fmt.Sprintf("run %d has no changes to undo", in.Run), "")
 		}
-		return nil
+		if !slices.ContainsFunc(g.items, func(r ItemResult) bool { return r.Status == Undone }) {
+			return nil
+		}
+		return g.tx.Operations().Record(ctx, audit.MemoryUndo, fmt.Sprintf("run %d", in.Run))
 	})
 }
 

@@ -157,7 +157,8 @@ func outcomeOf(e *agentrun.RunResult) run.Outcome {
 
 // broken reports whether a run was ended by a failure or a limit.
 func broken(r agent.Reason) bool {
-	return r == agent.ProviderError || r == agent.Interrupted || r == agent.OverBudget || r == agent.WallClock
+	return r == agent.ProviderError || r == agent.Interrupted || r == agent.OverBudget || r == agent.WallClock ||
+		r == agent.Lost
 }
 
 func specialist(w agentrun.RunView, done []Operation, e *agentrun.RunResult) (json.RawMessage, string, error) {

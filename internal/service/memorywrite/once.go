@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 )
 
@@ -22,8 +23,9 @@ type call struct {
 // Transaction is the transaction of an effect.
 type Transaction interface{ Operations() OperationRepository }
 
-// OperationRepository is the log of operations.
+// OperationRepository is the log of operations. It also records acts.
 type OperationRepository interface {
+	audit.Recorder
 	// Do runs effect, which fills result, once per op. If op was used before with the same args, Do
 	// fills result with the stored result.
 	Do(ctx context.Context, op string, args, result any, effect func() error) error

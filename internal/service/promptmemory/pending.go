@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
@@ -142,6 +143,9 @@ func (k *Service) approve(
 			out.Written.IDs = append(out.Written.IDs, e.ID)
 		}
 	}
+	if err := tx.Operations().Record(ctx, audit.MemoryApprove, fmt.Sprintf("pending memory %d", id)); err != nil {
+		return DecisionResult{}, err
+	}
 	return out, tx.Pending().DecideMemory(ctx, id, approved)
 }
 
@@ -152,6 +156,9 @@ func (k *Service) Reject(ctx context.Context, a agent.Actor, id int64) (Decision
 	}
 	return doOnce(ctx, k, a, "memory_reject", id, func(ctx context.Context, tx Tx) (DecisionResult, error) {
 		if _, err := tx.Pending().PendingMemory(ctx, id); err != nil {
+			return DecisionResult{}, err
+		}
+		if err := tx.Operations().Record(ctx, audit.MemoryReject, fmt.Sprintf("pending memory %d", id)); err != nil {
 			return DecisionResult{}, err
 		}
 		return DecisionResult{Pending: id, State: rejected}, tx.Pending().DecideMemory(ctx, id, rejected)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
@@ -105,7 +106,11 @@ func (k *Service) SoulRollback(ctx context.Context, a agent.Actor, in memorywrit
 				return SoulResult{}, err
 			}
 		}
-		return k.setSoul(ctx, tx, a, current, old.Content, memory.SoulRollback)
+		out, err := k.setSoul(ctx, tx, a, current, old.Content, memory.SoulRollback)
+		if err != nil || out.Action == memorywrite.Unchanged {
+			return out, err
+		}
+		return out, tx.Operations().Record(ctx, audit.SoulRollback, fmt.Sprintf("soul to version %d", in.Version))
 	})
 }
 

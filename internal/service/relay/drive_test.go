@@ -2,7 +2,9 @@ package relay_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"go.temporal.io/api/enums/v1"
@@ -13,6 +15,7 @@ import (
 	"cairn/internal/adapter/launcher"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )
 
@@ -43,12 +46,47 @@ func TestAnAcceptedRunIsStarted(t *testing.T) {
 	if n := scan[int](t, admin, "select count(*) from outbox where last_error = ''"); n != 1 {
 		t.Error("the duty does not stay until the run has ended")
 	}
-	// Temporal lost the workflow: it is started again.
-	testkit.Must(t, b.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "lost"))
-	exec(t, admin, "update outbox set due_at = now()")
-	pass(1)
-	if again := running(t, b, r); again == first {
-		t.Error("a terminated workflow was not started again")
+}
+
+// A workflow that closes without ending its run is followed by at most three other attempts. Then the
+// run ends, and says why.
+func TestARunWhoseWorkflowsCloseIsDrivenAgainAndThenLost(t *testing.T) {
+	t.Parallel()
+	b := apptest.OpenIdle(t)
+	admin := connect(t, b.AdminURL)
+	r := b.Accept(apptest.C1())
+	pass := func() {
+		t.Helper()
+		exec(t, admin, "update outbox set due_at = now()")
+		if _, err := b.Relay.Pass(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pass()
+	for attempt := 2; attempt <= 4; attempt++ {
+		testkit.Must(t, b.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "by an operator"))
+		pass()
+		r.WorkflowID = scan[string](t, admin, "select workflow_id from runs")
+		if !strings.HasSuffix(r.WorkflowID, fmt.Sprintf("/retry-%d", attempt)) ||
+			scan[int](t, admin, "select attempt from runs") != attempt {
+			t.Fatalf("attempt %d is the workflow %s", attempt, r.WorkflowID)
+		}
+		first := running(t, b, r)
+		pass()
+		if running(t, b, r) != first || scan[int](t, admin, "select attempt from runs") != attempt {
+			t.Fatalf("attempt %d was replaced while it ran", attempt)
+		}
+	}
+	testkit.Must(t, b.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "by an operator"))
+	pass()
+	var status, outcome, reason string
+	testkit.Must(t, admin.QueryRow(t.Context(), "select status, outcome, reason from runs").
+		Scan(&status, &outcome, &reason))
+	if status != string(run.Ended) || outcome != string(run.Failed) || !strings.Contains(reason, "closed") {
+		t.Errorf("the run is %s %s: %q", status, outcome, reason)
+	}
+	if n := scan[int](t, admin, "select count(*) from outbox"); n != 0 {
+		t.Errorf("%d outbox tasks are left", n)
 	}
 }
 
@@ -73,11 +111,30 @@ func TestWithoutTemporalTheDutyIsNotedAndKept(t *testing.T) {
 	if status := scan[string](t, admin, "select status from runs"); status != string(run.Accepted) {
 		t.Errorf("the run is %s", status)
 	}
+	for range relay.StuckFailures - 1 {
+		exec(t, admin, "update outbox set due_at = now()")
+		_, err := broken.Pass(t.Context())
+		testkit.Must(t, err)
+	}
+	stuck := func() int64 {
+		seen, err := b.Store.Backlog(t.Context())
+		testkit.Must(t, err)
+		return seen.Stuck[relay.DriveRun].Count
+	}
+	var logged strings.Builder
+	broken.Log = slog.New(slog.NewTextHandler(&logged, nil))
+	testkit.Must(t, broken.Tidy(t.Context()))
+	if n := stuck(); n != 1 || !strings.Contains(logged.String(), "makes no progress") {
+		t.Errorf("%d stuck tasks after %d failures; logged %s", n, relay.StuckFailures, logged.String())
+	}
 	exec(t, admin, "update outbox set due_at = now()")
 	if _, err := b.Relay.Pass(t.Context()); err != nil {
 		t.Error(err)
 	}
 	running(t, b, r)
+	if n := stuck(); n != 0 {
+		t.Errorf("%d stuck tasks after a success", n)
+	}
 }
 
 // running is the execution of a run's workflow.

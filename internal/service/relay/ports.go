@@ -27,7 +27,24 @@ type OutboxTask struct {
 	Kind      string
 	Key       string
 	Attempts  int
+	Failures  int           // attempts in a row that failed
 	Claim     time.Duration // after it, another relay may claim the task
+}
+
+// A task is stuck if it has failed StuckFailures times in a row, or for StuckAge.
+const (
+	StuckFailures = 10
+	StuckAge      = 15 * time.Minute
+)
+
+// StuckTask is an outbox task that fails again and again.
+type StuckTask struct {
+	Workspace int64
+	Kind      string
+	Key       string
+	Failures  int // in a row
+	LastError string
+	Since     time.Duration // since the first of these failures
 }
 
 // IdlePackage is an upload without a skill version.
@@ -49,15 +66,19 @@ type OpenErasure struct {
 type Store interface {
 	// ClaimOutbox claims up to max due tasks.
 	ClaimOutbox(ctx context.Context, max int) ([]OutboxTask, error)
-	// NoteOutboxTask stores why a task could not be done.
-	NoteOutboxTask(ctx context.Context, d OutboxTask, why string) error
+	// FailOutboxTask stores why an attempt at a task failed.
+	FailOutboxTask(ctx context.Context, d OutboxTask, why string) error
+	// RecoverOutboxTask clears the failures of a task that stays.
+	RecoverOutboxTask(ctx context.Context, d OutboxTask) error
+	// StuckOutboxTasks lists up to max tasks that fail again and again, the longest first.
+	StuckOutboxTasks(ctx context.Context, max int) ([]StuckTask, error)
 	// InWorkspace runs fn in a transaction in workspace ws.
 	InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
 }
 
 // Tx is a transaction in one workspace.
 type Tx interface {
-	Run(ctx context.Context, id int64) (run.Run, error)
+	RunRepository
 	Self(ctx context.Context) (tenancy.Workspace, error)
 	Settings(ctx context.Context) (settings.Settings, error)
 	// Channel returns the channel of a conversation.
@@ -71,6 +92,14 @@ type Tx interface {
 	PutVectors(ctx context.Context, doc int64, vectors map[int16][]float32, active int16) error
 	// Settle removes a completed task.
 	Settle(ctx context.Context, kind, key string) error
+}
+
+// RunRepository accesses the runs of a workspace.
+type RunRepository interface {
+	Run(ctx context.Context, id int64) (run.Run, error)
+	// Redrive gives an open run another attempt with a new workflow. It returns false if the run has
+	// ended, has another attempt, or has had most of these.
+	Redrive(ctx context.Context, id int64, attempt int, workflowID string, most int) (bool, error)
 }
 
 // Leftovers finds and removes abandoned data.
@@ -94,7 +123,8 @@ type Leftovers interface {
 
 // Driver starts workflows in Temporal.
 type Driver interface {
-	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
+	// Drive starts a run's workflow unless it is running. closed means that it has run and closed.
+	Drive(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error)
 	Erase(ctx context.Context, e contract.EraseStart) error
 	Tell(ctx context.Context, workspaceKey string, conversation int64, s contract.SettingsInput) error
 }

@@ -28,6 +28,7 @@ type Ports struct {
 	Leftovers Leftovers
 	Driver    Driver
 	Spaces    Spaces
+	Lost      func(ctx context.Context, r run.Run) error  // ends a run whose workflow closes again and again
 	Remove    func(ctx context.Context, key string) error // deletes an object of the package store
 	Close     time.Duration                               // time without messages after which a conversation ends
 	Every     time.Duration                               // between polls of an empty outbox
@@ -41,7 +42,7 @@ type Relay struct{ Ports }
 // New returns a Relay. It fails if a required port is nil.
 func New(p Ports) (*Relay, error) {
 	err := ports.Require("relay", map[string]any{"Store": p.Store, "Leftovers": p.Leftovers, "Driver": p.Driver,
-		"Spaces": p.Spaces, "Remove": p.Remove, "Log": p.Log})
+		"Spaces": p.Spaces, "Lost": p.Lost, "Remove": p.Remove, "Log": p.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +107,14 @@ func (r *Relay) attempt(ctx context.Context, d OutboxTask) error {
 	defer cancel()
 	err := r.do(claim, d)
 	if err == nil {
-		return nil
+		if d.Failures == 0 {
+			return nil
+		}
+		return r.Store.RecoverOutboxTask(ctx, d)
 	}
 	r.Log.Warn("outbox task failed", "kind", d.Kind, "key", d.Key, "workspace", d.Workspace, "attempts", d.Attempts,
 		"error", err)
-	if err := r.Store.NoteOutboxTask(ctx, d, err.Error()); err != nil {
+	if err := r.Store.FailOutboxTask(ctx, d, err.Error()); err != nil {
 		return fmt.Errorf("record the failure of an outbox task: %w", err)
 	}
 	return nil
@@ -133,7 +137,8 @@ func (r *Relay) do(ctx context.Context, d OutboxTask) error {
 }
 
 // drive starts the workflow of a run if it is not running. The task stays until the run has ended,
-// so that a Temporal that has lost the workflow gets it again.
+// so that a Temporal that has lost the workflow gets it again. A workflow that has closed without
+// ending the run, for example because an operator terminated it, is followed by another attempt.
 func (r *Relay) drive(ctx context.Context, d OutboxTask, id int64) error {
 	var (
 		todo    run.Run
@@ -159,7 +164,47 @@ func (r *Relay) drive(ctx context.Context, d OutboxTask, id int64) error {
 	if err != nil || todo.Status == run.Ended {
 		return err
 	}
-	return r.Driver.Start(ctx, ws.Key, channel, todo)
+	closed, err := r.Driver.Drive(ctx, ws.Key, channel, todo)
+	if err != nil || !closed {
+		return err
+	}
+	return r.redrive(ctx, ws, channel, todo)
+}
+
+// mostRedrives is the number of further attempts at a run whose workflows close without ending it.
+const mostRedrives = 3
+
+// redrive gives a run whose workflow has closed another attempt. After mostRedrives of them, the run
+// ends as lost. A workflow ends its run before it closes, so a run that is still open is lost.
+func (r *Relay) redrive(ctx context.Context, ws tenancy.Workspace, channel string, seen run.Run) error {
+	var now run.Run
+	var again bool
+	id := seen.Ref.Run
+	err := r.Store.InWorkspace(ctx, seen.Workspace, func(ctx context.Context, q Tx) (err error) {
+		if now, err = q.Run(ctx, id); err != nil || now.Status == run.Ended || now.Attempt != seen.Attempt {
+			return err
+		}
+		next := contract.NextAttemptID(now.WorkflowID, now.Attempt+1)
+		if again, err = q.Redrive(ctx, id, now.Attempt, next, mostRedrives); err != nil || !again {
+			return err
+		}
+		now, err = q.Run(ctx, id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case again:
+		r.Log.Warn("workflow closed without ending its run; starting another attempt", "kind", now.Kind, "run", id,
+			"workspace", now.Workspace, "workflow", seen.WorkflowID, "attempt", now.Attempt)
+		_, err := r.Driver.Drive(ctx, ws.Key, channel, now)
+		return err
+	case now.Status == run.Ended || now.Attempt != seen.Attempt:
+		return nil // meanwhile; the next pass sees it
+	}
+	r.Log.Error("run ended as lost: its workflows closed without ending it", "kind", now.Kind, "run", id,
+		"workspace", now.Workspace, "workflow", now.WorkflowID, "attempts", now.Attempt)
+	return r.Lost(ctx, now)
 }
 
 // tellMost limits how many conversations of a workspace are notified about new settings. The others
@@ -247,6 +292,9 @@ const callGrace = time.Minute
 // Tidy marks abandoned calls, starts erasure workflows, and collects unused packages, deleted
 // skills and expired content.
 func (r *Relay) Tidy(ctx context.Context) error {
+	if err := r.logStuck(ctx); err != nil {
+		return err
+	}
 	if _, err := r.Leftovers.ExpireCalls(ctx, callGrace); err != nil {
 		return fmt.Errorf("expire calls: %w", err)
 	}
@@ -271,6 +319,22 @@ func (r *Relay) Tidy(ctx context.Context) error {
 		}
 	}
 	return errors.Join(append(errs, r.eraseDeleted(ctx), r.purge(ctx))...)
+}
+
+// stuckShown limits the logged tasks.
+const stuckShown = 5
+
+// logStuck logs tasks that make no progress. The metric cairn_outbox_stuck counts all of them.
+func (r *Relay) logStuck(ctx context.Context) error {
+	stuck, err := r.Store.StuckOutboxTasks(ctx, stuckShown)
+	if err != nil {
+		return fmt.Errorf("list stuck outbox tasks: %w", err)
+	}
+	for _, d := range stuck {
+		r.Log.Error("outbox task makes no progress", "kind", d.Kind, "key", d.Key, "workspace", d.Workspace,
+			"failures", d.Failures, "since", d.Since.Round(time.Second), "error", d.LastError)
+	}
+	return nil
 }
 
 // collect advances an idle package. Its object is deleted between two transactions.

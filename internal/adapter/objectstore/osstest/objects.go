@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"hash/crc64"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,6 +44,8 @@ func failure(status int, code string) answer {
 func (s *Server) handle(r *http.Request, key string) answer {
 	existing, found := s.objects[key]
 	switch {
+	case key == "" && r.URL.Query().Get("list-type") == "2":
+		return s.list(r.URL.Query())
 	case key == "":
 		return failure(http.StatusBadRequest, "InvalidObjectName")
 	case r.Method == http.MethodPut:
@@ -54,6 +59,37 @@ func (s *Server) handle(r *http.Request, key string) answer {
 		return failure(http.StatusNotFound, "NoSuchKey")
 	}
 	return answer{status: http.StatusOK, header: existing.header(), body: existing.data}
+}
+
+// mostListed is the number of keys in a page, far fewer than OSS returns.
+const mostListed = 3
+
+// list is one page of ListObjectsV2 with the delimiter "/".
+func (s *Server) list(query url.Values) answer {
+	type content struct{ Key string }
+	page := struct {
+		XMLName               xml.Name `xml:"ListBucketResult"`
+		IsTruncated           bool
+		NextContinuationToken string
+		EncodingType          string
+		Contents              []content
+	}{EncodingType: query.Get("encoding-type")}
+	prefix, after := query.Get("prefix"), query.Get("continuation-token")
+	for _, key := range slices.Sorted(maps.Keys(s.objects)) {
+		rest, ok := strings.CutPrefix(key, prefix)
+		switch {
+		case !ok || key <= after || query.Get("delimiter") == "/" && strings.Contains(rest, "/"):
+		case len(page.Contents) == mostListed:
+			page.IsTruncated, page.NextContinuationToken = true, url.QueryEscape(after)
+		default:
+			page.Contents, after = append(page.Contents, content{url.QueryEscape(key)}), key
+		}
+	}
+	body, err := xml.Marshal(page)
+	if err != nil {
+		return failure(http.StatusInternalServerError, "InternalError")
+	}
+	return answer{status: http.StatusOK, body: body, header: map[string]string{"Content-Type": "application/xml"}}
 }
 
 func (s *Server) put(r *http.Request, key string, found bool) answer {

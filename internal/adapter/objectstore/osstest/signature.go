@@ -65,10 +65,22 @@ func ossHeaders(r *http.Request, extra ...string) string {
 
 // covered are the query parameters that select a part of an object and therefore belong to the
 // resource that V1 signs. OSS has more; tests need these.
-var covered = []string{"acl", "objectMeta", "response-cache-control", "response-content-disposition",
+var covered = []string{
+	"acl",
+	"continuation-token",
+	"objectMeta",
+	"response-cache-control",
+	"response-content-disposition",
 	"response-content-encoding",
-	"response-content-language", "response-content-type", "response-expires", "security-token", "tagging", "uploadId",
-	"uploads", "versionId"}
+	"response-content-language",
+	"response-content-type",
+	"response-expires",
+	"security-token",
+	"tagging",
+	"uploadId",
+	"uploads",
+	"versionId",
+}
 
 // resourceV1 returns the object's name, not encoded.
 func resourceV1(query url.Values, bucket, key string) string {

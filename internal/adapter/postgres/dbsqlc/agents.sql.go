@@ -121,7 +121,7 @@ func (q *Queries) RunOpenOf(ctx context.Context, arg RunOpenOfParams) (int64, er
 }
 
 const RunsOfParent = `-- name: RunsOfParent :many
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, opened_at from runs where workspace_id = $1 and parent_id = $2 order by id
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs where workspace_id = $1 and parent_id = $2 order by id
 `
 
 type RunsOfParentParams struct {
@@ -158,6 +158,7 @@ func (q *Queries) RunsOfParent(ctx context.Context, arg RunsOfParentParams) ([]R
 			&i.CreatedAt,
 			&i.StartedAt,
 			&i.EndedAt,
+			&i.Redriven,
 			&i.OpenedAt,
 		); err != nil {
 			return nil, err

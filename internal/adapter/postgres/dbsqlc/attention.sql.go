@@ -7,6 +7,8 @@ package dbsqlc
 
 import (
 	"context"
+
+	"time"
 )
 
 const Attention = `-- name: Attention :many
@@ -15,16 +17,27 @@ from runs r where r.status <> 'ended' group by r.kind
 union all
 select 'duty', o.kind, count(*), extract(epoch from now() - min(o.created_at))::float8 from outbox o group by o.kind
 union all
+select 'stuck duty', o.kind, count(*), extract(epoch from now() - min(o.failed_since))::float8 from outbox o
+where o.failures >= $1::int or o.failed_since <= now() - $2::interval group by o.kind
+union all
+select 'lost commit', '', s.lost_commits, 0::float8 from store_state s
+union all
 select 'unknown call', '', count(*), coalesce(extract(epoch from now() - min(c.lease_until)), 0)::float8 from llm_calls c where c.state = 'unknown'
 union all
 select 'due task', t.kind, count(*), extract(epoch from now() - min(coalesce(t.lease_until, t.due_at, now())))::float8 from scheduled_tasks t where t.look_at <= now() group by t.kind
 union all
 select 'canary', '', count(*), coalesce(extract(epoch from now() - min(u.canary_at)), 0)::float8 from policy_updates u where u.state = 'canary'
 union all
-select 'failed day', '', count(*), coalesce(extract(epoch from now() - min(d.updated_at)), 0)::float8 from reflection_runs d where d.status = 'failed' and d.failures >= $1::int
+select 'failed day', '', count(*), coalesce(extract(epoch from now() - min(d.updated_at)), 0)::float8 from reflection_runs d where d.status = 'failed' and d.failures >= $3::int
 union all
 select 'empty week', '', count(distinct d.workspace_id), 0::float8 from reflection_runs d where d.empty_week and d.local_date > current_date - 3
 `
+
+type AttentionParams struct {
+	StuckFailures int32
+	StuckAge      time.Duration
+	Patience      int32
+}
 
 type AttentionRow struct {
 	What          string
@@ -34,11 +47,11 @@ type AttentionRow struct {
 }
 
 // System role. All values of the backlog metrics in one statement: open runs and outbox tasks by
-// kind, calls with an unknown end, tasks that are due and not yet swept, policies on canary, days
+// kind, tasks that fail again and again, activities that lost their run, calls with an unknown end, tasks that are due and not yet swept, policies on canary, days
 // given up after repeated failures, and workspaces with seven empty days although conversations
 // took place.
-func (q *Queries) Attention(ctx context.Context, patience int32) ([]AttentionRow, error) {
-	rows, err := q.db.Query(ctx, Attention, patience)
+func (q *Queries) Attention(ctx context.Context, arg AttentionParams) ([]AttentionRow, error) {
+	rows, err := q.db.Query(ctx, Attention, arg.StuckFailures, arg.StuckAge, arg.Patience)
 	if err != nil {
 		return nil, err
 	}

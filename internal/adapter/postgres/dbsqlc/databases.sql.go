@@ -19,6 +19,25 @@ func (q *Queries) ConnectionsEnd(ctx context.Context, name string) error {
 	return err
 }
 
+const ServerConnections = `-- name: ServerConnections :one
+select current_setting('max_connections')::int as most, current_setting('superuser_reserved_connections')::int as reserved,
+  coalesce((select sum(pg_stat_get_db_numbackends(d.oid)) from pg_catalog.pg_database d), 0)::int as used
+`
+
+type ServerConnectionsRow struct {
+	Most     int32
+	Reserved int32
+	Used     int32
+}
+
+// The limit of the server, the connections that it keeps for superusers, and those in use.
+func (q *Queries) ServerConnections(ctx context.Context) (ServerConnectionsRow, error) {
+	row := q.db.QueryRow(ctx, ServerConnections)
+	var i ServerConnectionsRow
+	err := row.Scan(&i.Most, &i.Reserved, &i.Used)
+	return i, err
+}
+
 const TemplateComplete = `-- name: TemplateComplete :one
 select datistemplate from pg_catalog.pg_database where datname = $1::text
 `

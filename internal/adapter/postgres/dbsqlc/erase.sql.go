@@ -9,6 +9,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 const DerivedOf = `-- name: DerivedOf :many
@@ -105,6 +107,23 @@ select cairn.erase_conversation($1::bigint)
 func (q *Queries) EraseConversation(ctx context.Context, id int64) error {
 	_, err := q.db.Exec(ctx, EraseConversation, id)
 	return err
+}
+
+const EraseConversationExists = `-- name: EraseConversationExists :one
+select exists (select from conversations where workspace_id = $1 and id = $2 and created_at = $3)::boolean
+`
+
+type EraseConversationExistsParams struct {
+	WorkspaceID int64
+	ID          int64
+	CreatedAt   time.Time
+}
+
+func (q *Queries) EraseConversationExists(ctx context.Context, arg EraseConversationExistsParams) (bool, error) {
+	row := q.db.QueryRow(ctx, EraseConversationExists, arg.WorkspaceID, arg.ID, arg.CreatedAt)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const EraseConversations = `-- name: EraseConversations :many
@@ -206,6 +225,29 @@ func (q *Queries) EraseGet(ctx context.Context, id int64) (EraseGetRow, error) {
 		&i.RequestedAt,
 		&i.EndedAt,
 	)
+	return i, err
+}
+
+const EraseKnown = `-- name: EraseKnown :one
+select exists (select from erasures where token = $1::uuid)::boolean as known,
+  coalesce((select w.id from workspaces w where regexp_replace(w.key, '^i[0-9]+/', '') = $2::text and w.state = 'active'), 0)::bigint as workspace
+`
+
+type EraseKnownParams struct {
+	Token        uuid.UUID
+	WorkspaceKey string
+}
+
+type EraseKnownRow struct {
+	Known     bool
+	Workspace int64
+}
+
+// Whether the database has an erasure, and the workspace that it is of, 0 if there is none.
+func (q *Queries) EraseKnown(ctx context.Context, arg EraseKnownParams) (EraseKnownRow, error) {
+	row := q.db.QueryRow(ctx, EraseKnown, arg.Token, arg.WorkspaceKey)
+	var i EraseKnownRow
+	err := row.Scan(&i.Known, &i.Workspace)
 	return i, err
 }
 
@@ -317,6 +359,20 @@ func (q *Queries) ErasePackages(ctx context.Context, arg ErasePackagesParams) ([
 	return items, nil
 }
 
+const EraseRepeat = `-- name: EraseRepeat :exec
+select cairn.erase_repeat($1::bigint, $2::uuid)
+`
+
+type EraseRepeatParams struct {
+	ID    int64
+	Token uuid.UUID
+}
+
+func (q *Queries) EraseRepeat(ctx context.Context, arg EraseRepeatParams) error {
+	_, err := q.db.Exec(ctx, EraseRepeat, arg.ID, arg.Token)
+	return err
+}
+
 const EraseRequests = `-- name: EraseRequests :one
 select cairn.erase_requests($1::bigint)::bigint
 `
@@ -425,6 +481,38 @@ func (q *Queries) EraseTables(ctx context.Context) ([]EraseTablesRow, error) {
 	return items, nil
 }
 
+const EraseTombstone = `-- name: EraseTombstone :one
+select token, regexp_replace(workspace_key, '^i[0-9]+/', '')::text as workspace_key, conversation, conversation_at, subject, derived, requested_at, state
+from erasures where id = $1
+`
+
+type EraseTombstoneRow struct {
+	Token          uuid.UUID
+	WorkspaceKey   string
+	Conversation   *int64
+	ConversationAt *time.Time
+	Subject        [][]byte
+	Derived        string
+	RequestedAt    time.Time
+	State          string
+}
+
+func (q *Queries) EraseTombstone(ctx context.Context, id int64) (EraseTombstoneRow, error) {
+	row := q.db.QueryRow(ctx, EraseTombstone, id)
+	var i EraseTombstoneRow
+	err := row.Scan(
+		&i.Token,
+		&i.WorkspaceKey,
+		&i.Conversation,
+		&i.ConversationAt,
+		&i.Subject,
+		&i.Derived,
+		&i.RequestedAt,
+		&i.State,
+	)
+	return i, err
+}
+
 const ErasuresOpen = `-- name: ErasuresOpen :many
 select id, workspace, workspace_key, conversation, (subject is not null)::boolean as of_subject from erasures where state = 'accepted' order by id limit $1
 `
@@ -456,6 +544,32 @@ func (q *Queries) ErasuresOpen(ctx context.Context, maxRows int32) ([]ErasuresOp
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const SubjectKeys = `-- name: SubjectKeys :many
+select t.target from memory_targets t where t.workspace_id = $1
+union select m.target from memories m where m.workspace_id = $1 and m.type in ('personal', 'procedural') and m.target <> ''
+`
+
+// The names of all targets, for their hashes.
+func (q *Queries) SubjectKeys(ctx context.Context, workspaceID int64) ([]string, error) {
+	rows, err := q.db.Query(ctx, SubjectKeys, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var target string
+		if err := rows.Scan(&target); err != nil {
+			return nil, err
+		}
+		items = append(items, target)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -359,6 +359,7 @@ type Run struct {
 	CreatedAt      time.Time
 	StartedAt      *time.Time
 	EndedAt        *time.Time
+	Redriven       int32
 	OpenedAt       time.Time
 }
 

@@ -17,7 +17,7 @@ with due as (
 )
 update outbox o set due_at = now() + least(interval '1 minute', interval '5 seconds' * power(2, least(o.attempts, 6))), attempts = o.attempts + 1
 from due where o.id = due.id
-returning o.workspace_id, o.id, o.kind, o.key, o.attempts, extract(epoch from o.due_at - now())::float8 as claim_seconds
+returning o.workspace_id, o.id, o.kind, o.key, o.attempts, o.failures, extract(epoch from o.due_at - now())::float8 as claim_seconds
 `
 
 type OutboxClaimRow struct {
@@ -26,6 +26,7 @@ type OutboxClaimRow struct {
 	Kind         string
 	Key          string
 	Attempts     int32
+	Failures     int32
 	ClaimSeconds float64
 }
 
@@ -46,6 +47,7 @@ func (q *Queries) OutboxClaim(ctx context.Context, maxRows int32) ([]OutboxClaim
 			&i.Kind,
 			&i.Key,
 			&i.Attempts,
+			&i.Failures,
 			&i.ClaimSeconds,
 		); err != nil {
 			return nil, err
@@ -76,23 +78,23 @@ func (q *Queries) OutboxDone(ctx context.Context, arg OutboxDoneParams) (int64, 
 	return result.RowsAffected(), nil
 }
 
-const OutboxNote = `-- name: OutboxNote :exec
-update outbox set last_error = $1 where id = $2
+const OutboxFail = `-- name: OutboxFail :exec
+update outbox set last_error = $1, failures = failures + 1, failed_since = coalesce(failed_since, now()) where id = $2
 `
 
-type OutboxNoteParams struct {
+type OutboxFailParams struct {
 	LastError string
 	ID        int64
 }
 
-func (q *Queries) OutboxNote(ctx context.Context, arg OutboxNoteParams) error {
-	_, err := q.db.Exec(ctx, OutboxNote, arg.LastError, arg.ID)
+func (q *Queries) OutboxFail(ctx context.Context, arg OutboxFailParams) error {
+	_, err := q.db.Exec(ctx, OutboxFail, arg.LastError, arg.ID)
 	return err
 }
 
 const OutboxPut = `-- name: OutboxPut :exec
 insert into outbox (workspace_id, kind, key, due_at) values ($1, $2, $3, now() + $4::interval)
-on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, attempts = 0, last_error = ''
+on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, attempts = 0, last_error = '', failures = 0, failed_since = null
 `
 
 type OutboxPutParams struct {
@@ -114,7 +116,7 @@ func (q *Queries) OutboxPut(ctx context.Context, arg OutboxPutParams) error {
 
 const OutboxPutEmbeds = `-- name: OutboxPutEmbeds :exec
 insert into outbox (workspace_id, kind, key, due_at) select $1, 'embed', d.doc::text, now() from (select unnest($2::bigint[]) as doc) d
-on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, attempts = 0, last_error = ''
+on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, attempts = 0, last_error = '', failures = 0, failed_since = null
 `
 
 type OutboxPutEmbedsParams struct {
@@ -125,4 +127,62 @@ type OutboxPutEmbedsParams struct {
 func (q *Queries) OutboxPutEmbeds(ctx context.Context, arg OutboxPutEmbedsParams) error {
 	_, err := q.db.Exec(ctx, OutboxPutEmbeds, arg.WorkspaceID, arg.Docs)
 	return err
+}
+
+const OutboxRecover = `-- name: OutboxRecover :exec
+update outbox set last_error = '', failures = 0, failed_since = null where id = $1
+`
+
+// The latest attempt at a task that stays has succeeded.
+func (q *Queries) OutboxRecover(ctx context.Context, id int64) error {
+	_, err := q.db.Exec(ctx, OutboxRecover, id)
+	return err
+}
+
+const OutboxStuck = `-- name: OutboxStuck :many
+select workspace_id, kind, key, failures, last_error, extract(epoch from now() - failed_since)::float8 as seconds
+from outbox where failures >= $1 or failed_since <= now() - $2::interval order by failed_since limit $3
+`
+
+type OutboxStuckParams struct {
+	Failures int32
+	Age      time.Duration
+	MaxRows  int32
+}
+
+type OutboxStuckRow struct {
+	WorkspaceID int64
+	Kind        string
+	Key         string
+	Failures    int32
+	LastError   string
+	Seconds     float64
+}
+
+// System role. Tasks that fail again and again, the longest first.
+func (q *Queries) OutboxStuck(ctx context.Context, arg OutboxStuckParams) ([]OutboxStuckRow, error) {
+	rows, err := q.db.Query(ctx, OutboxStuck, arg.Failures, arg.Age, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OutboxStuckRow
+	for rows.Next() {
+		var i OutboxStuckRow
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.Kind,
+			&i.Key,
+			&i.Failures,
+			&i.LastError,
+			&i.Seconds,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

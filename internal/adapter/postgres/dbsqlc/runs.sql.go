@@ -12,7 +12,7 @@ import (
 )
 
 const RunByKey = `-- name: RunByKey :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, opened_at from runs where workspace_id = $1 and kind = $2 and business_key = $3
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs where workspace_id = $1 and kind = $2 and business_key = $3
 order by generation desc limit 1
 `
 
@@ -45,6 +45,7 @@ func (q *Queries) RunByKey(ctx context.Context, arg RunByKeyParams) (Run, error)
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
+		&i.Redriven,
 		&i.OpenedAt,
 	)
 	return i, err
@@ -88,7 +89,7 @@ func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) error {
 }
 
 const RunGet = `-- name: RunGet :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, opened_at from runs where workspace_id = $1 and id = $2
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs where workspace_id = $1 and id = $2
 `
 
 type RunGetParams struct {
@@ -119,13 +120,14 @@ func (q *Queries) RunGet(ctx context.Context, arg RunGetParams) (Run, error) {
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
+		&i.Redriven,
 		&i.OpenedAt,
 	)
 	return i, err
 }
 
 const RunGetLocked = `-- name: RunGetLocked :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, opened_at from runs where workspace_id = $1 and id = $2 for no key update
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs where workspace_id = $1 and id = $2 for no key update
 `
 
 type RunGetLockedParams struct {
@@ -156,6 +158,7 @@ func (q *Queries) RunGetLocked(ctx context.Context, arg RunGetLockedParams) (Run
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
+		&i.Redriven,
 		&i.OpenedAt,
 	)
 	return i, err
@@ -259,8 +262,36 @@ func (q *Queries) RunProgress(ctx context.Context, arg RunProgressParams) (RunPr
 	return i, err
 }
 
+const RunRedrive = `-- name: RunRedrive :execrows
+update runs set status = 'accepted', attempt = attempt + 1, redriven = redriven + 1, workflow_id = $1
+where workspace_id = $2 and id = $3 and status <> 'ended' and attempt = $4 and redriven < $5
+`
+
+type RunRedriveParams struct {
+	WorkflowID  string
+	WorkspaceID int64
+	ID          int64
+	Attempt     int32
+	Most        int32
+}
+
+// Another attempt at an open run whose workflow has closed.
+func (q *Queries) RunRedrive(ctx context.Context, arg RunRedriveParams) (int64, error) {
+	result, err := q.db.Exec(ctx, RunRedrive,
+		arg.WorkflowID,
+		arg.WorkspaceID,
+		arg.ID,
+		arg.Attempt,
+		arg.Most,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const RunReopen = `-- name: RunReopen :execrows
-update runs set status = 'accepted', outcome = '', reason = '', attempt = attempt + 1, workflow_id = $1, opened_at = now(), ended_at = null
+update runs set status = 'accepted', outcome = '', reason = '', attempt = attempt + 1, redriven = 0, workflow_id = $1, opened_at = now(), ended_at = null
 where workspace_id = $2 and id = $3 and status = 'ended' and attempt = $4
 `
 

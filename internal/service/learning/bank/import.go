@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/policy"
@@ -38,7 +39,10 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 		out, err = s.Advance(ctx, tx, now.Row, Draft{Base: now.Head, Action: ActionImport, Bank: after,
 			Policy: now.Policy, Optimizer: now.Optimizer, Fresh: memoryskill.Fresh(changes, false),
 			Reason: fmt.Sprintf("%d skills", len(changes))})
-		return err
+		if err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.BankImport, fmt.Sprintf("bank %d, %d skills", now.ID, len(changes)))
 	})
 	return out, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/service/longterm"
@@ -16,6 +17,7 @@ type Store interface {
 
 // Tx reads and writes the banks of a workspace in one transaction.
 type Tx interface {
+	Audit() audit.Recorder
 	Banks() Repository
 	BankContents() ContentRepository
 	Leases() LeaseRepository

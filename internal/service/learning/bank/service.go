@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/ports"
 )
@@ -89,7 +90,10 @@ func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (
 		}
 		out, err = s.Advance(ctx, tx, now.Row, Draft{Base: now.Head, Action: ActionRollback, Bank: before.Bank,
 			Policy: before.Policy, Optimizer: before.Optimizer, Reason: fmt.Sprintf("back to version %d", to)})
-		return err
+		if err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.BankRollback, fmt.Sprintf("bank %d to version %d", now.ID, to))
 	})
 	return out, err
 }

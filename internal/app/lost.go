@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/agentrun"
+)
+
+// endLost ends a run whose workflows have closed again and again without ending it. A turn still gets
+// a reply.
+func (h *App) endLost(ctx context.Context, r run.Run) (err error) {
+	const code, why = string(agent.Lost), "its workflows closed without ending it"
+	switch r.Kind {
+	case run.Turn, run.Nudge, run.Summarize, run.Specialist, run.Retrieve, run.Reflection, run.Flush:
+		_, err = h.AgentRuns.Close(ctx, r.Ref, agent.Lost, why, agentrun.Base{})
+	case run.Distill:
+		_, err = h.Distill.Close(ctx, r.Ref, r.Attempt, code, why)
+	case run.Offload:
+		_, err = h.Offload.Close(ctx, r.Ref, nil, code, why)
+	case run.Build:
+		_, err = h.Learning.Builds.Close(ctx, r.Ref, code, why)
+	case run.Train:
+		_, err = h.Learning.Trainings.Close(ctx, r.Ref, code, why)
+	case run.Evolve:
+		_, err = h.Learning.Rounds.Close(ctx, r.Ref, code, why)
+	case run.Adapt:
+		_, err = h.Learning.Updates.Close(ctx, r.Ref, code, why)
+	case run.Probe:
+		_, err = h.Learning.Probes.Close(ctx, r.Ref, code, why)
+	default:
+		return fmt.Errorf("end run %d as lost: unknown kind %q", r.Ref.Run, r.Kind)
+	}
+	return err
+}
