@@ -22,7 +22,8 @@ func (b *budget) flags(cmd *cobra.Command, wanted *bool) {
 		"of the server (default false)")
 	cmd.Flags().IntVar(&b.workers, "workers", 1, "number of workers, with --connections")
 	cmd.Flags().IntVar(&b.gateways, "gateways", 1, "number of gateways, with --connections")
-	cmd.Flags().IntVar(&b.others, "others", 0, "connections of other programs, such as Temporal, with --connections")
+	cmd.Flags().IntVar(&b.others, "others", 0, "connections of other programs, such as Temporal, with "+
+		"--connections (default none)")
 }
 
 // checkConnections prints the budget, and fails if the server allows fewer connections.
