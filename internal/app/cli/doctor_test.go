@@ -66,19 +66,8 @@ func TestDoctorSaysHowMemoryOfCommandsIsLimited(t *testing.T) {
 func TestDoctorCountsConnections(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
-	code, out, errs := w.run(
-		"",
-		"doctor",
-		"--connections",
-		"--workers",
-		"2",
-		"--gateways",
-		"1",
-		"--others",
-		"10",
-		"-o",
-		"json",
-	)
+	code, out, errs := w.run("", "doctor", "--connections", "--workers", "2", "--gateways", "1", "--others", "10",
+		"-o", "json")
 	var got struct {
 		PerProcess int `json:"per_process"`
 		Needed     int `json:"needed"`
