@@ -20,13 +20,13 @@ const (
 	retryPause  = 200 * time.Millisecond // pause before the next attempt
 )
 
-// converse runs all conversations in parallel. It sends a turn when the previous one has its
-// reply.
-func (e *experiment) converse(ctx context.Context) error {
+// converse runs some turns of all conversations in parallel. It sends a turn when the previous one
+// has its reply.
+func (e *experiment) converse(ctx context.Context, first, last int) error {
 	places := make(chan struct{}, e.options.AtOnce)
 	return e.each(ctx, func(ctx context.Context, i int) error {
 		t := &e.talks[i]
-		for turn := 1; turn <= e.options.Turns; turn++ {
+		for turn := first; turn <= last; turn++ {
 			if t.dueAfter(turn, false) {
 				e.awaitReview(ctx, i)
 			}
