@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -130,7 +131,7 @@ func (e *experiment) insist(ctx context.Context, patience time.Duration,
 		case err != nil && !late && !fault.Table[fault.CodeOf(err)].Retryable:
 			return err
 		case time.Now().After(over):
-			return fmt.Errorf("not done within %s: %w", e.options.Patience, err)
+			return errors.Join(fmt.Errorf("not done within %s", e.options.Patience), err)
 		}
 		select {
 		case <-ctx.Done():

@@ -47,7 +47,8 @@ func (e *experiment) restore(ctx context.Context) error {
 			return fmt.Errorf("replace the database: %w", err)
 		}
 	}
-	if err := e.program(ctx, "pg_restore", "--exit-on-error", "--dbname="+e.Stack.DatabaseURL(), e.backup()); err != nil {
+	err = e.program(ctx, "pg_restore", "--exit-on-error", "--dbname="+e.Stack.DatabaseURL(), e.backup())
+	if err != nil {
 		return err
 	}
 	if _, err := postgres.Migrate(ctx, e.Stack.DatabaseURL()); err != nil {
