@@ -238,10 +238,16 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 	if n := len(outcomesOf(b)); n != 6 {
 		t.Errorf("%d outcomes after a failed turn was rated", n)
 	}
-	// Outcomes are erased with the conversation that was rated.
+	// Outcomes and votes are erased with the conversation that was rated, and with the case of its question.
+	_, err = b.Feedback.Note(votes(t, "5"), b.Workspace.ID, "5",
+		feedback.Input{Rating: feedback.Bad, Question: "How many lemon trees are there?"})
+	testkit.Must(t, err)
+	if n := count(b, "select count(*) from cairn.votes"); n != 5 {
+		t.Errorf("%d votes of five voters", n)
+	}
 	erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: view(b, "c").ID, Derived: erase.Keep})
-	if n := len(outcomesOf(b)); n != 0 {
-		t.Errorf("%d outcomes are left of an erased conversation", n)
+	if n := len(outcomesOf(b)) + count(b, "select count(*) from cairn.votes"); n != 0 {
+		t.Errorf("%d outcomes and votes are left of an erased conversation", n)
 	}
 }
 

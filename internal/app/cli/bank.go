@@ -35,8 +35,18 @@ func (c *cli) bank() *cobra.Command {
 			"answered by a memory search. Its score is the share of the expected answer's words that the search " +
 			"finds. Probes run only if the setting memory.learning.probes_per_day is greater than 0.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.bankProbes(cmd.Context(), name) }}
-	cmd.AddCommand(list, c.bankShow(&name), updates, probes, c.bankDiff(&name), c.bankPromote(&name), c.bankRollback(&name),
-		c.bankExport(&name), c.bankImport(&name), c.bankFollow(&name))
+	cmd.AddCommand(
+		list,
+		c.bankShow(&name),
+		updates,
+		probes,
+		c.bankDiff(&name),
+		c.bankPromote(&name),
+		c.bankRollback(&name),
+		c.bankExport(&name),
+		c.bankImport(&name),
+		c.bankFollow(&name),
+	)
 	return cmd
 }
 

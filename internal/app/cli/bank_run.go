@@ -130,7 +130,10 @@ func (c *cli) bankUpdates(ctx context.Context, name string) error {
 			return c.printJSON(map[string]any{"updates": updates, "bursts": bursts})
 		}
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "UPDATE\tON\tSTATE\tDECISIONS\tAGREEMENT\tSHADOW\tOUTCOMES\tBASELINE\tVOTERS\tCANARY\tPOLICY\tREASON")
+		fmt.Fprintln(
+			tw,
+			"UPDATE\tON\tSTATE\tDECISIONS\tAGREEMENT\tSHADOW\tOUTCOMES\tBASELINE\tVOTERS\tCANARY\tPOLICY\tREASON",
+		)
 		for _, u := range updates {
 			live := u.Canary
 			if live == nil {

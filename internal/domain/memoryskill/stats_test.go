@@ -19,7 +19,8 @@ func TestAScoreCanBeForgotten(t *testing.T) {
 		}
 	}
 	got = got.Forget(0)
-	if got.Count != want.Count || math.Abs(got.Mean-want.Mean) > 1e-12 || !slices.Equal(got.Recent, []float64{1, 0, 1, .25}) {
+	if got.Count != want.Count || math.Abs(got.Mean-want.Mean) > 1e-12 ||
+		!slices.Equal(got.Recent, []float64{1, 0, 1, .25}) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for range 9 {

@@ -116,7 +116,7 @@ func (g *Gateway) bankRoutes() {
 		scope:   apikey.Read,
 		summary: "List the updates of a bank's policy, the latest first",
 		about: "An update learns from live decisions. It is evaluated in shadow mode, then as a canary on a share " +
-			"of live builds, and is then promoted to a version or dropped. An update that passes with the votes of "+
+			"of live builds, and is then promoted to a version or dropped. An update that passes with the votes of " +
 			"fewer than five voters waits until it is promoted by hand.",
 	}, g.listPolicyUpdates)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/probes", id: "listProbes", tag: tagBanks,

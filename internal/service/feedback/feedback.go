@@ -114,8 +114,14 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 			"use \"good\" or \"bad\", or send a correction")
 	}
 	out.Voter = voter(ctx)
-	failed := cases.FailedQuestion{Op: "vote/" + out.Voter + "/" + op, Voter: out.Voter, Bank: f.Bank, Source: cases.FromFeedback, Question: f.Question,
-		Prediction: f.Answer}
+	failed := cases.FailedQuestion{
+		Op:         "vote/" + out.Voter + "/" + op,
+		Voter:      out.Voter,
+		Bank:       f.Bank,
+		Source:     cases.FromFeedback,
+		Question:   f.Question,
+		Prediction: f.Answer,
+	}
 	if f.MessageID != "" || f.Conversation != "" {
 		if err := s.turnOf(ctx, ws, f, &failed); err != nil {
 			return out, err

@@ -39,8 +39,8 @@ func TestALaterVoteReplacesTheEarlierOne(t *testing.T) {
 		failures  int
 	}{
 		{"ada", "1", bad, 1}, {"ada", "2", bad, 1}, {"ada", "3", corrected, 1}, {"ben", "4", bad, 2},
-		{"ada", "5", good, 0}, // ben's failure is halved
-		{"ada", "1", bad, 0},  // a retry of an old vote
+		{"ada", "5", good, 0},                       // ben's failure is halved
+		{"ada", "1", bad, 0},                        // a retry of an old vote
 		{"ada", "6", good, 0}, {"ada", "7", bad, 2}, // and comes back
 		{"ben", "8", good, 0}, {"ben", "9", bad, 2},
 	} {
@@ -87,7 +87,9 @@ func TestVotesAreCountedByVoter(t *testing.T) {
 	if n := b.failures(); n != 4 {
 		t.Errorf("%d failures, want one more", n)
 	}
-	if n := b.db.Number("select count(*) from votes where answer ~ '^turn/[0-9]+$' and conversation_id is not null"); n != 1 {
+	if n := b.db.Number(
+		"select count(*) from votes where answer ~ '^turn/[0-9]+$' and conversation_id is not null",
+	); n != 1 {
 		t.Errorf("%d votes on the turn", n)
 	}
 }
