@@ -67,6 +67,10 @@ chaos: ## Kill workers, Postgres and Temporal during 200 distillations, then cou
 soak: ## Answer 2,000 messages while the worker is killed every 10 s, then count losses
 	$(BENCH) soak
 
+.PHONY: soak-restore
+soak-restore: ## Answer 2,000 messages with kills of the worker and a restore of the database in the middle
+	$(BENCH) soak --restore
+
 .PHONY: isolation
 isolation: ## Compare 10,000 concurrent operations in 50 workspaces with a model of the API
 	$(BENCH) isolation

@@ -40,7 +40,8 @@ func (i *incarnationInbound) ExecuteActivity(ctx context.Context, in *intercepto
 		incarnation.Enter(ctx, incarnation.OfWorkflow(info.WorkflowExecution.ID)), in)
 	if errors.Is(err, incarnation.ErrLost) {
 		i.all.Log.Error("run lost in a restore of the database; stop gateways and workers, run `cairn restore accept` "+
-			"and start them again", "workflow", info.WorkflowExecution.ID, "activity", info.ActivityType.Name, "error", err)
+			"and start them again", "workflow", info.WorkflowExecution.ID, "activity", info.ActivityType.Name,
+			"error", err)
 		if counted := i.all.CountLost(context.WithoutCancel(ctx)); counted != nil {
 			i.all.Log.Warn("lost run not counted", "error", counted)
 		}

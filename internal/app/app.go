@@ -120,7 +120,8 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) 
 	h := &App{Config: c, Log: log}
 	var err error
 	h.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: int32(c.DatabaseConns),
-		Pooler: c.DatabasePooler != "", DirectURL: c.DatabaseDirectURL})
+		Pooler: c.DatabasePooler != "", DirectURL: c.DatabaseDirectURL, RereadURL: c.Reread("DATABASE_URL"),
+		RereadDirectURL: c.Reread("CAIRN_DATABASE_DIRECT_URL")})
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +149,7 @@ func (h *App) build(ctx context.Context) (err error) {
 		return err
 	}
 	calls, err := ledger.New(ledger.Ports{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease,
-		StoreRetryFor: c.Hold, Log: h.Log})
+		StoreRetryFor: c.Hold, Cap: c.MicrosPerDay, Log: h.Log})
 	if err != nil {
 		return err
 	}
@@ -380,7 +381,7 @@ func model(c config.Config) (llm.Model, error) {
 		return offlinemodel.New(c.Timeout), openai.Config{Timeout: c.Timeout}.Validate()
 	}
 	m := openai.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Structured: c.Structured, Timeout: c.Timeout,
-		MaxReply: c.ReplyBytes}
+		MaxReply: c.ReplyBytes, RereadKey: c.Reread("OPENAI_API_KEY")}
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}

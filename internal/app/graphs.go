@@ -45,7 +45,7 @@ func (h *App) buildGraph(ctx context.Context, ws int64, space int16, documents i
 	if h.Config.GraphFrom == 0 || documents < from {
 		return nil
 	}
-	err := h.Store.BuildVectorIndex(ctx, cmp.Or(h.Config.GraphURL, h.Config.DatabaseURL), ws, space)
+	err := h.Store.BuildVectorIndex(ctx, h.graphURL(), ws, space)
 	if fault.CodeOf(err) == fault.Misconfigured {
 		h.Log.Warn("vector index not built", "error", err)
 		return nil
@@ -84,7 +84,7 @@ func (h *App) maintainIndexes(ctx context.Context) error {
 	if h.Config.GraphFrom == 0 {
 		return nil
 	}
-	done, err := h.Store.MaintainVectorIndexes(ctx, cmp.Or(h.Config.GraphURL, h.Config.DatabaseURL), h.Space,
+	done, err := h.Store.MaintainVectorIndexes(ctx, h.graphURL(), h.Space,
 		max(postgres.LeastGraph, h.Config.GraphFrom))
 	if len(done.Built)+len(done.Dropped) > 0 {
 		h.Log.Info("vector indexes changed", "built", done.Built, "dropped", done.Dropped)
@@ -94,9 +94,20 @@ func (h *App) maintainIndexes(ctx context.Context) error {
 
 // retireSpaces never retires the space of the configured model.
 func (h *App) retireSpaces(ctx context.Context) error {
-	retired, err := h.Store.RetireSpaces(ctx, cmp.Or(h.Config.GraphURL, h.Config.DatabaseURL), []int16{h.Space})
+	retired, err := h.Store.RetireSpaces(ctx, h.graphURL(), []int16{h.Space})
 	if len(retired) > 0 {
 		h.Log.Info("embedding spaces retired", "spaces", retired)
 	}
 	return err
+}
+
+// graphURL returns the address of the login that builds indexes. A file is read again: its password
+// may have changed.
+func (h *App) graphURL() string {
+	if reread := h.Config.Reread("CAIRN_GRAPH_DATABASE_URL", "DATABASE_URL"); reread != nil {
+		if url, err := reread(); err == nil {
+			return url
+		}
+	}
+	return cmp.Or(h.Config.GraphURL, h.Config.DatabaseURL)
 }

@@ -50,7 +50,13 @@ func (h *App) runCommands(ctx context.Context) error {
 			"are off",
 			"set CAIRN_SHELL=on for this worker and for the workers that answer turns")
 	}
-	h.Shell.Runner = sandboxes{Limits(h.Config)}
+	groups, err := sandbox.OpenGroups()
+	if err != nil {
+		h.Log.Info("memory of commands is added up every 20 ms, no cgroup used", "reason", err)
+	} else {
+		h.Log.Info("memory of commands limited by cgroups")
+	}
+	h.Shell.Runner = sandboxes{Limits(h.Config), groups}
 	if err := sandbox.Probe(ctx); err != nil {
 		h.Log.Warn("sandbox not available, commands rejected", "error", err, "hint", fault.From(err).Hint)
 	}
@@ -67,7 +73,10 @@ func Limits(c config.Config) sandbox.Limits {
 }
 
 // sandboxes runs each job in its own sandbox.
-type sandboxes struct{ limits sandbox.Limits }
+type sandboxes struct {
+	limits sandbox.Limits
+	groups *sandbox.Groups // nil without cgroups
+}
 
 func (s sandboxes) Run(ctx context.Context, job skillexec.Job) (skillexec.Outcome, error) {
 	var files []sandbox.File
@@ -75,7 +84,7 @@ func (s sandboxes) Run(ctx context.Context, job skillexec.Job) (skillexec.Outcom
 		files = append(files, sandbox.File{Path: f.Path, Content: []byte(f.Content),
 			Executable: path.Dir(f.Path) == skill.Scripts})
 	}
-	o, err := sandbox.Run(ctx, sandbox.Job{Files: files, Argv: job.Argv, Limits: s.limits})
+	o, err := s.groups.Run(ctx, sandbox.Job{Files: files, Argv: job.Argv, Limits: s.limits})
 	return skillexec.Outcome{Exit: o.Exit, Stopped: string(o.Stopped), Stdout: o.Stdout, Stderr: o.Stderr,
 		Elapsed: o.Elapsed}, err
 }

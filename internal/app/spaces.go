@@ -66,7 +66,7 @@ func embedder(c config.Config) embedding.Embedder {
 	}
 	return endpoint.New(endpoint.Config{BaseURL: cmp.Or(c.EmbeddingBaseURL, c.BaseURL),
 		APIKey: cmp.Or(c.EmbeddingAPIKey, c.APIKey), Model: c.EmbeddingModel, Dims: c.EmbeddingDimensions,
-		Timeout: c.Timeout})
+		Timeout: c.Timeout, RereadKey: c.Reread("CAIRN_EMBEDDING_API_KEY", "OPENAI_API_KEY")})
 }
 
 // previousEmbedder returns the embedder of the previous model, nil if none is configured.
@@ -77,7 +77,8 @@ func previousEmbedder(c config.Config) embedding.Embedder {
 	return endpoint.New(endpoint.Config{
 		BaseURL: cmp.Or(c.EmbeddingPreviousBaseURL, c.EmbeddingBaseURL, c.BaseURL),
 		APIKey:  cmp.Or(c.EmbeddingPreviousAPIKey, c.EmbeddingAPIKey, c.APIKey), Model: c.EmbeddingPreviousModel,
-		Dims: c.EmbeddingPreviousDimensions, Timeout: c.Timeout})
+		Dims: c.EmbeddingPreviousDimensions, Timeout: c.Timeout,
+		RereadKey: c.Reread("CAIRN_EMBEDDING_PREVIOUS_API_KEY", "CAIRN_EMBEDDING_API_KEY", "OPENAI_API_KEY")})
 }
 
 // reembedStarter returns the driver, nil without Temporal.

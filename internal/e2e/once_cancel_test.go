@@ -89,8 +89,8 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 			p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
 			p.paidOnce()
 			p.skills(1, 1)
-			if status := p.finished(p.report(r.Ref).WorkflowID, ""); status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED &&
-				stage == "chunk" {
+			status := p.finished(p.report(r.Ref).WorkflowID, "")
+			if status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED && stage == "chunk" {
 				// while its task runs, it is not needed: the task's commit ends the run
 				t.Errorf("the workflow is %s", status)
 			}

@@ -7,7 +7,7 @@ create table conversations (
   external_id   text not null,
   channel       text not null default 'chat' check (channel in ('voice', 'sms', 'chat', 'scheduled', 'import')),
   title         text not null default '',
-  reward        double precision,                       -- outcome of an imported trajectory
+  reward        double precision check (reward between -1000000 and 1000000), -- outcome of an imported trajectory
   -- next message number; without gaps, assigned under this row's lock
   next_seq      int not null default 0,
   -- next turn number; without gaps, assigned under this row's lock

@@ -105,7 +105,10 @@ create table llm_calls (
   finished_at     timestamptz,
   primary key (workspace_id, run_id, step, round),
   foreign key (workspace_id, run_id) references runs,
-  check ((state = 'done') = (reply is not null))
+  check ((state = 'done') = (reply is not null)),
+  -- The sums of a day stay within 64 bits, and a reply cannot lower them.
+  check (reserved between 0 and 1000000000 and input_tokens between 0 and 1000000000 and output_tokens between 0 and 1000000000),
+  check (reserved_micros between 0 and 1000000000000 and cost_micros between 0 and 1000000000000)
 );
 -- The request of a long conversation is stored for each model call. PostgreSQL's own compression
 -- takes over a millisecond for 60 kB of it; lz4 takes a fifth of that time and twice the space. A
@@ -120,6 +123,54 @@ end $$;
 create index llm_calls_day on llm_calls (workspace_id, sent_at);
 create index llm_calls_open on llm_calls (lease_until) where state = 'started';
 create index llm_calls_unknown on llm_calls (lease_until) where state = 'unknown';
+
+-- What all workspaces have spent or reserved in a UTC day, for the limit of the deployment. Erasing a
+-- workspace gives nothing back. Parts keep workspaces from waiting for each other.
+create table deployment_spend (
+  day    date not null,
+  part   smallint not null check (part between 0 and 15),
+  micros bigint not null,
+  primary key (day, part)
+);
+alter table deployment_spend enable row level security;
+alter table deployment_spend force row level security;
+create policy deployment_spend_definer on deployment_spend to cairn_owner using (true) with check (true);
+
+-- Runs at the end of the transaction, so that the rows are locked last and for a short time. All calls
+-- of a transaction are of one workspace and so of one part.
+-- +goose StatementBegin
+create function cairn.count_spend() returns trigger
+language plpgsql security definer set search_path = cairn, pg_catalog, pg_temp as $$
+declare
+  was bigint := case when tg_op = 'UPDATE' then coalesce(old.cost_micros, 0) + old.reserved_micros else 0 end;
+  now_is bigint := coalesce(new.cost_micros, 0) + new.reserved_micros;
+  today date := (new.sent_at at time zone 'UTC')::date;
+begin
+  if tg_op = 'UPDATE' and (old.sent_at at time zone 'UTC')::date <> today then
+    update deployment_spend s set micros = s.micros - was
+    where s.day = (old.sent_at at time zone 'UTC')::date and s.part = new.workspace_id % 16;
+    was := 0;
+  end if;
+  if now_is <> was then
+    insert into deployment_spend as s (day, part, micros) values (today, new.workspace_id % 16, now_is - was)
+    on conflict (day, part) do update set micros = s.micros + excluded.micros;
+  end if;
+  return null;
+end $$;
+
+create function cairn.deployment_spend() returns bigint
+language sql stable security definer set search_path = cairn, pg_catalog, pg_temp as $$
+  select coalesce(sum(s.micros), 0)::bigint from deployment_spend s where s.day = (now() at time zone 'UTC')::date
+$$;
+-- +goose StatementEnd
+revoke all on function cairn.count_spend(), cairn.deployment_spend() from public;
+grant execute on function cairn.deployment_spend() to cairn_app;
+create constraint trigger llm_calls_spend_new after insert on llm_calls deferrable initially deferred
+  for each row when (new.reserved_micros <> 0 or new.cost_micros <> 0) execute function cairn.count_spend();
+create constraint trigger llm_calls_spend_changed after update on llm_calls deferrable initially deferred
+  for each row when ((old.reserved_micros, old.cost_micros, old.sent_at) is distinct from (new.reserved_micros, new.cost_micros, new.sent_at)
+    and (old.reserved_micros <> 0 or new.reserved_micros <> 0 or old.cost_micros <> 0 or new.cost_micros <> 0))
+  execute function cairn.count_spend();
 
 -- The row of an operation is inserted first, in the transaction of its effect. A second attempt
 -- blocks on the key and reads the result. Other arguments under the same ID are an error, never a

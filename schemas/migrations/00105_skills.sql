@@ -11,7 +11,7 @@ create table skills (
   head_version  int not null,
   pinned        boolean not null default false,
   origin        text not null check (origin in ('user', 'agent', 'nudge', 'reflection', 'distill', 'designer', 'import')),
-  eta           real not null default 0.5,              -- reliability, 0–1
+  eta           real not null default 0.5 check (eta between 0 and 1), -- reliability
   trials        int not null default 0,
   passes        int not null default 0,
   uses          bigint not null default 0,

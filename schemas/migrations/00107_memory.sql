@@ -108,7 +108,7 @@ create table memories (
   metadata          jsonb not null default '{}' check (jsonb_typeof(metadata) = 'object'),
   history_id        text,                               -- the session from which it was first extracted
   author            text not null default '',           -- model@prompt-hash
-  importance        real not null default 0,
+  importance        real not null default 0 check (importance between -1000000 and 1000000),
   targets           text[] not null default '{}',       -- of a summary: type/key of the session's targets
   superseded_by     text,                               -- the entry with the same meaning
   retrieve_count    int not null default 0,             -- number of runs that have used it

@@ -35,7 +35,7 @@ create table lex_terms (
   workspace_id bigint not null references workspaces,
   term         int not null,                            -- hash of the word, or of a filter key
   df           int not null,
-  max_w        real not null default 0,                 -- highest weight that a document ever had
+  max_w        real not null default 0 check (max_w between 0 and 1000), -- highest weight that a document ever had
   -- Turns whose speaker's name contains this word. As a word it is little evidence, as the
   -- speaker's name it is strong evidence.
   speakers     int not null default 0,

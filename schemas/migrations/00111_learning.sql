@@ -153,7 +153,7 @@ create table cases (
   category        text not null default '',
   prediction      text not null default '',
   retrieved       text[] not null default '{}',         -- IDs of the memories that were found
-  score           float8 not null default 0,
+  score           float8 not null default 0 check (score between 0 and 1),
   failures        int not null default 0,               -- 0 means a known question that has never failed
   iteration       int not null default 0,
   conversation_id bigint,                               -- source of the answer; null if unknown

@@ -5,7 +5,9 @@ values (@workspace_id, @run_id, @step, @round, 'started', @stage, @model, @label
 
 -- name: CallGet :one
 select state, model, label, request, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated,
-  (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
+  -- a call without a stored outcome is already part of the sums of the day
+  (state in ('started', 'unknown') and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC')::boolean as counted,
+  reserved, reserved_micros, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round;
 
 -- name: CallReply :one
@@ -52,6 +54,12 @@ select pg_advisory_xact_lock(3, hashint8(@workspace_id::bigint));
 -- name: BudgetToday :one
 select coalesce(sum(input_tokens + output_tokens + reserved), 0)::bigint as tokens, coalesce(sum(coalesce(cost_micros, 0) + reserved_micros), 0)::bigint as cost_micros
 from llm_calls where workspace_id = @workspace_id and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC';
+
+-- name: DeploymentLock :exec
+select pg_advisory_xact_lock(12, 0);
+
+-- name: DeploymentToday :one
+select cairn.deployment_spend()::bigint as cost_micros;
 
 -- name: CallsExpire :execrows
 -- System role. An expired lease marks a call whose caller has stopped waiting.

@@ -40,7 +40,7 @@ func installPrefix(ctx context.Context, who account, log *journal) (server, erro
 	folder, err := buildOnce(ctx, prefixName, func(folder string) (err error) {
 		done := log.task("installing PostgreSQL 17 with pgvector", "about 10 s, once")
 		defer func() { done(err) }()
-		_, err = run(ctx, prefixCommand(folder))
+		_, err = run(ctx, prefixCommand(folder, fmt.Sprint(prefixMajor)))
 		if err != nil {
 			return fault.Wrap(err, fault.Unavailable, "unpack PostgreSQL from Debian's packages",
 				"check the network and this machine's apt sources, or "+installHint)
@@ -66,7 +66,7 @@ func installPrefix(ctx context.Context, who account, log *journal) (server, erro
 // prefixProblem returns the reason why the packages cannot be used on this machine, or "" if they
 // can.
 func prefixProblem(ctx context.Context) string {
-	probe := prefixCommand("/nonexistent")
+	probe := prefixCommand("/nonexistent", fmt.Sprint(prefixMajor))
 	probe.args = append(probe.args, "check")
 	output, err := run(ctx, probe)
 	if err == nil {
@@ -78,10 +78,11 @@ func prefixProblem(ctx context.Context) string {
 	return err.Error()
 }
 
-func prefixCommand(folder string) command {
+// prefixCommand unpacks a major version of PostgreSQL, or pgbouncer, into a folder.
+func prefixCommand(folder, what string) command {
 	return command{
-		name: "installation of PostgreSQL",
-		args: []string{"/bin/sh", "-c", prefixScript, "prefix.sh", folder, prefixSuite, fmt.Sprint(prefixMajor)},
+		name: "installation of Debian packages",
+		args: []string{"/bin/sh", "-c", prefixScript, "prefix.sh", folder, prefixSuite, what},
 		env:  os.Environ(), dir: "/", account: self(),
 		gentle: "TERM", patience: installPatience, hard: "KILL", remove: folder,
 	}

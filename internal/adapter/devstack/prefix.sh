@@ -1,15 +1,16 @@
 #!/bin/sh
-# prefix.sh FOLDER SUITE MAJOR [CHECK]
+# prefix.sh FOLDER SUITE WHAT [CHECK]
 #
-# Unpacks a PostgreSQL with pgvector from Debian's packages into one relocatable folder. It runs as
-# any user on any Linux that has apt. The C library and the loader are included, and the system is
-# not changed. With CHECK it only reports whether this machine can do it.
+# Unpacks a PostgreSQL with pgvector (WHAT is its major version) or PgBouncer (WHAT is pgbouncer) from
+# Debian's packages into one relocatable folder. It runs as any user on any Linux that has apt. The C
+# library and the loader are included, and the system is not changed. With CHECK it only reports
+# whether this machine can do it.
 #
 #   DEBIAN_MIRROR   address of a Debian archive; default: the one in this machine's apt sources
 #   DEBIAN_KEYRING  public keys of SUITE; default: the installed ones
 set -eu
 umask 022
-folder=$1 suite=$2 major=$3 check=${4:-}
+folder=$1 suite=$2 what=$3 check=${4:-}
 keyring=${DEBIAN_KEYRING:-/usr/share/keyrings/debian-archive-keyring.gpg}
 
 fail() { echo "$*" >&2; exit 1; }
@@ -65,18 +66,25 @@ private() { apt-get -c="$apt/apt.conf" -q=2 "$@"; }
 
 private update
 
-# Only what the server loads: no llvm (see below), perl, debconf or login.
-needed='^(postgresql-(client-)?[0-9]|lib|zlib1g|gcc-[0-9]+-base|tzdata|readline-common)'
+# Only what the programs load: no llvm (see below), perl, debconf or login.
 spare='^(lib(llvm|z3|perl|semanage|sepol|db5|debconf|text-|json-|ipc-|io-|proc2|ncursesw|gdbm|attr1|acl1|bz2|ffi|c-l10n)|libpam-)'
-chosen=$(private install -s "postgresql-$major" "postgresql-client-$major" "postgresql-$major-pgvector" |
-	awk '/^Inst / {print $2}' | grep -E "$needed" | grep -vE "$spare")
+case $what in
+pgbouncer)
+	wanted=pgbouncer needed='^(pgbouncer$|lib|zlib1g|gcc-[0-9]+-base)' home=$folder/usr programs=sbin shown=pgbouncer
+	;;
+*)
+	wanted="postgresql-$what postgresql-client-$what postgresql-$what-pgvector"
+	needed='^(postgresql-(client-)?[0-9]|lib|zlib1g|gcc-[0-9]+-base|tzdata|readline-common)'
+	home=$folder/usr/lib/postgresql/$what programs=bin shown=postgres
+	;;
+esac
+chosen=$(private install -s $wanted | awk '/^Inst / {print $2}' | grep -E "$needed" | grep -vE "$spare")
 (cd "$packages" && private download $chosen)
 for package in "$packages"/*.deb; do dpkg-deb -x "$package" "$folder"; done
 rm -rf "$packages" "$apt"
 
 # ── trim ──────────────────────────────────────────────────────────────────────
 # Without LLVM, llvmjit.so fails every expensive query, so it is removed.
-home=$folder/usr/lib/postgresql/$major
 rm -rf "$home"/lib/bitcode "$home"/lib/llvmjit* "$folder"/usr/share/doc "$folder"/usr/share/man \
 	"$folder"/usr/share/locale "$folder"/usr/share/lintian "$folder"/usr/share/bug \
 	"$folder"/usr/lib/*/gconv "$folder"/var "$folder"/etc/init.d "$folder"/etc/cron*
@@ -84,20 +92,20 @@ rm -rf "$home"/lib/bitcode "$home"/lib/llvmjit* "$folder"/usr/share/doc "$folder
 # ── each program becomes a script that runs it with the included loader ──
 # --argv0 lets the program find its libraries and share folder relative to its own path.
 mkdir "$home/elf"
-for program in "$home"/bin/*; do
+for program in "$home/$programs"/*; do
 	[ "$(head -c 4 "$program" | tail -c 3)" = ELF ] || continue
 	mv "$program" "$home/elf/"
 	cat >"$program" <<'END'
 #!/bin/sh
 bin=${0%/*} name=${0##*/}
 case $bin in /*) ;; *) bin=$(cd "$bin" && pwd) ;; esac
-root=${bin%/usr/lib/postgresql/*}
+root=${bin%/usr/*}
 for libraries in "$root"/usr/lib/*-linux-gnu*; do
 	for loader in "$libraries"/ld-linux*.so.*; do [ -x "$loader" ] && break 2; done
 done
 export LOCPATH="$root/usr/lib/locale"
-exec "$loader" --library-path "$libraries" --argv0 "$bin/$name" "${bin%/bin}/elf/$name" "$@"
+exec "$loader" --library-path "$libraries" --argv0 "$bin/$name" "${bin%/*}/elf/$name" "$@"
 END
 	chmod 755 "$program"
 done
-"$home/bin/postgres" -V
+"$home/$programs/$shown" -V

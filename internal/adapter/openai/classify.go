@@ -155,8 +155,10 @@ func readEndpointError(contents []byte) endpointError {
 
 // masked shortens text and removes the API key from it: some endpoints quote the key.
 func (e *Endpoint) masked(text string) string {
-	if e.config.APIKey != "" {
-		text = strings.ReplaceAll(text, e.config.APIKey, "***")
+	for _, key := range []string{e.config.APIKey, e.currentKey()} {
+		if key != "" {
+			text = strings.ReplaceAll(text, key, "***")
+		}
 	}
 	if len(text) > messageLimit {
 		text = strings.ToValidUTF8(text[:messageLimit], "") + "…"

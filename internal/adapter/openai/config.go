@@ -27,13 +27,14 @@ const OpenAIURL = "https://api.openai.com/v1"
 
 // Config names one OpenAI-compatible endpoint.
 type Config struct {
-	BaseURL    string        // including /v1; empty means OpenAIURL
-	APIKey     string        // sent as a bearer token; empty sends none
-	Structured string        // one of the Structured constants; empty means auto
-	Timeout    time.Duration // of one request; 0 means DefaultTimeout
-	MaxReply   int64         // maximum size of a response in bytes; 0 means DefaultMaxReply
-	HTTPClient *http.Client  // nil means a pooled client that follows no redirects
-	Offline    bool          // the endpoint is the offline model in this process; usage is marked as estimated
+	BaseURL    string                 // including /v1; empty means OpenAIURL
+	APIKey     string                 // sent as a bearer token; empty sends none
+	Structured string                 // one of the Structured constants; empty means auto
+	Timeout    time.Duration          // of one request; 0 means DefaultTimeout
+	MaxReply   int64                  // maximum size of a response in bytes; 0 means DefaultMaxReply
+	HTTPClient *http.Client           // nil means a pooled client that follows no redirects
+	RereadKey  func() (string, error) // reads APIKey again after status 401; nil if it is not in a file
+	Offline    bool                   // the endpoint is the offline model in this process; usage is marked as estimated
 }
 
 // Validate returns fault.Misconfigured if c is invalid.

@@ -78,3 +78,31 @@ func TestEdgeAnEndlessModelResponseIsCut(t *testing.T) {
 		}
 	}
 }
+
+// A count of tokens that cannot be true would use up the budget of a day, or give it back.
+func TestEdgeImpossibleUsageIsEstimated(t *testing.T) {
+	t.Parallel()
+	for _, usage := range []string{
+		`{"prompt_tokens":10,"completion_tokens":-1000000}`, `{"prompt_tokens":-10,"completion_tokens":1}`,
+		`{"prompt_tokens":9000000000000000000,"completion_tokens":1}`,
+		`{"prompt_tokens":10,"completion_tokens":9223372036854775807}`,
+		`{"prompt_tokens":1e999,"completion_tokens":1}`, `{"prompt_tokens":"NaN","completion_tokens":"Infinity"}`,
+	} {
+		endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"model":"m","choices":[{"index":0,"finish_reason":"stop","message":` +
+				`{"role":"assistant","content":"yes"}}],"usage":` + usage + `}`))
+		}))
+		reply, failure := sendTo(t, endpoint.URL, 0)
+		endpoint.Close()
+		if failure != nil {
+			if failure.Class != llm.Invalid {
+				t.Errorf("%s: %v", usage, failure)
+			}
+			continue
+		}
+		if u := reply.Usage; !u.Estimated || u.Input < 1 || u.Output < 1 || u.Input+u.Output > 1000 {
+			t.Errorf("%s gives %+v", usage, u)
+		}
+	}
+}

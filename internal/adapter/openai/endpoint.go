@@ -1,14 +1,16 @@
 package openai
 
 import (
-	"cairn/internal/domain/llm"
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+
+	"cairn/internal/domain/llm"
 )
 
 // idleConnections is the number of open connections that are kept to one endpoint. The worker makes
@@ -20,6 +22,7 @@ const idleConnections = 128
 type Endpoint struct {
 	config Config
 	post   func(context.Context, ...option.RequestOption) error
+	key    atomic.Pointer[string] // read again after the endpoint rejected that of config; nil until then
 }
 
 // ChatEndpoint posts to chat/completions. Every Post reports an invalid c.
@@ -62,8 +65,40 @@ func (c Config) options() []option.RequestOption {
 	return options
 }
 
-// Post sends exactly body and returns the body of a 2xx response. Other outcomes are *llm.Error.
+// Post sends exactly body and returns the body of a 2xx response. Other outcomes are *llm.Error. If the
+// endpoint rejects the key and its file holds another one, Post sends the request once more with it: a
+// request with a rejected key was not processed.
 func (e *Endpoint) Post(ctx context.Context, body []byte, headers map[string]string) ([]byte, error) {
+	used := e.currentKey()
+	received, err := e.send(ctx, body, headers)
+	var failed *llm.Error
+	if errors.As(err, &failed) && failed.Status == http.StatusUnauthorized && e.renewKey(used) {
+		return e.send(ctx, body, headers)
+	}
+	return received, err
+}
+
+func (e *Endpoint) currentKey() string {
+	if key := e.key.Load(); key != nil {
+		return *key
+	}
+	return e.config.APIKey
+}
+
+// renewKey reads the key again and reports whether it differs from the one that was used.
+func (e *Endpoint) renewKey(used string) bool {
+	if e.config.RereadKey == nil {
+		return false
+	}
+	key, err := e.config.RereadKey()
+	if err != nil || key == used {
+		return false
+	}
+	e.key.Store(&key)
+	return true
+}
+
+func (e *Endpoint) send(ctx context.Context, body []byte, headers map[string]string) ([]byte, error) {
 	if err := e.config.Validate(); err != nil {
 		return nil, &llm.Error{Class: llm.Fatal, Message: err.Error(), Cause: err}
 	}
@@ -79,6 +114,9 @@ func (e *Endpoint) Post(ctx context.Context, body []byte, headers map[string]str
 	}
 	for name, value := range headers {
 		options = append(options, option.WithHeader(name, value))
+	}
+	if key := e.key.Load(); key != nil {
+		options = append(options, option.WithAPIKey(*key))
 	}
 	wire := &wire{}
 	err := e.post(wire.watch(ctx), options...)

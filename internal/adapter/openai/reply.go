@@ -42,7 +42,7 @@ func (e *Endpoint) readReply(response []byte, p llm.PreparedRequest) (llm.Reply,
 	if reply.Model == "" {
 		reply.Model = p.Model
 	}
-	if reply.Usage.Input <= 0 {
+	if u := reply.Usage; u.Input <= 0 || u.Output < 0 || max(u.Input, u.Output) > llm.MostTokens {
 		reply.Usage = llm.Usage{Input: llm.EstimateRequest(p.Body), Output: llm.EstimateReply(reply), Estimated: true}
 	}
 	if len(reply.Calls) > 0 && (reply.Finish == "stop" || reply.Finish == "") {

@@ -64,7 +64,7 @@ func (q bankRepository) LastVersion(ctx context.Context, id int64) (int, error) 
 
 // BankVersion reads one version.
 func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (bank.Version, error) {
-	r, err := q.q.BankVersionAt(ctx, dbsqlc.BankVersionAtParams{WorkspaceID: q.ws, BankID: id, Number: int32(number)})
+	r, err := q.q.BankVersionAt(ctx, dbsqlc.BankVersionAtParams{WorkspaceID: q.ws, BankID: id, Number: narrow(number)})
 	if isNoRows(err) {
 		return bank.Version{}, fault.New(fault.NotFound, fmt.Sprintf("bank version %d not found", number),
 			"list the versions with `cairn bank show --history`")

@@ -36,6 +36,8 @@ var reviewedPolicies = []string{
 	// the sweep: ids, sequence numbers and times
 	"conversations.conversations_system {cairn_system} r true -",
 	"decisions.decisions_system {cairn_system} r (sampled AND (update_run IS NULL)) -", // and which to learn from
+	// count_spend and deployment_spend: numbers of all workspaces together
+	"deployment_spend.deployment_spend_definer {cairn_owner} * true true",
 	// the list of models is not secret
 	"embedding_spaces.embedding_spaces_all {public} * true true",
 	// the columns that refer to a conversation are not secret
@@ -85,6 +87,8 @@ var reviewedPolicies = []string{
 
 // reviewedFunctions are all of schema cairn: name, security, search_path.
 var reviewedFunctions = []string{
+	"count_spend definer search_path=cairn, pg_catalog, pg_temp",
+	"deployment_spend definer search_path=cairn, pg_catalog, pg_temp",
 	"audit_migration invoker search_path=cairn, pg_catalog, pg_temp",
 	"cover_erase invoker search_path=cairn, pg_catalog, pg_temp",
 	"derived_of invoker search_path=cairn, pg_catalog, pg_temp",
@@ -323,6 +327,49 @@ func TestTheSystemRoleReadsNoTexts(t *testing.T) {
 	}
 	if n := system.number("select count(*) from (select due_at, kind, key from outbox) x"); n != 1 {
 		t.Errorf("sees %d duties, want 1", n)
+	}
+}
+
+// Postgres stores NaN and infinities in floating point columns; encoding them as JSON fails, and one of
+// them in a sum or an order changes all. Vectors need no check: pgvector refuses them.
+func TestFloatingPointColumnsRefuseWhatIsNotFinite(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	columns := b.texts(`select concat_ws('|', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+  (select string_agg(pg_get_expr(k.conbin, k.conrelid), ' and ') from pg_constraint k
+   where k.conrelid = c.oid and k.contype = 'c' and k.conkey = array[a.attnum]))
+from pg_attribute a join pg_class c on c.oid = a.attrelid where c.relnamespace = 'cairn'::regnamespace
+  and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+  and a.atttypid in ('float4'::regtype, 'float8'::regtype, 'numeric'::regtype,
+    'float4[]'::regtype, 'float8[]'::regtype, 'numeric[]'::regtype) order by 1`)
+	if len(columns) < 8 {
+		t.Fatalf("the catalogue shows %q", columns)
+	}
+	for _, line := range columns {
+		f := strings.Split(line, "|")
+		if len(f) < 4 {
+			t.Errorf("%s.%s %s has no check of its own", f[0], f[1], f[2])
+			continue
+		}
+		for _, value := range []string{"NaN", "Infinity", "-Infinity", "1e30"} {
+			if b.number("select count(*) from (select $1::text::"+f[2]+" as "+f[1]+") x where "+f[3], value) != 0 {
+				t.Errorf("%s.%s accepts %s: %s", f[0], f[1], value, f[3])
+			}
+		}
+		if b.number("select count(*) from (select 0.5::"+f[2]+" as "+f[1]+") x where "+f[3]) != 1 {
+			t.Errorf("%s.%s refuses 0.5: %s", f[0], f[1], f[3])
+		}
+	}
+	app := b.as("cairn_app") // and the constraints are in force
+	for _, insert := range []string{
+		"insert into conversations (workspace_id, external_id, reward) values ($1, 'nan', 'NaN')",
+		"insert into conversations (workspace_id, external_id, reward) values ($1, 'inf', '-Infinity')",
+		"insert into lex_terms (workspace_id, term, df, max_w) values ($1, 1, 1, 'Infinity')",
+	} {
+		app.do("begin")
+		app.do("select cairn.enter($1)", b.a.ID)
+		app.refuses("23514", insert, b.a.ID)
+		app.do("rollback")
 	}
 }
 

@@ -68,7 +68,13 @@ func (s *Store) Ended(id int64) (ended <-chan struct{}, stop func()) {
 
 // listen passes on notifications until the connection breaks.
 func (s *Store) listen(ctx context.Context) error {
-	conn, err := pgx.ConnectConfig(ctx, s.notifications)
+	var conn *pgx.Conn
+	err := s.direct.try(func() (err error) {
+		c := s.notifications.Copy()
+		_ = s.direct.apply(ctx, c) // never fails
+		conn, err = pgx.ConnectConfig(ctx, c)
+		return err
+	})
 	if err != nil {
 		return err
 	}

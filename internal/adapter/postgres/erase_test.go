@@ -91,6 +91,7 @@ and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attnam
 			"erase_items",
 			"erase_rules",
 			"embedding_spaces",
+			"deployment_spend",
 			"sweep_pages",
 			"operator_keys",
 			"store_state",

@@ -9,7 +9,7 @@ import (
 
 // CheckRoleOf runs the start-up check with a login whose sessions run as role.
 func CheckRoleOf(ctx context.Context, url, role string) error {
-	p, err := pool(ctx, url, role, 1, Options{})
+	p, err := pool(ctx, url, role, 1, Options{}, nil)
 	if err != nil {
 		return err
 	}

@@ -122,8 +122,8 @@ var reviewedGrants = []string{
 	"distill_tasks cairn_erase: delete, select, update(draft package)",
 	"erase_rules cairn_erase: select",
 	"erasures cairn_erase: insert, select, update",
-	"erasures cairn_system: select(affected conversation conversation_at deleted derived ended_at id objects objects_left remaining " +
-		"requested_at state subject token workflows workflows_left workspace workspace_key)",
+	"erasures cairn_system: select(affected conversation conversation_at deleted derived ended_at id objects " +
+		"objects_left remaining requested_at state subject token workflows workflows_left workspace workspace_key)",
 	"frozen_sessions cairn_erase: delete, select, update(rendered revoked_at tools)",
 	"lex_stats cairn_erase: delete, select, update(docs)",
 	"lex_terms cairn_erase: delete, select, update(df speakers)",

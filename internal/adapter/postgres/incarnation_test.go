@@ -78,7 +78,7 @@ func TestAnAcceptedRestoreBeginsAnotherIncarnation(t *testing.T) {
 	}
 }
 
-// A restore is not accepted while somebody writes, and changes nothing then.
+// A restore is not accepted while another process writes, and changes nothing then.
 func TestARestoreIsNotAcceptedWhileTheDatabaseIsInUse(t *testing.T) {
 	testkit.Long(t) // waits for the time limit of a lock
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -62,12 +63,12 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 	case w.Parallel > 0 && room.InFlight >= int64(w.Parallel):
 		return ledger.Admission{Verdict: ledger.Full}, nil
 	}
-	limits, err := settings.Read(room.Settings)
-	if err != nil {
-		return t, err
+	tokens, micros := w.Reserve, w.Micros
+	if known && rows[0].Counted { // a retry is not refused for what its first attempt has reserved
+		tokens, micros = tokens-rows[0].Reserved, micros-rows[0].ReservedMicros
 	}
-	if reason, err := q.overBudget(ctx, w, limits); err != nil || reason != "" {
-		return ledger.Admission{Verdict: ledger.OverBudget, Reason: reason}, err
+	if over, err := q.overBudget(ctx, w.Cap, tokens, micros, room.Settings); over != nil || err != nil {
+		return admissionOf(over), err
 	}
 	t.Verdict = ledger.Send
 	if !known {
@@ -87,30 +88,81 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 // runLocked is the row of a run that is locked.
 type runLocked struct{ Status string }
 
-// overBudget returns the reason if the possible usage of w exceeds the workspace's daily budget, or
-// "".
-func (q callRepository) overBudget(ctx context.Context, w ledger.CallRequest, limits settings.Settings) (string,
-	error) {
-	if limits.TokensPerDay == 0 && limits.MicrosPerDay == 0 {
-		return "", nil
+// admissionOf returns the refusal, or the zero value.
+func admissionOf(over *ledger.Admission) ledger.Admission {
+	if over == nil {
+		return ledger.Admission{}
 	}
-	if err := q.q.BudgetLock(ctx, q.ws); err != nil {
-		return "", fmt.Errorf("lock the budget: %w", err)
-	}
-	day, err := q.q.BudgetToday(ctx, q.ws)
+	return *over
+}
+
+// overBudget refuses a call if its additional usage exceeds the daily budget of the workspace or of
+// the deployment. It returns nil if there is room. Calls that cost nothing, or whose price is
+// unknown, are refused by the limit of tokens only.
+func (q callRepository) overBudget(ctx context.Context, limit settings.Spend, tokens, micros int64,
+	chosen []byte) (*ledger.Admission, error) {
+	limits, err := settings.Read(chosen)
 	if err != nil {
-		return "", fmt.Errorf("add up the day: %w", err)
+		return nil, err
 	}
-	if limits.TokensPerDay > 0 && day.Tokens+w.Reserve > limits.TokensPerDay {
-		return fmt.Sprintf("the workspace has used or reserved %d of %d tokens today, and this call may need %d",
-			day.Tokens, limits.TokensPerDay, w.Reserve), nil
+	byTokens := limits.TokensPerDay > 0 && tokens > 0
+	byCost := limits.MicrosPerDay != settings.Unlimited && micros > 0
+	if byTokens || byCost {
+		if err := q.q.BudgetLock(ctx, q.ws); err != nil {
+			return nil, fmt.Errorf("lock the budget: %w", err)
+		}
+		day, err := q.q.BudgetToday(ctx, q.ws)
+		if err != nil {
+			return nil, fmt.Errorf("add up the day: %w", err)
+		}
+		if byTokens && tokens > limits.TokensPerDay-day.Tokens {
+			return refusal(
+				"the workspace has used or reserved %d of the %d tokens of tokens_per_day today, and this call "+
+					"may need %d; `cairn settings set tokens_per_day=%d` raises the limit",
+				day.Tokens,
+				limits.TokensPerDay,
+				tokens,
+				max(2*min(limits.TokensPerDay, math.MaxInt64/4), day.Tokens+tokens),
+			), nil
+		}
+		if byCost && !limits.MicrosPerDay.Allows(day.CostMicros+micros) {
+			return refusal(
+				"the workspace has spent or reserved %s of the %s of micros_per_day today, and this call may "+
+					"cost %s; `cairn settings set micros_per_day=%s` raises the limit",
+				settings.Dollars(day.CostMicros),
+				settings.Dollars(int64(limits.MicrosPerDay)),
+				settings.Dollars(micros),
+				limits.MicrosPerDay.Above(day.CostMicros+micros),
+			), nil
+		}
 	}
-	if limits.MicrosPerDay > 0 && day.CostMicros+max(w.Micros, 1) > limits.MicrosPerDay {
-		return fmt.Sprintf(
-			"the workspace has spent or reserved %d of %d micro-dollars today, and this call may need %d",
-			day.CostMicros, limits.MicrosPerDay, w.Micros), nil
+	return q.overCap(ctx, limit, micros)
+}
+
+// refusal is an Admission with a reason, which names the limit and how to raise it: runs store only
+// the reason.
+func refusal(reason string, args ...any) *ledger.Admission {
+	return &ledger.Admission{Verdict: ledger.OverBudget, Reason: fmt.Sprintf(reason, args...)}
+}
+
+// overCap refuses a call if its cost exceeds the limit of the deployment. Tenants do not see what
+// others have spent.
+func (q callRepository) overCap(ctx context.Context, limit settings.Spend, micros int64) (*ledger.Admission, error) {
+	if limit == settings.Unlimited || limit == 0 || micros <= 0 {
+		return nil, nil
 	}
-	return "", nil
+	if err := q.q.DeploymentLock(ctx); err != nil {
+		return nil, fmt.Errorf("lock the budget of the deployment: %w", err)
+	}
+	spent, err := q.q.DeploymentToday(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("add up the day of the deployment: %w", err)
+	}
+	if limit.Allows(spent + micros) {
+		return nil, nil
+	}
+	return refusal("the daily limit of cost of the deployment is reached; a higher CAIRN_MICROS_PER_DAY of its " +
+		"workers raises it"), nil
 }
 
 func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest) error {

@@ -347,7 +347,7 @@ func (q longTermRepository) WrittenBy(ctx context.Context, runs []int64) ([]long
 // RevisionAt reads one revision of an entry.
 func (q longTermRepository) RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error) {
 	r, err := q.q.LongTermRevision(ctx, dbsqlc.LongTermRevisionParams{WorkspaceID: q.ws, MemoryID: key,
-		Version: int32(version)})
+		Version: narrow(version)})
 	if isNoRows(err) {
 		return memory.Revision{}, fault.New(fault.NotFound, fmt.Sprintf("memory version %d not found", version),
 			"use a version of its history")

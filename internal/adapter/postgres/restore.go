@@ -34,7 +34,8 @@ var acceptStatements = []struct {
 	{`update cairn.workspaces w set key = 'i' || s.incarnation || '/' || regexp_replace(w.key, '^i[0-9]+/', '')
 		from cairn.store_state s`, func(r *Restored) *int { return &r.Workspaces }},
 	{`update cairn.runs r set status = 'accepted', attempt = attempt + 1, redriven = 0, opened_at = now(),
-		workflow_id = regexp_replace(r.workflow_id, '/(i[0-9]+/)?' || regexp_replace(w.key, '^i[0-9]+/', ''), '/' || w.key)
+		workflow_id = regexp_replace(r.workflow_id, '/(i[0-9]+/)?' || regexp_replace(w.key, '^i[0-9]+/', ''),
+			'/' || w.key)
 		from cairn.workspaces w where w.id = r.workspace_id and r.status <> 'ended'`,
 		func(r *Restored) *int { return &r.Runs }},
 	{`update cairn.llm_calls set state = 'unknown', unknown = unknown + 1 where state = 'started'`,

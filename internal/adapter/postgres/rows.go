@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -26,6 +27,10 @@ func texts(in []string) []string {
 	}
 	return out
 }
+
+// narrow converts a number of a caller, such as a version, to the type of its column. A number that
+// does not fit becomes the nearest one, which no row has.
+func narrow(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
 
 // encode returns JSON that a jsonb column accepts: without NUL, which JSON represents as an escape.
 func encode(what string, v any) ([]byte, error) {

@@ -69,7 +69,7 @@ func (q skillRepository) SkillHead(ctx context.Context, id int64) (skill.Head, e
 
 // Version reads one version of a skill with its files and sources.
 func (q skillRepository) Version(ctx context.Context, id int64, number int) (skill.Version, error) {
-	r, err := q.q.VersionGet(ctx, dbsqlc.VersionGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
+	r, err := q.q.VersionGet(ctx, dbsqlc.VersionGetParams{WorkspaceID: q.ws, SkillID: id, Version: narrow(number)})
 	if isNoRows(err) {
 		return skill.Version{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d: version %d not found", id, number),
 			"list the stored versions with `cairn skills history`")

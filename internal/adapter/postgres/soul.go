@@ -21,7 +21,7 @@ func (q soulRepository) Soul(ctx context.Context) (memory.Soul, error) {
 
 // SoulAt returns one version.
 func (q soulRepository) SoulAt(ctx context.Context, version int) (memory.Soul, error) {
-	r, err := q.q.SoulAt(ctx, dbsqlc.SoulAtParams{WorkspaceID: q.ws, Version: int32(version)})
+	r, err := q.q.SoulAt(ctx, dbsqlc.SoulAtParams{WorkspaceID: q.ws, Version: narrow(version)})
 	if isNoRows(err) {
 		return memory.Soul{}, fault.New(fault.NotFound, fmt.Sprintf("soul version %d not found", version),
 			"use a version of its history")

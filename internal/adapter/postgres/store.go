@@ -50,6 +50,8 @@ type Store struct {
 	endings     endings
 	// notifications is where the process listens. nil means nowhere: a pooler passes on none.
 	notifications *pgx.ConnConfig
+	login         *login // of both pools
+	direct        *login // of notifications
 }
 
 // Options configure the pools.
@@ -59,6 +61,9 @@ type Options struct {
 	// Statements are then not prepared, and notifications come over DirectURL, if it is set.
 	Pooler    bool
 	DirectURL string
+	// RereadURL and RereadDirectURL read an address again after Postgres rejected its login; nil if it
+	// is not in a file. Only user and password are taken from it.
+	RereadURL, RereadDirectURL func() (string, error)
 }
 
 // systemConns suffices for one relay with its claims and its check of leases.
@@ -70,16 +75,21 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if o.MaxConns == 0 {
 		o.MaxConns = 16
 	}
-	app, err := servingPool(ctx, url, appRole, o.MaxConns, o)
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, invalidURL(err)
+	}
+	l := newLogin(c, o.RereadURL)
+	app, err := servingPool(ctx, url, appRole, o.MaxConns, o, l)
 	if err != nil {
 		return nil, err
 	}
-	system, err := servingPool(ctx, url, systemRole, systemConns, o)
+	system, err := servingPool(ctx, url, systemRole, systemConns, o, l)
 	if err != nil {
 		app.Close()
 		return nil, err
 	}
-	s := &Store{app: app, system: system, notifications: app.Config().ConnConfig}
+	s := &Store{app: app, system: system, notifications: app.Config().ConnConfig, login: l, direct: l}
 	if err := s.ReadIncarnation(ctx); err != nil {
 		s.Close()
 		return nil, err
@@ -88,6 +98,9 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		if s.notifications, err = directConfig(o.DirectURL); err != nil {
 			s.Close()
 			return nil, err
+		}
+		if s.notifications != nil {
+			s.direct = newLogin(s.notifications, o.RereadDirectURL)
 		}
 	}
 	return s, nil
@@ -107,8 +120,8 @@ func directConfig(url string) (*pgx.ConnConfig, error) {
 }
 
 // servingPool returns a pool whose role has been checked.
-func servingPool(ctx context.Context, url, role string, conns int32, o Options) (*pgxpool.Pool, error) {
-	p, err := pool(ctx, url, role, conns, o)
+func servingPool(ctx context.Context, url, role string, conns int32, o Options, l *login) (*pgxpool.Pool, error) {
+	p, err := pool(ctx, url, role, conns, o, l)
 	if err != nil {
 		return nil, err
 	}
@@ -154,14 +167,18 @@ func (s *Store) Close() {
 
 // Ping returns an error if the database does not respond.
 func (s *Store) Ping(ctx context.Context) error {
-	return classify("ping the database", s.app.Ping(ctx))
+	return classify("ping the database", s.login.try(func() error { return s.app.Ping(ctx) }))
 }
 
-func pool(ctx context.Context, url, role string, conns int32, o Options) (*pgxpool.Pool, error) {
+func invalidURL(err error) error {
+	return fault.Wrap(err, fault.Misconfigured, "invalid DATABASE_URL",
+		"write it as postgres://user:password@host:port/database")
+}
+
+func pool(ctx context.Context, url, role string, conns int32, o Options, l *login) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Misconfigured, "invalid DATABASE_URL",
-			"write it as postgres://user:password@host:port/database")
+		return nil, invalidURL(err)
 	}
 	// Transactions set everything else, because a pooler can lose other parameters of a session.
 	c.ConnConfig.RuntimeParams["application_name"] = role
@@ -170,13 +187,13 @@ func pool(ctx context.Context, url, role string, conns int32, o Options) (*pgxpo
 	}
 	c.MaxConns = conns
 	c.MaxConnIdleTime = 5 * time.Minute
-	c.AfterConnect = registerTypes
+	c.BeforeConnect, c.AfterConnect = l.apply, registerTypes
 	c.ConnConfig.OnPgError = keepConnection
 	p, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {
 		return nil, classify("open the database", err)
 	}
-	if err := p.Ping(ctx); err != nil {
+	if err := l.try(func() error { return p.Ping(ctx) }); err != nil {
 		p.Close()
 		return nil, connectionFault(role, err)
 	}
@@ -223,7 +240,7 @@ func connectionFault(role string, err error) error {
 				"grant cairn_app and cairn_system to it")
 		case "22023":
 			return fault.Wrap(err, fault.Misconfigured, "the server has no role "+role, "run `cairn migrate`")
-		case "28000", "28P01", "3D000":
+		case invalidLogin, invalidPassword, "3D000":
 			return fault.Wrap(err, fault.Misconfigured, "Postgres rejected DATABASE_URL",
 				"correct its user, password and database")
 		}
@@ -274,12 +291,16 @@ func (s *Store) InWorkspace(ctx context.Context, ws int64, fn func(context.Conte
 
 // WithSystem runs fn in a transaction of the system role.
 func (s *Store) WithSystem(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
-	return s.staleProcess(ctx, inRole(ctx, s.system, systemRole, s.expected(ctx), fn))
+	return s.staleProcess(ctx, s.login.try(func() error {
+		return inRole(ctx, s.system, systemRole, s.expected(ctx), fn)
+	}))
 }
 
 // asApp runs fn in a transaction of the application's role that has entered no workspace.
 func (s *Store) asApp(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
-	return s.staleProcess(ctx, inRole(ctx, s.app, appRole, s.expected(ctx), fn))
+	return s.staleProcess(ctx, s.login.try(func() error {
+		return inRole(ctx, s.app, appRole, s.expected(ctx), fn)
+	}))
 }
 
 // isConnectionError reports whether a connection could not be opened, or broke.
@@ -348,6 +369,9 @@ func classifyState(state string, err error) error {
 	case "42P01", "3F000", "42883", "42703":
 		return fault.Wrap(err, fault.Misconfigured, "the database's schema is older than this program",
 			"run `cairn migrate`")
+	case invalidLogin, invalidPassword: // while a password is changed, the next attempt can succeed
+		return fault.Wrap(err, fault.Unavailable, "Postgres rejected the login of this process",
+			"correct the user and password of DATABASE_URL; if it is in a file, no restart is needed")
 	case readOnly:
 		return fault.Wrap(err, fault.Unavailable, "the database is read-only",
 			"try again in a few seconds; during a failover, writes continue on the new primary")

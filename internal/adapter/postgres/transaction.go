@@ -47,7 +47,11 @@ func inRole(ctx context.Context, p *pgxpool.Pool, role string, expected int, fn 
 // entry are sent together. If the entry is refused, the driver drops the connection, as it does
 // whenever a begin fails.
 func (s *Store) within(ctx context.Context, opening string, ws int64, fn func(context.Context, Tx) error) error {
-	tx, err := s.app.BeginTx(ctx, pgx.TxOptions{BeginQuery: fmt.Sprintf(opening, ws, s.expected(ctx))})
+	var tx pgx.Tx
+	err := s.login.try(func() (err error) {
+		tx, err = s.app.BeginTx(ctx, pgx.TxOptions{BeginQuery: fmt.Sprintf(opening, ws, s.expected(ctx))})
+		return err
+	})
 	if err != nil {
 		err = s.staleProcess(ctx, classify("enter the workspace", err))
 		if code := fault.CodeOf(err); code == fault.Erasing || code == fault.NotFound {

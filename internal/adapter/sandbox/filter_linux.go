@@ -36,9 +36,12 @@ const (
 	dataNumber   = 0
 	dataArch     = 4
 	dataArgument = 16 // low half of the first argument; both architectures are little-endian
+	dataSecond   = 24
+	dataThird    = 32
 )
 
-// filter installs a system call filter that rejects those calls and all sockets but local ones.
+// filter installs a system call filter that rejects those calls, larger buffers of sockets, and all
+// sockets but local ones.
 // Some sockets, such as those to a virtual machine's host, do not belong to a namespace.
 func filter() error {
 	const (
@@ -60,6 +63,13 @@ func filter() error {
 	for _, call := range refused {
 		p = append(p, unix.SockFilter{Code: equal, K: call, Jf: 1}, unix.SockFilter{Code: answer, K: deny})
 	}
+	// Buffers of sockets keep their size: socketMemory counts on it.
+	p = append(p,
+		unix.SockFilter{Code: equal, K: unix.SYS_SETSOCKOPT, Jf: 7}, unix.SockFilter{Code: load, K: dataSecond},
+		unix.SockFilter{Code: equal, K: unix.SOL_SOCKET, Jf: 3}, unix.SockFilter{Code: load, K: dataThird},
+		unix.SockFilter{Code: equal, K: unix.SO_SNDBUF, Jt: 2},
+		unix.SockFilter{Code: equal, K: unix.SO_SNDBUFFORCE, Jt: 1},
+		unix.SockFilter{Code: answer, K: unix.SECCOMP_RET_ALLOW}, unix.SockFilter{Code: answer, K: deny})
 	p = append(p,
 		unix.SockFilter{Code: equal, K: unix.SYS_CLONE, Jf: 3}, unix.SockFilter{Code: load, K: dataArgument},
 		unix.SockFilter{Code: anyOf, K: newNamespaces, Jt: 5}, unix.SockFilter{Code: answer, K: unix.SECCOMP_RET_ALLOW},

@@ -16,6 +16,18 @@ func Probe(context.Context) error {
 	return impossible(errors.ErrUnsupported, "not supported on "+runtime.GOOS+" "+runtime.GOARCH)
 }
 
+// Groups is empty: this platform has no cgroups.
+type Groups struct{}
+
+// Delegated reports that this platform has no cgroups.
+func Delegated() (string, error) { return "", errors.ErrUnsupported }
+
+// OpenGroups reports that this platform has no cgroups.
+func OpenGroups() (*Groups, error) { return nil, errors.ErrUnsupported }
+
+// Run rejects every job.
+func (g *Groups) Run(ctx context.Context, job Job) (Outcome, error) { return Run(ctx, job) }
+
 // Run rejects every job.
 func Run(ctx context.Context, job Job) (Outcome, error) {
 	if err := job.check(); err != nil {

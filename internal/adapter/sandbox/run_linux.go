@@ -37,10 +37,13 @@ func Probe(ctx context.Context) error {
 	return err
 }
 
+// Run is Groups.Run without a cgroup.
+func Run(ctx context.Context, job Job) (Outcome, error) { return (*Groups)(nil).Run(ctx, job) }
+
 // Run runs a job to its end. An error means that the command was not started: OutOfScope for a file
 // outside of the folder, InvalidArgument for a missing program, Misconfigured if no sandbox can be
 // created.
-func Run(ctx context.Context, job Job) (out Outcome, err error) {
+func (g *Groups) Run(ctx context.Context, job Job) (out Outcome, err error) {
 	if err := job.check(); err != nil {
 		return out, err
 	}
@@ -53,6 +56,12 @@ func Run(ctx context.Context, job Job) (out Outcome, err error) {
 		return out, fmt.Errorf("open a sandbox's pipe: %w", err)
 	}
 	defer status.Close()
+	own, err := g.create(job.Limits)
+	if err != nil {
+		theirs.Close()
+		return out, err
+	}
+	defer own.remove()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stdout, stderr := &capped{most: job.Limits.Output, full: cancel}, &capped{most: job.Limits.Output, full: cancel}
@@ -60,6 +69,9 @@ func Run(ctx context.Context, job Job) (out Outcome, err error) {
 	cmd.Args, cmd.Env, cmd.Dir = []string{initName}, []string{}, "/"
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = bytes.NewReader(input), stdout, stderr, []*os.File{theirs}
 	cmd.SysProcAttr = attributes()
+	if own != nil {
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(own.handle.Fd())
+	}
 
 	// The kernel kills the child when the thread that started it ends.
 	runtime.LockOSThread()
@@ -74,6 +86,7 @@ func Run(ctx context.Context, job Job) (out Outcome, err error) {
 	ended := make(chan struct{})
 	watching.Go(func() { watch(ctx, cmd.Process, job.Limits, cancel, ended) })
 	report, _ := io.ReadAll(io.LimitReader(status, maxFailure)) // a read error is not a failure of the setup
+	own.begun(job.Limits)
 	err = cmd.Wait()
 	close(ended)
 	watching.Wait()
@@ -85,6 +98,9 @@ func Run(ctx context.Context, job Job) (out Outcome, err error) {
 		return out, fmt.Errorf("wait for a sandbox: %w", err)
 	}
 	out.Exit, out.Stopped = ending(cmd.ProcessState, job.Limits, context.Cause(ctx))
+	if own.exhausted() && context.Cause(ctx) == nil {
+		out.Stopped = StopMemory
+	}
 	return out, nil
 }
 

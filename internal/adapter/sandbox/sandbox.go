@@ -42,15 +42,18 @@ type File struct {
 
 // Limits are the limits of a job. All must be above 0.
 type Limits struct {
-	Wall      time.Duration `json:"wall"`      // from start to end
-	CPU       time.Duration `json:"cpu"`       // of one process, in whole seconds
-	Memory    int64         `json:"memory"`    // address space of one process, in bytes
-	Together  int64         `json:"together"`  // resident memory of all processes, in bytes; checked every 20 ms
-	Processes int           `json:"processes"` // at the same time, including threads; no more can be started
-	File      int64         `json:"file"`      // size of one file, in bytes; a larger write fails
-	Disk      int64         `json:"disk"`      // of all files, in bytes; a larger write fails
-	Open      int           `json:"open"`      // open files of one process
-	Output    int           `json:"output"`    // of standard output and of standard error, in bytes each
+	Wall   time.Duration `json:"wall"`   // from start to end
+	CPU    time.Duration `json:"cpu"`    // of one process, in whole seconds
+	Memory int64         `json:"memory"` // address space of one process, in bytes
+	// Together limits the memory of all processes, in bytes: what is resident, and what the buffers of
+	// their sockets can hold. It is checked every 20 ms. With Groups, the kernel limits memory and Disk
+	// together.
+	Together  int64 `json:"together"`
+	Processes int   `json:"processes"` // at the same time, including threads; no more can be started
+	File      int64 `json:"file"`      // size of one file, in bytes; a larger write fails
+	Disk      int64 `json:"disk"`      // of all files, in bytes; a larger write fails
+	Open      int   `json:"open"`      // open files of one process
+	Output    int   `json:"output"`    // of standard output and of standard error, in bytes each
 }
 
 // DefaultLimits returns limits that suffice for a script that checks or converts something.

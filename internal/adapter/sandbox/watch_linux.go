@@ -21,6 +21,7 @@ func watch(ctx context.Context, first *os.Process, l Limits, stop context.Cancel
 	defer wall.Stop()
 	ticks := time.NewTicker(pollInterval)
 	defer ticks.Stop()
+	buffer := socketBuffer()
 	for {
 		select {
 		case <-ended:
@@ -32,7 +33,7 @@ func watch(ctx context.Context, first *os.Process, l Limits, stop context.Cancel
 		case <-wall.C:
 			stop(stopping(StopWall))
 		case <-ticks.C:
-			if resident(first.Pid) > l.Together {
+			if resident(first.Pid)+socketMemory(first.Pid, buffer) > l.Together {
 				stop(stopping(StopMemory))
 			}
 		}

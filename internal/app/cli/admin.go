@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -88,6 +89,14 @@ func (c *cli) runDoctor(ctx context.Context) error {
 	if cfg.Offline() {
 		model = devstack.Found{Part: "model", Status: "ok", Version: "offline rules", Where: "built in",
 			Hint: "to use a real model, set CAIRN_MODEL and OPENAI_API_KEY or OPENAI_BASE_URL"}
+	}
+	unpriced, err := app.Unpriced(cfg)
+	if err != nil {
+		return err
+	}
+	if len(unpriced) > 0 {
+		model.Hint = "the price of " + strings.Join(unpriced, ", ") + " is unknown, so micros_per_day does not count " +
+			"its calls; set CAIRN_PRICES, or limit tokens with `cairn settings set tokens_per_day=2000000`"
 	}
 	vectors, embedderErr := examineEmbedder(ctx, cfg)
 	found = append(found, model, vectors)
@@ -200,7 +209,7 @@ func examineSandbox(ctx context.Context, cfg config.Config) devstack.Found {
 		Hint: "commands of skills are off; to run them in sandboxes, set CAIRN_SHELL=on"}
 	if cfg.Shell {
 		f.Where, f.Hint = "CAIRN_SHELL=on", "`worker --queues "+contract.QueueSandbox+"` and `cairn dev` run "+
-			"commands of skills"
+			"commands of skills; "+boundOfMemory()
 	}
 	if err := sandbox.Probe(ctx); err != nil {
 		f.Hint = err.Error() + "; " + fault.From(err).Hint
@@ -209,6 +218,14 @@ func examineSandbox(ctx context.Context, cfg config.Config) devstack.Found {
 		}
 	}
 	return f
+}
+
+// boundOfMemory says how the memory of commands is limited.
+func boundOfMemory() string {
+	if _, err := sandbox.Delegated(); err != nil {
+		return "their memory is added up every 20 ms: " + err.Error()
+	}
+	return "cgroups limit their memory"
 }
 
 func (c *cli) config() *cobra.Command {

@@ -18,11 +18,12 @@ type budget struct {
 
 // flags adds the flags of the command doctor.
 func (b *budget) flags(cmd *cobra.Command, wanted *bool) {
-	cmd.Flags().BoolVar(wanted, "connections", false, "compare the database connections of a deployment with the limit "+
-		"of the server (default false)")
+	cmd.Flags().BoolVar(wanted, "connections", false, "compare the database connections of a deployment with the "+
+		"limit of the server (default false)")
 	cmd.Flags().IntVar(&b.workers, "workers", 1, "number of workers, with --connections")
 	cmd.Flags().IntVar(&b.gateways, "gateways", 1, "number of gateways, with --connections")
-	cmd.Flags().IntVar(&b.others, "others", 0, "connections of other programs, such as Temporal, with --connections")
+	cmd.Flags().IntVar(&b.others, "others", 0, "connections of other programs, such as Temporal, with "+
+		"--connections (default none)")
 }
 
 // checkConnections prints the budget, and fails if the server allows fewer connections.
@@ -56,7 +57,7 @@ func (c *cli) checkConnections(ctx context.Context, b budget) error {
 		}
 		return fault.New(fault.Misconfigured,
 			fmt.Sprintf("the processes need %d database connections, but the server allows %d", needed, available),
-			fmt.Sprintf("set max_connections of the server to at least %d, lower CAIRN_DATABASE_CONNS, or use a pooler; "+
-				"see docs/operations/poolers.md", needed+server.Reserved))
+			fmt.Sprintf("set max_connections of the server to at least %d, lower CAIRN_DATABASE_CONNS, or use a "+
+				"pooler; see docs/operations/poolers.md", needed+server.Reserved))
 	})
 }

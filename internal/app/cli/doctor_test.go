@@ -36,11 +36,38 @@ func TestDoctorExaminesTheEmbedder(t *testing.T) {
 	}
 }
 
+func TestDoctorNamesModelsWithoutAPrice(t *testing.T) {
+	t.Parallel()
+	w := idle(t)
+	w.environ = append(w.environ, "OPENAI_BASE_URL=http://127.0.0.1:1/v1", "CAIRN_MODEL=gpt-4o-mini",
+		"CAIRN_MODEL_NUDGE=house-model")
+	_, out, errs := w.run("", "doctor")
+	if !strings.Contains(out, "the price of house-model is unknown") {
+		t.Errorf("%s%s", out, errs)
+	}
+	w.environ = append(w.environ, `CAIRN_PRICES={"house-model":{"input_micros":0,"output_micros":0}}`)
+	if _, out, _ = w.run("", "doctor"); strings.Contains(out, "is unknown") {
+		t.Errorf("with a price: %s", out)
+	}
+}
+
+func TestDoctorSaysHowMemoryOfCommandsIsLimited(t *testing.T) {
+	t.Parallel()
+	f := examineSandbox(t.Context(), config.Config{Shell: true})
+	if f.Status == "ok" && !strings.Contains(f.Hint, "cgroup") {
+		t.Errorf("%+v", f)
+	}
+	if f := examineSandbox(t.Context(), config.Config{}); strings.Contains(f.Hint, "memory is added up") {
+		t.Errorf("commands are off: %+v", f)
+	}
+}
+
 // The budget of connections is compared with the limit of the server.
 func TestDoctorCountsConnections(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
-	code, out, errs := w.run("", "doctor", "--connections", "--workers", "2", "--gateways", "1", "--others", "10", "-o", "json")
+	code, out, errs := w.run("", "doctor", "--connections", "--workers", "2", "--gateways", "1", "--others", "10",
+		"-o", "json")
 	var got struct {
 		PerProcess int `json:"per_process"`
 		Needed     int `json:"needed"`

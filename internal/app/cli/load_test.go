@@ -62,6 +62,9 @@ func TestMemoriesLoadNamesABadLineAndLoadsNothing(t *testing.T) {
 	good := `{"memory_type":"personal","memory_target":"Ann","content":"Keeps bees."}` + "\n"
 	for what, line := range map[string]string{
 		"wrong type of a value": `{"memory_type":"personal","memory_target":"Ann","content":"x","importance":"much"}`,
+		"huge number":           `{"memory_type":"personal","memory_target":"Ann","content":"x","importance":1e300}`,
+		"infinite number":       `{"memory_type":"personal","memory_target":"Ann","content":"x","score":1e999}`,
+		"NaN as text":           `{"memory_type":"personal","memory_target":"Ann","content":"x","score":"NaN"}`,
 		"no memory":             `{"hello":"world"}`,
 		"no JSON":               `Keeps bees.`,
 	} {

@@ -29,7 +29,7 @@ func (c *cli) restoreAccept() *cobra.Command {
 			"twice loses nothing; its open runs start again.",
 		Example: "  cairn restore accept", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.acceptRestore(cmd.Context(), admin) }}
-	accept.Flags().StringVar(&admin, "admin-url", "", "address of the database with the login of `cairn migrate` "+
+	accept.Flags().StringVar(&admin, "admin-url", "", "address of the database with the migration login "+
 		"(default DATABASE_URL)")
 	return accept
 }

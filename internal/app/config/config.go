@@ -19,6 +19,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/settings"
 )
 
 // File is the default configuration file. CAIRN_CONFIG selects another one. The file holds lines
@@ -57,6 +58,9 @@ type Config struct {
 	Structured string `env:"CAIRN_STRUCTURED_OUTPUT" envDefault:"auto"`
 	// Prices as JSON: model to micro-dollars per million input and output tokens. If empty, list prices are used.
 	Prices string `env:"CAIRN_PRICES"`
+	// Maximum cost of all model calls of the deployment in a UTC day, in micro-dollars (1000000 is 1 $), or
+	// unlimited. In addition, micros_per_day limits each workspace. Set the same value for all processes.
+	MicrosPerDay settings.Spend `env:"CAIRN_MICROS_PER_DAY" envDefault:"unlimited"`
 	// Lease of a model call. After a crash, another worker repeats the call when the lease ends.
 	Lease time.Duration `env:"CAIRN_LLM_LEASE" envDefault:"30s"`
 	// Timeout of one request to the endpoint.
@@ -258,7 +262,7 @@ type Config struct {
 	// Pooler between Cairn and Postgres: transaction for PgBouncer and similar poolers in transaction mode.
 	DatabasePooler string `env:"CAIRN_DATABASE_POOLER"`
 	// Connection string without the pooler, for notifications. Without it, a waiting caller polls.
-	DatabaseDirectURL string `env:"CAIRN_DATABASE_DIRECT_URL"`
+	DatabaseDirectURL string `env:"CAIRN_DATABASE_DIRECT_URL" secret:"url"`
 	// Maximum number of model activities at once in one worker.
 	LLMSlots int `env:"CAIRN_LLM_SLOTS" envDefault:"200"`
 	// Timeout of a database activity. After a crash, the activity is repeated when the timeout ends.
@@ -278,6 +282,8 @@ type Config struct {
 	GraphFrom int `env:"CAIRN_GRAPH_FROM" envDefault:"50000"`
 	// URL of the database login that builds these indexes and can act as cairn_owner. If empty, DATABASE_URL is used.
 	GraphURL string `env:"CAIRN_GRAPH_DATABASE_URL" secret:"url"`
+
+	files map[string]string // of secrets, by the names of their variables
 }
 
 // Load reads and validates the configuration. The environment has the form of os.Environ. Overrides
@@ -302,10 +308,11 @@ func Load(environ []string, overrides map[string]string) (Config, error) {
 	if err := resolveAliases(all); err != nil {
 		return Config{}, err
 	}
-	if err := readSecrets(all); err != nil {
+	files, err := readSecrets(all)
+	if err != nil {
 		return Config{}, err
 	}
-	var c Config
+	c := Config{files: files}
 	if err := env.ParseWithOptions(&c, env.Options{Environment: all,
 		FuncMap: map[reflect.Type]env.ParserFunc{reflect.TypeFor[bool](): parseSwitch}}); err != nil {
 		return Config{}, fault.Wrap(err, fault.Misconfigured, "invalid configuration",
@@ -357,7 +364,8 @@ func Others() []Other {
 	return []Other{
 		{"CAIRN_CONFIG", "Configuration file. The default is cairn.env, which may be missing."},
 		{"NAME_FILE", "File with the value of the secret NAME, for example OPENAI_API_KEY_FILE. It is read at start " +
-			"and works for every secret of this page. Setting both NAME and NAME_FILE is an error."},
+			"and works for every secret of this page. If Postgres or a model endpoint rejects the secret, " +
+			"the file is read again. Setting both NAME and NAME_FILE is an error."},
 		{"CAIRN_CACHE", "Folder of installed development servers. If empty, the user's cache folder is used."},
 		{"CAIRN_DATA", "Folder of public data sets for `cairn eval`."},
 		{"CAIRN_URL", "URL of the gateway for the Go client and the examples."},
@@ -379,6 +387,9 @@ func (c Config) Settings() []Setting {
 	v := reflect.ValueOf(c)
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
+		if !f.IsExported() {
+			continue
+		}
 		out = append(out, Setting{Name: f.Tag.Get("env"),
 			Value: mask(f.Tag.Get("secret"), fmt.Sprint(v.Field(i).Interface()))})
 	}

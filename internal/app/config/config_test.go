@@ -48,7 +48,11 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		"CAIRN_LLM_LEASE=soon": "invalid configuration", "OPENAI_API_KEY=k": "no model",
 		"SKILLS_REPO_BACKEND=s4": "SKILLS_REPO_BACKEND", "complete_skill_memory=maybe": "complete_skill_memory",
 		"SKILL_MIN_QUALITY=11": "SKILL_MIN_QUALITY", "SKILL_KEEP_VERSIONS=-1": "SKILL_KEEP_VERSIONS",
-		"SKILL_QUALITY=perhaps": "invalid configuration",
+		"SKILL_QUALITY=perhaps":    "invalid configuration",
+		"SKILL_MIN_CONFIDENCE=NaN": "SKILL_MIN_CONFIDENCE", "CAIRN_RATE_LIMIT=Inf": "CAIRN_RATE_LIMIT",
+		"CAIRN_MICROS_PER_DAY=0": "CAIRN_MICROS_PER_DAY", "CAIRN_MICROS_PER_DAY=-1": "-1",
+		"CAIRN_MICROS_PER_DAY=lots": "lots", "CAIRN_MICROS_PER_DAY=1e9": "1e9",
+		"SKILL_MERGE_SIM=1e999": "invalid configuration", "CAIRN_RATE_LIMIT=nan": "CAIRN_RATE_LIMIT",
 	} {
 		_, err := Load([]string{setting, "CAIRN_CONFIG=" + write(t, "")}, nil)
 		if fault.CodeOf(err) != fault.Misconfigured || !strings.Contains(err.Error(), part) ||

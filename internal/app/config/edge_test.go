@@ -81,3 +81,33 @@ func TestEdgeTrustedProxiesAreChecked(t *testing.T) {
 		t.Errorf("%v, %v", p, err)
 	}
 }
+
+func TestEdgeSecretsAreReadAgain(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "secret")
+	testkit.Must(t, os.WriteFile(file, []byte("first\n"), 0o600))
+	none := "CAIRN_CONFIG=" + write(t, "CAIRN_MODEL=m\n")
+	c, err := Load([]string{none, "OPENAI_API_KEY_FILE=" + file, "CAIRN_EMBEDDING_API_KEY=direct"}, nil)
+	testkit.Must(t, err)
+	if c.Reread("DATABASE_URL") != nil || c.Reread("CAIRN_EMBEDDING_API_KEY", "OPENAI_API_KEY") != nil {
+		t.Error("a secret that is not in a file can be read again")
+	}
+	for _, names := range [][]string{{"OPENAI_API_KEY"}, {"CAIRN_EMBEDDING_PREVIOUS_API_KEY", "OPENAI_API_KEY"}} {
+		read := c.Reread(names...)
+		for _, want := range []string{"first", "second"} {
+			testkit.Must(t, os.WriteFile(file, []byte(want+"\n"), 0o600))
+			if got, err := read(); err != nil || got != want {
+				t.Errorf("%v: %q, %v", names, got, err)
+			}
+		}
+		testkit.Must(t, os.WriteFile(file, nil, 0o600))
+		if _, err := read(); fault.CodeOf(err) != fault.Misconfigured {
+			t.Errorf("an empty file: %v", err)
+		}
+	}
+	for _, s := range c.Settings() {
+		if s.Name == "" || strings.Contains(s.Value, file) {
+			t.Errorf("setting %+v", s)
+		}
+	}
+}

@@ -17,7 +17,7 @@ func (c Config) validate() error {
 		}
 	}
 	for _, one := range c.ranges() {
-		if one.value < one.low || one.value > one.high {
+		if !(one.value >= one.low && one.value <= one.high) { // NaN, too
 			return fault.New(fault.Misconfigured, fmt.Sprintf("invalid %s: %s is out of range", one.name,
 				strings.TrimSpace(number(one.value)+" "+one.unit)), "use a value from "+one.String())
 		}
@@ -26,6 +26,13 @@ func (c Config) validate() error {
 		return fault.New(fault.Misconfigured,
 			fmt.Sprintf("CAIRN_SHELL_TIMEOUT is %v, but CAIRN_TOOL_TIMEOUT ends each tool call after %v",
 				c.ShellTimeout, c.ToolTimeout), "set CAIRN_TOOL_TIMEOUT some seconds higher than CAIRN_SHELL_TIMEOUT")
+	}
+	if c.MicrosPerDay == 0 {
+		return fault.New(
+			fault.Misconfigured,
+			"invalid CAIRN_MICROS_PER_DAY: 0 would refuse all model calls with a price",
+			"use a number of micro-dollars such as 50000000, or unlimited",
+		)
 	}
 	if _, err := c.Proxies(); err != nil {
 		return err

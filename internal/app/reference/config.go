@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/settings"
 )
 
 // configPage describes the environment variables.
@@ -34,6 +35,9 @@ func configPage(p *page, root string) error {
 	c := reflect.TypeFor[config.Config]()
 	for i := range c.NumField() {
 		f := c.Field(i)
+		if !f.IsExported() {
+			continue
+		}
 		d := described["Config."+f.Name]
 		if d.section != section {
 			flush()
@@ -62,6 +66,8 @@ func typeName(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
 		return "duration"
+	case t == reflect.TypeFor[settings.Spend]():
+		return "integer or `unlimited`"
 	case t.Kind() == reflect.Bool:
 		return "switch"
 	case t.Kind() == reflect.Float64:

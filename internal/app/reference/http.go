@@ -39,6 +39,7 @@ type media struct{ Schema schema }
 type schema struct {
 	Ref         string `json:"$ref"`
 	Type        any
+	OneOf       []schema
 	Description string
 	Properties  map[string]schema
 	Required    []string
@@ -190,6 +191,13 @@ func (s schema) kind() string {
 			if one != "null" {
 				names = append(names, fmt.Sprint(one))
 			}
+		}
+		return strings.Join(names, " or ")
+	}
+	if len(s.OneOf) > 0 {
+		var names []string
+		for _, one := range s.OneOf {
+			names = append(names, one.kind())
 		}
 		return strings.Join(names, " or ")
 	}

@@ -230,7 +230,7 @@ func TestTheWaitForWorkflowsEndsWhenNoneIsOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := &temporal{pages: [][]string{{"a", "b"}, {"b"}}}
-		audit.AwaitClosed(t.Context(), c, "n")
+		audit.AwaitClosed(t.Context(), c, "n", 1)
 		if len(c.listed) != 3 {
 			t.Errorf("listed %d times", len(c.listed))
 		}
@@ -242,7 +242,7 @@ func TestTheWaitForWorkflowsIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, began := &temporal{err: errors.New("away")}, time.Now()
-		audit.AwaitClosed(t.Context(), c, "n")
+		audit.AwaitClosed(t.Context(), c, "n", 1)
 		if took := time.Since(began); took != 20*time.Second || len(c.listed) < 100 {
 			t.Errorf("%d looks in %s", len(c.listed), took)
 		}

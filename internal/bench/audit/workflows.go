@@ -3,11 +3,14 @@ package audit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+
+	"cairn/internal/domain/incarnation"
 )
 
 // closePatience is how long Temporal may take, after the end of the last run, to close its
@@ -17,13 +20,14 @@ const closePatience = 20 * time.Second
 // look is the poll interval.
 const look = 100 * time.Millisecond
 
-// AwaitClosed waits until no workflow is open, at most closePatience. The audit reports
-// workflows that are still open then.
-func AwaitClosed(ctx context.Context, c client.Client, namespace string) {
+// AwaitClosed waits until no workflow of an incarnation of the database is open, at most closePatience.
+// The audit reports workflows that are still open then.
+func AwaitClosed(ctx context.Context, c client.Client, namespace string, of int) {
 	ctx, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
 	for {
 		open, err := Workflows(ctx, c, namespace, "ExecutionStatus = 'Running'")
+		open = slices.DeleteFunc(open, func(w *workflow.WorkflowExecutionInfo) bool { return Lost(w, of) })
 		if err == nil && len(open) == 0 || ctx.Err() != nil {
 			return
 		}
@@ -32,6 +36,12 @@ func AwaitClosed(ctx context.Context, c client.Client, namespace string) {
 		case <-time.After(look):
 		}
 	}
+}
+
+// Lost reports whether a workflow belongs to an earlier incarnation of the database than of.
+func Lost(w *workflow.WorkflowExecutionInfo, of int) bool {
+	n := incarnation.OfWorkflow(w.GetExecution().GetWorkflowId())
+	return n != 0 && n < of
 }
 
 // Workflows returns the workflows of a visibility query, or all workflows if which is empty.

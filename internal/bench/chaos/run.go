@@ -75,7 +75,7 @@ func (e *experiment) run(ctx context.Context) (Result, error) {
 	if err := e.awaitEnded(ctx, o.Distillations-len(e.result.Refused), o.Patience); err != nil {
 		return e.result, err
 	}
-	audit.AwaitClosed(ctx, e.App.Temporal, e.Stack.TemporalNamespace())
+	audit.AwaitClosed(ctx, e.App.Temporal, e.Stack.TemporalNamespace(), 1)
 	e.result.Drained = time.Since(calmSince)
 	return e.result, e.count(ctx, wanted)
 }

@@ -101,6 +101,9 @@ func (e *experiment) countWorkflows(ctx context.Context) error {
 	}
 	s.Workflows = len(all)
 	for _, w := range all {
+		if audit.Lost(w, e.now) {
+			continue // its activities are refused, or it waits for messages that never come
+		}
 		id := w.GetExecution().GetWorkflowId()
 		switch w.GetStatus() {
 		case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/bench/ground"
 	"cairn/internal/bench/workerproc"
@@ -22,6 +23,9 @@ type experiment struct {
 	workspaces []tenancy.Workspace // one per conversation
 	worker     *workerproc.Supervisor
 	result     Result
+	now        int    // incarnation of the database
+	programs   string // folder of the server's programs
+	mark       openaitest.Mark
 }
 
 // open starts the servers and creates a workspace for each conversation. Only the worker is
@@ -33,7 +37,7 @@ func open(ctx context.Context, o Options, talks []talk) (*experiment, error) {
 		return nil, err
 	}
 	script(g.Model, o.Reply)
-	e := &experiment{Ground: g, options: o, talks: talks,
+	e := &experiment{Ground: g, options: o, talks: talks, now: 1,
 		result: Result{Seed: o.Seed, Options: Did{Conversations: o.Conversations, Turns: o.Turns, Goal: o.Goal}}}
 	if err := e.openWorkspaces(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -20,13 +21,13 @@ const (
 	retryPause  = 200 * time.Millisecond // pause before the next attempt
 )
 
-// converse runs all conversations in parallel. It sends a turn when the previous one has its
-// reply.
-func (e *experiment) converse(ctx context.Context) error {
+// converse runs some turns of all conversations in parallel. It sends a turn when the previous one
+// has its reply.
+func (e *experiment) converse(ctx context.Context, first, last int) error {
 	places := make(chan struct{}, e.options.AtOnce)
 	return e.each(ctx, func(ctx context.Context, i int) error {
 		t := &e.talks[i]
-		for turn := 1; turn <= e.options.Turns; turn++ {
+		for turn := first; turn <= last; turn++ {
 			if t.dueAfter(turn, false) {
 				e.awaitReview(ctx, i)
 			}
@@ -130,7 +131,7 @@ func (e *experiment) insist(ctx context.Context, patience time.Duration,
 		case err != nil && !late && !fault.Table[fault.CodeOf(err)].Retryable:
 			return err
 		case time.Now().After(over):
-			return fmt.Errorf("not done within %s: %w", e.options.Patience, err)
+			return errors.Join(fmt.Errorf("not done within %s", e.options.Patience), err)
 		}
 		select {
 		case <-ctx.Done():

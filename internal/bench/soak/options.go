@@ -18,6 +18,7 @@ type Options struct {
 	Step          time.Duration // time limit of one model response of a turn; 5 s
 	Patience      time.Duration // time limit of a reply, and of the end after the last kill; 2 min
 	Goal          time.Duration // goal of the total time, including the start of the servers; 5 min
+	Restore       bool          // restore the database in the middle from an older dump
 	Seed          uint64        // random seed; 0 means a seed from the clock
 	Log           io.Writer     // progress messages; nil discards them
 	Worker        string        // path of the worker binary; "" builds it

@@ -31,23 +31,15 @@ func (e *experiment) run(ctx context.Context) error {
 	o := e.options
 	e.Say("seed %d · %d conversations of %d turns · worker killed every %s", o.Seed, o.Conversations, o.Turns,
 		o.KillEvery)
-	e.worker = e.Supervise()
-	defer e.worker.Stop()
-	troubled, calm := context.WithCancel(ctx)
-	defer calm()
 	started := time.Now()
-	var trouble sync.WaitGroup
-	trouble.Go(func() { e.worker.KillEvery(troubled, o.KillEvery, o.Kills) })
-	trouble.Go(func() { e.tell(troubled) })
-	err := e.converse(ctx)
-	calm()
-	trouble.Wait()
-	e.result.Kills, e.result.Exits = e.worker.Counts()
+	err := e.converseAll(ctx)
 	e.result.Answered = time.Since(started)
 	e.Say("all messages have replies after %.1f s and %d kills", e.result.Answered.Seconds(), e.result.Kills)
 	if err != nil {
 		return err
 	}
+	e.worker = e.Supervise()
+	defer e.worker.Stop()
 	calmSince := time.Now()
 	if err := e.each(ctx, e.end); err != nil {
 		return err
@@ -60,9 +52,52 @@ func (e *experiment) run(ctx context.Context) error {
 			return open == 0, err
 		},
 	)
-	audit.AwaitClosed(ctx, e.App.Temporal, e.Stack.TemporalNamespace())
+	audit.AwaitClosed(ctx, e.App.Temporal, e.Stack.TemporalNamespace(), e.now)
 	e.result.Drained = time.Since(calmSince)
 	return e.count(ctx)
+}
+
+// converseAll runs all turns. With Options.Restore, the database is dumped after half of them and
+// restored after some more, which are then sent again.
+func (e *experiment) converseAll(ctx context.Context) error {
+	all := e.options.Turns
+	if !e.options.Restore {
+		return e.underKills(ctx, func(ctx context.Context) error { return e.converse(ctx, 1, all) })
+	}
+	half, lost := all/2, min(all, all/2+max(1, all/4))
+	dump := func(ctx context.Context) error {
+		if err := e.converse(ctx, 1, half); err != nil {
+			return err
+		}
+		if err := e.dump(ctx); err != nil {
+			return err
+		}
+		return e.converse(ctx, half+1, lost)
+	}
+	if err := e.underKills(ctx, dump); err != nil {
+		return err
+	}
+	if err := e.restore(ctx); err != nil {
+		return err
+	}
+	return e.underKills(ctx, func(ctx context.Context) error { return e.converse(ctx, half+1, all) })
+}
+
+// underKills runs do while the worker is killed at intervals. Afterwards no worker runs.
+func (e *experiment) underKills(ctx context.Context, do func(context.Context) error) error {
+	e.worker = e.Supervise()
+	defer e.worker.Stop()
+	troubled, calm := context.WithCancel(ctx)
+	defer calm()
+	var trouble sync.WaitGroup
+	trouble.Go(func() { e.worker.KillEvery(troubled, e.options.KillEvery, e.options.Kills) })
+	trouble.Go(func() { e.tell(troubled) })
+	err := do(ctx)
+	calm()
+	trouble.Wait()
+	kills, exits := e.worker.Counts()
+	e.result.Kills, e.result.Exits = e.result.Kills+kills, e.result.Exits+exits
+	return err
 }
 
 // tell writes progress messages at intervals.

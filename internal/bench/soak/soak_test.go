@@ -8,6 +8,27 @@ import (
 	"cairn/internal/adapter/devstack/devtest"
 )
 
+// A small version of the experiment with a restore in the middle; `make soak-restore` runs the full one.
+func TestConversationsOutliveARestore(t *testing.T) {
+	worker := devtest.Program(t, "worker")
+	t.Setenv("DATABASE_URL", "")
+	t.Setenv("TEMPORAL_ADDRESS", "")
+	const conversations, turns = 6, 12
+	r, err := Run(t.Context(), Options{Conversations: conversations, Turns: turns, KillEvery: 2 * time.Second, Kills: 1,
+		Restore: true, Patience: time.Minute, Log: t.Output(), Worker: worker})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := r.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%s", &out)
+	if want := conversations * turns; !r.Held() || r.Doubled.AllTurns != want {
+		t.Errorf("a promise was broken: %d turns, want %d", r.Doubled.AllTurns, want)
+	}
+}
+
 // A small version of the experiment; `make soak` runs the full one.
 func TestConversationsOutliveTheirWorker(t *testing.T) {
 	worker := devtest.Program(t, "worker")

@@ -70,7 +70,12 @@ func (r Reply) Empty() bool {
 	return strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 && r.Refusal == ""
 }
 
-// Usage is the token usage of a call. Estimated is true if the endpoint did not report it.
+// MostTokens is the highest token usage of a call that is taken from an endpoint. Beyond it, usage is
+// estimated.
+const MostTokens = 100_000_000
+
+// Usage is the token usage of a call. Estimated is true if the endpoint did not report it,
+// or reported an impossible number.
 type Usage struct {
 	Input     int  `json:"input"`  // tokens
 	Output    int  `json:"output"` // tokens

@@ -187,9 +187,12 @@ func (m LongTerm) validate() error {
 	case m.Profile != "" && m.Profile != Typed:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.profile is %q", m.Profile),
 			"leave it empty, or use "+Typed)
-	case m.IdleMinutes < 0 || m.CallPause < 0:
-		return fault.New(fault.InvalidArgument, "memory.idle_minutes and memory.call_pause_ms must be 0 or more",
-			"use 0 to turn idle processing off, or for no pause")
+	case m.IdleMinutes < 0 || m.CallPause < 0 || m.IdleMinutes > mostCount || m.CallPause > mostCount:
+		return fault.New(
+			fault.InvalidArgument,
+			fmt.Sprintf("memory.idle_minutes and memory.call_pause_ms must be 0 to %d", mostCount),
+			"use 0 to turn idle processing off, or for no pause",
+		)
 	case m.Deadline != 0 && (m.Deadline < 100 || m.Deadline > 60_000):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.deadline_ms is %d", m.Deadline),
 			"use 100 to 60000 milliseconds, or 0 for 4000")

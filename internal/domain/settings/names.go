@@ -70,6 +70,9 @@ func membersOf(group reflect.Type) map[string]reflect.Type {
 
 // form names the values of a type for people.
 func form(t reflect.Type) string {
+	if t == reflect.TypeFor[Spend]() {
+		return fmt.Sprintf("0 to %d micro-dollars, or %q", int64(MostSpend), unlimited)
+	}
 	switch t.Kind() {
 	case reflect.Bool:
 		return "true or false"

@@ -23,6 +23,10 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 		`{"time_zone":"Europe/Paris"}`:        func(s *Settings) { s.TimeZone = "Europe/Paris" },
 		`{"time_zone":null}`:                  func(s *Settings) { s.TimeZone = "UTC" },
 		`{"tokens_per_day":9007199254740993}`: func(s *Settings) { s.TokensPerDay = 9007199254740993 },
+		`{"micros_per_day":"unlimited"}`:      func(s *Settings) { s.MicrosPerDay = Unlimited },
+		`{"micros_per_day":0}`:                func(s *Settings) { s.MicrosPerDay = 0 },
+		`{"micros_per_day":1000000000000}`:    func(s *Settings) { s.MicrosPerDay = MostSpend },
+		`{"micros_per_day":null}`:             func(s *Settings) { s.MicrosPerDay = DefaultSpend },
 		`{"write_approval":{"memory":"all"}}`: func(s *Settings) { s.WriteApproval.Memory = GateAll },
 		`{"quiet_hours":{"from":"22:00","to":"07:00"}}`: func(s *Settings) {
 			s.QuietHours = QuietHours{"22:00", "07:00"}
@@ -41,7 +45,9 @@ func TestAPatchThatCannotBeMeantIsRefused(t *testing.T) {
 	for _, patch := range []string{``, `null`, `[]`, `{"nudges":{}}`, `{"nudge":{"each":5}}`, `{"nudge":5}`,
 		`{"nudge":{"every":-1}}`, `{"nudge":{"every":"five"}}`, `{"limits":{"undo_days":-1}}`,
 		`{"limits":{"undo_days":366}}`, `{"limits":{"undo_days":1.5}}`, `{"limits":{"undo_days":"a week"}}`,
-		`{"write_approval":{"memory":"sometimes"}}`,
+		`{"write_approval":{"memory":"sometimes"}}`, `{"micros_per_day":-1}`, `{"micros_per_day":1000000000001}`,
+		`{"micros_per_day":"5000000"}`, `{"micros_per_day":"Unlimited"}`, `{"micros_per_day":1.5}`,
+		`{"micros_per_day":1e999}`, `{"micros_per_day":"NaN"}`, `{"micros_per_day":{}}`, `{"micros_per_day":[]}`,
 		`{"time_zone":"Mars/Olympus"}`, `{"quiet_hours":{"from":"22:00"}}`} {
 		if got, err := Patch(Default(), json.RawMessage(patch)); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %+v, %v", patch, got, err)

@@ -24,9 +24,10 @@ import (
 type Settings struct {
 	// TokensPerDay limits the tokens of all model calls in a UTC day. The default is 0, no limit.
 	TokensPerDay int64 `json:"tokens_per_day"`
-	// MicrosPerDay limits the cost of all model calls in a UTC day, in micro-dollars (1000000 is 1
-	// $). The default is 0, no limit.
-	MicrosPerDay int64 `json:"micros_per_day"`
+	// MicrosPerDay limits the cost of all model calls in a UTC day, in micro-dollars (1000000 is 1 $),
+	// or is "unlimited". Calls to a model without a known price are not counted; TokensPerDay counts
+	// them. The default is 5000000; 0 allows no call that costs anything.
+	MicrosPerDay Spend `json:"micros_per_day"`
 	// WriteApproval selects the writes that need approval.
 	WriteApproval WriteApproval `json:"write_approval"`
 	Nudge         Nudge         `json:"nudge"`
@@ -125,14 +126,14 @@ type Curation struct {
 
 func (c Curation) validate() error {
 	switch {
-	case c.StaleDays < 1 || c.ArchiveDays <= c.StaleDays:
+	case c.StaleDays < 1 || c.ArchiveDays <= c.StaleDays || c.ArchiveDays > mostCount:
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("curation has stale_days %d and archive_days %d", c.StaleDays, c.ArchiveDays),
-			"use at least 1 for stale_days, and more for archive_days")
-	case c.Floor < 0 || c.Floor > 1 || c.MinTrials < 1:
+			fmt.Sprintf("use at least 1 for stale_days, and more for archive_days, up to %d", mostCount))
+	case !(c.Floor >= 0 && c.Floor <= 1) || c.MinTrials < 1 || c.MinTrials > mostCount:
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("curation has floor %g and min_trials %d", c.Floor, c.MinTrials),
-			"use 0 to 1 for floor, and at least 1 for min_trials")
+			fmt.Sprintf("use 0 to 1 for floor, and 1 to %d for min_trials", mostCount))
 	}
 	return nil
 }
@@ -153,6 +154,7 @@ func (s Settings) Quiet() (recurrence.Quiet, error) {
 // Default returns the settings of a workspace that has changed none.
 func Default() Settings {
 	return Settings{
+		MicrosPerDay:  DefaultSpend,
 		WriteApproval: WriteApproval{Memory: GateOff, Skills: GateAutonomous},
 		Nudge:         nudge.Default(),
 		Reflection:    true,
@@ -229,14 +231,13 @@ const mostCount = 1_000_000
 
 // Validate returns fault.InvalidArgument with the name of the first invalid member.
 func (s Settings) Validate() error {
-	for name, n := range map[string]int64{"tokens_per_day": s.TokensPerDay, "micros_per_day": s.MicrosPerDay} {
-		if n < 0 {
-			return fault.New(
-				fault.InvalidArgument,
-				fmt.Sprintf("%s is %d, must be 0 or more", name, n),
-				"0 means no limit",
-			)
-		}
+	if s.TokensPerDay < 0 {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("tokens_per_day is %d, must be 0 or more", s.TokensPerDay),
+			"0 means no limit")
+	}
+	if s.MicrosPerDay < Unlimited || s.MicrosPerDay > MostSpend {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("micros_per_day is %d", int64(s.MicrosPerDay)),
+			fmt.Sprintf("use 0 to %d micro-dollars, or %s", int64(MostSpend), unlimited))
 	}
 	for name, n := range map[string]int{"nudge.every": s.Nudge.Every, "nudge.tool_iters": s.Nudge.ToolIters,
 		"nudge.daily_cap": s.Nudge.DailyCap, "limits.active_skills": s.Limits.ActiveSkills,

@@ -75,6 +75,11 @@ func readContainer(e element) (c Conversation, isContainer bool, err error) {
 	if err := json.Unmarshal(e.raw, &wire); err != nil {
 		return c, false, fault.Wrap(err, fault.InvalidArgument, e.where, formats)
 	}
+	if r := wire.Reward; r != nil {
+		if err := fault.CheckNumber(e.where+": reward", *r, -fault.MostNumber, fault.MostNumber); err != nil {
+			return c, false, err
+		}
+	}
 	list := wire.Messages
 	if list == nil {
 		list = wire.Traj

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"cairn/internal/domain/settings"
 )
 
 // Gateway serves the HTTP API. It is an http.Handler and is safe for concurrent use.
@@ -51,6 +54,7 @@ func New(s Services, o Options, m Meter) *Gateway {
 		streams: newStreams(), badKeys: newBadKeys()}
 	g.closing, g.stop = context.WithCancel(context.Background())
 	g.api = humago.New(g.mux, description())
+	g.api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[settings.Spend](), reflect.TypeFor[spend]())
 	g.turnRoutes()
 	g.conversationRoutes()
 	g.memoryRoutes()

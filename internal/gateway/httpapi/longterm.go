@@ -26,7 +26,7 @@ type NewLongTerm struct {
 	WhenToUse  string          `json:"when_to_use,omitempty" doc:"Situation in which the memory helps. For type tool: the exact name of the tool"`
 	Metadata   memory.Metadata `json:"metadata,omitempty"`
 	EventTime  *time.Time      `json:"event_time,omitempty" doc:"Time of the event that the memory describes"`
-	Importance float64         `json:"importance,omitempty"`
+	Importance float64         `json:"importance,omitempty" minimum:"-1000000" maximum:"1000000"`
 }
 
 // LongTermQuery selects long-term memories.
@@ -200,7 +200,7 @@ func (g *Gateway) deleteMemories(ctx context.Context, in *struct {
 func (g *Gateway) restoreMemory(ctx context.Context, in *struct {
 	MemoryPath
 	IdempotencyKey
-	Version int `query:"version" minimum:"0" doc:"Version to restore; default: the last one with content"`
+	Version int `query:"version" minimum:"0" maximum:"2147483647" doc:"Version to restore; default: the last one with content"`
 }) (*bodyOf[MemoryWritten], error) {
 	e, err := g.entry(ctx, in.ID)
 	if err != nil {

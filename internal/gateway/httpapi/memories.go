@@ -124,7 +124,7 @@ func (g *Gateway) updateMemory(ctx context.Context, in *struct {
 	Body struct {
 		Content  string          `json:"content" minLength:"1" doc:"The complete new content"`
 		Metadata memory.Metadata `json:"metadata,omitempty" doc:"For a long-term memory: metadata members to change; null removes a member"`
-		Expected *int            `json:"expected_version,omitempty" doc:"For a long-term memory: the version that the change is based on"`
+		Expected *int            `json:"expected_version,omitempty" minimum:"1" maximum:"2147483647" doc:"For a long-term memory: the version that the change is based on"`
 	}
 }) (*bodyOf[MemoryWritten], error) {
 	who := person(ctx, in.IdempotencyKey)

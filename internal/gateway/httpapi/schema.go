@@ -4,6 +4,8 @@ import (
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"cairn/internal/domain/settings"
 )
 
 // schemaOf returns the schema of a type that no handler uses in its signature.
@@ -23,4 +25,16 @@ func text(description string) *huma.Schema {
 
 func binary(description string) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "binary", Description: description}
+}
+
+// spend describes settings.Spend.
+type spend struct{}
+
+// Schema is the schema of a limit of cost.
+func (spend) Schema(huma.Registry) *huma.Schema {
+	least, most := 0.0, float64(settings.MostSpend)
+	return &huma.Schema{OneOf: []*huma.Schema{
+		{Type: huma.TypeInteger, Format: "int64", Minimum: &least, Maximum: &most, Description: "Micro-dollars"},
+		{Type: huma.TypeString, Enum: []any{settings.Unlimited.String()}},
+	}}
 }

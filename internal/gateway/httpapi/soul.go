@@ -26,13 +26,13 @@ type SoulHistory struct {
 type SoulChange struct {
 	Content  string `json:"content" doc:"Tone, style, language, form of address; empty with replace clears the soul"`
 	Mode     string `json:"mode,omitempty" enum:"replace,append"`
-	Expected *int   `json:"expected_version,omitempty" minimum:"0" doc:"Fail unless this version is active"`
+	Expected *int   `json:"expected_version,omitempty" minimum:"0" maximum:"2147483647" doc:"Fail unless this version is active"`
 }
 
 // SoulRollback names the version to restore; version 0 is the empty soul.
 type SoulRollback struct {
-	Version  int  `json:"version" minimum:"0"`
-	Expected *int `json:"expected_version,omitempty" minimum:"0" doc:"Fail unless this version is active"`
+	Version  int  `json:"version" minimum:"0" maximum:"2147483647"`
+	Expected *int `json:"expected_version,omitempty" minimum:"0" maximum:"2147483647" doc:"Fail unless this version is active"`
 }
 
 func (g *Gateway) soulRoutes() {

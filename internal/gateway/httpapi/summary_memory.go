@@ -27,7 +27,7 @@ type SessionMessage struct {
 // Trajectory is one attempt of an agent at a task.
 type Trajectory struct {
 	Messages []SessionMessage `json:"messages" minItems:"1"`
-	Score    *float64         `json:"score,omitempty" doc:"Score of the attempt; attempts with scores are compared"`
+	Score    *float64         `json:"score,omitempty" minimum:"-1000000" maximum:"1000000" doc:"Score of the attempt; attempts with scores are compared"`
 	TaskID   string           `json:"task_id,omitempty" maxLength:"200"`
 	Metadata map[string]any   `json:"metadata,omitempty" doc:"Facts about the attempt that its messages do not contain"`
 }

@@ -67,7 +67,7 @@ type GrepRequest struct {
 	Regex   bool   `json:"regex,omitempty" doc:"The pattern is a regular expression in RE2 syntax"`
 	Before  *int   `json:"before,omitempty" minimum:"0" maximum:"50" doc:"Lines of context before a hit; default 5"`
 	After   *int   `json:"after,omitempty" minimum:"0" maximum:"50" doc:"Lines of context after a hit; default 5"`
-	Offset  int    `json:"offset,omitempty" minimum:"0" doc:"Number of hits to skip"`
+	Offset  int    `json:"offset,omitempty" minimum:"0" maximum:"2147483647" doc:"Number of hits to skip"`
 	Limit   *int   `json:"limit,omitempty" minimum:"1" maximum:"50" doc:"Maximum number of hits; default 10"`
 }
 
@@ -77,7 +77,7 @@ type GrepAnswer workingmemory.Hits
 // ReadRequest is the request for lines of offloaded content.
 type ReadRequest struct {
 	Handle string `json:"handle" minLength:"1" maxLength:"100"`
-	Offset int    `json:"offset,omitempty" minimum:"0" doc:"Number of lines to skip"`
+	Offset int    `json:"offset,omitempty" minimum:"0" maximum:"2147483647" doc:"Number of lines to skip"`
 	Limit  *int   `json:"limit,omitempty" minimum:"1" maximum:"1000" doc:"Maximum number of lines; default 100"`
 }
 

@@ -78,6 +78,10 @@ func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
 	if err := checkDate(in.Expires); err != nil {
 		return in, nil, err
 	}
+	if in.At > latestSecond {
+		return in, nil, fault.New(fault.InvalidArgument, fmt.Sprintf("timestamp %d is after the year 9999", in.At),
+			"send seconds since 1970, such as 1764060000")
+	}
 	if in.Type != "" && in.Type != "procedural_memory" {
 		return in, nil, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid memory_type %q", in.Type),
 			"omit memory_type, or use procedural_memory")
@@ -102,6 +106,9 @@ func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
 	}
 	return in, messages, nil
 }
+
+// latestSecond is the last second of the year 9999.
+const latestSecond = 253402300799
 
 // when returns the time of the messages, or nil if the caller sent none.
 func (in mem0Add) when() *time.Time {

@@ -67,6 +67,8 @@ func TestAnAddThatCannotBeReadIsRefused(t *testing.T) {
 		"with another date":      object{"user_id": "ada", "messages": "x", "expiration_date": "tomorrow"},
 		"with another type":      object{"user_id": "ada", "messages": "x", "memory_type": "semantic"},
 		"with a number for whom": object{"user_id": 7, "messages": "x"},
+		"in the year 300000":     object{"user_id": "ada", "messages": "x", "timestamp": 9_000_000_000_000},
+		"of an infinite number":  `{"user_id":"ada","messages":"x","metadata":{"n":1e999}}`,
 		"that is cut off":        `{"user_id":`,
 	} {
 		p := b.client().do(http.MethodPost, "/memories", body).refused(http.StatusBadRequest)
@@ -101,7 +103,8 @@ func TestListsAreBoundedAndInTheOrderOfTheirMaking(t *testing.T) {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 	}
-	for _, query := range []string{"", "top_k=5", "user_id=ada&top_k=1001", "user_id=ada&top_k=-1"} {
+	for _, query := range []string{"", "top_k=5", "user_id=ada&top_k=1001", "user_id=ada&top_k=-1",
+		"user_id=ada&top_k=1000&page=9223372036854775807", "user_id=ada&page=1000001"} {
 		c.do(http.MethodGet, "/memories?"+query, nil).refused(http.StatusBadRequest)
 	}
 }

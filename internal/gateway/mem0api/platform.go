@@ -56,7 +56,7 @@ func (c *call) pageLink(page int) *string {
 
 func (c *call) addressed() (size, page int, err error) {
 	if size, err = c.number("page_size", mem0PageSize, mem0Most); err == nil {
-		page, err = c.number("page", 1, 1_000_000)
+		page, err = c.number("page", 1, mem0MostPage)
 	}
 	return size, page, err
 }

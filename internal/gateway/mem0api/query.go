@@ -33,6 +33,8 @@ type mem0Query struct {
 const (
 	mem0TopK = 20
 	mem0Most = 1000
+
+	mem0MostPage = 1_000_000
 )
 
 // query parses the body or the query parameters.
@@ -44,6 +46,9 @@ func (c *call) query() (q mem0Query, err error) {
 	number := func(name string) int { n, _ := strconv.Atoi(given.Get(name)); return n }
 	q.TopK = cmp.Or(q.TopK, q.Limit, q.PageSize, number("top_k"), number("limit"), number("page_size"), mem0TopK)
 	q.Page = max(cmp.Or(q.Page, number("page")), 1)
+	if q.Page > mem0MostPage {
+		return q, fault.Newf(fault.InvalidArgument, "invalid page %d: must be 1 to %d", q.Page, mem0MostPage)
+	}
 	q.ShowExpired = q.ShowExpired || given.Get("show_expired") == "true"
 	if q.TopK < 1 || q.TopK > mem0Most {
 		return q, fault.Newf(fault.InvalidArgument, "invalid top_k %d: must be 1 to %d", q.TopK, mem0Most)

@@ -160,7 +160,8 @@ func TestATurnOverTheBudgetOfItsWorkspaceIsAnsweredInOurWords(t *testing.T) {
 	turn := b.say("m1", "Hello").Run
 	for range 2 {
 		out := b.step(turn.Ref, agent.Step{N: 1})
-		if !out.Final || out.Ended == nil || out.Ended.Reason != agent.OverBudget || out.Ended.Detail == "" {
+		if !out.Final || out.Ended == nil || out.Ended.Reason != agent.OverBudget ||
+			!strings.Contains(out.Ended.Detail, "`cairn settings set tokens_per_day=") {
 			t.Errorf("the step gives %+v, %+v", out, out.Ended)
 		}
 	}

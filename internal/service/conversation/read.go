@@ -20,7 +20,7 @@ type TurnStatus struct {
 	Turn         int    `json:"turn"`
 	Run          int64  `json:"run"`
 	Status       string `json:"status"` // accepted or ended
-	// Reason of the end: final, budget, wall_clock, interrupted, provider_error, guardrail,
+	// Reason of the end: final, budget, wall_clock, interrupted, provider_error, guardrail, lost,
 	// over_budget or observed.
 	Reason   string `json:"reason,omitempty"`
 	Reply    string `json:"reply,omitempty"`

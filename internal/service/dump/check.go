@@ -227,6 +227,9 @@ func (c *checker) content(n int, l one) error {
 		if l.Conversation.ID == "" || l.Conversation.Messages < 0 {
 			return wrong(n, "conversation without ID or number of messages")
 		}
+		if err := l.Conversation.numbers(n); err != nil {
+			return err
+		}
 		c.conversation, c.seq, c.missing = l.Conversation.ID, 0, l.Conversation.Messages
 	case l.Message != nil:
 		m := l.Message
@@ -241,6 +244,9 @@ func (c *checker) content(n int, l one) error {
 			h.Range.Conversation == "" {
 			return wrong(n, "session without ID or range of messages")
 		}
+		if err := whole(n, l.History.Range.ToSeq); err != nil {
+			return err
+		}
 		c.sessions[l.History.ID] = true
 	case l.Memory != nil:
 		return c.memory(n, l.Memory)
@@ -251,6 +257,9 @@ func (c *checker) content(n int, l one) error {
 		}
 		if d.Version < 1 {
 			return wrong(n, "document without version")
+		}
+		if err := whole(n, d.Version); err != nil {
+			return err
 		}
 		return c.refers(n, d.History)
 	}
@@ -272,6 +281,9 @@ func (c *checker) memory(n int, m *Memory) error {
 		return wrong(n, "vector of memory %s has %d dimensions, expected %d", m.ID, len(m.Vector), c.header.Dims)
 	}
 	if err := origin(n, m.Origin); err != nil {
+		return err
+	}
+	if err := m.numbers(n); err != nil {
 		return err
 	}
 	versions := map[int]bool{}

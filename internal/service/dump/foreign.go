@@ -97,7 +97,7 @@ func (m *LoadedMemory) normalize(n int) (err error) {
 	if err := m.Metadata.Check(); err != nil {
 		return wrong(n, "%v", err)
 	}
-	return nil
+	return m.numbers(n)
 }
 
 // moment parses the local times of ReMe, which have no zone, as UTC.

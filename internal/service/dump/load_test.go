@@ -191,8 +191,39 @@ func TestLoadNamesTheLineThatIsWrong(t *testing.T) {
 		t.Log(what)
 		d.refused(c.file, fault.InvalidArgument, fmt.Sprintf("line %d:", c.line))
 	}
+	for what, c := range map[string]struct {
+		old, new string
+		line     int
+	}{
+		"an infinite reward":      {`"messages"`, `"reward":1e999,"messages"`, talk},
+		"a huge reward":           {`"messages"`, `"reward":-1e300,"messages"`, talk},
+		"a reward as text":        {`"messages"`, `"reward":"NaN","messages"`, talk},
+		"a session without end":   {`"to_seq":1`, `"to_seq":4294967297`, session},
+		"a huge importance":       {`"status"`, `"importance":1e39,"status"`, veil},
+		"an infinite importance":  {`"status"`, `"importance":-1e999,"status"`, veil},
+		"a version of 33 bits":    {`"version":1`, `"version":4294967297`, veil},
+		"a use of 33 bits":        {`"status"`, `"retrieve_count":4294967297,"status"`, veil},
+		"evidence that runs back": {`"status"`, `"evidence":{"from_seq":2,"to_seq":1},"status"`, veil},
+		"evidence of 33 bits":     {`"status"`, `"evidence":{"from_seq":1,"to_seq":4294967297},"status"`, veil},
+		"a soul of 33 bits":       {`"version":1`, `"version":4294967297`, at(`"kind":"soul"`)},
+	} {
+		t.Log(what)
+		d.refused(replaced(c.line, c.old, c.new), fault.InvalidArgument, fmt.Sprintf("line %d:", c.line+1))
+	}
 	d.refused("", fault.InvalidArgument, "empty")
 	d.refused(`{"hello":"world"}`, fault.InvalidArgument, "line 1:")
+}
+
+func TestLoadRefusesVectorsThatNoColumnHolds(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	file := d.dumped(d.A, dump.Options{Vectors: true})
+	start := strings.Index(file, `"vector":[`) + len(`"vector":[`)
+	rest := file[start+strings.IndexAny(file[start:], ",]"):]
+	for _, component := range []string{"65505", "-1e38", "1e39", "1e999", `"NaN"`} {
+		d.refused(file[:start]+component+rest, fault.InvalidArgument,
+			fmt.Sprintf("line %d:", strings.Count(file[:start], "\n")+1))
+	}
 }
 
 // sealed adds a valid last line to lines.

@@ -110,7 +110,7 @@ func TestParallelCallsNeverOverspendTheDay(t *testing.T) {
 	}{
 		"tokens": {settings.Settings{TokensPerDay: 5*one + 3}, "scripted",
 			"select coalesce(sum(input_tokens + output_tokens), 0)::int from llm_calls"},
-		"money": {settings.Settings{MicrosPerDay: 5*one + 3}, "priced",
+		"money": {settings.Settings{MicrosPerDay: settings.Spend(5*one + 3)}, "priced",
 			"select coalesce(sum(cost_micros), 0)::int from llm_calls"},
 	} {
 		t.Run(name, func(t *testing.T) {

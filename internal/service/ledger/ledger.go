@@ -20,6 +20,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 )
 
 // Verdict is the decision of the ledger about a request.
@@ -42,8 +43,10 @@ type CallRequest struct {
 	Request  llm.PreparedRequest
 	SHA      [sha256.Size]byte
 	Reserve  int64 // tokens reserved from the daily budget until the reply is stored
-	Micros   int64 // maximum cost in micro-dollars, 0 if the price is unknown
+	Micros   int64 // maximum cost in micro-dollars, 0 if the price is unknown; no limit of cost refuses 0
 	Parallel int   // limit of this run's calls in flight, 0 for none
+	// Cap limits the cost of all workspaces in a UTC day; 0 and settings.Unlimited are no limit.
+	Cap settings.Spend
 }
 
 // Admission is the response of the ledger to a CallRequest.
@@ -52,7 +55,7 @@ type Admission struct {
 	Request llm.PreparedRequest // request to send: the stored one, if it exists
 	Reply   llm.Reply           // with Stored
 	Wait    time.Duration       // with Busy: time until the other lease expires
-	Reason  string              // with OverBudget
+	Reason  string              // with OverBudget: the limit, what was used of it and how to raise it
 }
 
 // Store accesses the rows of the ledger. Each method is one transaction. Leases use the database clock.
@@ -78,7 +81,8 @@ type Ports struct {
 	Store  Store
 	Model  llm.Model
 	Prices llm.Prices
-	Lease  time.Duration // renewed every third of its duration while a call is open
+	Cap    settings.Spend // of all workspaces in a UTC day; 0 and settings.Unlimited are no limit
+	Lease  time.Duration  // renewed every third of its duration while a call is open
 	// how long to retry storing a reply while the database is unavailable; 0 disables retries
 	StoreRetryFor time.Duration
 	Log           *slog.Logger // logs rejected requests; may be nil
@@ -124,7 +128,7 @@ func (l *Ledger) Prepare(k run.CallKey, req llm.Request, parallel int) (CallRequ
 	}
 	most := reserve(prepared, req.MaxTokens)
 	request := CallRequest{Asked: req, Key: k, Holder: uuid.New(), Lease: l.Lease, Request: prepared,
-		SHA: sha256.Sum256(prepared.Body), Reserve: int64(most.Input + most.Output), Parallel: parallel}
+		SHA: sha256.Sum256(prepared.Body), Reserve: int64(most.Input + most.Output), Parallel: parallel, Cap: l.Cap}
 	request.Micros, _ = l.Prices.Cost(prepared.Model, most)
 	return request, nil
 }
@@ -166,7 +170,7 @@ func (l *Ledger) Execute(ctx context.Context, request CallRequest, admission Adm
 		return llm.Reply{}, &BusyError{After: admission.Wait}
 	case OverBudget:
 		return llm.Reply{}, fault.New(fault.QuotaExceeded, admission.Reason,
-			"raise the budget of the workspace, or retry the run tomorrow with `cairn runs retry`")
+			"raise the limit, or wait for the next UTC day; then resume the run with `cairn runs retry`")
 	}
 	reply, err := l.send(ctx, request, req, admission.Request)
 	if err != nil {

@@ -3,7 +3,6 @@ package longterm
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"cairn/internal/domain/agent"
@@ -184,8 +183,8 @@ func checkNew(m *NewMemory, t memory.Type) (risky bool, err error) {
 		return false, fault.New(fault.InvalidArgument, "event_time is out of range",
 			"use a year from 1 to 9999, for example 2026-03-01T10:00:00Z")
 	}
-	if math.IsInf(float64(float32(m.Importance)), 0) || math.IsNaN(m.Importance) {
-		return false, fault.New(fault.InvalidArgument, "importance is out of range", "use a number such as 0.5")
+	if err := fault.CheckNumber("importance", m.Importance, -fault.MostNumber, fault.MostNumber); err != nil {
+		return false, err
 	}
 	m.Metadata = memory.Metadata{}.With(m.Metadata)
 	if err := m.Metadata.Check(); err != nil {

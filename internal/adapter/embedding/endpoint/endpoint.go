@@ -32,9 +32,10 @@ type Config struct {
 	BaseURL    string // including /v1; empty means chat.OpenAIURL
 	APIKey     string
 	Model      string
-	Dims       int           // of the model's vectors; vectors of another length are rejected
-	Timeout    time.Duration // of one request; 0 means chat.DefaultTimeout
-	HTTPClient *http.Client  // nil means a pooled client
+	Dims       int                    // of the model's vectors; vectors of another length are rejected
+	Timeout    time.Duration          // of one request; 0 means chat.DefaultTimeout
+	HTTPClient *http.Client           // nil means a pooled client
+	RereadKey  func() (string, error) // reads APIKey again after status 401; nil if it is not in a file
 }
 
 // Embedder requests vectors. It implements embedding.Embedder.
@@ -47,6 +48,7 @@ type Embedder struct {
 func New(cfg Config) *Embedder {
 	return &Embedder{config: cfg, http: chat.EmbeddingEndpoint(chat.Config{
 		BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, Timeout: cfg.Timeout, HTTPClient: cfg.HTTPClient,
+		RereadKey: cfg.RereadKey,
 	})}
 }
 

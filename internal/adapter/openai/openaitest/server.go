@@ -172,6 +172,27 @@ func (s *Server) Paid() map[string]int {
 	return maps.Clone(s.paid)
 }
 
+// Mark is a state of the records of a server.
+type Mark struct {
+	calls int
+	paid  map[string]int
+}
+
+// Mark returns the current state, for Rewind.
+func (s *Server) Mark() Mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Mark{len(s.calls), maps.Clone(s.paid)}
+}
+
+// Rewind forgets the requests and replies since a mark: the database of their callers has forgotten
+// them, too.
+func (s *Server) Rewind(m Mark) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls, s.paid = slices.Clone(s.calls[:m.calls]), maps.Clone(m.paid)
+}
+
 // Release opens a barrier for waiting and later requests.
 func (s *Server) Release(barrier string) {
 	s.mu.Lock()

@@ -148,7 +148,9 @@ func (q *Queries) CallFailed(ctx context.Context, arg CallFailedParams) (int64, 
 
 const CallGet = `-- name: CallGet :one
 select state, model, label, request, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated,
-  (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
+  -- a call without a stored outcome is already part of the sums of the day
+  (state in ('started', 'unknown') and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC')::boolean as counted,
+  reserved, reserved_micros, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
 from llm_calls where workspace_id = $1 and run_id = $2 and step = $3 and round = $4
 `
 
@@ -160,20 +162,23 @@ type CallGetParams struct {
 }
 
 type CallGetRow struct {
-	State        string
-	Model        string
-	Label        json.RawMessage
-	Request      string
-	Reply        *string
-	ToolCalls    json.RawMessage
-	Refusal      string
-	Finish       string
-	ReplyModel   string
-	InputTokens  int64
-	OutputTokens int64
-	Estimated    bool
-	Leased       bool
-	LeaseSeconds float64
+	State          string
+	Model          string
+	Label          json.RawMessage
+	Request        string
+	Reply          *string
+	ToolCalls      json.RawMessage
+	Refusal        string
+	Finish         string
+	ReplyModel     string
+	InputTokens    int64
+	OutputTokens   int64
+	Estimated      bool
+	Counted        bool
+	Reserved       int64
+	ReservedMicros int64
+	Leased         bool
+	LeaseSeconds   float64
 }
 
 func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, error) {
@@ -197,6 +202,9 @@ func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, e
 		&i.InputTokens,
 		&i.OutputTokens,
 		&i.Estimated,
+		&i.Counted,
+		&i.Reserved,
+		&i.ReservedMicros,
 		&i.Leased,
 		&i.LeaseSeconds,
 	)
@@ -454,4 +462,24 @@ func (q *Queries) CallsOfRun(ctx context.Context, arg CallsOfRunParams) ([]Calls
 		return nil, err
 	}
 	return items, nil
+}
+
+const DeploymentLock = `-- name: DeploymentLock :exec
+select pg_advisory_xact_lock(12, 0)
+`
+
+func (q *Queries) DeploymentLock(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, DeploymentLock)
+	return err
+}
+
+const DeploymentToday = `-- name: DeploymentToday :one
+select cairn.deployment_spend()::bigint as cost_micros
+`
+
+func (q *Queries) DeploymentToday(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, DeploymentToday)
+	var cost_micros int64
+	err := row.Scan(&cost_micros)
+	return cost_micros, err
 }

@@ -15,19 +15,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"cairn/internal/adapter/devstack/devtest"
 	"cairn/internal/testkit"
 )
 
 // Pooler starts PgBouncer in transaction mode before the database at databaseURL, and returns the URL
-// that uses it. It skips the test if PgBouncer is not installed.
+// that uses it. If PgBouncer is not installed, it is unpacked from Debian's packages into the cache.
 func Pooler(t testing.TB, databaseURL string) string {
 	t.Helper()
-	program, err := exec.LookPath("pgbouncer")
-	if err != nil {
-		if program = "/usr/sbin/pgbouncer"; !isFile(program) {
-			t.Skip("PgBouncer is not installed; apt-get install pgbouncer")
-		}
-	}
+	program := devtest.PgBouncer(t)
 	_, overTCP := testkit.DatabaseProxy(t, databaseURL) // only the server's account can use its socket
 	server, err := pgx.ParseConfig(overTCP)
 	testkit.Must(t, err)
@@ -74,11 +70,6 @@ ignore_startup_parameters = extra_float_digits
 	})
 	return (&url.URL{Scheme: "postgres", User: url.UserPassword(server.User, server.Password), Host: address,
 		Path: "/" + server.Database, RawQuery: "sslmode=disable"}).String()
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 func nobody(t testing.TB) *syscall.Credential {

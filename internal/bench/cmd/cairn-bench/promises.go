@@ -59,6 +59,7 @@ func (p *program) soak() *cobra.Command {
 	flags.DurationVar(&o.KillEvery, "kill", 0, "interval between kills of the worker (default 10s)")
 	flags.DurationVar(&o.Reply, "reply", 0, "response time of the model (default 20ms)")
 	flags.DurationVar(&o.Goal, "goal", 0, "goal for the total time (default 5m)")
+	flags.BoolVar(&o.Restore, "restore", false, "restore the database from a dump in the middle (default false)")
 	flags.Uint64Var(&o.Seed, "seed", 0, "random seed; 0 means a random one")
 	return cmd
 }

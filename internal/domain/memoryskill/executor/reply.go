@@ -2,6 +2,7 @@ package executor
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 
@@ -116,7 +117,7 @@ func action(m map[string]any) Action {
 	}
 	if list, ok := m["evidence"].([]any); ok {
 		for _, v := range list {
-			if n, ok := v.(float64); ok {
+			if n, ok := v.(float64); ok && math.Abs(n) <= math.MaxInt32 {
 				a.Evidence = append(a.Evidence, int(n))
 			}
 		}
