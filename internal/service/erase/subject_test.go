@@ -419,7 +419,8 @@ func TestEraseOfASubjectRemovesVotesOnItsAnswers(t *testing.T) {
 	a, b := twoTowns(t)
 	for _, ws := range []int64{a.ws.ID, b.ws.ID} {
 		a.Exec(`insert into votes (workspace_id, voter, answer, op_id, source, conversation_id)
-			select workspace_id, 'cli/ada', 'turn/' || id, 'op', 'praise', id from conversations where workspace_id = $1`, ws)
+			select workspace_id, 'cli/ada', 'turn/' || id, 'op', 'praise', id
+			from conversations where workspace_id = $1`, ws)
 	}
 	votes := func(ws int64) int { return a.Number("select count(*) from votes where workspace_id = $1", ws) }
 	before := votes(a.ws.ID)

@@ -23,7 +23,7 @@ type FailedQuestion struct {
 	Score        float64
 	Conversation int64
 	Run          int64
-	Voter        string // empty if nobody rated the reply
+	Voter        string // empty if it is not a vote
 	Rated        string // the rated reply, see Vote; empty means the question
 }
 

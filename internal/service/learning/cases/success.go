@@ -17,7 +17,7 @@ type PositiveFeedback struct {
 	Run      int64 // run of the reply; 0 if unknown
 	// Conversation of the reply; 0 if unknown.
 	Conversation int64
-	Voter        string // empty if nobody rated the reply
+	Voter        string // empty if it is not a vote
 	Rated        string // the rated reply, see Vote; empty means the question
 }
 

@@ -16,7 +16,7 @@ const burstVotes = 20
 
 // Vote is the rating of an answer by a voter, and its effect.
 type Vote struct {
-	Voter        string // empty if nobody voted
+	Voter        string // empty if it is not a vote
 	Rated        string // the answer: Turn or Key
 	Op           string
 	Source       string

@@ -7,7 +7,7 @@ import (
 	"cairn/internal/service/learning/decision"
 )
 
-// scores returns as many scores of voters as given; the voter of the first number is nobody.
+// scores returns as many scores of voters as given; the first number is of scores without a voter.
 func scores(none int, voters ...int) (out []decision.Outcome) {
 	for i, n := range append([]int{none}, voters...) {
 		voter := ""
@@ -27,7 +27,7 @@ func TestNoVoterHasMoreThanAQuarter(t *testing.T) {
 		scores       []decision.Outcome
 		voters, want int
 	}{
-		"nobody":                   {nil, 0, 0},
+		"no scores":                {nil, 0, 0},
 		"equal voters":             {scores(0, 8, 8, 8, 8, 8), 5, 40},
 		"one with many":            {scores(0, 100, 3, 3, 3, 3), 5, 16},
 		"two with many":            {scores(0, 100, 50, 3, 3, 3, 3), 6, 24},
