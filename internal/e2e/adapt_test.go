@@ -222,7 +222,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 		for op, f := range map[string]feedback.Input{"1": {Rating: feedback.Good}, "2": {Rating: feedback.Bad},
 			"3": {Correction: "nine"}} {
 			f.Conversation, f.MessageID = "c", "m1"
-			_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, op, f)
+			_, err := b.Feedback.Note(votes(t, op), b.Workspace.ID, op, f)
 			testkit.Must(t, err)
 		}
 		if got, want := outcomesOf(b), []string{"0 praise 1", "1 praise 1", "0 feedback 0", "1 feedback 0",
@@ -232,16 +232,22 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 	}
 	// A reply that an endpoint failure cut off is no evidence.
 	exec(b, "update cairn.runs set outcome = 'failed' where kind = 'turn'")
-	_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "4",
+	_, err := b.Feedback.Note(votes(t, "4"), b.Workspace.ID, "4",
 		feedback.Input{Rating: feedback.Bad, Conversation: "c", MessageID: "m1"})
 	testkit.Must(t, err)
 	if n := len(outcomesOf(b)); n != 6 {
 		t.Errorf("%d outcomes after a failed turn was rated", n)
 	}
-	// Outcomes are erased with the conversation that was rated.
+	// Outcomes and votes are erased with the conversation that was rated, and with the case of its question.
+	_, err = b.Feedback.Note(votes(t, "5"), b.Workspace.ID, "5",
+		feedback.Input{Rating: feedback.Bad, Question: "How many lemon trees are there?"})
+	testkit.Must(t, err)
+	if n := count(b, "select count(*) from cairn.votes"); n != 5 {
+		t.Errorf("%d votes of five voters", n)
+	}
 	erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: view(b, "c").ID, Derived: erase.Keep})
-	if n := len(outcomesOf(b)); n != 0 {
-		t.Errorf("%d outcomes are left of an erased conversation", n)
+	if n := len(outcomesOf(b)) + count(b, "select count(*) from cairn.votes"); n != 0 {
+		t.Errorf("%d outcomes and votes are left of an erased conversation", n)
 	}
 }
 
@@ -474,14 +480,14 @@ func arms(b *apptest.Bundle, of adaptation.Result) (candidate, incumbent []decis
 	return candidate, incumbent
 }
 
-// rated records the same score for all decisions of a side.
+// rated records the same score for all decisions of a side, by five voters in turn.
 func rated(b *apptest.Bundle, made []decision.Decision, score float64) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
-		for _, d := range made {
+		for i, d := range made {
 			if err := q.Outcomes().PutOutcomes(ctx, []string{d.ID},
-				decision.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: cases.FromFeedback,
-					Score: score}); err != nil {
+				decision.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: cases.FromFeedback, Score: score,
+					Voter: fmt.Sprint("key/", i%5)}); err != nil {
 				return err
 			}
 		}

@@ -280,8 +280,9 @@ func TestALiveCaseExpires(t *testing.T) {
 	if c := fail("4", "Where does Vera live?"); c.State != "open" || c.Failures != 1 {
 		t.Errorf("failing again: %+v", c)
 	}
-	testkit.Must(t, b.Learning.Cases.RecordSuccess(t.Context(), b.Workspace.ID,
-		cases.PositiveFeedback{Op: "5", Question: "Who is Otto?"}))
+	_, err := b.Learning.Cases.RecordSuccess(t.Context(), b.Workspace.ID,
+		cases.PositiveFeedback{Op: "5", Question: "Who is Otto?"})
+	testkit.Must(t, err)
 	exec(b, "update cairn.cases set failed_at = now() - interval '1 year'")
 	started, err := b.Learning.Rounds.AcceptDue(t.Context(),
 		runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 1})

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/feedback"
@@ -58,6 +60,14 @@ func behind(b *apptest.Bundle) int {
 where r.decision_id <> '' and s.run_id = (select max(run_id) from cairn.turns)`)
 }
 
+// votes returns a context in which the holder of a key acts.
+func votes(t *testing.T, key string) context.Context {
+	t.Helper()
+	id, err := strconv.ParseInt(key, 10, 64)
+	testkit.Must(t, err)
+	return audit.WithKey(t.Context(), audit.Key, id)
+}
+
 // Feedback on an answer is recorded for the skills behind the memories that it used, once for
 // each operation, even after crashes.
 func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
@@ -73,9 +83,9 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 	if shown < 2 {
 		t.Fatalf("%d decisions are behind what the turn was shown; the greenhouse alone has two", shown)
 	}
-	say := func(op, rating string) {
+	say := func(op, rating string) { // each by another voter
 		t.Helper()
-		_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, op,
+		_, err := b.Feedback.Note(votes(t, op), b.Workspace.ID, op,
 			feedback.Input{Rating: rating, Conversation: "c", MessageID: "m1"})
 		testkit.Must(t, err)
 	}
@@ -91,7 +101,7 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 			t.Errorf("%d, %s %s: scored %d times, mean %v; want %d and %v", i, c.op, c.rating, n, mean, c.count, c.mean)
 		}
 	}
-	if _, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "1",
+	if _, err := b.Feedback.Note(votes(t, "1"), b.Workspace.ID, "1",
 		feedback.Input{Rating: feedback.Bad, Question: "Something else?"}); fault.CodeOf(err) != fault.OpReused {
 		t.Errorf("another question under the same operation: %v", err)
 	}

@@ -105,6 +105,7 @@ create table decision_outcomes (
   run_id       bigint not null,                         -- the run that answered
   source       text not null check (source in ('praise', 'feedback', 'correction', 'probe')),
   score        float8 not null check (score between 0 and 1),
+  voter        text not null default '',                -- of the vote that it is the effect of, see votes
   created_at   timestamptz not null default now(),
   primary key (workspace_id, decision_id, op_id),
   foreign key (workspace_id, decision_id) references decisions,
@@ -168,6 +169,29 @@ create table cases (
   foreign key (workspace_id, run_id) references runs
 );
 create index cases_open on cases (workspace_id, bank_id, id) where state = 'open' and failures > 0;
+
+-- Ratings. A voter has one vote on an answer: a later vote replaces the earlier one and its effect on
+-- learning. The columns case_id, failures and decisions are that effect.
+create table votes (
+  workspace_id    bigint not null references workspaces,
+  voter           text not null,                        -- key/ID of an API key, cli/ACCOUNT of the command line, or system
+  answer          text not null,                        -- turn/ID of the run that answered, or q/HASH of a question given as text
+  op_id           text not null,                        -- of the latest vote
+  source          text not null check (source in ('praise', 'feedback', 'correction')),
+  burst           boolean not null default false,       -- one of too many within a minute; has no effect
+  run_id          bigint,                               -- that answered
+  conversation_id bigint,
+  case_id         bigint,                               -- the case of the question
+  failures        int not null default 0,               -- that the vote added to the case; negative if it took some away
+  decisions       text[] not null default '{}',         -- whose skills have the vote's score
+  voted_at        timestamptz not null default now(),
+  primary key (workspace_id, voter, answer),
+  foreign key (workspace_id, run_id) references runs,
+  foreign key (workspace_id, conversation_id) references conversations,
+  foreign key (workspace_id, case_id) references cases
+);
+create index votes_lately on votes (workspace_id, voter, voted_at);
+create index votes_bursts on votes (workspace_id) where burst;
 
 -- One round of the designer.
 create table evolution_rounds (
@@ -233,15 +257,17 @@ create table probes (
 do $$
 declare t text;
 begin
-  foreach t in array array['memory_skills', 'policies', 'banks', 'bank_versions', 'skill_stats', 'decisions', 'decision_outcomes', 'policy_updates', 'cases', 'evolution_rounds', 'training_steps', 'probes'] loop
+  foreach t in array array['memory_skills', 'policies', 'banks', 'bank_versions', 'skill_stats', 'decisions', 'decision_outcomes', 'policy_updates', 'cases', 'votes', 'evolution_rounds', 'training_steps', 'probes'] loop
     execute format('alter table %I enable row level security', t);
     execute format('alter table %I force row level security', t);
     execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
   end loop;
 end $$;
 -- +goose StatementEnd
-grant select, insert on memory_skills, banks, bank_versions, skill_stats, decisions, decision_outcomes, policy_updates, cases, evolution_rounds, probes to cairn_app;
+grant select, insert on memory_skills, banks, bank_versions, skill_stats, decisions, decision_outcomes, policy_updates, cases, votes, evolution_rounds, probes to cairn_app;
 grant select, insert, delete on policies, training_steps to cairn_app;
+grant delete on decision_outcomes to cairn_app;         -- those of a replaced vote
+grant update (op_id, source, burst, run_id, conversation_id, case_id, failures, decisions, voted_at) on votes to cairn_app;
 grant update (head) on banks to cairn_app;
 grant update (stats, updated_at) on skill_stats to cairn_app;
 grant update (outcome, update_run) on decisions to cairn_app;

@@ -1,8 +1,11 @@
 -- name: OutcomesPut :exec
 -- One operation is counted once for each decision. An erased decision gets no outcome.
-insert into decision_outcomes (workspace_id, decision_id, op_id, run_id, source, score)
-select @workspace_id, d.id, @op_id, @run_id, @source, @score from decisions d where d.workspace_id = @workspace_id and d.id = any(@decisions::text[])
+insert into decision_outcomes (workspace_id, decision_id, op_id, run_id, source, score, voter)
+select @workspace_id, d.id, @op_id, @run_id, @source, @score, @voter from decisions d where d.workspace_id = @workspace_id and d.id = any(@decisions::text[])
 on conflict (workspace_id, decision_id, op_id) do nothing;
+
+-- name: OutcomesDrop :exec
+delete from decision_outcomes where workspace_id = @workspace_id and op_id = @op_id and decision_id = any(@decisions::text[]);
 
 -- name: DecisionsLearnable :many
 -- Sampled decisions that have an outcome, that no update has learned from, and whose span a model
@@ -16,7 +19,7 @@ order by d.created_at, d.id limit @max_rows;
 update decisions set update_run = @run_id where workspace_id = @workspace_id and id = any(@ids::text[]) and update_run is null;
 
 -- name: OutcomesOf :many
-select decision_id, op_id, score from decision_outcomes where workspace_id = @workspace_id and decision_id = any(@ids::text[]) order by op_id, decision_id;
+select decision_id, op_id, score, voter from decision_outcomes where workspace_id = @workspace_id and decision_id = any(@ids::text[]) order by op_id, decision_id;
 
 -- name: ExplorationLock :exec
 select pg_advisory_xact_lock(9, hashint8(@workspace_id::bigint));
@@ -45,13 +48,16 @@ where workspace_id = @workspace_id and bank_id = @bank_id and number = @number a
 -- name: UpdateOpen :one
 select * from policy_updates where workspace_id = @workspace_id and bank_id = @bank_id and state in ('shadow', 'canary');
 
+-- name: UpdateAt :one
+select * from policy_updates where workspace_id = @workspace_id and bank_id = @bank_id and number = @number;
+
 -- name: UpdatesOf :many
 select * from policy_updates where workspace_id = @workspace_id and bank_id = @bank_id order by number desc limit @max_rows;
 
 -- name: CanaryOutcomes :many
 -- Scores of answers, by the policy of the decisions behind them: a candidate's, or the version's in
 -- the same period. Answers with decisions of both are ignored.
-select o.op_id, bool_or(d.canary is not null)::boolean as candidate, avg(o.score)::float8 as score
+select o.op_id, bool_or(d.canary is not null)::boolean as candidate, avg(o.score)::float8 as score, max(o.voter)::text as voter
 from decisions d join decision_outcomes o on o.workspace_id = d.workspace_id and o.decision_id = d.id
 where d.workspace_id = @workspace_id and d.bank_id = @bank_id and d.bank_version = @base and d.created_at >= @since::timestamptz and (d.canary is null or d.canary = @number::int)
 group by o.op_id having bool_or(d.canary is not null) <> bool_or(d.canary is null) order by o.op_id;

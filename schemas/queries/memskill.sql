@@ -50,10 +50,19 @@ returning *;
 -- name: CaseGet :one
 select * from cases where workspace_id = @workspace_id and id = @id;
 
--- name: CaseSucceed :exec
--- A success halves the failures; at zero the case is resolved.
-update cases set failures = failures / 2, state = case when failures / 2 = 0 then 'resolved' else state end, op_id = @op_id, updated_at = now()
-where workspace_id = @workspace_id and bank_id = @bank_id and key = @key and op_id <> @op_id and failures > 0;
+-- name: CaseSucceed :one
+-- A success halves the failures; at zero the case is resolved. Returns how many it took away.
+with before as (
+  select c.id, c.failures from cases c where c.workspace_id = @workspace_id and c.bank_id = @bank_id and c.key = @key and c.op_id <> @op_id and c.failures > 0 for update
+)
+update cases t set failures = b.failures / 2, state = case when b.failures / 2 = 0 then 'resolved' else t.state end, op_id = @op_id, updated_at = now()
+from before b where t.workspace_id = @workspace_id and t.id = b.id
+returning t.id, (b.failures - b.failures / 2)::int as taken;
+
+-- name: CaseRetract :exec
+-- Takes back the effect of a vote. An expired case has no failures left to take back.
+update cases set failures = greatest(failures - @failures::int, 0), state = case when failures > @failures::int then 'open' else 'resolved' end, updated_at = now()
+where workspace_id = @workspace_id and id = @id and state <> 'expired';
 
 -- name: CasesExpire :execrows
 -- A case that has not failed for this time is no longer hard. A new failure starts at one.

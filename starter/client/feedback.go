@@ -28,10 +28,12 @@ type FeedbackResult struct {
 	Question string `json:"question"` // the rated question
 	Case     int64  `json:"case"`     // ID of the hard case of a bad answer; 0 for a good one
 	Failures int    `json:"failures"` // how many times the question was answered badly
+	Voter    string `json:"voter"`    // who voted: key/ID of the API key
+	Burst    bool   `json:"burst"`    // the vote does not count: the key rated more than 20 answers within a minute
 }
 
 // Feedback sends feedback on a reply. A bad rating creates a hard case, from which memory
-// skills learn. Calls with the same [RequestID] have one effect. It returns [ErrNotFound] if
+// skills learn. A key has one vote on an answer; a later one replaces it. Calls with the same [RequestID] have one effect. It returns [ErrNotFound] if
 // the turn does not exist.
 func (c *Client) Feedback(ctx context.Context, r FeedbackRequest, options ...Option) (out FeedbackResult, err error) {
 	return out, c.call(ctx, http.MethodPost, "/v1/feedback", r, &out, c.usual.with(options).once())

@@ -42,9 +42,19 @@ func caseOf(r dbsqlc.Case) cases.Case {
 }
 
 // SucceedCase records that a question was answered well.
-func (q caseRepository) SucceedCase(ctx context.Context, bank int64, key, op string) error {
-	return classify("record a success", q.q.CaseSucceed(ctx,
-		dbsqlc.CaseSucceedParams{OpID: op, WorkspaceID: q.ws, BankID: bank, Key: storable(key)}))
+func (q caseRepository) SucceedCase(ctx context.Context, bank int64, key, op string) (id int64, taken int, err error) {
+	r, err := q.q.CaseSucceed(ctx,
+		dbsqlc.CaseSucceedParams{OpID: op, WorkspaceID: q.ws, BankID: bank, Key: storable(key)})
+	if isNoRows(err) {
+		return 0, 0, nil
+	}
+	return r.ID, int(r.Taken), classify("record a success", err)
+}
+
+// RetractCase takes back the failures that a vote added to a case.
+func (q caseRepository) RetractCase(ctx context.Context, id int64, failures int) error {
+	return classify("take back a failure", q.q.CaseRetract(ctx,
+		dbsqlc.CaseRetractParams{Failures: int32(failures), WorkspaceID: q.ws, ID: id}))
 }
 
 // ExpireCases closes the hard cases of a bank that have not failed within a window, by the

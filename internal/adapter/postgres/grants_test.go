@@ -20,7 +20,7 @@ var reviewedGrants = []string{
 	"conversations cairn_system: select(channel dated id last_turn_at next_seq workspace_id)",
 	"conversations cairn_app: insert, select, update(closed_at counted counters dated last_turn_at next_seq " +
 		"next_turn notice reviewed_turn title)",
-	"decision_outcomes cairn_app: insert, select",
+	"decision_outcomes cairn_app: delete, insert, select",
 	"decisions cairn_app: insert, select, update(outcome update_run)",
 	"decisions cairn_system: select(sampled update_run workspace_id)",
 	"distill_files cairn_app: delete, insert, select, update",
@@ -104,6 +104,8 @@ var reviewedGrants = []string{
 	"training_steps cairn_app: delete, insert, select",
 	"turns cairn_system: select(accepted_at origin workspace_id)",
 	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",
+	"votes cairn_app: insert, select, update(burst case_id conversation_id decisions failures op_id run_id source " +
+		"voted_at)",
 	"workspaces cairn_app: select, update(identity_version previous_space_id previous_until reflection_cron " +
 		"sessions_epoch settings soul_version space_id time_zone)",
 	"workspaces cairn_system: select(created_at external_id id key quiet_from quiet_to reflection_cron reflects " +

@@ -14,7 +14,13 @@ func (q outcomeRepository) PutOutcomes(ctx context.Context, decisions []string, 
 	}
 	return classify("store the outcome", q.q.OutcomesPut(ctx,
 		dbsqlc.OutcomesPutParams{WorkspaceID: q.ws, OpID: o.Op, RunID: o.Run, Source: o.Source, Score: o.Score,
-			Decisions: decisions}))
+			Voter: o.Voter, Decisions: decisions}))
+}
+
+// DropOutcomes deletes the outcomes of an operation.
+func (q outcomeRepository) DropOutcomes(ctx context.Context, op string, decisions []string) error {
+	return classify("delete the outcomes", q.q.OutcomesDrop(ctx,
+		dbsqlc.OutcomesDropParams{WorkspaceID: q.ws, OpID: op, Decisions: texts(decisions)}))
 }
 
 // Outcomes returns the outcomes of decisions, by operation and decision.
@@ -22,7 +28,7 @@ func (q outcomeRepository) Outcomes(ctx context.Context, decisions []string) ([]
 	rows, err := q.q.OutcomesOf(ctx, dbsqlc.OutcomesOfParams{WorkspaceID: q.ws, Ids: texts(decisions)})
 	out := make([]decision.Outcome, len(rows))
 	for i, r := range rows {
-		out[i] = decision.Outcome{Decision: r.DecisionID, Op: r.OpID, Score: r.Score}
+		out[i] = decision.Outcome{Decision: r.DecisionID, Op: r.OpID, Score: r.Score, Voter: r.Voter}
 	}
 	return out, classify("read the outcomes", err)
 }

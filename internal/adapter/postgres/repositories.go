@@ -49,6 +49,7 @@ type (
 	transcriptRepository       struct{ session }
 	turnRepository             struct{ session }
 	updateRepository           struct{ session }
+	voteRepository             struct{ session }
 	workspaceRepository        struct{ session }
 )
 
@@ -95,6 +96,7 @@ func (s session) training() trainingRepository                  { return trainin
 func (s session) transcripts() transcriptRepository             { return transcriptRepository{s} }
 func (s session) turns() turnRepository                         { return turnRepository{s} }
 func (s session) updates() updateRepository                     { return updateRepository{s} }
+func (s session) votes() voteRepository                         { return voteRepository{s} }
 func (s session) workspaces() workspaceRepository               { return workspaceRepository{s} }
 
 // AgentRuns returns the agent run repository.

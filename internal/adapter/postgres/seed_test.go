@@ -156,7 +156,10 @@ with conversation as (
 		`decisions) select $1, run.id, 0, conversation.id, bank.id, $3, $3, '{}', '{}' from run, conversation, bank
 ), hard as (
   insert into cases (workspace_id, bank_id, key, source, question, op_id) select $1, id, 'k', 'feedback', $3, 'op' `+
-		`from bank
+		`from bank returning id
+), vote as (
+  insert into votes (workspace_id, voter, answer, op_id, source, run_id, conversation_id, case_id) select $1, `+
+		`'cli/' || $3, 'turn/1', 'op', 'praise', run.id, conversation.id, hard.id from run, conversation, hard
 ), evolution as (
   insert into evolution_rounds (workspace_id, bank_id, number, run_id, base) select $1, bank.id, 1, run.id, 1 from `+
 		`bank, run

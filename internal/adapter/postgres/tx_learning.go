@@ -116,6 +116,8 @@ func (t learningTx) Memories() extraction.MemoryRepository {
 	}{t.longTerm(), t.documents()}
 }
 
+func (t learningTx) Votes() cases.VoteRepository { return t.votes() }
+
 func (t learningTx) Operations() cases.OperationRepository { return t.operations() }
 
 // Audit records acts in this transaction.

@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/decision"
 )
 
 // PutUpdate stores an update in the shadow state, or finds the one of its run.
@@ -56,6 +57,19 @@ func (q updateRepository) OpenUpdate(ctx context.Context, bank int64) (adaptatio
 	return u, err == nil, err
 }
 
+// UpdateAt returns an update of a bank by its number, if it exists.
+func (q updateRepository) UpdateAt(ctx context.Context, bank int64, number int) (adaptation.Update, bool, error) {
+	r, err := q.q.UpdateAt(ctx, dbsqlc.UpdateAtParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number)})
+	if isNoRows(err) {
+		return adaptation.Update{}, false, nil
+	}
+	if err != nil {
+		return adaptation.Update{}, false, classify("find the update", err)
+	}
+	u, err := updateOf(r)
+	return u, err == nil, err
+}
+
 // Updates lists the updates of a bank, the latest first.
 func (q updateRepository) Updates(ctx context.Context, bank int64, most int) ([]adaptation.Update, error) {
 	rows, err := q.q.UpdatesOf(ctx, dbsqlc.UpdatesOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
@@ -87,17 +101,18 @@ func updateOf(r dbsqlc.PolicyUpdate) (u adaptation.Update, err error) {
 
 // CanaryScores returns the scores of answers on both sides of a canary.
 func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u adaptation.Update) (candidate,
-	incumbent []float64, err error) {
+	incumbent []decision.Outcome, err error) {
 	if u.CanaryAt == nil {
 		return nil, nil, nil
 	}
 	rows, err := q.q.CanaryOutcomes(ctx, dbsqlc.CanaryOutcomesParams{WorkspaceID: q.ws, BankID: bank,
 		Base: int32(u.Base), Since: *u.CanaryAt, Number: int32(u.Number)})
 	for _, r := range rows {
+		o := decision.Outcome{Op: r.OpID, Score: r.Score, Voter: r.Voter}
 		if r.Candidate {
-			candidate = append(candidate, r.Score)
+			candidate = append(candidate, o)
 		} else {
-			incumbent = append(incumbent, r.Score)
+			incumbent = append(incumbent, o)
 		}
 	}
 	return candidate, incumbent, classify("read the scores of the canary", err)

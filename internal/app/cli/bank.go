@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,8 @@ func (c *cli) bank() *cobra.Command {
 		Example: "  cairn bank updates\n  cairn bank updates --output json", Args: cobra.NoArgs,
 		Long: "List the updates that the policy of a bank has learned from live decisions, newest first. An update " +
 			"is first compared with the current policy without effect. Then a canary uses it for a share of the " +
-			"live builds. Then it is promoted to a new version or dropped.",
+			"live builds. Then it is promoted to a new version or dropped. An update that passes with the votes of " +
+			"fewer than five voters waits for `cairn bank promote`. Votes that came too fast to count are listed below.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.bankUpdates(cmd.Context(), name) }}
 	probes := &cobra.Command{Use: "probes", Short: "List probes: self-test questions and their scores",
 		Example: "  cairn settings set memory.learning.probes_per_day=30\n  cairn bank probes", Args: cobra.NoArgs,
@@ -33,8 +35,18 @@ func (c *cli) bank() *cobra.Command {
 			"answered by a memory search. Its score is the share of the expected answer's words that the search " +
 			"finds. Probes run only if the setting memory.learning.probes_per_day is greater than 0.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.bankProbes(cmd.Context(), name) }}
-	cmd.AddCommand(list, c.bankShow(&name), updates, probes, c.bankDiff(&name), c.bankRollback(&name),
-		c.bankExport(&name), c.bankImport(&name), c.bankFollow(&name))
+	cmd.AddCommand(
+		list,
+		c.bankShow(&name),
+		updates,
+		probes,
+		c.bankDiff(&name),
+		c.bankPromote(&name),
+		c.bankRollback(&name),
+		c.bankExport(&name),
+		c.bankImport(&name),
+		c.bankFollow(&name),
+	)
 	return cmd
 }
 
@@ -62,6 +74,25 @@ func (c *cli) bankDiff(name *string) *cobra.Command {
 	diff.Flags().IntVar(&from, "from", 1, "older version")
 	diff.Flags().IntVar(&to, "to", 0, "newer version (default the active version)")
 	return diff
+}
+
+// bankPromote is the command that accepts an update.
+func (c *cli) bankPromote(name *string) *cobra.Command {
+	return &cobra.Command{Use: "promote UPDATE", Short: "Promote a policy update that waits for approval",
+		Example: "  cairn bank promote 1",
+		Long: "Promote a policy update that is on canary. It must not be worse than the active policy on at least 20 " +
+			"rated answers on each side. With the votes of five voters on each side this happens automatically; " +
+			"with fewer, you decide.",
+		Args: exactly(1, "the number of the update"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			number, err := strconv.ParseInt(args[0], 10, 32)
+			if err != nil || number < 1 {
+				return usageError{fmt.Errorf("invalid update %q: list them with `cairn bank updates`", args[0])}
+			}
+			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (bank.Head, error) {
+				return s.Learning.Updates.Promote(ctx, s.workspace.ID, *name, int(number))
+			})
+		}}
 }
 
 // bankRollback is the command that restores a version.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
@@ -121,21 +122,35 @@ func (c *cli) bankUpdates(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
+		bursts, err := s.Learning.Cases.Bursts(ctx, s.workspace.ID, 100)
+		if err != nil {
+			return err
+		}
 		if c.output == "json" {
-			return c.printJSON(map[string]any{"updates": updates})
+			return c.printJSON(map[string]any{"updates": updates, "bursts": bursts})
 		}
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "UPDATE\tON\tSTATE\tDECISIONS\tAGREEMENT\tSHADOW\tOUTCOMES\tBASELINE\tCANARY\tPOLICY\tREASON")
+		fmt.Fprintln(
+			tw,
+			"UPDATE\tON\tSTATE\tDECISIONS\tAGREEMENT\tSHADOW\tOUTCOMES\tBASELINE\tVOTERS\tCANARY\tPOLICY\tREASON",
+		)
 		for _, u := range updates {
 			live := u.Canary
 			if live == nil {
 				live = &adaptation.Canary{}
 			}
-			fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.0f %%\t%s\t%d\t%d\t%s\t%.12s\t%s\n", u.Number, u.Base, u.State,
+			fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.0f %%\t%s\t%d\t%d\t%d\t%s\t%.12s\t%s\n", u.Number, u.Base, u.State,
 				u.Decisions, 100*u.Shadow.Alike, difference(u.Shadow.Comparison),
-				live.Candidate, live.Incumbent, difference(live.Comparison), u.Policy, short(u.Note))
+				live.Candidate, live.Incumbent, live.Voters, difference(live.Comparison), u.Policy, short(u.Note))
 		}
-		return tw.Flush()
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+		for _, b := range bursts {
+			fmt.Fprintf(c.out, "%d votes of %s do not count: more than 20 within a minute, last on %s\n", b.Votes,
+				b.Voter, b.LastAt.Format(time.RFC3339))
+		}
+		return nil
 	})
 }
 

@@ -18,7 +18,9 @@ func (c *cli) feedback() *cobra.Command {
 		Long: "Rate an answer as good or bad and optionally correct it. A bad answer becomes a hard case, from " +
 			"which the designer improves the bank of memory skills. A good answer halves the failure count of its " +
 			"question. If you rate a turn with --conversation and --message, the rating is also an outcome for the " +
-			"memory skills that produced the memories of that turn.",
+			"memory skills that produced the memories of that turn. You have one vote on an answer: a later one " +
+			"replaces it. The voter is the account of the operating system. If you rate more than 20 answers within a minute, " +
+			"these votes are kept and do not count.",
 		Example: "  cairn feedback bad --question \"Where does Vera live?\" --correction Bergen\n  cairn feedback " +
 			"good --question \"Where does Vera live?\"",
 		Args: exactly(1, "good or bad"),
@@ -49,7 +51,12 @@ func (c *cli) runFeedback(ctx context.Context, once string, f feedback.Input) er
 			return err
 		}
 		if c.output == "json" {
-			return c.printJSON(map[string]any{"question": noted.Question, "case": noted.Case})
+			return c.printJSON(map[string]any{"question": noted.Question, "case": noted.Case, "voter": noted.Voter,
+				"burst": noted.Burst})
+		}
+		if noted.Burst {
+			fmt.Fprintln(c.out, "feedback recorded; it does not count: more than 20 answers rated within a minute")
+			return nil
 		}
 		if noted.Case == nil {
 			fmt.Fprintln(c.out, "feedback recorded")

@@ -20,6 +20,7 @@ type Action string
 
 const (
 	BankImport        Action = "bank.import"
+	BankPromote       Action = "bank.promote"
 	BankRollback      Action = "bank.rollback"
 	ChangeApprove     Action = "change.approve" // of a pending change of a skill
 	ChangeReject      Action = "change.reject"
@@ -53,6 +54,7 @@ const (
 // Actions are all actions, sorted.
 var Actions = []Action{
 	BankImport,
+	BankPromote,
 	BankRollback,
 	ChangeApprove,
 	ChangeReject,

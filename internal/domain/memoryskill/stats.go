@@ -29,6 +29,24 @@ func (s Stats) Observe(reward float64) Stats {
 	return s
 }
 
+// Forget takes back a score that was observed. Scores that are no longer among the recent ones are
+// taken back from count and mean only.
+func (s Stats) Forget(reward float64) Stats {
+	if s.Count <= 1 {
+		return Stats{Usage: s.Usage}
+	}
+	n := float64(s.Count)
+	s.Count--
+	s.Mean = min(max((n*s.Mean-reward)/(n-1), 0), 1)
+	for i := len(s.Recent) - 1; i >= 0; i-- {
+		if s.Recent[i] == reward {
+			s.Recent = slices.Delete(slices.Clone(s.Recent), i, i+1)
+			break
+		}
+	}
+	return s
+}
+
 // usageRate is α of the moving average of usage.
 const usageRate = 0.1
 

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/probe"
 )
 
@@ -22,6 +23,8 @@ type (
 	MemorySkillText memoryskill.Skill
 	// PolicyUpdate is an update of a policy from live decisions.
 	PolicyUpdate adaptation.Update
+	// VoteBurst is the number of a voter's votes that do not count.
+	VoteBurst cases.Burst
 	// Probe is a self-test question of memory.
 	Probe probe.Probe
 )
@@ -34,6 +37,7 @@ type ProbeList struct {
 // PolicyUpdateList holds the updates of a bank's policy, the latest first.
 type PolicyUpdateList struct {
 	Updates []PolicyUpdate `json:"updates"`
+	Bursts  []VoteBurst    `json:"bursts" doc:"Votes of the workspace that do not count, because they came too fast"`
 }
 
 // MemorySkill is one version of an instruction for extracting memories.
@@ -112,7 +116,8 @@ func (g *Gateway) bankRoutes() {
 		scope:   apikey.Read,
 		summary: "List the updates of a bank's policy, the latest first",
 		about: "An update learns from live decisions. It is evaluated in shadow mode, then as a canary on a share " +
-			"of live builds, and is then promoted to a version or dropped.",
+			"of live builds, and is then promoted to a version or dropped. An update that passes with the votes of " +
+			"fewer than five voters waits until it is promoted by hand.",
 	}, g.listPolicyUpdates)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/probes", id: "listProbes", tag: tagBanks,
 		scope: apikey.Read, summary: "List probes, those of the latest session first",
@@ -133,6 +138,17 @@ func (g *Gateway) bankRoutes() {
 		summary: "Roll back a bank and its policy",
 		about:   "The rollback creates a new version. If the contents equal the active version, nothing changes.",
 	}, g.rollbackBank)
+	handle(g, route{
+		method:  http.MethodPost,
+		path:    "/v1/banks/{name}/promote",
+		id:      "promotePolicyUpdate",
+		tag:     tagBanks,
+		scope:   apikey.Admin,
+		bytes:   smallBody,
+		summary: "Promote an update of a bank's policy",
+		about: "Accepts an update on canary that is not worse than the active policy, but has too few voters for an " +
+			"automatic promotion. Promoting it again changes nothing.",
+	}, g.promoteUpdate)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/import", id: "importBank", tag: tagBanks,
 		scope: apikey.Admin, bytes: smallBody, summary: "Import Markdown files into a bank",
 		about: "The bank is created if it does not exist. A new skill is added, and a skill with a different text " +
@@ -194,11 +210,27 @@ func (g *Gateway) listPolicyUpdates(ctx context.Context, in *struct {
 	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
 }) (*bodyOf[PolicyUpdateList], error) {
 	updates, err := g.Learning.Updates.List(ctx, workspace(ctx), in.Name, in.Limit)
-	out := &bodyOf[PolicyUpdateList]{PolicyUpdateList{Updates: []PolicyUpdate{}}}
+	out := &bodyOf[PolicyUpdateList]{PolicyUpdateList{Updates: []PolicyUpdate{}, Bursts: []VoteBurst{}}}
 	for _, u := range updates {
 		out.Body.Updates = append(out.Body.Updates, PolicyUpdate(u))
 	}
+	if err != nil {
+		return nil, err
+	}
+	bursts, err := g.Learning.Cases.Bursts(ctx, workspace(ctx), in.Limit)
+	for _, b := range bursts {
+		out.Body.Bursts = append(out.Body.Bursts, VoteBurst(b))
+	}
 	return out, err
+}
+
+func (g *Gateway) promoteUpdate(ctx context.Context, in *struct {
+	BankPath
+	Body struct {
+		Update int `json:"update" minimum:"1" maximum:"2147483647" doc:"The number of the update"`
+	}
+}) (*bodyOf[BankDetail], error) {
+	return shownBank(g.Learning.Updates.Promote(ctx, workspace(ctx), in.Name, in.Body.Update))
 }
 
 func (g *Gateway) listProbes(ctx context.Context, in *struct {

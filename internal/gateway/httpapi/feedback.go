@@ -24,6 +24,8 @@ type FeedbackResult struct {
 	Question string `json:"question"`
 	Case     int64  `json:"case,omitempty" doc:"ID of the hard case that a bad answer creates"`
 	Failures int    `json:"failures,omitempty" doc:"How many times the question was answered badly"`
+	Voter    string `json:"voter" doc:"Who voted: key/ID of the API key. Its later vote on the same answer replaces this one"`
+	Burst    bool   `json:"burst,omitempty" doc:"The key rated more than 20 answers within a minute. None of these votes counts; send the feedback again later"`
 }
 
 func (g *Gateway) feedbackRoutes() {
@@ -32,7 +34,7 @@ func (g *Gateway) feedbackRoutes() {
 		summary: "Send feedback on a reply",
 		about: "A bad answer becomes a hard case, from which the bank of memory skills evolves. A good answer " +
 			"halves the failures of its question. Feedback on a turn is also an outcome of the memory skills that " +
-			"created the memories in its prompt."},
+			"created the memories in its prompt. A key has one vote on an answer: a later one replaces it."},
 		g.giveFeedback)
 }
 
@@ -42,7 +44,7 @@ func (g *Gateway) giveFeedback(ctx context.Context, in *struct {
 }) (*bodyOf[FeedbackResult], error) {
 	who := person(ctx, in.IdempotencyKey)
 	noted, err := g.Feedback.Note(ctx, who.Workspace, who.Op, feedback.Input(in.Body))
-	out := &bodyOf[FeedbackResult]{FeedbackResult{Question: noted.Question}}
+	out := &bodyOf[FeedbackResult]{FeedbackResult{Question: noted.Question, Voter: noted.Voter, Burst: noted.Burst}}
 	if noted.Case != nil {
 		out.Body.Case, out.Body.Failures = noted.Case.ID, noted.Case.Failures
 	}

@@ -412,3 +412,30 @@ func (p *people) texts(query string) (out []string) {
 	testkit.Must(p.t, p.Admin.QueryRow(p.t.Context(), "select array("+query+")", p.ws.ID).Scan(&out))
 	return out
 }
+
+// A vote on an answer is erased with what the answer was about.
+func TestEraseOfASubjectRemovesVotesOnItsAnswers(t *testing.T) {
+	t.Parallel()
+	a, b := twoTowns(t)
+	for _, ws := range []int64{a.ws.ID, b.ws.ID} {
+		a.Exec(`insert into votes (workspace_id, voter, answer, op_id, source, conversation_id)
+			select workspace_id, 'cli/ada', 'turn/' || id, 'op', 'praise', id
+			from conversations where workspace_id = $1`, ws)
+	}
+	votes := func(ws int64) int { return a.Number("select count(*) from votes where workspace_id = $1", ws) }
+	before := votes(a.ws.ID)
+	if !a.steps(a.accept(a.ben()).ID) {
+		t.Fatal("it has not ended")
+	}
+	want := a.Number(
+		`select count(*) from conversations c where workspace_id = $1 and not exists (select from messages m
+		where m.workspace_id = $1 and m.conversation_id = c.id and m.content = '[erased]')`,
+		a.ws.ID,
+	)
+	if left := votes(a.ws.ID); left != want || left == 0 || left == before {
+		t.Errorf("%d votes of %d, want those on %d conversations without him", left, before, want)
+	}
+	if n := votes(b.ws.ID); n != before {
+		t.Errorf("the neighbor has %d votes, had %d", n, before)
+	}
+}

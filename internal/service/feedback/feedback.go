@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
@@ -44,6 +45,8 @@ type Input struct {
 type Result struct {
 	Question string
 	Case     *cases.Case // hard case of a bad reply, else nil
+	Voter    string
+	Burst    bool // the voter rated too much within a minute: the vote is stored and does not count
 }
 
 // Store reads settings, workspaces and conversations.
@@ -62,7 +65,7 @@ type Answers interface {
 // Cases records failed and answered questions.
 type Cases interface {
 	RecordFailure(ctx context.Context, ws int64, f cases.FailedQuestion) (cases.Case, error)
-	RecordSuccess(ctx context.Context, ws int64, p cases.PositiveFeedback) error
+	RecordSuccess(ctx context.Context, ws int64, p cases.PositiveFeedback) (counts bool, err error)
 }
 
 // DueRuns accepts the learning runs that are due in a workspace.
@@ -95,8 +98,9 @@ func New(p Ports) (*Service, error) {
 }
 
 // Note records feedback. A bad rating creates a hard case; a good one resolves it. If the feedback
-// names a turn, it also scores the memory skills behind the memories in its prompt. Calls with the
-// same op have one effect.
+// names a turn, it also scores the memory skills behind the memories in its prompt. The actor of the
+// context is the voter: its later vote on a reply replaces the earlier one, with its effects. Calls
+// of a voter with the same op have one effect.
 func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out Result, err error) {
 	if f.Correction = strings.TrimSpace(f.Correction); f.Correction != "" {
 		if f.Rating == Good {
@@ -109,8 +113,15 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid rating %q", f.Rating),
 			"use \"good\" or \"bad\", or send a correction")
 	}
-	failed := cases.FailedQuestion{Op: op, Bank: f.Bank, Source: cases.FromFeedback, Question: f.Question,
-		Prediction: f.Answer}
+	out.Voter = voter(ctx)
+	failed := cases.FailedQuestion{
+		Op:         "vote/" + out.Voter + "/" + op,
+		Voter:      out.Voter,
+		Bank:       f.Bank,
+		Source:     cases.FromFeedback,
+		Question:   f.Question,
+		Prediction: f.Answer,
+	}
 	if f.MessageID != "" || f.Conversation != "" {
 		if err := s.turnOf(ctx, ws, f, &failed); err != nil {
 			return out, err
@@ -122,10 +133,10 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 			return out, fault.New(fault.InvalidArgument, "missing turn or question",
 				"send conversation and message_id, or question")
 		}
-		err := s.Cases.RecordSuccess(ctx, ws,
-			cases.PositiveFeedback{Op: op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction,
-				Run: failed.Run})
-		if err == nil {
+		counts, err := s.Cases.RecordSuccess(ctx, ws,
+			cases.PositiveFeedback{Op: failed.Op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction,
+				Run: failed.Run, Conversation: failed.Conversation, Voter: failed.Voter, Rated: failed.Rated})
+		if out.Burst = err == nil && !counts; err == nil {
 			s.LearnEarly(ctx, ws)
 		}
 		return out, err
@@ -134,11 +145,26 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 		failed.Source, failed.Gold = cases.FromCorrection, []string{f.Correction}
 	}
 	c, err := s.Cases.RecordFailure(ctx, ws, failed)
-	out.Case = &c
+	if out.Burst = err == nil && c.ID == 0; !out.Burst {
+		out.Case = &c
+	}
 	if err == nil {
 		s.LearnEarly(ctx, ws)
 	}
 	return out, err
+}
+
+// voter returns who votes: the API key, or the account at the command line. Until speakers are known,
+// all users of a key are one voter.
+func voter(ctx context.Context) string {
+	switch who := audit.From(ctx); who.Kind {
+	case audit.Key:
+		return fmt.Sprintf("key/%d", who.KeyID)
+	case audit.CLI:
+		return "cli/" + who.Account
+	default:
+		return string(who.Kind)
+	}
 }
 
 // Thresholds of early learning: the number of failures since the last round, and the number of
@@ -187,7 +213,7 @@ func (s *Service) turnOf(ctx context.Context, ws int64, f Input, into *cases.Fai
 			into.Question = m.Content
 		}
 	}
-	into.Prediction, into.Run = answer.Reply, answer.Run
+	into.Prediction, into.Run, into.Rated = answer.Reply, answer.Run, cases.Turn(answer.Run)
 	return nil
 }
 

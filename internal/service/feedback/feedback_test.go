@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
@@ -48,11 +49,20 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// note sends feedback for workspace A.
+// note sends feedback for workspace A, of another voter for each op.
 func (b *bundle) note(op string, in feedback.Input) feedback.Result {
 	b.t.Helper()
-	out, err := b.Note(b.t.Context(), b.db.A.ID, op, in)
+	return b.vote(op, op, in)
+}
+
+// vote sends feedback of an account at the command line.
+func (b *bundle) vote(account, op string, in feedback.Input) feedback.Result {
+	b.t.Helper()
+	out, err := b.Note(audit.With(b.t.Context(), audit.Actor{Kind: audit.CLI, Account: account}), b.db.A.ID, op, in)
 	testkit.Must(b.t, err)
+	if out.Voter != "cli/"+account {
+		b.t.Errorf("%s voted as %q", account, out.Voter)
+	}
 	return out
 }
 
@@ -187,8 +197,9 @@ func TestFeedbackThatCannotBeNotedSaysWhy(t *testing.T) {
 func TestAnOperationIsForOneFeedback(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.note("1", feedback.Input{Rating: feedback.Bad, Question: question})
-	_, err := b.Note(t.Context(), b.db.A.ID, "1", feedback.Input{Rating: feedback.Bad, Question: "Where is the key?"})
+	_, err := b.Note(t.Context(), b.db.A.ID, "1", feedback.Input{Rating: feedback.Bad, Question: question})
+	testkit.Must(t, err)
+	_, err = b.Note(t.Context(), b.db.A.ID, "1", feedback.Input{Rating: feedback.Bad, Question: "Where is the key?"})
 	wants(t, "another question", err, fault.OpReused)
 	_, err = b.Note(t.Context(), b.db.A.ID, "1", feedback.Input{Rating: feedback.Good, Question: question})
 	wants(t, "another rating", err, fault.OpReused)

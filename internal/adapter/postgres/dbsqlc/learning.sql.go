@@ -23,7 +23,7 @@ func (q *Queries) CanaryLate(ctx context.Context, since time.Time) (bool, error)
 }
 
 const CanaryOutcomes = `-- name: CanaryOutcomes :many
-select o.op_id, bool_or(d.canary is not null)::boolean as candidate, avg(o.score)::float8 as score
+select o.op_id, bool_or(d.canary is not null)::boolean as candidate, avg(o.score)::float8 as score, max(o.voter)::text as voter
 from decisions d join decision_outcomes o on o.workspace_id = d.workspace_id and o.decision_id = d.id
 where d.workspace_id = $1 and d.bank_id = $2 and d.bank_version = $3 and d.created_at >= $4::timestamptz and (d.canary is null or d.canary = $5::int)
 group by o.op_id having bool_or(d.canary is not null) <> bool_or(d.canary is null) order by o.op_id
@@ -41,6 +41,7 @@ type CanaryOutcomesRow struct {
 	OpID      string
 	Candidate bool
 	Score     float64
+	Voter     string
 }
 
 // Scores of answers, by the policy of the decisions behind them: a candidate's, or the version's in
@@ -60,7 +61,12 @@ func (q *Queries) CanaryOutcomes(ctx context.Context, arg CanaryOutcomesParams) 
 	var items []CanaryOutcomesRow
 	for rows.Next() {
 		var i CanaryOutcomesRow
-		if err := rows.Scan(&i.OpID, &i.Candidate, &i.Score); err != nil {
+		if err := rows.Scan(
+			&i.OpID,
+			&i.Candidate,
+			&i.Score,
+			&i.Voter,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -151,8 +157,23 @@ func (q *Queries) ExploredLately(ctx context.Context, workspaceID int64) (int32,
 	return column_1, err
 }
 
+const OutcomesDrop = `-- name: OutcomesDrop :exec
+delete from decision_outcomes where workspace_id = $1 and op_id = $2 and decision_id = any($3::text[])
+`
+
+type OutcomesDropParams struct {
+	WorkspaceID int64
+	OpID        string
+	Decisions   []string
+}
+
+func (q *Queries) OutcomesDrop(ctx context.Context, arg OutcomesDropParams) error {
+	_, err := q.db.Exec(ctx, OutcomesDrop, arg.WorkspaceID, arg.OpID, arg.Decisions)
+	return err
+}
+
 const OutcomesOf = `-- name: OutcomesOf :many
-select decision_id, op_id, score from decision_outcomes where workspace_id = $1 and decision_id = any($2::text[]) order by op_id, decision_id
+select decision_id, op_id, score, voter from decision_outcomes where workspace_id = $1 and decision_id = any($2::text[]) order by op_id, decision_id
 `
 
 type OutcomesOfParams struct {
@@ -164,6 +185,7 @@ type OutcomesOfRow struct {
 	DecisionID string
 	OpID       string
 	Score      float64
+	Voter      string
 }
 
 func (q *Queries) OutcomesOf(ctx context.Context, arg OutcomesOfParams) ([]OutcomesOfRow, error) {
@@ -175,7 +197,12 @@ func (q *Queries) OutcomesOf(ctx context.Context, arg OutcomesOfParams) ([]Outco
 	var items []OutcomesOfRow
 	for rows.Next() {
 		var i OutcomesOfRow
-		if err := rows.Scan(&i.DecisionID, &i.OpID, &i.Score); err != nil {
+		if err := rows.Scan(
+			&i.DecisionID,
+			&i.OpID,
+			&i.Score,
+			&i.Voter,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -187,8 +214,8 @@ func (q *Queries) OutcomesOf(ctx context.Context, arg OutcomesOfParams) ([]Outco
 }
 
 const OutcomesPut = `-- name: OutcomesPut :exec
-insert into decision_outcomes (workspace_id, decision_id, op_id, run_id, source, score)
-select $1, d.id, $2, $3, $4, $5 from decisions d where d.workspace_id = $1 and d.id = any($6::text[])
+insert into decision_outcomes (workspace_id, decision_id, op_id, run_id, source, score, voter)
+select $1, d.id, $2, $3, $4, $5, $6 from decisions d where d.workspace_id = $1 and d.id = any($7::text[])
 on conflict (workspace_id, decision_id, op_id) do nothing
 `
 
@@ -198,6 +225,7 @@ type OutcomesPutParams struct {
 	RunID       int64
 	Source      string
 	Score       float64
+	Voter       string
 	Decisions   []string
 }
 
@@ -209,9 +237,43 @@ func (q *Queries) OutcomesPut(ctx context.Context, arg OutcomesPutParams) error 
 		arg.RunID,
 		arg.Source,
 		arg.Score,
+		arg.Voter,
 		arg.Decisions,
 	)
 	return err
+}
+
+const UpdateAt = `-- name: UpdateAt :one
+select workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at from policy_updates where workspace_id = $1 and bank_id = $2 and number = $3
+`
+
+type UpdateAtParams struct {
+	WorkspaceID int64
+	BankID      int64
+	Number      int32
+}
+
+func (q *Queries) UpdateAt(ctx context.Context, arg UpdateAtParams) (PolicyUpdate, error) {
+	row := q.db.QueryRow(ctx, UpdateAt, arg.WorkspaceID, arg.BankID, arg.Number)
+	var i PolicyUpdate
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.BankID,
+		&i.Number,
+		&i.RunID,
+		&i.Base,
+		&i.State,
+		&i.PolicySha,
+		&i.OptimizerSha,
+		&i.Decisions,
+		&i.Shadow,
+		&i.Canary,
+		&i.Note,
+		&i.CreatedAt,
+		&i.CanaryAt,
+		&i.EndedAt,
+	)
+	return i, err
 }
 
 const UpdateMove = `-- name: UpdateMove :execrows

@@ -136,9 +136,30 @@ func (q *Queries) CasePut(ctx context.Context, arg CasePutParams) (Case, error) 
 	return i, err
 }
 
-const CaseSucceed = `-- name: CaseSucceed :exec
-update cases set failures = failures / 2, state = case when failures / 2 = 0 then 'resolved' else state end, op_id = $1, updated_at = now()
-where workspace_id = $2 and bank_id = $3 and key = $4 and op_id <> $1 and failures > 0
+const CaseRetract = `-- name: CaseRetract :exec
+update cases set failures = greatest(failures - $1::int, 0), state = case when failures > $1::int then 'open' else 'resolved' end, updated_at = now()
+where workspace_id = $2 and id = $3 and state <> 'expired'
+`
+
+type CaseRetractParams struct {
+	Failures    int32
+	WorkspaceID int64
+	ID          int64
+}
+
+// Takes back the effect of a vote. An expired case has no failures left to take back.
+func (q *Queries) CaseRetract(ctx context.Context, arg CaseRetractParams) error {
+	_, err := q.db.Exec(ctx, CaseRetract, arg.Failures, arg.WorkspaceID, arg.ID)
+	return err
+}
+
+const CaseSucceed = `-- name: CaseSucceed :one
+with before as (
+  select c.id, c.failures from cases c where c.workspace_id = $2 and c.bank_id = $3 and c.key = $4 and c.op_id <> $1 and c.failures > 0 for update
+)
+update cases t set failures = b.failures / 2, state = case when b.failures / 2 = 0 then 'resolved' else t.state end, op_id = $1, updated_at = now()
+from before b where t.workspace_id = $2 and t.id = b.id
+returning t.id, (b.failures - b.failures / 2)::int as taken
 `
 
 type CaseSucceedParams struct {
@@ -148,15 +169,22 @@ type CaseSucceedParams struct {
 	Key         string
 }
 
-// A success halves the failures; at zero the case is resolved.
-func (q *Queries) CaseSucceed(ctx context.Context, arg CaseSucceedParams) error {
-	_, err := q.db.Exec(ctx, CaseSucceed,
+type CaseSucceedRow struct {
+	ID    int64
+	Taken int32
+}
+
+// A success halves the failures; at zero the case is resolved. Returns how many it took away.
+func (q *Queries) CaseSucceed(ctx context.Context, arg CaseSucceedParams) (CaseSucceedRow, error) {
+	row := q.db.QueryRow(ctx, CaseSucceed,
 		arg.OpID,
 		arg.WorkspaceID,
 		arg.BankID,
 		arg.Key,
 	)
-	return err
+	var i CaseSucceedRow
+	err := row.Scan(&i.ID, &i.Taken)
+	return i, err
 }
 
 const CasesExpire = `-- name: CasesExpire :execrows

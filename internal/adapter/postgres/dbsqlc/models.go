@@ -418,3 +418,18 @@ type Turn struct {
 	AcceptedAt     time.Time
 	EndedAt        *time.Time
 }
+
+type Vote struct {
+	WorkspaceID    int64
+	Voter          string
+	Answer         string
+	OpID           string
+	Source         string
+	Burst          bool
+	RunID          *int64
+	ConversationID *int64
+	CaseID         *int64
+	Failures       int32
+	Decisions      []string
+	VotedAt        time.Time
+}

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/decision"
 )
 
 // minScores is the minimum number of scored replies on each side before a canary is judged.
@@ -41,22 +42,45 @@ func (s *Service) measure(ctx context.Context, tx Tx, bankID int64, u Update) (o
 	if err != nil {
 		return nil, false, err
 	}
-	out = &Canary{Candidate: len(candidate), Incumbent: len(incumbent)}
+	candidate, incumbent = decision.Capped(candidate), decision.Capped(incumbent)
+	out = &Canary{Candidate: len(candidate), Incumbent: len(incumbent),
+		Voters: min(decision.Voters(candidate), decision.Voters(incumbent))}
 	if len(candidate) < minScores || len(incumbent) < minScores {
 		return out, false, nil
 	}
-	c, err := designer.CanaryGate().CompareArms(candidate, incumbent)
+	ours, theirs := scoresOf(candidate), scoresOf(incumbent)
+	c, err := designer.CanaryGate().CompareArms(ours, theirs)
 	if err != nil {
 		return nil, false, err
 	}
 	out.Comparison = &c
-	other, err := designer.CanaryGate().CompareArms(incumbent, candidate)
+	other, err := designer.CanaryGate().CompareArms(theirs, ours)
 	return out, other.Lower > 0, err
 }
 
+func scoresOf(all []decision.Outcome) (out []float64) {
+	for _, o := range all {
+		out = append(out, o.Score)
+	}
+	return out
+}
+
+// passes reports whether an update is not worse than the active policy.
+func passes(c *Canary) bool { return c != nil && c.Comparison != nil && c.Comparison.Promote }
+
+// waits reports whether an update that passes the gate needs the approval of the workspace's owner,
+// because too few have voted.
+func waits(c *Canary) bool { return passes(c) && c.Voters < decision.MinVoters }
+
+// waiting is the reason why an update waits.
+func waiting(c *Canary) string {
+	return fmt.Sprintf("waits for `cairn bank promote`: %d of %d voters", c.Voters, decision.MinVoters)
+}
+
 // judgeCanary judges the update that is on canary. It promotes an update that is not worse than the
-// active policy. It drops an update that is worse, that has too few scores after 30 days, or whose
-// bank has a newer version. A bank with another writer is skipped.
+// active policy if enough voters say so; with fewer, the update waits for the owner. It drops an
+// update that is worse, that has too few scores after 30 days, or whose bank has a newer version. A
+// bank with another writer is skipped.
 func (s *Service) judgeCanary(ctx context.Context, tx Tx, row bank.Row) error {
 	u, found, err := tx.Updates().OpenUpdate(ctx, row.ID)
 	if err != nil || !found || u.State != OnCanary {
@@ -75,8 +99,11 @@ func (s *Service) judgeCanary(ctx context.Context, tx Tx, row bank.Row) error {
 	}
 	u.Canary = measured
 	switch {
-	case measured.Comparison != nil && measured.Comparison.Promote:
-		return s.promote(ctx, tx, row, u)
+	case waits(measured):
+		return nil
+	case passes(measured):
+		_, err := s.promote(ctx, tx, row, u)
+		return err
 	case worse:
 		return drop("live scores are worse")
 	}
@@ -87,38 +114,39 @@ func (s *Service) judgeCanary(ctx context.Context, tx Tx, row bank.Row) error {
 	return drop("too few scored replies in 30 days")
 }
 
-// promote creates a version of the bank with the policy of an update.
-func (s *Service) promote(ctx context.Context, tx Tx, row bank.Row, u Update) error {
+// promote creates a version of the bank with the policy of an update. It returns false if the bank
+// has another writer, or if another writer was first.
+func (s *Service) promote(ctx context.Context, tx Tx, row bank.Row, u Update) (bool, error) {
 	holder := fmt.Sprintf("update/%d", u.Run)
 	lease, err := s.ports.Banks.TakeLease(ctx, tx, row.Name, holder, bank.LeaseTime)
 	if fault.CodeOf(err) == fault.Unavailable {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	head, err := s.ports.Banks.ReadVersion(ctx, tx, row, u.Base)
 	if err != nil {
-		return err
+		return false, err
 	}
 	policy, optimizer, err := s.ports.Banks.ReadWeights(ctx, tx, u.Policy, u.Optimizer)
 	if err != nil {
-		return err
+		return false, err
 	}
 	u.State = InForce
 	moved, err := tx.Updates().MoveUpdate(ctx, row.ID, OnCanary, u)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !moved { // another writer was first
-		return s.ports.Banks.ReturnLease(ctx, tx, row.Name, lease)
+		return false, s.ports.Banks.ReturnLease(ctx, tx, row.Name, lease)
 	}
 	c := u.Canary.Comparison
 	if _, err := s.ports.Banks.Advance(ctx, tx, row, bank.Draft{Base: u.Base, Action: bank.ActionAdapt, Bank: head.Bank,
 		Policy: policy, Optimizer: optimizer, Fresh: head.Version.Fresh, Run: u.Run,
 		Reason: fmt.Sprintf("update %d from %d live decisions: %+.4f on %d scored replies", u.Number, u.Decisions,
 			c.Mean, c.Traces)}); err != nil {
-		return err
+		return false, err
 	}
-	return s.ports.Banks.ReturnLease(ctx, tx, row.Name, lease)
+	return true, s.ports.Banks.ReturnLease(ctx, tx, row.Name, lease)
 }

@@ -7,6 +7,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
 )
@@ -80,16 +81,26 @@ func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out
 	if err != nil {
 		return out, err
 	}
-	for i, o := range outcomes { // outcomes of one operation are adjacent
-		if i == 0 || outcomes[i-1].Op != o.Op {
-			out.Queries = append(out.Queries, policy.Query{Score: o.Score, Scored: true})
-		}
-		q := &out.Queries[len(out.Queries)-1]
-		q.Cited = append(q.Cited, o.Decision)
-	}
+	out.Queries = judgements(outcomes)
 	all, _, err := cases.ByConversation(ctx, tx, spec.BankID)
 	_, out.Held = trial.Split(all)
 	return out, err
+}
+
+// judgements returns one query for each score, without those that would give a voter too much weight.
+func judgements(outcomes []decision.Outcome) (out []policy.Query) {
+	var scores []decision.Outcome
+	cited := map[string][]string{} // by operation
+	for i, o := range outcomes {   // outcomes of one operation are adjacent
+		if i == 0 || outcomes[i-1].Op != o.Op {
+			scores = append(scores, o)
+		}
+		cited[o.Op] = append(cited[o.Op], o.Decision)
+	}
+	for _, s := range decision.Capped(scores) {
+		out = append(out, policy.Query{Score: s.Score, Scored: true, Cited: cited[s.Op]})
+	}
+	return out
 }
 
 // read reads an update and the version on which it is based.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/decision"
 )
 
 // Store opens transactions.
@@ -27,10 +28,12 @@ type Repository interface {
 	MoveUpdate(ctx context.Context, bank int64, before string, u Update) (bool, error)
 	// OpenUpdate returns the update that is in the shadow or on canary. A bank has at most one.
 	OpenUpdate(ctx context.Context, bank int64) (Update, bool, error)
+	// UpdateAt returns an update by its number.
+	UpdateAt(ctx context.Context, bank int64, number int) (Update, bool, error)
 	Updates(ctx context.Context, bank int64, most int) ([]Update, error)
 	// CanaryScores returns the scores of replies since the canary began: those of the update's
 	// decisions, and those of the active policy.
-	CanaryScores(ctx context.Context, bank int64, u Update) (candidate, incumbent []float64, err error)
+	CanaryScores(ctx context.Context, bank int64, u Update) (candidate, incumbent []decision.Outcome, err error)
 	// CanaryLate reports whether the maximum duration of a canary has passed.
 	CanaryLate(ctx context.Context, u Update) (bool, error)
 }

@@ -38,6 +38,7 @@ type Update struct {
 type Canary struct {
 	Candidate  int                  `json:"candidate"` // number of scores
 	Incumbent  int                  `json:"incumbent"`
+	Voters     int                  `json:"voters"`               // of the side with fewer voters
 	Comparison *designer.Comparison `json:"comparison,omitempty"` // set if both sides have enough scores
 }
 
@@ -56,6 +57,9 @@ func (s *Service) List(ctx context.Context, ws int64, name string, most int) (ou
 			if out[i].State == OnCanary {
 				if out[i].Canary, _, err = s.measure(ctx, tx, head.ID, out[i]); err != nil {
 					return err
+				}
+				if waits(out[i].Canary) {
+					out[i].Note = waiting(out[i].Canary)
 				}
 			}
 		}

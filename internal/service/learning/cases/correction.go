@@ -63,6 +63,6 @@ func recordCorrection(ctx context.Context, tx Tx, bankID, conversation int64, as
 		return nil
 	}
 	one.Bank = bankID
-	_, err = Record(ctx, tx, one)
+	_, err = record(ctx, tx, one, Vote{})
 	return err
 }

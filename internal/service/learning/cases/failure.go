@@ -1,13 +1,13 @@
 package cases
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/decision"
 )
 
 // FailedQuestion is a question with a bad reply or without one.
@@ -23,6 +23,8 @@ type FailedQuestion struct {
 	Score        float64
 	Conversation int64
 	Run          int64
+	Voter        string // empty if it is not a vote
+	Rated        string // the rated reply, see Vote; empty means the question
 }
 
 func (f FailedQuestion) check() (Case, error) {
@@ -56,7 +58,8 @@ func (f FailedQuestion) check() (Case, error) {
 
 // RecordFailure creates a hard case for a failed question, or adds a failure to its case. It also
 // scores the skills behind the memories of a bad reply. Calls with the same operation ID have one
-// effect.
+// effect, and a later vote of a voter on a reply replaces the earlier one. If the vote is one of a
+// burst, it has no effect, and the case is empty.
 func (s *Service) RecordFailure(ctx context.Context, ws int64, f FailedQuestion) (out Case, err error) {
 	c, err := f.check()
 	if err != nil {
@@ -68,42 +71,41 @@ func (s *Service) RecordFailure(ctx context.Context, ws int64, f FailedQuestion)
 			return err
 		}
 		c.Bank = head.ID
-		out, err = Record(ctx, tx, c)
+		out, err = record(ctx, tx, c, Vote{Voter: f.Voter, Rated: cmp.Or(f.Rated, c.Key)})
 		return err
 	})
 	return out, err
 }
 
-// Record is RecordFailure inside a transaction. The operation log does not store any text of it,
+// record is RecordFailure inside a transaction. The operation log does not store any text of it,
 // because the log outlives the conversation.
-func Record(ctx context.Context, tx Tx, c Case) (out Case, err error) {
+func record(ctx context.Context, tx Tx, c Case, v Vote) (out Case, err error) {
 	var done struct {
 		Case int64 `json:"case"`
 	}
 	c.Failures = 1
+	v.Op, v.Source, v.Run, v.Conversation = c.Op, c.Source, c.Run, c.Conversation
 	err = tx.Operations().Do(ctx, c.Op, []any{"failed", c.Bank, c.Source, c.Key, c.Gold, c.Conversation}, &done,
 		func() error {
-			if c.Run != 0 && len(c.Retrieved) == 0 {
-				uses, err := tx.Decisions().MemoryUses(ctx, c.Run)
-				if err != nil {
+			return cast(ctx, tx, &v, c.Question, c.Prediction, func() error {
+				if c.Run != 0 && len(c.Retrieved) == 0 {
+					uses, err := tx.Decisions().MemoryUses(ctx, c.Run)
+					if err != nil {
+						return err
+					}
+					for _, m := range uses {
+						c.Retrieved = append(c.Retrieved, m.Memory)
+					}
+					c.Retrieved = slices.Compact(c.Retrieved)
+				}
+				if out, err = tx.Cases().PutCase(ctx, c); err != nil {
 					return err
 				}
-				for _, m := range uses {
-					c.Retrieved = append(c.Retrieved, m.Memory)
-				}
-				c.Retrieved = slices.Compact(c.Retrieved)
-			}
-			if out, err = tx.Cases().PutCase(ctx, c); err != nil {
-				return err
-			}
-			done.Case = out.ID
-			if c.Source == FromRetrieval { // nothing was found, so no memory is to blame
+				done.Case, v.Case, v.Failures = out.ID, out.ID, 1
 				return nil
-			}
-			return decision.RecordJudgement(ctx, tx, decision.Judgement{Op: c.Op, Source: c.Source, Run: c.Run,
-				Question: c.Question, Answer: c.Prediction})
+			})
 		})
-	if err == nil && out.ID == 0 {
+	if err == nil && out.ID == 0 && done.Case != 0 {
 		out, err = tx.Cases().CaseOf(ctx, done.Case)
 	}
 	return out, err

@@ -18,6 +18,7 @@ type Tx interface {
 	decision.Tx
 	extraction.Tx
 	Cases() Repository
+	Votes() VoteRepository
 	Operations() OperationRepository
 }
 
@@ -26,7 +27,11 @@ type Repository interface {
 	// PutCase creates the case of a question, or updates it.
 	PutCase(ctx context.Context, c Case) (Case, error)
 	CaseOf(ctx context.Context, id int64) (Case, error)
-	SucceedCase(ctx context.Context, bank int64, key, op string) error
+	// SucceedCase halves the failures of a question's case. It returns the case, and how many
+	// failures it took away; 0 if there is no case.
+	SucceedCase(ctx context.Context, bank int64, key, op string) (id int64, taken int, err error)
+	// RetractCase takes back the failures that a vote added to a case.
+	RetractCase(ctx context.Context, id int64, failures int) error
 	ExpireCases(ctx context.Context, bank int64, window time.Duration) (int64, error)
 	OpenCases(ctx context.Context, bank int64, most int) ([]Case, error)
 	// KnownCases returns the questions of a bank with known answers and conversations.

@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"cmp"
 	"context"
 
 	"cairn/internal/service/learning/bank"
@@ -14,23 +15,37 @@ type PositiveFeedback struct {
 	Question string
 	Answer   string
 	Run      int64 // run of the reply; 0 if unknown
+	// Conversation of the reply; 0 if unknown.
+	Conversation int64
+	Voter        string // empty if it is not a vote
+	Rated        string // the rated reply, see Vote; empty means the question
 }
 
 // RecordSuccess reduces the failures of the question's case, if it has one. It also scores the
-// skills behind the memories of the reply. Calls with the same operation ID have one effect.
-func (s *Service) RecordSuccess(ctx context.Context, ws int64, p PositiveFeedback) error {
-	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
-		row, found, err := tx.Banks().BankNamed(ctx, bank.OrDefault(p.Bank))
-		if err != nil || !found {
-			return err
-		}
-		return tx.Operations().Do(ctx, p.Op, []any{"answered", row.ID, Key(p.Question), p.Run}, new(struct{}),
-			func() error {
-				if err := tx.Cases().SucceedCase(ctx, row.ID, Key(p.Question), p.Op); err != nil {
+// skills behind the memories of the reply. Calls with the same operation ID have one effect, and a
+// later vote of a voter on a reply replaces the earlier one. It returns whether the vote counts:
+// one of a burst does not.
+func (s *Service) RecordSuccess(ctx context.Context, ws int64, p PositiveFeedback) (counts bool, err error) {
+	key, name := Key(p.Question), bank.OrDefault(p.Bank)
+	var done struct {
+		Burst bool `json:"burst,omitempty"`
+	}
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		return tx.Operations().Do(ctx, p.Op, []any{"answered", name, key, p.Run}, &done, func() error {
+			v := Vote{Voter: p.Voter, Rated: cmp.Or(p.Rated, key), Op: p.Op, Source: decision.FromPraise, Run: p.Run,
+				Conversation: p.Conversation}
+			err := cast(ctx, tx, &v, p.Question, p.Answer, func() error {
+				row, found, err := tx.Banks().BankNamed(ctx, name)
+				if err != nil || !found {
 					return err
 				}
-				return decision.RecordJudgement(ctx, tx, decision.Judgement{Op: p.Op, Source: decision.FromPraise,
-					Run: p.Run, Score: 1, Question: p.Question, Answer: p.Answer})
+				id, taken, err := tx.Cases().SucceedCase(ctx, row.ID, key, p.Op)
+				v.Case, v.Failures = id, -taken
+				return err
 			})
+			done.Burst = v.Burst
+			return err
+		})
 	})
+	return !done.Burst, err
 }

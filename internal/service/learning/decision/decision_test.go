@@ -80,12 +80,16 @@ func TestAJudgementOfNoRunChangesNothing(t *testing.T) {
 	l := pgtest.OpenLearning(t)
 	d := chosen(t, l)
 	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
-		testkit.Must(t, decision.RecordJudgement(ctx, tx, decision.Judgement{Op: "1", Score: 1}))
-		err := decision.RecordJudgement(ctx, tx, decision.Judgement{Op: "1", Run: 999})
+		none, err := decision.RecordJudgement(ctx, tx, decision.Judgement{Op: "1", Score: 1})
+		if err != nil || len(none) != 0 {
+			t.Errorf("scored %q, %v", none, err)
+		}
+		_, err = decision.RecordJudgement(ctx, tx, decision.Judgement{Op: "1", Run: 999})
 		if fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("a run that there is not: %v", err)
 		}
-		return decision.RecordJudgement(ctx, tx, decision.Judgement{Op: "1", Run: d.Run}) // it was shown nothing
+		_, err = decision.RecordJudgement(ctx, tx, decision.Judgement{Op: "1", Run: d.Run}) // it was shown nothing
+		return err
 	}))
 	if n := l.DB.Number("select count(*) from skill_stats"); n != 0 {
 		t.Errorf("%d statistics", n)
@@ -110,7 +114,18 @@ func TestUseAndScoresCountForSkills(t *testing.T) {
 		if err != nil || len(outcomes) != 1 || outcomes[0].Score != 1 {
 			t.Errorf("%+v, %v", outcomes, err)
 		}
-		stats, err = tx.BankContents().SkillStats(ctx, d.Bank)
+		if stats, err = tx.BankContents().SkillStats(ctx, d.Bank); err != nil {
+			return err
+		}
+		testkit.Must(t, decision.RetractJudgement(ctx, tx, "1", []string{d.ID, "erased"}, 1))
+		outcomes, err = tx.Outcomes().Outcomes(ctx, []string{d.ID})
+		if err != nil || len(outcomes) != 0 {
+			t.Errorf("taken back: %+v, %v", outcomes, err)
+		}
+		after, err := tx.BankContents().SkillStats(ctx, d.Bank)
+		if one := after[d.Choice.Chosen[0]]; one.Count != 0 || one.Usage == 0 {
+			t.Errorf("taken back: %+v", one)
+		}
 		return err
 	}))
 	one := stats[d.Choice.Chosen[0]]

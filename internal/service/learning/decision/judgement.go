@@ -22,7 +22,8 @@ type MemoryUse struct {
 type Judgement struct {
 	Op       string // operation ID
 	Source   string
-	Run      int64 // run of the reply; 0 if unknown
+	Voter    string // empty if it is not a vote
+	Run      int64  // run of the reply; 0 if unknown
 	Score    float64
 	Question string
 	Answer   string
@@ -31,28 +32,39 @@ type Judgement struct {
 // RecordJudgement adds the score of a reply, 0 or 1, to the skills behind the memories in its
 // prompt. Each decision gets it once, even with several memories. For the decisions behind the
 // memories that the reply cites, the score is also an outcome from which the policy may learn. A
-// reply that an endpoint failure cut off is ignored.
-func RecordJudgement(ctx context.Context, tx Tx, j Judgement) error {
+// reply that an endpoint failure cut off is ignored. RecordJudgement returns the decisions whose
+// skills got the score.
+func RecordJudgement(ctx context.Context, tx Tx, j Judgement) (decisions []string, err error) {
 	if j.Run == 0 {
-		return nil
+		return nil, nil
 	}
 	answered, err := tx.Runs().Run(ctx, j.Run)
 	if err != nil || answered.Outcome == run.Failed {
-		return err
+		return nil, err
 	}
 	uses, err := tx.Decisions().MemoryUses(ctx, j.Run)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := tx.Outcomes().PutOutcomes(ctx, Cited(uses, j.Question, j.Answer),
-		Outcome{Op: j.Op, Run: j.Run, Source: j.Source, Score: j.Score}); err != nil {
+		Outcome{Op: j.Op, Run: j.Run, Source: j.Source, Score: j.Score, Voter: j.Voter}); err != nil {
+		return nil, err
+	}
+	for _, m := range uses {
+		if m.Decision != "" && !slices.Contains(decisions, m.Decision) {
+			decisions = append(decisions, m.Decision)
+		}
+	}
+	return decisions, CountScore(ctx, tx, decisions, j.Score)
+}
+
+// RetractJudgement takes back the score that RecordJudgement gave to decisions under op. What an
+// update of the policy has learned from it stays.
+func RetractJudgement(ctx context.Context, tx Tx, op string, decisions []string, score float64) error {
+	if err := tx.Outcomes().DropOutcomes(ctx, op, decisions); err != nil {
 		return err
 	}
-	var decisions []string
-	for _, m := range uses {
-		decisions = append(decisions, m.Decision)
-	}
-	return CountScore(ctx, tx, decisions, j.Score)
+	return forgetScore(ctx, tx, decisions, score)
 }
 
 // Cited returns the decisions behind the memories that a reply cites: it contains their ID, or

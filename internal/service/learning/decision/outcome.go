@@ -7,6 +7,7 @@ type Outcome struct {
 	Run      int64  // run of the reply
 	Source   string
 	Score    float64 // 0 to 1
+	Voter    string  // empty if the score is not a vote
 }
 
 // RecentSkills are the skills that a version added or changed.

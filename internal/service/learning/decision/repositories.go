@@ -32,6 +32,8 @@ type OutcomeRepository interface {
 	// PutOutcomes stores one outcome for several decisions. The first outcome of an operation is
 	// kept; erased decisions are skipped.
 	PutOutcomes(ctx context.Context, decisions []string, o Outcome) error
+	// DropOutcomes deletes the outcomes of an operation.
+	DropOutcomes(ctx context.Context, op string, decisions []string) error
 	// Outcomes returns the outcomes of decisions, by operation and decision.
 	Outcomes(ctx context.Context, decisions []string) ([]Outcome, error)
 	// Learnable returns sampled decisions with an outcome that no update has used, made with

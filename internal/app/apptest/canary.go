@@ -1,0 +1,71 @@
+package apptest
+
+import (
+	"fmt"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/testkit"
+)
+
+// ObserveCanary observes n turns on each side of a canary: update 1 of the default bank, which has
+// the weights of the active version. Each answer was given from a memory of its own. Message i of
+// the conversation "canary" is of the update if i is even. It stops the workers, and returns the IDs
+// of the messages.
+func (b *Bundle) ObserveCanary(n int) (messages []string) {
+	b.T.Helper()
+	ctx := b.T.Context()
+	_, err := b.Learning.Banks.Head(ctx, b.Workspace.ID, bank.Default)
+	testkit.Must(b.T, err)
+	exec := func(sql string, args ...any) {
+		b.T.Helper()
+		_, err := b.Admin().Exec(ctx, sql, args...)
+		testkit.Must(b.T, err)
+	}
+	exec(`update cairn.workspaces set settings = '{"memory":{"builder":"skills"}}' where id = $1`, b.Workspace.ID)
+	exec(
+		`with made as (insert into cairn.runs (workspace_id, kind, business_key, generation, args_sha, spec,
+  workflow_id)
+  values ($1, $2, 'canary', 1, sha256('x'), '{}', 'canary') returning id)
+insert into cairn.policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha,
+  decisions, shadow, canary_at)
+select $1, b.id, 1, made.id, v.number, 'canary', v.policy_sha, v.optimizer_sha, 16, '{"alike":1}',
+  now() - interval '1 hour' from made, cairn.banks b join
+  cairn.bank_versions v on v.workspace_id = b.workspace_id
+  and v.bank_id = b.id and v.number = b.head where b.workspace_id = $1`,
+		b.Workspace.ID,
+		run.Adapt,
+	)
+	for i := range 2 * n {
+		turn := b.Say("canary", i, "", func(r *conversation.Request) {
+			r.Origin, r.Mode, r.Messages = "scheduled", "observe", []transcript.Message{
+				{Role: transcript.User, Content: fmt.Sprintf("Which tree grows in row %d?", i)},
+				{Role: transcript.Assistant, Content: "A lemon tree."}}
+		})
+		exec(
+			`with d as (insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq,
+  to_seq, bank_id,
+  bank_version, choice, canary) select $1, $2::bigint || '/0', $2, t.conversation_id, 0, 0, 0, u.bank_id, u.base,
+  jsonb_build_object('id', $2::bigint || '/0', 'chosen', jsonb_build_array(v.members[1])), case when $3 then 1 end
+  from cairn.policy_updates u join
+  cairn.bank_versions v on v.workspace_id = $1 and v.bank_id = u.bank_id and v.number = u.base,
+  cairn.turns t where u.workspace_id = $1 and t.workspace_id = $1 and t.run_id = $2 returning id),
+made as (insert into cairn.memories (workspace_id, external_id, type, target, content, content_sha256, origin,
+  op_id)
+  values ($1, lpad(to_hex($2::bigint), 16, '0'), 'personal', 'house', 'Lemon ' || $2, sha256($2::text::bytea),
+  'agent', 'x')
+  returning id),
+revised as (insert into cairn.memory_revisions (workspace_id, memory_id, version, action, content, origin, tainted,
+  op_id, decision_id) select $1, made.id, 1, 'add', 'Lemon', 'agent', false, 'x', d.id from made, d)
+insert into cairn.memory_views (workspace_id, run_id, memory_id, op_id) select $1, $2, id, 'x' from made`,
+			b.Workspace.ID,
+			turn.Run,
+			i%2 == 0,
+		)
+		messages = append(messages, turn.MessageID)
+	}
+	b.Stop()
+	return messages
+}

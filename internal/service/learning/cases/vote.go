@@ -1,0 +1,134 @@
+package cases
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn/internal/service/learning/decision"
+)
+
+// burstVotes is the number of answers that a voter can rate within a minute. If it rates more, none
+// of these votes has an effect.
+const burstVotes = 20
+
+// Vote is the rating of an answer by a voter, and its effect.
+type Vote struct {
+	Voter        string // empty if it is not a vote
+	Rated        string // the answer: Turn or Key
+	Op           string
+	Source       string
+	Burst        bool // one of too many within a minute
+	Run          int64
+	Conversation int64
+	Case         int64
+	Failures     int      // that it added to the case; negative if it took some away
+	Decisions    []string // whose skills have its score
+}
+
+// Burst is the number of a voter's votes that have no effect.
+type Burst struct {
+	Voter  string    `json:"voter" doc:"key/ID of an API key, or cli/ACCOUNT of the command line"`
+	Votes  int       `json:"votes" doc:"Answers that it rated within a minute in which it rated more than 20"`
+	LastAt time.Time `json:"last_at"`
+}
+
+// Turn returns what is rated by a vote on the answer of a turn.
+func Turn(run int64) string { return fmt.Sprintf("turn/%d", run) }
+
+// VoteRepository reads and writes votes.
+type VoteRepository interface {
+	// LockVoter blocks other votes of a voter until the transaction ends.
+	LockVoter(ctx context.Context, voter string) error
+	VoteOn(ctx context.Context, voter, rated string) (Vote, bool, error)
+	// VotesLately returns the votes of the last minute on other answers.
+	VotesLately(ctx context.Context, voter, rated string) ([]Vote, error)
+	// MarkBurst records that the votes of the last minute have no effect.
+	MarkBurst(ctx context.Context, voter string) error
+	PutVote(ctx context.Context, v Vote) error
+	// Bursts returns who cast votes without effect, latest first.
+	Bursts(ctx context.Context, most int) ([]Burst, error)
+}
+
+// score returns the score that a vote gives to skills.
+func (v Vote) score() float64 {
+	if v.Source == decision.FromPraise {
+		return 1
+	}
+	return 0
+}
+
+// cast applies a vote in place of the voter's earlier vote on the same answer. Change is its effect
+// on a case. Without a voter, cast only applies the effects. The order of locks is that of all
+// writers: voter, cases, bank.
+func cast(ctx context.Context, tx Tx, v *Vote, question, answer string, change func() error) error {
+	replaced, err := replace(ctx, tx, v)
+	if err == nil && !v.Burst {
+		err = change()
+	}
+	for _, r := range replaced {
+		if err == nil {
+			err = decision.RetractJudgement(ctx, tx, r.Op, r.Decisions, r.score())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if !v.Burst && v.Source != FromRetrieval { // nothing was found, so no memory is to blame
+		v.Decisions, err = decision.RecordJudgement(ctx, tx, decision.Judgement{Op: v.Op, Source: v.Source,
+			Voter: v.Voter, Run: v.Run, Score: v.score(), Question: question, Answer: answer})
+	}
+	if err != nil || v.Voter == "" {
+		return err
+	}
+	return tx.Votes().PutVote(ctx, *v)
+}
+
+// replace decides whether a vote has an effect, and takes back the effect on cases of the votes
+// that lose theirs: the earlier vote on the same answer, and all of a burst.
+func replace(ctx context.Context, tx Tx, v *Vote) (out []Vote, err error) {
+	if v.Voter == "" {
+		return nil, nil
+	}
+	if err := tx.Votes().LockVoter(ctx, v.Voter); err != nil {
+		return nil, err
+	}
+	before, found, err := tx.Votes().VoteOn(ctx, v.Voter, v.Rated)
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		out = append(out, before)
+	}
+	lately, err := tx.Votes().VotesLately(ctx, v.Voter, v.Rated)
+	if err != nil {
+		return nil, err
+	}
+	if v.Burst = len(lately) >= burstVotes; v.Burst {
+		out = append(out, lately...)
+	}
+	slices.SortFunc(out, func(a, b Vote) int { return cmp.Compare(a.Case, b.Case) })
+	for _, r := range out {
+		if r.Case == 0 || r.Failures == 0 {
+			continue
+		}
+		if err := tx.Cases().RetractCase(ctx, r.Case, r.Failures); err != nil {
+			return nil, err
+		}
+	}
+	if v.Burst {
+		err = tx.Votes().MarkBurst(ctx, v.Voter)
+	}
+	return out, err
+}
+
+// Bursts lists the voters whose votes came too fast to count, latest first.
+func (s *Service) Bursts(ctx context.Context, ws int64, most int) (out []Burst, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		out, err = tx.Votes().Bursts(ctx, most)
+		return err
+	})
+	return out, err
+}
