@@ -382,7 +382,8 @@ func classifyState(state string, err error) error {
 	case "08", "53", "57": // connection exception, insufficient resources, operator intervention
 		return fault.Wrap(err, fault.Unavailable, "the database is temporarily unavailable", "")
 	case "22": // data exception
-		return fault.Wrap(err, fault.InvalidArgument, "the database cannot store a value of the request",
+		// The cause would show the caller what the database says, and it adds nothing.
+		return fault.New(fault.InvalidArgument, "the database cannot store a value of the request",
 			"remove NUL characters, invalid dates and numbers that are out of range")
 	}
 	return err

@@ -49,6 +49,21 @@ func (b Bank) Import(files map[string][]byte, origin string) (Bank, error) {
 	return after, nil
 }
 
+// CheckFiles returns an error that names each file that no bank imports.
+func CheckFiles(files map[string][]byte) error {
+	var wrong []error
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		s, err := Parse(files[file])
+		if err == nil {
+			_, err = NewVersion(s, "", Human, "")
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", file, err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
 func (b Bank) take(s Skill, origin string) (Bank, error) {
 	current, there := b.Get(s.Name)
 	switch {

@@ -46,7 +46,13 @@ func problem(code fault.Code, message, hint string) *Problem {
 	if hint == "" {
 		hint = row.Hint
 	}
-	p := &Problem{Code: code, Message: message, Hint: hint, Retryable: row.Retryable, status: row.HTTP}
+	p := &Problem{
+		Code:      code,
+		Message:   fault.Clean(message),
+		Hint:      fault.Clean(hint),
+		Retryable: row.Retryable,
+		status:    row.HTTP,
+	}
 	if code == fault.Unavailable {
 		p.with("Retry-After", retryAfter)
 	}
@@ -96,7 +102,7 @@ func problemOf(err error) *Problem {
 	}
 	f := fault.From(err)
 	if p = problem(f.Code, f.Message, f.Hint); p.status < http.StatusInternalServerError {
-		p.Message, p.Extra = f.Error(), f.Extra
+		p.Message, p.Extra = fault.Clean(f.Error()), f.Extra
 	}
 	return p
 }

@@ -282,6 +282,6 @@ func check(schema *jsonschema.Resolved, members map[string]json.RawMessage) erro
 }
 
 func unfit(err error) error {
-	return fault.New(fault.InvalidArgument, "invalid arguments: "+err.Error(),
+	return fault.New(fault.InvalidArgument, "invalid arguments: "+complaint(err),
 		"correct the arguments and repeat the call")
 }

@@ -39,9 +39,11 @@ func Recorded(effect json.RawMessage) (Result, error) { return success(effect) }
 func Failure(f *fault.Error) Result {
 	problem := map[string]any{}
 	maps.Copy(problem, f.Extra)
-	problem["code"], problem["message"], problem["retryable"] = f.Code, f.Message, fault.Table[f.Code].Retryable
+	problem["code"], problem["message"], problem["retryable"] = f.Code, fault.Clean(
+		f.Message,
+	), fault.Table[f.Code].Retryable
 	if f.Hint != "" {
-		problem["hint"] = f.Hint
+		problem["hint"] = fault.Clean(f.Hint)
 	}
 	raw, err := json.Marshal(map[string]any{"ok": false, "error": problem})
 	if err != nil { // an Extra that does not encode is a bug; the other fields are still useful

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -125,7 +126,7 @@ func decode(check *jsonschema.Resolved, arguments json.RawMessage, into any) err
 			"send one JSON object that matches the schema of the tool")
 	}
 	if err := check.Validate(loose); err != nil {
-		return fault.New(fault.InvalidArgument, "invalid arguments: "+clip(err.Error()),
+		return fault.New(fault.InvalidArgument, "invalid arguments: "+complaint(err),
 			"correct the arguments and repeat the call")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(arguments))
@@ -140,6 +141,14 @@ func decode(check *jsonschema.Resolved, arguments json.RawMessage, into any) err
 // maxComplaint is the maximum length of an error about arguments, in runes. Validators repeat the
 // rejected value.
 const maxComplaint = 400
+
+// rejectedValue matches the values in errors of the validator, in the form of Go.
+var rejectedValue = regexp.MustCompile(`(?s)type: .*? (has type "\w+", want )|enum: .*? (does not equal any of: )`)
+
+// complaint says what a validator rejects, without the value: the caller has it.
+func complaint(err error) string {
+	return clip(rejectedValue.ReplaceAllString(err.Error(), "the value $1$2"))
+}
 
 func clip(text string) string {
 	if r := []rune(text); len(r) > maxComplaint {

@@ -15,6 +15,9 @@ import (
 // Import adds skills to a bank and creates the bank if needed. A new skill whose description
 // duplicates another skill is refused. To replace that skill, use its name.
 func (s *Service) Import(ctx context.Context, ws int64, name string, files map[string][]byte) (out Head, err error) {
+	if err := memoryskill.CheckFiles(files); err != nil { // before the bank is made
+		return out, unreadable(err)
+	}
 	if err := s.ensure(ctx, ws, name); err != nil {
 		return out, err
 	}
@@ -24,9 +27,8 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 	}
 	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
 		after, err := now.Bank.Import(files, "import")
-		if f := fault.From(err); f != nil {
-			return fault.New(f.Code, "cannot import the files: "+strings.ReplaceAll(err.Error(), "\n", "; "),
-				f.Hint)
+		if err != nil {
+			return unreadable(err)
 		}
 		if after.Hash() == now.Bank.Hash() {
 			out = now
@@ -45,6 +47,12 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 		return tx.Audit().Record(ctx, audit.BankImport, fmt.Sprintf("bank %d, %d skills", now.ID, len(changes)))
 	})
 	return out, err
+}
+
+// unreadable describes errors of files.
+func unreadable(err error) error {
+	f := fault.From(err)
+	return fault.New(f.Code, "cannot import the files: "+strings.ReplaceAll(err.Error(), "\n", "; "), f.Hint)
 }
 
 // describe returns the vectors of the descriptions of the bank's skills and of the files, by

@@ -80,6 +80,19 @@ func TestSkillsAreImportedOnce(t *testing.T) {
 	}
 }
 
+func TestABankIsNotMadeForFilesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx, ws := t.Context(), l.DB.A.ID
+	_, err := l.Banks.Import(ctx, ws, "house", map[string][]byte{"a.md": []byte("# Broken"), "b.md": []byte("{}")})
+	if fault.CodeOf(err) != fault.InvalidArgument || !strings.Contains(err.Error(), "a.md") ||
+		!strings.Contains(err.Error(), "b.md") {
+		t.Errorf("broken files: %v", err)
+	}
+	_, err = l.Banks.Head(ctx, ws, "house")
+	wants(t, "the bank of refused files", err, fault.NotFound)
+}
+
 func TestRollbackGoesBackOnce(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)
