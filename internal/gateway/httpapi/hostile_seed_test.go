@@ -16,7 +16,7 @@ import (
 // sampleBodies are bodies that an operation accepts, or refuses late. $n becomes another number in each request.
 var sampleBodies = map[string]string{
 	"turn":             `{"conversation":"c1","message_id":"m$n","text":"Hello, I am Ada.","wait":0}`,
-	"distill":          `{"messages":[{"role":"user","content":"Water $n plants?"},{"role":"assistant","content":"So."}]}`,
+	"distill":          `{"messages":[{"role":"user","content":"Water $n?"},{"role":"assistant","content":"So."}]}`,
 	"giveFeedback":     `{"conversation":"c1","message_id":"m0","rating":"up"}`,
 	"addMemory":        `{"content":"Ada likes tea $n","memory_type":"personal","memory_target":"ada"}`,
 	"addMemories":      `{"memories":[{"content":"Ada likes tea $n","memory_type":"personal","memory_target":"ada"}]}`,
