@@ -32,9 +32,9 @@ type FeedbackResult struct {
 	Burst    bool   `json:"burst"`    // the vote does not count: the key rated more than 20 answers within a minute
 }
 
-// Feedback sends feedback on a reply. A bad rating creates a hard case, from which memory
-// skills learn. A key has one vote on an answer; a later one replaces it. Calls with the same [RequestID] have one effect. It returns [ErrNotFound] if
-// the turn does not exist.
+// Feedback sends feedback on a reply. A bad rating creates a hard case, from which memory skills
+// learn. A key has one vote on an answer; a later one replaces it. Calls with the same [RequestID]
+// have one effect. It returns [ErrNotFound] if the turn does not exist.
 func (c *Client) Feedback(ctx context.Context, r FeedbackRequest, options ...Option) (out FeedbackResult, err error) {
 	return out, c.call(ctx, http.MethodPost, "/v1/feedback", r, &out, c.usual.with(options).once())
 }

@@ -27,7 +27,8 @@ func (c *cli) bank() *cobra.Command {
 		Long: "List the updates that the policy of a bank has learned from live decisions, newest first. An update " +
 			"is first compared with the current policy without effect. Then a canary uses it for a share of the " +
 			"live builds. Then it is promoted to a new version or dropped. An update that passes with the votes of " +
-			"fewer than five voters waits for `cairn bank promote`. Votes that came too fast to count are listed below.",
+			"fewer than five voters waits for `cairn bank promote`. Votes that came too fast to count are listed " +
+			"below.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.bankUpdates(cmd.Context(), name) }}
 	probes := &cobra.Command{Use: "probes", Short: "List probes: self-test questions and their scores",
 		Example: "  cairn settings set memory.learning.probes_per_day=30\n  cairn bank probes", Args: cobra.NoArgs,

@@ -276,6 +276,9 @@ func words(line string) (out []string) {
 
 func (w *world) example(t *testing.T, line, workflowID string) {
 	t.Helper()
+	if strings.HasPrefix(line, "cairn bank promote") {
+		return // needs an update that waits: TestOneAccountPromotesByHand runs it
+	}
 	in := ""
 	if file, command, piped := strings.Cut(line, " | "); piped {
 		raw, err := os.ReadFile(filepath.Join(w.folder, strings.TrimPrefix(file, "cat ")))

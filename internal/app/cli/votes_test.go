@@ -30,25 +30,12 @@ func TestOneAccountPromotesByHand(t *testing.T) {
 	if out := rate(messages[20], "bad"); !strings.Contains(out, "does not count") {
 		t.Errorf("the 21st vote within a minute: %q", out)
 	}
-	if out := w.succeeds(
-		t,
-		"",
-		"bank",
-		"updates",
-	); !strings.Contains(
-		out,
-		"21 votes of cli/"+account()+" do not count",
-	) {
-		t.Errorf("updates\n%s", out)
+	listed := w.succeeds(t, "", "bank", "updates")
+	if !strings.Contains(listed, "21 votes of cli/"+account()+" do not count") {
+		t.Errorf("updates\n%s", listed)
 	}
-	if code, _, errs := w.run(
-		"",
-		"bank",
-		"promote",
-		"1",
-	); code == 0 ||
-		!strings.Contains(errs, "0 and 0 scored replies") ||
-		!strings.Contains(errs, "hint: ") {
+	code, _, errs := w.run("", "bank", "promote", "1")
+	if code == 0 || !strings.Contains(errs, "0 and 0 scored replies") || !strings.Contains(errs, "hint: ") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	for i, m := range messages {

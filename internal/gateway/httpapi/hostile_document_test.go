@@ -83,17 +83,6 @@ func (d *document) resolve(s *schema) *schema {
 	return s
 }
 
-// is reports whether s allows the type.
-func (s *schema) is(name string) bool {
-	switch v := s.Type.(type) {
-	case string:
-		return v == name
-	case []any:
-		return slices.Contains(v, any(name))
-	}
-	return false
-}
-
 // field is a place in a body: keys of objects and indexes of arrays.
 type field struct {
 	at     []any
