@@ -26,3 +26,18 @@ select count(*) from pg_stat_activity where usename = 'cairn'
 
 -- name: erasures
 select count(*) from cairn.erasures where state = 'ended'
+
+-- name: replicas
+select count(*) from pg_stat_replication where state = 'streaming' and sync_state = 'sync'
+
+-- name: lost_text
+select count(*) from cairn.messages where content ~ 'lost timeline' or content ~ 'bees'
+
+-- name: held
+select count(*) from cairn.conversations where external_id = 'held'
+
+-- name: archived
+select count(*) from pg_stat_archiver where last_archived_wal >= $1
+
+-- name: in_ledger
+select count(*) from cairn.llm_calls where strpos(llm_calls::text, $1) > 0

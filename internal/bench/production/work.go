@@ -128,7 +128,9 @@ func search(ctx context.Context, c *client, t tenant) error {
 
 // reflect reflects on today.
 func reflect(ctx context.Context, c *client, t tenant) error {
-	var out struct{ Reflections []struct{ State, Status string } }
+	var out struct {
+		Reflections []struct{ State, Status string }
+	}
 	err := c.expect(ctx, t, http.MethodPost, "/v1/reflections?wait=60", object{}, http.StatusOK, &out)
 	if err == nil && (len(out.Reflections) != 1 || out.Reflections[0].State != "ended") {
 		return fmt.Errorf("the reflection did not end: %+v", out)
