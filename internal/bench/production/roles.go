@@ -48,7 +48,8 @@ func (e *experiment) roles(ctx context.Context, to sheet) error {
 
 // namesGrant reports whether a message has the statement that repairs a login.
 func namesGrant(text, login string) bool {
-	return strings.Contains(strings.ReplaceAll(text, `"`, ""), "grant cairn_app, cairn_system to "+login)
+	unquoted := strings.NewReplacer(`"`, "", `\`, "").Replace(text) // in JSON, quotes are escaped
+	return strings.Contains(unquoted, "grant cairn_app, cairn_system to "+login)
 }
 
 // shortened returns a text on one line of a table.
