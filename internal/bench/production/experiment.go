@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -90,12 +91,44 @@ func (e *experiment) start(ctx context.Context) (err error) {
 	if err := e.startDatabase(ctx); err != nil {
 		return err
 	}
+	if err := e.describe(ctx); err != nil {
+		return err
+	}
 	// A failover shows up fast, as docs/operations/poolers.md recommends.
 	e.pooler, err = devstack.StartPooler(ctx, devstack.PoolerOptions{Folder: filepath.Join(e.folder, "pooler"),
 		Server: e.primary.Address(), Logins: map[string]string{login: "", inheriting: ""}, Size: poolSize,
 		Settings: []string{"server_login_retry = 1", "server_connect_timeout = 3", "query_wait_timeout = 5",
 			"ignore_startup_parameters = extra_float_digits"}, Log: e.log("pgbouncer")})
 	return err
+}
+
+// describe adds the versions of the servers to the result.
+func (e *experiment) describe(ctx context.Context) error {
+	a, err := e.audit(ctx)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	var postgres string
+	if err := a.QueryRow(ctx, "select current_setting('server_version')").Scan(&postgres); err != nil {
+		return fmt.Errorf("read the version of Postgres: %w", err)
+	}
+	program, err := devstack.PgBouncer(ctx, e.options.Log)
+	if err != nil {
+		return err
+	}
+	pooler, err := exec.CommandContext(ctx, program, "-V").Output()
+	if err != nil {
+		return fmt.Errorf("read the version of PgBouncer: %w", err)
+	}
+	first, _, _ := strings.Cut(string(pooler), "\n")
+	e.result.Servers = []string{"Postgres " + postgres, first}
+	for _, found := range e.temporal.Describe() {
+		if found.Part == "Temporal" {
+			e.result.Servers = append(e.result.Servers, "Temporal "+found.Version)
+		}
+	}
+	return nil
 }
 
 // startDatabase starts the primary, migrates it and creates the login.
@@ -221,6 +254,3 @@ func freePort() (string, error) {
 	defer l.Close()
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
 }
-
-// lines joins findings for a table.
-func lines(all []string) string { return strings.Join(all, "; ") }

@@ -60,9 +60,8 @@ func (l *load) talk(ctx context.Context, t tenant) {
 
 func (l *load) read(ctx context.Context, t tenant) {
 	for ctx.Err() == nil {
-		if a, err := l.c.do(ctx, t, http.MethodGet, "/v1/conversations/c/messages?limit=5", nil); err == nil &&
-			a.status >= http.StatusBadRequest && a.status < http.StatusInternalServerError &&
-			a.status != http.StatusNotFound { // before the first message
+		if a, err := l.c.do(ctx, t, http.MethodGet, "/v1/conversations?limit=5", nil); err == nil &&
+			a.status >= http.StatusBadRequest && a.status < http.StatusInternalServerError {
 			l.mu.Lock()
 			l.failures = append(l.failures, fmt.Sprintf("read: %d %.200s", a.status, a.body))
 			l.mu.Unlock()

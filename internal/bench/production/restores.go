@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/bench/audit"
 	"cairn/internal/bench/runbook"
 	"cairn/internal/bench/workerproc"
@@ -206,6 +207,7 @@ func (e *experiment) again(ctx context.Context, to sheet, b backup, tenants []te
 		return err
 	}
 	defer a.Close()
+	e.model.ForgetCalls(func(c openaitest.Call) bool { return asked(c) == first.mark(secretMark) }) // erased
 	if err := e.answers(ctx, to, fmt.Sprintf("p%d", b.group), append(past, lost...)); err != nil {
 		return err
 	}

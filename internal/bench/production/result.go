@@ -3,6 +3,7 @@ package production
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -55,19 +56,9 @@ func (r Result) Print(w io.Writer) error {
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
-	fmt.Fprintf(w, "\n%s\ntotal %s\n", r.servers(), ground.Seconds(r.Total))
+	fmt.Fprintf(w, "\n%s\ntotal %s\n", strings.Join(r.Servers, " · "), ground.Seconds(r.Total))
 	ground.PrintFindings(w, r.Findings)
 	return nil
-}
-
-func (r Result) servers() (out string) {
-	for i, s := range r.Servers {
-		if i > 0 {
-			out += " · "
-		}
-		out += s
-	}
-	return out
 }
 
 // sheet collects the rows of a step.
