@@ -76,8 +76,8 @@ isolation: ## Compare 10,000 concurrent operations in 50 workspaces with a model
 	$(BENCH) isolation
 
 .PHONY: production
-production: ## Fail over, restore, drain and attack a deployment with PgBouncer and a replica (about 15 minutes)
-	$(BENCH) production
+production: build ## Fail over, restore, drain and attack a deployment with PgBouncer and a replica (about 15 minutes)
+	$(BENCH) production --cairn $(BIN)/cairn --worker $(BIN)/worker
 
 .PHONY: clients
 clients: build ## Run mem0's npm client, MCP's conformance suite and Inspector, and a skill validator (needs npm)

@@ -43,8 +43,8 @@ type siege struct {
 	tenants []tenant // one for each attack, in order
 }
 
-// prices makes a turn cost more than a dollar.
-const prices = `CAIRN_PRICES={"scripted":{"input_micros":1000000000,"output_micros":1000000000}}`
+// prices makes a turn cost about half a dollar.
+const prices = `CAIRN_PRICES={"scripted":{"input_micros":300000000,"output_micros":300000000}}`
 
 // attacks is step 9.
 func (e *experiment) attacks(ctx context.Context, to sheet) error {

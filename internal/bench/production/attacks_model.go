@@ -77,7 +77,7 @@ func attackRedaction(ctx context.Context, s *siege, t tenant) (string, error) {
 }
 
 func attackSpend(ctx context.Context, s *siege, t tenant) (string, error) {
-	const most = 20 // far more turns than 5 $ pay for
+	const most = 40 // far more turns than 5 $ pay for
 	for n := range most {
 		_, shown, err := s.ask(ctx, t, n, "to know the weather")
 		if err != nil {
@@ -91,7 +91,7 @@ func attackSpend(ctx context.Context, s *siege, t tenant) (string, error) {
 			return fmt.Sprintf("turn %d is refused", n+1), nil
 		}
 	}
-	return "", fmt.Errorf("%d turns, each of more than a dollar, are answered", most)
+	return "", fmt.Errorf("%d turns of about half a dollar are answered", most)
 }
 
 // runID is the form of run IDs that the specification asks for.

@@ -110,9 +110,9 @@ func (p *program) production() *cobra.Command {
 		Example: "  cairn-bench production --small --steps 4,5",
 	}, func(ctx context.Context) error {
 		if small {
-			steps, log := o.Steps, o.Log
+			given := o
 			o = production.Small()
-			o.Steps, o.Log = steps, log
+			o.Steps, o.Log, o.Cairn, o.Worker = given.Steps, given.Log, given.Cairn, given.Worker
 		}
 		result, err := production.Run(ctx, o)
 		if len(result.Rows) == 0 {
@@ -124,6 +124,8 @@ func (p *program) production() *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntSliceVar(&o.Steps, "steps", nil, "numbers of steps, separated by commas (default all)")
 	flags.BoolVar(&small, "small", false, "run a small experiment of about two minutes")
+	flags.StringVar(&o.Cairn, "cairn", "", "path of the cairn binary (default: build it)")
+	flags.StringVar(&o.Worker, "worker", "", "path of the worker binary (default: build it)")
 	flags.IntVar(&o.Workspaces, "workspaces", 20, "number of workspaces in step 1")
 	flags.IntVar(&o.Turns, "turns", 200, "number of turns in step 1")
 	flags.DurationVar(&o.Away, "away", time.Minute, "time without Temporal in step 3")
