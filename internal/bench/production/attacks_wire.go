@@ -62,8 +62,8 @@ func attackBody(ctx context.Context, s *siege, t tenant) (string, error) {
 	if err == nil && (status < http.StatusBadRequest || silent < 8*time.Second || silent > 15*time.Second) {
 		err = fmt.Errorf("without data: status %d after %s", status, silent)
 	}
-	return fmt.Sprintf("%d after %s, 401 with a bad key after %s", status, ground.Seconds(silent), ground.Seconds(took)),
-		err
+	return fmt.Sprintf("%d after %s, 401 with a bad key after %s", status, ground.Seconds(silent),
+		ground.Seconds(took)), err
 }
 
 func attackNumbers(ctx context.Context, s *siege, t tenant) (string, error) {
@@ -85,7 +85,8 @@ func attackNumbers(ctx context.Context, s *siege, t tenant) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			if res.status != http.StatusBadRequest || !strings.Contains(string(res.body), string(fault.InvalidArgument)) {
+			if res.status != http.StatusBadRequest ||
+				!strings.Contains(string(res.body), string(fault.InvalidArgument)) {
 				return "", fmt.Errorf("%s %s with %s: %d %.200s", a.method, a.path, value, res.status, res.body)
 			}
 		}
@@ -155,11 +156,7 @@ func attackBadKeys(ctx context.Context, s *siege, t tenant) (string, error) {
 	if err := c.expect(ctx, t, http.MethodGet, "/v1/skills", nil, http.StatusOK, nil); err != nil {
 		return "", fmt.Errorf("a key that is known: %w", err)
 	}
-	if err := c.expect(ctx, s.tenants[2], http.MethodGet, "/v1/skills", nil, http.StatusTooManyRequests, nil); err != nil {
-		// Another attack may have used this key on this gateway.
-		return "20 get 401, then 429", nil
-	}
-	return "20 get 401, then 429, also for good keys that were not used before", nil
+	return "20 get 401, then 429", nil
 }
 
 func attackConfig(ctx context.Context, s *siege, _ tenant) (string, error) {

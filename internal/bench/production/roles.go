@@ -77,7 +77,8 @@ func (e *experiment) dropRole(ctx context.Context, to sheet) error {
 		}
 		for _, role := range []string{"cairn_app", "cairn_system"} {
 			statement := "set local role " + role
-			sent = bytes.ReplaceAll(sent, []byte(statement), fmt.Appendf(nil, "%-*s", len(statement), "set local role none"))
+			sent = bytes.ReplaceAll(sent, []byte(statement),
+				fmt.Appendf(nil, "%-*s", len(statement), "set local role none"))
 		}
 		return sent
 	}

@@ -46,10 +46,11 @@ func (e *experiment) withoutTemporal(ctx context.Context, to sheet) error {
 		return err
 	}
 	back := time.Now()
-	to.row(len(away.accepted) > 0 && len(away.failures) == 0, "messages are accepted", "%d of %d in %s, the slowest in %s",
-		len(away.accepted), away.sent, ground.Seconds(back.Sub(began)), ground.Seconds(away.slowest))
-	to.row(away.reads > 0 && away.readsFailed == 0, "reads and memory writes work", "%d of %d", away.reads-away.readsFailed,
-		away.reads)
+	to.row(len(away.accepted) > 0 && len(away.accepted) == away.sent, "messages are accepted",
+		"%d of %d in %s, the slowest in %s", len(away.accepted), away.sent, ground.Seconds(back.Sub(began)),
+		ground.Seconds(away.slowest))
+	to.row(away.reads > 0 && away.readsFailed == 0, "reads and memory writes work", "%d of %d",
+		away.reads-away.readsFailed, away.reads)
 	to.found(away.failures...)
 	for mark, t := range away.accepted {
 		if err := until(ctx, e.options.Patience, mark+" is answered", func() (bool, error) {

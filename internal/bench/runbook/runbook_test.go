@@ -10,8 +10,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-const text = "# Page\n\n## Back up\n\n```sh\necho one > file\n# no heading\ncat file\n```\n\n```sh no-run\nfalse\n```\n" +
-	"\n```sh\necho \"$WORD\"\n```\n\n### Restore\n\n```sh\nfalse\n```\n"
+const text = "# Page\n\n## Back up\n\n```sh\necho one > file\n# no heading\ncat file\n```\n\n" +
+	"```sh no-run\nfalse\n```\n\n```sh\necho \"$WORD\"\n```\n\n### Restore\n\n```sh\nfalse\n```\n"
 
 func TestTheCommandsUnderAHeadingRun(t *testing.T) {
 	t.Parallel()

@@ -45,10 +45,10 @@ func Built(ctx context.Context, program, folder string) (string, error) {
 	return BuiltMain(ctx, Worker, program, folder)
 }
 
-// BuiltMain is like Built, for a main package of the module.
+// BuiltMain is like Built, for a main package of the module. The path is absolute.
 func BuiltMain(ctx context.Context, name, program, folder string) (string, error) {
 	if program != "" {
-		return program, nil
+		return filepath.Abs(program)
 	}
 	return BuildMain(ctx, name, folder)
 }
