@@ -2,6 +2,7 @@ package production
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -51,18 +52,10 @@ func (e *experiment) failover(ctx context.Context, to sheet) error {
 	crashed := time.Now()
 	recovered := e.probe(ctx, f, tenants[4:])
 	pause(ctx, e.options.Detect)
-	if err := replica.Promote(ctx); err != nil {
+	if err := e.promote(ctx, replica); err != nil {
 		return err
 	}
 	promoted := time.Since(crashed)
-	e.primary = replica
-	if err := replica.Execute(ctx, "postgres", "alter system reset synchronous_standby_names",
-		"select pg_reload_conf()"); err != nil {
-		return err
-	}
-	if err := e.pooler.Point(replica.Address()); err != nil {
-		return err
-	}
 	times, probed := recovered(crashed)
 	pause(ctx, e.options.Load)
 	l.end()
@@ -77,6 +70,16 @@ func (e *experiment) failover(ctx context.Context, to sheet) error {
 	to.row(len(l.failures) == 0 && len(l.promised) > 0, "no accepted message is lost",
 		"%d of %d messages answered, with synchronous replication", len(l.sent)-len(l.failures), len(l.sent))
 	return e.answers(ctx, to, "p4", sent)
+}
+
+// promote makes a replica the primary, and points PgBouncer at it.
+func (e *experiment) promote(ctx context.Context, replica *devstack.PostgresServer) error {
+	if err := replica.Promote(ctx); err != nil {
+		return err
+	}
+	e.primary = replica
+	return errors.Join(e.pooler.Point(replica.Address()), replica.Execute(ctx, "postgres",
+		"alter system reset synchronous_standby_names", "select pg_reload_conf()"))
 }
 
 // startReplica starts a replica of the primary, which confirms each commit.

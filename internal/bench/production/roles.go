@@ -62,15 +62,12 @@ func shortened(text string) string {
 	return text
 }
 
-// dropRole puts a pooler that loses `set local role` before a running gateway. In the second attempt, its
-// login has rights of its own, which were granted after its start.
-func (e *experiment) dropRole(ctx context.Context, to sheet) error {
+// roleDropper returns a proxy to the pooler that loses the role of transactions while dropping is set.
+func (e *experiment) roleDropper(dropping *atomic.Bool) (*testkit.Proxy, error) {
 	proxy, err := testkit.OpenProxy("tcp", e.pooler.Address())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer proxy.Close()
-	var dropping atomic.Bool
 	proxy.Edit = func(sent []byte) []byte {
 		if !dropping.Load() {
 			return sent
@@ -82,6 +79,18 @@ func (e *experiment) dropRole(ctx context.Context, to sheet) error {
 		}
 		return sent
 	}
+	return proxy, nil
+}
+
+// dropRole puts a pooler that loses `set local role` before a running gateway. In the second attempt, its
+// login has rights of its own, which were granted after its start.
+func (e *experiment) dropRole(ctx context.Context, to sheet) error {
+	var dropping atomic.Bool
+	proxy, err := e.roleDropper(&dropping)
+	if err != nil {
+		return err
+	}
+	defer proxy.Close()
 	tenants, err := e.tenants(ctx, 2, 2)
 	if err != nil {
 		return err
