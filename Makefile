@@ -18,7 +18,7 @@ ALL = ./internal/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/ad
 # tests that call testkit.Long.
 PACKAGES = $$($(GO) list $(ALL) | grep -vE '/internal/bench/|/service/evaluation(/retrieval)?$$')
 # The packages of what make test leaves out.
-LONG = $$(grep -rlE 'testkit\.Long|testing\.Short' --include='*_test.go' ./internal ./docs | xargs -n1 dirname | sort -u) \
+LONG = $$(grep -rlE 'testkit\.Long|testing\.Short' --include='*_test.go' . | xargs -n1 dirname | sort -u) \
 	./internal/bench/... ./internal/service/evaluation/...
 BIN := bin
 BENCH = $(GO) run ./internal/bench/cmd/cairn-bench
