@@ -20,7 +20,7 @@ type AgentService interface {
 		ctx context.Context, ref run.Ref, step, position int, base agentrun.Base,
 	) (memoryagent.HandedOff, error)
 	RecordHandOff(
-		ctx context.Context, ref run.Ref, step, position int, runs []int64, base agentrun.Base,
+		ctx context.Context, ref run.Ref, step, position int, runs []string, base agentrun.Base,
 	) error
 	TakeTarget(ctx context.Context, ref run.Ref) (fence int64, over *run.Run, err error)
 	FreeTarget(ctx context.Context, ref run.Ref, fence int64) error

@@ -33,7 +33,7 @@ func (s *agentService) HandOff(
 }
 
 func (s *agentService) RecordHandOff(
-	_ context.Context, ref run.Ref, step, position int, runs []int64, base agentrun.Base,
+	_ context.Context, ref run.Ref, step, position int, runs []string, base agentrun.Base,
 ) error {
 	return s.note("record %s %d %d %v %d", of(ref), step, position, runs, base.Fence)
 }

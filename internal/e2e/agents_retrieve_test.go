@@ -94,7 +94,7 @@ func TestNothingIsAskedOfAnEmptyMemory(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	if got := retrieve(b, "anything", memoryagent.Agentic); got.Status != memoryagent.NoRelevant ||
-		len(b.Model.Requests()) != 0 || got.Run != 0 {
+		len(b.Model.Requests()) != 0 || got.Run != "" {
 		t.Errorf("%+v after %d requests", got, len(b.Model.Requests()))
 	}
 }

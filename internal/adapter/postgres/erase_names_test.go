@@ -93,7 +93,7 @@ func TestAnIdentityWrittenSinceStaysInForce(t *testing.T) {
 }
 
 // talked creates a conversation with its own run.
-func (b *bundle) talked(ws tenancy.Workspace, name string, n int64) (conversation, run int64) {
+func (b *bundle) talked(ws tenancy.Workspace, name string, n int64) (conversation int64, run string) {
 	b.t.Helper()
 	b.exec("insert into conversations (workspace_id, external_id) values ($1, $2)", ws.ID, name)
 	b.exec("insert into messages (workspace_id, conversation_id, seq, external_id, role, content) select $1, id, 0, "+

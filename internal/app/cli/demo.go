@@ -165,7 +165,7 @@ func relative(path string) string {
 }
 
 // suggest prints three commands to try after the demo.
-func (c *cli) suggest(skill string, run int64) {
+func (c *cli) suggest(skill, run string) {
 	flags := "--workspace " + c.workspace
 	if c.home != "" {
 		flags += " --home " + c.home

@@ -116,7 +116,7 @@ func TestDistillPrintsEachTask(t *testing.T) {
 	code, out, errs = w.run("", "distill", "conversation.json", "-o", "json")
 	var printed struct {
 		Runs []struct {
-			Run   int64
+			Run   string
 			Tasks []struct {
 				Outcome, Skill, Package, Link string
 				SkillMD                       string `json:"skill_md"`

@@ -124,7 +124,7 @@ func printAgent(w io.Writer, r inspect.RunReport) {
 				strings.Join(o.Handles, ", "))
 		}
 	}
-	if a.Record != 0 {
+	if a.Record != "" {
 		fmt.Fprintf(w, "  the conversation starts with the compaction of run %d\n", a.Record)
 	}
 	if a.Reply != "" {

@@ -19,7 +19,7 @@ func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
 	res := b.post("/v1/distill", sampleConversation())
 	var a httpapi.AcceptedRequest
 	res.into(http.StatusAccepted, &a)
-	if a.Run == 0 || !a.New || a.WorkflowID == "" || a.Links.Self != "https://cairn.example/v1/runs/1" ||
+	if a.Run == "" || !a.New || a.WorkflowID == "" || a.Links.Self != "https://cairn.example/v1/runs/1" ||
 		res.header.Get("Location") != a.Links.Self ||
 		!strings.HasPrefix(a.Links.Temporal, "http://ui.example/namespaces/") {
 		t.Errorf("accepted %+v", a)

@@ -164,7 +164,7 @@ func TestAQuestionWaitsNoLongerThanItsCaller(t *testing.T) {
 	var got httpapi.MemoryAnswer
 	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "agentic", "wait": 1}).
 		into(http.StatusOK, &got)
-	if got.Mode != memoryagent.Fast || got.Note == "" || len(got.Memories) != 1 || got.Run == 0 || got.Request == "" {
+	if got.Mode != memoryagent.Fast || got.Note == "" || len(got.Memories) != 1 || got.Run == "" || got.Request == "" {
 		t.Errorf("after a second: %+v", got)
 	}
 	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "agentic", "wait": 0,

@@ -13,7 +13,7 @@ import (
 
 // Report is the full status of a run.
 type Report struct {
-	Run        int64        `json:"run"`
+	Run        string       `json:"run"`
 	Request    string       `json:"request"`
 	Title      string       `json:"conversation"`
 	Status     run.Status   `json:"status"`

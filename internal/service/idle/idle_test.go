@@ -167,7 +167,7 @@ type forgetful struct {
 	lost bool
 }
 
-func (f *forgetful) Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, id int64) error {
+func (f *forgetful) Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, id string) error {
 	if !f.lost {
 		f.lost = true
 		return fault.New(fault.Unavailable, "the database went away", "")
@@ -200,7 +200,7 @@ func TestADaysConversationsAreDistilledButThoseThatAreGone(t *testing.T) {
 	out, err := b.ReadDay(t.Context(), reflection, b.A.Key)
 	testkit.Must(t, err)
 	if len(out.Distills) != 1 || out.Distills[0].Conversation != long ||
-		out.Distills[0].Input.WorkflowID != out.Distills[0].WorkflowID || out.Distills[0].Input.Run == 0 ||
+		out.Distills[0].Input.WorkflowID != out.Distills[0].WorkflowID || out.Distills[0].Input.Run == "" ||
 		out.Distills[0].Input.WorkspaceKey != b.A.Key {
 		t.Errorf("%+v", out)
 	}

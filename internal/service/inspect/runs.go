@@ -30,7 +30,7 @@ type AgentReport struct {
 	MessageID    string `json:"message_id,omitempty"` // of a turn
 	Turn         int    `json:"turn,omitempty"`
 	// Record is, for a turn, the run that created the record at the start of its prompt.
-	Record int64            `json:"record_run,omitempty"`
+	Record string           `json:"record_run,omitempty"`
 	Reason string           `json:"reason,omitempty"` // why it ended
 	Detail string           `json:"detail,omitempty"`
 	Result string           `json:"result,omitempty"` // of a review: saved, nothing, budget or failed

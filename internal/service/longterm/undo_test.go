@@ -72,7 +72,7 @@ func TestRunsAreUndoneAsOne(t *testing.T) {
 	before := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes tea")
 	held := l.holds()
 	one, two := l.Run(), l.Run()
-	update := func(run int64, id, content string) {
+	update := func(run, id, content string) {
 		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""),
 			[]longterm.ChangedMemory{{ID: id, Content: content}})
 		testkit.Must(t, err)
@@ -103,7 +103,7 @@ func TestUndoLeavesWhatOthersHaveChangedSince(t *testing.T) {
 	id := l.add(l.about(memory.Personal, "alice", 0, ""), "v1")[0].ID
 	run := l.Run()
 	other := l.add(l.about(memory.Personal, "alice", run, ""), "Plays go")[0].ID
-	change := func(run int64, content string) {
+	change := func(run, content string) {
 		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""),
 			[]longterm.ChangedMemory{{ID: id, Content: content}})
 		testkit.Must(t, err)

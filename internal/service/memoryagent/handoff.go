@@ -152,7 +152,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p P
 }
 
 // RecordHandOff stores the results of the runs of a call to hands_off.
-func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position int, runs []int64,
+func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position int, runs []string,
 	base agentrun.Base) error {
 	_, result, over, err := s.Loop.RunThrough(ctx, ref, n, position, base)
 	if err != nil || over {

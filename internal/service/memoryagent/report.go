@@ -14,7 +14,7 @@ import (
 
 // Report is the state of a summarize request, as its caller sees it.
 type Report struct {
-	Run        int64        `json:"run"`
+	Run        string       `json:"run"`
 	Request    string       `json:"request_id"`
 	WorkflowID string       `json:"workflow_id"`
 	State      run.Status   `json:"state"`            // accepted, running, ended

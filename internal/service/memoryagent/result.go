@@ -49,7 +49,7 @@ type SpecialistReport struct {
 // Task is the result of one hand-off.
 type Task struct {
 	SpecialistReport
-	Run    int64  `json:"run"`
+	Run    string `json:"run"`
 	Part   int    `json:"part,omitempty"` // of a long session, from 1
 	Status string `json:"status"`
 	Note   string `json:"note,omitempty"`

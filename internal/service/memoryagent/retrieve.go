@@ -75,7 +75,7 @@ type Answer struct {
 	Text     string   `json:"text,omitempty"`
 	Memories []Found  `json:"memories"`
 	Sessions []string `json:"sessions,omitempty"` // transcripts that the agent read
-	Run      int64    `json:"run,omitempty"`
+	Run      string   `json:"run,omitempty"`
 	Note     string   `json:"note,omitempty"` // why another mode was used
 
 	Metadata map[string]any `json:"metadata,omitempty"` // as sent with the question

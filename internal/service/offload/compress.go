@@ -112,7 +112,7 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 		Request: llm.Request{Model: j.spec.Model, System: j.spec.System, Messages: llm.User(user),
 			MaxTokens: l.ReplyTokens,
 			Schema:    &llm.Schema{Name: prompt.Compress.Schema(), JSON: prompt.Schema(prompt.Compress)},
-			Label:     llm.Label{Stage: string(j.run.Kind), Run: fmt.Sprint(j.run.Ref.Run), Task: step}},
+			Label:     llm.Label{Stage: string(j.run.Kind), Run: j.run.Ref.Run, Task: step}},
 		Decode: func(text string) (err error) {
 			out, err = workingmemory.ReadSnapshot(text, ms)
 			return err

@@ -74,7 +74,7 @@ func TestBeginPutsTurnsAwayAndPlansTheirRecord(t *testing.T) {
 	c := w.talk(8)
 	plan := w.begin(w.overflow(c, 0, 6))
 	want := fmt.Sprintf("offload/%s/%d-6", w.A.Key, c)
-	if in := plan.Input; plan.Done || plan.WorkflowID != want || in.Groups != 1 || in.Run == 0 || in.Flush != nil {
+	if in := plan.Input; plan.Done || plan.WorkflowID != want || in.Groups != 1 || in.Run == "" || in.Flush != nil {
 		t.Errorf("planned %+v", plan)
 	}
 	hits, err := w.Grep(t.Context(), w.A.ID, workingmemory.Where{Session: workingmemory.Session{Conversation: c}},

@@ -187,7 +187,7 @@ func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at place
 	spec.Origin, spec.Channel, spec.Budget = agent.OriginReflection, agent.ChannelScheduled, budget(r.Spec)
 	spec.Lang = lang.English
 	said := shown(messages, &p)
-	if len(said)+len(stale) == 0 && at.found.Ref.Run != 0 {
+	if len(said)+len(stale) == 0 && at.found.Ref.Run != "" {
 		return at.found, false, nil
 	}
 	if len(said) > 0 {

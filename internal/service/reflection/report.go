@@ -112,7 +112,7 @@ type Day struct {
 	Zone          string    `json:"zone"`
 	Status        string    `json:"status"` // started, saved, nothing_to_save, empty, partial or failed
 	To            time.Time `json:"to"`
-	Run           int64     `json:"run,omitempty"`
+	Run           string    `json:"run,omitempty"`
 	Conversations int       `json:"conversations"`
 	Messages      int       `json:"messages"`
 	Notes         int       `json:"notes"`
@@ -132,7 +132,7 @@ type DayDetail struct {
 
 // DayRun is one run of a date.
 type DayRun struct {
-	Run        int64      `json:"run"`
+	Run        string     `json:"run"`
 	Generation int        `json:"generation"`
 	WorkflowID string     `json:"workflow_id"`
 	State      run.Status `json:"state"`            // accepted, running or ended

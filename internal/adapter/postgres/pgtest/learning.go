@@ -160,4 +160,4 @@ func (l *Learning) Within(fn func(ctx context.Context, tx cases.Tx) error) error
 }
 
 // Ref returns the reference of a run in workspace A.
-func (l *Learning) Ref(id int64) run.Ref { return run.Ref{Workspace: l.DB.A.ID, Run: id} }
+func (l *Learning) Ref(id string) run.Ref { return run.Ref{Workspace: l.DB.A.ID, Run: id} }

@@ -16,7 +16,7 @@ import (
 // contains. It is stored before the model call, so that a retry uses the same choice.
 type Decision struct {
 	ID           string
-	Run          int64
+	Run          string
 	Conversation int64
 	Span         int
 	FromSeq      int

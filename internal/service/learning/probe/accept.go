@@ -21,7 +21,7 @@ type Spec struct {
 	Lang   string `json:"lang"`
 	Bank   string `json:"bank"`
 	BankID int64  `json:"bank_id"`
-	Build  int64  `json:"build"` // run whose decisions are probed
+	Build  string `json:"build"` // run whose decisions are probed
 	TopN   int    `json:"top_n"` // maximum number of memories per question
 }
 
