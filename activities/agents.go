@@ -122,7 +122,7 @@ func (a Agents) ReadIdle(ctx context.Context, in contract.IdleInput) (contract.I
 func endedRun(r run.Run) (contract.AgentResult, error) {
 	var e agentrun.RunResult
 	if err := json.Unmarshal(r.Result, &e); err != nil {
-		return contract.AgentResult{}, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
+		return contract.AgentResult{}, fmt.Errorf("decode the result of run %s: %w", r.Ref.Run, err)
 	}
 	return agentResult(e), nil
 }

@@ -95,7 +95,7 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	}
 	again := summarize(b, chat(deploying()...))
 	if again.Ref != r.Ref || len(asked(b, "summarize")) != 3 {
-		t.Errorf("the same request made run %d", again.Ref.Run)
+		t.Errorf("the same request made run %s", again.Ref.Run)
 	}
 	validThreads(t, b)
 	b.Record(got.WorkflowID, "Summarize/ok")

@@ -170,10 +170,10 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	failing(b)
 	b.Say("c", 1, "How many lemon trees are there?")
 	var decision string
-	var shown int64
+	var shown string
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		decision, shown = column[string](b, "select id from cairn.decisions order by id limit 1")[0],
-			column[int64](b, "select max(run_id) from cairn.turns")[0]
+			column[string](b, "select run_id from cairn.turns order by accepted_at desc limit 1")[0]
 		met, err := q.Decisions().MemoryUses(ctx, shown)
 		if len(met) == 0 {
 			t.Error("its own workspace does not see what the turn was shown")

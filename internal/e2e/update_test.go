@@ -184,9 +184,9 @@ func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
 	b.Model.Release("both")
 	for _, ref := range refs {
 		if r := b.Wait(ref); r.Outcome != run.Completed || r.Tasks[0].SkillID != first.SkillID {
-			t.Errorf("run %d: %q, %+v", ref.Run, r.Outcome, r.Tasks)
+			t.Errorf("run %s: %q, %+v", ref.Run, r.Outcome, r.Tasks)
 		}
-		b.RecordEnded(b.Wait(ref).Tasks[0].WorkflowID, fmt.Sprintf("DistillSkill/merged-%d", ref.Run))
+		b.RecordEnded(b.Wait(ref).Tasks[0].WorkflowID, fmt.Sprintf("DistillSkill/merged-%s", ref.Run))
 	}
 	if n := b.Model.Count("merge"); n != 1 {
 		t.Errorf("%d merge requests, want exactly 1", n)

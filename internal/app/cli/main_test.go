@@ -113,6 +113,7 @@ func TestDistillPrintsEachTask(t *testing.T) {
 		t.Errorf("the offline model is not mentioned: %q", errs)
 	}
 
+	first := out
 	code, out, errs = w.run("", "distill", "conversation.json", "-o", "json")
 	var printed struct {
 		Runs []struct {
@@ -130,7 +131,7 @@ func TestDistillPrintsEachTask(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &printed); err != nil || code != 0 {
 		t.Fatalf("exit %d, %v: %s %s", code, err, out, errs)
 	}
-	if len(printed.Runs) != 1 || printed.Runs[0].Run != 1 {
+	if len(printed.Runs) != 1 || !strings.Contains(first, "run "+printed.Runs[0].Run+" ") {
 		t.Fatalf("the same file is another run: %s", out)
 	}
 	task := printed.Runs[0].Tasks[0]

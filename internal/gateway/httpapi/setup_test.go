@@ -23,6 +23,9 @@ import (
 )
 
 // bundle is a gateway with all services, and a key that has all scopes.
+// noRun is the ID of a run that does not exist.
+const noRun = "run_00000000000000000000000000"
+
 type bundle struct {
 	*apptest.Bundle
 	gateway *httpapi.Gateway

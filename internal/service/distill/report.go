@@ -70,7 +70,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	}
 	var result Result
 	if err := json.Unmarshal(j.run.Result, &result); err != nil {
-		return Report{}, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+		return Report{}, fmt.Errorf("decode the result of run %s: %w", ref.Run, err)
 	}
 	out.Code = result.Code
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {

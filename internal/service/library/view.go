@@ -150,7 +150,7 @@ func (l *Library) countUse(ctx context.Context, a agent.Actor, head skill.Head) 
 	id := ""
 	switch {
 	case a.Run != "":
-		id = fmt.Sprintf("run/%d", a.Run)
+		id = fmt.Sprintf("run/%s", a.Run)
 	case a.Op != "":
 		id = "op/" + a.Op
 	default:

@@ -136,7 +136,7 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 		if !slices.ContainsFunc(g.items, func(r ItemResult) bool { return r.Status == Undone }) {
 			return nil
 		}
-		return g.tx.Operations().Record(ctx, audit.MemoryUndo, fmt.Sprintf("run %d", in.Run))
+		return g.tx.Operations().Record(ctx, audit.MemoryUndo, fmt.Sprintf("run %s", in.Run))
 	})
 }
 

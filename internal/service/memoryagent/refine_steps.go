@@ -34,7 +34,7 @@ func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w agentrun.RunVi
 		return w, p, err
 	}
 	if w, p, err = pinnedOf(r); err == nil && p.Refining == nil {
-		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %d is not a refinement run", ref.Run), "")
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %s is not a refinement run", ref.Run), "")
 	}
 	return w, p, err
 }

@@ -52,7 +52,7 @@ func (s *Service) Compress(ctx context.Context, ref run.Ref, group int) (code st
 		return "", err
 	}
 	if group < 0 || group >= len(j.spec.Groups) {
-		return "", fault.Newf(fault.InvalidArgument, "run %d has no group %d", ref.Run, group)
+		return "", fault.Newf(fault.InvalidArgument, "run %s has no group %d", ref.Run, group)
 	}
 	_, reason, err := s.ask(ctx, j, group)
 	code, _, _ = strings.Cut(reason, ":") // the rest of the reason is text of the model's output
@@ -129,7 +129,7 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (out CompactionResult,
 			return err
 		}
 		if r.Status != run.Ended {
-			return fault.New(fault.Unavailable, fmt.Sprintf("run %d has not ended yet", ref.Run), "")
+			return fault.New(fault.Unavailable, fmt.Sprintf("run %s has not ended yet", ref.Run), "")
 		}
 		out, err = resultOf(r)
 		return err

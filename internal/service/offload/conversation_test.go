@@ -197,11 +197,11 @@ func TestALaterRecordIsMadeOfTheOneBefore(t *testing.T) {
 
 func TestSpecAndResultOfABrokenRunAreErrors(t *testing.T) {
 	t.Parallel()
-	broken := run.Run{Ref: run.Ref{Run: 7}, Spec: []byte("{"), Result: []byte("{")}
-	if _, err := offload.SpecOf(broken); err == nil || !strings.Contains(err.Error(), "run 7") {
+	broken := run.Run{Ref: run.Ref{Run: "run_7"}, Spec: []byte("{"), Result: []byte("{")}
+	if _, err := offload.SpecOf(broken); err == nil || !strings.Contains(err.Error(), "run run_7") {
 		t.Errorf("spec: %v", err)
 	}
-	if _, err := offload.ResultOf(broken); err == nil || !strings.Contains(err.Error(), "run 7") {
+	if _, err := offload.ResultOf(broken); err == nil || !strings.Contains(err.Error(), "run run_7") {
 		t.Errorf("result: %v", err)
 	}
 	if _, err := offload.Input("key", broken); err == nil {

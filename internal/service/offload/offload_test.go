@@ -278,7 +278,7 @@ func TestCompressPaysOnceForAGroup(t *testing.T) {
 		wants(t, "an unknown group", err, fault.InvalidArgument)
 	}
 	none := ref
-	none.Run = 999_999
+	none.Run = "run_00000000000000000000000000"
 	_, err := w.Compress(t.Context(), none, 0)
 	wants(t, "an unknown run", err, fault.NotFound)
 }
@@ -351,7 +351,7 @@ func TestAwaitGivesTheResultOfARunThatHasEnded(t *testing.T) {
 			t.Errorf("closed with %+v, awaited %+v, %v", closed, got, err)
 		}
 	}
-	ref.Run = 999_999
+	ref.Run = "run_00000000000000000000000000"
 	_, err = w.Await(t.Context(), ref)
 	wants(t, "an unknown run", err, fault.NotFound)
 }
@@ -372,7 +372,7 @@ func TestCloseRepeatedKeepsTheFirstEnd(t *testing.T) {
 	if code, err := w.Compress(t.Context(), ref, 0); code != "" || err != nil || len(w.model.asked) != 0 {
 		t.Errorf("a group of a run that has ended: %q, %v", code, err)
 	}
-	ref.Run = 999_999
+	ref.Run = "run_00000000000000000000000000"
 	_, err = w.Close(t.Context(), ref, nil, "", "")
 	wants(t, "an unknown run", err, fault.NotFound)
 }

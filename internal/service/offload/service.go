@@ -110,7 +110,7 @@ type CompactionResult struct {
 // SpecOf decodes the pinned configuration of r.
 func SpecOf(r run.Run) (s Spec, err error) {
 	if err = json.Unmarshal(r.Spec, &s); err != nil {
-		err = fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
+		err = fmt.Errorf("decode the configuration of run %s: %w", r.Ref.Run, err)
 	}
 	return s, err
 }
@@ -123,7 +123,7 @@ func ResultOf(r run.Run) (*CompactionResult, error) {
 
 func resultOf(r run.Run) (out CompactionResult, err error) {
 	if err = json.Unmarshal(r.Result, &out); err != nil {
-		err = fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
+		err = fmt.Errorf("decode the result of run %s: %w", r.Ref.Run, err)
 	}
 	return out, err
 }

@@ -223,7 +223,7 @@ func reportOf(r run.Run) (out DayRun, err error) {
 	}
 	var e agentrun.RunResult
 	if err := json.Unmarshal(r.Result, &e); err != nil {
-		return out, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
+		return out, fmt.Errorf("decode the result of run %s: %w", r.Ref.Run, err)
 	}
 	out.Status, out.Reason, out.Detail, out.Steps = e.Status, string(e.Reason), e.Detail, e.Steps
 	if len(e.Report) > 0 {

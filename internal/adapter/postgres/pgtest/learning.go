@@ -88,7 +88,7 @@ func (s *Script) Steps() []string {
 func (s *Script) Ask(_ context.Context, q ledger.Question) (text string, problem, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := fmt.Sprintf("%d/%s", q.Run.Run, q.Step)
+	key := fmt.Sprintf("%s/%s", q.Run.Run, q.Step)
 	text, known := s.known[key]
 	if !known {
 		reply := s.replies[prompt.Stage(q.Request.Label.Stage)]

@@ -36,7 +36,7 @@ type Burst struct {
 }
 
 // Turn returns what is rated by a vote on the answer of a turn.
-func Turn(run string) string { return fmt.Sprintf("turn/%d", run) }
+func Turn(run string) string { return fmt.Sprintf("turn/%s", run) }
 
 // VoteRepository reads and writes votes.
 type VoteRepository interface {

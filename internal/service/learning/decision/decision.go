@@ -43,7 +43,7 @@ type SpanOutcome struct {
 }
 
 // ID returns the ID of the decision of a span.
-func ID(ref run.Ref, span int) string { return fmt.Sprintf("%d/%d", ref.Run, span) }
+func ID(ref run.Ref, span int) string { return fmt.Sprintf("%s/%d", ref.Run, span) }
 
 // Answered reports whether the model has processed the span.
 func (d Decision) Answered() bool {

@@ -50,7 +50,7 @@ func (s *Service) Accept(ctx context.Context, tx Tx, build run.Run, spec extract
 	if err != nil || spent >= perDay(chosen) {
 		return err
 	}
-	key := fmt.Sprintf("build/%d", build.Ref.Run)
+	key := fmt.Sprintf("build/%s", build.Ref.Run)
 	self, err := tx.Workspace().WorkspaceKey(ctx)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 func SaveStep(ctx context.Context, tx Tx, run, step string, conversation int64, result any) error {
 	raw, err := json.Marshal(result)
 	if err != nil {
-		return fmt.Errorf("encode step %s of run %d: %w", step, run, err)
+		return fmt.Errorf("encode step %s of run %s: %w", step, run, err)
 	}
 	return tx.Steps().SaveStepResult(ctx, run, step, conversation, raw)
 }
@@ -23,7 +23,7 @@ func ReadStep[T any](ctx context.Context, tx Tx, run, step string) (out T, done 
 		return out, false, err
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
-		return out, false, fmt.Errorf("decode step %s of run %d: %w", step, run, err)
+		return out, false, fmt.Errorf("decode step %s of run %s: %w", step, run, err)
 	}
 	return out, true, nil
 }
