@@ -130,7 +130,7 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 		}
 	}
 	if again := buildSession(b, building()); again.Ref != r.Ref {
-		t.Errorf("the same session is run %s, then %d", r.Ref.Run, again.Ref.Run)
+		t.Errorf("the same session is run %s, then %s", r.Ref.Run, again.Ref.Run)
 	}
 	b.Record(r.WorkflowID, "Build/completed")
 }

@@ -56,7 +56,7 @@ func TestTheSameRequestIsTheSameRun(t *testing.T) {
 	}
 	again, made := b.accept(b.wish("k", "hello"))
 	if made || again.Ref != first.Ref {
-		t.Errorf("again: made %t, run %s, want %d", made, again.Ref.Run, first.Ref.Run)
+		t.Errorf("again: made %t, run %s, want %s", made, again.Ref.Run, first.Ref.Run)
 	}
 	if got := b.stored(); got != "1 1 1 1" {
 		t.Errorf("runs, conversations, messages, duties: %s", got)
@@ -90,7 +90,7 @@ func TestADeliberateRedoIsTheNextGeneration(t *testing.T) {
 	}
 	latest, made := b.accept(b.wish("k", "hello"))
 	if made || latest.Ref != second.Ref {
-		t.Errorf("the plain request now gives run %s, want the latest %d", latest.Ref.Run, second.Ref.Run)
+		t.Errorf("the plain request now gives run %s, want the latest %s", latest.Ref.Run, second.Ref.Run)
 	}
 	if got := b.stored(); got != "2 1 1 2" {
 		t.Errorf("runs, conversations, messages, duties: %s", got)

@@ -160,7 +160,7 @@ func (c *cli) retryRun(ctx context.Context, id string, fresh bool) error {
 		return err
 	}
 	if r.Status == run.Ended {
-		return fault.New(fault.Internal, fmt.Sprintf("run %d was not reopened", id), "")
+		return fault.New(fault.Internal, fmt.Sprintf("run %s was not reopened", id), "")
 	}
 	if err := s.Driver.Start(ctx, s.workspace.Key, importChannel, r); err != nil {
 		s.Log.Warn("workflow start deferred to relay", "run", r.Ref.Run, "error", err)

@@ -75,7 +75,7 @@ func TestASessionIsSummarisedAndAskedOverHTTP(t *testing.T) {
 	}
 	var again httpapi.MemoryRequest
 	if b.post("/v1/summary_memory", body).into(http.StatusOK, &again); again.Run != got.Run {
-		t.Errorf("the same request is run %s, then %d", got.Run, again.Run)
+		t.Errorf("the same request is run %s, then %s", got.Run, again.Run)
 	}
 	b.post("/v1/summary_memory", object{"query": "something else", "request_id": "s1"}).refused(fault.OpReused)
 	if events := b.get(got.Links.Events); !strings.Contains(string(events.body), "event: end") {

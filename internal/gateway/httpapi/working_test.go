@@ -272,7 +272,7 @@ func TestAnOffloadGoesOnWithoutItsCaller(t *testing.T) {
 	first := got.Run
 	b.post("/v1/working/offload", body).into(http.StatusOK, &got)
 	if got.Degraded || got.Run != first || got.Mode != "compress" || len(b.Model.Requests()) != 1 {
-		t.Errorf("run %s after %d, mode %q, %s, %d requests", got.Run, first, got.Mode, got.Reason,
+		t.Errorf("run %s after %s, mode %q, %s, %d requests", got.Run, first, got.Mode, got.Reason,
 			len(b.Model.Requests()))
 	}
 }
