@@ -70,7 +70,7 @@ func TestTheSameIdempotencyKeyIsTheSameRun(t *testing.T) {
 	send("one", sampleConversation()).into(http.StatusAccepted, &second)
 	send("two", sampleConversation()).into(http.StatusAccepted, &other)
 	if first.Run != second.Run || first.Run == other.Run || !first.New || second.New {
-		t.Errorf("runs %s, %s and %d", first.Run, second.Run, other.Run)
+		t.Errorf("runs %s, %s and %s", first.Run, second.Run, other.Run)
 	}
 	send("one", `[{"role":"user","content":"something else"}]`).refused(fault.OpReused)
 	b.do(request{method: http.MethodPost, path: "/v1/distill?request_id=three", body: sampleConversation(),
