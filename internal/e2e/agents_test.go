@@ -99,7 +99,7 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	}
 	validThreads(t, b)
 	b.Record(got.WorkflowID, "Summarize/ok")
-	for _, id := range column[string](b, "select workflow_id from cairn.runs where kind = 'specialist' order by id "+
+	for _, id := range column[string](b, "select workflow_id from cairn.runs where kind = 'specialist' order by created_at "+
 		"limit 1") {
 		b.Record(id, "Specialist/ok")
 	}

@@ -57,7 +57,8 @@ func knows(t *testing.T) *apptest.Bundle {
 func behind(b *apptest.Bundle) int {
 	return count(b, `select count(distinct r.decision_id) from cairn.memory_views s join cairn.memory_revisions r `+
 		`on r.workspace_id = s.workspace_id and r.memory_id = s.memory_id
-where r.decision_id <> '' and s.run_id = (select max(run_id) from cairn.turns)`)
+where r.decision_id <> ''
+  and s.run_id = (select run_id from cairn.turns where run_id is not null order by accepted_at desc limit 1)`)
 }
 
 // votes returns a context in which the holder of a key acts.

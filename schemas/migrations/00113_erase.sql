@@ -206,7 +206,7 @@ grant select, insert, delete on erase_item_runs to cairn_erase;
 
 alter table erased_runs enable row level security;
 alter table erased_runs force row level security;
-create policy erased_runs_app on erased_runs for select to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint);
+create policy erased_runs_app on erased_runs to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint);
 grant select on erased_runs to cairn_app;
 grant insert on erased_runs to cairn_erase;
 

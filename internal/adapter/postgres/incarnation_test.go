@@ -107,7 +107,6 @@ func TestARestoreIsNotAcceptedWhileTheDatabaseIsInUse(t *testing.T) {
 func TestALostRunIsNotAnErasedOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.seed(b.a)
 	conversation, erased := b.talked(b.a, "erased", 1)
 	_, other := b.talked(b.b, "other", 1)
 	read := func(ctx context.Context, id string) error {
