@@ -107,7 +107,7 @@ type TurnRef struct {
 	Number     int            `json:"number"`
 	MessageID  string         `json:"message_id"`
 	Mode       string         `json:"mode"`
-	Run        string         `json:"run"` // 0 for an observed turn
+	Run        string         `json:"run"`
 	Attempt    int            `json:"attempt"`
 	WorkflowID string         `json:"workflow_id"`
 	Budget     agent.Budget   `json:"budget"`
