@@ -82,6 +82,10 @@ soak-restore: ## Answer 2,000 messages with kills of the worker and a restore of
 isolation: ## Compare 10,000 concurrent operations in 50 workspaces with a model of the API
 	$(BENCH) isolation
 
+.PHONY: production
+production: build ## Fail over, restore, drain and attack a deployment with PgBouncer and a replica (about 15 minutes)
+	$(BENCH) production --cairn $(BIN)/cairn --worker $(BIN)/worker
+
 .PHONY: clients
 clients: build ## Run mem0's npm client, MCP's conformance suite and Inspector, and a skill validator (needs npm)
 	$(BENCH) clients --cairn $(BIN)/cairn --report docs/reference/mcp-conformance.md
