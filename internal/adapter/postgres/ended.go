@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
 
@@ -23,20 +22,20 @@ const reconnectDelay = time.Second
 // is opened for the first caller.
 type endings struct {
 	mu      sync.Mutex
-	waiting map[int64]map[chan struct{}]bool // by run
+	waiting map[string]map[chan struct{}]bool // by run
 	stop    context.CancelFunc
 	stopped chan struct{}
 }
 
 // Ended returns a channel that receives when a run may have ended. Call stop to end the
 // subscription.
-func (s *Store) Ended(id int64) (ended <-chan struct{}, stop func()) {
+func (s *Store) Ended(id string) (ended <-chan struct{}, stop func()) {
 	c := make(chan struct{}, 1)
 	e := &s.endings
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.waiting == nil {
-		e.waiting = map[int64]map[chan struct{}]bool{}
+		e.waiting = map[string]map[chan struct{}]bool{}
 	}
 	if e.stop == nil && s.notifications != nil {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -88,13 +87,11 @@ func (s *Store) listen(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if id, err := strconv.ParseInt(n.Payload, 10, 64); err == nil {
-			s.endings.notify(id)
-		}
+		s.endings.notify(n.Payload)
 	}
 }
 
-func (e *endings) notify(id int64) {
+func (e *endings) notify(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for c := range e.waiting[id] {

@@ -115,10 +115,8 @@ func ownGroup() (mount, own string, err error) {
 	}
 	for line := range strings.Lines(string(mounts)) {
 		before, after, _ := strings.Cut(line, " - ")
-		if fields := strings.Fields(
-			before,
-		); strings.HasPrefix(after, "cgroup2 ") && len(fields) > 4 &&
-			fields[3] == "/" {
+		fields := strings.Fields(before)
+		if strings.HasPrefix(after, "cgroup2 ") && len(fields) > 4 && fields[3] == "/" {
 			mount = fields[4]
 		}
 	}

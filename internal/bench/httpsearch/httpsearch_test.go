@@ -28,7 +28,7 @@ func TestSearchesOverHTTPFindTheirRowFirst(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if len(rows) != 5 {
+	if len(rows) != 6 {
 		t.Errorf("%d rows", len(rows))
 	}
 	missed := httpsearch.Row{First: 0.5}

@@ -129,14 +129,8 @@ func (k *Service) Create(ctx context.Context, ws int64, name string, scopes []Sc
 }
 
 // CreateUntil is Create for a key that expires, unless expires is nil.
-func (k *Service) CreateUntil(
-	ctx context.Context,
-	ws int64,
-	name string,
-	scopes []Scope,
-	expires *time.Time,
-) (key string,
-	made Key, err error) {
+func (k *Service) CreateUntil(ctx context.Context, ws int64, name string, scopes []Scope,
+	expires *time.Time) (key string, made Key, err error) {
 	if made, err = describe(name, scopes, expires, Read, Write, Admin); err != nil {
 		return "", made, err
 	}
@@ -239,6 +233,13 @@ func (k *Service) Principal(ctx context.Context, key string) (Principal, error) 
 		return h, u, err
 	})
 }
+
+// Seen reports whether this process has found the key valid before and still remembers it. It reads
+// no database; the key may have been revoked since.
+func (k *Service) Seen(key string) bool { return k.principals.has(sha256.Sum256([]byte(key))) }
+
+// Forget drops a key that is no longer valid, so that Seen does not report it.
+func (k *Service) Forget(key string) { k.principals.drop(sha256.Sum256([]byte(key))) }
 
 func wellFormed(key, prefix string) bool {
 	return strings.HasPrefix(key, prefix) && len(key) == len(prefix)+base64.RawURLEncoding.EncodedLen(keyBytes)

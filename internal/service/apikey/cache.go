@@ -44,6 +44,20 @@ func (c *cache[T]) find(hash Hash, look func(Hash) (T, Usage, error)) (T, error)
 	return holder, nil
 }
 
+// has reports whether a key is remembered, even if it must be looked up again.
+func (c *cache[T]) has(hash Hash) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.known[hash]
+	return ok
+}
+
+func (c *cache[T]) drop(hash Hash) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.known, hash)
+}
+
 const (
 	writers     = 2               // uses that are recorded at once
 	useDeadline = 5 * time.Second // for recording one

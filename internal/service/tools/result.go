@@ -39,9 +39,8 @@ func Recorded(effect json.RawMessage) (Result, error) { return success(effect) }
 func Failure(f *fault.Error) Result {
 	problem := map[string]any{}
 	maps.Copy(problem, f.Extra)
-	problem["code"], problem["message"], problem["retryable"] = f.Code, fault.Clean(
-		f.Message,
-	), fault.Table[f.Code].Retryable
+	problem["code"], problem["retryable"] = f.Code, fault.Table[f.Code].Retryable
+	problem["message"] = fault.Clean(f.Message)
 	if f.Hint != "" {
 		problem["hint"] = fault.Clean(f.Hint)
 	}

@@ -21,8 +21,9 @@ var SearchAttributes = map[string]string{
 	"CairnWorkspace": "Keyword", "CairnKind": "Keyword", "CairnChannel": "Keyword", "CairnConversation": "Keyword",
 }
 
-// Patience bounds the start of the servers. It includes the first build of the Temporal server.
-const Patience = 8 * time.Minute
+// Patience bounds the start of the servers. It includes the first build of the Temporal server, which
+// takes long on a busy machine.
+const Patience = 25 * time.Minute
 
 // Failure is the prefix of the last line that testservers reports if the servers did not start.
 const Failure = "failed: "
