@@ -45,6 +45,6 @@ func (o Options) withDefaults() Options {
 
 // Small returns the options of a run of about two minutes.
 func Small() Options {
-	return Options{Workspaces: 4, Turns: 12, Away: 4 * time.Second, ReadOnly: 2 * time.Second, Detect: time.Second,
+	return Options{Workspaces: 4, Turns: 12, Away: 4 * time.Second, ReadOnly: 3 * time.Second, Detect: time.Second,
 		Lost: 6, Load: 2 * time.Second, Drain: time.Second, Patience: time.Minute, Limit: 15 * time.Minute}
 }
