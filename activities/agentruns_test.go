@@ -73,20 +73,20 @@ func TestConversationActivitiesTranslate(t *testing.T) {
 	s.stepped.Calls = []agent.CallRef{{Index: 1, Tool: "fetch", Class: agent.Slow}}
 	var more contract.StepResult
 	more.Calls = s.stepped.Calls
-	translates(t, a.Step, step, c, "step 1/7 2 true", more)
+	translates(t, a.Step, step, c, "step 1/run_7 2 true", more)
 	s.stepped = agentrun.StepResult{Ended: s.ended()}
-	translates(t, a.Step, step, c, "step 1/7 2 true", contract.StepResult{Ended: &ended})
+	translates(t, a.Step, step, c, "step 1/run_7 2 true", contract.StepResult{Ended: &ended})
 	offload := contract.OffloadToStart{WorkflowID: "offload/w1/o", Input: contract.OffloadInput{Groups: 3}}
 	s.stepped = agentrun.StepResult{
 		Overflow: &agentrun.CompactionPlan{WorkflowID: offload.WorkflowID, Input: offload.Input},
 	}
-	translates(t, a.Step, step, c, "step 1/7 2 true", contract.StepResult{Overflow: &offload})
-	calling(t, a.RunTool, contract.ToolInput{RunRef: runRef, Step: 2, Position: 1, Base: known}, c, "tool 1/7 2 1 8")
+	translates(t, a.Step, step, c, "step 1/run_7 2 true", contract.StepResult{Overflow: &offload})
+	calling(t, a.RunTool, contract.ToolInput{RunRef: runRef, Step: 2, Position: 1, Base: known}, c, "tool 1/run_7 2 1 8")
 	translates(t, a.CloseAgent,
 		contract.CloseAgentInput{RunRef: runRef, Reason: agent.WallClock, Detail: "unavailable", Base: known}, c,
-		`close 1/7 wall_clock "unavailable" true`, ended)
-	translates(t, a.CountTurn, contract.CountInput{RunRef: runRef}, c, `close 1/7 observed "" false`, ended)
-	translates(t, a.AwaitTurn, runRef, c, "await 1/7", ended)
+		`close 1/run_7 wall_clock "unavailable" true`, ended)
+	translates(t, a.CountTurn, contract.CountInput{RunRef: runRef}, c, `close 1/run_7 observed "" false`, ended)
+	translates(t, a.AwaitTurn, runRef, c, "await 1/run_7", ended)
 	calling(t, a.CloseConversation, contract.CloseConversationInput{
 		Workspace: 1, Conversation: 2, Ended: true, Counters: nudge.Counters{Total: 5},
 	}, c, "close conversation 1 2 5 true")
@@ -94,7 +94,7 @@ func TestConversationActivitiesTranslate(t *testing.T) {
 
 func TestARunThatCannotBeClosedIsToldAsItsFault(t *testing.T) {
 	t.Parallel()
-	s := &conversationService{calls: calls{err: fault.New(fault.NotFound, "no run 7", "")}}
+	s := &conversationService{calls: calls{err: fault.New(fault.NotFound, "no run run_7", "")}}
 	_, err := execute(t, activities.AgentRuns{Service: s}.CloseAgent, contract.CloseAgentInput{RunRef: runRef})
 	checkError(t, "close", err, string(fault.NotFound), true, false, 0)
 }
@@ -102,7 +102,7 @@ func TestARunThatCannotBeClosedIsToldAsItsFault(t *testing.T) {
 func TestOpenNudgePinsAReview(t *testing.T) {
 	t.Parallel()
 	s := &conversationService{}
-	s.reviewing.Run = run.Run{Ref: run.Ref{Workspace: 1, Run: 9}, Attempt: 3}
+	s.reviewing.Run = run.Run{Ref: run.Ref{Workspace: 1, Run: "run_9"}, Attempt: 3}
 	s.reviewing.Spec.Budget = agent.ForNudge()
 	a := activities.AgentRuns{
 		Service: s, Spec: func() agentrun.Spec { return agentrun.Spec{} },
@@ -112,7 +112,7 @@ func TestOpenNudgePinsAReview(t *testing.T) {
 		Counters: nudge.Counters{Total: 10},
 	}
 	want := contract.OpenNudgeResult{
-		RunRef: contract.RunRef{Workspace: 1, WorkspaceKey: "w1", Run: 9, Attempt: 3}, Budget: agent.ForNudge(),
+		RunRef: contract.RunRef{Workspace: 1, WorkspaceKey: "w1", Run: "run_9", Attempt: 3}, Budget: agent.ForNudge(),
 	}
 	translates(t, a.OpenNudge, in, &s.calls, "review 1 w1 2 10 12 true false 10", want)
 	s.reviewing.Ended, want.Ended = s.ended(), &ended

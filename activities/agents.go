@@ -20,7 +20,7 @@ type AgentService interface {
 		ctx context.Context, ref run.Ref, step, position int, base agentrun.Base,
 	) (memoryagent.HandedOff, error)
 	RecordHandOff(
-		ctx context.Context, ref run.Ref, step, position int, runs []int64, base agentrun.Base,
+		ctx context.Context, ref run.Ref, step, position int, runs []string, base agentrun.Base,
 	) error
 	TakeTarget(ctx context.Context, ref run.Ref) (fence int64, over *run.Run, err error)
 	FreeTarget(ctx context.Context, ref run.Ref, fence int64) error
@@ -122,7 +122,7 @@ func (a Agents) ReadIdle(ctx context.Context, in contract.IdleInput) (contract.I
 func endedRun(r run.Run) (contract.AgentResult, error) {
 	var e agentrun.RunResult
 	if err := json.Unmarshal(r.Result, &e); err != nil {
-		return contract.AgentResult{}, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
+		return contract.AgentResult{}, fmt.Errorf("decode the result of run %s: %w", r.Ref.Run, err)
 	}
 	return agentResult(e), nil
 }

@@ -33,7 +33,7 @@ func (s *agentService) HandOff(
 }
 
 func (s *agentService) RecordHandOff(
-	_ context.Context, ref run.Ref, step, position int, runs []int64, base agentrun.Base,
+	_ context.Context, ref run.Ref, step, position int, runs []string, base agentrun.Base,
 ) error {
 	return s.note("record %s %d %d %v %d", of(ref), step, position, runs, base.Fence)
 }
@@ -79,7 +79,7 @@ func endedRun(t *testing.T) *run.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &run.Run{Ref: run.Ref{Workspace: 1, Run: 7}, Result: raw}
+	return &run.Run{Ref: run.Ref{Workspace: 1, Run: "run_7"}, Result: raw}
 }
 
 func TestAgentActivitiesTranslate(t *testing.T) {
@@ -88,17 +88,17 @@ func TestAgentActivitiesTranslate(t *testing.T) {
 	a, c := activities.Agents{Service: s}, &s.calls
 	in := contract.AgentInput{RunRef: runRef}
 	tool := contract.ToolInput{RunRef: runRef, Step: 2, Position: 1, Base: contract.ConversationBase{Fence: 8}}
-	translates(t, a.KeepSession, in, c, "keep 1/7", contract.KeepSessionResult{})
-	translates(t, a.TakeTarget, in, c, "take 1/7", contract.TakeTargetResult{Fence: 8})
-	calling(t, a.FreeTarget, contract.TargetInput{RunRef: runRef, Fence: 8}, c, "free 1/7 8")
-	calling(t, a.RecordHandOff, contract.RecordHandOffInput{ToolInput: tool, Runs: []int64{5, 6}}, c,
-		"record 1/7 2 1 [5 6] 8")
+	translates(t, a.KeepSession, in, c, "keep 1/run_7", contract.KeepSessionResult{})
+	translates(t, a.TakeTarget, in, c, "take 1/run_7", contract.TakeTargetResult{Fence: 8})
+	calling(t, a.FreeTarget, contract.TargetInput{RunRef: runRef, Fence: 8}, c, "free 1/run_7 8")
+	calling(t, a.RecordHandOff, contract.RecordHandOffInput{ToolInput: tool, Runs: []string{"run_5", "run_6"}}, c,
+		"record 1/run_7 2 1 [run_5 run_6] 8")
 	s.handed.Handled = true
-	translates(t, a.HandOff, tool, c, "hand off 1/7 2 1 8", contract.HandOffResult{Recorded: true})
+	translates(t, a.HandOff, tool, c, "hand off 1/run_7 2 1 8", contract.HandOffResult{Recorded: true})
 	s.over = endedRun(t)
-	translates(t, a.KeepSession, in, c, "keep 1/7", contract.KeepSessionResult{Ended: &ended})
-	translates(t, a.TakeTarget, in, c, "take 1/7", contract.TakeTargetResult{Ended: &ended})
-	translates(t, a.AwaitAgent, runRef, c, "await 1/7", ended)
+	translates(t, a.KeepSession, in, c, "keep 1/run_7", contract.KeepSessionResult{Ended: &ended})
+	translates(t, a.TakeTarget, in, c, "take 1/run_7", contract.TakeTargetResult{Ended: &ended})
+	translates(t, a.AwaitAgent, runRef, c, "await 1/run_7", ended)
 }
 
 func TestARunWhoseResultCannotBeReadIsADefect(t *testing.T) {
@@ -117,7 +117,7 @@ func TestARunWhoseResultCannotBeReadIsADefect(t *testing.T) {
 
 func TestARunThatHasNotEndedIsAskedForAgain(t *testing.T) {
 	t.Parallel()
-	s := &agentService{calls: calls{err: fault.New(fault.Unavailable, "run 7 has not ended yet", "")}}
+	s := &agentService{calls: calls{err: fault.New(fault.Unavailable, "run run_7 has not ended yet", "")}}
 	_, err := execute(t, activities.Agents{Service: s}.AwaitAgent, runRef)
 	checkError(t, "await", err, string(fault.Unavailable), false, false, 0)
 }
@@ -127,19 +127,19 @@ func TestRefineActivitiesTranslate(t *testing.T) {
 	s := &agentService{}
 	a, c := activities.Agents{Service: s}, &s.calls
 	order := []contract.Place{{Candidate: 2, Score: 0.5}}
-	translates(t, a.RerankFound, runRef, c, "rerank 1/7",
+	translates(t, a.RerankFound, runRef, c, "rerank 1/run_7",
 		contract.RerankResult{Order: order, Problem: "half of it"})
-	calling(t, a.CondenseFound, contract.CondenseInput{RunRef: runRef, Order: order}, c, "condense 1/7 [{2 0.5}]")
+	calling(t, a.CondenseFound, contract.CondenseInput{RunRef: runRef, Order: order}, c, "condense 1/run_7 [{2 0.5}]")
 	translates(t, a.CloseRefine, contract.CloseRefineInput{RunRef: runRef, Order: order, Problem: "none"}, c,
-		"close refine 1/7 [{2 0.5}] none", contract.RefineResult{Problem: "none"})
+		"close refine 1/run_7 [{2 0.5}] none", contract.RefineResult{Problem: "none"})
 }
 
 func TestReadIdleTranslates(t *testing.T) {
 	t.Parallel()
 	c := &calls{}
 	a := activities.Agents{Idle: func(_ context.Context, in contract.IdleInput) (contract.IdleResult, error) {
-		return contract.IdleResult{Summarize: 5}, c.note("idle %s", fmt.Sprint(in))
+		return contract.IdleResult{Summarize: "run_5"}, c.note("idle %s", fmt.Sprint(in))
 	}}
 	in := contract.IdleInput{Workspace: 1, WorkspaceKey: "w1", Conversation: 2}
-	translates(t, a.ReadIdle, in, c, "idle {1 w1 2}", contract.IdleResult{Summarize: 5})
+	translates(t, a.ReadIdle, in, c, "idle {1 w1 2}", contract.IdleResult{Summarize: "run_5"})
 }

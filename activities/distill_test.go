@@ -63,19 +63,19 @@ func TestDistillActivitiesTranslate(t *testing.T) {
 	s := &distillService{keys: []string{"a", "b"}}
 	a, c := activities.Distill{Service: s}, &s.calls
 	task := contract.TaskRef{RunRef: runRef, Task: "a"}
-	translates(t, a.Chunk, runRef, c, "chunk 1/7", contract.ChunkResult{Tasks: []string{"a", "b"}})
-	translates(t, a.Draft, task, c, "draft 1/7 a", contract.DraftResult{Scripts: 1, Docs: 2, Judge: true})
-	translates(t, a.WriteFiles, contract.WriteInput{TaskRef: task, Doc: -1}, c, "write 1/7 a -1",
+	translates(t, a.Chunk, runRef, c, "chunk 1/run_7", contract.ChunkResult{Tasks: []string{"a", "b"}})
+	translates(t, a.Draft, task, c, "draft 1/run_7 a", contract.DraftResult{Scripts: 1, Docs: 2, Judge: true})
+	translates(t, a.WriteFiles, contract.WriteInput{TaskRef: task, Doc: -1}, c, "write 1/run_7 a -1",
 		contract.WriteResult{Degraded: true})
-	calling(t, a.Judge, task, c, "judge 1/7 a")
-	calling(t, a.Merge, task, c, "merge 1/7 a")
-	calling(t, a.AwaitTask, task, c, "await 1/7 a")
-	translates(t, a.Publish, task, c, "publish 1/7 a",
+	calling(t, a.Judge, task, c, "judge 1/run_7 a")
+	calling(t, a.Merge, task, c, "merge 1/run_7 a")
+	calling(t, a.AwaitTask, task, c, "await 1/run_7 a")
+	translates(t, a.Publish, task, c, "publish 1/run_7 a",
 		contract.PublishResult{Unseen: true, Conflict: true, Outcome: "updated", Skill: 3, Version: 4})
 	translates(t, a.EndTask, contract.EndTaskInput{TaskRef: task, Code: "cancelled", Reason: "asked"}, c,
-		"end 1/7 2 a cancelled asked", contract.TaskResult{Outcome: "failed", Skill: 3, Version: 4})
+		"end 1/run_7 2 a cancelled asked", contract.TaskResult{Outcome: "failed", Skill: 3, Version: 4})
 	translates(t, a.CloseRun, contract.CloseInput{RunRef: runRef, Code: "internal", Reason: "why"}, c,
-		"close 1/7 2 internal why",
+		"close 1/run_7 2 internal why",
 		contract.DistillResult{Outcome: string(run.Completed), Tasks: 4, Created: 1, Updated: 2, Failed: 1})
 }
 

@@ -184,12 +184,12 @@ func TestBuildActivitiesTranslate(t *testing.T) {
 	s := &learningService{}
 	a, c := skillsOf(s), &s.calls
 	in := contract.BuildInput{RunRef: runRef}
-	translates(t, a.OpenBuild, in, c, "open build 1/7", contract.OpenBuildResult{Spans: 5})
-	translates(t, a.BuildSpan, contract.SpanInput{RunRef: runRef, Span: 4}, c, "span 1/7 4",
+	translates(t, a.OpenBuild, in, c, "open build 1/run_7", contract.OpenBuildResult{Spans: 5})
+	translates(t, a.BuildSpan, contract.SpanInput{RunRef: runRef, Span: 4}, c, "span 1/run_7 4",
 		contract.BuildSpanResult{Outcome: "ok", Done: 2, Refused: 1})
-	translates(t, a.CloseBuild, closing, c, "close build 1/7 cancelled asked", buildResult)
+	translates(t, a.CloseBuild, closing, c, "close build 1/run_7 cancelled asked", buildResult)
 	s.over = true
-	translates(t, a.OpenBuild, in, c, "open build 1/7", contract.OpenBuildResult{Spans: 5, Ended: &buildResult})
+	translates(t, a.OpenBuild, in, c, "open build 1/run_7", contract.OpenBuildResult{Spans: 5, Ended: &buildResult})
 }
 
 func TestTrainActivitiesTranslate(t *testing.T) {
@@ -199,16 +199,16 @@ func TestTrainActivitiesTranslate(t *testing.T) {
 	in := contract.TrainInput{RunRef: runRef}
 	stage := contract.StageInput{TrainInput: in, Stage: 1}
 	iteration := contract.IterationInput{StageInput: stage, Iteration: 2}
-	translates(t, a.OpenTraining, in, c, "open training 1/7", trainingOpened)
-	calling(t, a.PlayEpisode, contract.EpisodeInput{IterationInput: iteration, Episode: 3}, c, "episode 1/7 1 2 3")
-	translates(t, a.Learn, iteration, c, "learn 1/7 1 2", contract.IterationResult{Reward: 0.25, Policy: "p"})
-	translates(t, a.CloseStage, stage, c, "close stage 1/7 1", contract.StageResult{Stop: true, Best: 0.75})
-	calling(t, a.TrainTrial, contract.TrialInput{RunRef: runRef, Trial: 5}, c, "train trial 1/7 5")
-	translates(t, a.CloseTraining, closing, c, "close training 1/7 cancelled asked", trainResult)
+	translates(t, a.OpenTraining, in, c, "open training 1/run_7", trainingOpened)
+	calling(t, a.PlayEpisode, contract.EpisodeInput{IterationInput: iteration, Episode: 3}, c, "episode 1/run_7 1 2 3")
+	translates(t, a.Learn, iteration, c, "learn 1/run_7 1 2", contract.IterationResult{Reward: 0.25, Policy: "p"})
+	translates(t, a.CloseStage, stage, c, "close stage 1/run_7 1", contract.StageResult{Stop: true, Best: 0.75})
+	calling(t, a.TrainTrial, contract.TrialInput{RunRef: runRef, Trial: 5}, c, "train trial 1/run_7 5")
+	translates(t, a.CloseTraining, closing, c, "close training 1/run_7 cancelled asked", trainResult)
 	s.over = true
 	over := trainingOpened
 	over.Ended = &trainResult
-	translates(t, a.OpenTraining, in, c, "open training 1/7", over)
+	translates(t, a.OpenTraining, in, c, "open training 1/run_7", over)
 }
 
 func TestEvolveActivitiesTranslate(t *testing.T) {
@@ -216,14 +216,14 @@ func TestEvolveActivitiesTranslate(t *testing.T) {
 	s := &learningService{}
 	a, c := skillsOf(s), &s.calls
 	in := contract.EvolveInput{RunRef: runRef}
-	translates(t, a.OpenRound, in, c, "open round 1/7", contract.OpenRoundResult{})
-	translates(t, a.MineRound, in, c, "mine 1/7", contract.MineRoundResult{Cases: 3})
-	translates(t, a.DesignRound, in, c, "design 1/7", contract.DesignRoundResult{})
-	calling(t, a.Trial, contract.TrialInput{RunRef: runRef, Trial: 5}, c, "trial 1/7 5")
-	translates(t, a.CloseRound, closing, c, "close round 1/7 cancelled asked", evolveResult)
+	translates(t, a.OpenRound, in, c, "open round 1/run_7", contract.OpenRoundResult{})
+	translates(t, a.MineRound, in, c, "mine 1/run_7", contract.MineRoundResult{Cases: 3})
+	translates(t, a.DesignRound, in, c, "design 1/run_7", contract.DesignRoundResult{})
+	calling(t, a.Trial, contract.TrialInput{RunRef: runRef, Trial: 5}, c, "trial 1/run_7 5")
+	translates(t, a.CloseRound, closing, c, "close round 1/run_7 cancelled asked", evolveResult)
 	s.over, s.trials = true, 6
-	translates(t, a.DesignRound, in, c, "design 1/7", contract.DesignRoundResult{Trials: 6})
-	translates(t, a.OpenRound, in, c, "open round 1/7", contract.OpenRoundResult{Ended: &evolveResult})
+	translates(t, a.DesignRound, in, c, "design 1/run_7", contract.DesignRoundResult{Trials: 6})
+	translates(t, a.OpenRound, in, c, "open round 1/run_7", contract.OpenRoundResult{Ended: &evolveResult})
 }
 
 func TestAdaptActivitiesTranslate(t *testing.T) {
@@ -231,12 +231,12 @@ func TestAdaptActivitiesTranslate(t *testing.T) {
 	s := &learningService{}
 	a, c := skillsOf(s), &s.calls
 	in := contract.AdaptInput{RunRef: runRef}
-	translates(t, a.OpenAdapt, in, c, "open adapt 1/7", contract.OpenAdaptResult{Decisions: 9})
-	translates(t, a.AdaptPolicy, in, c, "adapt 1/7", contract.AdaptPolicyResult{Trials: 4})
-	calling(t, a.ShadowTrial, contract.TrialInput{RunRef: runRef, Trial: 5}, c, "shadow trial 1/7 5")
-	translates(t, a.CloseAdapt, closing, c, "close adapt 1/7 cancelled asked", adaptResult)
+	translates(t, a.OpenAdapt, in, c, "open adapt 1/run_7", contract.OpenAdaptResult{Decisions: 9})
+	translates(t, a.AdaptPolicy, in, c, "adapt 1/run_7", contract.AdaptPolicyResult{Trials: 4})
+	calling(t, a.ShadowTrial, contract.TrialInput{RunRef: runRef, Trial: 5}, c, "shadow trial 1/run_7 5")
+	translates(t, a.CloseAdapt, closing, c, "close adapt 1/run_7 cancelled asked", adaptResult)
 	s.over = true
-	translates(t, a.OpenAdapt, in, c, "open adapt 1/7", contract.OpenAdaptResult{Decisions: 9, Ended: &adaptResult})
+	translates(t, a.OpenAdapt, in, c, "open adapt 1/run_7", contract.OpenAdaptResult{Decisions: 9, Ended: &adaptResult})
 }
 
 func TestProbeActivitiesTranslate(t *testing.T) {
@@ -244,10 +244,10 @@ func TestProbeActivitiesTranslate(t *testing.T) {
 	s := &learningService{}
 	a, c := skillsOf(s), &s.calls
 	in := contract.ProbeInput{RunRef: runRef}
-	translates(t, a.OpenProbe, in, c, "open probe 1/7", contract.OpenProbeResult{})
-	translates(t, a.MakeProbes, in, c, "make 1/7", contract.MakeProbesResult{Probes: 3})
-	calling(t, a.AskProbe, contract.AskInput{RunRef: runRef, Probe: 1}, c, "ask 1/7 1")
-	translates(t, a.CloseProbe, closing, c, "close probe 1/7 cancelled asked", probeResult)
+	translates(t, a.OpenProbe, in, c, "open probe 1/run_7", contract.OpenProbeResult{})
+	translates(t, a.MakeProbes, in, c, "make 1/run_7", contract.MakeProbesResult{Probes: 3})
+	calling(t, a.AskProbe, contract.AskInput{RunRef: runRef, Probe: 1}, c, "ask 1/run_7 1")
+	translates(t, a.CloseProbe, closing, c, "close probe 1/run_7 cancelled asked", probeResult)
 	s.over = true
-	translates(t, a.OpenProbe, in, c, "open probe 1/7", contract.OpenProbeResult{Ended: &probeResult})
+	translates(t, a.OpenProbe, in, c, "open probe 1/run_7", contract.OpenProbeResult{Ended: &probeResult})
 }

@@ -75,11 +75,11 @@ func TestOffloadActivitiesTranslate(t *testing.T) {
 	s := &offloadService{}
 	a, c := activities.Offload{Service: s}, &s.calls
 	want := contract.OffloadResult{Degraded: true, Groups: 2, Tokens: 40}
-	translates(t, a.Compress, contract.GroupInput{RunRef: runRef, Group: 3}, c, "compress 1/7 3",
+	translates(t, a.Compress, contract.GroupInput{RunRef: runRef, Group: 3}, c, "compress 1/run_7 3",
 		contract.CompressResult{Reason: "model_invalid"})
 	closing := contract.CloseOffloadInput{RunRef: runRef, Reasons: []string{"", "x"}, Code: "cancelled", Why: "asked"}
-	translates(t, a.CloseOffload, closing, c, `close 1/7 ["" "x"] cancelled asked`, want)
-	translates(t, a.AwaitOffload, runRef, c, "await 1/7", want)
+	translates(t, a.CloseOffload, closing, c, `close 1/run_7 ["" "x"] cancelled asked`, want)
+	translates(t, a.AwaitOffload, runRef, c, "await 1/run_7", want)
 }
 
 type sweeper struct{ calls }
@@ -108,7 +108,7 @@ func TestSweepActivitiesTranslate(t *testing.T) {
 func TestReflectionActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	var c calls
-	opened := reflection.OpenResult{Run: run.Run{Ref: run.Ref{Workspace: 1, Run: 7}, Attempt: 2}}
+	opened := reflection.OpenResult{Run: run.Run{Ref: run.Ref{Workspace: 1, Run: "run_7"}, Attempt: 2}}
 	opened.Spec.Budget = agent.ForReflection()
 	a := activities.Reflect{
 		Open: func(_ context.Context, in contract.ReflectionInput, id string) (reflection.OpenResult, error) {
@@ -122,6 +122,6 @@ func TestReflectionActivitiesTranslate(t *testing.T) {
 	want := contract.OpenReflectionResult{RunRef: runRef, Budget: agent.ForReflection()}
 	in := contract.ReflectionInput{Workspace: "w1", Date: "2026-03-01"}
 	translates(t, a.OpenReflection, in, &c, "open 2026-03-01 true", want)
-	translates(t, a.DistillDay, runRef, &c, "day 1/7 w1",
+	translates(t, a.DistillDay, runRef, &c, "day 1/run_7 w1",
 		contract.DistillDayResult{Distills: make([]contract.DistillToStart, 1)})
 }

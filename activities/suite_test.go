@@ -78,8 +78,8 @@ func calling[I any](t *testing.T, fn func(context.Context, I) error, in I, c *ca
 	}
 }
 
-// runRef is run 7 of workspace 1.
-var runRef = contract.RunRef{Workspace: 1, WorkspaceKey: "w1", Run: 7, Attempt: 2}
+// runRef is run run_7 of workspace 1.
+var runRef = contract.RunRef{Workspace: 1, WorkspaceKey: "w1", Run: "run_7", Attempt: 2}
 
 // of formats the reference of a run.
-func of(ref run.Ref) string { return fmt.Sprintf("%d/%d", ref.Workspace, ref.Run) }
+func of(ref run.Ref) string { return fmt.Sprintf("%d/%s", ref.Workspace, ref.Run) }

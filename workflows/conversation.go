@@ -80,7 +80,7 @@ func (c *conversation) registerHandlers(ctx workflow.Context) error {
 }
 
 func (c *conversation) validateTurn(_ workflow.Context, t contract.TurnRef) error {
-	if t.MessageID == "" || t.Run == 0 || t.Mode != contract.Answer && t.Mode != contract.Observe {
+	if t.MessageID == "" || t.Run == "" || t.Mode != contract.Answer && t.Mode != contract.Observe {
 		return temporal.NewNonRetryableApplicationError(
 			"the turn has no message, run or mode", "invalid_argument", nil)
 	}

@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -75,11 +76,11 @@ func (c *talk) say(after time.Duration, update, id string, in ...any) *reply {
 	return r
 }
 
-// message returns the turn of a message. Run 101 replies to message 1.
+// message returns the turn of a message. Run run_101 replies to message 1.
 func message(n int) contract.TurnRef {
 	id := "m" + string(rune('0'+n))
 	return contract.TurnRef{
-		Number: n, MessageID: id, Mode: contract.Answer, Run: int64(100 + n), Attempt: 1, WorkflowID: "turn/w1/2/" + id,
+		Number: n, MessageID: id, Mode: contract.Answer, Run: fmt.Sprint("run_10", n), Attempt: 1, WorkflowID: "turn/w1/2/" + id,
 		Budget: agent.Budget{Max: 3, Wall: 2 * time.Minute}, Timeouts: timeouts(), Settings: nudge.Default(),
 	}
 }
@@ -139,7 +140,7 @@ func TestConversationAnswersMessagesOneAfterAnother(t *testing.T) {
 		t.Errorf("answered %s apart", apart)
 	}
 	second := inputsOf[contract.AgentInput](c.environment, contract.Turn)[1]
-	if second.Run != 102 || !second.Base.Known || second.Base.Counters.Total != 1 || second.Queue != contract.QueueLLM {
+	if second.Run != "run_102" || !second.Base.Known || second.Base.Counters.Total != 1 || second.Queue != contract.QueueLLM {
 		t.Errorf("%+v", second)
 	}
 	closing := only[contract.CloseConversationInput](c.environment, contract.CloseConversation)
@@ -164,7 +165,7 @@ func TestConversationRejectsTurnsThatNameNothing(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*contract.TurnRef){
 		"message": func(m *contract.TurnRef) { m.MessageID = "" },
-		"run":     func(m *contract.TurnRef) { m.Run = 0 },
+		"run":     func(m *contract.TurnRef) { m.Run = "" },
 		"mode":    func(m *contract.TurnRef) { m.Mode = "shout" },
 	} {
 		c := newTalk(t)
@@ -245,7 +246,7 @@ func TestConversationWaitsForATurnThatRunsAlready(t *testing.T) {
 	if out := r.turn(t); out.ReplySeq != answer().ReplySeq {
 		t.Errorf("%+v", out)
 	}
-	if ref := only[contract.RunRef](c.environment, contract.AwaitTurn); ref.Run != 101 || ref.WorkspaceKey != "w1" {
+	if ref := only[contract.RunRef](c.environment, contract.AwaitTurn); ref.Run != "run_101" || ref.WorkspaceKey != "w1" {
 		t.Errorf("%+v", ref)
 	}
 }
@@ -372,7 +373,7 @@ func TestConversationIsReadOnceAfterItWasIdle(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func() error{"read": nil, "refused": refuses, "retried": once()} {
 		c := newTalk(t)
-		gives[contract.IdleInput](c.environment, contract.ReadIdle, contract.IdleResult{Summarize: 5})
+		gives[contract.IdleInput](c.environment, contract.ReadIdle, contract.IdleResult{Summarize: "run_5"})
 		c.faults[contract.ReadIdle] = fault
 		m := message(1)
 		m.Idle = 30 * time.Minute

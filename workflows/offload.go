@@ -60,7 +60,7 @@ const offloadPatience = 5 * time.Minute
 // shorten starts the compaction of a conversation that does not fit the model, and waits for it.
 // The compaction continues after the wait has ended.
 func shorten(ctx workflow.Context, in contract.AgentInput, todo contract.OffloadToStart) error {
-	summary := fmt.Sprintf("offload · run %d", todo.Input.Run)
+	summary := fmt.Sprintf("offload · run %s", todo.Input.Run)
 	options := independentChild(todo.WorkflowID, summary, attributes(ctx, "offload"))
 	options.TaskQueue, options.WorkflowExecutionTimeout = contract.QueueMain, offloadPatience
 	child := workflow.WithChildOptions(ctx, options)

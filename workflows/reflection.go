@@ -51,7 +51,7 @@ func distillDay(ctx workflow.Context, opened contract.OpenReflectionResult) (sta
 		of := temporal.NewSearchAttributeKeyKeyword(contract.AttributeConversation).
 			ValueSet(fmt.Sprint(one.Conversation))
 		options := independentChild(
-			one.WorkflowID, fmt.Sprintf("distill a conversation · run %d", one.Input.Run),
+			one.WorkflowID, fmt.Sprintf("distill a conversation · run %s", one.Input.Run),
 			temporal.NewSearchAttributes(attributes(ctx, "distill").Copy(), of))
 		options.TaskQueue = contract.QueueLLM // where its steps run
 		child := workflow.WithChildOptions(ctx, options)

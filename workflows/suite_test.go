@@ -192,7 +192,7 @@ func timeouts() contract.StepTimeouts {
 	}
 }
 
-var runRef = contract.RunRef{Workspace: 1, WorkspaceKey: "w1", Run: 7, Attempt: 1}
+var runRef = contract.RunRef{Workspace: 1, WorkspaceKey: "w1", Run: "run_7", Attempt: 1}
 
 // endings describes how a workflow closes its run if a step fails.
 type endings struct {

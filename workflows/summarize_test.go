@@ -15,7 +15,7 @@ func mockSummarize(e *environment) {
 	gives[contract.AgentInput](e, contract.KeepSession, contract.KeepSessionResult{})
 	responses(e, calling(call(0, contract.HandsOff, agent.Control)), answering())
 	var handed contract.HandOffResult
-	for run, target := range map[int64]string{21: "ada", 22: "bela"} {
+	for run, target := range map[string]string{"run_21": "ada", "run_22": "bela"} {
 		in := agentInput(2)
 		in.Run = run
 		handed.Specialists = append(handed.Specialists,

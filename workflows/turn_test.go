@@ -158,7 +158,7 @@ func TestTurnEndsWithItsBudget(t *testing.T) {
 // overflowing returns a step without a model call, because the conversation does not fit.
 func overflowing() contract.StepResult {
 	return contract.StepResult{Overflow: &contract.OffloadToStart{
-		WorkflowID: "offload/w1/o", Input: contract.OffloadInput{RunRef: contract.RunRef{Workspace: 1, Run: 9}},
+		WorkflowID: "offload/w1/o", Input: contract.OffloadInput{RunRef: contract.RunRef{Workspace: 1, Run: "run_9"}},
 	}}
 }
 

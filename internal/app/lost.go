@@ -31,7 +31,7 @@ func (h *App) endLost(ctx context.Context, r run.Run) (err error) {
 	case run.Probe:
 		_, err = h.Learning.Probes.Close(ctx, r.Ref, code, why)
 	default:
-		return fmt.Errorf("end run %d as lost: unknown kind %q", r.Ref.Run, r.Kind)
+		return fmt.Errorf("end run %s as lost: unknown kind %q", r.Ref.Run, r.Kind)
 	}
 	return err
 }

@@ -213,8 +213,9 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 	t.Parallel()
 	b := knows(t)
 	b.Say("c", 1, "How many lemon trees are there?")
-	exec(b, "insert into cairn.memory_views (workspace_id, run_id, memory_id, op_id) select workspace_id, (select "+
-		"max(run_id) from cairn.turns), id, 'shown' from cairn.memories where type = 'personal' on conflict do nothing")
+	exec(b, "insert into cairn.memory_views (workspace_id, run_id, memory_id, op_id) select workspace_id, "+
+		"(select run_id from cairn.turns where run_id is not null order by accepted_at desc limit 1), id, 'shown' "+
+		"from cairn.memories where type = 'personal' on conflict do nothing")
 	if shown := behind(b); shown != 3 {
 		t.Fatalf("%d decisions are behind what the turn was shown, want those of both memories", shown)
 	}

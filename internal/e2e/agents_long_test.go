@@ -137,7 +137,7 @@ func TestALongSessionIsGoneThroughPartByPart(t *testing.T) {
 		t.Errorf("shown %q", shown)
 	}
 	if again := summarize(b, saga(), ofAlice); again.Ref != r.Ref {
-		t.Errorf("the same request is run %d", again.Ref.Run)
+		t.Errorf("the same request is run %s", again.Ref.Run)
 	}
 	requests := asked(b, "summarize")
 	if first, end := requests[0].Messages[0].Content,

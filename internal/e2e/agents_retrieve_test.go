@@ -94,7 +94,7 @@ func TestNothingIsAskedOfAnEmptyMemory(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	if got := retrieve(b, "anything", memoryagent.Agentic); got.Status != memoryagent.NoRelevant ||
-		len(b.Model.Requests()) != 0 || got.Run != 0 {
+		len(b.Model.Requests()) != 0 || got.Run != "" {
 		t.Errorf("%+v after %d requests", got, len(b.Model.Requests()))
 	}
 }
@@ -138,8 +138,8 @@ func TestAnIdleConversationIsReadOnce(t *testing.T) {
 			Conversation: id})
 		testkit.Must(t, err)
 	}
-	runs := func(kind run.Kind) []int64 {
-		return column[int64](b, "select id from cairn.runs where kind = $1 and status = 'ended' order by id", kind)
+	runs := func(kind run.Kind) []string {
+		return column[string](b, "select id from cairn.runs where kind = $1 and status = 'ended'", kind)
 	}
 	read()
 	testkit.Eventually(t, "the first part is summarised", func() bool { return len(runs(run.Summarize)) == 1 })

@@ -95,11 +95,11 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	}
 	again := summarize(b, chat(deploying()...))
 	if again.Ref != r.Ref || len(asked(b, "summarize")) != 3 {
-		t.Errorf("the same request made run %d", again.Ref.Run)
+		t.Errorf("the same request made run %s", again.Ref.Run)
 	}
 	validThreads(t, b)
 	b.Record(got.WorkflowID, "Summarize/ok")
-	for _, id := range column[string](b, "select workflow_id from cairn.runs where kind = 'specialist' order by id "+
+	for _, id := range column[string](b, "select workflow_id from cairn.runs where kind = 'specialist' order by created_at "+
 		"limit 1") {
 		b.Record(id, "Specialist/ok")
 	}

@@ -110,8 +110,8 @@ func TestASessionIsRememberedSpanBySpan(t *testing.T) {
 	led := column[string](b, `select m.external_id || ' ' || v.version || ' ' || v.decision_id || ' ' || v.from_seq `+
 		`from cairn.memory_revisions v
 join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id order by v.memory_id, v.version`)
-	expect := []string{fmt.Sprintf("%s 1 %d/0 0", got.Added[0], r.Ref.Run),
-		fmt.Sprintf("%s 2 %d/1 1", got.Added[0], r.Ref.Run), fmt.Sprintf("%s 1 %d/2 2", got.Added[1], r.Ref.Run)}
+	expect := []string{fmt.Sprintf("%s 1 %s/0 0", got.Added[0], r.Ref.Run),
+		fmt.Sprintf("%s 2 %s/1 1", got.Added[0], r.Ref.Run), fmt.Sprintf("%s 1 %s/2 2", got.Added[1], r.Ref.Run)}
 	if !slices.Equal(led, expect) {
 		t.Errorf("led by %q, want %q", led, expect)
 	}
@@ -130,7 +130,7 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 		}
 	}
 	if again := buildSession(b, building()); again.Ref != r.Ref {
-		t.Errorf("the same session is run %d, then %d", r.Ref.Run, again.Ref.Run)
+		t.Errorf("the same session is run %s, then %s", r.Ref.Run, again.Ref.Run)
 	}
 	b.Record(r.WorkflowID, "Build/completed")
 }
@@ -195,7 +195,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	read, err := b.Idle.Read(t.Context(), contract.IdleInput{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key,
 		Conversation: id})
 	testkit.Must(t, err)
-	if read.Build == 0 || read.Summarize != 0 {
+	if read.Build == "" || read.Summarize != "" {
 		t.Fatalf("%+v", read)
 	}
 	if got := builtBy(b, run.Ref{Workspace: b.Workspace.ID, Run: read.Build}); got.Outcome != run.Completed {
@@ -226,7 +226,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	again, err := b.Idle.Read(t.Context(),
 		contract.IdleInput{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: id})
 	testkit.Must(t, err)
-	if again.Build != 0 {
+	if again.Build != "" {
 		t.Errorf("read again: %+v", again)
 	}
 }

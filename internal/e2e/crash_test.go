@@ -136,7 +136,7 @@ func onlyOnce(b *apptest.Bundle, ref run.Ref) {
 	}
 	before := len(b.Model.Requests())
 	if again := b.Distill(apptest.C1()); again.Run != ref.Run {
-		b.T.Errorf("the same request became run %d, not %d", again.Run, ref.Run)
+		b.T.Errorf("the same request became run %s, not %s", again.Run, ref.Run)
 	}
 	if after := len(b.Model.Requests()); after != before {
 		b.T.Errorf("the same request made %d more model calls", after-before)

@@ -149,13 +149,19 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 	b.Model.Release("hang")
 	b.Stop() // when what is under way has ended
 	for table, n := range rows(b, b.Workspace) {
+		if table == "erased_runs" { // the ID of the turn stays
+			if n != 1 {
+				t.Errorf("%d erased runs are known, want the turn's", n)
+			}
+			continue
+		}
 		// a session is the workspace's, and the erasure itself is an event
 		if n != before[table] && table != "frozen_sessions" && table != "outbox" && table != "audit_events" {
 			t.Errorf("%s had %d rows before the conversation and has %d after it", table, before[table], n)
 		}
 	}
 	if n := count(b, "select count(*) from cairn.outbox o where kind = 'drive' and not exists (select from "+
-		"cairn.runs r where r.id::text = o.key)"); n != 0 {
+		"cairn.runs r where r.id = o.key)"); n != 0 {
 		t.Errorf("%d duties for runs that are gone", n)
 	}
 }

@@ -52,7 +52,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	withSkills(b)
 	night("1", schedule.Started, 1)
 	night("1, again", schedule.Started, 1) // the round has not begun: it is the same one
-	var id int64
+	var id string
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		runs, err := q.Runs().Runs(ctx, 10)
 		for _, r := range runs {

@@ -224,9 +224,9 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 		r, err := b.Learning.Trainings.Accept(t.Context(),
 			training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 		if err == nil && count(b, fmt.Sprintf(
-			"select count(*) from cairn.runs where id = %d and spec->'keeping'->>'spans' = 'full-session'",
+			"select count(*) from cairn.runs where id = '%s' and spec->'keeping'->>'spans' = 'full-session'",
 			r.Ref.Run)) != 1 {
-			err = fmt.Errorf("run %d does not cut by full sessions", r.Ref.Run)
+			err = fmt.Errorf("run %s does not cut by full sessions", r.Ref.Run)
 		}
 		return err
 	}

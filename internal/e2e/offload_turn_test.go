@@ -140,11 +140,11 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	if records != 1 || flushes != 1 || open != 0 {
 		t.Errorf("%d runs of records, %d of reviews, %d open", records, flushes, open)
 	}
-	var id int64
+	var id string
 	testkit.Must(t, b.Admin().QueryRow(t.Context(), "select run_id from cairn.compactions").Scan(&id))
 	made, err := b.Runs.Report(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: id})
 	if err != nil || made.Offload == nil || made.Offload.Upto == 0 || made.Offload.Tokens >= made.Offload.Was ||
-		len(made.Offload.Handles) == 0 || made.Offload.Flush == 0 {
+		len(made.Offload.Handles) == 0 || made.Offload.Flush == "" {
 		t.Errorf("the record's run is told as %+v, %v", made.Offload, err)
 	}
 	turn, err := b.Runs.Report(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: got.Run})

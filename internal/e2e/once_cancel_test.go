@@ -140,7 +140,7 @@ func TestStartingARunTwiceIsOneExecution(t *testing.T) {
 	p.finished(r.WorkflowID, "")
 	testkit.Must(t, p.Driver.Start(t.Context(), p.Workspace.Key, "import", r)) // it has run
 	if again := p.Accept(apptest.C1()); again.Ref != r.Ref {
-		t.Errorf("the same request is run %d, was %d", again.Ref.Run, r.Ref.Run)
+		t.Errorf("the same request is run %s, was %s", again.Ref.Run, r.Ref.Run)
 	}
 	p.asked(allOnce)
 }

@@ -83,7 +83,7 @@ func TestTwoCreationsOfOneNameAtOnceAreOneSkill(t *testing.T) {
 		r := p.Wait(ref)
 		outcomes = append(outcomes, r.Tasks[0].Outcome)
 		if r.Outcome != run.Completed {
-			t.Errorf("run %d ended as %s: %s", ref.Run, r.Outcome, r.Reason)
+			t.Errorf("run %s ended as %s: %s", ref.Run, r.Outcome, r.Reason)
 		}
 	}
 	slices.Sort(outcomes)

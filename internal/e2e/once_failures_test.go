@@ -62,7 +62,7 @@ func TestAFreshRetryIsANewGenerationWithCallsOfItsOwn(t *testing.T) {
 	second := p.retry(run.Ref{Workspace: p.Workspace.ID, Run: first.Run}, true)
 	p.ended(second, run.Completed, distill.Unchanged)
 	if second.Run == first.Run || second.Request != first.Request || !strings.HasSuffix(second.WorkflowID, "/redo-2") {
-		t.Errorf("run %d as %s after run %d", second.Run, second.WorkflowID, first.Run)
+		t.Errorf("run %s as %s after run %s", second.Run, second.WorkflowID, first.Run)
 	}
 	p.asked("chunk 2, rewrite 2, extract 2, scripts 2, doc 2")
 	p.skills(1, 1)

@@ -33,7 +33,7 @@ func probed(b *apptest.Bundle, runs int) (out []probe.Result) {
 	testkit.Eventually(b.T, fmt.Sprintf("memory has asked itself %d times", runs), func() bool {
 		return count(b, "select count(*) from cairn.runs where kind = 'probe' and status = 'ended'") == runs
 	})
-	for _, raw := range column[string](b, "select result::text from cairn.runs where kind = 'probe' order by id") {
+	for _, raw := range column[string](b, "select result::text from cairn.runs where kind = 'probe' order by created_at") {
 		var one probe.Result
 		testkit.Must(b.T, json.Unmarshal([]byte(raw), &one))
 		out = append(out, one)
@@ -55,7 +55,7 @@ func quizzes(b *apptest.Bundle) {
 // probesOf returns the rows of probes as text.
 func probesOf(b *apptest.Bundle) []string {
 	return column[string](b, "select number || ' ' || answer || ' ' || state || ' ' || coalesce(score::text, '-') "+
-		"from cairn.probes order by run_id, number")
+		"from cairn.probes p join cairn.runs r on r.id = p.run_id order by r.created_at, number")
 }
 
 // A probe creates outcomes for the decisions behind the memory with the answer. If the answer is
@@ -227,7 +227,7 @@ func accepted(b *apptest.Bundle, service *learning.Service) run.Ref {
 	_, err = service.Builds.Close(b.T.Context(), r.Ref, "", "")
 	testkit.Must(b.T, err)
 	return run.Ref{Workspace: b.Workspace.ID,
-		Run: column[int64](b, "select id from cairn.runs where kind = 'probe'")[0]}
+		Run: column[string](b, "select id from cairn.runs where kind = 'probe'")[0]}
 }
 
 // If an endpoint fails, the probe has an error and no score. A question whose evidence was
@@ -325,7 +325,7 @@ func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 		_, err := service.Builds.Close(t.Context(), r.Ref, "", "")
 		return err
 	})
-	runs := column[int64](b, "select id from cairn.runs where kind = 'probe'")
+	runs := column[string](b, "select id from cairn.runs where kind = 'probe'")
 	if len(runs) != 1 {
 		t.Fatalf("%d runs", len(runs))
 	}

@@ -74,7 +74,7 @@ func TestARefinedSearchSurvivesACrash(t *testing.T) {
 			late := c.deadline < time.Second
 			if late {
 				if a := <-asked; !strings.Contains(a.Note, "deadline") || a.Text != "" || len(a.Memories) != 2 ||
-					a.Run == 0 {
+					a.Run == "" {
 					t.Errorf("at the deadline: %+v", a)
 				}
 			}

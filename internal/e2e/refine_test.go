@@ -98,7 +98,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		all := 1.0
 		a := ask(model(memoryagent.Refine{Filter: true, MinScore: &all}))
 		if len(a.Memories) == 0 || len(a.Memories) >= len(plain.Memories) || a.Memories[0].ID != plain.Memories[0].ID ||
-			a.Run != 0 {
+			a.Run != "" {
 			t.Errorf("%+v", a)
 		}
 	})
@@ -178,7 +178,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 			func(q *memoryagent.Question) { q.ID = "late" }}
 		begun := time.Now()
 		a := ask(late...)
-		if !strings.Contains(a.Note, "deadline") || len(a.Memories) == 0 || a.Run == 0 ||
+		if !strings.Contains(a.Note, "deadline") || len(a.Memories) == 0 || a.Run == "" ||
 			time.Since(begun) > 30*time.Second {
 			t.Errorf("after %s: %+v", time.Since(begun), a)
 		}

@@ -53,9 +53,9 @@ func reflectOn(b *apptest.Bundle, r reflection.DateRequest) reflection.DayDetail
 // reflected waits for the end of a run and returns its date.
 func reflected(b *apptest.Bundle, r run.Run) reflection.DayDetail {
 	b.T.Helper()
-	testkit.Eventually(b.T, fmt.Sprintf("run %d of %s has ended", r.Ref.Run, r.Key), func() bool {
-		return count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and status = 'ended'", r.Ref.Run)) ==
-			1
+	testkit.Eventually(b.T, fmt.Sprintf("run %s of %s has ended", r.Ref.Run, r.Key), func() bool {
+		return count(b, fmt.Sprintf("select count(*) from cairn.runs where id = '%s' and status = 'ended'",
+			r.Ref.Run)) == 1
 	})
 	out, err := b.App.Reflect.Show(b.T.Context(), b.Workspace.ID, r.Key)
 	testkit.Must(b.T, err)

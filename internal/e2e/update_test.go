@@ -182,11 +182,11 @@ func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
 	}
 	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "both", 2))
 	b.Model.Release("both")
-	for _, ref := range refs {
+	for i, ref := range refs {
 		if r := b.Wait(ref); r.Outcome != run.Completed || r.Tasks[0].SkillID != first.SkillID {
-			t.Errorf("run %d: %q, %+v", ref.Run, r.Outcome, r.Tasks)
+			t.Errorf("run %s: %q, %+v", ref.Run, r.Outcome, r.Tasks)
 		}
-		b.RecordEnded(b.Wait(ref).Tasks[0].WorkflowID, fmt.Sprintf("DistillSkill/merged-%d", ref.Run))
+		b.RecordEnded(b.Wait(ref).Tasks[0].WorkflowID, fmt.Sprintf("DistillSkill/merged-%d", i+1))
 	}
 	if n := b.Model.Count("merge"); n != 1 {
 		t.Errorf("%d merge requests, want exactly 1", n)

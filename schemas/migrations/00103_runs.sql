@@ -18,10 +18,11 @@ create table frozen_sessions (
 );
 create index frozen_sessions_live on frozen_sessions (workspace_id, channel, lang, expires_at desc);
 
--- A run is one durable unit of work: its request, its pinned configuration and its result.
+-- A run is one durable unit of work: its request, its pinned configuration and its result. Its ID is
+-- random and says nothing about other runs. Runs are ordered by their creation.
 create table runs (
   workspace_id    bigint not null references workspaces,
-  id              bigint generated always as identity,
+  id              text collate "C" not null check (id ~ '^run_[0-9a-hjkmnp-tv-z]{26}$'),
   kind            text not null check (kind in ('distill', 'turn', 'nudge', 'summarize', 'specialist', 'retrieve', 'reflection', 'build', 'train', 'evolve', 'adapt', 'probe', 'offload', 'flush')),
   business_key    text not null,                        -- the caller's ID of the request
   generation      int not null default 1,               -- raised by a deliberate repetition, which pays again
@@ -35,8 +36,9 @@ create table runs (
   result          jsonb not null default '{}',
   workflow_id     text not null,
   session_id      bigint,                               -- of a turn: set by its first step, unchanged until its end
-  parent_id       bigint,                               -- of a specialist: the run that handed off its target
-  created_at      timestamptz not null default now(),
+  parent_id       text collate "C",                     -- of a specialist: the run that handed off its target
+  -- The time of its insertion: the runs of one transaction have an order, too.
+  created_at      timestamptz not null default clock_timestamp(),
   started_at      timestamptz,
   ended_at        timestamptz,
   redriven        int not null default 0,               -- attempts because the workflow had closed without ending the run
@@ -49,18 +51,18 @@ create table runs (
   foreign key (workspace_id, session_id) references frozen_sessions,
   foreign key (workspace_id, parent_id) references runs
 );
-create index runs_recent on runs (workspace_id, id desc);
+create index runs_recent on runs (workspace_id, created_at desc, id desc);
 create index runs_open on runs (kind, opened_at) where status <> 'ended';
 create index runs_nudges_day on runs (workspace_id, created_at) where kind = 'nudge';
-create index runs_nudges_of on runs (workspace_id, conversation_id, id desc) where kind = 'nudge';
-create index runs_children on runs (workspace_id, parent_id, id) where parent_id is not null;
-create index runs_reflections on runs (workspace_id, id desc) where kind = 'reflection';
+create index runs_nudges_of on runs (workspace_id, conversation_id, created_at desc, id desc) where kind = 'nudge';
+create index runs_children on runs (workspace_id, parent_id, created_at, id) where parent_id is not null;
+create index runs_reflections on runs (workspace_id, created_at desc, id desc) where kind = 'reflection';
 create index runs_probing on runs (workspace_id, created_at) where kind = 'probe';
 
 -- Conversations that a run without a conversation has sent to a model.
 create table run_conversations (
   workspace_id    bigint not null,
-  run_id          bigint not null,
+  run_id          text collate "C" not null,
   conversation_id bigint not null,
   primary key (workspace_id, run_id, conversation_id),
   foreign key (workspace_id, run_id) references runs,
@@ -71,7 +73,7 @@ create table run_conversations (
 -- lease uses this database's clock.
 create table llm_calls (
   workspace_id    bigint not null,
-  run_id          bigint not null,
+  run_id          text collate "C" not null,
   step            text not null,                        -- chunk, <task>/extract, <task>/doc/<file> …
   round           int not null,                         -- 0, then one more for each repair
   state           text not null check (state in ('started', 'done', 'failed', 'unknown')),
@@ -213,7 +215,6 @@ begin
 end $$;
 -- +goose StatementEnd
 grant select, insert on frozen_sessions, run_conversations to cairn_app;
-grant select on sequence runs_id_seq to cairn_app; -- see lostRun
 grant select, insert, update on runs, llm_calls, tool_op_log to cairn_app;
 grant select, insert, update, delete on outbox to cairn_app;
 grant update (revoked_at) on frozen_sessions to cairn_app;

@@ -9,7 +9,7 @@ create table turns (
   mode            text not null check (mode in ('answer', 'observe')),
   origin          text not null check (origin in ('user', 'scheduled', 'heartbeat', 'subagent')),
   args_sha        bytea not null,                       -- of the message: one ID, one message
-  run_id          bigint,                               -- null if the turn was only observed
+  run_id          text collate "C",                     -- null if the turn was only observed
   -- volatile context at the start of the turn: sent with the message, and stored
   context         text not null default '',
   first_seq       int not null,
@@ -31,7 +31,7 @@ create index turns_run on turns (workspace_id, run_id);
 -- One row for each model response of a run.
 create table agent_steps (
   workspace_id bigint not null,
-  run_id       bigint not null,
+  run_id       text collate "C" not null,
   step         int not null check (step > 0),
   -- text added before this response, also sent with later requests
   note         text not null default '',
@@ -46,7 +46,7 @@ create table agent_steps (
 -- and never changes.
 create table agent_calls (
   workspace_id bigint not null,
-  run_id       bigint not null,
+  run_id       text collate "C" not null,
   step         int not null,
   position     int not null check (position >= 0),
   call_id      text not null,
@@ -82,7 +82,7 @@ grant select (workspace_id, origin, accepted_at) on turns to cairn_system;
 -- ledger stores the whole reply. It is unlogged, because a reader gets what is lost from there.
 create unlogged table reply_chunks (
   workspace_id bigint not null references workspaces,
-  run_id       bigint not null,
+  run_id       text collate "C" not null,
   step         int not null,
   attempt      int not null,                            -- at the model call of the step
   seq          int not null,

@@ -57,7 +57,7 @@ create table skill_versions (
   skill_id       bigint not null,
   version        int not null,
   base_version   int not null,                          -- 0 for a creation
-  run_id         bigint,
+  run_id         text collate "C",
   task_key       text,
   display_name   text not null,
   description    text not null check (char_length(description) between 1 and 1024),
@@ -133,7 +133,7 @@ create table skill_uses (
 -- The skills that a run has read or written. An autonomous run may change only these.
 create table skill_views (
   workspace_id bigint not null,
-  run_id       bigint not null,
+  run_id       text collate "C" not null,
   skill_id     bigint not null,
   version      int not null,
   created_at   timestamptz not null default now(),
@@ -155,7 +155,7 @@ create table pending_writes (
   op            text not null default 'update' check (op in ('update', 'patch', 'rename', 'rollback', 'archive', 'delete')),
   gist          text not null default '',               -- one line, written without a model
   absorbed_into bigint,
-  run_id        bigint,
+  run_id        text collate "C",
   created_at    timestamptz not null default now(),
   decided_at    timestamptz,
   primary key (workspace_id, id),

@@ -4,7 +4,7 @@
 -- One task of a conversation, with the results of its completed steps.
 create table distill_tasks (
   workspace_id     bigint not null,
-  run_id           bigint not null,
+  run_id           text collate "C" not null,
   task_key         text not null,
   position         int not null,
   name             text not null,
@@ -37,7 +37,7 @@ create index distill_tasks_open on distill_tasks (workspace_id) where stage <> '
 -- has a reason instead of content.
 create table distill_files (
   workspace_id bigint not null,
-  run_id       bigint not null,
+  run_id       text collate "C" not null,
   task_key     text not null,
   kind         text not null check (kind in ('scripts', 'reference')),
   name         text not null,                           -- as the model returned it; checked during packaging

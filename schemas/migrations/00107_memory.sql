@@ -10,7 +10,7 @@ create table conversation_marks (
   conversation_id bigint not null,
   kind            text not null check (kind in ('summarize', 'distill', 'reflection')),
   seq             int not null,                         -- of the last message that was read
-  run_id          bigint,                               -- the run that read it
+  run_id          text collate "C",                     -- the run that read it
   updated_at      timestamptz not null default now(),
   primary key (workspace_id, conversation_id, kind),
   foreign key (workspace_id, conversation_id) references conversations,
@@ -28,7 +28,7 @@ create table memory_targets (
   target          text not null,                        -- as first written
   description     text not null default '',             -- empty: the default sentence of its type
   aliases         text[] not null default '{}',         -- other keys of the target
-  run_id          bigint,                               -- that registered it; may have been erased
+  run_id          text collate "C",                     -- that registered it; may have been erased
   created_at      timestamptz not null default now(),
   last_used_at    timestamptz not null default now(),
   last_summary_at timestamptz,
@@ -61,7 +61,7 @@ create table memory_histories (
   messages        int not null,                         -- without system messages
   tokens          int not null,                         -- estimated
   author          text not null default '',
-  run_id          bigint,
+  run_id          text collate "C",
   op_id           text not null,
   created_at      timestamptz not null default now(),
   primary key (workspace_id, id),
@@ -97,7 +97,7 @@ create table memories (
   status            text not null default 'active' check (status in ('active', 'superseded', 'removed', 'quarantined')),
   origin            text not null check (origin in ('user', 'agent', 'nudge', 'reflection', 'distill', 'designer', 'import')),
   tainted           boolean not null default false,     -- the writer's context contained untrusted text
-  run_id            bigint,                             -- that created it, null outside of a run
+  run_id            text collate "C",                   -- that created it, null outside of a run
   op_id             text not null,                      -- of the latest version
   conversation_id   bigint,                             -- evidence: messages, both ends inclusive
   from_seq          int,
@@ -139,7 +139,7 @@ create table memory_revisions (
   content         text not null,                        -- of a removal: the removed content
   origin          text not null,
   tainted         boolean not null,
-  run_id          bigint,
+  run_id          text collate "C",
   op_id           text not null,
   conversation_id bigint,
   from_seq        int,
@@ -165,7 +165,7 @@ create table memory_refs (
   workspace_id bigint not null,
   memory_id    bigint not null,
   history_id   text not null,
-  run_id       bigint,                                  -- that found it there
+  run_id       text collate "C",                        -- that found it there
   created_at   timestamptz not null default clock_timestamp(),
   primary key (workspace_id, memory_id, history_id),
   foreign key (workspace_id, memory_id) references memories,
@@ -177,7 +177,7 @@ create table memory_refs (
 -- only these.
 create table memory_views (
   workspace_id bigint not null,
-  run_id       bigint not null,
+  run_id       text collate "C" not null,
   memory_id    bigint not null,
   op_id        text not null,                           -- the operation that first showed it
   created_at   timestamptz not null default now(),
@@ -200,7 +200,7 @@ create table pending_memories (
   reason          text not null,                        -- reason for the approval: approval, risk, taint
   origin          text not null,
   tainted         boolean not null,
-  run_id          bigint,
+  run_id          text collate "C",
   op_id           text not null,
   conversation_id bigint,
   from_seq        int,
@@ -222,7 +222,7 @@ create table soul_versions (
   content         text not null,
   action          text not null check (action in ('replace', 'append', 'rollback')),
   origin          text not null,
-  run_id          bigint,
+  run_id          text collate "C",
   op_id           text not null,
   conversation_id bigint,
   from_seq        int,
@@ -241,7 +241,7 @@ create table identity_versions (
   action       text not null check (action in ('replace', 'rollback', 'undo')),
   origin       text not null,
   author       text not null default '',
-  run_id       bigint,
+  run_id       text collate "C",
   op_id        text not null,
   history_id   text,
   created_at   timestamptz not null default now(),

@@ -10,7 +10,7 @@ create table reflection_runs (
   status        text not null check (status in ('started', 'saved', 'nothing_to_save', 'empty', 'partial', 'failed')),
   from_at       timestamptz,                            -- null: from the start
   to_at         timestamptz not null,
-  run_id        bigint,
+  run_id        text collate "C",
   conversations int not null default 0,
   messages      int not null default 0,
   notes         int not null default 0,
@@ -32,7 +32,7 @@ create index reflection_runs_empty_week on reflection_runs (local_date) where em
 -- open or a successful run are not available to others; a failed run releases them.
 create table reflection_reads (
   workspace_id    bigint not null,
-  run_id          bigint not null,
+  run_id          text collate "C" not null,
   conversation_id bigint not null,
   from_seq        int not null,
   to_seq          int not null check (to_seq >= from_seq),

@@ -48,7 +48,7 @@ create table bank_versions (
   optimizer_sha text not null,
   snapshot_sha  text not null,                          -- of the three
   reason        text not null default '',
-  run_id        bigint,
+  run_id        text collate "C",
   created_at    timestamptz not null default now(),
   primary key (workspace_id, bank_id, number),
   foreign key (workspace_id, bank_id) references banks,
@@ -72,7 +72,7 @@ create table skill_stats (
 create table decisions (
   workspace_id    bigint not null,
   id              text not null,                        -- run/span, as memories refer to it
-  run_id          bigint not null,
+  run_id          text collate "C" not null,
   conversation_id bigint not null,
   span            int not null,
   from_seq        int not null,
@@ -83,7 +83,7 @@ create table decisions (
   outcome         jsonb,                                -- actions and their results; null until the span has ended
   -- drawn by the policy's probabilities; only such decisions can be learned from
   sampled         boolean not null default false,
-  update_run      bigint,                               -- the update that learns from it; at most one
+  update_run      text collate "C",                     -- the update that learns from it; at most one
   -- number of the update whose policy chose; null for the version's own policy
   canary          int,
   created_at      timestamptz not null default now(),
@@ -102,7 +102,7 @@ create table decision_outcomes (
   workspace_id bigint not null,
   decision_id  text not null,
   op_id        text not null,                           -- of the caller that scored; counted once
-  run_id       bigint not null,                         -- the run that answered
+  run_id       text collate "C" not null,               -- the run that answered
   source       text not null check (source in ('praise', 'feedback', 'correction', 'probe')),
   score        float8 not null check (score between 0 and 1),
   voter        text not null default '',                -- of the vote that it is the effect of, see votes
@@ -118,7 +118,7 @@ create table policy_updates (
   workspace_id  bigint not null,
   bank_id       bigint not null,
   number        int not null,
-  run_id        bigint not null,
+  run_id        text collate "C" not null,
   base          int not null,                           -- version of the bank that it started from
   state         text not null check (state in ('shadow', 'canary', 'promoted', 'dropped')),
   policy_sha    text not null,                          -- its weights are kept until it is dropped
@@ -157,7 +157,7 @@ create table cases (
   failures        int not null default 0,               -- 0 means a known question that has never failed
   iteration       int not null default 0,
   conversation_id bigint,                               -- source of the answer; null if unknown
-  run_id          bigint,
+  run_id          text collate "C",
   op_id           text not null,
   created_at      timestamptz not null default now(),
   updated_at      timestamptz not null default now(),
@@ -179,7 +179,7 @@ create table votes (
   op_id           text not null,                        -- of the latest vote
   source          text not null check (source in ('praise', 'feedback', 'correction')),
   burst           boolean not null default false,       -- one of too many within a minute; has no effect
-  run_id          bigint,                               -- that answered
+  run_id          text collate "C",                     -- that answered
   conversation_id bigint,
   case_id         bigint,                               -- the case of the question
   failures        int not null default 0,               -- that the vote added to the case; negative if it took some away
@@ -198,7 +198,7 @@ create table evolution_rounds (
   workspace_id  bigint not null,
   bank_id       bigint not null,
   number        int not null,
-  run_id        bigint not null,
+  run_id        text collate "C" not null,
   base          int not null,                           -- version of the bank that it started from
   conversations bigint[] not null default '{}',         -- the sources of its cases
   mined         jsonb not null default '[]',            -- the cases that it examined, with their failures
@@ -219,7 +219,7 @@ create table evolution_rounds (
 -- The result of each step of a training or of a comparison. The first result stays.
 create table training_steps (
   workspace_id    bigint not null,
-  run_id          bigint not null,
+  run_id          text collate "C" not null,
   step            text not null,                        -- stage/iteration/episode, as far as applicable
   conversation_id bigint,                               -- of an episode
   result          jsonb not null,
@@ -233,7 +233,7 @@ create table training_steps (
 -- from memory score the decisions behind the memories that are found for them.
 create table probes (
   workspace_id    bigint not null,
-  run_id          bigint not null,                      -- that created it
+  run_id          text collate "C" not null,            -- that created it
   number          int not null,
   conversation_id bigint not null,                      -- its source
   bank_id         bigint not null,

@@ -38,7 +38,7 @@ create table compactions (
   workspace_id    bigint not null,
   conversation_id bigint not null,
   upto_turn       int not null check (upto_turn > 0),
-  run_id          bigint not null,
+  run_id          text collate "C" not null,
   content         text not null,
   tokens          int not null,
   degraded        text not null default '',             -- reason why it was not made by a model

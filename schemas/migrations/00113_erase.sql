@@ -26,22 +26,37 @@ create table erasures (
   objects_left   int,
   workflows      text[] not null default '{}',          -- run IDs, Temporal's own, of the stopped workflows
   workflows_left int,
-  requested_at   timestamptz not null default now(),
+  requested_at   timestamptz not null default clock_timestamp(), -- under the lock: no later run is part of it
   ended_at       timestamptz
 );
 create unique index erasures_open on erasures (workspace, coalesce(conversation, 0), coalesce(subject[1], '')) where state = 'accepted';
 
 -- What an erasure of a subject removes, determined when it is accepted: a memory written later
 -- belongs to the next erasure. Only IDs are stored, never text. A conversation is erased completely.
--- A message in a shared conversation loses its text. A run loses its requests, replies and result.
--- Items for review are not erased; they are kept after the end.
+-- A message in a shared conversation loses its text. Items for review are not erased; they are kept
+-- after the end.
 create table erase_items (
   erasure bigint not null references erasures,
-  kind    text not null check (kind in ('conversation', 'shared', 'message', 'chunk', 'memory', 'skill', 'run', 'turns', 'soul', 'identity')),
+  kind    text not null check (kind in ('conversation', 'shared', 'message', 'chunk', 'memory', 'skill', 'turns', 'soul', 'identity')),
   id      bigint not null,
   seq     int not null default 0,                       -- of a message
   review  boolean not null default false,
   primary key (erasure, kind, id, seq)
+);
+
+-- The runs of a subject's erasure: they lose their requests, replies and results.
+create table erase_item_runs (
+  erasure bigint not null references erasures,
+  run     text collate "C" not null,
+  primary key (erasure, run)
+);
+
+-- The runs that were deleted with their conversations. Any other run that an activity does not find
+-- was lost in a restore.
+create table erased_runs (
+  workspace_id bigint not null references workspaces,
+  id           text collate "C" not null,
+  primary key (workspace_id, id)
 );
 
 -- Which rows of a table belong to a conversation: $1 is the workspace, $2 the conversations, t the
@@ -75,8 +90,8 @@ insert into erase_rules (tbl, how, scope) values
   ('run_conversations', 'rows', 't.conversation_id = any($2) or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
   ('distill_tasks', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
   ('distill_files', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
-  ('tool_op_log', 'rows', $$split_part(t.op_id, '/', 1) in (select id::text from runs where workspace_id = $1 and conversation_id = any($2))$$),
-  ('outbox', 'rows', $$t.kind = 'drive' and t.key in (select id::text from runs where workspace_id = $1 and conversation_id = any($2))$$),
+  ('tool_op_log', 'rows', $$split_part(t.op_id, '/', 1) in (select id from runs where workspace_id = $1 and conversation_id = any($2))$$),
+  ('outbox', 'rows', $$t.kind = 'drive' and t.key in (select id from runs where workspace_id = $1 and conversation_id = any($2))$$),
   ('pending_memories', 'rows', 't.conversation_id = any($2) or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
   ('pending_writes', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
   ('conversation_marks', 'rows', 't.conversation_id = any($2)'),
@@ -117,6 +132,7 @@ insert into erase_rules (tbl, how, scope) values
   ('skill_files', 'none', null),
   ('skill_uses', 'none', null),
   ('failure_memos', 'none', null),                -- hashes
+  ('erased_runs', 'none', null),                  -- random IDs without content
   ('frozen_sessions', 'none', null),              -- of the workspace; revoked if their content is erased
   ('memory_targets', 'none', null),               -- names of the workspace
   ('memory_leases', 'none', null),
@@ -140,7 +156,7 @@ update erase_rules r set subject = v.scope from (values
   ('llm_calls', $$t.run_id in (select cairn.erase_runs($3))$$),
   ('distill_tasks', $$t.run_id in (select cairn.erase_runs($3))$$),
   ('distill_files', $$t.run_id in (select cairn.erase_runs($3))$$),
-  ('tool_op_log', $$split_part(t.op_id, '/', 1) in (select r::text from cairn.erase_runs($3) r)$$),
+  ('tool_op_log', $$split_part(t.op_id, '/', 1) in (select cairn.erase_runs($3))$$),
   ('pending_memories', $$t.run_id in (select cairn.erase_runs($3)) or (t.conversation_id, true) in (select m.id, m.seq between t.from_seq and t.to_seq from erase_items m where m.erasure = $3 and m.kind = 'message')$$),
   ('pending_writes', $$t.run_id in (select cairn.erase_runs($3)) or t.skill_id in (select id from erase_items where erasure = $3 and kind = 'skill' and not review)$$),
   ('history_chunks', $$t.id in (select id from erase_items where erasure = $3 and kind = 'chunk')$$),
@@ -169,8 +185,8 @@ update erase_rules r set subject = v.scope from (values
   ('lex_docs', $$t.doc in (select cairn.erase_subject_docs($3))$$)) v(tbl, scope) where r.tbl = v.tbl;
 update erase_rules r set blank = v.scope from (values
   ('messages', $$t.content <> '[erased]' and (t.conversation_id, t.seq) in (select id, seq from erase_items where erasure = $3 and kind = 'message')$$),
-  ('runs', $$t.id in (select id from erase_items where erasure = $3 and kind = 'run') and (t.status <> 'ended' or t.result <> '{}' or t.kind <> 'turn' and t.spec <> '{"pinned": {}}')$$),
-  ('turns', $$t.context <> '' and t.run_id in (select id from erase_items where erasure = $3 and kind = 'run')$$),
+  ('runs', $$t.id in (select run from erase_item_runs where erasure = $3) and (t.status <> 'ended' or t.result <> '{}' or t.kind <> 'turn' and t.spec <> '{"pinned": {}}')$$),
+  ('turns', $$t.context <> '' and t.run_id in (select run from erase_item_runs where erasure = $3)$$),
   ('frozen_sessions', $$t.rendered <> '' and t.revoked_at is not null and exists (select from erasures where id = $3 and subject is not null)$$)) v(tbl, scope) where r.tbl = v.tbl;
 
 alter table erasures enable row level security;
@@ -184,6 +200,17 @@ alter table erase_items enable row level security;
 alter table erase_items force row level security;
 create policy erase_items_erase on erase_items to cairn_erase using (true) with check (true);
 grant select, insert, delete on erase_items to cairn_erase;
+
+alter table erase_item_runs enable row level security;
+alter table erase_item_runs force row level security;
+create policy erase_item_runs_erase on erase_item_runs to cairn_erase using (true) with check (true);
+grant select, insert, delete on erase_item_runs to cairn_erase;
+
+alter table erased_runs enable row level security;
+alter table erased_runs force row level security;
+create policy erased_runs_app on erased_runs to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint);
+grant select on erased_runs to cairn_app;
+grant insert on erased_runs to cairn_erase;
 
 alter table erase_rules enable row level security;
 alter table erase_rules force row level security;
@@ -260,10 +287,10 @@ $$;
 -- The ended runs whose requests, replies and results a subject's erasure removes. Open runs are
 -- waited for.
 -- +goose StatementBegin
-create function cairn.erase_runs(erasure bigint) returns setof bigint
+create function cairn.erase_runs(erasure bigint) returns setof text
 language sql stable security invoker set search_path = cairn, pg_catalog, pg_temp as $$
-  select r.id from erase_items i join runs r on r.workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint and r.id = i.id
-  where i.erasure = erase_runs.erasure and i.kind = 'run' and r.status = 'ended'
+  select r.id from erase_item_runs i join runs r on r.workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint and r.id = i.run
+  where i.erasure = erase_runs.erasure and r.status = 'ended'
 $$;
 -- +goose StatementEnd
 
@@ -350,9 +377,9 @@ language sql stable security invoker set search_path = cairn, pg_catalog, pg_tem
 $$;
 -- +goose StatementEnd
 
--- Adds runs to the items of a subject, with those that started them and those that they started.
+-- Adds runs to those of a subject's erasure, with those that started them and those that they started.
 -- +goose StatementBegin
-create function cairn.erase_add_runs(erasure bigint, ws bigint, ids bigint[]) returns void
+create function cairn.erase_add_runs(erasure bigint, ws bigint, ids text[]) returns void
 language sql volatile security invoker set search_path = cairn, pg_catalog, pg_temp as $$
   with recursive up as (
     select r.id, r.parent_id from runs r where r.workspace_id = ws and r.id = any(ids)
@@ -360,14 +387,14 @@ language sql volatile security invoker set search_path = cairn, pg_catalog, pg_t
   ), down as (
     select id from up union select r.id from down join runs r on r.workspace_id = ws and r.parent_id = down.id
   )
-  insert into erase_items (erasure, kind, id) select erase_add_runs.erasure, 'run', id from down on conflict do nothing
+  insert into erase_item_runs (erasure, run) select erase_add_runs.erasure, id from down on conflict do nothing
 $$;
 -- +goose StatementEnd
 
 -- Adds runs that have read what is removed. A reply can repeat it, so the conversation of a turn is
 -- listed for review.
 -- +goose StatementBegin
-create function cairn.erase_readers(erasure bigint, ws bigint, ids bigint[]) returns void
+create function cairn.erase_readers(erasure bigint, ws bigint, ids text[]) returns void
 language sql volatile security invoker set search_path = cairn, pg_catalog, pg_temp as $$
   insert into erase_items (erasure, kind, id, review)
   select distinct erase_readers.erasure, 'turns', r.conversation_id, true from runs r
@@ -570,7 +597,7 @@ $$;
 -- +goose StatementBegin
 create function cairn.erase_rows(erasure bigint, tbl text, most int) returns bigint
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
-declare e erasures; rule erase_rules; convs bigint[]; n bigint;
+declare e erasures; rule erase_rules; convs bigint[]; n bigint; statement text;
 begin
   select * into e from cairn.erase_enter(erasure);
   if e.id is null or tbl = 'packages' then return 0; end if;
@@ -582,8 +609,11 @@ begin
     if rule.how is distinct from 'rows' then return 0; end if;
     if e.subject is not null then rule.scope := concat_ws(' or ', rule.scope, rule.subject); end if;
   end if;
-  execute format('delete from %1$I t where t.ctid = any(array(select t.ctid from %1$I t where t.workspace_id = $1 and (%2$s) limit $4)) and t.workspace_id = $1 and (%2$s)', tbl, rule.scope)
-    using e.workspace, convs, e.id, most;
+  statement := format('delete from %1$I t where t.ctid = any(array(select t.ctid from %1$I t where t.workspace_id = $1 and (%2$s) limit $4)) and t.workspace_id = $1 and (%2$s)', tbl, rule.scope);
+  if tbl = 'runs' and convs is not null then
+    statement := format('with gone as (%s returning t.id) insert into erased_runs (workspace_id, id) select $1, id from gone', statement);
+  end if;
+  execute statement using e.workspace, convs, e.id, most;
   get diagnostics n = row_count;
   perform cairn.erase_count(erasure, tbl, n);
   return n;
@@ -786,7 +816,7 @@ create function cairn.erase_derived(erasure bigint) returns void
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
 declare
   e erasures; ws bigint; convs bigint[]; n bigint;
-  its_runs bigint[]; skill_ids bigint[]; memory_ids bigint[]; docs bigint[]; zips bytea[];
+  its_runs text[]; skill_ids bigint[]; memory_ids bigint[]; docs bigint[]; zips bytea[];
 begin
   select * into e from cairn.erase_enter(erasure);
   ws := e.workspace; convs := cairn.erase_scope(e);
@@ -977,6 +1007,7 @@ begin
   end if;
   update erasures set state = 'ended', ended_at = now(), marks = null where id = erasure;
   delete from erase_items i where i.erasure = erase_end.erasure and not i.review;
+  delete from erase_item_runs i where i.erasure = erase_end.erasure;
   return true;
 end $$;
 -- +goose StatementEnd

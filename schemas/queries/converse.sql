@@ -50,14 +50,14 @@ where c.workspace_id = @workspace_id and c.external_id = @external_id;
 -- A turn with its run and the outbox task that drives the run. The caller has locked the
 -- conversation, and it has no turn of the message.
 with made as (
-  insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
-  values (@workspace_id, 'turn', @business_key, 1, @args_sha, @conversation_id, @spec, @workflow_id)
+  insert into runs (workspace_id, id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
+  values (@workspace_id, @run_id, 'turn', @business_key, 1, @args_sha, @conversation_id, @spec, @workflow_id)
   returning id, spec, status, attempt
 ), answered as (
   insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, first_seq, reply_seq, facts)
   select @workspace_id, @conversation_id, @number, @message_id, @mode, @origin, @args_sha, made.id, @first_seq, sqlc.narg('reply_seq')::int, @facts from made
 ), owed as (
-  insert into outbox (workspace_id, kind, key, due_at) select @workspace_id, @duty, made.id::text, now() + @wait::interval from made
+  insert into outbox (workspace_id, kind, key, due_at) select @workspace_id, @duty, made.id, now() + @wait::interval from made
 )
 select id, spec, status, attempt from made;
 
@@ -183,11 +183,11 @@ select coalesce(sum(input_tokens), 0)::bigint from llm_calls where workspace_id 
 
 -- name: NudgesOf :many
 select id, status, coalesce((spec ->> 'number')::int, 0)::int as number, result, created_at, ended_at from runs
-where workspace_id = @workspace_id and kind = 'nudge' and conversation_id = @conversation_id order by id desc limit @max_rows;
+where workspace_id = @workspace_id and kind = 'nudge' and conversation_id = @conversation_id order by created_at desc, id desc limit @max_rows;
 
 -- name: RunInsertKind :one
-insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
-values (@workspace_id, @kind, @business_key, 1, @args_sha, @conversation_id, @spec, @workflow_id)
+insert into runs (workspace_id, id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
+values (@workspace_id, @id, @kind, @business_key, 1, @args_sha, @conversation_id, @spec, @workflow_id)
 on conflict (workspace_id, kind, business_key, generation) do update set kind = runs.kind
 returning id, spec, status, outcome, result, attempt;
 

@@ -1,9 +1,9 @@
 -- name: Incarnation :one
 select incarnation from store_state;
 
--- name: LastRun :one
--- The highest number of a run that was ever assigned, in all workspaces.
-select coalesce(pg_sequence_last_value('cairn.runs_id_seq'::regclass), 0)::bigint;
+-- name: RunErased :one
+-- Whether a run that does not exist was deleted with its conversation.
+select exists (select from erased_runs where workspace_id = @workspace_id and id = @id)::boolean;
 
 -- name: LostCommitCount :exec
 update store_state set lost_commits = lost_commits + 1;

@@ -43,9 +43,9 @@ delete from memory_refs where workspace_id = @workspace_id and run_id = @run_id;
 -- another writer except an undo has written since.
 select sqlc.embed(m), r.first_version::int as first_version, r.last_version::int as last_version,
   exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.first_version and l.action <> 'undo'
-    and not coalesce(l.run_id = any(@run_ids::bigint[]), false))::boolean as moved_on
+    and not coalesce(l.run_id = any(@run_ids::text[]), false))::boolean as moved_on
 from (select v.memory_id, min(v.version) as first_version, max(v.version) as last_version from memory_revisions v
-  where v.workspace_id = @workspace_id and v.run_id = any(@run_ids::bigint[]) and v.action <> 'undo' group by v.memory_id) r
+  where v.workspace_id = @workspace_id and v.run_id = any(@run_ids::text[]) and v.action <> 'undo' group by v.memory_id) r
 join memories m on m.workspace_id = @workspace_id and m.id = r.memory_id
 where m.type not in ('core', 'profile', 'note')
 order by m.id;

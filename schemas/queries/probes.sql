@@ -19,7 +19,8 @@ update probes set state = @state, score = sqlc.narg('score'), note = @note, ende
 where workspace_id = @workspace_id and run_id = @run_id and number = @number and state = 'open';
 
 -- name: ProbesOf :many
-select * from probes where workspace_id = @workspace_id and bank_id = @bank_id order by run_id desc, number limit @max_rows;
+select p.* from probes p join runs r on r.workspace_id = p.workspace_id and r.id = p.run_id
+where p.workspace_id = @workspace_id and p.bank_id = @bank_id order by r.created_at desc, r.id desc, p.number limit @max_rows;
 
 -- name: DecisionsOfMemories :many
 -- Memories with their decisions and content at that time, the latest last.

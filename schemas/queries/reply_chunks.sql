@@ -4,12 +4,12 @@
 with put as (
   insert into reply_chunks (workspace_id, run_id, step, attempt, seq, body)
   select c.workspace_id, c.run_id, c.step, c.attempt, c.seq, c.body
-  from (select unnest(@workspaces::bigint[]) as workspace_id, unnest(@runs::bigint[]) as run_id, unnest(@steps::int[]) as step,
+  from (select unnest(@workspaces::bigint[]) as workspace_id, unnest(@runs::text[]) as run_id, unnest(@steps::int[]) as step,
     unnest(@attempts::int[]) as attempt, unnest(@seqs::int[]) as seq, unnest(@bodies::text[]) as body) c
   where exists (select from runs r where r.workspace_id = c.workspace_id and r.id = c.run_id and r.status <> 'ended')
   on conflict do nothing
 )
-select pg_notify('cairn_reply', r::text) from (select distinct unnest(@runs::bigint[])) d (r);
+select pg_notify('cairn_reply', r) from (select distinct unnest(@runs::text[])) d (r);
 
 -- name: ReplyChunksAfter :many
 select step, attempt, seq, body from reply_chunks

@@ -1,6 +1,6 @@
 -- name: RunInsert :one
-insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
-values (@workspace_id, @kind, @business_key, @generation, @args_sha, @conversation_id, @spec, @workflow_id)
+insert into runs (workspace_id, id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
+values (@workspace_id, @id, @kind, @business_key, @generation, @args_sha, @conversation_id, @spec, @workflow_id)
 on conflict (workspace_id, kind, business_key, generation) do nothing
 returning id;
 
@@ -30,7 +30,7 @@ select status from runs where workspace_id = @workspace_id and id = @id for no k
 select r.id, r.kind, r.business_key, r.generation, r.attempt, r.status, r.outcome, r.reason, r.workflow_id, r.created_at, r.ended_at,
   coalesce(c.title, '')::text as title
 from runs r left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
-where r.workspace_id = @workspace_id order by r.id desc limit @max_rows;
+where r.workspace_id = @workspace_id order by r.created_at desc, r.id desc limit @max_rows;
 
 -- name: RunStart :execrows
 update runs set status = 'running', started_at = coalesce(started_at, now())
@@ -42,7 +42,7 @@ where workspace_id = @workspace_id and id = @id and status <> 'ended';
 -- terminated workflow.
 with ended as (
   update runs r set status = 'ended', outcome = @outcome, reason = @reason, result = @result, ended_at = now()
-  where r.workspace_id = @workspace_id and r.id = @id and r.status <> 'ended' returning r.id as run, pg_notify('cairn_ended', r.id::text)
+  where r.workspace_id = @workspace_id and r.id = @id and r.status <> 'ended' returning r.id as run, pg_notify('cairn_ended', r.id)
 ), left_over as (
   update distill_tasks t set stage = 'ended', outcome = 'failed', reason = @why, ended_at = now()
   from ended where t.workspace_id = @workspace_id and t.run_id = ended.run and t.stage <> 'ended'

@@ -38,7 +38,7 @@ type TurnAnswer struct {
 	Reply  string `json:"reply"`  // empty in mode observe
 	Reason string `json:"reason"` // why the turn ended; empty until then
 	Turn   int    `json:"turn"`   // number of the turn in the conversation, from 1
-	Run    int64  `json:"run"`    // ID of the run
+	Run    string `json:"run"`    // ID of the run
 }
 
 // Turn sends a message or records an exchange. A message gets one reply: a second call with
@@ -74,7 +74,7 @@ type SummaryRequest struct {
 // a report.
 type Summary struct {
 	RequestID string `json:"request_id"` // ID for Request and Undo
-	Run       int64  `json:"run"`        // ID of the run
+	Run       string `json:"run"`        // ID of the run
 	State     string `json:"state"`      // accepted, running or ended
 	Success   bool   `json:"success"`    // the run has ended without failures
 	Answer    string `json:"answer"`     // final message of the agent
@@ -253,7 +253,7 @@ func (c *Client) Search(ctx context.Context, query string, options ...Option) ([
 
 // DistillResult is the state of a distillation. Report is nil until the run has ended.
 type DistillResult struct {
-	Run    int64  `json:"run"`    // ID of the run
+	Run    string `json:"run"`    // ID of the run
 	Status string `json:"status"` // accepted, running or ended
 	Report *struct {
 		Outcome string `json:"outcome"` // such as completed, nothing_to_extract or gated

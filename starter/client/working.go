@@ -34,7 +34,7 @@ type OffloadResult struct {
 	} `json:"offloaded"`
 	Degraded bool   `json:"degraded"`
 	Reason   string `json:"reason"`
-	Run      int64  `json:"run"`
+	Run      string `json:"run"`
 }
 
 // Offload shortens a thread and stores the removed content under handles. Use

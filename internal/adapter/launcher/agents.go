@@ -24,8 +24,8 @@ func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.R
 		return false, err
 	}
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
-		fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
-	o.StaticDetails = fmt.Sprintf("See `cairn runs show %d` for the result. Texts are in Postgres, not here.",
+		fmt.Sprintf("%s · run %s", r.Kind, r.Ref.Run))
+	o.StaticDetails = fmt.Sprintf("See `cairn runs show %s` for the result. Texts are in Postgres, not here.",
 		r.Ref.Run)
 	if refine, does, err := memoryagent.RefineInput(workspaceKey, r); err != nil || does {
 		if err != nil {

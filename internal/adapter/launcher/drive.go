@@ -57,7 +57,7 @@ func (d Driver) Drive(ctx context.Context, workspaceKey, channel string, r run.R
 	case run.Build, run.Train, run.Evolve, run.Adapt, run.Probe:
 		return d.memorySkills(ctx, workspaceKey, channel, r)
 	}
-	return false, fmt.Errorf("start run %d: unknown kind %q", r.Ref.Run, r.Kind)
+	return false, fmt.Errorf("start run %s: unknown kind %q", r.Ref.Run, r.Kind)
 }
 
 // options returns the start options of a run's workflow.
@@ -79,9 +79,9 @@ func options(workspaceKey, channel, kind, id string, conversation int64, summary
 
 func (d Driver) distill(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error) {
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
-		fmt.Sprintf("distill a conversation · run %d", r.Ref.Run))
+		fmt.Sprintf("distill a conversation · run %s", r.Ref.Run))
 	o.TaskQueue = contract.QueueLLM // the queue of its steps
-	o.StaticDetails = fmt.Sprintf("See `cairn runs show %d` for the result. Texts are in Postgres, not here.",
+	o.StaticDetails = fmt.Sprintf("See `cairn runs show %s` for the result. Texts are in Postgres, not here.",
 		r.Ref.Run)
 	return d.begin(ctx, o, contract.Distill, distill.Input(workspaceKey, r))
 }

@@ -14,11 +14,11 @@ import (
 func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error) {
 	var spec runspec.Spec
 	if err := json.Unmarshal(r.Spec, &spec); err != nil {
-		return false, fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
+		return false, fmt.Errorf("decode the configuration of run %s: %w", r.Ref.Run, err)
 	}
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
-		fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
-	o.StaticDetails = fmt.Sprintf("See `cairn runs show %d` for the result. Texts are in Postgres, not here.",
+		fmt.Sprintf("%s · run %s", r.Kind, r.Ref.Run))
+	o.StaticDetails = fmt.Sprintf("See `cairn runs show %s` for the result. Texts are in Postgres, not here.",
 		r.Ref.Run)
 	ref := contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
 	if r.Kind == run.Train {

@@ -56,7 +56,7 @@ func TestTheSameRequestIsTheSameRun(t *testing.T) {
 	}
 	again, made := b.accept(b.wish("k", "hello"))
 	if made || again.Ref != first.Ref {
-		t.Errorf("again: made %t, run %d, want %d", made, again.Ref.Run, first.Ref.Run)
+		t.Errorf("again: made %t, run %s, want %s", made, again.Ref.Run, first.Ref.Run)
 	}
 	if got := b.stored(); got != "1 1 1 1" {
 		t.Errorf("runs, conversations, messages, duties: %s", got)
@@ -90,7 +90,7 @@ func TestADeliberateRedoIsTheNextGeneration(t *testing.T) {
 	}
 	latest, made := b.accept(b.wish("k", "hello"))
 	if made || latest.Ref != second.Ref {
-		t.Errorf("the plain request now gives run %d, want the latest %d", latest.Ref.Run, second.Ref.Run)
+		t.Errorf("the plain request now gives run %s, want the latest %s", latest.Ref.Run, second.Ref.Run)
 	}
 	if got := b.stored(); got != "2 1 1 2" {
 		t.Errorf("runs, conversations, messages, duties: %s", got)
@@ -148,10 +148,10 @@ func TestUnequalRequestsAtOnceAreOneRunAndRefusals(t *testing.T) {
 }
 
 // acceptAtOnce sends n requests under one key and counts the results.
-func (b *bundle) acceptAtOnce(n int, text func(int) string) (made int, ids map[int64]bool) {
+func (b *bundle) acceptAtOnce(n int, text func(int) string) (made int, ids map[string]bool) {
 	var wait sync.WaitGroup
 	var lock sync.Mutex
-	ids = map[int64]bool{}
+	ids = map[string]bool{}
 	for i := range n {
 		wait.Go(func() {
 			r, first, err := b.Accept(b.t.Context(), b.wish("k", text(i)))

@@ -23,7 +23,7 @@ func (s progressiveStore) WithProgressive(ctx context.Context, ws int64,
 
 // PutAgentRun records a run of an agent. If a run with its key exists, that one is returned.
 func (q agentRunRepository) PutAgentRun(ctx context.Context, n memoryagent.NewRun) (run.Run, error) {
-	id, err := q.q.AgentRunPut(ctx, dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, Kind: string(n.Kind),
+	id, err := q.q.AgentRunPut(ctx, dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, ID: run.NewID(), Kind: string(n.Kind),
 		BusinessKey: storable(n.Key), Generation: int32(n.Generation), ArgsSha: n.ArgsSHA[:],
 		ConversationID: keyOrNull(n.Conversation), ParentID: keyOrNull(n.Parent), Spec: n.Spec,
 		WorkflowID: n.WorkflowID})
@@ -34,7 +34,7 @@ func (q agentRunRepository) PutAgentRun(ctx context.Context, n memoryagent.NewRu
 }
 
 // Children returns the runs to which a run has handed off work, the first one first.
-func (q agentRunRepository) Children(ctx context.Context, parent int64) ([]run.Run, error) {
+func (q agentRunRepository) Children(ctx context.Context, parent string) ([]run.Run, error) {
 	rows, err := q.q.RunsOfParent(ctx, dbsqlc.RunsOfParentParams{WorkspaceID: q.ws, ParentID: &parent})
 	if err != nil {
 		return nil, classify("list the runs of a run", err)
@@ -47,11 +47,11 @@ func (q agentRunRepository) Children(ctx context.Context, parent int64) ([]run.R
 }
 
 // OpenRunOf finds an open run of a conversation.
-func (q agentRunRepository) OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error) {
+func (q agentRunRepository) OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (string, bool, error) {
 	id, err := q.q.RunOpenOf(ctx, dbsqlc.RunOpenOfParams{WorkspaceID: q.ws, Kind: string(kind),
 		ConversationID: &conversation})
 	if isNoRows(err) {
-		return 0, false, nil
+		return "", false, nil
 	}
 	return id, err == nil, classify("find an open run", err)
 }
@@ -68,7 +68,7 @@ func (q agentRunRepository) Mark(ctx context.Context, conversation int64, kind r
 }
 
 // SetMark moves a mark forward.
-func (q agentRunRepository) SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error {
+func (q agentRunRepository) SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id string) error {
 	return classify("set a mark", q.q.MarkSet(ctx,
 		dbsqlc.MarkSetParams{WorkspaceID: q.ws, ConversationID: conversation, Kind: string(kind), Seq: int32(seq),
 			RunID: keyOrNull(id)}))

@@ -59,7 +59,7 @@ func TestASwallowedFailureCommitsNothing(t *testing.T) {
 		if err := q.Outbox().Enqueue(t.Context(), relay.DriveRun, "1", 0); err != nil {
 			return err
 		}
-		if _, err := q.Astray(b.b.ID).Runs().RunSpec(t.Context(), 1); err == nil { // finds nothing, fails nothing
+		if _, err := q.Astray(b.b.ID).Runs().RunSpec(t.Context(), "run_1"); err == nil { // finds nothing, fails nothing
 			t.Error("a run that is not there was found")
 		}
 		if err := q.Astray(b.b.ID).Outbox().Enqueue(t.Context(), relay.DriveRun, "1", 0); sqlState(err) != "42501" {

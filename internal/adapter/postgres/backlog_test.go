@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/inspect"
@@ -24,8 +25,8 @@ func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {
 	b.exec("update runs set opened_at = now() - interval '1 hour' where workspace_id = $1", b.a.ID)
 	b.exec("update outbox set created_at = now() - interval '1 minute' where workspace_id = $1", b.b.ID)
 	b.exec("insert into outbox (workspace_id, kind, key) values ($1, 'embed', '1')", b.a.ID)
-	b.exec("insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id, status, outcome, "+
-		"opened_at) values ($1, 'distill', 'done', 'x', '{}', 'w', 'ended', 'completed', now() - interval '1 year')",
+	b.exec("insert into runs (workspace_id, id, kind, business_key, args_sha, spec, workflow_id, status, outcome, "+
+		"opened_at) values ($1, "+pgtest.RunID+", 'distill', 'done', 'x', '{}', 'w', 'ended', 'completed', now() - interval '1 year')",
 		b.a.ID)
 	b.exec("update llm_calls set state = 'unknown' where workspace_id = $1", b.a.ID)
 	b.exec("update scheduled_tasks set due_at = now() - interval '10 minutes', due_date = current_date, due_key = "+
@@ -136,8 +137,9 @@ func TestTheSystemRoleSeesOpenRunsOnly(t *testing.T) {
 func TestALookoutReadsWhatIsOpenByIndex(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.exec("insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id, status, outcome) "+
-		"select $1, 'distill', i::text, 'x', '{}', 'w', 'ended', 'completed' from generate_series(1, 5000) i", b.a.ID)
+	b.exec("insert into runs (workspace_id, id, kind, business_key, args_sha, spec, workflow_id, status, outcome) "+
+		"select $1, "+pgtest.RunID+", 'distill', i::text, 'x', '{}', 'w', 'ended', 'completed' "+
+		"from generate_series(1, 5000) i", b.a.ID)
 	b.exec("insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, " +
 		"request_sha, holder, lease_until, reply) select workspace_id, id, 's', 0, 'done', 's', 'm', '{}', '', '', " +
 		"gen_random_uuid(), now(), '' from runs")

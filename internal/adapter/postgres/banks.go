@@ -85,7 +85,7 @@ func (q bankRepository) BankVersions(ctx context.Context, id int64, most int) ([
 func versionOfBank(r dbsqlc.BankVersion) bank.Version {
 	v := bank.Version{Number: int(r.Number), Action: r.Action, BankSHA: r.BankSha, Capacity: int(r.Capacity),
 		Members: r.Members, Fresh: r.Fresh, Policy: r.PolicySha, Optimizer: r.OptimizerSha,
-		Snapshot: r.SnapshotSha, Reason: r.Reason, Run: number(r.RunID), CreatedAt: r.CreatedAt}
+		Snapshot: r.SnapshotSha, Reason: r.Reason, Run: text(r.RunID), CreatedAt: r.CreatedAt}
 	if r.Parent != nil {
 		v.Parent = int(*r.Parent)
 	}

@@ -34,7 +34,7 @@ func caseOf(r dbsqlc.Case) cases.Case {
 	c := cases.Case{ID: r.ID, Bank: r.BankID, Key: r.Key, Source: r.Source, State: r.State, Question: r.Question,
 		Gold: r.Gold, Category: r.Category, Prediction: r.Prediction, Retrieved: r.Retrieved,
 		Score: r.Score, Failures: int(r.Failures), Iteration: int(r.Iteration), Conversation: number(r.ConversationID),
-		Run: number(r.RunID), Op: r.OpID, FailedAt: r.FailedAt, UpdatedAt: r.UpdatedAt}
+		Run: text(r.RunID), Op: r.OpID, FailedAt: r.FailedAt, UpdatedAt: r.UpdatedAt}
 	for _, seq := range r.Evidence {
 		c.Evidence = append(c.Evidence, int(seq))
 	}
@@ -85,7 +85,7 @@ func (q caseRepository) KnownCases(ctx context.Context, bank int64) ([]cases.Cas
 }
 
 // PutRound creates a round of a run, or finds the existing one.
-func (q roundRepository) PutRound(ctx context.Context, bank, run int64, base int) (evolution.Round, error) {
+func (q roundRepository) PutRound(ctx context.Context, bank int64, run string, base int) (evolution.Round, error) {
 	r, err := q.q.RoundPut(ctx, dbsqlc.RoundPutParams{WorkspaceID: q.ws, BankID: bank, RunID: run, Base: int32(base)})
 	if err != nil {
 		return evolution.Round{}, classify("open the round", err)
@@ -94,7 +94,7 @@ func (q roundRepository) PutRound(ctx context.Context, bank, run int64, base int
 }
 
 // RoundOf reads the round of a run.
-func (q roundRepository) RoundOf(ctx context.Context, run int64) (evolution.Round, error) {
+func (q roundRepository) RoundOf(ctx context.Context, run string) (evolution.Round, error) {
 	r, err := q.q.RoundOfRun(ctx, dbsqlc.RoundOfRunParams{WorkspaceID: q.ws, RunID: run})
 	if err != nil {
 		return evolution.Round{}, classify("read the round", err)

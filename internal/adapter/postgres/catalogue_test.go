@@ -43,6 +43,7 @@ var reviewedPolicies = []string{
 	// the columns that refer to a conversation are not secret
 	"erase_rules.erase_rules_all {public} * true true",
 	// numbers only, of erased workspaces
+	"erase_item_runs.erase_item_runs_erase {cairn_erase} * true true",
 	"erase_items.erase_items_erase {cairn_erase} * true true",
 	"erasures.erasures_erase {cairn_erase} * true true",
 	"erasures.erasures_system {cairn_system} r true -",

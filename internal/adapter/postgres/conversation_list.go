@@ -39,7 +39,7 @@ func (q conversationViewRepository) Lines(ctx context.Context, conversationID in
 }
 
 // AgentProgress reads the progress of a turn or a review.
-func (q conversationViewRepository) AgentProgress(ctx context.Context, id int64) (conversation.Progress, error) {
+func (q conversationViewRepository) AgentProgress(ctx context.Context, id string) (conversation.Progress, error) {
 	r, err := q.q.AgentProgress(ctx, dbsqlc.AgentProgressParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return conversation.Progress{}, noRun(id, err)

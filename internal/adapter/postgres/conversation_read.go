@@ -68,7 +68,7 @@ func (q conversationViewRepository) Reviews(ctx context.Context, conversationID 
 		}
 		var e agentrun.RunResult
 		if err := json.Unmarshal(r.Result, &e); err != nil {
-			return nil, fmt.Errorf("decode the result of run %d: %w", r.ID, err)
+			return nil, fmt.Errorf("decode the result of run %s: %w", r.ID, err)
 		}
 		out[i].Status, out[i].Writes, out[i].Staged, out[i].Steps = e.Status, e.Writes, e.Staged, e.Steps
 	}

@@ -40,7 +40,7 @@ func (s conversationStore) WithConversations(ctx context.Context, ws int64,
 
 // PutRun records a run. If a run with its key exists, that one is returned unchanged.
 func (q runRepository) PutRun(ctx context.Context, n agentrun.NewRun) (run.Run, error) {
-	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, Kind: string(n.Kind),
+	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, ID: run.NewID(), Kind: string(n.Kind),
 		BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
 		ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID})
 	if err != nil {
@@ -66,8 +66,8 @@ func (q runRepository) RunOf(ctx context.Context, kind run.Kind, key string) (ru
 }
 
 // EnqueueRun records the outbox task that drives a run to its end.
-func (q runRepository) EnqueueRun(ctx context.Context, id int64) error {
-	return q.outbox().Enqueue(ctx, relay.DriveRun, fmt.Sprint(id), driveAfter)
+func (q runRepository) EnqueueRun(ctx context.Context, id string) error {
+	return q.outbox().Enqueue(ctx, relay.DriveRun, id, driveAfter)
 }
 
 // OpenConversation creates or finds a conversation and locks it. The returned turn is nil if the
@@ -181,7 +181,7 @@ func (q conversationRepository) NudgesToday(ctx context.Context) (int, error) {
 }
 
 // InputTokens returns the input tokens of a run's requests, as counted by the endpoint.
-func (q runRepository) InputTokens(ctx context.Context, id int64) (int, error) {
+func (q runRepository) InputTokens(ctx context.Context, id string) (int, error) {
 	n, err := q.q.RunInputTokens(ctx, dbsqlc.RunInputTokensParams{WorkspaceID: q.ws, RunID: id})
 	return int(n), classify("count the tokens of the run", err)
 }
@@ -232,7 +232,7 @@ func (q sessionRepository) PutSession(ctx context.Context, s agentrun.Session, l
 }
 
 // KeepSession assigns a session to a run, unless it has one, and marks the run as started.
-func (q sessionRepository) KeepSession(ctx context.Context, id int64, s agentrun.Session) (agentrun.Session, error) {
+func (q sessionRepository) KeepSession(ctx context.Context, id string, s agentrun.Session) (agentrun.Session, error) {
 	kept, err := q.q.RunSession(ctx, dbsqlc.RunSessionParams{SessionID: &s.ID, WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return agentrun.Session{}, classify("store the session", err)

@@ -69,7 +69,7 @@ func (q decisionRepository) EndDecision(ctx context.Context, id string, o decisi
 }
 
 // Decisions returns the decisions of a run in the order of its spans.
-func (q decisionRepository) Decisions(ctx context.Context, run int64) ([]decision.Decision, error) {
+func (q decisionRepository) Decisions(ctx context.Context, run string) ([]decision.Decision, error) {
 	rows, err := q.q.DecisionsOfRun(ctx, dbsqlc.DecisionsOfRunParams{WorkspaceID: q.ws, RunID: run})
 	if err != nil {
 		return nil, classify("list the decisions", err)
@@ -84,7 +84,7 @@ func (q decisionRepository) Decisions(ctx context.Context, run int64) ([]decisio
 }
 
 // MemoryUses returns the memories that were in a run's prompts, with their decisions.
-func (q decisionRepository) MemoryUses(ctx context.Context, run int64) ([]decision.MemoryUse, error) {
+func (q decisionRepository) MemoryUses(ctx context.Context, run string) ([]decision.MemoryUse, error) {
 	rows, err := q.q.DecisionsBehind(ctx, dbsqlc.DecisionsBehindParams{WorkspaceID: q.ws, RunID: run})
 	out := make([]decision.MemoryUse, len(rows))
 	for i, r := range rows {
@@ -94,14 +94,14 @@ func (q decisionRepository) MemoryUses(ctx context.Context, run int64) ([]decisi
 }
 
 // SaveStepResult stores the result of a step. An existing result stays unchanged.
-func (q trainingRepository) SaveStepResult(ctx context.Context, run int64, step string, conversation int64,
+func (q trainingRepository) SaveStepResult(ctx context.Context, run, step string, conversation int64,
 	result json.RawMessage) error {
 	return classify("store a step", q.q.TrainingStepPut(ctx, dbsqlc.TrainingStepPutParams{WorkspaceID: q.ws, RunID: run,
 		Step: step, ConversationID: keyOrNull(conversation), Result: result}))
 }
 
 // StepResult reads the result of a step.
-func (q trainingRepository) StepResult(ctx context.Context, run int64, step string) (json.RawMessage, bool, error) {
+func (q trainingRepository) StepResult(ctx context.Context, run, step string) (json.RawMessage, bool, error) {
 	raw, err := q.q.TrainingStepGet(ctx, dbsqlc.TrainingStepGetParams{WorkspaceID: q.ws, RunID: run, Step: step})
 	if isNoRows(err) {
 		return nil, false, nil
@@ -110,7 +110,7 @@ func (q trainingRepository) StepResult(ctx context.Context, run int64, step stri
 }
 
 // StepResults returns the results of the steps whose name begins with prefix.
-func (q trainingRepository) StepResults(ctx context.Context, run int64, prefix string) (map[string]json.RawMessage,
+func (q trainingRepository) StepResults(ctx context.Context, run, prefix string) (map[string]json.RawMessage,
 	error) {
 	rows, err := q.q.TrainingStepsUnder(ctx,
 		dbsqlc.TrainingStepsUnderParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix})
@@ -125,13 +125,13 @@ func (q trainingRepository) StepResults(ctx context.Context, run int64, prefix s
 }
 
 // DropStepResults deletes the results of the steps whose name begins with prefix.
-func (q trainingRepository) DropStepResults(ctx context.Context, run int64, prefix string) error {
+func (q trainingRepository) DropStepResults(ctx context.Context, run, prefix string) error {
 	return classify("drop the steps", q.q.TrainingStepsDrop(ctx,
 		dbsqlc.TrainingStepsDropParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix}))
 }
 
 // ShownTo records that a run has used a conversation in a model call.
-func (q trainingRepository) ShownTo(ctx context.Context, run, conversation int64) error {
+func (q trainingRepository) ShownTo(ctx context.Context, run string, conversation int64) error {
 	return classify("record a conversation",
 		q.q.RunConversationPut(ctx, dbsqlc.RunConversationPutParams{WorkspaceID: q.ws, RunID: run,
 			ConversationID: conversation}))

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
 
@@ -22,7 +21,7 @@ const (
 // topic is what a caller waits for.
 type topic struct {
 	channel string
-	run     int64
+	run     string
 }
 
 // reconnectDelay is the pause before a broken connection is opened again.
@@ -39,13 +38,13 @@ type endings struct {
 
 // Ended returns a channel that receives when a run may have ended. Call stop to end the
 // subscription.
-func (s *Store) Ended(id int64) (ended <-chan struct{}, stop func()) {
+func (s *Store) Ended(id string) (ended <-chan struct{}, stop func()) {
 	return s.subscribe(topic{endedChannel, id})
 }
 
 // ReplyNews returns a channel that receives when there may be new text of a run's reply. Call stop to
 // end the subscription.
-func (s *Store) ReplyNews(id int64) (news <-chan struct{}, stop func()) {
+func (s *Store) ReplyNews(id string) (news <-chan struct{}, stop func()) {
 	return s.subscribe(topic{replyChannel, id})
 }
 
@@ -107,9 +106,7 @@ func (s *Store) listen(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if id, err := strconv.ParseInt(n.Payload, 10, 64); err == nil {
-			s.endings.notify(topic{n.Channel, id})
-		}
+		s.endings.notify(topic{n.Channel, n.Payload})
 	}
 }
 

@@ -31,11 +31,11 @@ func (b *bundle) ears() int {
 func TestWhoWaitsForARunIsToldOfItsEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	accept := func(key string) int64 {
+	accept := func(key string) string {
 		r, _ := b.accept(b.wish(key, "text"))
 		return r.Ref.Run
 	}
-	end := func(id int64, also error) error {
+	end := func(id string, also error) error {
 		return b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
 			return errors.Join(q.Runs().EndRun(t.Context(), id, run.Completed, "", nil), also)
 		})
@@ -71,15 +71,16 @@ func TestAConnectionThatHearsIsMadeAgain(t *testing.T) {
 	if n := b.ears(); n != 0 {
 		t.Errorf("%d connections listen without waiting callers", n)
 	}
-	ended, stop := b.Ended(1)
+	ended, stop := b.Ended("run_1")
 	told(t, ended)
 	b.exec("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query = " +
 		"'listen cairn_ended'")
 	told(t, ended) // it may have ended meanwhile
 	stop()
-	again, stop := b.Ended(2)
+	again, stop := b.Ended("run_2")
 	defer stop()
-	b.exec("select pg_notify('cairn_ended', 'no number'), pg_notify('cairn_ended', '1'), pg_notify('cairn_ended', '2')")
+	b.exec("select pg_notify('cairn_ended', 'no run'), pg_notify('cairn_ended', 'run_1'), " +
+		"pg_notify('cairn_ended', 'run_2')")
 	told(t, again)
 	if n := b.ears(); n != 1 {
 		t.Errorf("%d connections listen, want one for all", n)

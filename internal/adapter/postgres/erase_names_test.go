@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
@@ -93,17 +94,17 @@ func TestAnIdentityWrittenSinceStaysInForce(t *testing.T) {
 }
 
 // talked creates a conversation with its own run.
-func (b *bundle) talked(ws tenancy.Workspace, name string, n int64) (conversation, run int64) {
+func (b *bundle) talked(ws tenancy.Workspace, name string, n int64) (conversation int64, id string) {
 	b.t.Helper()
 	b.exec("insert into conversations (workspace_id, external_id) values ($1, $2)", ws.ID, name)
 	b.exec("insert into messages (workspace_id, conversation_id, seq, external_id, role, content) select $1, id, 0, "+
 		"'0', 'user', 'x' from conversations where workspace_id = $1", ws.ID)
 	conversation = int64(b.number("select id from conversations where workspace_id = $1 and external_id = $2", ws.ID,
 		name))
-	b.exec("insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id, conversation_id) "+
-		"values ($1, 'summarize', 'k', 'x', '{}', 'w' || $3::bigint, $2)", ws.ID, conversation, n)
-	return conversation, int64(b.number("select id from runs where workspace_id = $1 and conversation_id = $2", ws.ID,
-		conversation))
+	id = run.NewID()
+	b.exec("insert into runs (workspace_id, id, kind, business_key, args_sha, spec, workflow_id, conversation_id) "+
+		"values ($1, $4, 'summarize', 'k', 'x', '{}', 'w' || $3::bigint, $2)", ws.ID, conversation, n, id)
+	return conversation, id
 }
 
 // The words of a speaker's name are counted for search. They are subtracted with the conversation:

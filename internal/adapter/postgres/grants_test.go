@@ -79,7 +79,6 @@ var reviewedGrants = []string{
 	"run_conversations cairn_app: insert, select",
 	"runs cairn_app: insert, select, update",
 	"runs cairn_system: select(kind opened_at status)",
-	"runs_id_seq cairn_app: select",
 	"scheduled_tasks cairn_app: delete, insert, select, update(claim due_at due_date due_key lease_until paused_at " +
 		"slot_at slot_date slot_key slot_outcome slot_reason start_at updated_at)",
 	"scheduled_tasks cairn_system: select(catch_up claim cron due_at due_date due_key id kind lease_until look_at " +
@@ -118,7 +117,10 @@ var reviewedGrants = []string{
 	"messages cairn_erase: delete, select, update(content name tool_calls)",
 	"runs cairn_erase: delete, select, update(result spec)",
 	"turns cairn_erase: delete, select, update(context)",
+	"erase_item_runs cairn_erase: delete, insert, select",
 	"erase_items cairn_erase: delete, insert, select",
+	"erased_runs cairn_app: select",
+	"erased_runs cairn_erase: delete, insert, select",
 	"distill_tasks cairn_erase: delete, select, update(draft package)",
 	"erase_rules cairn_erase: select",
 	"erasures cairn_erase: insert, select, update",

@@ -47,22 +47,21 @@ func (s *Store) staleProcess(ctx context.Context, err error) error {
 }
 
 // lostRun distinguishes a run that the database has forgotten in a restore from one that was erased,
-// and counts it. The database assigns the numbers of runs in order, so a number that it has not yet
-// assigned belongs to a lost timeline. Only activities, whose workflows know the number from an
-// earlier commit, can ask for one.
-func (q session) lostRun(ctx context.Context, id int64, err error) error {
+// because an erasure stores the IDs of the runs that it deletes. Only activities can ask for a lost
+// run: their workflows know its ID from an earlier commit.
+func (q session) lostRun(ctx context.Context, id string, err error) error {
 	if err == nil || !isNoRows(err) || incarnation.Of(ctx) == 0 {
 		return noRun(id, err)
 	}
-	last, failed := q.q.LastRun(ctx)
+	erased, failed := q.q.RunErased(ctx, dbsqlc.RunErasedParams{WorkspaceID: q.ws, ID: id})
 	if failed != nil {
-		return classify("read the last number of a run", failed)
+		return classify("find an erased run", failed)
 	}
-	if id <= last {
+	if erased {
 		return noRun(id, err)
 	}
 	return fault.Wrap(incarnation.ErrLost, fault.StaleIncarnation,
-		fmt.Sprintf("run %d was lost in a restore of the database", id), "")
+		fmt.Sprintf("run %s was lost in a restore of the database", id), "")
 }
 
 // CountLostCommit counts an activity whose run the database has lost.

@@ -9,6 +9,8 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/incarnation"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/erase"
 	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )
@@ -105,25 +107,28 @@ func TestARestoreIsNotAcceptedWhileTheDatabaseIsInUse(t *testing.T) {
 func TestALostRunIsNotAnErasedOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.seed(b.a)
-	last := b.number("select max(id) from runs")
-	read := func(ctx context.Context, id int) error {
+	conversation, erased := b.talked(b.a, "erased", 1)
+	_, other := b.talked(b.b, "other", 1)
+	read := func(ctx context.Context, id string) error {
 		return b.InWorkspace(ctx, b.a.ID, func(_ context.Context, q postgres.Tx) error {
-			_, err := q.Runs().RunState(ctx, int64(id))
+			_, err := q.Runs().RunState(ctx, id)
 			return err
 		})
 	}
 	activity := incarnation.Enter(t.Context(), 1)
-	if err := read(activity, last+1); fault.CodeOf(err) != fault.StaleIncarnation ||
-		!errors.Is(err, incarnation.ErrLost) {
-		t.Errorf("a lost run: %v", err)
-	}
-	b.exec("select nextval('runs_id_seq')")
-	if err := read(activity, last+1); fault.CodeOf(err) != fault.NotFound {
+	testkit.Must(t, read(activity, erased))
+	b.erase(erase.Target{Workspace: b.a.ID, Conversation: conversation, Derived: erase.Keep})
+	if err := read(activity, erased); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("an erased run: %v", err)
 	}
-	if err := read(t.Context(), last+100); fault.CodeOf(err) != fault.NotFound {
-		t.Errorf("a caller's mistake: %v", err)
+	for what, id := range map[string]string{"a lost run": run.NewID(), "a run of another workspace": other} {
+		if err := read(activity, id); fault.CodeOf(err) != fault.StaleIncarnation ||
+			!errors.Is(err, incarnation.ErrLost) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := read(t.Context(), id); fault.CodeOf(err) != fault.NotFound {
+			t.Errorf("%s, asked for by a caller: %v", what, err)
+		}
 	}
 	testkit.Must(t, b.CountLostCommit(t.Context()))
 	if total, open, err := b.LostCommits(t.Context()); err != nil || total != 1 || open != 1 {

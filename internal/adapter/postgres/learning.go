@@ -41,7 +41,7 @@ func (q outcomeRepository) Learnable(ctx context.Context, bank int64, oldest, mo
 }
 
 // Claim assigns decisions to an update.
-func (q outcomeRepository) Claim(ctx context.Context, run int64, decisions []string) error {
+func (q outcomeRepository) Claim(ctx context.Context, run string, decisions []string) error {
 	_, err := q.q.DecisionsClaim(ctx, dbsqlc.DecisionsClaimParams{RunID: &run, WorkspaceID: q.ws,
 		Ids: texts(decisions)})
 	return classify("claim the decisions", err)

@@ -45,7 +45,7 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 		return t, err
 	}
 	if len(locked) == 0 || len(rooms) == 0 {
-		return t, fmt.Errorf("lock run %d: %w", k.Run, pgx.ErrNoRows)
+		return t, fmt.Errorf("lock run %s: %w", k.Run, pgx.ErrNoRows)
 	}
 	room := rooms[0]
 	known := len(rows) > 0

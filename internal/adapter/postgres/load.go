@@ -136,7 +136,7 @@ func (q loadRepository) LoadMemories(ctx context.Context, all []*dump.LoadedMemo
 	if err := q.q.RevisionsPut(ctx, revisions.RevisionsPutParams); err != nil {
 		return classify("load the revisions", err)
 	}
-	return q.longTerm().Refer(ctx, refs, 0)
+	return q.longTerm().Refer(ctx, refs, "")
 }
 
 // IndexLoaded indexes new entries for search.

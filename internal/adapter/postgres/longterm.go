@@ -243,7 +243,7 @@ func (q longTermRepository) keepRevision(ctx context.Context, e *memory.Entry, a
 
 func revisionOf(r dbsqlc.MemoryRevision) (memory.Revision, error) {
 	out := memory.Revision{Version: int(r.Version), Action: memory.Action(r.Action), Content: r.Content,
-		Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
+		Origin: r.Origin, Tainted: r.Tainted, Run: text(r.RunID),
 		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), CreatedAt: r.CreatedAt,
 		Status: memory.Status(r.Status), WhenToUse: r.WhenToUse, Targets: r.Targets, Author: r.Author}
 	if err := json.Unmarshal(r.Metadata, &out.Metadata); err != nil {
@@ -253,7 +253,7 @@ func revisionOf(r dbsqlc.MemoryRevision) (memory.Revision, error) {
 }
 
 // Refer adds sessions to the sources of entries, in this order.
-func (q longTermRepository) Refer(ctx context.Context, refs []memory.Reference, run int64) error {
+func (q longTermRepository) Refer(ctx context.Context, refs []memory.Reference, run string) error {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -265,13 +265,13 @@ func (q longTermRepository) Refer(ctx context.Context, refs []memory.Reference, 
 }
 
 // CopyReferences copies the sessions of one entry to another.
-func (q longTermRepository) CopyReferences(ctx context.Context, from, to, run int64) error {
+func (q longTermRepository) CopyReferences(ctx context.Context, from, to int64, run string) error {
 	return classify("copy the sessions", q.q.LongTermRefsCopy(ctx,
 		dbsqlc.LongTermRefsCopyParams{ToMemory: to, RunID: keyOrNull(run), WorkspaceID: q.ws, FromMemory: from}))
 }
 
 // DropReferencesOf removes the session references that a run has added.
-func (q longTermRepository) DropReferencesOf(ctx context.Context, run int64) error {
+func (q longTermRepository) DropReferencesOf(ctx context.Context, run string) error {
 	_, err := q.q.LongTermRefsOfRunDrop(ctx, dbsqlc.LongTermRefsOfRunDropParams{WorkspaceID: q.ws, RunID: &run})
 	return classify("drop the sessions", err)
 }
@@ -304,7 +304,7 @@ func longTermDoc(e memory.Entry) search.Doc {
 func (q longTermRepository) ExpectMany(ctx context.Context) error { return q.planForMany(ctx) }
 
 // Shown returns the entries that other operations have put into a run's prompts.
-func (q longTermRepository) Shown(ctx context.Context, run int64, op string) (map[int64]bool, error) {
+func (q longTermRepository) Shown(ctx context.Context, run, op string) (map[int64]bool, error) {
 	keys, err := q.q.MemoryViews(ctx, dbsqlc.MemoryViewsParams{WorkspaceID: q.ws, RunID: run, OpID: op})
 	out := map[int64]bool{}
 	for _, key := range keys {
@@ -314,7 +314,7 @@ func (q longTermRepository) Shown(ctx context.Context, run int64, op string) (ma
 }
 
 // Show records the entries in a run's prompts. Each entry is counted once per run.
-func (q longTermRepository) Show(ctx context.Context, run int64, op string, keys []int64) error {
+func (q longTermRepository) Show(ctx context.Context, run, op string, keys []int64) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -323,7 +323,7 @@ func (q longTermRepository) Show(ctx context.Context, run int64, op string, keys
 }
 
 // WrittenBy lists the long-term entries that runs have written.
-func (q longTermRepository) WrittenBy(ctx context.Context, runs []int64) ([]longterm.WrittenEntry, error) {
+func (q longTermRepository) WrittenBy(ctx context.Context, runs []string) ([]longterm.WrittenEntry, error) {
 	rows, err := q.q.LongTermOfRuns(ctx, dbsqlc.LongTermOfRunsParams{WorkspaceID: q.ws, RunIds: runs})
 	if err != nil {
 		return nil, classify("list the entries written by the runs", err)
@@ -367,8 +367,8 @@ func (q longTermRepository) Park(ctx context.Context, keys []int64) error {
 		q.q.LongTermPark(ctx, dbsqlc.LongTermParkParams{WorkspaceID: q.ws, Ids: keys}))
 }
 
-func keyOrNull(key int64) *int64 {
-	if key == 0 {
+func keyOrNull[T int64 | string](key T) *T {
+	if key == *new(T) {
 		return nil
 	}
 	return &key

@@ -91,7 +91,7 @@ func (q promptMemoryRepository) MemoryHistory(ctx context.Context, id string, ma
 
 // AddedBy returns the number of entries of some types that a run has added, including its pending
 // ones.
-func (q promptMemoryRepository) AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error) {
+func (q promptMemoryRepository) AddedBy(ctx context.Context, run string, types []memory.Type) (int, error) {
 	n, err := q.q.MemoryAddedByRun(ctx, dbsqlc.MemoryAddedByRunParams{WorkspaceID: q.ws, RunID: &run,
 		Types: typeNames(types)})
 	return int(n), classify("count the run's additions", err)
@@ -176,8 +176,8 @@ func (q promptMemoryRepository) addMemory(ctx context.Context, e *memory.Entry, 
 }
 
 // provenance returns a writer's run and evidence as columns.
-func provenance(w memorywrite.Writer) (run, conversation *int64, from, to *int32) {
-	if w.Run != 0 {
+func provenance(w memorywrite.Writer) (run *string, conversation *int64, from, to *int32) {
+	if w.Run != "" {
 		run = &w.Run
 	}
 	if e := w.Evidence; e != nil {
@@ -190,7 +190,7 @@ func provenance(w memorywrite.Writer) (run, conversation *int64, from, to *int32
 func entryOf(r dbsqlc.Memory) memory.Entry {
 	return memory.Entry{Key: r.ID, ID: r.ExternalID, Type: memory.Type(r.Type), Target: r.Target, Content: r.Content,
 		Version: int(r.Version), Status: memory.Status(r.Status),
-		Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
+		Origin: r.Origin, Tainted: r.Tainted, Run: text(r.RunID),
 		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), EventTime: r.EventTime,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, WhenToUse: r.WhenToUse, Author: r.Author,
 		Importance: float64(r.Importance), Targets: r.Targets,

@@ -87,7 +87,7 @@ func (q pendingMemoryRepository) DecideMemory(ctx context.Context, id int64, sta
 
 func pendingMemoryOf(r dbsqlc.PendingMemory) (promptmemory.Pending, error) {
 	p := promptmemory.Pending{ID: r.ID, Store: memory.Type(r.Type), Adds: int(r.Adds), Gist: r.Gist, Risk: r.Risk,
-		Reason: r.Reason, Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
+		Reason: r.Reason, Origin: r.Origin, Tainted: r.Tainted, Run: text(r.RunID),
 		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), State: r.State, CreatedAt: r.CreatedAt,
 		ExpiresAt: r.ExpiresAt}
 	if err := json.Unmarshal(r.Operations, &p.Operations); err != nil {

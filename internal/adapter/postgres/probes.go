@@ -35,7 +35,7 @@ func (q probeRepository) PutProbe(ctx context.Context, p probe.Probe) error {
 }
 
 // ProbesOf returns the probes of a run, by number.
-func (q probeRepository) ProbesOf(ctx context.Context, run int64) ([]probe.Probe, error) {
+func (q probeRepository) ProbesOf(ctx context.Context, run string) ([]probe.Probe, error) {
 	rows, err := q.q.ProbesOfRun(ctx, dbsqlc.ProbesOfRunParams{WorkspaceID: q.ws, RunID: run})
 	return probesOf(rows), classify("list the probes", err)
 }

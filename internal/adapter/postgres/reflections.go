@@ -91,7 +91,7 @@ func (q reflectionRepository) Stale(ctx context.Context, before time.Time) ([]re
 }
 
 // PutReads records the ranges that a run will read.
-func (q reflectionRepository) PutReads(ctx context.Context, id int64, reads []reflection.Read) error {
+func (q reflectionRepository) PutReads(ctx context.Context, id string, reads []reflection.Read) error {
 	for _, r := range reads {
 		err := q.q.ReflectionReadPut(ctx, dbsqlc.ReflectionReadPutParams{WorkspaceID: q.ws, RunID: id,
 			ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq),
@@ -104,7 +104,7 @@ func (q reflectionRepository) PutReads(ctx context.Context, id int64, reads []re
 }
 
 // Reads lists the ranges of a run.
-func (q reflectionRepository) Reads(ctx context.Context, id int64) ([]reflection.Read, error) {
+func (q reflectionRepository) Reads(ctx context.Context, id string) ([]reflection.Read, error) {
 	rows, err := q.q.ReflectionReads(ctx, dbsqlc.ReflectionReadsParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("list the ranges", err)
@@ -118,14 +118,14 @@ func (q reflectionRepository) Reads(ctx context.Context, id int64) ([]reflection
 }
 
 // EndReads closes the ranges of the first parts of a run.
-func (q reflectionRepository) EndReads(ctx context.Context, id int64, parts int, state string) error {
+func (q reflectionRepository) EndReads(ctx context.Context, id string, parts int, state string) error {
 	_, err := q.q.ReflectionReadsEnd(ctx, dbsqlc.ReflectionReadsEndParams{State: state, WorkspaceID: q.ws, RunID: id,
 		Parts: int32(parts)})
 	return classify("close the ranges", err)
 }
 
 // SkipRead skips the part of a range up to the end of r.
-func (q reflectionRepository) SkipRead(ctx context.Context, id int64, r reflection.Read) error {
+func (q reflectionRepository) SkipRead(ctx context.Context, id string, r reflection.Read) error {
 	n, err := q.q.ReflectionReadsSkip(ctx,
 		dbsqlc.ReflectionReadsSkipParams{ToSeq: int32(r.ToSeq), WorkspaceID: q.ws, RunID: id,
 			ConversationID: r.Conversation, FromSeq: int32(r.FromSeq)})
@@ -133,7 +133,7 @@ func (q reflectionRepository) SkipRead(ctx context.Context, id int64, r reflecti
 }
 
 // FreeReads releases the ranges that a run has not read.
-func (q reflectionRepository) FreeReads(ctx context.Context, id int64) error {
+func (q reflectionRepository) FreeReads(ctx context.Context, id string) error {
 	_, err := q.q.ReflectionReadsFree(ctx, dbsqlc.ReflectionReadsFreeParams{WorkspaceID: q.ws, RunID: id})
 	return classify("release the unread ranges", err)
 }
@@ -179,7 +179,7 @@ func (q reflectionRepository) Reflections(ctx context.Context, date string, max 
 }
 
 // PutDay stores the result of a local date.
-func (q reflectionRepository) PutDay(ctx context.Context, id int64, status string, r reflection.Report) error {
+func (q reflectionRepository) PutDay(ctx context.Context, id string, status string, r reflection.Report) error {
 	date, err := dayOf(r.Date)
 	if err != nil {
 		return err
@@ -223,7 +223,7 @@ func (q reflectionRepository) Days(ctx context.Context, from, to string, max int
 	out := make([]reflection.Day, len(rows))
 	for i, r := range rows {
 		out[i] = reflection.Day{Date: r.LocalDate.Time.Format(time.DateOnly), Zone: r.Zone, Status: r.Status,
-			To: r.ToAt, Run: number(r.RunID), Conversations: int(r.Conversations),
+			To: r.ToAt, Run: text(r.RunID), Conversations: int(r.Conversations),
 			Messages: int(r.Messages), Notes: int(r.Notes), Memories: int(r.Memories), Skills: int(r.Skills),
 			Failures: int(r.Failures), Reason: text(r.Reason), UpdatedAt: r.UpdatedAt}
 		if r.EmptyWeek {

@@ -38,7 +38,7 @@ func (s *Store) Accept(ctx context.Context, a distill.AcceptedRequest) (r run.Ru
 				return err
 			}
 		}
-		id, err := q.q.RunInsert(ctx, dbsqlc.RunInsertParams{WorkspaceID: q.ws, Kind: string(run.Distill),
+		id, err := q.q.RunInsert(ctx, dbsqlc.RunInsertParams{WorkspaceID: q.ws, ID: run.NewID(), Kind: string(run.Distill),
 			BusinessKey: a.Key, Generation: int32(generation),
 			ArgsSha: a.ArgsSHA[:], ConversationID: &conversation, Spec: a.Spec,
 			WorkflowID: a.WorkflowID(generation, 1)})
@@ -50,7 +50,7 @@ func (s *Store) Accept(ctx context.Context, a distill.AcceptedRequest) (r run.Ru
 			return fmt.Errorf("record the run: %w", err)
 		}
 		made = true
-		if err := q.Outbox().Enqueue(ctx, relay.DriveRun, fmt.Sprint(id), driveAfter); err != nil {
+		if err := q.Outbox().Enqueue(ctx, relay.DriveRun, id, driveAfter); err != nil {
 			return err
 		}
 		r, err = q.Runs().Run(ctx, id)
@@ -77,7 +77,7 @@ func (q runRepository) accepted(ctx context.Context, a distill.AcceptedRequest) 
 }
 
 // Run reads a run.
-func (q runRepository) Run(ctx context.Context, id int64) (run.Run, error) {
+func (q runRepository) Run(ctx context.Context, id string) (run.Run, error) {
 	row, err := q.q.RunGet(ctx, dbsqlc.RunGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return run.Run{}, q.lostRun(ctx, id, err)
@@ -86,7 +86,7 @@ func (q runRepository) Run(ctx context.Context, id int64) (run.Run, error) {
 }
 
 // RunState reads a run without its configuration.
-func (q runRepository) RunState(ctx context.Context, id int64) (run.Run, error) {
+func (q runRepository) RunState(ctx context.Context, id string) (run.Run, error) {
 	r, err := q.q.RunState(ctx, dbsqlc.RunStateParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return run.Run{}, q.lostRun(ctx, id, err)
@@ -95,7 +95,7 @@ func (q runRepository) RunState(ctx context.Context, id int64) (run.Run, error) 
 }
 
 // RunTask is RunState with one of the run's tasks.
-func (q taskRepository) RunTask(ctx context.Context, id int64, key string) (run.Run, distill.Task, error) {
+func (q taskRepository) RunTask(ctx context.Context, id string, key string) (run.Run, distill.Task, error) {
 	r, err := q.runs().RunState(ctx, id)
 	if err != nil {
 		return r, distill.Task{}, err
@@ -113,15 +113,15 @@ func stateOf(r dbsqlc.RunStateRow) run.Run {
 }
 
 // RunSpec reads the configuration that a run is pinned to.
-func (q runRepository) RunSpec(ctx context.Context, id int64) (json.RawMessage, error) {
+func (q runRepository) RunSpec(ctx context.Context, id string) (json.RawMessage, error) {
 	raw, err := q.q.RunSpec(ctx, dbsqlc.RunSpecParams{WorkspaceID: q.ws, ID: id})
 	return raw, q.lostRun(ctx, id, err)
 }
 
 // noRun converts the error of reading a run. It returns nil for nil.
-func noRun(id int64, err error) error {
+func noRun(id string, err error) error {
 	if isNoRows(err) {
-		return fault.New(fault.NotFound, fmt.Sprintf("run %d not found", id), "list the runs with `cairn runs list`")
+		return fault.New(fault.NotFound, fmt.Sprintf("run %s not found", id), "list the runs with `cairn runs list`")
 	}
 	return classify("read the run", err)
 }
@@ -144,28 +144,28 @@ func (q runRepository) Runs(ctx context.Context, max int) ([]run.Summary, error)
 
 // Redrive gives an open run another attempt with a new workflow. It returns false if the run has
 // ended, has another attempt, or has had most of these.
-func (q runRepository) Redrive(ctx context.Context, id int64, attempt int, workflowID string, most int) (bool, error) {
+func (q runRepository) Redrive(ctx context.Context, id string, attempt int, workflowID string, most int) (bool, error) {
 	n, err := q.q.RunRedrive(ctx, dbsqlc.RunRedriveParams{WorkspaceID: q.ws, ID: id, Attempt: int32(attempt),
 		WorkflowID: workflowID, Most: int32(most)})
 	return n == 1, classify("start another attempt at the run", err)
 }
 
 // StartRun marks a run as started. It returns false if the run has ended.
-func (q runRepository) StartRun(ctx context.Context, id int64) (bool, error) {
+func (q runRepository) StartRun(ctx context.Context, id string) (bool, error) {
 	n, err := q.q.RunStart(ctx, dbsqlc.RunStartParams{WorkspaceID: q.ws, ID: id})
 	return n == 1, classify("start the run", err)
 }
 
 // EndRun ends a run and its open tasks, and removes the outbox task that drives it. A run that has
 // ended stays unchanged.
-func (q runRepository) EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error {
+func (q runRepository) EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error {
 	raw, err := encode("the result", result)
 	if err != nil {
 		return err
 	}
 	return classify("end the run", q.q.RunEnd(ctx,
 		dbsqlc.RunEndParams{Outcome: string(outcome), Reason: storable(reason), Result: raw,
-			Why: storable(fmt.Sprintf("%s: %s", outcome, reason)), WorkspaceID: q.ws, ID: id, Duty: fmt.Sprint(id)}))
+			Why: storable(fmt.Sprintf("%s: %s", outcome, reason)), WorkspaceID: q.ws, ID: id, Duty: id}))
 }
 
 // Reopen makes an ended run resume from its stored replies: its failed tasks are open again.
@@ -175,7 +175,7 @@ func (q runRepository) Reopen(ctx context.Context, r run.Run, workflowID string)
 		Attempt: int32(r.Attempt)})
 	if err == nil && n == 0 {
 		return fault.New(fault.VersionConflict,
-			fmt.Sprintf("run %d has not ended, or another caller has just retried it", r.Ref.Run),
+			fmt.Sprintf("run %s has not ended, or another caller has just retried it", r.Ref.Run),
 			"check its status with `cairn runs show`")
 	}
 	if err != nil {
@@ -184,11 +184,11 @@ func (q runRepository) Reopen(ctx context.Context, r run.Run, workflowID string)
 	if _, err := q.q.TasksReopen(ctx, dbsqlc.TasksReopenParams{WorkspaceID: q.ws, RunID: r.Ref.Run}); err != nil {
 		return classify("reopen the tasks", err)
 	}
-	return q.outbox().Enqueue(ctx, relay.DriveRun, fmt.Sprint(r.Ref.Run), driveAfter)
+	return q.outbox().Enqueue(ctx, relay.DriveRun, r.Ref.Run, driveAfter)
 }
 
 // Progress reads the progress of a run in one small statement.
-func (q runRepository) Progress(ctx context.Context, id int64) (distill.Progress, error) {
+func (q runRepository) Progress(ctx context.Context, id string) (distill.Progress, error) {
 	r, err := q.q.RunProgress(ctx, dbsqlc.RunProgressParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return distill.Progress{}, noRun(id, err)
@@ -204,7 +204,7 @@ func (q runRepository) Progress(ctx context.Context, id int64) (distill.Progress
 }
 
 // Usage sums up a run's model calls.
-func (q runRepository) Usage(ctx context.Context, id int64) (run.Usage, error) {
+func (q runRepository) Usage(ctx context.Context, id string) (run.Usage, error) {
 	u, err := q.q.RunUsage(ctx, dbsqlc.RunUsageParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return run.Usage{}, classify("add up the calls", err)

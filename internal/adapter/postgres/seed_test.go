@@ -1,6 +1,9 @@
 package postgres_test
 
-import "cairn/internal/domain/tenancy"
+import (
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/tenancy"
+)
 
 // secret is in every text of a seeded workspace.
 const secret = "the vault code is 4711"
@@ -19,8 +22,8 @@ with conversation as (
   insert into messages (workspace_id, conversation_id, seq, external_id, role, content) select $1, id, 0, '0', `+
 		`'user', $3 from conversation
 ), run as (
-  insert into runs (workspace_id, kind, business_key, args_sha, conversation_id, spec, workflow_id)
-  select $1, 'distill', 'k', sha256('x'), id, '{}', 'w' from conversation returning id
+  insert into runs (workspace_id, id, kind, business_key, args_sha, conversation_id, spec, workflow_id)
+  select $1, `+pgtest.RunID+`, 'distill', 'k', sha256('x'), id, '{}', 'w' from conversation returning id
 ), distilled as (
   insert into distill_tasks (workspace_id, run_id, task_key, position, name, seqs, lang) select $1, id, 't', 0, $3, `+
 		`'{0}', 'en' from run
@@ -76,6 +79,8 @@ with conversation as (
   insert into api_keys (workspace_id, name, hash, hint, scopes) values ($1, $3, sha256($1::text::bytea), 'ck', '{}')
 ), event as (
   insert into audit_events (workspace_id, action, object, actor, account) values ($1, 'key.create', $3, 'cli', $3)
+), erased as (
+  insert into erased_runs (workspace_id, id) values ($1, `+pgtest.RunID+`)
 ), memory as (
   insert into memories (workspace_id, external_id, type, content, content_sha256, origin, op_id) values ($1, `+
 		`'00112233445566ff', 'core', $3, sha256('x'), 'user', 'op') returning id
@@ -159,7 +164,7 @@ with conversation as (
 		`from bank returning id
 ), vote as (
   insert into votes (workspace_id, voter, answer, op_id, source, run_id, conversation_id, case_id) select $1, `+
-		`'cli/' || $3, 'turn/1', 'op', 'praise', run.id, conversation.id, hard.id from run, conversation, hard
+		`'cli/' || $3, 'turn/' || run.id, 'op', 'praise', run.id, conversation.id, hard.id from run, conversation, hard
 ), evolution as (
   insert into evolution_rounds (workspace_id, bank_id, number, run_id, base) select $1, bank.id, 1, run.id, 1 from `+
 		`bank, run

@@ -153,7 +153,7 @@ func (q identityRepository) AdvanceIdentity(ctx context.Context, base int, conte
 
 func identityOf(r dbsqlc.IdentityVersion) memory.IdentityVersion {
 	return memory.IdentityVersion{Version: int(r.Version), Content: r.Content, Action: r.Action, Origin: r.Origin,
-		Author: r.Author, Run: number(r.RunID), History: text(r.HistoryID), CreatedAt: r.CreatedAt}
+		Author: r.Author, Run: text(r.RunID), History: text(r.HistoryID), CreatedAt: r.CreatedAt}
 }
 
 // TakeLease leases a target for a time. taken is false if another holder has the lease.

@@ -20,13 +20,13 @@ func (q operationRepository) Once(ctx context.Context, op string, args any,
 }
 
 // PutView records that a run has read a version of a skill.
-func (q skillUseRepository) PutView(ctx context.Context, run, skill int64, version int) error {
+func (q skillUseRepository) PutView(ctx context.Context, run string, skill int64, version int) error {
 	return classify("record the view", q.q.ViewPut(ctx,
 		dbsqlc.ViewPutParams{WorkspaceID: q.ws, RunID: run, SkillID: skill, Version: int32(version)}))
 }
 
 // LastView returns the latest version of a skill that a run has read, 0 for none.
-func (q skillUseRepository) LastView(ctx context.Context, run, skill int64) (int, error) {
+func (q skillUseRepository) LastView(ctx context.Context, run string, skill int64) (int, error) {
 	n, err := q.q.ViewLatest(ctx, dbsqlc.ViewLatestParams{WorkspaceID: q.ws, RunID: run, SkillID: skill})
 	return int(n), classify("read the views", err)
 }

@@ -63,6 +63,6 @@ func (q soulRepository) AdvanceSoul(ctx context.Context, base int, content strin
 
 func soulOf(r dbsqlc.SoulVersion) memory.Soul {
 	return memory.Soul{Version: int(r.Version), Content: r.Content, Action: memory.SoulAction(r.Action),
-		Origin: r.Origin, Run: number(r.RunID),
+		Origin: r.Origin, Run: text(r.RunID),
 		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), CreatedAt: r.CreatedAt}
 }

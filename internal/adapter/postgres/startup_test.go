@@ -198,7 +198,7 @@ func TestADatabaseThatWasNotMigratedSaysSo(t *testing.T) {
 	b.exec("alter table runs rename column reason to excuse")
 	misses("a column of another version", b.InWorkspace(t.Context(), b.a.ID,
 		func(_ context.Context, q postgres.Tx) error {
-			_, err := q.Runs().Run(t.Context(), 1)
+			_, err := q.Runs().Run(t.Context(), "run_1")
 			return err
 		}))
 	b.exec("drop table tool_op_log")

@@ -67,7 +67,7 @@ func (q targetRepository) Targets(ctx context.Context, max int) ([]memory.Target
 }
 
 // TargetsBy lists the targets that a run has registered.
-func (q targetRepository) TargetsBy(ctx context.Context, run int64) ([]memory.Target, error) {
+func (q targetRepository) TargetsBy(ctx context.Context, run string) ([]memory.Target, error) {
 	rows, err := q.q.TargetsOfRun(ctx, dbsqlc.TargetsOfRunParams{WorkspaceID: q.ws, RunID: &run})
 	return targetsOf(rows), classify("list the run's targets", err)
 }
@@ -88,6 +88,6 @@ func targetsOf(rows []dbsqlc.MemoryTarget) []memory.Target {
 
 func targetOf(r dbsqlc.MemoryTarget) memory.Target {
 	return memory.Target{Row: r.ID, Type: memory.Type(r.Type), Key: r.TargetKey, Display: r.Target,
-		Description: r.Description, Aliases: r.Aliases, Run: number(r.RunID),
+		Description: r.Description, Aliases: r.Aliases, Run: text(r.RunID),
 		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, SummaryAt: r.LastSummaryAt}
 }

@@ -27,7 +27,7 @@ func (q taskRepository) PutTasks(ctx context.Context, ts []distill.Task) error {
 }
 
 // Tasks lists a run's tasks in their order.
-func (q taskRepository) Tasks(ctx context.Context, id int64) ([]distill.Task, error) {
+func (q taskRepository) Tasks(ctx context.Context, id string) ([]distill.Task, error) {
 	rows, err := q.q.TasksOfRun(ctx, dbsqlc.TasksOfRunParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("list the tasks", err)
@@ -42,7 +42,7 @@ func (q taskRepository) Tasks(ctx context.Context, id int64) ([]distill.Task, er
 }
 
 // Task reads one task.
-func (q taskRepository) Task(ctx context.Context, id int64, key string) (distill.Task, error) {
+func (q taskRepository) Task(ctx context.Context, id string, key string) (distill.Task, error) {
 	row, err := q.q.TaskGet(ctx, dbsqlc.TaskGetParams{WorkspaceID: q.ws, RunID: id, TaskKey: key})
 	if err != nil {
 		return distill.Task{}, classify("read the task", err)

@@ -26,8 +26,8 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 		"0 rows changed, want 1": func(tx postgres.Tx) error {
 			return tx.Conversations().SaveSequence(t.Context(), agentrun.Conversation{ID: c.ID + 1})
 		},
-		"run 1099511627776 not found": func(tx postgres.Tx) error {
-			_, err := tx.Runs().RequireOpenRun(t.Context(), 1<<40)
+		"run run_00000000000000000000000000 not found": func(tx postgres.Tx) error {
+			_, err := tx.Runs().RequireOpenRun(t.Context(), "run_00000000000000000000000000")
 			return err
 		},
 	} {

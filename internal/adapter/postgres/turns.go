@@ -30,7 +30,7 @@ func (q turnRepository) TurnOf(ctx context.Context, conversationID int64, messag
 }
 
 // TurnOfRun reads the turn of a run.
-func (q turnRepository) TurnOfRun(ctx context.Context, id int64) (agentrun.Turn, error) {
+func (q turnRepository) TurnOfRun(ctx context.Context, id string) (agentrun.Turn, error) {
 	r, err := q.q.TurnByRun(ctx, dbsqlc.TurnByRunParams{WorkspaceID: q.ws, RunID: &id})
 	if err != nil {
 		return agentrun.Turn{}, classify("read the turn", err)
@@ -62,7 +62,7 @@ func (q turnRepository) PutTurn(ctx context.Context, t agentrun.Turn, n agentrun
 	if err != nil {
 		return made, err
 	}
-	r, err := q.q.TurnAccept(ctx, dbsqlc.TurnAcceptParams{WorkspaceID: q.ws, BusinessKey: storable(n.Key),
+	r, err := q.q.TurnAccept(ctx, dbsqlc.TurnAcceptParams{WorkspaceID: q.ws, RunID: run.NewID(), BusinessKey: storable(n.Key),
 		ArgsSha: n.ArgsSHA[:], ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID,
 		Number: int32(t.Number), MessageID: storable(t.MessageID), Mode: t.Mode, Origin: t.Origin,
 		FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts, Duty: relay.DriveRun,
@@ -146,7 +146,7 @@ func turnOf(r dbsqlc.Turn) (agentrun.Turn, error) {
 }
 
 // Steps reads the steps of a run, with the calls of each response.
-func (q stepRepository) Steps(ctx context.Context, id int64) ([]agentrun.Step, error) {
+func (q stepRepository) Steps(ctx context.Context, id string) ([]agentrun.Step, error) {
 	rows, err := q.q.StepsOf(ctx, dbsqlc.StepsOfParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("read the steps", err)
@@ -165,7 +165,7 @@ type stepRows struct {
 }
 
 // queue adds the statements that read the rows to a batch.
-func (s *stepRows) queue(b *pgx.Batch, ws, id int64) {
+func (s *stepRows) queue(b *pgx.Batch, ws int64, id string) {
 	collect(b, "read the steps", &s.steps, dbsqlc.StepsOf, ws, id)
 	collect(b, "read the calls", &s.calls, dbsqlc.AgentCallsOf, ws, id)
 }
@@ -191,7 +191,7 @@ func callOf(c dbsqlc.AgentCallsOfRow) agentrun.Call {
 }
 
 // PutStep stores a response with its calls. An existing step stays unchanged.
-func (q stepRepository) PutStep(ctx context.Context, id int64, s agentrun.Step) error {
+func (q stepRepository) PutStep(ctx context.Context, id string, s agentrun.Step) error {
 	p := dbsqlc.StepPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N), Note: s.Note,
 		Content: storable(s.Content), Finish: s.Finish}
 	for _, c := range s.Calls {
@@ -206,7 +206,7 @@ func (q stepRepository) PutStep(ctx context.Context, id int64, s agentrun.Step) 
 
 // EndCall stores the result of a call for the model, and returns the call with it. An existing
 // result stays unchanged.
-func (q stepRepository) EndCall(ctx context.Context, id int64, c agentrun.Call) (agentrun.Call, error) {
+func (q stepRepository) EndCall(ctx context.Context, id string, c agentrun.Call) (agentrun.Call, error) {
 	result := storable(c.Result)
 	r, err := q.q.AgentCallEnd(ctx, dbsqlc.AgentCallEndParams{Result: &result, Code: c.Code, WorkspaceID: q.ws,
 		RunID: id, Step: int32(c.Step), Position: int32(c.Position)})
@@ -216,7 +216,7 @@ func (q stepRepository) EndCall(ctx context.Context, id int64, c agentrun.Call) 
 
 // RequireOpenRun locks a run so that it cannot end before the transaction does. It returns false if
 // the run has ended.
-func (q runRepository) RequireOpenRun(ctx context.Context, id int64) (bool, error) {
+func (q runRepository) RequireOpenRun(ctx context.Context, id string) (bool, error) {
 	status, err := q.q.RunHold(ctx, dbsqlc.RunHoldParams{WorkspaceID: q.ws, ID: id})
 	return run.Status(status) != run.Ended, noRun(id, err)
 }

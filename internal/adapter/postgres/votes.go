@@ -56,6 +56,6 @@ func (q voteRepository) Bursts(ctx context.Context, most int) ([]cases.Burst, er
 
 func voteOf(r dbsqlc.Vote) cases.Vote {
 	return cases.Vote{Voter: r.Voter, Rated: r.Answer, Op: r.OpID, Source: r.Source, Burst: r.Burst,
-		Run: number(r.RunID), Conversation: number(r.ConversationID), Case: number(r.CaseID),
+		Run: text(r.RunID), Conversation: number(r.ConversationID), Case: number(r.CaseID),
 		Failures: int(r.Failures), Decisions: r.Decisions}
 }

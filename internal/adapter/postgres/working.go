@@ -86,7 +86,7 @@ func (q offloadRepository) CompactionAt(ctx context.Context, conversation int64,
 }
 
 // Record returns the compaction that a run's turn starts with.
-func (q offloadRepository) Record(ctx context.Context, id int64) (agentrun.Record, error) {
+func (q offloadRepository) Record(ctx context.Context, id string) (agentrun.Record, error) {
 	r, err := q.q.CompactionOfTurn(ctx, dbsqlc.CompactionOfTurnParams{WorkspaceID: q.ws, RunID: &id})
 	if isNoRows(err) {
 		return agentrun.Record{}, nil

@@ -232,7 +232,7 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 		r, err := b.App.Distill.Report(b.T.Context(), ref)
 		testkit.Must(b.T, err)
 		if r.Status != run.Ended {
-			b.T.Fatalf("run %d is stuck: %+v", ref.Run, r)
+			b.T.Fatalf("run %s is stuck: %+v", ref.Run, r)
 		}
 		return r
 	}

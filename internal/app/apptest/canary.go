@@ -26,9 +26,9 @@ func (b *Bundle) ObserveCanary(n int) (messages []string) {
 	}
 	exec(`update cairn.workspaces set settings = '{"memory":{"builder":"skills"}}' where id = $1`, b.Workspace.ID)
 	exec(
-		`with made as (insert into cairn.runs (workspace_id, kind, business_key, generation, args_sha, spec,
+		`with made as (insert into cairn.runs (workspace_id, id, kind, business_key, generation, args_sha, spec,
   workflow_id)
-  values ($1, $2, 'canary', 1, sha256('x'), '{}', 'canary') returning id)
+  values ($1, $3, $2, 'canary', 1, sha256('x'), '{}', 'canary') returning id)
 insert into cairn.policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha,
   decisions, shadow, canary_at)
 select $1, b.id, 1, made.id, v.number, 'canary', v.policy_sha, v.optimizer_sha, 16, '{"alike":1}',
@@ -37,6 +37,7 @@ select $1, b.id, 1, made.id, v.number, 'canary', v.policy_sha, v.optimizer_sha, 
   and v.bank_id = b.id and v.number = b.head where b.workspace_id = $1`,
 		b.Workspace.ID,
 		run.Adapt,
+		run.NewID(),
 	)
 	for i := range 2 * n {
 		turn := b.Say("canary", i, "", func(r *conversation.Request) {
@@ -47,14 +48,14 @@ select $1, b.id, 1, made.id, v.number, 'canary', v.policy_sha, v.optimizer_sha, 
 		exec(
 			`with d as (insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq,
   to_seq, bank_id,
-  bank_version, choice, canary) select $1, $2::bigint || '/0', $2, t.conversation_id, 0, 0, 0, u.bank_id, u.base,
-  jsonb_build_object('id', $2::bigint || '/0', 'chosen', jsonb_build_array(v.members[1])), case when $3 then 1 end
+  bank_version, choice, canary) select $1, $2::text || '/0', $2, t.conversation_id, 0, 0, 0, u.bank_id, u.base,
+  jsonb_build_object('id', $2::text || '/0', 'chosen', jsonb_build_array(v.members[1])), case when $3 then 1 end
   from cairn.policy_updates u join
   cairn.bank_versions v on v.workspace_id = $1 and v.bank_id = u.bank_id and v.number = u.base,
   cairn.turns t where u.workspace_id = $1 and t.workspace_id = $1 and t.run_id = $2 returning id),
 made as (insert into cairn.memories (workspace_id, external_id, type, target, content, content_sha256, origin,
   op_id)
-  values ($1, lpad(to_hex($2::bigint), 16, '0'), 'personal', 'house', 'Lemon ' || $2, sha256($2::text::bytea),
+  values ($1, left(md5($2), 16), 'personal', 'house', 'Lemon ' || $2, sha256($2::text::bytea),
   'agent', 'x')
   returning id),
 revised as (insert into cairn.memory_revisions (workspace_id, memory_id, version, action, content, origin, tainted,

@@ -170,7 +170,7 @@ func (c *cli) bankProbes(ctx context.Context, name string) error {
 			if p.Score != nil {
 				score = fmt.Sprintf("%.2f", *p.Score)
 			}
-			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\n", p.Run, p.State, score, short(p.Question), short(p.Answer),
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", p.Run, p.State, score, short(p.Question), short(p.Answer),
 				short(p.Note))
 		}
 		return tw.Flush()

@@ -124,7 +124,7 @@ func (c *cli) printConversation(d inspect.ConversationDetail, lines []conversati
 		"%d\n",
 		k.Total, k.LastReviewed, k.Memory, k.Skill)
 	for _, n := range d.Nudges {
-		fmt.Fprintf(c.out, "  review %d after turn %d: %s, %d steps%s\n", n.Run, n.Turn, n.Status, n.Steps,
+		fmt.Fprintf(c.out, "  review %s after turn %d: %s, %d steps%s\n", n.Run, n.Turn, n.Status, n.Steps,
 			written(n.Writes, n.Staged))
 	}
 	if d.Live != nil && d.Live.Answers != "" {

@@ -128,15 +128,15 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 			Agent inspect.AgentReport
 		}
 	}
-	if w.must(&run, "", "runs", "show", fmt.Sprint(first.Run)); run.Run.Kind != "turn" ||
+	if w.must(&run, "", "runs", "show", first.Run); run.Run.Kind != "turn" ||
 		run.Run.Agent.Reply != first.Reply {
 		t.Errorf("run %+v", run)
 	}
-	if code, out, _ := w.run("", "runs", "show", fmt.Sprint(first.Run)); code != 0 ||
+	if code, out, _ := w.run("", "runs", "show", first.Run); code != 0 ||
 		!strings.Contains(out, "turn of c") || !strings.Contains(out, "model calls") {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	if code, _, errs := w.run("", "runs", "retry", fmt.Sprint(first.Run)); code != 2 ||
+	if code, _, errs := w.run("", "runs", "retry", first.Run); code != 2 ||
 		!strings.Contains(errs, "cannot be retried") {
 		t.Errorf("exit %d: %s", code, errs)
 	}

@@ -165,7 +165,7 @@ func relative(path string) string {
 }
 
 // suggest prints three commands to try after the demo.
-func (c *cli) suggest(skill string, run int64) {
+func (c *cli) suggest(skill, run string) {
 	flags := "--workspace " + c.workspace
 	if c.home != "" {
 		flags += " --home " + c.home
@@ -174,7 +174,7 @@ func (c *cli) suggest(skill string, run int64) {
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	for _, next := range [][2]string{
 		{"read the complete skill", fmt.Sprintf("skills view %s", skill)},
-		{"see every model call", fmt.Sprintf("runs show %d", run)},
+		{"see every model call", fmt.Sprintf("runs show %s", run)},
 		{"chat with an agent that remembers", "chat"},
 	} {
 		fmt.Fprintf(tw, "   %s\t%s %s %s\n", next[0], c.program, next[1], flags)

@@ -162,7 +162,7 @@ func (c *cli) skillHistory(ctx context.Context, name string) error {
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "VERSION\tBASE\tCREATED\tBY\tRUN\tCHANGE")
 	for _, v := range versions {
-		fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%d\t%s\n", v.Number, v.Base, v.CreatedAt.Local().Format(time.DateTime),
+		fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%s\t%s\n", v.Number, v.Base, v.CreatedAt.Local().Format(time.DateTime),
 			v.Origin, v.Run, v.ChangeSummary)
 	}
 	return tw.Flush()

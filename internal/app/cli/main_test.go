@@ -19,6 +19,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
+	"cairn/internal/domain/run"
 	"cairn/internal/testkit"
 )
 
@@ -113,10 +114,11 @@ func TestDistillPrintsEachTask(t *testing.T) {
 		t.Errorf("the offline model is not mentioned: %q", errs)
 	}
 
+	first := out
 	code, out, errs = w.run("", "distill", "conversation.json", "-o", "json")
 	var printed struct {
 		Runs []struct {
-			Run   int64
+			Run   string
 			Tasks []struct {
 				Outcome, Skill, Package, Link string
 				SkillMD                       string `json:"skill_md"`
@@ -130,7 +132,7 @@ func TestDistillPrintsEachTask(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &printed); err != nil || code != 0 {
 		t.Fatalf("exit %d, %v: %s %s", code, err, out, errs)
 	}
-	if len(printed.Runs) != 1 || printed.Runs[0].Run != 1 {
+	if len(printed.Runs) != 1 || !strings.Contains(first, "run "+printed.Runs[0].Run+" ") {
 		t.Fatalf("the same file is another run: %s", out)
 	}
 	task := printed.Runs[0].Tasks[0]
@@ -236,9 +238,7 @@ func TestEveryExampleWorks(t *testing.T) {
 	}
 	_, out, _ := w.run("", "runs", "list", "-o", "json")
 	var listed struct {
-		Runs []struct {
-			WorkflowID string `json:"workflow_id"`
-		}
+		Runs []listedRun
 	}
 	testkit.Must(t, json.Unmarshal([]byte(out), &listed))
 	var visit func(cmd *cobra.Command)
@@ -256,7 +256,7 @@ func TestEveryExampleWorks(t *testing.T) {
 			t.Errorf("%s has no example", cmd.CommandPath())
 		}
 		for line := range strings.SplitSeq(cmd.Example, "\n") {
-			w.example(t, strings.TrimSpace(line), listed.Runs[0].WorkflowID)
+			w.example(t, strings.TrimSpace(line), listed.Runs[0])
 		}
 	}
 	visit((&cli{}).root())
@@ -274,7 +274,13 @@ func words(line string) (out []string) {
 	return out
 }
 
-func (w *world) example(t *testing.T, line, workflowID string) {
+// listedRun is a run that the examples use in place of their own.
+type listedRun struct {
+	Run        string
+	WorkflowID string `json:"workflow_id"`
+}
+
+func (w *world) example(t *testing.T, line string, known listedRun) {
 	t.Helper()
 	if strings.HasPrefix(line, "cairn bank promote") {
 		return // needs an update that waits: TestOneAccountPromotesByHand runs it
@@ -289,7 +295,9 @@ func (w *world) example(t *testing.T, line, workflowID string) {
 	for i, a := range args {
 		switch {
 		case strings.HasPrefix(a, "distill/"):
-			args[i] = workflowID
+			args[i] = known.WorkflowID
+		case run.ValidID(a):
+			args[i] = known.Run
 		case a == "history.json":
 			args[i] = filepath.Join(w.folder, a)
 		}

@@ -98,7 +98,7 @@ func (c *cli) reflectBackfill(ctx context.Context, from, to string, redo bool) e
 	}
 	defer s.close()
 	err = s.Reflections.Backfill(ctx, s.workspace, from, to, redo, func(o reflection.OpenResult) error {
-		fmt.Fprintf(c.errs, "%s: run %d\n", o.Run.Key, o.Run.Ref.Run)
+		fmt.Fprintf(c.errs, "%s: run %s\n", o.Run.Key, o.Run.Ref.Run)
 		return s.waitReflection(ctx, o.Run)
 	})
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *cli) printDays(days []reflection.Day) error {
 }
 
 func dayLine(out io.Writer, d reflection.Day) {
-	fmt.Fprintf(out, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", d.Date, d.Status, d.Conversations, d.Messages, d.Notes,
+	fmt.Fprintf(out, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\n", d.Date, d.Status, d.Conversations, d.Messages, d.Notes,
 		d.Memories, d.Skills, d.Run, d.Reason)
 }
 
@@ -173,7 +173,7 @@ func (c *cli) printReflection(ctx context.Context, s *session, date string) erro
 		return err
 	}
 	for _, r := range d.Runs {
-		fmt.Fprintf(c.out, "run %d, generation %d: %s %s, %d model calls, %d turns, %d rejected, %d pending, %d "+
+		fmt.Fprintf(c.out, "run %s, generation %d: %s %s, %d model calls, %d turns, %d rejected, %d pending, %d "+
 			"skipped\n", r.Run, r.Generation, r.State, r.Status, r.Steps, r.Turns, r.Refused, r.Staged, r.Skipped)
 	}
 	for _, n := range d.Notes {

@@ -55,8 +55,8 @@ func failure(reports []distill.Report) error {
 				reason = t.Reason
 			}
 		}
-		return fault.New(code, fmt.Sprintf("run %d %s: %s", r.Run, r.Outcome, reason),
-			fmt.Sprintf("see `cairn runs show %d` for details; run `cairn runs retry %d` to resume from stored "+
+		return fault.New(code, fmt.Sprintf("run %s %s: %s", r.Run, r.Outcome, reason),
+			fmt.Sprintf("see `cairn runs show %s` for details; run `cairn runs retry %s` to resume from stored "+
 				"replies", r.Run, r.Run))
 	}
 	return nil
@@ -71,7 +71,7 @@ func (s *session) linked(r distill.Report) distill.Report {
 }
 
 func printReport(w io.Writer, r distill.Report) {
-	fmt.Fprintf(w, "run %d · %s · %d messages\n", r.Run, title(r), r.Messages)
+	fmt.Fprintf(w, "run %s · %s · %d messages\n", r.Run, title(r), r.Messages)
 	status := string(r.Status)
 	if r.Outcome != "" {
 		status = string(r.Outcome)
@@ -108,7 +108,7 @@ func printReport(w io.Writer, r distill.Report) {
 // printAgent prints what an agent did in a turn or a review.
 func printAgent(w io.Writer, r inspect.RunReport) {
 	a := r.Agent
-	fmt.Fprintf(w, "run %d · %s of %s\n", r.Run, r.Kind, a.Conversation)
+	fmt.Fprintf(w, "run %s · %s of %s\n", r.Run, r.Kind, a.Conversation)
 	status := string(r.Status)
 	if r.Outcome != "" {
 		status = string(r.Outcome)
@@ -124,8 +124,8 @@ func printAgent(w io.Writer, r inspect.RunReport) {
 				strings.Join(o.Handles, ", "))
 		}
 	}
-	if a.Record != 0 {
-		fmt.Fprintf(w, "  the conversation starts with the compaction of run %d\n", a.Record)
+	if a.Record != "" {
+		fmt.Fprintf(w, "  the conversation starts with the compaction of run %s\n", a.Record)
 	}
 	if a.Reply != "" {
 		fmt.Fprintf(w, "\n  %s\n", strings.ReplaceAll(a.Reply, "\n", "\n  "))

@@ -81,7 +81,7 @@ func (c *cli) runRetrieve(ctx context.Context, q memoryagent.Question) error {
 	if err != nil {
 		return err
 	}
-	if (answer.Mode == memoryagent.Agentic || answer.Run != 0) && s.Config.Offline() {
+	if (answer.Mode == memoryagent.Agentic || answer.Run != "") && s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
 	if answer.Note != "" {

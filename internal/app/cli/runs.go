@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -26,7 +25,7 @@ func (c *cli) runs() *cobra.Command {
 	list.Flags().IntVar(&max, "max", 20, "maximum number of runs")
 	show := &cobra.Command{Use: "show RUN",
 		Short:   "Show a run with its tasks, steps and model calls",
-		Example: "  cairn runs show 1", Args: exactly(1, "the run's number"),
+		Example: "  cairn runs show run_0h3xk9m2p7q4r8s1t5v6w0y3zd", Args: exactly(1, "the run's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.showRun(cmd.Context(), args[0]) }}
 	var fresh bool
 	retry := &cobra.Command{Use: "retry RUN",
@@ -34,19 +33,11 @@ func (c *cli) runs() *cobra.Command {
 		Long: "Retry an ended run. Failed tasks run again, and stored replies are reused, so only missing model " +
 			"calls are made. A stored reply is reused even if it was not useful: to repeat all model calls, add " +
 			"--fresh, which starts a new generation of the run.",
-		Example: "  cairn runs retry 1\n  cairn runs retry 1 --fresh", Args: exactly(1, "the run's number"),
+		Example: "  cairn runs retry run_0h3xk9m2p7q4r8s1t5v6w0y3zd\n  cairn runs retry run_0h3xk9m2p7q4r8s1t5v6w0y3zd --fresh", Args: exactly(1, "the run's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.retryRun(cmd.Context(), args[0], fresh) }}
 	retry.Flags().BoolVar(&fresh, "fresh", false, "start a new generation of the run, which repeats all model calls")
 	cmd.AddCommand(list, show, retry)
 	return cmd
-}
-
-func runNumber(s string) (int64, error) {
-	id, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || id < 1 {
-		return 0, usageError{fmt.Errorf("invalid run number %q: `cairn runs list` shows them", s)}
-	}
-	return id, nil
 }
 
 func (c *cli) listRuns(ctx context.Context, max int) error {
@@ -65,7 +56,7 @@ func (c *cli) listRuns(ctx context.Context, max int) error {
 	}
 	if c.output == "json" {
 		type row struct {
-			Run        int64       `json:"run"`
+			Run        string      `json:"run"`
 			Kind       run.Kind    `json:"kind"`
 			Title      string      `json:"conversation"`
 			Request    string      `json:"request"`
@@ -91,15 +82,14 @@ func (c *cli) listRuns(ctx context.Context, max int) error {
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "RUN\tKIND\tCONVERSATION\tSTATUS\tOUTCOME\tCREATED")
 	for _, r := range runs {
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\n", r.Ref.Run, r.Kind, r.Title, r.Status, r.Outcome,
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Ref.Run, r.Kind, r.Title, r.Status, r.Outcome,
 			r.CreatedAt.Local().Format(time.DateTime))
 	}
 	return tw.Flush()
 }
 
-func (c *cli) showRun(ctx context.Context, number string) error {
-	id, err := runNumber(number)
-	if err != nil {
+func (c *cli) showRun(ctx context.Context, id string) error {
+	if err := run.CheckID(id); err != nil {
 		return err
 	}
 	s, err := c.open(ctx, needs{})
@@ -152,9 +142,8 @@ func callRows(r distill.Report) []map[string]any {
 	return out
 }
 
-func (c *cli) retryRun(ctx context.Context, number string, fresh bool) error {
-	id, err := runNumber(number)
-	if err != nil {
+func (c *cli) retryRun(ctx context.Context, id string, fresh bool) error {
+	if err := run.CheckID(id); err != nil {
 		return err
 	}
 	s, err := c.open(ctx, needs{temporal: true})
@@ -171,7 +160,7 @@ func (c *cli) retryRun(ctx context.Context, number string, fresh bool) error {
 		return err
 	}
 	if r.Status == run.Ended {
-		return fault.New(fault.Internal, fmt.Sprintf("run %d was not reopened", id), "")
+		return fault.New(fault.Internal, fmt.Sprintf("run %s was not reopened", id), "")
 	}
 	if err := s.Driver.Start(ctx, s.workspace.Key, importChannel, r); err != nil {
 		s.Log.Warn("workflow start deferred to relay", "run", r.Ref.Run, "error", err)

@@ -138,7 +138,7 @@ func (c *cli) viewSkill(ctx context.Context, name string, number int) error {
 		return nil
 	}
 	fmt.Fprintf(c.out, "— version %d of %d, %s, %s; model %s\n", v.Number, head.Version, head.Status,
-		fmt.Sprintf("created by run %d", v.Run), v.Model)
+		fmt.Sprintf("created by run %s", v.Run), v.Model)
 	if v.Quality != nil {
 		fmt.Fprintf(c.out, "— %s\n", v.Quality)
 	}

@@ -16,7 +16,8 @@ func TestTheErrorOfASpentBudgetSaysHowToRaiseIt(t *testing.T) {
 	})
 	code, out, errs := w.run("", "distill", "conversation.json")
 	commands := regexp.MustCompile("`cairn (settings set micros_per_day=[0-9a-z]+)`").FindStringSubmatch(errs)
-	if code != 5 || !strings.Contains(errs, "5 $ of micros_per_day") || commands == nil {
+	failed := regexp.MustCompile("run (run_[0-9a-z]+) ").FindStringSubmatch(errs)
+	if code != 5 || !strings.Contains(errs, "5 $ of micros_per_day") || commands == nil || failed == nil {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
 	if code, out, errs := w.run(
@@ -35,7 +36,7 @@ func TestTheErrorOfASpentBudgetSaysHowToRaiseIt(t *testing.T) {
 		!strings.Contains(out, "unlimited") {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
-	if code, out, errs := w.run("", "runs", "retry", "1"); code != 0 || !strings.Contains(out, "completed") {
+	if code, out, errs := w.run("", "runs", "retry", failed[1]); code != 0 || !strings.Contains(out, "completed") {
 		t.Errorf("a retry without a limit: exit %d: %s%s", code, out, errs)
 	}
 }

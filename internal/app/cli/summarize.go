@@ -106,7 +106,7 @@ func (s *session) waitSummary(ctx context.Context, ref run.Ref, detach bool) (me
 		}
 		select {
 		case <-ctx.Done():
-			return r, fmt.Errorf("stopped waiting; a worker completes the run, see `cairn runs show %d`: %w", ref.Run,
+			return r, fmt.Errorf("stopped waiting; a worker completes the run, see `cairn runs show %s`: %w", ref.Run,
 				ctx.Err())
 		case <-time.After(pollInterval):
 		}
@@ -124,9 +124,9 @@ func (c *cli) printSummaries(reports []memoryagent.Report) error {
 		if status == "" {
 			status = string(r.State)
 		}
-		fmt.Fprintf(tw, "%d\t%s\t(session %s)\t\t\t\t%s\n", r.Run, status, r.History, short(r.Text))
+		fmt.Fprintf(tw, "%s\t%s\t(session %s)\t\t\t\t%s\n", r.Run, status, r.History, short(r.Text))
 		for _, t := range r.Tasks {
-			fmt.Fprintf(tw, "%d\t%s\t%s(%s)\t%d\t%d\t%d\t%s\n", t.Run, t.Status, t.Type, t.Target, len(t.Added),
+			fmt.Fprintf(tw, "%s\t%s\t%s(%s)\t%d\t%d\t%d\t%s\n", t.Run, t.Status, t.Type, t.Target, len(t.Added),
 				len(t.Updated), len(t.Deleted), short(strings.TrimSpace(t.Note+" "+t.Error)))
 		}
 	}

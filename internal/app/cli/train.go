@@ -102,7 +102,7 @@ func (c *cli) runTrain(ctx context.Context, r training.Request, traces, curve st
 		return err
 	}
 	if detach {
-		fmt.Fprintf(c.out, "run %d stored; to see its result, run `cairn runs show %d`\n", made.Ref.Run, made.Ref.Run)
+		fmt.Fprintf(c.out, "run %s stored; to see its result, run `cairn runs show %s`\n", made.Ref.Run, made.Ref.Run)
 		return nil
 	}
 	out, err := c.watchTraining(ctx, s, made.Ref)
@@ -183,7 +183,7 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (train
 		select {
 		case <-ctx.Done():
 			return training.Result{}, fmt.Errorf(
-				"stopped waiting; a worker completes the training, see `cairn runs show %d`: %w", ref.Run, ctx.Err())
+				"stopped waiting; a worker completes the training, see `cairn runs show %s`: %w", ref.Run, ctx.Err())
 		case <-time.After(pollInterval):
 		}
 	}
@@ -281,7 +281,7 @@ func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (evolutio
 		select {
 		case <-ctx.Done():
 			return evolution.Round{}, fmt.Errorf(
-				"stopped waiting; a worker completes the round, see `cairn runs show %d`: %w", ref.Run, ctx.Err())
+				"stopped waiting; a worker completes the round, see `cairn runs show %s`: %w", ref.Run, ctx.Err())
 		case <-time.After(pollInterval):
 		}
 	}

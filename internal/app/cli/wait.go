@@ -44,7 +44,7 @@ func (s *session) watch(ctx context.Context, ref run.Ref, report func(distill.Pr
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stopped waiting; a worker completes the run, see `cairn runs show %d`: %w", ref.Run,
+			return fmt.Errorf("stopped waiting; a worker completes the run, see `cairn runs show %s`: %w", ref.Run,
 				ctx.Err())
 		case <-ended:
 		case <-time.After(pollInterval):

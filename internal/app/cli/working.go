@@ -80,7 +80,7 @@ func (c *cli) runOffload(ctx context.Context, file string, r offload.Request) er
 	if err != nil {
 		return err
 	}
-	if out.Run != 0 && s.Config.Offline() {
+	if out.Run != "" && s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
 	if out.Degraded {

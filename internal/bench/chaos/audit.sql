@@ -5,7 +5,7 @@ select count(*) from cairn.runs where status = 'ended'
 
 -- name: runs
 select r.business_key, r.id, r.generation, r.status, r.outcome, r.reason, r.workflow_id, r.created_at, r.ended_at
-from cairn.runs r order by r.id
+from cairn.runs r order by r.created_at, r.id
 
 -- name: skills
 select s.name, v.description, v.body, s.head_version from cairn.skills s

@@ -48,7 +48,7 @@ func (e *experiment) countCalls(ctx context.Context, _ []request) (err error) {
 
 type runRow struct {
 	Key        string
-	ID         int64
+	ID         string
 	Generation int
 	Status     string
 	Outcome    string
@@ -82,7 +82,7 @@ func (e *experiment) countRuns(ctx context.Context, wanted []request) error {
 		case !known:
 			e.found(&e.result.Lost.Runs, "request %s has no run", w.conversation.ID)
 		case r.Status != string(run.Ended) || r.Outcome != string(w.outcome):
-			e.found(&e.result.Lost.Runs, "run %d of %s is %s %s (%s), want %s", r.ID, r.Key, r.Status, r.Outcome,
+			e.found(&e.result.Lost.Runs, "run %s of %s is %s %s (%s), want %s", r.ID, r.Key, r.Status, r.Outcome,
 				r.Reason, w.outcome)
 		}
 	}

@@ -40,7 +40,7 @@ select count(*) from cairn.tool_op_log where result is null
 -- name: reviews
 select c.external_id, (r.spec->>'number')::int as number, coalesce(r.spec->>'system', '') as system, r.status, r.reason
 from cairn.runs r join cairn.conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
-where r.kind = 'nudge' order by r.id
+where r.kind = 'nudge' order by r.created_at, r.id
 
 -- name: open_runs
 select count(*) from cairn.runs where status <> 'ended'

@@ -90,7 +90,7 @@ func checkFailedOnes(t *testing.T, b *apptest.Bundle, conversations []transcript
 				return err
 			}
 			if full.Outcome == run.Failed {
-				t.Errorf("run %d failed: %s", r.Ref.Run, full.Reason)
+				t.Errorf("run %s failed: %s", r.Ref.Run, full.Reason)
 			}
 			tasks, err := q.Tasks().Tasks(t.Context(), r.Ref.Run)
 			if err != nil {

@@ -18,8 +18,8 @@ type model struct {
 	script *openaitest.Server
 	http   *httptest.Server
 	mu     sync.Mutex
-	took   map[int64]time.Duration // time of the model by run
-	calls  map[int64]int
+	took   map[string]time.Duration // time of the model by run
+	calls  map[string]int
 }
 
 // callsIn matches the number of model calls in a message.
@@ -47,7 +47,7 @@ func startModel(delay time.Duration) (*model, error) {
 		}
 		return "You like blue."
 	}})
-	m := &model{script: script, took: map[int64]time.Duration{}, calls: map[int64]int{}}
+	m := &model{script: script, took: map[string]time.Duration{}, calls: map[string]int{}}
 	m.http = httptest.NewServer(m)
 	return m, nil
 }
@@ -73,8 +73,8 @@ func progress(c openaitest.Call) (wanted, made int) {
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	m.script.ServeHTTP(w, r)
-	run, err := strconv.ParseInt(r.Header.Get("X-Skill-Run"), 10, 64)
-	if err != nil {
+	run := r.Header.Get("X-Skill-Run")
+	if run == "" {
 		return // not part of a turn
 	}
 	m.mu.Lock()
@@ -84,7 +84,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // of returns the time and the number of model calls of a run.
-func (m *model) of(run int64) (took time.Duration, calls int) {
+func (m *model) of(run string) (took time.Duration, calls int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.took[run], m.calls[run]

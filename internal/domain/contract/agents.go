@@ -50,7 +50,7 @@ type AgentToStart struct {
 // RecordHandOffInput lists the runs that a call to hands_off has started.
 type RecordHandOffInput struct {
 	ToolInput
-	Runs []int64 `json:"runs"`
+	Runs []string `json:"runs"`
 }
 
 // TakeTargetResult is a lease on the target of a run.
@@ -74,9 +74,9 @@ type IdleInput struct {
 
 // IdleResult lists the runs that were created. The relay starts the ones that are not started.
 type IdleResult struct {
-	Summarize int64 `json:"summarize,omitempty"`
-	Distill   int64 `json:"distill,omitempty"`
-	Build     int64 `json:"build,omitempty"`
+	Summarize string `json:"summarize,omitempty"`
+	Distill   string `json:"distill,omitempty"`
+	Build     string `json:"build,omitempty"`
 }
 
 // SummarizeID returns the workflow ID of a summary request.
@@ -99,9 +99,9 @@ func generationOf(id string, generation int) string {
 // SpecialistID returns the workflow ID of the specialist of one target. The ID contains the hash of
 // the target, because a target may be a person's name. Part is the part of a long session, from 1,
 // and 0 for a session without parts.
-func SpecialistID(workspaceKey string, parent int64, kind, target string, attempt, part int) string {
+func SpecialistID(workspaceKey string, parent string, kind, target string, attempt, part int) string {
 	sum := sha256.Sum256([]byte(target))
-	id := fmt.Sprintf("specialist/%s/%d/%s/%x", workspaceKey, parent, kind, sum[:6])
+	id := fmt.Sprintf("specialist/%s/%s/%s/%x", workspaceKey, parent, kind, sum[:6])
 	if part > 1 {
 		id += fmt.Sprintf("/part-%d", part)
 	}

@@ -53,7 +53,7 @@ func SearchAttributes() map[string]string {
 type RunRef struct {
 	Workspace    int64  `json:"workspace"`
 	WorkspaceKey string `json:"workspace_key"`
-	Run          int64  `json:"run"`
+	Run          string `json:"run"`
 	Attempt      int    `json:"attempt"`
 }
 

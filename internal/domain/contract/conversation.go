@@ -107,7 +107,7 @@ type TurnRef struct {
 	Number     int            `json:"number"`
 	MessageID  string         `json:"message_id"`
 	Mode       string         `json:"mode"`
-	Run        int64          `json:"run"` // 0 for an observed turn
+	Run        string         `json:"run"`
 	Attempt    int            `json:"attempt"`
 	WorkflowID string         `json:"workflow_id"`
 	Budget     agent.Budget   `json:"budget"`
@@ -234,7 +234,7 @@ type OpenNudgeResult struct {
 // NudgeResult is the result of a nudge.
 type NudgeResult struct {
 	Number int    `json:"number"`
-	Run    int64  `json:"run"`
+	Run    string `json:"run"`
 	Status string `json:"status"` // saved, nothing, budget, failed or capped
 	Saved  int    `json:"saved"`  // writes that took effect
 	Steps  int    `json:"steps"`

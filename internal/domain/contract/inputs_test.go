@@ -18,7 +18,7 @@ func TestInputsHaveTheirWireForm(t *testing.T) {
 	t.Parallel()
 	timeouts := contract.StepTimeouts{Model: time.Minute, Heartbeat: time.Second, Database: 3 * time.Second,
 		GiveUp: time.Hour}
-	ref := contract.RunRef{Workspace: 1, WorkspaceKey: "w1", Run: 7, Attempt: 1}
+	ref := contract.RunRef{Workspace: 1, WorkspaceKey: "w1", Run: "run_7", Attempt: 1}
 	for name, c := range map[string]struct {
 		wire string
 		want any
@@ -38,21 +38,21 @@ func TestInputsHaveTheirWireForm(t *testing.T) {
 					Settings: nudge.Default(),
 					Seen:     nudge.RecentIDs{"m1", "m2"}, LastTurn: time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC),
 					LastNumber: 6, NudgeFrom: time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC), Timeouts: timeouts}}},
-		"message": {`{"number":6,"message_id":"m6","mode":"answer","run":7,"attempt":1,"workflow_id":"turn/w1/2/m6",` +
+		"message": {`{"number":6,"message_id":"m6","mode":"answer","run":"run_7","attempt":1,"workflow_id":"turn/w1/2/m6",` +
 			`"budget":{"max":10,"refunds":2,"grace":true,"wall":60000000000},
 			"timeouts":{"model":60000000000,"heartbeat":1000000000,"database":3000000000,"give_up":3600000000000},` +
 			`"settings":{"every":10,"tool_iters":0,"on_end":true,"daily_cap":12}}`,
-			contract.TurnRef{Number: 6, MessageID: "m6", Mode: contract.Answer, Run: 7, Attempt: 1,
+			contract.TurnRef{Number: 6, MessageID: "m6", Mode: contract.Answer, Run: "run_7", Attempt: 1,
 				WorkflowID: "turn/w1/2/m6", Budget: agent.ForChannel("sms"), Timeouts: timeouts,
 				Settings: nudge.Default()}},
-		"turn": {`{"workspace":1,"workspace_key":"w1","run":7,"attempt":1,"kind":"turn","conversation":2,"number":6,` +
+		"turn": {`{"workspace":1,"workspace_key":"w1","run":"run_7","attempt":1,"kind":"turn","conversation":2,"number":6,` +
 			`"budget":{"max":10,"refunds":2,"grace":true,"wall":60000000000},
 			"timeouts":{"model":60000000000,"heartbeat":1000000000,"database":3000000000,"give_up":3600000000000},` +
 			`"queue":"cairn-llm","base":{"known":true,"counters":{"total":5}}}`,
 			contract.AgentInput{RunRef: ref, Kind: "turn", Conversation: 2, Number: 6, Budget: agent.ForChannel("sms"),
 				Timeouts: timeouts, Queue: contract.QueueLLM,
 				Base: contract.ConversationBase{Known: true, Counters: nudge.Counters{Total: 5}}}},
-		"step": {`{"workspace":1,"workspace_key":"w1","run":7,"attempt":1,"n":3,"toolless":true,"last":true,` +
+		"step": {`{"workspace":1,"workspace_key":"w1","run":"run_7","attempt":1,"n":3,"toolless":true,"last":true,` +
 			`"grace":true,"unrun":"budget","base":{"known":false,"counters":{}}}`,
 			contract.StepInput{RunRef: ref, Step: agent.Step{N: 3, Toolless: true, Last: true, Grace: true,
 				Unrun: agent.SkipBudget}}},
@@ -69,16 +69,16 @@ func TestInputsHaveTheirWireForm(t *testing.T) {
 			contract.NudgeInput{Workspace: 1, WorkspaceKey: "w1", Conversation: 2, Channel: "sms",
 				Parent: "conversation/w1/2", Number: 10, Turn: 12, Memory: true, Skill: true,
 				Counters: nudge.Counters{Total: 10, InFlight: 10}, Timeouts: timeouts}},
-		"reviewed": {`{"number":10,"run":8,"status":"saved","saved":1,"steps":2}`,
-			contract.NudgeResult{Number: 10, Run: 8, Status: "saved", Saved: 1, Steps: 2}},
+		"reviewed": {`{"number":10,"run":"run_8","status":"saved","saved":1,"steps":2}`,
+			contract.NudgeResult{Number: 10, Run: "run_8", Status: "saved", Saved: 1, Steps: 2}},
 		"reflection": {`{"workspace":"w1","date":"2026-03-01","zone":"Europe/Berlin","from":"2026-02-28T22:00:00Z",` +
 			`"to":"2026-03-01T22:00:00Z","why":"sweep","generation":2}`,
 			contract.ReflectionInput{Workspace: "w1", Date: "2026-03-01", Zone: "Europe/Berlin",
 				From: time.Date(2026, 2, 28, 22, 0, 0, 0, time.UTC), To: time.Date(2026, 3, 1, 22, 0, 0, 0, time.UTC),
 				Why: contract.ReflectionOfSweep, Generation: 2}},
-		"reflected": {`{"run":9,"status":"saved","steps":2,"distills":1}`,
-			contract.ReflectionResult{Run: 9, Status: "saved", Steps: 2, Distills: 1}},
-		"distill": {`{"workspace":1,"workspace_key":"w1","run":7,"attempt":1,"workflow_id":"distill/w1/7",
+		"reflected": {`{"run":"run_9","status":"saved","steps":2,"distills":1}`,
+			contract.ReflectionResult{Run: "run_9", Status: "saved", Steps: 2, Distills: 1}},
+		"distill": {`{"workspace":1,"workspace_key":"w1","run":"run_7","attempt":1,"workflow_id":"distill/w1/7",
 			"timeouts":{"tasks":5,"model":60000000000,"heartbeat":1000000000,"database":3000000000,` +
 			`"give_up":3600000000000}` +
 			`}`,

@@ -44,6 +44,6 @@ type ProbeResult struct {
 }
 
 // ProbeID returns the workflow ID of the probes of a build.
-func ProbeID(workspaceKey string, build int64) string {
-	return fmt.Sprintf("probe/%s/%d", workspaceKey, build)
+func ProbeID(workspaceKey string, build string) string {
+	return fmt.Sprintf("probe/%s/%s", workspaceKey, build)
 }

@@ -42,7 +42,7 @@ type OpenReflectionResult OpenNudgeResult
 
 // ReflectionResult is the result of a reflection.
 type ReflectionResult struct {
-	Run      int64  `json:"run"`
+	Run      string `json:"run"`
 	Status   string `json:"status"` // saved, nothing_to_save, empty, partial or failed
 	Steps    int    `json:"steps"`
 	Distills int    `json:"distills,omitempty"` // number of started distillations

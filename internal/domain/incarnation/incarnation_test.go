@@ -16,10 +16,10 @@ func TestOfWorkflow(t *testing.T) {
 		for _, id := range []string{
 			contract.ConversationID(key, 7), contract.TurnID(key, 7, "m-1", 1), contract.NudgeID(key, 7, 3),
 			contract.DistillID(key, "request", 2, 3), contract.SummarizeID(key, "r", 1),
-			contract.RetrieveID(key, "r", 1), contract.SpecialistID(key, 5, "personal", "Ada", 1, 1),
+			contract.RetrieveID(key, "r", 1), contract.SpecialistID(key, "run_5", "personal", "Ada", 1, 1),
 			contract.ReflectionID(key, "2026-11-25"), contract.CurateID(key, "slot"), contract.OffloadID(key, "r", 1),
 			contract.BuildID(key, "trace", 1), contract.TrainID(key, "bank", "k"), contract.EvolveID(key, "bank", "k"),
-			contract.AdaptID(key, "bank", "k", 1), contract.ProbeID(key, 4), contract.ReembedID(key, 3),
+			contract.AdaptID(key, "bank", "k", 1), contract.ProbeID(key, "run_4"), contract.ReembedID(key, 3),
 			contract.EraseID(key, 0), contract.EraseID(key, 7),
 		} {
 			if got := incarnation.OfWorkflow(id); got != want {

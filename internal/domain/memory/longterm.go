@@ -178,7 +178,7 @@ type IdentityVersion struct {
 	Action    string    `json:"action,omitempty"` // replace, rollback or undo
 	Origin    string    `json:"origin,omitempty"`
 	Author    string    `json:"author,omitempty"`
-	Run       int64     `json:"run,omitempty"`
+	Run       string    `json:"run,omitempty"`
 	History   string    `json:"ref_memory_id,omitempty"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
 }

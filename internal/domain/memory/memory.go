@@ -76,7 +76,7 @@ type Entry struct {
 	Status    Status     `json:"status"`
 	Origin    string     `json:"origin"`
 	Tainted   bool       `json:"tainted,omitempty"`
-	Run       int64      `json:"run,omitempty"`
+	Run       string     `json:"run,omitempty"`
 	Evidence  *Evidence  `json:"evidence,omitempty"`
 	EventTime *time.Time `json:"event_time,omitempty"`
 	CreatedAt time.Time  `json:"created_at"`
@@ -100,7 +100,7 @@ type Revision struct {
 	Content   string    `json:"content"`
 	Origin    string    `json:"origin"`
 	Tainted   bool      `json:"tainted,omitempty"`
-	Run       int64     `json:"run,omitempty"`
+	Run       string    `json:"run,omitempty"`
 	Evidence  *Evidence `json:"evidence,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 

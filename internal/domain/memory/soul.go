@@ -16,7 +16,7 @@ type Soul struct {
 	Content   string     `json:"content"`
 	Action    SoulAction `json:"action,omitempty"`
 	Origin    string     `json:"origin,omitempty"`
-	Run       int64      `json:"run,omitempty"`
+	Run       string     `json:"run,omitempty"`
 	Evidence  *Evidence  `json:"evidence,omitempty"`
 	CreatedAt time.Time  `json:"created_at,omitzero"`
 }

@@ -18,7 +18,7 @@ type Target struct {
 	Display     string     `json:"memory_target"` // name as first written
 	Description string     `json:"description,omitempty"`
 	Aliases     []string   `json:"aliases,omitempty"` // other keys of the same target
-	Run         int64      `json:"-"`                 // run that registered it
+	Run         string     `json:"-"`                 // run that registered it
 	CreatedAt   time.Time  `json:"created_at"`
 	LastUsedAt  time.Time  `json:"last_used_at"`
 	SummaryAt   *time.Time `json:"last_summary_at,omitempty"`

@@ -61,8 +61,8 @@ const (
 
 // Ref identifies a run in one workspace. Workflow histories contain it instead of content.
 type Ref struct {
-	Workspace int64 `json:"workspace"`
-	Run       int64 `json:"run"`
+	Workspace int64  `json:"workspace"`
+	Run       string `json:"run"`
 }
 
 // Run is a row of the table of runs. A request key can have several generations. A new generation
@@ -87,7 +87,7 @@ type Run struct {
 }
 
 // Op returns the operation ID of one effect of a run: <run>/<step>/<call>.
-func (r Ref) Op(step string, call int) string { return fmt.Sprintf("%d/%s/%d", r.Run, step, call) }
+func (r Ref) Op(step string, call int) string { return fmt.Sprintf("%s/%s/%d", r.Run, step, call) }
 
 // Summary is a run as lists show it.
 type Summary struct {

@@ -12,21 +12,21 @@ import (
 // part of it, because each workspace has its own log.
 func TestEachEffectOfARunHasItsOwnOperation(t *testing.T) {
 	t.Parallel()
-	ref := run.Ref{Workspace: 3, Run: 12}
-	if got := ref.Op("step-1", 0); got != "12/step-1/0" {
+	ref := run.Ref{Workspace: 3, Run: "run_12"}
+	if got := ref.Op("step-1", 0); got != "run_12/step-1/0" {
 		t.Errorf("the operation is %q", got)
 	}
 	seen := map[string]bool{}
 	for _, op := range []string{
 		ref.Op("step-1", 0), ref.Op("step-1", 1), ref.Op("step-11", 0), ref.Op("step-1", 10),
-		run.Ref{Workspace: 3, Run: 1}.Op("2/step-1", 0), run.Ref{Workspace: 3, Run: 13}.Op("step-1", 0),
+		run.Ref{Workspace: 3, Run: "run_1"}.Op("2/step-1", 0), run.Ref{Workspace: 3, Run: "run_13"}.Op("step-1", 0),
 	} {
 		if seen[op] {
 			t.Errorf("two effects are called %q", op)
 		}
 		seen[op] = true
 	}
-	if again := (run.Ref{Workspace: 4, Run: 12}).Op("step-1", 0); again != ref.Op("step-1", 0) {
+	if again := (run.Ref{Workspace: 4, Run: "run_12"}).Op("step-1", 0); again != ref.Op("step-1", 0) {
 		t.Errorf("operation %q depends on the workspace", again)
 	}
 }
@@ -34,13 +34,13 @@ func TestEachEffectOfARunHasItsOwnOperation(t *testing.T) {
 // Workflow histories contain references, so their encoding must not change.
 func TestAReferenceKeepsItsForm(t *testing.T) {
 	t.Parallel()
-	raw, err := json.Marshal(run.Ref{Workspace: 3, Run: 12})
+	raw, err := json.Marshal(run.Ref{Workspace: 3, Run: "run_12"})
 	testkit.Must(t, err)
-	if string(raw) != `{"workspace":3,"run":12}` {
+	if string(raw) != `{"workspace":3,"run":"run_12"}` {
 		t.Errorf("it is written %s", raw)
 	}
 	var back run.Ref
-	if err := json.Unmarshal(raw, &back); err != nil || back != (run.Ref{Workspace: 3, Run: 12}) {
+	if err := json.Unmarshal(raw, &back); err != nil || back != (run.Ref{Workspace: 3, Run: "run_12"}) {
 		t.Errorf("it is read as %+v, %v", back, err)
 	}
 }

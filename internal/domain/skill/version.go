@@ -86,7 +86,7 @@ type Version struct {
 	ContentSHA    SHA
 	PackageSHA    SHA
 	PackageKey    string
-	Run           int64 // 0 if no run created it
+	Run           string // "" if no run created it
 	TaskKey       string
 	Origin        string
 	Op            string // operation that created it: OpCreate … OpRollback

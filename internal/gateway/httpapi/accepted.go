@@ -27,8 +27,8 @@ type RunLinks struct {
 	Temporal string `json:"temporal,omitempty" doc:"The run's page in Temporal UI"`
 }
 
-func (g *Gateway) runLinks(id int64, workflowID string) RunLinks {
-	self := g.link("/v1/runs/%d", id)
+func (g *Gateway) runLinks(id, workflowID string) RunLinks {
+	self := g.link("/v1/runs/%s", id)
 	return RunLinks{Self: self, Events: self + "/events", Temporal: g.Options.WorkflowLink(workflowID)}
 }
 

@@ -29,6 +29,9 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *config.Config) { c.RateLimit = 0 })
 	b.distilled()
+	var runs httpapi.RunList
+	b.get("/v1/runs").into(http.StatusOK, &runs)
+	ran := runs.Runs[0].Run
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello."})
 	b.post("/v1/turns", message("1", 1, "Hello.")).into(http.StatusOK, nil)
 	b.post("/v1/memories", map[string]any{"content": "Lives in Osaka."}).into(http.StatusCreated, nil)
@@ -50,10 +53,14 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 			}
 			asked++
 			verb := path[strings.LastIndex(path, "/")+1:]
-			for _, id := range []string{"1", "service-deployment-rollback"} {
-				if id != "1" && !strings.HasPrefix(path, "/v1/skills/") {
-					continue
-				}
+			ids := []string{"1"}
+			switch {
+			case strings.HasPrefix(path, "/v1/skills/"):
+				ids = append(ids, "service-deployment-rollback")
+			case strings.HasPrefix(path, "/v1/runs/"):
+				ids = []string{ran}
+			}
+			for _, id := range ids {
 				at := strings.NewReplacer("{id}", id, "{n}", "1", "{message_id}", "m1").Replace(path)
 				b.do(request{method: strings.ToUpper(method), path: at, key: key, body: bodies[verb]}).
 					refused(fault.NotFound)

@@ -56,7 +56,7 @@ type distillInput struct {
 
 // AcceptedRequest is a request that is stored durably.
 type AcceptedRequest struct {
-	Run        int64           `json:"run"`
+	Run        string          `json:"run"`
 	New        bool            `json:"new" doc:"False if the request was known; run is then the earlier run"`
 	Status     run.Status      `json:"status"`
 	WorkflowID string          `json:"workflow_id"`

@@ -19,7 +19,7 @@ func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
 	res := b.post("/v1/distill", sampleConversation())
 	var a httpapi.AcceptedRequest
 	res.into(http.StatusAccepted, &a)
-	if a.Run == 0 || !a.New || a.WorkflowID == "" || a.Links.Self != "https://cairn.example/v1/runs/1" ||
+	if a.Run == "" || !a.New || a.WorkflowID == "" || a.Links.Self != "https://cairn.example/v1/runs/"+a.Run ||
 		res.header.Get("Location") != a.Links.Self ||
 		!strings.HasPrefix(a.Links.Temporal, "http://ui.example/namespaces/") {
 		t.Errorf("accepted %+v", a)
@@ -42,20 +42,20 @@ func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
 		t.Errorf("runs %+v", runs.Runs)
 	}
 	var detail httpapi.RunDetail
-	b.get("/v1/runs/1").into(http.StatusOK, &detail)
+	b.get("/v1/runs/"+a.Run).into(http.StatusOK, &detail)
 	if detail.Outcome != run.Completed || len(detail.ModelCalls) != 5 || detail.Usage.Keys != 5 {
 		t.Errorf("run %+v with calls %+v", detail.Report, detail.ModelCalls)
 	}
 	var retried httpapi.AcceptedRequest
-	b.post("/v1/runs/1/retry?wait=60", nil).into(http.StatusOK, &retried)
-	if retried.Run != 1 || retried.Report.Outcome != run.Completed {
+	b.post("/v1/runs/"+a.Run+"/retry?wait=60", nil).into(http.StatusOK, &retried)
+	if retried.Run != a.Run || retried.Report.Outcome != run.Completed {
 		t.Errorf("retry %+v", retried)
 	}
-	b.post("/v1/runs/1/retry?fresh=true", nil).into(http.StatusAccepted, &retried)
-	if retried.Run != 2 || !retried.New {
+	b.post("/v1/runs/"+a.Run+"/retry?fresh=true", nil).into(http.StatusAccepted, &retried)
+	if retried.Run == a.Run || !retried.New {
 		t.Errorf("a fresh retry is %+v", retried)
 	}
-	b.post("/v1/runs/99/retry", nil).refused(fault.NotFound)
+	b.post("/v1/runs/"+noRun+"/retry", nil).refused(fault.NotFound)
 }
 
 func TestTheSameIdempotencyKeyIsTheSameRun(t *testing.T) {
@@ -70,7 +70,7 @@ func TestTheSameIdempotencyKeyIsTheSameRun(t *testing.T) {
 	send("one", sampleConversation()).into(http.StatusAccepted, &second)
 	send("two", sampleConversation()).into(http.StatusAccepted, &other)
 	if first.Run != second.Run || first.Run == other.Run || !first.New || second.New {
-		t.Errorf("runs %d, %d and %d", first.Run, second.Run, other.Run)
+		t.Errorf("runs %s, %s and %s", first.Run, second.Run, other.Run)
 	}
 	send("one", `[{"role":"user","content":"something else"}]`).refused(fault.OpReused)
 	b.do(request{method: http.MethodPost, path: "/v1/distill?request_id=three", body: sampleConversation(),
@@ -80,7 +80,7 @@ func TestTheSameIdempotencyKeyIsTheSameRun(t *testing.T) {
 	body["request_id"] = "one"
 	b.post("/v1/distill", body).into(http.StatusAccepted, &byOption)
 	if byOption.Run != first.Run {
-		t.Errorf("request_id in the body is run %d", byOption.Run)
+		t.Errorf("request_id in the body is run %s", byOption.Run)
 	}
 	// No worker runs, so the waits end by timeout with open runs.
 	b.post("/v1/distill?wait=1&request_id=one", sampleConversation()).into(http.StatusAccepted, &byOption)

@@ -23,8 +23,8 @@ func TestEveryErrorHasTheOneForm(t *testing.T) {
 		says string
 	}{
 		"no such route":      {request{path: "/v1/nothing"}, fault.NotFound, "/v1/nothing"},
-		"no such run":        {request{path: "/v1/runs/99"}, fault.NotFound, "99"},
-		"a run by name":      {request{path: "/v1/runs/first"}, fault.InvalidArgument, "path.id"},
+		"no such run":        {request{path: "/v1/runs/" + noRun}, fault.NotFound, noRun},
+		"a run by name":      {request{path: "/v1/runs/first"}, fault.InvalidArgument, `run ID "first"`},
 		"a version too high": {request{path: "/v1/skills/1/versions/4294967297"}, fault.InvalidArgument, "path.n"},
 		"a limit too high":   {request{path: "/v1/runs?limit=100000"}, fault.InvalidArgument, "query.limit"},
 		"no query":           {request{path: "/v1/search"}, fault.InvalidArgument, "query.q"},

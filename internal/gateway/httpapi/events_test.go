@@ -76,7 +76,7 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 	var a httpapi.AcceptedRequest
 	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, &a)
 	var events []sent
-	status := b.watch("/v1/runs/1/events", "", func(e sent) {
+	status := b.watch("/v1/runs/"+a.Run+"/events", "", func(e sent) {
 		events = append(events, e)
 		if len(e.progress.Tasks) == 1 { // the run waits in the extraction until then
 			b.Model.Release("hold")
@@ -89,7 +89,7 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 	}
 	for i, e := range events[:len(events)-1] {
 		if e.name != "progress" || e.id == "" || e.id == events[i+1].id || e.data == events[i+1].data ||
-			e.progress.Run != 1 || strings.Contains(e.data, "messages") {
+			e.progress.Run != a.Run || strings.Contains(e.data, "messages") {
 			t.Errorf("event %d is %q, id %q: %s", i, e.name, e.id, e.data)
 		}
 	}
@@ -99,26 +99,27 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 	}
 	// A broken stream resumes; after the end there is no content.
 	var rest []sent
-	b.watch("/v1/runs/1/events", events[0].id, func(e sent) { rest = append(rest, e) })
+	b.watch("/v1/runs/"+a.Run+"/events", events[0].id, func(e sent) { rest = append(rest, e) })
 	if len(rest) != 1 || rest[0].id != end.id {
 		t.Errorf("after the first event: %+v", rest)
 	}
-	if status := b.watch("/v1/runs/1/events", end.id, func(e sent) {
+	if status := b.watch("/v1/runs/"+a.Run+"/events", end.id, func(e sent) {
 		t.Errorf("after the end: %+v", e)
 	}); status != http.StatusNoContent {
 		t.Errorf("after the end: status %d", status)
 	}
-	b.get("/v1/runs/9/events").refused(fault.NotFound)
+	b.get("/v1/runs/" + noRun + "/events").refused(fault.NotFound)
 }
 
 func TestAStreamIsToldThatTheGatewayStops(t *testing.T) {
 	t.Parallel()
 	b := idle(t) // nothing drives the run
-	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, nil)
+	var a httpapi.AcceptedRequest
+	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, &a)
 	ctx, stop := context.WithCancel(t.Context())
 	served := b.serve(ctx)
 	var names []string
-	b.watch("/v1/runs/1/events", "", func(e sent) {
+	b.watch("/v1/runs/"+a.Run+"/events", "", func(e sent) {
 		names = append(names, e.name)
 		stop()
 	})

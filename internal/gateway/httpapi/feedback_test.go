@@ -48,7 +48,7 @@ func TestFeedbackOnATurnOpensItsCaseAndClosesIt(t *testing.T) {
 	}
 	open, err := b.Learning.Cases.List(t.Context(), b.Workspace.ID, "", 100)
 	testkit.Must(t, err)
-	if len(open) != 1 || open[0].ID != bad.Case || open[0].Prediction != "In Oslo." || open[0].Run == 0 ||
+	if len(open) != 1 || open[0].ID != bad.Case || open[0].Prediction != "In Oslo." || open[0].Run == "" ||
 		open[0].Conversation == 0 {
 		t.Errorf("cases %+v", open)
 	}

@@ -31,7 +31,7 @@ type ReflectBody struct {
 // AcceptedReflection is one date whose reflection is stored durably.
 type AcceptedReflection struct {
 	Date   string     `json:"date"`
-	Run    int64      `json:"run"`
+	Run    string     `json:"run"`
 	New    bool       `json:"new"`
 	State  run.Status `json:"state"`
 	Status string     `json:"status,omitempty" doc:"Result of an ended reflection: saved, nothing_to_save, empty, partial or failed"`

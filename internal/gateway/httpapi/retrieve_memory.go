@@ -74,7 +74,7 @@ type MemoryAnswer struct {
 	Memories []FoundMemory `json:"memories"`
 	Sessions []string      `json:"sessions,omitempty" doc:"IDs of the transcripts that the agent read"`
 	Note     string        `json:"note,omitempty" doc:"Why another mode answered, or what was not refined"`
-	Run      int64         `json:"run,omitempty" doc:"ID of the agent's run"`
+	Run      string        `json:"run,omitempty" doc:"ID of the agent's run"`
 	Request  string        `json:"request_id,omitempty" doc:"ID of the request for /v1/requests/{id}"`
 	Links    *RunLinks     `json:"links,omitempty"`
 
@@ -158,7 +158,7 @@ func (g *Gateway) retrieved(ctx context.Context, q memoryagent.Question, wait ti
 		return nil, err
 	}
 	out := &memoryAnswerOutput{http.StatusOK, *answerOf(answer)}
-	if answer.Run == 0 {
+	if answer.Run == "" {
 		return out, nil
 	}
 	r, err := g.Progressive.Await(ctx, run.Ref{Workspace: q.Workspace, Run: answer.Run})

@@ -15,7 +15,7 @@ import (
 
 // RunSummary is a run in a list.
 type RunSummary struct {
-	Run        int64       `json:"run"`
+	Run        string      `json:"run"`
 	Kind       run.Kind    `json:"kind"`
 	Title      string      `json:"conversation"`
 	Request    string      `json:"request"`
@@ -55,7 +55,15 @@ type RunCall struct {
 
 // RunPath is the path parameter that names a run. (Huma reads embedded parameters of exported types only.)
 type RunPath struct {
-	ID int64 `path:"id" minimum:"1" doc:"The run's ID"`
+	ID string `path:"id" pattern:"^run_[0-9a-hjkmnp-tv-z]{26}$" doc:"The run's ID"`
+}
+
+// Resolve explains an ID of another form.
+func (p *RunPath) Resolve(huma.Context) []error {
+	if err := run.CheckID(p.ID); err != nil {
+		return []error{err}
+	}
+	return nil
 }
 
 // bodyOf is a response that consists of a body.

@@ -22,6 +22,9 @@ import (
 	"cairn/internal/testkit"
 )
 
+// noRun is the ID of a run that does not exist.
+const noRun = "run_00000000000000000000000000"
+
 // bundle is a gateway with all services, and a key that has all scopes.
 type bundle struct {
 	*apptest.Bundle

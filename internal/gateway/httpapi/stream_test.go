@@ -89,7 +89,7 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 		return func(e sent) {
 			var p conversation.Progress
 			testkit.Must(t, json.Unmarshal([]byte(e.data), &p))
-			if e.name == "progress" && p.Run > 0 { // the first response waits until then
+			if e.name == "progress" && p.Run != "" { // the first response waits until then
 				b.Model.Release(barrier)
 			}
 		}

@@ -81,7 +81,7 @@ type MemoryOperation memoryagent.Operation
 // MemoryTask is the work of a specialist on one target.
 type MemoryTask struct {
 	MemoryTarget
-	Run        int64             `json:"run"`
+	Run        string            `json:"run"`
 	Part       int               `json:"part,omitempty" doc:"Part of a long session, from 1"`
 	Status     string            `json:"status"`
 	Added      []string          `json:"added"`
@@ -114,7 +114,7 @@ type SummaryReport struct {
 type MemoryRequest struct {
 	RequestID string         `json:"request_id"`
 	Kind      run.Kind       `json:"kind" enum:"summarize,retrieve"`
-	Run       int64          `json:"run"`
+	Run       string         `json:"run"`
 	State     run.Status     `json:"state" doc:"accepted, running or ended"`
 	Success   bool           `json:"success" doc:"True if the run has ended without failures"`
 	Answer    string         `json:"answer" doc:"The agent's final message"`
@@ -267,7 +267,7 @@ func (g *Gateway) undoMemoryRequest(ctx context.Context, in *struct {
 // memoryRequest reads a request of either kind.
 func (g *Gateway) memoryRequest(ctx context.Context, ref run.Ref) (*memoryRequestOutput, error) {
 	r, err := g.Progressive.Await(ctx, ref)
-	if err != nil && r.Ref.Run == 0 {
+	if err != nil && r.Ref.Run == "" {
 		return nil, err
 	}
 	out := &memoryRequestOutput{Status: http.StatusAccepted,

@@ -75,7 +75,7 @@ func TestASessionIsSummarisedAndAskedOverHTTP(t *testing.T) {
 	}
 	var again httpapi.MemoryRequest
 	if b.post("/v1/summary_memory", body).into(http.StatusOK, &again); again.Run != got.Run {
-		t.Errorf("the same request is run %d, then %d", got.Run, again.Run)
+		t.Errorf("the same request is run %s, then %s", got.Run, again.Run)
 	}
 	b.post("/v1/summary_memory", object{"query": "something else", "request_id": "s1"}).refused(fault.OpReused)
 	if events := b.get(got.Links.Events); !strings.Contains(string(events.body), "event: end") {
@@ -164,7 +164,7 @@ func TestAQuestionWaitsNoLongerThanItsCaller(t *testing.T) {
 	var got httpapi.MemoryAnswer
 	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "agentic", "wait": 1}).
 		into(http.StatusOK, &got)
-	if got.Mode != memoryagent.Fast || got.Note == "" || len(got.Memories) != 1 || got.Run == 0 || got.Request == "" {
+	if got.Mode != memoryagent.Fast || got.Note == "" || len(got.Memories) != 1 || got.Run == "" || got.Request == "" {
 		t.Errorf("after a second: %+v", got)
 	}
 	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "agentic", "wait": 0,

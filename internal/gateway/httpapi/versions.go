@@ -18,7 +18,7 @@ type Content struct {
 	SkillMD       string         `json:"skill_md" doc:"SKILL.md as in a package"`
 	Files         []ContentFile  `json:"files"`
 	Sources       []skill.Source `json:"sources" doc:"The messages that are the evidence"`
-	Run           int64          `json:"run,omitempty" doc:"ID of the run that created the version"`
+	Run           string         `json:"run,omitempty" doc:"ID of the run that created the version"`
 	Model         string         `json:"model,omitempty"`
 	ChangeSummary string         `json:"change_summary"`
 	Violations    []string       `json:"violations,omitempty"`

@@ -40,7 +40,7 @@ type OffloadAnswer struct {
 	Offloaded    []OffloadedItem  `json:"offloaded"`
 	Degraded     bool             `json:"degraded" doc:"True if the messages are the original ones; reason has the cause"`
 	Reason       string           `json:"reason,omitempty"`
-	Run          int64            `json:"run,omitempty" doc:"ID of the run that compresses"`
+	Run          string           `json:"run,omitempty" doc:"ID of the run that compresses"`
 }
 
 // ReloadRequest is the request for offloaded content: that of a handle, or a thread whose

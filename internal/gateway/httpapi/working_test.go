@@ -126,7 +126,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 				asked++
 			}
 		}
-		if got.Mode != "compress" || got.Degraded || got.TokensAfter >= got.TokensBefore || got.Run == 0 ||
+		if got.Mode != "compress" || got.Degraded || got.TokensAfter >= got.TokensBefore || got.Run == "" ||
 			!reflect.DeepEqual(got, again) || asked != len(got.Offloaded) || asked < 2 {
 			t.Errorf("mode %q, degraded %t %s, %d of %d tokens, %d put away, %d asked", got.Mode, got.Degraded,
 				got.Reason, got.TokensAfter, got.TokensBefore, len(got.Offloaded), asked)
@@ -264,7 +264,7 @@ func TestAnOffloadGoesOnWithoutItsCaller(t *testing.T) {
 	body := object{"messages": thread("late", 8, 400), "mode": "compress", "max_total_tokens": 100, "wait": 1}
 	var got httpapi.OffloadAnswer
 	b.post("/v1/working/offload", body).into(http.StatusOK, &got)
-	if !got.Degraded || got.Run == 0 || len(got.Messages) != 40 {
+	if !got.Degraded || got.Run == "" || len(got.Messages) != 40 {
 		t.Errorf("without a worker: %+v", got.Reason)
 	}
 	b.Start()
@@ -272,7 +272,7 @@ func TestAnOffloadGoesOnWithoutItsCaller(t *testing.T) {
 	first := got.Run
 	b.post("/v1/working/offload", body).into(http.StatusOK, &got)
 	if got.Degraded || got.Run != first || got.Mode != "compress" || len(b.Model.Requests()) != 1 {
-		t.Errorf("run %d after %d, mode %q, %s, %d requests", got.Run, first, got.Mode, got.Reason,
+		t.Errorf("run %s after %s, mode %q, %s, %d requests", got.Run, first, got.Mode, got.Reason,
 			len(b.Model.Requests()))
 	}
 }

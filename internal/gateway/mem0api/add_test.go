@@ -56,7 +56,7 @@ func TestAnAddThatNobodyWaitsForIsAnEvent(t *testing.T) {
 			t.Errorf("%s: %+v, then %+v", route, queued, again)
 		}
 	}
-	ref := run.Ref{Workspace: b.A.ID, Run: int64(b.Number("select max(id) from runs"))}
+	ref := run.Ref{Workspace: b.A.ID, Run: b.Text("select id from runs")}
 	b.remembers("ada", "Lives in Bergen.")(ref)
 	for range 2 {
 		c.do(http.MethodGet, path, nil).into(&event)

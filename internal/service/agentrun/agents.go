@@ -249,7 +249,7 @@ func (s *Service) control(ctx context.Context, ref run.Ref, n, position int) (*r
 	at := slices.IndexFunc(st.steps, func(s Step) bool { return s.N == n })
 	if at < 0 || position >= len(st.steps[at].Calls) {
 		return st, &Call{}, fault.New(fault.NotFound,
-			fmt.Sprintf("run %d has no call %d in step %d", ref.Run, position, n), "")
+			fmt.Sprintf("run %s has no call %d in step %d", ref.Run, position, n), "")
 	}
 	return st, &st.steps[at].Calls[position], nil
 }

@@ -78,7 +78,7 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (*RunResult, error) {
 		return nil, err
 	}
 	if st.run.Status != run.Ended {
-		return nil, fault.New(fault.Unavailable, fmt.Sprintf("run %d has not ended yet", ref.Run), "")
+		return nil, fault.New(fault.Unavailable, fmt.Sprintf("run %s has not ended yet", ref.Run), "")
 	}
 	return st.ended()
 }
@@ -87,7 +87,7 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (*RunResult, error) {
 func (st *runState) ended() (*RunResult, error) {
 	out := &RunResult{}
 	if err := json.Unmarshal(st.run.Result, out); err != nil {
-		return nil, fmt.Errorf("decode the result of run %d: %w", st.run.Ref.Run, err)
+		return nil, fmt.Errorf("decode the result of run %s: %w", st.run.Ref.Run, err)
 	}
 	return out, nil
 }

@@ -69,9 +69,9 @@ type builder struct {
 	err   error
 }
 
-func (b *builder) Build(_ context.Context, in contract.IdleInput) (int64, error) {
+func (b *builder) Build(_ context.Context, in contract.IdleInput) (string, error) {
 	b.asked = append(b.asked, in)
-	return 0, b.err
+	return "", b.err
 }
 
 // The review is stored before memories are built: if that fails, the repeated attempt

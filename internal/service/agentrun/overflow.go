@@ -20,7 +20,7 @@ import (
 type Record struct {
 	Upto    int // last turn that it covers, 0 without a record
 	Content string
-	Run     int64 // run that created it
+	Run     string // run that created it
 }
 
 // Compactor shortens conversations that do not fit the context window of their model.

@@ -25,30 +25,30 @@ type Tx interface {
 
 // RunRepository reads and writes runs.
 type RunRepository interface {
-	Run(ctx context.Context, id int64) (run.Run, error)
+	Run(ctx context.Context, id string) (run.Run, error)
 	PutRun(ctx context.Context, r NewRun) (run.Run, error)
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
-	StartRun(ctx context.Context, id int64) (bool, error)
+	StartRun(ctx context.Context, id string) (bool, error)
 	// RequireOpenRun locks the run against its end. It returns false if the run has ended.
-	RequireOpenRun(ctx context.Context, id int64) (bool, error)
-	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
-	EnqueueRun(ctx context.Context, id int64) error
-	InputTokens(ctx context.Context, id int64) (int, error) // input tokens of all requests of the run
+	RequireOpenRun(ctx context.Context, id string) (bool, error)
+	EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error
+	EnqueueRun(ctx context.Context, id string) error
+	InputTokens(ctx context.Context, id string) (int, error) // input tokens of all requests of the run
 }
 
 // StepRepository reads and writes model responses and the results of their tool calls.
 type StepRepository interface {
-	LockRun(ctx context.Context, id int64) (run.Run, []Step, error) // locks the run until the end of the transaction
-	LockTurn(ctx context.Context, conversation, id int64, first int) (Conversation, run.Run, []Step, error)
+	LockRun(ctx context.Context, id string) (run.Run, []Step, error) // locks the run until the end of the transaction
+	LockTurn(ctx context.Context, conversation int64, id string, first int) (Conversation, run.Run, []Step, error)
 	// Job reads the run, its steps and, for a turn, the turn.
-	Job(ctx context.Context, id int64) (run.Run, []Step, Turn, error)
+	Job(ctx context.Context, id string) (run.Run, []Step, Turn, error)
 	// Thread reads the session and the messages for a request of a turn.
-	Thread(ctx context.Context, id int64, channel, lang string, t Turn, after int) (Session, bool, []TurnMessage, error)
+	Thread(ctx context.Context, id string, channel, lang string, t Turn, after int) (Session, bool, []TurnMessage, error)
 	// Resume returns false if the run has ended.
-	Resume(ctx context.Context, id int64, r StepResume) (StepResume, bool, error)
-	PutStep(ctx context.Context, id int64, s Step) error
+	Resume(ctx context.Context, id string, r StepResume) (StepResume, bool, error)
+	PutStep(ctx context.Context, id string, s Step) error
 	// EndCall stores the result of a call and returns the first stored result.
-	EndCall(ctx context.Context, id int64, c Call) (Call, error)
+	EndCall(ctx context.Context, id string, c Call) (Call, error)
 	// VoidOp returns the effect of an operation. An operation without an effect is voided.
 	VoidOp(ctx context.Context, op string) (json.RawMessage, error)
 }
@@ -85,7 +85,7 @@ type SessionRepository interface {
 	// PutSession returns false if sessions were revoked since the session's epoch.
 	PutSession(ctx context.Context, s Session, lives time.Duration) (Session, bool, error)
 	// KeepSession stores the session of the run and returns the first one stored.
-	KeepSession(ctx context.Context, id int64, s Session) (Session, error)
+	KeepSession(ctx context.Context, id string, s Session) (Session, error)
 	SessionByID(ctx context.Context, id int64) (Session, error)
 	RevokeSessions(ctx context.Context) (int, error)
 }

@@ -14,7 +14,7 @@ import (
 func (st *runState) request(step agent.Step, note string, since int, short bool) llm.Request {
 	st = st.redacted()
 	r := llm.Request{Model: st.spec.Model, MaxTokens: st.spec.Limits.MaxTokens,
-		Label: llm.Label{Stage: string(st.run.Kind), Run: fmt.Sprint(st.run.Ref.Run),
+		Label: llm.Label{Stage: string(st.run.Kind), Run: st.run.Ref.Run,
 			Task: fmt.Sprintf("step %d", step.N)}}
 	if st.run.Kind == run.Turn {
 		r.System, r.Tools = st.session.Rendered, st.session.Tools

@@ -37,7 +37,7 @@ type Memory interface {
 
 // Builder builds memories from the new messages of a conversation.
 type Builder interface {
-	Build(ctx context.Context, in contract.IdleInput) (run int64, err error)
+	Build(ctx context.Context, in contract.IdleInput) (run string, err error)
 }
 
 // Replies passes on the text of replies while models write them.
@@ -104,7 +104,7 @@ type Turn struct {
 	Mode         string
 	Origin       string
 	ArgsSHA      [32]byte
-	Run          int64
+	Run          string
 	Context      string
 	FirstSeq     int
 	ReplySeq     int // -1 without a reply

@@ -97,7 +97,7 @@ func (s Spec) Encode() (json.RawMessage, error) {
 // SpecOf decodes the pinned configuration of r.
 func SpecOf(r run.Run) (s Spec, err error) {
 	if err = json.Unmarshal(r.Spec, &s); err != nil {
-		err = fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
+		err = fmt.Errorf("decode the configuration of run %s: %w", r.Ref.Run, err)
 	}
 	return s, err
 }

@@ -27,8 +27,8 @@ func TestASpecComesBackAsItWasPinned(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(back, s) {
 		t.Errorf("it comes back as %+v, %v", back, err)
 	}
-	if _, err := agentrun.SpecOf(run.Run{Ref: run.Ref{Run: 12}, Spec: []byte("{")}); err == nil ||
-		!strings.Contains(err.Error(), "run 12") {
+	if _, err := agentrun.SpecOf(run.Run{Ref: run.Ref{Run: "run_12"}, Spec: []byte("{")}); err == nil ||
+		!strings.Contains(err.Error(), "run run_12") {
 		t.Errorf("a broken one: %v", err)
 	}
 	s.Pinned = []byte("{")

@@ -195,7 +195,7 @@ func TestStepOfARunThatIsNotThereIsNotFound(t *testing.T) {
 	b := setup(t)
 	turn := b.say("m1", "Hello").Run.Ref
 	for name, ref := range map[string]run.Ref{
-		"no such run":       {Workspace: b.A.ID, Run: turn.Run + 100},
+		"no such run":       {Workspace: b.A.ID, Run: run.NewID()},
 		"another workspace": {Workspace: b.B.ID, Run: turn.Run},
 	} {
 		if _, err := b.Step(t.Context(), ref, agent.Step{N: 1}, agentrun.Base{}); fault.CodeOf(err) != fault.NotFound ||

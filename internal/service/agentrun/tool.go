@@ -92,7 +92,7 @@ func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, bas
 	}
 	step, found := st.step(n)
 	if !found || position >= len(step.Calls) {
-		return fault.Newf(fault.NotFound, "run %d has no call %d in step %d", ref.Run, position, n)
+		return fault.Newf(fault.NotFound, "run %s has no call %d in step %d", ref.Run, position, n)
 	}
 	if c := step.Calls[position]; !c.Done {
 		err = s.runCall(ctx, st, &c)

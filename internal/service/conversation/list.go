@@ -24,7 +24,7 @@ type Line struct {
 // Progress is the progress of a run of the agent loop. It names the tool calls but has neither
 // their arguments nor their results.
 type Progress struct {
-	Run     int64          `json:"run"`
+	Run     string         `json:"run"`
 	Kind    run.Kind       `json:"kind"`
 	Status  run.Status     `json:"status"`
 	Outcome run.Outcome    `json:"outcome,omitempty"`

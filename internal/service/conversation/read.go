@@ -18,7 +18,7 @@ type TurnStatus struct {
 	Conversation string `json:"conversation"`
 	MessageID    string `json:"message_id"`
 	Turn         int    `json:"turn"`
-	Run          int64  `json:"run"`
+	Run          string `json:"run"`
 	Status       string `json:"status"` // accepted or ended
 	// Reason of the end: final, budget, wall_clock, interrupted, provider_error, guardrail, lost,
 	// over_budget or observed.
@@ -43,7 +43,7 @@ type View struct {
 
 // ReviewView is a review in a list.
 type ReviewView struct {
-	Run       int64            `json:"run"`
+	Run       string           `json:"run"`
 	Status    string           `json:"status"` // open, saved, nothing, budget or failed
 	Turn      int              `json:"turn"`   // number among the counted turns
 	Writes    []agentrun.Write `json:"writes,omitempty"`

@@ -18,7 +18,7 @@ type TurnWorkflows interface {
 
 // Waiter waits for runs.
 type Waiter interface {
-	Await(ctx context.Context, id int64, told <-chan struct{}, look func() (run.Status, error)) error
+	Await(ctx context.Context, id string, told <-chan struct{}, look func() (run.Status, error)) error
 }
 
 // SenderPorts are the dependencies of a Sender.

@@ -31,7 +31,7 @@ func (w *workflows) Answer(ctx context.Context, _ string, turn run.Run) (contrac
 // waiter polls once per notification, then gives up.
 type waiter struct{ ended chan struct{} }
 
-func (w waiter) Await(ctx context.Context, _ int64, told <-chan struct{}, look func() (run.Status, error)) error {
+func (w waiter) Await(ctx context.Context, _ string, told <-chan struct{}, look func() (run.Status, error)) error {
 	select {
 	case <-w.ended:
 	case <-told:

@@ -51,7 +51,7 @@ type TranscriptRepository interface {
 
 // RunRepository reads runs.
 type RunRepository interface {
-	Run(ctx context.Context, id int64) (run.Run, error)
+	Run(ctx context.Context, id string) (run.Run, error)
 }
 
 // Ports are the dependencies of the service.

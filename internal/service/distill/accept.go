@@ -89,7 +89,7 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 	}
 	if j.run.Status != run.Ended {
 		return run.Run{}, fault.New(fault.VersionConflict,
-			fmt.Sprintf("run %d has not ended: status %s", r.Run, j.run.Status),
+			fmt.Sprintf("run %s has not ended: status %s", r.Run, j.run.Status),
 			"wait until it has ended; `cairn runs show` prints its progress")
 	}
 	id := func(generation, attempt int) string {

@@ -115,7 +115,7 @@ func (j job) request(q question) (llm.Request, error) {
 		Model: j.spec.Models[q.role], System: j.spec.Instructions[instructionKey(q.stage, q.lang)],
 		Messages: llm.User(user),
 		Schema:   &llm.Schema{Name: q.stage.Schema(), JSON: prompt.Schema(q.stage)},
-		Label:    llm.Label{Stage: q.role, Run: fmt.Sprint(j.run.Ref.Run), Task: q.task, File: q.file},
+		Label:    llm.Label{Stage: q.role, Run: j.run.Ref.Run, Task: q.task, File: q.file},
 	}, nil
 }
 

@@ -8,7 +8,7 @@ import (
 
 // Progress is the changing part of a run's status. It is much cheaper to read than a Report.
 type Progress struct {
-	Run     int64          `json:"run"`
+	Run     string         `json:"run"`
 	Status  run.Status     `json:"status"`
 	Outcome run.Outcome    `json:"outcome,omitempty"`
 	Attempt int            `json:"attempt"` // increased by a retry

@@ -13,7 +13,7 @@ import (
 
 // Report is the full status of a run.
 type Report struct {
-	Run        int64        `json:"run"`
+	Run        string       `json:"run"`
 	Request    string       `json:"request"`
 	Title      string       `json:"conversation"`
 	Status     run.Status   `json:"status"`
@@ -70,7 +70,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	}
 	var result Result
 	if err := json.Unmarshal(j.run.Result, &result); err != nil {
-		return Report{}, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+		return Report{}, fmt.Errorf("decode the result of run %s: %w", ref.Run, err)
 	}
 	out.Code = result.Code
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {

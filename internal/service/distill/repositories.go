@@ -25,22 +25,22 @@ type Tx interface {
 
 // RunRepository reads and writes runs.
 type RunRepository interface {
-	Run(ctx context.Context, id int64) (run.Run, error)
-	RunState(ctx context.Context, id int64) (run.Run, error) // without the configuration
-	RunSpec(ctx context.Context, id int64) (json.RawMessage, error)
-	StartRun(ctx context.Context, id int64) (bool, error)
+	Run(ctx context.Context, id string) (run.Run, error)
+	RunState(ctx context.Context, id string) (run.Run, error) // without the configuration
+	RunSpec(ctx context.Context, id string) (json.RawMessage, error)
+	StartRun(ctx context.Context, id string) (bool, error)
 	Reopen(ctx context.Context, r run.Run, workflowID string) error
-	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
-	Progress(ctx context.Context, id int64) (Progress, error)
-	Usage(ctx context.Context, id int64) (run.Usage, error)
+	EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error
+	Progress(ctx context.Context, id string) (Progress, error)
+	Usage(ctx context.Context, id string) (run.Usage, error)
 }
 
 // TaskRepository reads and writes tasks and cached failures.
 type TaskRepository interface {
-	RunTask(ctx context.Context, id int64, key string) (run.Run, Task, error)
+	RunTask(ctx context.Context, id string, key string) (run.Run, Task, error)
 	PutTasks(ctx context.Context, ts []Task) error
-	Tasks(ctx context.Context, id int64) ([]Task, error)
-	Task(ctx context.Context, id int64, key string) (Task, error)
+	Tasks(ctx context.Context, id string) ([]Task, error)
+	Task(ctx context.Context, id string, key string) (Task, error)
 	HoldTask(ctx context.Context, t Task) (bool, error)
 	EndTask(ctx context.Context, t Task) error
 	Memo(ctx context.Context, key [32]byte, fresh time.Duration) (CachedFailure, bool, error)

@@ -180,7 +180,9 @@ func (d *distilling) report(ref run.Ref) distill.Report {
 }
 
 // nowhere is a run that does not exist.
-func (d *distilling) nowhere() run.Ref { return run.Ref{Workspace: d.A.ID, Run: 999_999} }
+func (d *distilling) nowhere() run.Ref {
+	return run.Ref{Workspace: d.A.ID, Run: "run_00000000000000000000000000"}
+}
 
 // wants checks the code of an error and that it has a hint.
 func wants(t *testing.T, what string, err error, code fault.Code) {

@@ -32,7 +32,7 @@ func (s *specs) of(ctx context.Context, tx Tx, ref run.Ref) (Spec, error) {
 	}
 	var spec Spec
 	if err := json.Unmarshal(raw, &spec); err != nil {
-		return Spec{}, fmt.Errorf("decode the configuration of run %d: %w", ref.Run, err)
+		return Spec{}, fmt.Errorf("decode the configuration of run %s: %w", ref.Run, err)
 	}
 	s.hold(ref, spec)
 	return spec, nil

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
@@ -216,10 +217,11 @@ func (p *people) runs() {
 		if r.kind != "retrieve" {
 			spec = `{"model": "m"}`
 		}
-		run := p.Number(`insert into runs (workspace_id, kind, business_key, args_sha, conversation_id, spec,
+		run := run.NewID()
+		p.Exec(`insert into runs (workspace_id, id, kind, business_key, args_sha, conversation_id, spec,
 				workflow_id, status, outcome, result)
-			values ($1, $2, $3, 'x', $4, $5, 'w', 'ended', 'completed', to_jsonb($6::text)) returning id`,
-			p.ws.ID, r.kind, fmt.Sprint(i), conversation, spec, strings.ReplaceAll(r.text, "Ben Ito", "x"))
+			values ($1, $7, $2, $3, 'x', $4, $5, 'w', 'ended', 'completed', to_jsonb($6::text))`,
+			p.ws.ID, r.kind, fmt.Sprint(i), conversation, spec, strings.ReplaceAll(r.text, "Ben Ito", "x"), run)
 		p.Exec(`insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request,
 				request_sha, holder, lease_until, reply)
 			values ($1, $2, '1', 0, 'done', 'turn', 'm', '{}', $3, 'x', gen_random_uuid(), now(), $3)`, p.ws.ID, run,
@@ -232,7 +234,7 @@ func (p *people) runs() {
 		p.Exec(`insert into agent_calls (workspace_id, run_id, step, position, call_id, tool, class, arguments, result)
 			values ($1, $2, 1, 0, 'c', 't', 'fast', '{}', $3)`, p.ws.ID, run, r.text)
 		p.Exec("insert into tool_op_log (workspace_id, op_id, args_sha, result) values ($1, $2 || '/1/0', 'x', "+
-			"to_jsonb($3::text))", p.ws.ID, fmt.Sprint(run), r.text)
+			"to_jsonb($3::text))", p.ws.ID, run, r.text)
 		if conversation != nil {
 			p.Exec(`insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha,
 					run_id, context, first_seq, status, reason)

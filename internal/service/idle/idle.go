@@ -27,14 +27,14 @@ type Store interface {
 type Tx interface {
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
 	Channel(ctx context.Context, conversation int64) (string, error)
-	Run(ctx context.Context, id int64) (run.Run, error)
+	Run(ctx context.Context, id string) (run.Run, error)
 }
 
 // Agents builds memories with agents, and stores up to which message each conversation was read.
 type Agents interface {
 	SummarizeIdle(ctx context.Context, in memoryagent.Idle) (*run.Run, error)
 	Unread(ctx context.Context, ws, conversation int64, kind run.Kind) (from, to int, err error)
-	Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, run int64) error
+	Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, run string) error
 }
 
 // Builder builds memories with memory skills.
@@ -108,22 +108,22 @@ func (s *Service) Read(ctx context.Context, in contract.IdleInput) (out contract
 }
 
 // Build builds memories of unread messages with memory skills, if the workspace uses them. It
-// returns the run ID, or 0 if there is nothing to do.
-func (s *Service) Build(ctx context.Context, in contract.IdleInput) (int64, error) {
+// returns the run ID, or "" if there is nothing to do.
+func (s *Service) Build(ctx context.Context, in contract.IdleInput) (string, error) {
 	made, err := s.Builder.AcceptIdle(ctx, build.IdleRequest{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey,
 		Conversation: in.Conversation, Spec: s.Specs.Build(), Keeping: runspec.DefaultSpanOptions()})
 	if err != nil || made == nil {
-		return 0, err
+		return "", err
 	}
 	s.Learner.LearnEarly(ctx, in.Workspace) // corrections in the messages are hard cases
 	return made.Ref.Run, nil
 }
 
-// distill distills the unread messages if they pass the gate. It returns the run ID, or 0.
-func (s *Service) distill(ctx context.Context, in contract.IdleInput) (int64, error) {
+// distill distills the unread messages if they pass the gate. It returns the run ID, or "".
+func (s *Service) distill(ctx context.Context, in contract.IdleInput) (string, error) {
 	from, to, err := s.Agents.Unread(ctx, in.Workspace, in.Conversation, run.Distill)
 	if err != nil || from > to {
-		return 0, err
+		return "", err
 	}
 	var c transcript.Conversation
 	var channel string
@@ -134,20 +134,20 @@ func (s *Service) distill(ctx context.Context, in contract.IdleInput) (int64, er
 		return err
 	})
 	if err != nil || len(c.Messages) <= from {
-		return 0, err
+		return "", err
 	}
 	spec := s.Specs.Distill()
 	// If the gate rejects the messages, they stay unread, so that they are included next time.
 	if !spec.Gate.Decide(c.Messages[from:], transcript.ExtractAuto).Pass {
-		return 0, nil
+		return "", nil
 	}
 	r, _, err := s.Distiller.Accept(ctx, distill.Request{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey,
 		ID: fmt.Sprintf("idle-%d-%d", in.Conversation, to), Conversation: c, Channel: channel, Spec: spec, From: from})
 	if fault.CodeOf(err) == fault.VersionConflict { // the conversation has new messages
-		return 0, nil
+		return "", nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("distill an idle conversation: %w", err)
+		return "", fmt.Errorf("distill an idle conversation: %w", err)
 	}
 	return r.Ref.Run, s.Agents.Read(ctx, in.Workspace, in.Conversation, run.Distill, to, r.Ref.Run)
 }
@@ -170,7 +170,7 @@ func (s *Service) ReadDay(ctx context.Context, reflection run.Ref, workspaceKey 
 		if err != nil {
 			return out, err
 		}
-		if id == 0 {
+		if id == "" {
 			continue
 		}
 		err = s.Store.ReadIdle(ctx, reflection.Workspace, func(ctx context.Context, tx Tx) error {
@@ -188,9 +188,9 @@ func (s *Service) ReadDay(ctx context.Context, reflection run.Ref, workspaceKey 
 	return out, nil
 }
 
-func (s *Service) buildAndDistill(ctx context.Context, in contract.IdleInput) (int64, error) {
+func (s *Service) buildAndDistill(ctx context.Context, in contract.IdleInput) (string, error) {
 	if _, err := s.Build(ctx, in); err != nil {
-		return 0, err
+		return "", err
 	}
 	return s.distill(ctx, in)
 }

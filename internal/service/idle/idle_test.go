@@ -34,13 +34,13 @@ type bundle struct {
 }
 
 // days returns the conversations of reflections.
-type days map[int64][]int64
+type days map[string][]int64
 
 func (d days) Conversations(_ context.Context, ref run.Ref) ([]int64, error) {
 	if found, ok := d[ref.Run]; ok {
 		return found, nil
 	}
-	return nil, fault.Newf(fault.NotFound, "there is no run %d", ref.Run)
+	return nil, fault.Newf(fault.NotFound, "there is no run %s", ref.Run)
 }
 
 func setup(t *testing.T) *bundle {
@@ -86,7 +86,7 @@ func (b *bundle) read(conversation int64) contract.IdleResult {
 }
 
 // pinned returns the first and last message of a distillation, from its row.
-func (b *bundle) pinned(id int64) (from, to int) {
+func (b *bundle) pinned(id string) (from, to int) {
 	b.t.Helper()
 	return b.Number("select coalesce((spec->>'from')::int, 0) from runs where id = $1", id),
 		b.Number("select (spec->>'to')::int from runs where id = $1", id)
@@ -97,7 +97,7 @@ func TestAnIdleConversationIsRememberedAndDistilledOnce(t *testing.T) {
 	b := setup(t)
 	c := b.talk("c", 0, 3)
 	first := b.read(c)
-	if first.Summarize == 0 || first.Distill == 0 || first.Build != 0 {
+	if first.Summarize == "" || first.Distill == "" || first.Build != "" {
 		t.Fatalf("%+v", first)
 	}
 	if n := b.Number("select count(*) from outbox where kind = 'drive' and key::bigint in ($1, $2)", first.Summarize,
@@ -118,12 +118,12 @@ func TestWhatIsTooLittleToDistillCountsWhenMoreIsSaid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	c := b.talk("c", 0, 1)
-	if out := b.read(c); out.Summarize == 0 || out.Distill != 0 {
+	if out := b.read(c); out.Summarize == "" || out.Distill != "" {
 		t.Fatalf("of two messages: %+v", out)
 	}
 	b.talk("c", 1, 2)
 	out := b.read(c)
-	if out.Distill == 0 {
+	if out.Distill == "" {
 		t.Fatalf("of six messages: %+v", out)
 	}
 	if from, to := b.pinned(out.Distill); from != 0 || to != 5 {
@@ -136,11 +136,11 @@ func TestAWorkspaceThatChoseMemorySkillsHasThemRemember(t *testing.T) {
 	b := setup(t)
 	b.Choose(func(s *settings.Settings) { s.Memory.Builder = settings.BuilderSkills })
 	c := b.talk("c", 0, 1)
-	if out := b.read(c); out.Build == 0 || out.Summarize != 0 {
+	if out := b.read(c); out.Build == "" || out.Summarize != "" {
 		t.Errorf("%+v", out)
 	}
-	if again, err := b.Build(t.Context(), b.input(c)); err != nil || again != 0 {
-		t.Errorf("again: run %d, %v", again, err)
+	if again, err := b.Build(t.Context(), b.input(c)); err != nil || again != "" {
+		t.Errorf("again: run %s, %v", again, err)
 	}
 }
 
@@ -167,7 +167,7 @@ type forgetful struct {
 	lost bool
 }
 
-func (f *forgetful) Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, id int64) error {
+func (f *forgetful) Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, id string) error {
 	if !f.lost {
 		f.lost = true
 		return fault.New(fault.Unavailable, "the database went away", "")
@@ -183,7 +183,7 @@ func TestACrashBeforeTheMarkMakesNoSecondDistillation(t *testing.T) {
 	if _, err := b.Read(t.Context(), b.input(c)); fault.CodeOf(err) != fault.Unavailable {
 		t.Fatal(err)
 	}
-	if out := b.read(c); out.Distill == 0 {
+	if out := b.read(c); out.Distill == "" {
 		t.Errorf("%+v", out)
 	}
 	if n := b.Number("select count(*) from runs where kind = 'distill'"); n != 1 {
@@ -195,12 +195,12 @@ func TestADaysConversationsAreDistilledButThoseThatAreGone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	long, short := b.talk("long", 0, 3), b.talk("short", 0, 1)
-	reflection := run.Ref{Workspace: b.A.ID, Run: 7}
+	reflection := run.Ref{Workspace: b.A.ID, Run: "run_7"}
 	b.days[reflection.Run] = []int64{long + 100, short, long}
 	out, err := b.ReadDay(t.Context(), reflection, b.A.Key)
 	testkit.Must(t, err)
 	if len(out.Distills) != 1 || out.Distills[0].Conversation != long ||
-		out.Distills[0].Input.WorkflowID != out.Distills[0].WorkflowID || out.Distills[0].Input.Run == 0 ||
+		out.Distills[0].Input.WorkflowID != out.Distills[0].WorkflowID || out.Distills[0].Input.Run == "" ||
 		out.Distills[0].Input.WorkspaceKey != b.A.Key {
 		t.Errorf("%+v", out)
 	}
@@ -209,7 +209,7 @@ func TestADaysConversationsAreDistilledButThoseThatAreGone(t *testing.T) {
 	if err != nil || len(again.Distills) != 0 {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	if _, err := b.ReadDay(t.Context(), run.Ref{Workspace: b.A.ID, Run: 8}, b.A.Key); fault.CodeOf(err) !=
+	if _, err := b.ReadDay(t.Context(), run.Ref{Workspace: b.A.ID, Run: "run_8"}, b.A.Key); fault.CodeOf(err) !=
 		fault.NotFound {
 		t.Errorf("an unknown reflection: %v", err)
 	}

@@ -29,19 +29,19 @@ type RunTx interface {
 
 // RunReader reads runs.
 type RunReader interface {
-	Run(ctx context.Context, id int64) (run.Run, error)
-	RunState(ctx context.Context, id int64) (run.Run, error)
+	Run(ctx context.Context, id string) (run.Run, error)
+	RunState(ctx context.Context, id string) (run.Run, error)
 	Runs(ctx context.Context, max int) ([]run.Summary, error)
-	Usage(ctx context.Context, id int64) (run.Usage, error)
+	Usage(ctx context.Context, id string) (run.Usage, error)
 	Calls(ctx context.Context, ref run.Ref) ([]run.Call, error)
-	AgentProgress(ctx context.Context, id int64) (conversation.Progress, error)
+	AgentProgress(ctx context.Context, id string) (conversation.Progress, error)
 }
 
 // TurnReader reads the turn of a run.
 type TurnReader interface {
 	ConversationName(ctx context.Context, id int64) (name, title string, err error)
-	TurnOfRun(ctx context.Context, id int64) (agentrun.Turn, error)
-	Record(ctx context.Context, id int64) (agentrun.Record, error)
+	TurnOfRun(ctx context.Context, id string) (agentrun.Turn, error)
+	Record(ctx context.Context, id string) (agentrun.Record, error)
 	MessageText(ctx context.Context, conversation int64, seq int) (string, error)
 }
 
@@ -58,7 +58,7 @@ type ConversationTx interface {
 	Lines(ctx context.Context, conversation int64, after, max int) ([]conversation.Line, error)
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
 	TurnOf(ctx context.Context, conversation int64, message string) (agentrun.Turn, bool, error)
-	Run(ctx context.Context, id int64) (run.Run, error)
+	Run(ctx context.Context, id string) (run.Run, error)
 }
 
 // WorkspaceStore reads workspaces and their settings.

@@ -30,7 +30,7 @@ type AgentReport struct {
 	MessageID    string `json:"message_id,omitempty"` // of a turn
 	Turn         int    `json:"turn,omitempty"`
 	// Record is, for a turn, the run that created the record at the start of its prompt.
-	Record int64            `json:"record_run,omitempty"`
+	Record string           `json:"record_run,omitempty"`
 	Reason string           `json:"reason,omitempty"` // why it ended
 	Detail string           `json:"detail,omitempty"`
 	Result string           `json:"result,omitempty"` // of a review: saved, nothing, budget or failed
@@ -89,7 +89,7 @@ func (s *Runs) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err erro
 func (s *Runs) Retriable(ctx context.Context, ref run.Ref) error {
 	kind, err := s.KindOf(ctx, ref)
 	if err == nil && kind != run.Distill {
-		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %d is a %s and cannot be retried", ref.Run, kind),
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %s is a %s and cannot be retried", ref.Run, kind),
 			"send the text again as a new message")
 	}
 	return err
@@ -159,7 +159,7 @@ func agentReport(ctx context.Context, q RunTx, ref run.Ref) (*AgentReport, disti
 	var ended agentrun.RunResult
 	if r.Status == run.Ended {
 		if err := json.Unmarshal(r.Result, &ended); err != nil {
-			return nil, about, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+			return nil, about, fmt.Errorf("decode the result of run %s: %w", ref.Run, err)
 		}
 		out.Reason, out.Detail, out.Writes, out.Staged, out.Result = string(ended.Reason), ended.Detail, ended.Writes,
 			ended.Staged, ended.Status

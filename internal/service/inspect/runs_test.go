@@ -182,7 +182,7 @@ func TestARunThatIsNotThereIsNotFound(t *testing.T) {
 	b := setup(t)
 	turn, distilled := b.Exchange("c", "m1", "Hello!", "Hello.").Ref, b.distils("d").Ref
 	turn.Workspace, distilled.Workspace = b.B.ID, b.B.ID
-	for what, ref := range map[string]run.Ref{"unknown": {Workspace: b.A.ID, Run: distilled.Run + 1000},
+	for what, ref := range map[string]run.Ref{"unknown": {Workspace: b.A.ID, Run: run.NewID()},
 		"a turn of another workspace": turn, "a distillation of another workspace": distilled} {
 		for method, ask := range map[string]func() error{
 			"Report":      func() error { _, err := b.runs.Report(t.Context(), ref); return err },

@@ -13,7 +13,7 @@ const pollInterval = time.Second
 // Endings notifies about runs that have ended.
 type Endings interface {
 	// Ended returns a channel that is closed when the run ends. Call stop to end the subscription.
-	Ended(id int64) (ended <-chan struct{}, stop func())
+	Ended(id string) (ended <-chan struct{}, stop func())
 }
 
 // Waiter waits for runs.
@@ -22,7 +22,7 @@ type Waiter struct{ Endings Endings }
 // Await returns when look reports that the run has ended. It fails with the error of look or ctx.
 // It calls look when the database notifies about the end, when told is closed, and every
 // pollInterval in case a notification is lost.
-func (w Waiter) Await(ctx context.Context, id int64, told <-chan struct{}, look func() (run.Status, error)) error {
+func (w Waiter) Await(ctx context.Context, id string, told <-chan struct{}, look func() (run.Status, error)) error {
 	ended, stop := w.Endings.Ended(id)
 	defer stop()
 	again := time.NewTicker(pollInterval)

@@ -34,7 +34,7 @@ func TestAWaitEndsWithItsRun(t *testing.T) {
 // silent never notifies, and counts its subscriptions.
 type silent struct{ waiting int }
 
-func (s *silent) Ended(int64) (<-chan struct{}, func()) {
+func (s *silent) Ended(string) (<-chan struct{}, func()) {
 	s.waiting++
 	return nil, func() { s.waiting-- }
 }
@@ -44,7 +44,7 @@ func TestAWaitThatNobodyTellsLooksEachSecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		endings, looks, began := &silent{}, 0, time.Now()
-		err := inspect.Waiter{Endings: endings}.Await(t.Context(), 1, nil, func() (run.Status, error) {
+		err := inspect.Waiter{Endings: endings}.Await(t.Context(), "run_1", nil, func() (run.Status, error) {
 			if looks++; looks < 3 {
 				return run.Running, nil
 			}
@@ -62,7 +62,7 @@ func TestAWaitLooksAtOnceWhenItIsToldOtherwise(t *testing.T) {
 		told := make(chan struct{})
 		close(told)
 		looks, began := 0, time.Now()
-		err := inspect.Waiter{Endings: &silent{}}.Await(t.Context(), 1, told, func() (run.Status, error) {
+		err := inspect.Waiter{Endings: &silent{}}.Await(t.Context(), "run_1", told, func() (run.Status, error) {
 			if looks++; looks == 1 {
 				if took := time.Since(began); took != 0 {
 					t.Errorf("it looked after %s", took)
@@ -83,14 +83,14 @@ func TestAWaitIsOverWhenItsCallerOrItsLookFails(t *testing.T) {
 	waiter := inspect.Waiter{Endings: endings}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := waiter.Await(ctx, 1, nil, func() (run.Status, error) { return run.Running, nil })
+	err := waiter.Await(ctx, "run_1", nil, func() (run.Status, error) { return run.Running, nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	told := make(chan struct{})
 	close(told)
 	lost := errors.New("the database is away")
-	err = waiter.Await(t.Context(), 1, told, func() (run.Status, error) { return "", lost })
+	err = waiter.Await(t.Context(), "run_1", told, func() (run.Status, error) { return "", lost })
 	if !errors.Is(err, lost) || endings.waiting != 0 {
 		t.Errorf("%v, %d wait still", err, endings.waiting)
 	}

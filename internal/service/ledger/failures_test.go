@@ -79,7 +79,7 @@ func TestARejectedPromptIsLoggedByTheHashesOfItsSections(t *testing.T) {
 			Message: "credit balance exhausted"}
 	})
 	told := func(step, soul string) (line struct {
-		Run      int64
+		Run      string
 		Step     string
 		Status   int
 		System   string

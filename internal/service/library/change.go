@@ -34,7 +34,7 @@ func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (ski
 		next := old
 		next.ChangeSummary, next.Origin = fmt.Sprintf("rolled back to version %d", to), "user"
 		next.Op, next.Restores = skill.OpRollback, to
-		next.Run, next.TaskKey = 0, ""
+		next.Run, next.TaskKey = "", ""
 		if err := record(ctx, tx, audit.SkillRollback, id, fmt.Sprintf(" to version %d", to)); err != nil {
 			return head, err
 		}

@@ -82,7 +82,7 @@ type VersionInfo struct {
 	Op            string         `json:"op"`
 	ChangeSummary string         `json:"change_summary"`
 	Model         string         `json:"model,omitempty"`
-	Run           int64          `json:"run,omitempty"`
+	Run           string         `json:"run,omitempty"`
 	Degraded      []string       `json:"degraded,omitempty"`
 	Violations    []string       `json:"violations,omitempty"`
 	Risk          []string       `json:"risk,omitempty"`

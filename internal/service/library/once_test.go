@@ -33,7 +33,7 @@ func TestOfManyPatchesOnOneVersionOneWins(t *testing.T) {
 		working.Go(func() {
 			for round, seen := 0, 1; round < 200; round++ {
 				actor := a
-				actor.Op = fmt.Sprintf("%d/%d/%d", a.Run, i, round)
+				actor.Op = fmt.Sprintf("%s/%d/%d", a.Run, i, round)
 				out, err := b.Patch(t.Context(), actor,
 					library.PatchArgs{Name: "deploy-web", OldString: steps[i], NewString: steps[i] + ", done",
 						ExpectedVersion: seen})

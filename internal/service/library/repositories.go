@@ -73,8 +73,8 @@ type PackageRepository interface {
 // UseRepository reads and writes views, uses and references of skills.
 type UseRepository interface {
 	RecentWrites(ctx context.Context, tools, autonomous []string) (Writes, error)
-	PutView(ctx context.Context, run, skill int64, version int) error
-	LastView(ctx context.Context, run, skill int64) (version int, err error)
+	PutView(ctx context.Context, run string, skill int64, version int) error
+	LastView(ctx context.Context, run string, skill int64) (version int, err error)
 	TasksNaming(ctx context.Context, skill string) ([]string, error) // scheduled tasks whose prompts contain its name
 }
 

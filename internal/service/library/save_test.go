@@ -250,6 +250,6 @@ func TestAVersionKnowsTheMessagesThatItRestsOn(t *testing.T) {
 		t.Errorf("sources %s", got)
 	}
 	if got := b.column("select run_id::text from skill_versions"); got != fmt.Sprint(a.Run) {
-		t.Errorf("made by run %s, not %d", got, a.Run)
+		t.Errorf("made by run %s, not %s", got, a.Run)
 	}
 }

@@ -43,7 +43,7 @@ func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 			return out, err
 		}
 		out.Version = head.Version
-		if a.Run != 0 { // a run has seen what it has written
+		if a.Run != "" { // a run has seen what it has written
 			return out, tx.Uses().PutView(ctx, a.Run, f.head.ID, out.Version)
 		}
 	}
@@ -87,7 +87,7 @@ func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Setting
 		return err
 	}
 	out.Version = 1
-	if a.Run != 0 {
+	if a.Run != "" {
 		return tx.Uses().PutView(ctx, a.Run, id, 1)
 	}
 	return nil

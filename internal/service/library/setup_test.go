@@ -15,6 +15,7 @@ import (
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/library"
 	"cairn/internal/service/search"
@@ -74,10 +75,10 @@ func setup(t *testing.T, change ...func(*library.Settings)) *bundle {
 // as is an actor of a run of its own.
 func (b *bundle) as(o agent.Origin) agent.Actor {
 	b.t.Helper()
-	a := agent.Actor{Workspace: b.ws.ID, Origin: o}
-	err := b.admin.QueryRow(b.t.Context(),
-		`insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id)
-values ($1, 'distill', gen_random_uuid()::text, sha256('x'), '{}', 'w') returning id`, b.ws.ID).Scan(&a.Run)
+	a := agent.Actor{Workspace: b.ws.ID, Origin: o, Run: run.NewID()}
+	_, err := b.admin.Exec(b.t.Context(),
+		`insert into runs (workspace_id, id, kind, business_key, args_sha, spec, workflow_id)
+values ($1, $2, 'distill', gen_random_uuid()::text, sha256('x'), '{}', 'w')`, b.ws.ID, a.Run)
 	testkit.Must(b.t, err)
 	return a
 }
@@ -88,7 +89,7 @@ type object = map[string]any
 func (b *bundle) call(a agent.Actor, tool string, args object) object {
 	b.t.Helper()
 	if a.Op == "" {
-		a.Op = fmt.Sprintf("%d/test/%d", a.Run, b.ops.Add(1))
+		a.Op = fmt.Sprintf("%s/test/%d", a.Run, b.ops.Add(1))
 	}
 	r, err := b.tools.Call(b.t.Context(), a, tool, raw(b.t, args))
 	testkit.Must(b.t, err)

@@ -78,7 +78,7 @@ func (l *Library) read(ctx context.Context, a agent.Actor, name string, number i
 		if v, err = tx.Versions().Version(ctx, head.ID, number); err != nil {
 			return err
 		}
-		if a.Run == 0 || !whole {
+		if a.Run == "" || !whole {
 			return nil
 		}
 		return tx.Uses().PutView(ctx, a.Run, head.ID, number)
@@ -149,8 +149,8 @@ func (l *Library) quarantine(ctx context.Context, ws, id int64) (skill.Head, err
 func (l *Library) countUse(ctx context.Context, a agent.Actor, head skill.Head) {
 	id := ""
 	switch {
-	case a.Run != 0:
-		id = fmt.Sprintf("run/%d", a.Run)
+	case a.Run != "":
+		id = fmt.Sprintf("run/%s", a.Run)
 	case a.Op != "":
 		id = "op/" + a.Op
 	default:

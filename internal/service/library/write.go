@@ -172,7 +172,7 @@ func readFacts(ctx context.Context, tx Tx, a agent.Actor, name string) (f facts,
 		return f, err
 	}
 	f.found = true
-	if f.current, err = tx.Versions().Version(ctx, f.head.ID, f.head.Version); err != nil || a.Run == 0 {
+	if f.current, err = tx.Versions().Version(ctx, f.head.ID, f.head.Version); err != nil || a.Run == "" {
 		return f, err
 	}
 	f.viewed, err = tx.Uses().LastView(ctx, a.Run, f.head.ID)

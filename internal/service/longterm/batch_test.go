@@ -27,7 +27,7 @@ func batched(lines ...string) (out []longterm.BatchMemory) {
 func TestABatchRegistersEachTargetOnce(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	l.add(l.about(memory.Personal, "Jin Li", 0, ""), "Likes tea")
+	l.add(l.about(memory.Personal, "Jin Li", "", ""), "Likes tea")
 	out, err := l.AddBatch(t.Context(), l.User(), batched("jinli: Likes tea", "Jin Li: Sails", "jinli: Sings",
 		"Bo: Likes tea", " bo: Likes tea", "B-o: Swims", "Cy: "))
 	testkit.Must(t, err)

@@ -33,15 +33,15 @@ type Repository interface {
 	Revise(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error
 	RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error)
 	Park(ctx context.Context, keys []int64) error
-	WrittenBy(ctx context.Context, runs []int64) ([]WrittenEntry, error)
+	WrittenBy(ctx context.Context, runs []string) ([]WrittenEntry, error)
 	LongTermList(ctx context.Context, in memory.Filter) ([]memory.Entry, error)
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
 }
 
 // ViewRepository records which memories agents have seen, and finds entries by content.
 type ViewRepository interface {
-	Shown(ctx context.Context, run int64, op string) (map[int64]bool, error)
-	Show(ctx context.Context, run int64, op string, keys []int64) error
+	Shown(ctx context.Context, run, op string) (map[int64]bool, error)
+	Show(ctx context.Context, run, op string, keys []int64) error
 	Saying(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error)
 	Sayings(ctx context.Context, in []memory.Statement) ([]memory.Entry, error)
 	GuidelineOf(ctx context.Context, tool string) (memory.Entry, bool, error)
@@ -53,9 +53,9 @@ type ViewRepository interface {
 
 // ReferenceRepository links memories to sessions and indexes them for search.
 type ReferenceRepository interface {
-	Refer(ctx context.Context, refs []memory.Reference, run int64) error
-	CopyReferences(ctx context.Context, from, to, run int64) error
-	DropReferencesOf(ctx context.Context, run int64) error
+	Refer(ctx context.Context, refs []memory.Reference, run string) error
+	CopyReferences(ctx context.Context, from, to int64, run string) error
+	DropReferencesOf(ctx context.Context, run string) error
 	// ExpectMany prepares the transaction for hundreds of new entries.
 	ExpectMany(ctx context.Context) error
 	// IndexLongTerm indexes entries for search. Call it at most once per transaction.
@@ -76,7 +76,7 @@ type TargetRepository interface {
 	TouchTargets(ctx context.Context, targets []memory.Scope, summarised bool) ([]memory.Scope, error)
 	DescribeTarget(ctx context.Context, row int64, description string) error
 	Targets(ctx context.Context, max int) (shown []memory.Target, all int, err error)
-	TargetsBy(ctx context.Context, run int64) ([]memory.Target, error)
+	TargetsBy(ctx context.Context, run string) ([]memory.Target, error)
 	DropTarget(ctx context.Context, row int64) (bool, error)
 }
 

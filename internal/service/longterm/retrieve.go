@@ -159,7 +159,7 @@ func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, a
 	if err := AllFailed(items); err != nil {
 		return RetrieveResult{}, fmt.Errorf("vector_retrieve_memory: %w", err)
 	}
-	if a.Run != 0 {
+	if a.Run != "" {
 		if err := l.note(ctx, a, in, &out); err != nil {
 			return RetrieveResult{}, fmt.Errorf("vector_retrieve_memory: %w", err)
 		}

@@ -135,7 +135,7 @@ func (l *Service) change(ctx context.Context, a agent.Actor, name string, args a
 			if err := g.checkFence(ctx); err != nil {
 				return nil, err
 			}
-			if a.Subject.ShownOnly && a.Run != 0 {
+			if a.Subject.ShownOnly && a.Run != "" {
 				var err error
 				if g.shown, err = tx.Views().Shown(ctx, a.Run, a.Op); err != nil {
 					return nil, err

@@ -113,10 +113,10 @@ func TestAMemoryLeadsToItsSession(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	history := l.session("I moved to Kyoto", "Noted")
-	id := l.add(l.about(memory.Personal, "alice", 0, history), "Lives in Kyoto")[0].ID
-	bare := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes tea")[0].ID
+	id := l.add(l.about(memory.Personal, "alice", "", history), "Lives in Kyoto")[0].ID
+	bare := l.add(l.about(memory.Personal, "alice", "", ""), "Likes tea")[0].ID
 	core := l.save("core", "Private to the prompt")
-	out, err := l.ReadHistory(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+	out, err := l.ReadHistory(t.Context(), l.about(memory.Personal, "alice", "", ""),
 		longterm.ReadArgs{IDs: []string{id, bare, core}})
 	testkit.Must(t, err)
 	if out[0].ID != history || !strings.Contains(out[0].Text, "I moved to Kyoto") || out[1].Code != fault.NotFound ||
@@ -145,13 +145,13 @@ func TestASessionHasOneSummary(t *testing.T) {
 	if statuses(first)+" "+statuses(second) != "added replaced" || first[0].ID != second[0].ID {
 		t.Errorf("%+v, %+v", first, second)
 	}
-	same := l.about("", "", 0, l.session("Bob moved", "Noted"))
+	same := l.about("", "", "", l.session("Bob moved", "Noted"))
 	third, err := l.AddSummary(t.Context(), same, longterm.SummaryArgs{Content: "Alice moved to Kyoto"})
 	testkit.Must(t, err)
 	if statuses(third) != "added" || third[0].ID == second[0].ID {
 		t.Errorf("the same words about another session: %+v", third)
 	}
-	l.add(l.about(memory.Procedural, "deploy", 0, ""), "Run the tests")
+	l.add(l.about(memory.Procedural, "deploy", "", ""), "Run the tests")
 	_, err = l.SummaryTargets(t.Context(), a(), []memory.Task{{Type: memory.Procedural, Target: "deploy"}})
 	testkit.Must(t, err)
 	if got := strings.Join(l.entry(second[0].ID).Targets, " "); got != "personal/alice procedural/deploy" {
@@ -164,11 +164,11 @@ func TestASummaryIsContextOfWhatItSummarizes(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	history := l.session("I moved to Kyoto in May", "Noted")
-	fact := l.add(l.about(memory.Personal, "alice", 0, history), "Alice moved to Kyoto in May")
-	summary, err := l.AddSummary(t.Context(), l.about("", "", 0, history),
+	fact := l.add(l.about(memory.Personal, "alice", "", history), "Alice moved to Kyoto in May")
+	summary, err := l.AddSummary(t.Context(), l.about("", "", "", history),
 		longterm.SummaryArgs{Content: "A talk about a move to Kyoto"})
 	testkit.Must(t, err)
-	elsewhere, err := l.AddSummary(t.Context(), l.about("", "", 0, l.session("Bob moved", "Noted")),
+	elsewhere, err := l.AddSummary(t.Context(), l.about("", "", "", l.session("Bob moved", "Noted")),
 		longterm.SummaryArgs{Content: "Another talk about Kyoto"})
 	testkit.Must(t, err)
 	find := func(r search.Request) (listed, context []string) {
@@ -198,10 +198,10 @@ func TestASummaryIsContextOfWhatItSummarizes(t *testing.T) {
 func TestSummariesAreTheWayToASessionWithoutMemories(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	l.add(l.about(memory.Personal, "alice", 0, ""), "Likes the harbour festival")
-	l.add(l.about(memory.Personal, "bob", 0, ""), "Likes the harbour festival, too")
+	l.add(l.about(memory.Personal, "alice", "", ""), "Likes the harbour festival")
+	l.add(l.about(memory.Personal, "bob", "", ""), "Likes the harbour festival, too")
 	sum := func(history, content string, targets ...memory.Task) string {
-		out, err := l.AddSummary(t.Context(), l.about("", "", 0, history),
+		out, err := l.AddSummary(t.Context(), l.about("", "", "", history),
 			longterm.SummaryArgs{Content: content, Targets: targets})
 		testkit.Must(t, err)
 		return out[0].ID
@@ -211,13 +211,13 @@ func TestSummariesAreTheWayToASessionWithoutMemories(t *testing.T) {
 		memory.Task{Type: memory.Personal, Target: "ALICE"})
 	his := sum(l.session("b"), "Bob visited the harbour festival", memory.Task{Type: memory.Personal, Target: "bob"})
 	in := longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "harbour festival"}}, Summaries: true}
-	got := l.lines(l.about(memory.Personal, "alice", 0, ""), in)
+	got := l.lines(l.about(memory.Personal, "alice", "", ""), in)
 	if !strings.Contains(got, hers) || strings.Contains(got, his) ||
 		!strings.HasPrefix(lastLine(got), "memory_id="+untargeted) || strings.Count(got, "\n") != 2 {
 		t.Errorf("found\n%s\nhers %s, his %s, untargeted %s", got, hers, his, untargeted)
 	}
 	in.Summaries = false
-	if got := l.lines(l.about(memory.Personal, "alice", 0, ""), in); strings.Contains(got, "(summary/") ||
+	if got := l.lines(l.about(memory.Personal, "alice", "", ""), in); strings.Contains(got, "(summary/") ||
 		strings.Contains(got, "\n") {
 		t.Errorf("without summaries: %s", got)
 	}
@@ -229,7 +229,7 @@ func TestWhatARunHasSeenIsNotShownAgain(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	run := l.Run()
-	l.add(l.about(memory.Personal, "alice", 0, ""), "Likes green tea")
+	l.add(l.about(memory.Personal, "alice", "", ""), "Likes green tea")
 	in := longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "green tea"}}, NoRepeats: true}
 	call := l.about(memory.Personal, "alice", run, "")
 	first := l.lines(call, in)
@@ -252,10 +252,10 @@ func TestATimeFilterHoldsBothDays(t *testing.T) {
 		in = append(in, longterm.NewMemory{Index: i, Content: fmt.Sprintf("Went running, number %d", i),
 			EventTime: &at})
 	}
-	_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), in)
+	_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", "", ""), in)
 	testkit.Must(t, err)
 	find := func(filter string) (longterm.RetrieveResult, error) {
-		return l.Retrieve(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+		return l.Retrieve(t.Context(), l.about(memory.Personal, "alice", "", ""),
 			longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "went running", TimeFilter: filter}}})
 	}
 	for filter, want := range map[string]int{"": 4, "20260301": 1, "20260301,20260303": 2, "20270101": 0} {

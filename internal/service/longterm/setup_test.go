@@ -40,7 +40,7 @@ func setupLong(t *testing.T) *long {
 }
 
 // about returns the actor of a specialist's call for a target, in a run and a session.
-func (l *long) about(t memory.Type, target string, run int64, history string) agent.Actor {
+func (l *long) about(t memory.Type, target, run, history string) agent.Actor {
 	a := l.Actor(agent.OriginReflection)
 	a.Run = run
 	a.Subject = agent.MemoryScope{Type: string(t), Target: target, History: history, Author: "m@1"}

@@ -94,7 +94,7 @@ func (l *Service) SummaryTargets(ctx context.Context, a agent.Actor, targets []m
 // registered.
 func (g *writing) summaryTargets(ctx context.Context, tasks []memory.Task) (out []string, err error) {
 	var all []memory.Target
-	if g.a.Run != 0 {
+	if g.a.Run != "" {
 		if all, err = g.tx.Targets().TargetsBy(ctx, g.a.Run); err != nil {
 			return nil, err
 		}

@@ -51,7 +51,7 @@ func TestTargetsAreLinesInTheOrderOfTheirMaking(t *testing.T) {
 	if got := l.meta(longterm.MetaArgs{Tools: true, Identity: true}); got != want {
 		t.Errorf("lines\n%s\nwant\n%s", got, want)
 	}
-	_, err = l.DescribeTarget(t.Context(), l.about(memory.Personal, "jinli", 0, ""),
+	_, err = l.DescribeTarget(t.Context(), l.about(memory.Personal, "jinli", "", ""),
 		longterm.NewTarget{Type: memory.Personal, Target: "jinli", Description: "x"})
 	wants(t, "an agent describes", err, fault.OutOfScope)
 }
@@ -74,8 +74,8 @@ func TestAnotherSpellingIsTheSameTarget(t *testing.T) {
 	if out := l.register(memory.Procedural, "jinli"); out[0].Status != memorywrite.Added {
 		t.Errorf("another type: %+v", out)
 	}
-	id := l.add(l.about(memory.Personal, "jinli", 0, ""), "Likes tea")[0].ID
-	if got := l.lines(l.about(memory.Personal, "JIN LI", 0, ""),
+	id := l.add(l.about(memory.Personal, "jinli", "", ""), "Likes tea")[0].ID
+	if got := l.lines(l.about(memory.Personal, "JIN LI", "", ""),
 		longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "likes tea"}}}); !strings.Contains(got, id) {
 		t.Errorf("under another spelling: %s", got)
 	}
@@ -144,7 +144,7 @@ func TestHandOffKeepsToTheList(t *testing.T) {
 func TestTheIdentityIsOneDocumentWithVersions(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	a := func() agent.Actor { return l.about(memory.Identity, "", 0, "") }
+	a := func() agent.Actor { return l.about(memory.Identity, "", "", "") }
 	zero, one := 0, 1
 	out, err := l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: "A kind guide", Expected: &zero})
 	testkit.Must(t, err)

@@ -99,8 +99,8 @@ func (g *writing) conflicting(ctx context.Context, e memory.Entry) (memory.Entry
 
 // UndoArgs names a run and the sub-agent runs of the same request.
 type UndoArgs struct {
-	Run  int64   `json:"run"`
-	With []int64 `json:"with,omitempty"`
+	Run  string   `json:"run"`
+	With []string `json:"with,omitempty"`
 }
 
 // Undo reverts all changes that runs made to long-term memory: entries, their links to sessions,
@@ -111,7 +111,7 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 		return nil, err
 	}
 	return l.change(ctx, a, "undo_run", in, memorywrite.Embedded{}, func(g *writing) error {
-		runs := append([]int64{in.Run}, in.With...)
+		runs := append([]string{in.Run}, in.With...)
 		touched, err := g.tx.Memories().WrittenBy(ctx, runs)
 		if err != nil {
 			return err
@@ -131,12 +131,12 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 			return err
 		}
 		if len(g.items) == 0 {
-			return fault.New(fault.NotFound, fmt.Sprintf("run %d has no changes to undo", in.Run), "")
+			return fault.New(fault.NotFound, fmt.Sprintf("run %s has no changes to undo", in.Run), "")
 		}
 		if !slices.ContainsFunc(g.items, func(r ItemResult) bool { return r.Status == Undone }) {
 			return nil
 		}
-		return g.tx.Operations().Record(ctx, audit.MemoryUndo, fmt.Sprintf("run %d", in.Run))
+		return g.tx.Operations().Record(ctx, audit.MemoryUndo, fmt.Sprintf("run %s", in.Run))
 	})
 }
 
@@ -194,7 +194,7 @@ func (g *writing) undoEntry(ctx context.Context, t WrittenEntry) error {
 	return err
 }
 
-func (g *writing) undoTargets(ctx context.Context, run int64) error {
+func (g *writing) undoTargets(ctx context.Context, run string) error {
 	targets, err := g.tx.Targets().TargetsBy(ctx, run)
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (g *writing) undoTargets(ctx context.Context, run int64) error {
 // identityLimit is the number of identity versions that an undo reads.
 const identityLimit = 1000
 
-func (g *writing) undoIdentity(ctx context.Context, runs []int64) error {
+func (g *writing) undoIdentity(ctx context.Context, runs []string) error {
 	versions, err := g.tx.Identities().IdentityHistory(ctx, identityLimit)
 	theirs := func(v memory.IdentityVersion) bool { return slices.Contains(runs, v.Run) }
 	if err != nil || !slices.ContainsFunc(versions, theirs) {

@@ -18,7 +18,7 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	one, two := l.session("one"), l.session("two")
-	before := l.add(l.about(memory.Personal, "alice", 0, one), "Likes tea", "Likes green tea", "Plays chess",
+	before := l.add(l.about(memory.Personal, "alice", "", one), "Likes tea", "Likes green tea", "Plays chess",
 		"Lives in Osaka")
 	_, err := l.UpdateIdentity(t.Context(), l.User(), longterm.IdentityArgs{Content: "A kind guide"})
 	testkit.Must(t, err)
@@ -69,10 +69,10 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 func TestRunsAreUndoneAsOne(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	before := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes tea")
+	before := l.add(l.about(memory.Personal, "alice", "", ""), "Likes tea")
 	held := l.holds()
 	one, two := l.Run(), l.Run()
-	update := func(run int64, id, content string) {
+	update := func(run, id, content string) {
 		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""),
 			[]longterm.ChangedMemory{{ID: id, Content: content}})
 		testkit.Must(t, err)
@@ -81,16 +81,16 @@ func TestRunsAreUndoneAsOne(t *testing.T) {
 	update(two, before[0].ID, "Likes green tea")
 	update(two, made[0].ID, "Plays chess and go")
 	update(one, before[0].ID, "Likes black tea")
-	out, err := l.Undo(t.Context(), l.User(), longterm.UndoArgs{Run: one, With: []int64{two}})
+	out, err := l.Undo(t.Context(), l.User(), longterm.UndoArgs{Run: one, With: []string{two}})
 	if err != nil || strings.Contains(statuses(out), longterm.Failed) || l.holds() != held {
 		t.Errorf("%v, %+v; holds\n%s\nbefore\n%s", err, out, l.holds(), held)
 	}
 
 	three, four := l.Run(), l.Run()
 	update(three, before[0].ID, "Likes white tea")
-	update(0, before[0].ID, "Likes red tea") // by a user
+	update("", before[0].ID, "Likes red tea") // by a user
 	update(four, before[0].ID, "Likes blue tea")
-	out, err = l.Undo(t.Context(), l.User(), longterm.UndoArgs{Run: three, With: []int64{four}})
+	out, err = l.Undo(t.Context(), l.User(), longterm.UndoArgs{Run: three, With: []string{four}})
 	if !strings.Contains(l.holds(), "Likes blue tea") || err == nil &&
 		!strings.Contains(statuses(out), longterm.Failed) {
 		t.Errorf("%v, %+v; holds\n%s", err, out, l.holds())
@@ -100,10 +100,10 @@ func TestRunsAreUndoneAsOne(t *testing.T) {
 func TestUndoLeavesWhatOthersHaveChangedSince(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	id := l.add(l.about(memory.Personal, "alice", 0, ""), "v1")[0].ID
+	id := l.add(l.about(memory.Personal, "alice", "", ""), "v1")[0].ID
 	run := l.Run()
 	other := l.add(l.about(memory.Personal, "alice", run, ""), "Plays go")[0].ID
-	change := func(run int64, content string) {
+	change := func(run, content string) {
 		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""),
 			[]longterm.ChangedMemory{{ID: id, Content: content}})
 		testkit.Must(t, err)
@@ -125,7 +125,7 @@ func TestUndoLeavesWhatOthersHaveChangedSince(t *testing.T) {
 func TestADeletedMemoryCanBeRestored(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	a := func() agent.Actor { return l.about(memory.Personal, "alice", 0, "") }
+	a := func() agent.Actor { return l.about(memory.Personal, "alice", "", "") }
 	id := l.add(a(), "v1")[0].ID
 	_, err := l.UpdateMemories(t.Context(), a(), []longterm.ChangedMemory{{ID: id, Content: "v2"}})
 	testkit.Must(t, err)
@@ -188,7 +188,7 @@ func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
 			t.Parallel()
 			l := setupLong(t)
 			l.t = t
-			known := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes tea")[0].ID
+			known := l.add(l.about(memory.Personal, "alice", "", ""), "Likes tea")[0].ID
 			a := l.about(memory.Personal, "alice", l.Run(), l.session("hello"))
 			crashing := *l.Service
 			crashing.Store = lostLong{l.Service.Store}
@@ -217,7 +217,7 @@ func TestNothingIsSaidTwiceWhateverHappens(t *testing.T) {
 	contents := []string{"a", "b", "c", "d"}
 	targets := []string{"alice", "bob"}
 	var ids []string
-	runs := []int64{l.Run(), l.Run()}
+	runs := []string{l.Run(), l.Run()}
 	for i := range 150 {
 		kind, target := memory.Personal, targets[r.IntN(2)]
 		if r.IntN(3) == 0 {

@@ -14,12 +14,12 @@ import (
 func TestTwoPersonsKeepTheSameSentence(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	alice := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes green tea")
-	bob := l.add(l.about(memory.Personal, "bob", 0, ""), "Likes green tea")
+	alice := l.add(l.about(memory.Personal, "alice", "", ""), "Likes green tea")
+	bob := l.add(l.about(memory.Personal, "bob", "", ""), "Likes green tea")
 	if statuses(alice)+statuses(bob) != "addedadded" || alice[0].ID == bob[0].ID {
 		t.Errorf("%+v, %+v", alice, bob)
 	}
-	again := l.add(l.about(memory.Personal, "Alice ", 0, l.session("again")), "Likes green tea", "Likes green tea")
+	again := l.add(l.about(memory.Personal, "Alice ", "", l.session("again")), "Likes green tea", "Likes green tea")
 	if statuses(again) != "already_exists already_exists" || again[0].ID != alice[0].ID ||
 		len(l.entry(alice[0].ID).Histories) != 1 {
 		t.Errorf("%+v, %+v", again, l.entry(alice[0].ID))
@@ -33,13 +33,13 @@ func TestAnUpdateKeepsWhatAMemoryIs(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	first, second := l.session("one"), l.session("two")
-	a := l.about(memory.Procedural, "deploy", 0, first)
+	a := l.about(memory.Procedural, "deploy", "", first)
 	made, err := l.AddMemories(t.Context(), a,
 		[]longterm.NewMemory{{Content: "Run the tests", WhenToUse: "before a release",
 			Metadata: memory.Metadata{"by": "ci", "step": 1.0}}})
 	testkit.Must(t, err)
 	before := l.entry(made[0].ID)
-	out, err := l.UpdateMemories(t.Context(), l.about(memory.Procedural, "deploy", 0, second),
+	out, err := l.UpdateMemories(t.Context(), l.about(memory.Procedural, "deploy", "", second),
 		[]longterm.ChangedMemory{{ID: before.ID, Content: "Run all tests twice",
 			Metadata: memory.Metadata{"by": nil, "ok": true}}})
 	testkit.Must(t, err)
@@ -69,14 +69,14 @@ func TestChangesStayInsideTheirScope(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	history := l.session("hello")
-	alice := l.add(l.about(memory.Personal, "alice", 0, history), "Likes green tea")[0].ID
-	bob := l.add(l.about(memory.Personal, "bob", 0, history), "Plays chess")[0].ID
-	other := l.about(memory.Personal, "alice", 0, "")
+	alice := l.add(l.about(memory.Personal, "alice", "", history), "Likes green tea")[0].ID
+	bob := l.add(l.about(memory.Personal, "bob", "", history), "Plays chess")[0].ID
+	other := l.about(memory.Personal, "alice", "", "")
 	other.Workspace = l.B.ID
 	foreign := l.add(other, "Lives elsewhere")[0].ID
 	core := l.save("core", "The staging host is quartz")
-	gone := l.add(l.about(memory.Personal, "alice", 0, ""), "Is on holiday")[0].ID
-	_, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+	gone := l.add(l.about(memory.Personal, "alice", "", ""), "Is on holiday")[0].ID
+	_, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", "", ""),
 		[]longterm.DeleteRequest{{ID: gone}})
 	testkit.Must(t, err)
 	held := l.holds()
@@ -85,17 +85,17 @@ func TestChangesStayInsideTheirScope(t *testing.T) {
 		code fault.Code
 	}{{bob, fault.OutOfScope}, {foreign, fault.NotFound}, {core, fault.OutOfScope}, {history, fault.OutOfScope},
 		{"ffffffffffffffff", fault.NotFound}, {"'; drop", fault.NotFound}, {gone, fault.NotFound}} {
-		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", "", ""),
 			[]longterm.ChangedMemory{{ID: c.id, Content: "Is mine"}})
 		wants(t, "update "+c.id, err, c.code)
-		_, err = l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+		_, err = l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", "", ""),
 			[]longterm.DeleteRequest{{ID: c.id}})
 		wants(t, "delete "+c.id, err, c.code)
 	}
 	if got := l.holds(); got != held {
 		t.Errorf("holds %s, before %s", got, held)
 	}
-	out, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+	out, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", "", ""),
 		[]longterm.DeleteRequest{{Index: 0, ID: bob}, {Index: 1, ID: alice}, {Index: 2, ID: "x"}})
 	testkit.Must(t, err)
 	if got := statuses(out); got != "failed/out_of_scope deleted failed/not_found" {
@@ -107,9 +107,9 @@ func TestAnUpdateToWhatIsSaidAlreadyMakesOneOfTwo(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	one, two := l.session("one"), l.session("two")
-	first := l.add(l.about(memory.Personal, "alice", 0, one), "Likes tea")[0].ID
-	second := l.add(l.about(memory.Personal, "alice", 0, two), "Likes green tea")[0].ID
-	out, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+	first := l.add(l.about(memory.Personal, "alice", "", one), "Likes tea")[0].ID
+	second := l.add(l.about(memory.Personal, "alice", "", two), "Likes green tea")[0].ID
+	out, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", "", ""),
 		[]longterm.ChangedMemory{{ID: first, Content: "Likes green tea"}})
 	testkit.Must(t, err)
 	if statuses(out) != "merged" || out[0].ID != second || out[0].Merged != first {
@@ -119,7 +119,7 @@ func TestAnUpdateToWhatIsSaidAlreadyMakesOneOfTwo(t *testing.T) {
 	if len(kept.Histories) != 2 || gone.Status != memory.Superseded || gone.SupersededBy != second {
 		t.Errorf("%+v, %+v", kept, gone)
 	}
-	_, err = l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+	_, err = l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", "", ""),
 		[]longterm.ChangedMemory{{ID: first, Content: "x"}})
 	wants(t, "what was merged", err, fault.NotFound)
 }
@@ -127,8 +127,8 @@ func TestAnUpdateToWhatIsSaidAlreadyMakesOneOfTwo(t *testing.T) {
 func TestAStaleVersionIsAConflict(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	id := l.add(l.about(memory.Personal, "alice", 0, ""), "v1")[0].ID
-	_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+	id := l.add(l.about(memory.Personal, "alice", "", ""), "v1")[0].ID
+	_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", "", ""),
 		[]longterm.ChangedMemory{{ID: id, Content: "v2"}})
 	testkit.Must(t, err)
 	one := 1
@@ -142,7 +142,7 @@ func TestAStaleVersionIsAConflict(t *testing.T) {
 func TestAToolHasOneGuideline(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	a := func() agent.Actor { return l.about(memory.Guideline, "whatever", 0, "") }
+	a := func() agent.Actor { return l.about(memory.Guideline, "whatever", "", "") }
 	_, err := l.AddMemories(t.Context(), a(), []longterm.NewMemory{{Content: "Ask for less"}})
 	wants(t, "without the tool's name", err, fault.InvalidArgument)
 	first, err := l.AddMemories(t.Context(), a(),
@@ -179,7 +179,7 @@ func TestSecretsAndAttacksAreNotRemembered(t *testing.T) {
 		"too long": {Content: strings.Repeat("x", memory.LongTermBytes+1)},
 		"nothing":  {Content: " \n"},
 	} {
-		_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.NewMemory{m})
+		_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", "", ""), []longterm.NewMemory{m})
 		if err == nil {
 			t.Errorf("%s was remembered", name)
 		}
@@ -193,7 +193,7 @@ func TestARunChangesOnlyWhatItWasShown(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	run := l.Run()
-	id := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes green tea")[0].ID
+	id := l.add(l.about(memory.Personal, "alice", "", ""), "Likes green tea")[0].ID
 	a := l.about(memory.Personal, "alice", run, "")
 	a.Subject.ShownOnly = true
 	change := []longterm.ChangedMemory{{ID: id, Content: "Likes black tea"}}
@@ -212,7 +212,7 @@ func TestARunChangesOnlyWhatItWasShown(t *testing.T) {
 func TestAWriterWhoseTargetHasGoneToAnotherIsRefused(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	a := l.about(memory.Personal, "alice", 0, "")
+	a := l.about(memory.Personal, "alice", "", "")
 	first, err := l.TakeLease(t.Context(), a, "one", 60e9)
 	testkit.Must(t, err)
 	again, err := l.TakeLease(t.Context(), a, "one", 60e9)
@@ -222,11 +222,11 @@ func TestAWriterWhoseTargetHasGoneToAnotherIsRefused(t *testing.T) {
 	}
 	_, err = l.TakeLease(t.Context(), a, "two", 60e9)
 	wants(t, "while another has it", err, fault.Unavailable)
-	if _, err := l.TakeLease(t.Context(), l.about(memory.Personal, "bob", 0, ""), "two", 60e9); err != nil {
+	if _, err := l.TakeLease(t.Context(), l.about(memory.Personal, "bob", "", ""), "two", 60e9); err != nil {
 		t.Errorf("another target: %v", err)
 	}
 	write := func(fence int64, content string) error {
-		a := l.about(memory.Personal, "alice", 0, "")
+		a := l.about(memory.Personal, "alice", "", "")
 		a.Subject.Fence = fence
 		_, err := l.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: content}})
 		return err

@@ -67,7 +67,7 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 	}
 	var handed longterm.HandedOff
 	if err := json.Unmarshal(result.JSON, &handed); err != nil {
-		return out, fmt.Errorf("decode the tasks of run %d: %w", ref.Run, err)
+		return out, fmt.Errorf("decode the tasks of run %s: %w", ref.Run, err)
 	}
 	history, err := s.history(ctx, w, p)
 	if err != nil {
@@ -103,9 +103,9 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p P
 	}
 	number, part := partOf(w, p, step)
 	for try := 1; ; try++ {
-		key := fmt.Sprintf("%d/%s/%s/%d", w.Run.Ref.Run, t.Type, t.Target, try)
+		key := fmt.Sprintf("%s/%s/%s/%d", w.Run.Ref.Run, t.Type, t.Target, try)
 		if number > 1 {
-			key = fmt.Sprintf("%d/part-%d/%s/%s/%d", w.Run.Ref.Run, number, t.Type, t.Target, try)
+			key = fmt.Sprintf("%s/part-%d/%s/%s/%d", w.Run.Ref.Run, number, t.Type, t.Target, try)
 		}
 		known, found, err := tx.Runs().RunOf(ctx, run.Specialist, key)
 		if err != nil {
@@ -152,7 +152,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p P
 }
 
 // RecordHandOff stores the results of the runs of a call to hands_off.
-func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position int, runs []int64,
+func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position int, runs []string,
 	base agentrun.Base) error {
 	_, result, over, err := s.Loop.RunThrough(ctx, ref, n, position, base)
 	if err != nil || over {
@@ -160,7 +160,7 @@ func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position in
 	}
 	var handed longterm.HandedOff
 	if err := json.Unmarshal(result.JSON, &handed); err != nil {
-		return fmt.Errorf("decode the tasks of run %d: %w", ref.Run, err)
+		return fmt.Errorf("decode the tasks of run %s: %w", ref.Run, err)
 	}
 	out := struct {
 		OK       bool                  `json:"ok"`
@@ -246,7 +246,7 @@ func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.A
 		return r, a, w, err
 	}
 	if r.Kind != run.Specialist {
-		return r, a, w, fault.Newf(fault.InvalidArgument, "run %d is not a specialist and has no target", ref.Run)
+		return r, a, w, fault.Newf(fault.InvalidArgument, "run %s is not a specialist and has no target", ref.Run)
 	}
 	a = actor(w, "lease", 0)
 	a.Subject = agent.MemoryScope{Type: string(p.Type), Target: p.Target}

@@ -88,7 +88,7 @@ func unread(ctx context.Context, tx Tx, conversation int64, kind run.Kind) (from
 }
 
 // Read records that a run has processed the messages up to to.
-func (s *Service) Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, id int64) error {
+func (s *Service) Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, id string) error {
 	return s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
 		return tx.Agents().SetMark(ctx, conversation, kind, to, id)
 	})

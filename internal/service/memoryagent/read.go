@@ -57,7 +57,7 @@ func (s *Service) history(ctx context.Context, w agentrun.RunView, p PinnedSpec)
 	err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.Tx) error {
 		found := false
 		if h, found, err = tx.Sessions().HistoryBySum(ctx, sum); err == nil && !found {
-			err = fmt.Errorf("session of run %d is not stored", w.Run.Ref.Run)
+			err = fmt.Errorf("session of run %s is not stored", w.Run.Ref.Run)
 		}
 		return err
 	})

@@ -141,7 +141,7 @@ func (s *Service) refined(ctx context.Context, q Question, wide Answer) (Answer,
 		switch {
 		case late:
 			plain.Note = fmt.Sprintf(
-				"not refined: the deadline of %s has passed; run %d continues",
+				"not refined: the deadline of %s has passed; run %s continues",
 				deadline,
 				r.Ref.Run,
 			)
@@ -153,7 +153,7 @@ func (s *Service) refined(ctx context.Context, q Question, wide Answer) (Answer,
 	}
 	out, err := s.answer(context.WithoutCancel(ctx), r.Ref)
 	if err != nil || out.Mode != Fast {
-		plain.Note = fmt.Sprintf("not refined: run %d has no result", r.Ref.Run)
+		plain.Note = fmt.Sprintf("not refined: run %s has no result", r.Ref.Run)
 		return plain, nil
 	}
 	return out, nil

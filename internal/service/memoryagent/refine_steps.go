@@ -34,7 +34,7 @@ func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w agentrun.RunVi
 		return w, p, err
 	}
 	if w, p, err = pinnedOf(r); err == nil && p.Refining == nil {
-		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %d is not a refinement run", ref.Run), "")
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %s is not a refinement run", ref.Run), "")
 	}
 	return w, p, err
 }
@@ -215,7 +215,7 @@ func (s *Service) askRefine(ctx context.Context, w agentrun.RunView, p PinnedSpe
 	req := llm.Request{Model: w.Spec.Model, System: p.Refining.Systems[stage], Messages: llm.User(user),
 		MaxTokens: w.Spec.Limits.MaxTokens,
 		Schema:    &llm.Schema{Name: stage.Schema(), JSON: prompt.Schema(stage)},
-		Label:     llm.Label{Stage: string(stage), Run: fmt.Sprint(w.Run.Ref.Run), Task: string(stage)}}
+		Label:     llm.Label{Stage: string(stage), Run: w.Run.Ref.Run, Task: string(stage)}}
 	_, wrong, err := s.Ledger.Ask(ctx, ledger.Question{Run: w.Run.Ref, Step: string(stage), Lang: w.Spec.Lang,
 		Request: req, Decode: decode})
 	if f, over := ledger.IsPermanent(err); over {

@@ -14,7 +14,7 @@ import (
 
 // Report is the state of a summarize request, as its caller sees it.
 type Report struct {
-	Run        int64        `json:"run"`
+	Run        string       `json:"run"`
 	Request    string       `json:"request_id"`
 	WorkflowID string       `json:"workflow_id"`
 	State      run.Status   `json:"state"`            // accepted, running, ended
@@ -44,7 +44,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	}
 	if r.Kind != run.Summarize {
 		return out, fault.New(fault.NotFound,
-			fmt.Sprintf("run %d is not a summarize request: its kind is %q", ref.Run, r.Kind),
+			fmt.Sprintf("run %s is not a summarize request: its kind is %q", ref.Run, r.Kind),
 			"use `cairn runs show`, which shows runs of any kind")
 	}
 	out.Run, out.Request, out.WorkflowID, out.State = ref.Run, r.Key, r.WorkflowID, r.Status
@@ -59,11 +59,11 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	}
 	var e agentrun.RunResult
 	if err := json.Unmarshal(r.Result, &e); err != nil {
-		return out, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+		return out, fmt.Errorf("decode the result of run %s: %w", ref.Run, err)
 	}
 	if len(e.Report) > 0 {
 		if err := json.Unmarshal(e.Report, &out.Summary); err != nil {
-			return out, fmt.Errorf("decode the report of run %d: %w", ref.Run, err)
+			return out, fmt.Errorf("decode the report of run %s: %w", ref.Run, err)
 		}
 	}
 	out.Status, out.Reason, out.Detail, out.Text, out.Steps = e.Status, e.Reason, e.Detail, e.Text, e.Steps

@@ -20,22 +20,22 @@ type Tx interface {
 
 // RunRepository reads and writes runs.
 type RunRepository interface {
-	Run(ctx context.Context, id int64) (run.Run, error)
+	Run(ctx context.Context, id string) (run.Run, error)
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
-	EnqueueRun(ctx context.Context, id int64) error
-	Usage(ctx context.Context, id int64) (run.Usage, error)
-	StartRun(ctx context.Context, id int64) (bool, error)
-	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
+	EnqueueRun(ctx context.Context, id string) error
+	Usage(ctx context.Context, id string) (run.Usage, error)
+	StartRun(ctx context.Context, id string) (bool, error)
+	EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error
 	PutAgentRun(ctx context.Context, r NewRun) (run.Run, error)
-	Steps(ctx context.Context, id int64) ([]agentrun.Step, error)
+	Steps(ctx context.Context, id string) ([]agentrun.Step, error)
 }
 
 // AgentRepository reads parent and child runs, and stores up to which message runs have read.
 type AgentRepository interface {
-	Children(ctx context.Context, parent int64) ([]run.Run, error)
-	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error)
+	Children(ctx context.Context, parent string) ([]run.Run, error)
+	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (string, bool, error)
 	Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error)
-	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
+	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id string) error
 }
 
 // WorkspaceRepository reads and writes the workspace.

@@ -49,7 +49,7 @@ type SpecialistReport struct {
 // Task is the result of one hand-off.
 type Task struct {
 	SpecialistReport
-	Run    int64  `json:"run"`
+	Run    string `json:"run"`
 	Part   int    `json:"part,omitempty"` // of a long session, from 1
 	Status string `json:"status"`
 	Note   string `json:"note,omitempty"`
@@ -110,11 +110,11 @@ func taskOf(r run.Run) (Task, error) {
 	}
 	var e agentrun.RunResult
 	if err := json.Unmarshal(r.Result, &e); err != nil {
-		return t, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
+		return t, fmt.Errorf("decode the result of run %s: %w", r.Ref.Run, err)
 	}
 	if len(e.Report) > 0 {
 		if err := json.Unmarshal(e.Report, &t.SpecialistReport); err != nil {
-			return t, fmt.Errorf("decode the report of run %d: %w", r.Ref.Run, err)
+			return t, fmt.Errorf("decode the report of run %s: %w", r.Ref.Run, err)
 		}
 	}
 	t.Status, t.Note, t.Error = e.Status, clip(strings.TrimSpace(e.Text), noteRunes), ""
@@ -200,7 +200,7 @@ func summarized(w agentrun.RunView, done []Operation, finished json.RawMessage, 
 	string, error) {
 	out := Summary{}
 	if err := json.Unmarshal(finished, &out); err != nil {
-		return nil, "", fmt.Errorf("decode the summary of run %d: %w", w.Run.Ref.Run, err)
+		return nil, "", fmt.Errorf("decode the summary of run %s: %w", w.Run.Ref.Run, err)
 	}
 	out.Operations, out.MetaAdded = done, registered(w.Steps)
 	if out.Tasks == nil {

@@ -75,7 +75,7 @@ type Answer struct {
 	Text     string   `json:"text,omitempty"`
 	Memories []Found  `json:"memories"`
 	Sessions []string `json:"sessions,omitempty"` // transcripts that the agent read
-	Run      int64    `json:"run,omitempty"`
+	Run      string   `json:"run,omitempty"`
 	Note     string   `json:"note,omitempty"` // why another mode was used
 
 	Metadata map[string]any `json:"metadata,omitempty"` // as sent with the question
@@ -353,10 +353,10 @@ func (s *Service) answer(ctx context.Context, ref run.Ref) (Answer, error) {
 	var e agentrun.RunResult
 	var l RetrievalReport
 	if err := json.Unmarshal(r.Result, &e); err != nil {
-		return out, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+		return out, fmt.Errorf("decode the result of run %s: %w", ref.Run, err)
 	}
 	if err := json.Unmarshal(e.Report, &l); err != nil {
-		return out, fmt.Errorf("decode the report of run %d: %w", ref.Run, err)
+		return out, fmt.Errorf("decode the report of run %s: %w", ref.Run, err)
 	}
 	if l.Refined != nil {
 		return s.refinedAnswer(ctx, r, p, *l.Refined, e)

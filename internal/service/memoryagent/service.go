@@ -64,8 +64,8 @@ type NewRun struct {
 	Key          string
 	Generation   int // from 1; increased if a request is repeated on purpose
 	ArgsSHA      [32]byte
-	Conversation int64 // 0 for none
-	Parent       int64 // 0 for none
+	Conversation int64  // 0 for none
+	Parent       string // "" for none
 	Spec         json.RawMessage
 	WorkflowID   string
 }

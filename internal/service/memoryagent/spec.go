@@ -69,7 +69,7 @@ func (p PinnedSpec) choices() RequestOptions {
 
 func pinned(w agentrun.RunView) (p PinnedSpec, err error) {
 	if err = json.Unmarshal(w.Spec.Pinned, &p); err != nil {
-		err = fmt.Errorf("decode the configuration of run %d: %w", w.Run.Ref.Run, err)
+		err = fmt.Errorf("decode the configuration of run %s: %w", w.Run.Ref.Run, err)
 	}
 	return p, err
 }

@@ -31,7 +31,7 @@ func Input(workspaceKey string, r run.Run) (contract.AgentInput, error) {
 func (s *Service) Await(ctx context.Context, ref run.Ref) (run.Run, error) {
 	r, err := s.run(ctx, ref)
 	if err == nil && r.Status != run.Ended {
-		err = fault.New(fault.Unavailable, fmt.Sprintf("run %d has not ended yet", ref.Run), "")
+		err = fault.New(fault.Unavailable, fmt.Sprintf("run %s has not ended yet", ref.Run), "")
 	}
 	return r, err
 }

@@ -102,10 +102,10 @@ func TestOnlyAPersonMay(t *testing.T) {
 // A review by a user clears the taint; writes of others stay tainted.
 func TestAWriterIsWhoCalls(t *testing.T) {
 	t.Parallel()
-	a := agent.Actor{Origin: agent.OriginAgent, Tainted: true, Run: 7, Op: "7/step-1/0",
+	a := agent.Actor{Origin: agent.OriginAgent, Tainted: true, Run: "run_7", Op: "run_7/step-1/0",
 		Conversation: 3, FromSeq: 4, ToSeq: 5}
 	w := memorywrite.WriterFor(a).With(memorywrite.Embedded{Space: 2})
-	if w.Person || !w.Tainted || w.Origin != "agent" || w.Run != 7 || w.Op != a.Op || w.Space != 2 {
+	if w.Person || !w.Tainted || w.Origin != "agent" || w.Run != a.Run || w.Op != a.Op || w.Space != 2 {
 		t.Errorf("the agent's writer is %+v", w)
 	}
 	if w.Evidence == nil || *w.Evidence != (memory.Evidence{Conversation: 3, FromSeq: 4, ToSeq: 5}) {

@@ -13,7 +13,7 @@ type Writer struct {
 	Origin   string
 	Person   bool // a user made or approved the write, which clears the taint
 	Tainted  bool
-	Run      int64 // 0 outside a run
+	Run      string // "" outside a run
 	Op       string
 	Evidence *memory.Evidence
 	Vectors  map[string][]float32 // by text; missing vectors are added later

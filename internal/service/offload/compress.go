@@ -52,7 +52,7 @@ func (s *Service) Compress(ctx context.Context, ref run.Ref, group int) (code st
 		return "", err
 	}
 	if group < 0 || group >= len(j.spec.Groups) {
-		return "", fault.Newf(fault.InvalidArgument, "run %d has no group %d", ref.Run, group)
+		return "", fault.Newf(fault.InvalidArgument, "run %s has no group %d", ref.Run, group)
 	}
 	_, reason, err := s.ask(ctx, j, group)
 	code, _, _ = strings.Cut(reason, ":") // the rest of the reason is text of the model's output
@@ -112,7 +112,7 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 		Request: llm.Request{Model: j.spec.Model, System: j.spec.System, Messages: llm.User(user),
 			MaxTokens: l.ReplyTokens,
 			Schema:    &llm.Schema{Name: prompt.Compress.Schema(), JSON: prompt.Schema(prompt.Compress)},
-			Label:     llm.Label{Stage: string(j.run.Kind), Run: fmt.Sprint(j.run.Ref.Run), Task: step}},
+			Label:     llm.Label{Stage: string(j.run.Kind), Run: j.run.Ref.Run, Task: step}},
 		Decode: func(text string) (err error) {
 			out, err = workingmemory.ReadSnapshot(text, ms)
 			return err
@@ -129,7 +129,7 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (out CompactionResult,
 			return err
 		}
 		if r.Status != run.Ended {
-			return fault.New(fault.Unavailable, fmt.Sprintf("run %d has not ended yet", ref.Run), "")
+			return fault.New(fault.Unavailable, fmt.Sprintf("run %s has not ended yet", ref.Run), "")
 		}
 		out, err = resultOf(r)
 		return err

@@ -86,7 +86,7 @@ func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (
 // record creates the run of a cycle and the run of its review.
 func (c ConversationCompactor) record(ctx context.Context, tx Tx, o agentrun.Overflow, key, workspace string,
 	spec Spec) (out run.Run, err error) {
-	put := func(kind run.Kind, parent int64, spec any, workflow string) (run.Run, error) {
+	put := func(kind run.Kind, parent string, spec any, workflow string) (run.Run, error) {
 		raw, err := json.Marshal(spec)
 		if err != nil {
 			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
@@ -97,13 +97,13 @@ func (c ConversationCompactor) record(ctx context.Context, tx Tx, o agentrun.Ove
 	}
 	workflow := contract.OffloadID(workspace, fmt.Sprintf("%d-%d", o.Conversation, o.Upto), 1)
 	if o.Flush != nil && !o.AtOnce {
-		flush, err := put(run.Flush, 0, o.Flush, workflow)
+		flush, err := put(run.Flush, "", o.Flush, workflow)
 		if err != nil {
 			return out, err
 		}
 		spec.Cycle.Flush, spec.Cycle.Budget, spec.Cycle.Pace = flush.Ref.Run, o.Flush.Budget, o.Flush.Timing
 	}
-	if out, err = put(run.Offload, 0, spec, workflow); err != nil || out.Status == run.Ended {
+	if out, err = put(run.Offload, "", spec, workflow); err != nil || out.Status == run.Ended {
 		return out, err
 	}
 	return out, tx.Runs().EnqueueRun(ctx, out.Ref.Run)
@@ -118,7 +118,7 @@ func Input(workspaceKey string, r run.Run) (in contract.OffloadInput, err error)
 	ref := contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
 	in = contract.OffloadInput{RunRef: ref, Groups: len(spec.Groups),
 		Timeouts: agentrun.Spec{Timing: spec.Timing}.Timeouts()}
-	if c := spec.Cycle; c != nil && c.Flush != 0 {
+	if c := spec.Cycle; c != nil && c.Flush != "" {
 		ref.Run = c.Flush
 		in.Flush = &contract.AgentInput{RunRef: ref, Kind: string(run.Flush), Conversation: r.Conversation,
 			Number: c.Upto, Budget: c.Budget, Timeouts: agentrun.Spec{Timing: c.Pace}.Timeouts(),

@@ -74,7 +74,7 @@ func TestBeginPutsTurnsAwayAndPlansTheirRecord(t *testing.T) {
 	c := w.talk(8)
 	plan := w.begin(w.overflow(c, 0, 6))
 	want := fmt.Sprintf("offload/%s/%d-6", w.A.Key, c)
-	if in := plan.Input; plan.Done || plan.WorkflowID != want || in.Groups != 1 || in.Run == 0 || in.Flush != nil {
+	if in := plan.Input; plan.Done || plan.WorkflowID != want || in.Groups != 1 || in.Run == "" || in.Flush != nil {
 		t.Errorf("planned %+v", plan)
 	}
 	hits, err := w.Grep(t.Context(), w.A.ID, workingmemory.Where{Session: workingmemory.Session{Conversation: c}},
@@ -197,11 +197,11 @@ func TestALaterRecordIsMadeOfTheOneBefore(t *testing.T) {
 
 func TestSpecAndResultOfABrokenRunAreErrors(t *testing.T) {
 	t.Parallel()
-	broken := run.Run{Ref: run.Ref{Run: 7}, Spec: []byte("{"), Result: []byte("{")}
-	if _, err := offload.SpecOf(broken); err == nil || !strings.Contains(err.Error(), "run 7") {
+	broken := run.Run{Ref: run.Ref{Run: "run_7"}, Spec: []byte("{"), Result: []byte("{")}
+	if _, err := offload.SpecOf(broken); err == nil || !strings.Contains(err.Error(), "run run_7") {
 		t.Errorf("spec: %v", err)
 	}
-	if _, err := offload.ResultOf(broken); err == nil || !strings.Contains(err.Error(), "run 7") {
+	if _, err := offload.ResultOf(broken); err == nil || !strings.Contains(err.Error(), "run run_7") {
 		t.Errorf("result: %v", err)
 	}
 	if _, err := offload.Input("key", broken); err == nil {

@@ -47,7 +47,7 @@ func TestOffloadLeavesAShortThreadAlone(t *testing.T) {
 	ms := thread(4)
 	for _, mode := range workingmemory.Modes {
 		out := w.shorten(w.request(ms, workingmemory.Options{Mode: mode}))
-		if out.Mode != "" || out.Degraded || len(out.Away) != 0 || out.Run != 0 || texts(out.Messages) != texts(ms) {
+		if out.Mode != "" || out.Degraded || len(out.Away) != 0 || out.Run != "" || texts(out.Messages) != texts(ms) {
 			t.Errorf("%s: %+v", mode, out)
 		}
 	}
@@ -78,7 +78,7 @@ func TestOffloadCompressesWhatCompactionCannot(t *testing.T) {
 	o := compressing()
 	o.Mode, o.ToolTokens = workingmemory.ByAuto, 100_000 // no result is that big
 	out := w.shorten(w.request(ms, o))
-	if out.Mode != workingmemory.ByCompress || out.Degraded || out.Run == 0 || out.TokensAfter >= out.TokensBefore {
+	if out.Mode != workingmemory.ByCompress || out.Degraded || out.Run == "" || out.TokensAfter >= out.TokensBefore {
 		t.Fatalf("mode %q, degraded %q, %d of %d tokens", out.Mode, out.Reason, out.TokensAfter, out.TokensBefore)
 	}
 	groups := len(out.Away)
@@ -160,7 +160,7 @@ func TestOffloadGoesOnWithTheRunOfACallerWhoDidNotWait(t *testing.T) {
 	r := w.request(ms, compressing())
 	w.temporal.asleep, r.Wait = true, 0
 	first := w.shorten(r)
-	if !first.Degraded || !strings.HasPrefix(first.Reason, "timeout:") || first.Run == 0 ||
+	if !first.Degraded || !strings.HasPrefix(first.Reason, "timeout:") || first.Run == "" ||
 		texts(first.Messages) != texts(ms) {
 		t.Fatalf("without a worker: %+v", first)
 	}
@@ -278,7 +278,7 @@ func TestCompressPaysOnceForAGroup(t *testing.T) {
 		wants(t, "an unknown group", err, fault.InvalidArgument)
 	}
 	none := ref
-	none.Run = 999_999
+	none.Run = "run_00000000000000000000000000"
 	_, err := w.Compress(t.Context(), none, 0)
 	wants(t, "an unknown run", err, fault.NotFound)
 }
@@ -351,7 +351,7 @@ func TestAwaitGivesTheResultOfARunThatHasEnded(t *testing.T) {
 			t.Errorf("closed with %+v, awaited %+v, %v", closed, got, err)
 		}
 	}
-	ref.Run = 999_999
+	ref.Run = "run_00000000000000000000000000"
 	_, err = w.Await(t.Context(), ref)
 	wants(t, "an unknown run", err, fault.NotFound)
 }
@@ -372,7 +372,7 @@ func TestCloseRepeatedKeepsTheFirstEnd(t *testing.T) {
 	if code, err := w.Compress(t.Context(), ref, 0); code != "" || err != nil || len(w.model.asked) != 0 {
 		t.Errorf("a group of a run that has ended: %q, %v", code, err)
 	}
-	ref.Run = 999_999
+	ref.Run = "run_00000000000000000000000000"
 	_, err = w.Close(t.Context(), ref, nil, "", "")
 	wants(t, "an unknown run", err, fault.NotFound)
 }

@@ -19,11 +19,11 @@ type Tx interface {
 
 // RunRepository reads and writes runs.
 type RunRepository interface {
-	Run(ctx context.Context, id int64) (run.Run, error)
+	Run(ctx context.Context, id string) (run.Run, error)
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
-	StartRun(ctx context.Context, id int64) (bool, error)
-	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
-	EnqueueRun(ctx context.Context, id int64) error
+	StartRun(ctx context.Context, id string) (bool, error)
+	EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error
+	EnqueueRun(ctx context.Context, id string) error
 	PutAgentRun(ctx context.Context, r memoryagent.NewRun) (run.Run, error)
 }
 

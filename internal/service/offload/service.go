@@ -79,7 +79,7 @@ type Cycle struct {
 	After  int             `json:"after,omitempty"` // last turn of the previous record, 0 without one
 	Upto   int             `json:"upto"`
 	Tokens int             `json:"tokens"`          // of the messages to replace
-	Flush  int64           `json:"flush,omitempty"` // run of the review, 0 without one
+	Flush  string          `json:"flush,omitempty"` // run of the review, "" without one
 	Budget agent.Budget    `json:"budget,omitzero"` // of the review
 	Pace   agentrun.Timing `json:"pace,omitzero"`   // of the review
 }
@@ -88,7 +88,7 @@ type Cycle struct {
 type Compaction struct {
 	Conversation int64
 	Upto         int // last turn that it covers
-	Run          int64
+	Run          string
 	Content      string
 	Tokens       int
 	Degraded     string // why no model has created it; empty if one has
@@ -104,13 +104,13 @@ type CompactionResult struct {
 	Upto    int      `json:"upto,omitempty"`
 	Was     int      `json:"tokens_before,omitempty"`
 	Handles []string `json:"handles,omitempty"`
-	Flush   int64    `json:"flush_run,omitempty"`
+	Flush   string   `json:"flush_run,omitempty"`
 }
 
 // SpecOf decodes the pinned configuration of r.
 func SpecOf(r run.Run) (s Spec, err error) {
 	if err = json.Unmarshal(r.Spec, &s); err != nil {
-		err = fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
+		err = fmt.Errorf("decode the configuration of run %s: %w", r.Ref.Run, err)
 	}
 	return s, err
 }
@@ -123,7 +123,7 @@ func ResultOf(r run.Run) (*CompactionResult, error) {
 
 func resultOf(r run.Run) (out CompactionResult, err error) {
 	if err = json.Unmarshal(r.Result, &out); err != nil {
-		err = fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
+		err = fmt.Errorf("decode the result of run %s: %w", r.Ref.Run, err)
 	}
 	return out, err
 }

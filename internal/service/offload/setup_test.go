@@ -107,7 +107,7 @@ func (w *working) started(turns int) run.Ref {
 	r := w.request(thread(turns), compressing())
 	r.Wait = 0
 	out := w.shorten(r)
-	if out.Run == 0 || !out.Degraded {
+	if out.Run == "" || !out.Degraded {
 		w.t.Fatalf("there is no run that waits: %+v", out)
 	}
 	return run.Ref{Workspace: w.A.ID, Run: out.Run}

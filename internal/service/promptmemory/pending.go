@@ -25,7 +25,7 @@ type Pending struct {
 	Reason     string             `json:"reason"`
 	Origin     string             `json:"origin"`
 	Tainted    bool               `json:"tainted,omitempty"`
-	Run        int64              `json:"run,omitempty"`
+	Run        string             `json:"run,omitempty"`
 	Evidence   *memory.Evidence   `json:"evidence,omitempty"`
 	State      string             `json:"state"` // pending, or expired: can no longer be approved
 	CreatedAt  time.Time          `json:"created_at"`

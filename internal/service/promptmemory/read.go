@@ -239,7 +239,7 @@ func (k *Service) recalled(ctx context.Context, a agent.Actor, in SearchArgs, fo
 	var relevances []float32
 	for i, f := range found {
 		switch {
-		case slices.Contains(memory.LongTermTypes, f.Type) && a.Run != 0:
+		case slices.Contains(memory.LongTermTypes, f.Type) && a.Run != "":
 			longTerm = append(longTerm, f.Key)
 		// A reflection must not count its own reads of notes that it may promote.
 		case f.Type == memory.Note && !a.Origin.Autonomous():

@@ -29,7 +29,7 @@ type MemoryRepository interface {
 	Memories(ctx context.Context, types []memory.Type, everyStatus bool, max int) ([]memory.Entry, error)
 	Memory(ctx context.Context, id string) (memory.Entry, error)
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
-	AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error)
+	AddedBy(ctx context.Context, run string, types []memory.Type) (int, error)
 	WriteMemories(ctx context.Context, steps []memory.Step, w memorywrite.Writer) error
 }
 
@@ -38,7 +38,7 @@ type RecallRepository interface {
 	// LongTerm reads entries of any type and status by their IDs.
 	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
 	// Show records the long-term memories that a run has seen.
-	Show(ctx context.Context, run int64, op string, keys []int64) error
+	Show(ctx context.Context, run, op string, keys []int64) error
 	// Recalled records the notes that a search returned.
 	Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error
 	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error) // of a local date, in order

@@ -41,7 +41,7 @@ func setup(t *testing.T) *bundle {
 }
 
 // in returns the actor of a call of the run.
-func in(a agent.Actor, run int64) agent.Actor {
+func in(a agent.Actor, run string) agent.Actor {
 	a.Run = run
 	return a
 }

@@ -107,7 +107,7 @@ func examine(a agent.Actor, done, store string, operations []memory.Operation) (
 		return r, fault.New(fault.InvalidArgument,
 			fmt.Sprintf("batch has %d operations, want 1 to %d", n, memory.BatchOperations), "")
 	}
-	if a.Origin.Autonomous() && a.Run == 0 {
+	if a.Origin.Autonomous() && a.Run == "" {
 		return r, fault.Newf(fault.InvalidArgument, "origin %q cannot write outside a run", a.Origin)
 	}
 	for i, o := range operations {

@@ -289,7 +289,7 @@ func TestAnUnwatchedRunAddsThreeEntriesAtMost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	run := b.Run()
-	add := func(run int64, store, content string) error {
+	add := func(run, store, content string) error {
 		_, err := b.Save(t.Context(), in(b.Actor(agent.OriginReflection), run),
 			promptmemory.SaveArgs{Content: content, Store: store})
 		return err

@@ -90,7 +90,8 @@ func (s Agent) failed(
 	until := p.To // of the first failed run
 	r.Failures = 1
 	for _, before := range recent {
-		if before.Ref.Run >= w.Run.Ref.Run || before.Status != run.Ended || before.Outcome == run.CancelledOutcome ||
+		if before.Ref == w.Run.Ref || before.CreatedAt.After(w.Run.CreatedAt) || before.Status != run.Ended ||
+			before.Outcome == run.CancelledOutcome ||
 			before.Outcome == run.NothingToExtract && before.Reason == Empty {
 			continue
 		}
@@ -136,7 +137,7 @@ func (s Agent) failed(
 
 // mark moves the mark of each conversation of a run up to its first unread message. With reviewed,
 // reviews need not read these messages either.
-func mark(ctx context.Context, tx Tx, id int64, reviewed bool) error {
+func mark(ctx context.Context, tx Tx, id string, reviewed bool) error {
 	reads, err := tx.Reads().Reads(ctx, id)
 	if err != nil {
 		return err
@@ -180,7 +181,7 @@ func mark(ctx context.Context, tx Tx, id int64, reviewed bool) error {
 
 // day stores the result of a date: the writes of all its runs and the number of messages first
 // shown to them.
-func day(ctx context.Context, tx Tx, id int64, p PinnedReflection, status string, r Report) error {
+func day(ctx context.Context, tx Tx, id string, p PinnedReflection, status string, r Report) error {
 	runs, err := tx.Days().Reflections(ctx, p.Date, runsShown)
 	if err != nil {
 		return err

@@ -106,7 +106,7 @@ func (s *Service) Open(ctx context.Context, r Request) (out OpenResult, err erro
 	}
 	out.Ended = &agentrun.RunResult{}
 	if err := json.Unmarshal(out.Run.Result, out.Ended); err != nil {
-		return out, fmt.Errorf("decode the result of run %d: %w", out.Run.Ref.Run, err)
+		return out, fmt.Errorf("decode the result of run %s: %w", out.Run.Ref.Run, err)
 	}
 	if out.Made {
 		err = s.alarm(r, out)
@@ -118,7 +118,7 @@ func (s *Service) Open(ctx context.Context, r Request) (out OpenResult, err erro
 func (s *Service) alarm(r Request, o OpenResult) error {
 	var report Report
 	if err := json.Unmarshal(o.Ended.Report, &report); err != nil {
-		return fmt.Errorf("decode the report of run %d: %w", o.Run.Ref.Run, err)
+		return fmt.Errorf("decode the report of run %s: %w", o.Run.Ref.Run, err)
 	}
 	if report.EmptyWeek {
 		s.Log.Error("reflection empty for 7 days", "workspace", r.WorkspaceKey, "date",
@@ -187,7 +187,7 @@ func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at place
 	spec.Origin, spec.Channel, spec.Budget = agent.OriginReflection, agent.ChannelScheduled, budget(r.Spec)
 	spec.Lang = lang.English
 	said := shown(messages, &p)
-	if len(said)+len(stale) == 0 && at.found.Ref.Run != 0 {
+	if len(said)+len(stale) == 0 && at.found.Ref.Run != "" {
 		return at.found, false, nil
 	}
 	if len(said) > 0 {
@@ -339,7 +339,7 @@ func Input(r run.Run) (contract.ReflectionInput, error) {
 
 func pinned(w agentrun.RunView) (p PinnedReflection, err error) {
 	if err = json.Unmarshal(w.Spec.Pinned, &p); err != nil {
-		err = fmt.Errorf("decode the pinned data of run %d: %w", w.Run.Ref.Run, err)
+		err = fmt.Errorf("decode the pinned data of run %s: %w", w.Run.Ref.Run, err)
 	}
 	return p, err
 }

@@ -112,7 +112,7 @@ type Day struct {
 	Zone          string    `json:"zone"`
 	Status        string    `json:"status"` // started, saved, nothing_to_save, empty, partial or failed
 	To            time.Time `json:"to"`
-	Run           int64     `json:"run,omitempty"`
+	Run           string    `json:"run,omitempty"`
 	Conversations int       `json:"conversations"`
 	Messages      int       `json:"messages"`
 	Notes         int       `json:"notes"`
@@ -132,7 +132,7 @@ type DayDetail struct {
 
 // DayRun is one run of a date.
 type DayRun struct {
-	Run        int64      `json:"run"`
+	Run        string     `json:"run"`
 	Generation int        `json:"generation"`
 	WorkflowID string     `json:"workflow_id"`
 	State      run.Status `json:"state"`            // accepted, running or ended
@@ -223,7 +223,7 @@ func reportOf(r run.Run) (out DayRun, err error) {
 	}
 	var e agentrun.RunResult
 	if err := json.Unmarshal(r.Result, &e); err != nil {
-		return out, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
+		return out, fmt.Errorf("decode the result of run %s: %w", r.Ref.Run, err)
 	}
 	out.Status, out.Reason, out.Detail, out.Steps = e.Status, string(e.Reason), e.Detail, e.Steps
 	if len(e.Report) > 0 {

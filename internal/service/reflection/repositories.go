@@ -26,16 +26,16 @@ type ReadRepository interface {
 	Unread(ctx context.Context, w Window) ([]Message, error)
 	Range(ctx context.Context, r Read) ([]Message, error)
 	Stale(ctx context.Context, before time.Time) ([]Read, error)
-	PutReads(ctx context.Context, id int64, reads []Read) error
-	Reads(ctx context.Context, id int64) ([]Read, error)
-	EndReads(ctx context.Context, id int64, parts int, state string) error // of earlier parts
-	SkipRead(ctx context.Context, id int64, r Read) error
+	PutReads(ctx context.Context, id string, reads []Read) error
+	Reads(ctx context.Context, id string) ([]Read, error)
+	EndReads(ctx context.Context, id string, parts int, state string) error // of earlier parts
+	SkipRead(ctx context.Context, id string, r Read) error
 }
 
 // DayRepository reads and writes days.
 type DayRepository interface {
-	FreeReads(ctx context.Context, id int64) error
-	PutDay(ctx context.Context, id int64, status string, r Report) error // current result of a local date
+	FreeReads(ctx context.Context, id string) error
+	PutDay(ctx context.Context, id string, status string, r Report) error // current result of a local date
 	// EmptyWeek reports whether the day is the seventh empty one in a row in spite of messages.
 	EmptyWeek(ctx context.Context, at time.Time) (bool, error)
 	Days(ctx context.Context, from, to string, max int) ([]Day, error)
@@ -54,18 +54,18 @@ type NoteRepository interface {
 
 // RunRepository reads and writes runs.
 type RunRepository interface {
-	Run(ctx context.Context, id int64) (run.Run, error)
+	Run(ctx context.Context, id string) (run.Run, error)
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
-	EnqueueRun(ctx context.Context, id int64) error
-	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
-	Usage(ctx context.Context, id int64) (run.Usage, error)
+	EnqueueRun(ctx context.Context, id string) error
+	EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error
+	Usage(ctx context.Context, id string) (run.Usage, error)
 	PutAgentRun(ctx context.Context, r memoryagent.NewRun) (run.Run, error)
 }
 
 // WorkspaceRepository reads and writes the workspace and its conversations.
 type WorkspaceRepository interface {
 	Settings(ctx context.Context) (settings.Settings, error)
-	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
+	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id string) error
 	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
 	SaveCounters(ctx context.Context, c agentrun.Conversation) error
 }

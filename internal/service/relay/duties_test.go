@@ -23,7 +23,7 @@ func TestAnEndedRunSettlesItsDuty(t *testing.T) {
 	b.in(func(ctx context.Context, q postgres.Tx) error {
 		testkit.Must(t, q.Runs().EndRun(ctx, r.Ref.Run, run.Completed, "", nil))
 		// left over, as by a claim that was under way
-		return q.Outbox().Enqueue(ctx, relay.DriveRun, number(r.Ref.Run), 0)
+		return q.Outbox().Enqueue(ctx, relay.DriveRun, r.Ref.Run, 0)
 	})
 	if n := b.pass(); n != 1 { // without a Temporal client a start would panic
 		t.Errorf("took %d duties, want 1", n)

@@ -96,10 +96,10 @@ type Tx interface {
 
 // RunRepository accesses the runs of a workspace.
 type RunRepository interface {
-	Run(ctx context.Context, id int64) (run.Run, error)
+	Run(ctx context.Context, id string) (run.Run, error)
 	// Redrive gives an open run another attempt with a new workflow. It returns false if the run has
 	// ended, has another attempt, or has had most of these.
-	Redrive(ctx context.Context, id int64, attempt int, workflowID string, most int) (bool, error)
+	Redrive(ctx context.Context, id string, attempt int, workflowID string, most int) (bool, error)
 }
 
 // Leftovers finds and removes abandoned data.

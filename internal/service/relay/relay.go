@@ -121,15 +121,15 @@ func (r *Relay) attempt(ctx context.Context, d OutboxTask) error {
 }
 
 func (r *Relay) do(ctx context.Context, d OutboxTask) error {
-	id, err := strconv.ParseInt(d.Key, 10, 64)
-	if err != nil {
-		return fmt.Errorf("parse the key of an outbox task: %w", err)
-	}
 	switch d.Kind {
 	case DriveRun:
-		return r.drive(ctx, d, id)
+		return r.drive(ctx, d)
 	case EmbedDoc:
-		return r.embed(ctx, d, id)
+		doc, err := strconv.ParseInt(d.Key, 10, 64)
+		if err != nil {
+			return fmt.Errorf("parse the key of an outbox task: %w", err)
+		}
+		return r.embed(ctx, d, doc)
 	case NotifySettings:
 		return r.tell(ctx, d)
 	}
@@ -139,14 +139,14 @@ func (r *Relay) do(ctx context.Context, d OutboxTask) error {
 // drive starts the workflow of a run if it is not running. The task stays until the run has ended,
 // so that a Temporal that has lost the workflow gets it again. A workflow that has closed without
 // ending the run, for example because an operator terminated it, is followed by another attempt.
-func (r *Relay) drive(ctx context.Context, d OutboxTask, id int64) error {
+func (r *Relay) drive(ctx context.Context, d OutboxTask) error {
 	var (
 		todo    run.Run
 		ws      tenancy.Workspace
 		channel string
 	)
 	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
-		if todo, err = q.Run(ctx, id); err != nil {
+		if todo, err = q.Run(ctx, d.Key); err != nil {
 			return err
 		}
 		if todo.Status == run.Ended {

@@ -61,7 +61,7 @@ func (m *memory) Chunks(_ context.Context, ref run.Ref, after replystream.Positi
 	return out, nil
 }
 
-var ada = run.Ref{Workspace: 1, Run: 7}
+var ada = run.Ref{Workspace: 1, Run: "run_ada"}
 
 func TestTextIsStoredAtOnceAndThenTogether(t *testing.T) {
 	t.Parallel()
@@ -92,7 +92,7 @@ func TestTextIsStoredAtOnceAndThenTogether(t *testing.T) {
 		if n := len(m.chunks); m.chunks[n-1].Text[0] != 'x' {
 			t.Errorf("a large part waits: %q", m.chunks[n-1].Text)
 		}
-		other := w.Open(run.Ref{Workspace: 2, Run: 8}, 1, 1)
+		other := w.Open(run.Ref{Workspace: 2, Run: "run_ben"}, 1, 1)
 		other("first")
 		synctest.Wait()
 		if n := len(m.chunks); m.chunks[n-1].Text != "first" {

@@ -11,28 +11,30 @@ import (
 )
 
 const AgentRunPut = `-- name: AgentRunPut :one
-insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, parent_id, spec, workflow_id)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+insert into runs (workspace_id, id, kind, business_key, generation, args_sha, conversation_id, parent_id, spec, workflow_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 on conflict (workspace_id, kind, business_key, generation) do update set kind = runs.kind
 returning id
 `
 
 type AgentRunPutParams struct {
 	WorkspaceID    int64
+	ID             string
 	Kind           string
 	BusinessKey    string
 	Generation     int32
 	ArgsSha        []byte
 	ConversationID *int64
-	ParentID       *int64
+	ParentID       *string
 	Spec           json.RawMessage
 	WorkflowID     string
 }
 
 // Records a run of an agent, or finds the one that has its key.
-func (q *Queries) AgentRunPut(ctx context.Context, arg AgentRunPutParams) (int64, error) {
+func (q *Queries) AgentRunPut(ctx context.Context, arg AgentRunPutParams) (string, error) {
 	row := q.db.QueryRow(ctx, AgentRunPut,
 		arg.WorkspaceID,
+		arg.ID,
 		arg.Kind,
 		arg.BusinessKey,
 		arg.Generation,
@@ -42,7 +44,7 @@ func (q *Queries) AgentRunPut(ctx context.Context, arg AgentRunPutParams) (int64
 		arg.Spec,
 		arg.WorkflowID,
 	)
-	var id int64
+	var id string
 	err := row.Scan(&id)
 	return id, err
 }
@@ -87,7 +89,7 @@ type MarkSetParams struct {
 	ConversationID int64
 	Kind           string
 	Seq            int32
-	RunID          *int64
+	RunID          *string
 }
 
 // A mark only moves forward.
@@ -103,7 +105,7 @@ func (q *Queries) MarkSet(ctx context.Context, arg MarkSetParams) error {
 }
 
 const RunOpenOf = `-- name: RunOpenOf :one
-select id from runs where workspace_id = $1 and kind = $2 and conversation_id = $3 and status <> 'ended' order by id limit 1
+select id from runs where workspace_id = $1 and kind = $2 and conversation_id = $3 and status <> 'ended' order by created_at, id limit 1
 `
 
 type RunOpenOfParams struct {
@@ -113,20 +115,20 @@ type RunOpenOfParams struct {
 }
 
 // An open run of a kind about a conversation, if one exists.
-func (q *Queries) RunOpenOf(ctx context.Context, arg RunOpenOfParams) (int64, error) {
+func (q *Queries) RunOpenOf(ctx context.Context, arg RunOpenOfParams) (string, error) {
 	row := q.db.QueryRow(ctx, RunOpenOf, arg.WorkspaceID, arg.Kind, arg.ConversationID)
-	var id int64
+	var id string
 	err := row.Scan(&id)
 	return id, err
 }
 
 const RunsOfParent = `-- name: RunsOfParent :many
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs where workspace_id = $1 and parent_id = $2 order by id
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs where workspace_id = $1 and parent_id = $2 order by created_at, id
 `
 
 type RunsOfParentParams struct {
 	WorkspaceID int64
-	ParentID    *int64
+	ParentID    *string
 }
 
 func (q *Queries) RunsOfParent(ctx context.Context, arg RunsOfParentParams) ([]Run, error) {

@@ -169,7 +169,7 @@ type BankVersionPutParams struct {
 	OptimizerSha string
 	SnapshotSha  string
 	Reason       string
-	RunID        *int64
+	RunID        *string
 }
 
 func (q *Queries) BankVersionPut(ctx context.Context, arg BankVersionPutParams) error {

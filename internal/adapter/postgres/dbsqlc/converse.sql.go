@@ -21,7 +21,7 @@ type AgentCallEndParams struct {
 	Result      *string
 	Code        string
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Step        int32
 	Position    int32
 }
@@ -53,7 +53,7 @@ where workspace_id = $1 and run_id = $2 order by step, position
 
 type AgentCallsOfParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 type AgentCallsOfRow struct {
@@ -113,7 +113,7 @@ type AnswerGetParams struct {
 
 type AnswerGetRow struct {
 	Number   *int32
-	RunID    *int64
+	RunID    *string
 	Status   *string
 	Reason   *string
 	ReplySeq *int32
@@ -441,7 +441,7 @@ func (q *Queries) MessageGet(ctx context.Context, arg MessageGetParams) (Message
 
 const NudgesOf = `-- name: NudgesOf :many
 select id, status, coalesce((spec ->> 'number')::int, 0)::int as number, result, created_at, ended_at from runs
-where workspace_id = $1 and kind = 'nudge' and conversation_id = $2 order by id desc limit $3
+where workspace_id = $1 and kind = 'nudge' and conversation_id = $2 order by created_at desc, id desc limit $3
 `
 
 type NudgesOfParams struct {
@@ -451,7 +451,7 @@ type NudgesOfParams struct {
 }
 
 type NudgesOfRow struct {
-	ID        int64
+	ID        string
 	Status    string
 	Number    int32
 	Result    json.RawMessage
@@ -503,7 +503,7 @@ select status from runs where workspace_id = $1 and id = $2 for share
 
 type RunHoldParams struct {
 	WorkspaceID int64
-	ID          int64
+	ID          string
 }
 
 // Prevents the run from ending until the transaction is over.
@@ -520,7 +520,7 @@ select coalesce(sum(input_tokens), 0)::bigint from llm_calls where workspace_id 
 
 type RunInputTokensParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 func (q *Queries) RunInputTokens(ctx context.Context, arg RunInputTokensParams) (int64, error) {
@@ -531,14 +531,15 @@ func (q *Queries) RunInputTokens(ctx context.Context, arg RunInputTokensParams) 
 }
 
 const RunInsertKind = `-- name: RunInsertKind :one
-insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
-values ($1, $2, $3, 1, $4, $5, $6, $7)
+insert into runs (workspace_id, id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
+values ($1, $2, $3, $4, 1, $5, $6, $7, $8)
 on conflict (workspace_id, kind, business_key, generation) do update set kind = runs.kind
 returning id, spec, status, outcome, result, attempt
 `
 
 type RunInsertKindParams struct {
 	WorkspaceID    int64
+	ID             string
 	Kind           string
 	BusinessKey    string
 	ArgsSha        []byte
@@ -548,7 +549,7 @@ type RunInsertKindParams struct {
 }
 
 type RunInsertKindRow struct {
-	ID      int64
+	ID      string
 	Spec    json.RawMessage
 	Status  string
 	Outcome string
@@ -559,6 +560,7 @@ type RunInsertKindRow struct {
 func (q *Queries) RunInsertKind(ctx context.Context, arg RunInsertKindParams) (RunInsertKindRow, error) {
 	row := q.db.QueryRow(ctx, RunInsertKind,
 		arg.WorkspaceID,
+		arg.ID,
 		arg.Kind,
 		arg.BusinessKey,
 		arg.ArgsSha,
@@ -589,7 +591,7 @@ returning session_id
 type RunSessionParams struct {
 	SessionID   *int64
 	WorkspaceID int64
-	ID          int64
+	ID          string
 }
 
 // The session of a run: the first that was set stays, unless it was revoked.
@@ -608,7 +610,7 @@ where r.workspace_id = $1 and r.id = $2
 
 type RunSessionGetParams struct {
 	WorkspaceID int64
-	ID          int64
+	ID          string
 }
 
 type RunSessionGetRow struct {
@@ -641,7 +643,7 @@ where r.workspace_id = $1 and r.id = $2
 
 type RunSessionKeptParams struct {
 	WorkspaceID int64
-	ID          int64
+	ID          string
 }
 
 func (q *Queries) RunSessionKept(ctx context.Context, arg RunSessionKeptParams) (int64, error) {
@@ -755,7 +757,7 @@ type SessionOfferedParams struct {
 	WorkspaceID int64
 	Channel     string
 	Lang        string
-	RunID       int64
+	RunID       string
 }
 
 type SessionOfferedRow struct {
@@ -867,7 +869,7 @@ select $1, $2, put.step, c.position, c.call_id, c.tool, c.class, c.arguments fro
 
 type StepPutParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Positions   []int32
 	CallIds     []string
 	Tools       []string
@@ -903,7 +905,7 @@ select step, note, content, finish from agent_steps where workspace_id = $1 and 
 
 type StepsOfParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 type StepsOfRow struct {
@@ -940,20 +942,21 @@ func (q *Queries) StepsOf(ctx context.Context, arg StepsOfParams) ([]StepsOfRow,
 
 const TurnAccept = `-- name: TurnAccept :one
 with made as (
-  insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
-  values ($1, 'turn', $2, 1, $3, $4, $5, $6)
+  insert into runs (workspace_id, id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
+  values ($1, $2, 'turn', $3, 1, $4, $5, $6, $7)
   returning id, spec, status, attempt
 ), answered as (
   insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, first_seq, reply_seq, facts)
-  select $1, $4, $7, $8, $9, $10, $3, made.id, $11, $12::int, $13 from made
+  select $1, $5, $8, $9, $10, $11, $4, made.id, $12, $13::int, $14 from made
 ), owed as (
-  insert into outbox (workspace_id, kind, key, due_at) select $1, $14, made.id::text, now() + $15::interval from made
+  insert into outbox (workspace_id, kind, key, due_at) select $1, $15, made.id, now() + $16::interval from made
 )
 select id, spec, status, attempt from made
 `
 
 type TurnAcceptParams struct {
 	WorkspaceID    int64
+	RunID          string
 	BusinessKey    string
 	ArgsSha        []byte
 	ConversationID *int64
@@ -971,7 +974,7 @@ type TurnAcceptParams struct {
 }
 
 type TurnAcceptRow struct {
-	ID      int64
+	ID      string
 	Spec    json.RawMessage
 	Status  string
 	Attempt int32
@@ -982,6 +985,7 @@ type TurnAcceptRow struct {
 func (q *Queries) TurnAccept(ctx context.Context, arg TurnAcceptParams) (TurnAcceptRow, error) {
 	row := q.db.QueryRow(ctx, TurnAccept,
 		arg.WorkspaceID,
+		arg.RunID,
 		arg.BusinessKey,
 		arg.ArgsSha,
 		arg.ConversationID,
@@ -1084,7 +1088,7 @@ select workspace_id, conversation_id, number, message_id, mode, origin, args_sha
 
 type TurnByRunParams struct {
 	WorkspaceID int64
-	RunID       *int64
+	RunID       *string
 }
 
 func (q *Queries) TurnByRun(ctx context.Context, arg TurnByRunParams) (Turn, error) {

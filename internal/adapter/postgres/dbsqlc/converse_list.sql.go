@@ -18,7 +18,7 @@ where workspace_id = $1 and run_id = $2 order by step, position
 
 type AgentCallsShortParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 type AgentCallsShortRow struct {
@@ -64,7 +64,7 @@ where r.workspace_id = $1 and r.id = $2
 
 type AgentProgressParams struct {
 	WorkspaceID int64
-	ID          int64
+	ID          string
 }
 
 type AgentProgressRow struct {

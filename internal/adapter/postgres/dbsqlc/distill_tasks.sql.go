@@ -21,7 +21,7 @@ type TaskEndParams struct {
 	SkillID     *int64
 	Version     *int32
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	TaskKey     string
 }
 
@@ -52,7 +52,7 @@ type TaskExtractedParams struct {
 	BasedOnVersion int32
 	Notes          []string
 	WorkspaceID    int64
-	RunID          int64
+	RunID          string
 	TaskKey        string
 }
 
@@ -75,7 +75,7 @@ select kind, name, content, reason from distill_files where workspace_id = $1 an
 
 type TaskFilesGetParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	TaskKey     string
 }
 
@@ -119,7 +119,7 @@ on conflict (workspace_id, run_id, task_key, kind, name) do update set content =
 
 type TaskFilesPutParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	TaskKey     string
 	Kind        string
 	Names       []string
@@ -146,7 +146,7 @@ select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcom
 
 type TaskGetParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	TaskKey     string
 }
 
@@ -186,7 +186,7 @@ where workspace_id = $1 and run_id = $2 and task_key = $3 and stage <> 'ended' f
 
 type TaskHoldParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	TaskKey     string
 }
 
@@ -205,7 +205,7 @@ on conflict (workspace_id, run_id, task_key) do nothing
 
 type TaskInsertParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	TaskKey     string
 	Position    int32
 	Name        string
@@ -235,7 +235,7 @@ type TaskJudgedParams struct {
 	Quality     json.RawMessage
 	Notes       []string
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	TaskKey     string
 }
 
@@ -256,7 +256,7 @@ select task_key, outcome from distill_tasks where workspace_id = $1 and run_id =
 
 type TaskOutcomesParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 type TaskOutcomesRow struct {
@@ -293,7 +293,7 @@ where workspace_id = $2 and run_id = $3 and task_key = $4 and stage in ('extract
 type TaskPackagedParams struct {
 	Package     json.RawMessage
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	TaskKey     string
 }
 
@@ -316,7 +316,7 @@ type TaskRecalledParams struct {
 	Query       string
 	Candidates  json.RawMessage
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	TaskKey     string
 }
 
@@ -337,7 +337,7 @@ select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcom
 
 type TasksOfRunParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 func (q *Queries) TasksOfRun(ctx context.Context, arg TasksOfRunParams) ([]DistillTask, error) {
@@ -390,7 +390,7 @@ where workspace_id = $1 and run_id = $2 and outcome = 'failed'
 
 type TasksReopenParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 func (q *Queries) TasksReopen(ctx context.Context, arg TasksReopenParams) (int64, error) {

@@ -20,18 +20,6 @@ func (q *Queries) Incarnation(ctx context.Context) (int32, error) {
 	return incarnation, err
 }
 
-const LastRun = `-- name: LastRun :one
-select coalesce(pg_sequence_last_value('cairn.runs_id_seq'::regclass), 0)::bigint
-`
-
-// The highest number of a run that was ever assigned, in all workspaces.
-func (q *Queries) LastRun(ctx context.Context) (int64, error) {
-	row := q.db.QueryRow(ctx, LastRun)
-	var column_1 int64
-	err := row.Scan(&column_1)
-	return column_1, err
-}
-
 const LostCommitCount = `-- name: LostCommitCount :exec
 update store_state set lost_commits = lost_commits + 1
 `
@@ -55,4 +43,21 @@ func (q *Queries) LostCommits(ctx context.Context) (LostCommitsRow, error) {
 	var i LostCommitsRow
 	err := row.Scan(&i.LostCommits, &i.Open)
 	return i, err
+}
+
+const RunErased = `-- name: RunErased :one
+select exists (select from erased_runs where workspace_id = $1 and id = $2)::boolean
+`
+
+type RunErasedParams struct {
+	WorkspaceID int64
+	ID          string
+}
+
+// Whether a run that does not exist was deleted with its conversation.
+func (q *Queries) RunErased(ctx context.Context, arg RunErasedParams) (bool, error) {
+	row := q.db.QueryRow(ctx, RunErased, arg.WorkspaceID, arg.ID)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
 }

@@ -82,7 +82,7 @@ update decisions set update_run = $1 where workspace_id = $2 and id = any($3::te
 `
 
 type DecisionsClaimParams struct {
-	RunID       *int64
+	RunID       *string
 	WorkspaceID int64
 	Ids         []string
 }
@@ -222,7 +222,7 @@ on conflict (workspace_id, decision_id, op_id) do nothing
 type OutcomesPutParams struct {
 	WorkspaceID int64
 	OpID        string
-	RunID       int64
+	RunID       string
 	Source      string
 	Score       float64
 	Voter       string
@@ -351,7 +351,7 @@ on conflict (workspace_id, run_id) do update set note = policy_updates.note retu
 type UpdatePutParams struct {
 	WorkspaceID  int64
 	BankID       int64
-	RunID        int64
+	RunID        string
 	Base         int32
 	PolicySha    string
 	OptimizerSha string

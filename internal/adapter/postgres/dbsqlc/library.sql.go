@@ -178,7 +178,7 @@ type PendingGetRow struct {
 	Op           string
 	Gist         string
 	AbsorbedInto *int64
-	RunID        *int64
+	RunID        *string
 	CreatedAt    time.Time
 	DecidedAt    *time.Time
 	Expired      bool
@@ -283,7 +283,7 @@ type PendingPutParams struct {
 	Op           string
 	Gist         string
 	AbsorbedInto *int64
-	RunID        *int64
+	RunID        *string
 }
 
 func (q *Queries) PendingPut(ctx context.Context, arg PendingPutParams) (int64, error) {
@@ -399,7 +399,7 @@ type TaskBasedParams struct {
 	BasedOnVersion int32
 	Draft          json.RawMessage
 	WorkspaceID    int64
-	RunID          int64
+	RunID          string
 	TaskKey        string
 }
 
@@ -486,7 +486,7 @@ type VersionsListRow struct {
 	Origin        string
 	ChangeSummary string
 	Model         string
-	RunID         *int64
+	RunID         *string
 	Degraded      []string
 	Violations    []string
 	Risk          []string

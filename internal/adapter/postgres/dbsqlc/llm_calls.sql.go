@@ -56,7 +56,7 @@ type CallDoneParams struct {
 	Estimated    bool
 	CostMicros   *int64
 	WorkspaceID  int64
-	RunID        int64
+	RunID        string
 	Step         string
 	Round        int32
 }
@@ -92,7 +92,7 @@ where workspace_id = $2 and run_id = $3 and step = $4 and round = $5 and state =
 type CallExtendParams struct {
 	Lease       time.Duration
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Step        string
 	Round       int32
 	Holder      uuid.UUID
@@ -123,7 +123,7 @@ type CallFailedParams struct {
 	Error       string
 	Unknown     int32
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Step        string
 	Round       int32
 	Holder      uuid.UUID
@@ -156,7 +156,7 @@ from llm_calls where workspace_id = $1 and run_id = $2 and step = $3 and round =
 
 type CallGetParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Step        string
 	Round       int32
 }
@@ -221,7 +221,7 @@ values ($1, $2, $3, $4, 'started', $5, $6, $7, $8, $9, $10,
 
 type CallInsertParams struct {
 	WorkspaceID    int64
-	RunID          int64
+	RunID          string
 	Step           string
 	Round          int32
 	Stage          string
@@ -263,7 +263,7 @@ type CallReplaceRequestParams struct {
 	Request     string
 	RequestSha  []byte
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Step        string
 	Round       int32
 	Holder      uuid.UUID
@@ -292,7 +292,7 @@ from llm_calls where workspace_id = $1 and run_id = $2 and step = $3 and round =
 
 type CallReplyParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Step        string
 	Round       int32
 }
@@ -337,7 +337,7 @@ from workspaces w where w.id = $3
 
 type CallRoomParams struct {
 	Parallel    int32
-	RunID       int64
+	RunID       string
 	WorkspaceID int64
 }
 
@@ -367,7 +367,7 @@ type CallTakeOverParams struct {
 	Reserved       int64
 	ReservedMicros int64
 	WorkspaceID    int64
-	RunID          int64
+	RunID          string
 	Step           string
 	Round          int32
 }
@@ -409,7 +409,7 @@ from llm_calls where workspace_id = $1 and run_id = $2 order by created_at, step
 
 type CallsOfRunParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 type CallsOfRunRow struct {

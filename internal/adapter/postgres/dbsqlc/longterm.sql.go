@@ -186,7 +186,7 @@ type HistoryInsertParams struct {
 	Messages       int32
 	Tokens         int32
 	Author         string
-	RunID          *int64
+	RunID          *string
 	OpID           string
 }
 
@@ -329,7 +329,7 @@ type IdentityInsertParams struct {
 	Action      string
 	Origin      string
 	Author      string
-	RunID       *int64
+	RunID       *string
 	OpID        string
 	HistoryID   *string
 }
@@ -628,16 +628,16 @@ func (q *Queries) LongTermGuidelines(ctx context.Context, arg LongTermGuidelines
 const LongTermOfRuns = `-- name: LongTermOfRuns :many
 select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at, r.first_version::int as first_version, r.last_version::int as last_version,
   exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.first_version and l.action <> 'undo'
-    and not coalesce(l.run_id = any($1::bigint[]), false))::boolean as moved_on
+    and not coalesce(l.run_id = any($1::text[]), false))::boolean as moved_on
 from (select v.memory_id, min(v.version) as first_version, max(v.version) as last_version from memory_revisions v
-  where v.workspace_id = $2 and v.run_id = any($1::bigint[]) and v.action <> 'undo' group by v.memory_id) r
+  where v.workspace_id = $2 and v.run_id = any($1::text[]) and v.action <> 'undo' group by v.memory_id) r
 join memories m on m.workspace_id = $2 and m.id = r.memory_id
 where m.type not in ('core', 'profile', 'note')
 order by m.id
 `
 
 type LongTermOfRunsParams struct {
-	RunIds      []int64
+	RunIds      []string
 	WorkspaceID int64
 }
 
@@ -760,7 +760,7 @@ on conflict (workspace_id, memory_id, history_id) do nothing
 
 type LongTermRefsCopyParams struct {
 	ToMemory    int64
-	RunID       *int64
+	RunID       *string
 	WorkspaceID int64
 	FromMemory  int64
 }
@@ -781,7 +781,7 @@ delete from memory_refs where workspace_id = $1 and run_id = $2
 
 type LongTermRefsOfRunDropParams struct {
 	WorkspaceID int64
-	RunID       *int64
+	RunID       *string
 }
 
 func (q *Queries) LongTermRefsOfRunDrop(ctx context.Context, arg LongTermRefsOfRunDropParams) (int64, error) {
@@ -1009,7 +1009,7 @@ from shown where m.workspace_id = $1 and m.id = shown.memory_id
 
 type MemoryViewPutParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Ids         []int64
 	OpID        string
 }
@@ -1033,7 +1033,7 @@ select memory_id from memory_views where workspace_id = $1 and run_id = $2 and o
 
 type MemoryViewsParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	OpID        string
 }
 
@@ -1175,7 +1175,7 @@ type TargetInsertParams struct {
 	MatchKey    string
 	Target      string
 	Description string
-	RunID       *int64
+	RunID       *string
 }
 
 func (q *Queries) TargetInsert(ctx context.Context, arg TargetInsertParams) (int64, error) {
@@ -1256,7 +1256,7 @@ select workspace_id, id, type, target_key, match_key, target, description, alias
 
 type TargetsOfRunParams struct {
 	WorkspaceID int64
-	RunID       *int64
+	RunID       *string
 }
 
 func (q *Queries) TargetsOfRun(ctx context.Context, arg TargetsOfRunParams) ([]MemoryTarget, error) {

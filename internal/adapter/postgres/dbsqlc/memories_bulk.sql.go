@@ -76,7 +76,7 @@ func (q *Queries) MemoriesKnown(ctx context.Context, arg MemoriesKnownParams) ([
 const MemoriesPut = `-- name: MemoriesPut :many
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at,
   when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at)
-select $1, d.external_id, d.type, d.target, d.content, sha256(convert_to(d.content, 'UTF8')), d.version, d.status, d.origin, d.tainted, nullif(d.run_id, 0), $2,
+select $1, d.external_id, d.type, d.target, d.content, sha256(convert_to(d.content, 'UTF8')), d.version, d.status, d.origin, d.tainted, nullif(d.run_id, ''), $2,
   nullif(d.conversation_id, 0), case when d.conversation_id <> 0 then d.from_seq end, case when d.conversation_id <> 0 then d.to_seq end,
   case when d.conversation_id = 0 then nullif(d.event_time, '')::timestamptz else cairn.event_time($1::bigint, d.conversation_id, d.from_seq, d.to_seq, nullif(d.event_time, '')::timestamptz, $3::boolean) end,
   coalesce(nullif(d.created_at, '')::timestamptz, now()), coalesce(nullif(d.updated_at, '')::timestamptz, now()),
@@ -84,7 +84,7 @@ select $1, d.external_id, d.type, d.target, d.content, sha256(convert_to(d.conte
   d.retrieve_count, nullif(d.retrieved_at, '')::timestamptz
 from (select generate_subscripts($4::text[], 1) as at, unnest($4::text[]) as external_id, unnest($5::text[]) as type, unnest($6::text[]) as target,
     unnest($7::text[]) as content, unnest($8::int[]) as version, unnest($9::text[]) as status, unnest($10::text[]) as origin, unnest($11::boolean[]) as tainted,
-    unnest($12::bigint[]) as run_id, unnest($13::bigint[]) as conversation_id, unnest($14::int[]) as from_seq, unnest($15::int[]) as to_seq,
+    unnest($12::text[]) as run_id, unnest($13::bigint[]) as conversation_id, unnest($14::int[]) as from_seq, unnest($15::int[]) as to_seq,
     unnest($16::text[]) as event_time, unnest($17::text[]) as created_at, unnest($18::text[]) as updated_at, unnest($19::text[]) as when_to_use,
     unnest($20::text[]) as embedded_field, unnest($21::text[]) as metadata, unnest($22::text[]) as history_id, unnest($23::text[]) as author,
     unnest($24::real[]) as importance, unnest($25::text[]) as targets, unnest($26::text[]) as superseded_by, unnest($27::int[]) as retrieve_count,
@@ -106,7 +106,7 @@ type MemoriesPutParams struct {
 	States         []string
 	Origins        []string
 	Tainted        []bool
-	RunIds         []int64
+	RunIds         []string
 	Conversations  []int64
 	FromSeqs       []int32
 	ToSeqs         []int32
@@ -199,7 +199,7 @@ on conflict (workspace_id, memory_id, history_id) do nothing
 
 type ReferencesPutParams struct {
 	WorkspaceID int64
-	RunID       *int64
+	RunID       *string
 	MemoryIds   []int64
 	Histories   []string
 }
@@ -219,11 +219,11 @@ const RevisionsPut = `-- name: RevisionsPut :exec
 insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq,
   decision_id, created_at)
 select $1, d.memory_id, d.version, d.action, d.status, d.content, d.when_to_use, d.metadata::jsonb, array(select jsonb_array_elements_text(d.targets::jsonb)), d.author, d.origin, d.tainted,
-  nullif(d.run_id, 0), $2, nullif(d.conversation_id, 0), case when d.conversation_id <> 0 then d.from_seq end, case when d.conversation_id <> 0 then d.to_seq end, $3,
+  nullif(d.run_id, ''), $2, nullif(d.conversation_id, 0), case when d.conversation_id <> 0 then d.from_seq end, case when d.conversation_id <> 0 then d.to_seq end, $3,
   coalesce(nullif(d.created_at, '')::timestamptz, now())
 from (select unnest($4::bigint[]) as memory_id, unnest($5::int[]) as version, unnest($6::text[]) as action, unnest($7::text[]) as status,
     unnest($8::text[]) as content, unnest($9::text[]) as when_to_use, unnest($10::text[]) as metadata, unnest($11::text[]) as targets, unnest($12::text[]) as author,
-    unnest($13::text[]) as origin, unnest($14::boolean[]) as tainted, unnest($15::bigint[]) as run_id, unnest($16::bigint[]) as conversation_id,
+    unnest($13::text[]) as origin, unnest($14::boolean[]) as tainted, unnest($15::text[]) as run_id, unnest($16::bigint[]) as conversation_id,
     unnest($17::int[]) as from_seq, unnest($18::int[]) as to_seq, unnest($19::text[]) as created_at) d
 `
 
@@ -242,7 +242,7 @@ type RevisionsPutParams struct {
 	Authors       []string
 	Origins       []string
 	Tainted       []bool
-	RunIds        []int64
+	RunIds        []string
 	Conversations []int64
 	FromSeqs      []int32
 	ToSeqs        []int32

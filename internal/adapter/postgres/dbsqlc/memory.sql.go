@@ -90,7 +90,7 @@ select (
 
 type MemoryAddedByRunParams struct {
 	WorkspaceID int64
-	RunID       *int64
+	RunID       *string
 	Types       []string
 }
 
@@ -198,7 +198,7 @@ type MemoryInsertParams struct {
 	ContentSha256  []byte
 	Origin         string
 	Tainted        bool
-	RunID          *int64
+	RunID          *string
 	OpID           string
 	ConversationID *int64
 	FromSeq        *int32
@@ -288,7 +288,7 @@ type MemoryRevisionInsertParams struct {
 	Author         string
 	Origin         string
 	Tainted        bool
-	RunID          *int64
+	RunID          *string
 	OpID           string
 	ConversationID *int64
 	FromSeq        *int32
@@ -482,7 +482,7 @@ type PendingMemoryInsertParams struct {
 	Reason         string
 	Origin         string
 	Tainted        bool
-	RunID          *int64
+	RunID          *string
 	OpID           string
 	ConversationID *int64
 	FromSeq        *int32

@@ -85,7 +85,7 @@ type CasePutParams struct {
 	Failures       int32
 	Iteration      int32
 	ConversationID *int64
-	RunID          *int64
+	RunID          *string
 	OpID           string
 }
 
@@ -367,7 +367,7 @@ on conflict (workspace_id, id) do nothing
 type DecisionPutParams struct {
 	WorkspaceID    int64
 	ID             string
-	RunID          int64
+	RunID          string
 	ConversationID int64
 	Span           int32
 	FromSeq        int32
@@ -405,7 +405,7 @@ where s.workspace_id = $1 and s.run_id = $2 order by m.external_id, r.version
 
 type DecisionsBehindParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 type DecisionsBehindRow struct {
@@ -441,7 +441,7 @@ select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_i
 
 type DecisionsOfRunParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 func (q *Queries) DecisionsOfRun(ctx context.Context, arg DecisionsOfRunParams) ([]Decision, error) {
@@ -486,7 +486,7 @@ select workspace_id, bank_id, number, run_id, base, conversations, mined, analys
 
 type RoundOfRunParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 func (q *Queries) RoundOfRun(ctx context.Context, arg RoundOfRunParams) (EvolutionRound, error) {
@@ -521,7 +521,7 @@ on conflict (workspace_id, run_id) do update set note = evolution_rounds.note re
 type RoundPutParams struct {
 	WorkspaceID int64
 	BankID      int64
-	RunID       int64
+	RunID       string
 	Base        int32
 }
 
@@ -569,7 +569,7 @@ type RoundSaveParams struct {
 	Outcome       string
 	Note          string
 	WorkspaceID   int64
-	RunID         int64
+	RunID         string
 }
 
 func (q *Queries) RoundSave(ctx context.Context, arg RoundSaveParams) error {
@@ -641,7 +641,7 @@ on conflict (workspace_id, run_id, conversation_id) do nothing
 
 type RunConversationPutParams struct {
 	WorkspaceID    int64
-	RunID          int64
+	RunID          string
 	ConversationID int64
 }
 
@@ -803,7 +803,7 @@ select result from training_steps where workspace_id = $1 and run_id = $2 and st
 
 type TrainingStepGetParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Step        string
 }
 
@@ -821,7 +821,7 @@ on conflict (workspace_id, run_id, step) do nothing
 
 type TrainingStepPutParams struct {
 	WorkspaceID    int64
-	RunID          int64
+	RunID          string
 	Step           string
 	ConversationID *int64
 	Result         json.RawMessage
@@ -844,7 +844,7 @@ delete from training_steps where workspace_id = $1 and run_id = $2 and step like
 
 type TrainingStepsDropParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Prefix      *string
 }
 
@@ -859,7 +859,7 @@ select step, result from training_steps where workspace_id = $1 and run_id = $2 
 
 type TrainingStepsUnderParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Prefix      *string
 }
 

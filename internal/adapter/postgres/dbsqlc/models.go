@@ -33,7 +33,7 @@ type BankVersion struct {
 	OptimizerSha string
 	SnapshotSha  string
 	Reason       string
-	RunID        *int64
+	RunID        *string
 	CreatedAt    time.Time
 }
 
@@ -54,7 +54,7 @@ type Case struct {
 	Failures       int32
 	Iteration      int32
 	ConversationID *int64
-	RunID          *int64
+	RunID          *string
 	OpID           string
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
@@ -83,7 +83,7 @@ type Conversation struct {
 type Decision struct {
 	WorkspaceID    int64
 	ID             string
-	RunID          int64
+	RunID          string
 	ConversationID int64
 	Span           int32
 	FromSeq        int32
@@ -93,14 +93,14 @@ type Decision struct {
 	Choice         json.RawMessage
 	Outcome        json.RawMessage
 	Sampled        bool
-	UpdateRun      *int64
+	UpdateRun      *string
 	Canary         *int32
 	CreatedAt      time.Time
 }
 
 type DistillTask struct {
 	WorkspaceID    int64
-	RunID          int64
+	RunID          string
 	TaskKey        string
 	Position       int32
 	Name           string
@@ -126,7 +126,7 @@ type EvolutionRound struct {
 	WorkspaceID   int64
 	BankID        int64
 	Number        int32
-	RunID         int64
+	RunID         string
 	Base          int32
 	Conversations []int64
 	Mined         json.RawMessage
@@ -147,7 +147,7 @@ type IdentityVersion struct {
 	Action      string
 	Origin      string
 	Author      string
-	RunID       *int64
+	RunID       *string
 	OpID        string
 	HistoryID   *string
 	CreatedAt   time.Time
@@ -165,7 +165,7 @@ type Memory struct {
 	Status          string
 	Origin          string
 	Tainted         bool
-	RunID           *int64
+	RunID           *string
 	OpID            string
 	ConversationID  *int64
 	FromSeq         *int32
@@ -195,7 +195,7 @@ type MemoryHistory struct {
 	Messages       int32
 	Tokens         int32
 	Author         string
-	RunID          *int64
+	RunID          *string
 	OpID           string
 	CreatedAt      time.Time
 }
@@ -208,7 +208,7 @@ type MemoryRevision struct {
 	Content        string
 	Origin         string
 	Tainted        bool
-	RunID          *int64
+	RunID          *string
 	OpID           string
 	ConversationID *int64
 	FromSeq        *int32
@@ -231,7 +231,7 @@ type MemoryTarget struct {
 	Target        string
 	Description   string
 	Aliases       []string
-	RunID         *int64
+	RunID         *string
 	CreatedAt     time.Time
 	LastUsedAt    time.Time
 	LastSummaryAt *time.Time
@@ -249,7 +249,7 @@ type PendingMemory struct {
 	Reason         string
 	Origin         string
 	Tainted        bool
-	RunID          *int64
+	RunID          *string
 	OpID           string
 	ConversationID *int64
 	FromSeq        *int32
@@ -264,7 +264,7 @@ type PolicyUpdate struct {
 	WorkspaceID  int64
 	BankID       int64
 	Number       int32
-	RunID        int64
+	RunID        string
 	Base         int32
 	State        string
 	PolicySha    string
@@ -280,7 +280,7 @@ type PolicyUpdate struct {
 
 type Probe struct {
 	WorkspaceID    int64
-	RunID          int64
+	RunID          string
 	Number         int32
 	ConversationID int64
 	BankID         int64
@@ -311,7 +311,7 @@ type ReembedProgress struct {
 
 type ReflectionRead struct {
 	WorkspaceID    int64
-	RunID          int64
+	RunID          string
 	ConversationID int64
 	FromSeq        int32
 	ToSeq          int32
@@ -326,7 +326,7 @@ type ReflectionRun struct {
 	Status        string
 	FromAt        *time.Time
 	ToAt          time.Time
-	RunID         *int64
+	RunID         *string
 	Conversations int32
 	Messages      int32
 	Notes         int32
@@ -341,7 +341,7 @@ type ReflectionRun struct {
 
 type Run struct {
 	WorkspaceID    int64
-	ID             int64
+	ID             string
 	Kind           string
 	BusinessKey    string
 	Generation     int32
@@ -355,7 +355,7 @@ type Run struct {
 	Result         json.RawMessage
 	WorkflowID     string
 	SessionID      *int64
-	ParentID       *int64
+	ParentID       *string
 	CreatedAt      time.Time
 	StartedAt      *time.Time
 	EndedAt        *time.Time
@@ -391,7 +391,7 @@ type SoulVersion struct {
 	Content        string
 	Action         string
 	Origin         string
-	RunID          *int64
+	RunID          *string
 	OpID           string
 	ConversationID *int64
 	FromSeq        *int32
@@ -407,7 +407,7 @@ type Turn struct {
 	Mode           string
 	Origin         string
 	ArgsSha        []byte
-	RunID          *int64
+	RunID          *string
 	Context        string
 	FirstSeq       int32
 	ReplySeq       *int32
@@ -426,7 +426,7 @@ type Vote struct {
 	OpID           string
 	Source         string
 	Burst          bool
-	RunID          *int64
+	RunID          *string
 	ConversationID *int64
 	CaseID         *int64
 	Failures       int32

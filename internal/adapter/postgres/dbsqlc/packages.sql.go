@@ -20,7 +20,7 @@ update packages p set state = 'deleting', touched_at = now() where p.workspace_i
 type PackageAbandonParams struct {
 	WorkspaceID int64
 	Sha256      []byte
-	RunID       int64
+	RunID       string
 	TaskKey     string
 }
 

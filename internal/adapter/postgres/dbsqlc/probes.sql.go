@@ -57,7 +57,7 @@ type ProbeEndParams struct {
 	Score       *float64
 	Note        string
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Number      int32
 }
 
@@ -93,7 +93,7 @@ on conflict (workspace_id, run_id, number) do nothing
 
 type ProbePutParams struct {
 	WorkspaceID    int64
-	RunID          int64
+	RunID          string
 	Number         int32
 	ConversationID int64
 	BankID         int64
@@ -119,7 +119,8 @@ func (q *Queries) ProbePut(ctx context.Context, arg ProbePutParams) error {
 }
 
 const ProbesOf = `-- name: ProbesOf :many
-select workspace_id, run_id, number, conversation_id, bank_id, question, answer, evidence, decisions, state, score, note, created_at, ended_at from probes where workspace_id = $1 and bank_id = $2 order by run_id desc, number limit $3
+select p.workspace_id, p.run_id, p.number, p.conversation_id, p.bank_id, p.question, p.answer, p.evidence, p.decisions, p.state, p.score, p.note, p.created_at, p.ended_at from probes p join runs r on r.workspace_id = p.workspace_id and r.id = p.run_id
+where p.workspace_id = $1 and p.bank_id = $2 order by r.created_at desc, r.id desc, p.number limit $3
 `
 
 type ProbesOfParams struct {
@@ -169,7 +170,7 @@ select workspace_id, run_id, number, conversation_id, bank_id, question, answer,
 
 type ProbesOfRunParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 func (q *Queries) ProbesOfRun(ctx context.Context, arg ProbesOfRunParams) ([]Probe, error) {

@@ -141,7 +141,7 @@ type ReflectionDayPutParams struct {
 	Status        string
 	FromAt        *time.Time
 	ToAt          time.Time
-	RunID         *int64
+	RunID         *string
 	Conversations int32
 	Messages      int32
 	Notes         int32
@@ -456,7 +456,7 @@ on conflict (workspace_id, run_id, conversation_id, from_seq) do nothing
 
 type ReflectionReadPutParams struct {
 	WorkspaceID    int64
-	RunID          int64
+	RunID          string
 	ConversationID int64
 	FromSeq        int32
 	ToSeq          int32
@@ -483,7 +483,7 @@ select workspace_id, run_id, conversation_id, from_seq, to_seq, part, state from
 
 type ReflectionReadsParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 func (q *Queries) ReflectionReads(ctx context.Context, arg ReflectionReadsParams) ([]ReflectionRead, error) {
@@ -521,7 +521,7 @@ update reflection_reads set state = $1 where workspace_id = $2 and run_id = $3 a
 type ReflectionReadsEndParams struct {
 	State       string
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Parts       int32
 }
 
@@ -545,7 +545,7 @@ delete from reflection_reads where workspace_id = $1 and run_id = $2 and state =
 
 type ReflectionReadsFreeParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 // Releases the ranges that a run has not read.
@@ -564,7 +564,7 @@ update reflection_reads set state = 'skipped', to_seq = $1 where workspace_id = 
 type ReflectionReadsSkipParams struct {
 	ToSeq          int32
 	WorkspaceID    int64
-	RunID          int64
+	RunID          string
 	ConversationID int64
 	FromSeq        int32
 }
@@ -735,7 +735,7 @@ func (q *Queries) ReflectionUnread(ctx context.Context, arg ReflectionUnreadPara
 }
 
 const ReflectionsRecent = `-- name: ReflectionsRecent :many
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs where workspace_id = $1 and kind = 'reflection' and ($2::text = '' or business_key = $2::text) order by id desc limit $3
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs where workspace_id = $1 and kind = 'reflection' and ($2::text = '' or business_key = $2::text) order by created_at desc, id desc limit $3
 `
 
 type ReflectionsRecentParams struct {

@@ -19,7 +19,7 @@ order by step, attempt, seq limit $6
 
 type ReplyChunksAfterParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	Step        int32
 	Attempt     int32
 	Seq         int32
@@ -87,16 +87,16 @@ const ReplyChunksPut = `-- name: ReplyChunksPut :exec
 with put as (
   insert into reply_chunks (workspace_id, run_id, step, attempt, seq, body)
   select c.workspace_id, c.run_id, c.step, c.attempt, c.seq, c.body
-  from (select unnest($2::bigint[]) as workspace_id, unnest($1::bigint[]) as run_id, unnest($3::int[]) as step,
+  from (select unnest($2::bigint[]) as workspace_id, unnest($1::text[]) as run_id, unnest($3::int[]) as step,
     unnest($4::int[]) as attempt, unnest($5::int[]) as seq, unnest($6::text[]) as body) c
   where exists (select from runs r where r.workspace_id = c.workspace_id and r.id = c.run_id and r.status <> 'ended')
   on conflict do nothing
 )
-select pg_notify('cairn_reply', r::text) from (select distinct unnest($1::bigint[])) d (r)
+select pg_notify('cairn_reply', r) from (select distinct unnest($1::text[])) d (r)
 `
 
 type ReplyChunksPutParams struct {
-	Runs       []int64
+	Runs       []string
 	Workspaces []int64
 	Steps      []int32
 	Attempts   []int32
@@ -124,7 +124,7 @@ select step, content from agent_steps where workspace_id = $1 and run_id = $2 or
 
 type ReplyStepsParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 type ReplyStepsRow struct {

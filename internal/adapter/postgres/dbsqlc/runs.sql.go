@@ -54,7 +54,7 @@ func (q *Queries) RunByKey(ctx context.Context, arg RunByKeyParams) (Run, error)
 const RunEnd = `-- name: RunEnd :exec
 with ended as (
   update runs r set status = 'ended', outcome = $3, reason = $4, result = $5, ended_at = now()
-  where r.workspace_id = $1 and r.id = $6 and r.status <> 'ended' returning r.id as run, pg_notify('cairn_ended', r.id::text)
+  where r.workspace_id = $1 and r.id = $6 and r.status <> 'ended' returning r.id as run, pg_notify('cairn_ended', r.id)
 ), left_over as (
   update distill_tasks t set stage = 'ended', outcome = 'failed', reason = $7, ended_at = now()
   from ended where t.workspace_id = $1 and t.run_id = ended.run and t.stage <> 'ended'
@@ -68,7 +68,7 @@ type RunEndParams struct {
 	Outcome     string
 	Reason      string
 	Result      json.RawMessage
-	ID          int64
+	ID          string
 	Why         string
 }
 
@@ -94,7 +94,7 @@ select workspace_id, id, kind, business_key, generation, attempt, args_sha, conv
 
 type RunGetParams struct {
 	WorkspaceID int64
-	ID          int64
+	ID          string
 }
 
 func (q *Queries) RunGet(ctx context.Context, arg RunGetParams) (Run, error) {
@@ -132,7 +132,7 @@ select workspace_id, id, kind, business_key, generation, attempt, args_sha, conv
 
 type RunGetLockedParams struct {
 	WorkspaceID int64
-	ID          int64
+	ID          string
 }
 
 func (q *Queries) RunGetLocked(ctx context.Context, arg RunGetLockedParams) (Run, error) {
@@ -165,14 +165,15 @@ func (q *Queries) RunGetLocked(ctx context.Context, arg RunGetLockedParams) (Run
 }
 
 const RunInsert = `-- name: RunInsert :one
-insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
-values ($1, $2, $3, $4, $5, $6, $7, $8)
+insert into runs (workspace_id, id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 on conflict (workspace_id, kind, business_key, generation) do nothing
 returning id
 `
 
 type RunInsertParams struct {
 	WorkspaceID    int64
+	ID             string
 	Kind           string
 	BusinessKey    string
 	Generation     int32
@@ -182,9 +183,10 @@ type RunInsertParams struct {
 	WorkflowID     string
 }
 
-func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (int64, error) {
+func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (string, error) {
 	row := q.db.QueryRow(ctx, RunInsert,
 		arg.WorkspaceID,
+		arg.ID,
 		arg.Kind,
 		arg.BusinessKey,
 		arg.Generation,
@@ -193,7 +195,7 @@ func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (int64, er
 		arg.Spec,
 		arg.WorkflowID,
 	)
-	var id int64
+	var id string
 	err := row.Scan(&id)
 	return id, err
 }
@@ -204,7 +206,7 @@ select status from runs where workspace_id = $1 and id = $2 for no key update
 
 type RunLockParams struct {
 	WorkspaceID int64
-	ID          int64
+	ID          string
 }
 
 func (q *Queries) RunLock(ctx context.Context, arg RunLockParams) (string, error) {
@@ -229,7 +231,7 @@ where r.workspace_id = $1 and r.id = $2
 
 type RunProgressParams struct {
 	WorkspaceID int64
-	ID          int64
+	ID          string
 }
 
 type RunProgressRow struct {
@@ -270,7 +272,7 @@ where workspace_id = $2 and id = $3 and status <> 'ended' and attempt = $4 and r
 type RunRedriveParams struct {
 	WorkflowID  string
 	WorkspaceID int64
-	ID          int64
+	ID          string
 	Attempt     int32
 	Most        int32
 }
@@ -298,7 +300,7 @@ where workspace_id = $2 and id = $3 and status = 'ended' and attempt = $4
 type RunReopenParams struct {
 	WorkflowID  string
 	WorkspaceID int64
-	ID          int64
+	ID          string
 	Attempt     int32
 }
 
@@ -321,7 +323,7 @@ select spec from runs where workspace_id = $1 and id = $2
 
 type RunSpecParams struct {
 	WorkspaceID int64
-	ID          int64
+	ID          string
 }
 
 func (q *Queries) RunSpec(ctx context.Context, arg RunSpecParams) (json.RawMessage, error) {
@@ -338,7 +340,7 @@ where workspace_id = $1 and id = $2 and status <> 'ended'
 
 type RunStartParams struct {
 	WorkspaceID int64
-	ID          int64
+	ID          string
 }
 
 func (q *Queries) RunStart(ctx context.Context, arg RunStartParams) (int64, error) {
@@ -357,12 +359,12 @@ from runs where workspace_id = $1 and id = $2
 
 type RunStateParams struct {
 	WorkspaceID int64
-	ID          int64
+	ID          string
 }
 
 type RunStateRow struct {
 	WorkspaceID    int64
-	ID             int64
+	ID             string
 	Kind           string
 	BusinessKey    string
 	Generation     int32
@@ -413,7 +415,7 @@ from llm_calls where workspace_id = $1 and run_id = $2
 
 type RunUsageParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 }
 
 type RunUsageRow struct {
@@ -447,7 +449,7 @@ const RunsRecent = `-- name: RunsRecent :many
 select r.id, r.kind, r.business_key, r.generation, r.attempt, r.status, r.outcome, r.reason, r.workflow_id, r.created_at, r.ended_at,
   coalesce(c.title, '')::text as title
 from runs r left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
-where r.workspace_id = $1 order by r.id desc limit $2
+where r.workspace_id = $1 order by r.created_at desc, r.id desc limit $2
 `
 
 type RunsRecentParams struct {
@@ -456,7 +458,7 @@ type RunsRecentParams struct {
 }
 
 type RunsRecentRow struct {
-	ID          int64
+	ID          string
 	Kind        string
 	BusinessKey string
 	Generation  int32

@@ -326,7 +326,7 @@ select coalesce(max(version), 0)::int from skill_views where workspace_id = $1 a
 
 type ViewLatestParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	SkillID     int64
 }
 
@@ -345,7 +345,7 @@ on conflict (workspace_id, run_id, skill_id, version) do nothing
 
 type ViewPutParams struct {
 	WorkspaceID int64
-	RunID       int64
+	RunID       string
 	SkillID     int64
 	Version     int32
 }

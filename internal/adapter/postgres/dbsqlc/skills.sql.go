@@ -497,7 +497,7 @@ type VersionGetRow struct {
 	SkillID        int64
 	Version        int32
 	BaseVersion    int32
-	RunID          *int64
+	RunID          *string
 	TaskKey        *string
 	DisplayName    string
 	Description    string
@@ -581,7 +581,7 @@ type VersionInsertParams struct {
 	SkillID       int64
 	Version       int32
 	BaseVersion   int32
-	RunID         *int64
+	RunID         *string
 	TaskKey       *string
 	DisplayName   string
 	Description   string

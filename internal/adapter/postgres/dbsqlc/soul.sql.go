@@ -130,7 +130,7 @@ type SoulInsertParams struct {
 	Content        string
 	Action         string
 	Origin         string
-	RunID          *int64
+	RunID          *string
 	OpID           string
 	ConversationID *int64
 	FromSeq        *int32

@@ -90,7 +90,7 @@ type VotePutParams struct {
 	OpID           string
 	Source         string
 	Burst          bool
-	RunID          *int64
+	RunID          *string
 	ConversationID *int64
 	CaseID         *int64
 	Failures       int32

@@ -144,7 +144,7 @@ type CompactionAtParams struct {
 
 type CompactionAtRow struct {
 	UptoTurn int32
-	RunID    int64
+	RunID    string
 	Content  string
 	Tokens   int32
 	Degraded string
@@ -170,13 +170,13 @@ where t.workspace_id = $1 and t.run_id = $2 and c.upto_turn < t.number order by 
 
 type CompactionOfTurnParams struct {
 	WorkspaceID int64
-	RunID       *int64
+	RunID       *string
 }
 
 type CompactionOfTurnRow struct {
 	UptoTurn int32
 	Content  string
-	RunID    int64
+	RunID    string
 }
 
 // The compaction with which the turn of a run begins.
@@ -197,7 +197,7 @@ type CompactionPutParams struct {
 	WorkspaceID    int64
 	ConversationID int64
 	UptoTurn       int32
-	RunID          int64
+	RunID          string
 	Content        string
 	Tokens         int32
 	Degraded       string

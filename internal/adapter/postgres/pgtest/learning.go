@@ -88,7 +88,7 @@ func (s *Script) Steps() []string {
 func (s *Script) Ask(_ context.Context, q ledger.Question) (text string, problem, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := fmt.Sprintf("%d/%s", q.Run.Run, q.Step)
+	key := fmt.Sprintf("%s/%s", q.Run.Run, q.Step)
 	text, known := s.known[key]
 	if !known {
 		reply := s.replies[prompt.Stage(q.Request.Label.Stage)]
@@ -160,4 +160,4 @@ func (l *Learning) Within(fn func(ctx context.Context, tx cases.Tx) error) error
 }
 
 // Ref returns the reference of a run in workspace A.
-func (l *Learning) Ref(id int64) run.Ref { return run.Ref{Workspace: l.DB.A.ID, Run: id} }
+func (l *Learning) Ref(id string) run.Ref { return run.Ref{Workspace: l.DB.A.ID, Run: id} }

@@ -10,10 +10,14 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/testkit"
 )
+
+// RunID is an SQL expression for a new run's ID.
+const RunID = `'run_' || left(md5(random()::text), 26)`
 
 // Store is an open store over a fresh database with two workspaces, A and B.
 type Store struct {
@@ -58,10 +62,12 @@ func (s *Store) Actor(o agent.Origin) agent.Actor {
 func (s *Store) User() agent.Actor { return s.Actor(agent.OriginUser) }
 
 // Run creates a run in workspace A for autonomous writers.
-func (s *Store) Run() int64 {
+func (s *Store) Run() string {
 	s.T.Helper()
-	return int64(s.Number(`insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id)
-		values ($1, 'distill', $2, 'x', '{}', 'w') returning id`, s.A.ID, s.Op()))
+	id := run.NewID()
+	s.Exec(`insert into runs (workspace_id, id, kind, business_key, args_sha, spec, workflow_id)
+		values ($1, $2, 'distill', $3, 'x', '{}', 'w')`, s.A.ID, id, s.Op())
+	return id
 }
 
 // Choose changes the settings of workspace A.
@@ -84,6 +90,15 @@ func (s *Store) Number(sql string, args ...any) (n int) {
 		s.T.Fatalf("%s: %v", sql, err)
 	}
 	return n
+}
+
+// Text returns the text that a query of the superuser returns.
+func (s *Store) Text(sql string, args ...any) (text string) {
+	s.T.Helper()
+	if err := s.Admin.QueryRow(s.T.Context(), sql, args...).Scan(&text); err != nil {
+		s.T.Fatalf("%s: %v", sql, err)
+	}
+	return text
 }
 
 // Exec runs a statement as the superuser.

@@ -97,7 +97,7 @@ func (s *stage) ToolCalls(context.Context, int64) (all, failed int, err error) {
 func (s *stage) Summarize(_ context.Context, r memoryagent.Request) (run.Run, error) {
 	s.said = append(s.said, r.Messages[0].Content)
 	r.Messages[0].Content = "changed"
-	out := run.Run{Ref: run.Ref{Workspace: r.Workspace, Run: 9}, Status: run.Accepted,
+	out := run.Run{Ref: run.Ref{Workspace: r.Workspace, Run: "run_9"}, Status: run.Accepted,
 		WorkflowID: "w/" + r.WorkspaceKey}
 	if s.ended {
 		out.Status = run.Ended

@@ -117,7 +117,7 @@ func (s *Service) judgeCanary(ctx context.Context, tx Tx, row bank.Row) error {
 // promote creates a version of the bank with the policy of an update. It returns false if the bank
 // has another writer, or if another writer was first.
 func (s *Service) promote(ctx context.Context, tx Tx, row bank.Row, u Update) (bool, error) {
-	holder := fmt.Sprintf("update/%d", u.Run)
+	holder := fmt.Sprintf("update/%s", u.Run)
 	lease, err := s.ports.Banks.TakeLease(ctx, tx, row.Name, holder, bank.LeaseTime)
 	if fault.CodeOf(err) == fault.Unavailable {
 		return false, nil

@@ -33,7 +33,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 			return err
 		}
 		if n < 0 || n >= len(from.Held) {
-			return fault.Newf(fault.InvalidArgument, "run %d has %d held-out conversations and no trial %d",
+			return fault.Newf(fault.InvalidArgument, "run %s has %d held-out conversations and no trial %d",
 				ref.Run, len(from.Held), n)
 		}
 		result, err := runspec.NeedStep[policyResult](ctx, tx, ref.Run, policyStep)

@@ -19,7 +19,7 @@ const (
 // Update is a policy that has learned from live decisions.
 type Update struct {
 	Number    int        `json:"update"`
-	Run       int64      `json:"run"`
+	Run       string     `json:"run"`
 	Base      int        `json:"base"` // version of the bank on which it is based
 	State     string     `json:"state"`
 	Policy    string     `json:"policy"`

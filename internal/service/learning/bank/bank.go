@@ -48,7 +48,7 @@ type Version struct {
 	Optimizer string    `json:"optimizer"`
 	Snapshot  string    `json:"snapshot"`
 	Reason    string    `json:"reason,omitempty"`
-	Run       int64     `json:"run,omitempty"`
+	Run       string    `json:"run,omitempty"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
 }
 
@@ -85,7 +85,7 @@ type Draft struct {
 	Optimizer policy.Optimizer
 	Fresh     []string
 	Reason    string
-	Run       int64
+	Run       string
 }
 
 // OrDefault returns name, or Default if it is empty.

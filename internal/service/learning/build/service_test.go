@@ -106,7 +106,7 @@ func TestEachStepOfABuildIsDoneOnce(t *testing.T) {
 	if rows := l.DB.Rows("decisions", "memories"); rows != "decisions 2, memories 2" || len(l.Script.Steps()) != 2 {
 		t.Errorf("%s, asked %q", rows, l.Script.Steps())
 	}
-	_, _, err = l.Builds.Open(t.Context(), l.Ref(999))
+	_, _, err = l.Builds.Open(t.Context(), l.Ref("run_00000000000000000000000000"))
 	wants(t, "a run that there is not", err, fault.NotFound)
 }
 

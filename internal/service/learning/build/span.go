@@ -21,7 +21,7 @@ func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (out d
 		return out, err
 	}
 	if number < 0 || number >= len(session.Spans) {
-		return out, fault.Newf(fault.InvalidArgument, "run %d has no span %d", ref.Run, number)
+		return out, fault.Newf(fault.InvalidArgument, "run %s has no span %d", ref.Run, number)
 	}
 	span := session.Spans[number]
 	var head bank.Head

@@ -43,7 +43,7 @@ type Case struct {
 	Failures     int       `json:"failures"`
 	Iteration    int       `json:"iteration,omitempty"`
 	Conversation int64     `json:"conversation,omitempty"`
-	Run          int64     `json:"run,omitempty"`
+	Run          string    `json:"run,omitempty"`
 	Op           string    `json:"-"`
 	FailedAt     time.Time `json:"failed_at,omitzero"` // last failure
 	UpdatedAt    time.Time `json:"updated_at,omitzero"`

@@ -22,7 +22,7 @@ type FailedQuestion struct {
 	Retrieved    []string
 	Score        float64
 	Conversation int64
-	Run          int64
+	Run          string
 	Voter        string // empty if it is not a vote
 	Rated        string // the rated reply, see Vote; empty means the question
 }
@@ -88,7 +88,7 @@ func record(ctx context.Context, tx Tx, c Case, v Vote) (out Case, err error) {
 	err = tx.Operations().Do(ctx, c.Op, []any{"failed", c.Bank, c.Source, c.Key, c.Gold, c.Conversation}, &done,
 		func() error {
 			return cast(ctx, tx, &v, c.Question, c.Prediction, func() error {
-				if c.Run != 0 && len(c.Retrieved) == 0 {
+				if c.Run != "" && len(c.Retrieved) == 0 {
 					uses, err := tx.Decisions().MemoryUses(ctx, c.Run)
 					if err != nil {
 						return err

@@ -21,7 +21,7 @@ type Vote struct {
 	Op           string
 	Source       string
 	Burst        bool // one of too many within a minute
-	Run          int64
+	Run          string
 	Conversation int64
 	Case         int64
 	Failures     int      // that it added to the case; negative if it took some away
@@ -36,7 +36,7 @@ type Burst struct {
 }
 
 // Turn returns what is rated by a vote on the answer of a turn.
-func Turn(run int64) string { return fmt.Sprintf("turn/%d", run) }
+func Turn(run string) string { return fmt.Sprintf("turn/%s", run) }
 
 // VoteRepository reads and writes votes.
 type VoteRepository interface {

@@ -16,7 +16,7 @@ import (
 // contains. It is stored before the model call, so that a retry uses the same choice.
 type Decision struct {
 	ID           string
-	Run          int64
+	Run          string
 	Conversation int64
 	Span         int
 	FromSeq      int
@@ -43,7 +43,7 @@ type SpanOutcome struct {
 }
 
 // ID returns the ID of the decision of a span.
-func ID(ref run.Ref, span int) string { return fmt.Sprintf("%d/%d", ref.Run, span) }
+func ID(ref run.Ref, span int) string { return fmt.Sprintf("%s/%d", ref.Run, span) }
 
 // Answered reports whether the model has processed the span.
 func (d Decision) Answered() bool {

@@ -84,7 +84,7 @@ func TestAJudgementOfNoRunChangesNothing(t *testing.T) {
 		if err != nil || len(none) != 0 {
 			t.Errorf("scored %q, %v", none, err)
 		}
-		_, err = decision.RecordJudgement(ctx, tx, decision.Judgement{Op: "1", Run: 999})
+		_, err = decision.RecordJudgement(ctx, tx, decision.Judgement{Op: "1", Run: "run_00000000000000000000000000"})
 		if fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("a run that there is not: %v", err)
 		}

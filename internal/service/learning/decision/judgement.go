@@ -23,7 +23,7 @@ type Judgement struct {
 	Op       string // operation ID
 	Source   string
 	Voter    string // empty if it is not a vote
-	Run      int64  // run of the reply; 0 if unknown
+	Run      string // run of the reply; 0 if unknown
 	Score    float64
 	Question string
 	Answer   string
@@ -35,7 +35,7 @@ type Judgement struct {
 // reply that an endpoint failure cut off is ignored. RecordJudgement returns the decisions whose
 // skills got the score.
 func RecordJudgement(ctx context.Context, tx Tx, j Judgement) (decisions []string, err error) {
-	if j.Run == 0 {
+	if j.Run == "" {
 		return nil, nil
 	}
 	answered, err := tx.Runs().Run(ctx, j.Run)

@@ -4,7 +4,7 @@ package decision
 type Outcome struct {
 	Decision string
 	Op       string // operation ID of the judgement; has one effect per decision
-	Run      int64  // run of the reply
+	Run      string // run of the reply
 	Source   string
 	Score    float64 // 0 to 1
 	Voter    string  // empty if the score is not a vote

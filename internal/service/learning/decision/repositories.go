@@ -22,9 +22,9 @@ type Repository interface {
 	DecisionAt(ctx context.Context, id string) (Decision, bool, error)
 	// EndDecision stores the result of a span; the first one is kept.
 	EndDecision(ctx context.Context, id string, o SpanOutcome) error
-	Decisions(ctx context.Context, run int64) ([]Decision, error)
+	Decisions(ctx context.Context, run string) ([]Decision, error)
 	// MemoryUses returns the memories in the prompts of a run, with the decisions behind them.
-	MemoryUses(ctx context.Context, run int64) ([]MemoryUse, error)
+	MemoryUses(ctx context.Context, run string) ([]MemoryUse, error)
 }
 
 // OutcomeRepository reads and writes the outcomes of live decisions.
@@ -40,7 +40,7 @@ type OutcomeRepository interface {
 	// version oldest or later; oldest decision first.
 	Learnable(ctx context.Context, bank int64, oldest, most int) ([]string, error)
 	// Claim assigns decisions to an update. Decisions of another update are skipped.
-	Claim(ctx context.Context, run int64, decisions []string) error
+	Claim(ctx context.Context, run string, decisions []string) error
 	// LockExploration blocks other explorations until the transaction ends.
 	LockExploration(ctx context.Context) error
 	// Explored returns the number of sampled decisions in the last 24 hours.

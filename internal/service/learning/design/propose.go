@@ -99,7 +99,7 @@ func decodeProposal(text string) (p designer.Proposal, err error) {
 // rules returns the rules of a proposal, which detect near-duplicates and let a full bank evict its
 // least useful skill.
 func (s Designer) rules(ctx context.Context, d Input, p designer.Proposal) (designer.Rules, error) {
-	out := designer.Rules{Edits: d.Recipe.Edits, Origin: fmt.Sprintf("run/%d", d.Ref.Run), Stats: d.Stats,
+	out := designer.Rules{Edits: d.Recipe.Edits, Origin: fmt.Sprintf("run/%s", d.Ref.Run), Stats: d.Stats,
 		Added: map[string][]float64{}, Vectors: map[string][]float64{}}
 	var texts, names, ids []string
 	for _, c := range p.Changes {

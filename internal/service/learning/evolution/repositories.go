@@ -20,8 +20,8 @@ type Tx interface {
 // Repository reads and writes rounds of evolution.
 type Repository interface {
 	// PutRound opens a round. If the run has a round, PutRound returns it.
-	PutRound(ctx context.Context, bank, run int64, base int) (Round, error)
-	RoundOf(ctx context.Context, run int64) (Round, error)
+	PutRound(ctx context.Context, bank int64, run string, base int) (Round, error)
+	RoundOf(ctx context.Context, run string) (Round, error)
 	// SaveRound stores the state of a round. A round that has ended does not change.
 	SaveRound(ctx context.Context, r Round) error
 	// Rounds lists the rounds of a bank, newest first.

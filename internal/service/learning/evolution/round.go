@@ -22,7 +22,7 @@ const (
 // Round is one round of the designer.
 type Round struct {
 	Number        int                  `json:"round"`
-	Run           int64                `json:"run"`
+	Run           string               `json:"run"`
 	Base          int                  `json:"base"` // version of the bank
 	Conversations []int64              `json:"-"`
 	Cases         []design.MinedCase   `json:"cases"`

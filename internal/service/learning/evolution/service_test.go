@@ -141,7 +141,7 @@ func TestARoundNeedsCasesAndATurn(t *testing.T) {
 	if err != nil || got.Outcome != evolution.NoCases {
 		t.Errorf("%+v, %v", got, err)
 	}
-	_, err = l.Rounds.Open(ctx, l.Ref(999))
+	_, err = l.Rounds.Open(ctx, l.Ref("run_00000000000000000000000000"))
 	wants(t, "a run that there is not", err, fault.NotFound)
 }
 

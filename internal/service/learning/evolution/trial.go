@@ -18,7 +18,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	done := false
 	r, spec, head, err := s.read(ctx, ref, func(tx Tx, spec Spec, h bank.Head) (err error) {
 		if n < 0 || n >= len(spec.Held) {
-			return fault.Newf(fault.InvalidArgument, "run %d has %d held-out conversations and no trial %d",
+			return fault.Newf(fault.InvalidArgument, "run %s has %d held-out conversations and no trial %d",
 				ref.Run, len(spec.Held), n)
 		}
 		if done, err = runspec.IsDone(ctx, tx, ref.Run, trial.Step(n)); err != nil || done {

@@ -82,7 +82,7 @@ func TestASessionIsReadWithoutSecrets(t *testing.T) {
 		if a := s.Actor("span", 0); a.Run != r.Ref.Run || a.Op == "" || a.Subject.Author != s.Spec.Author {
 			t.Errorf("%+v", a)
 		}
-		_, err = extraction.ReadSession(ctx, tx, 999)
+		_, err = extraction.ReadSession(ctx, tx, "run_00000000000000000000000000")
 		if fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("a run that there is not: %v", err)
 		}

@@ -34,7 +34,7 @@ type Session struct {
 }
 
 // ReadSession reads the session of a build. Secrets are removed.
-func ReadSession(ctx context.Context, tx Tx, id int64) (s Session, err error) {
+func ReadSession(ctx context.Context, tx Tx, id string) (s Session, err error) {
 	if s.Run, err = tx.Runs().Run(ctx, id); err != nil {
 		return s, err
 	}

@@ -21,7 +21,7 @@ type Spec struct {
 	Lang   string `json:"lang"`
 	Bank   string `json:"bank"`
 	BankID int64  `json:"bank_id"`
-	Build  int64  `json:"build"` // run whose decisions are probed
+	Build  string `json:"build"` // run whose decisions are probed
 	TopN   int    `json:"top_n"` // maximum number of memories per question
 }
 
@@ -50,7 +50,7 @@ func (s *Service) Accept(ctx context.Context, tx Tx, build run.Run, spec extract
 	if err != nil || spent >= perDay(chosen) {
 		return err
 	}
-	key := fmt.Sprintf("build/%d", build.Ref.Run)
+	key := fmt.Sprintf("build/%s", build.Ref.Run)
 	self, err := tx.Workspace().WorkspaceKey(ctx)
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func (s *Service) readProbe(ctx context.Context, ref run.Ref, number int) (spec 
 			return err
 		}
 		if number < 0 || number >= len(probes) {
-			return fault.Newf(fault.InvalidArgument, "run %d has no probe %d", ref.Run, number)
+			return fault.Newf(fault.InvalidArgument, "run %s has no probe %d", ref.Run, number)
 		}
 		p = probes[number]
 		return nil
@@ -146,7 +146,7 @@ func (s *Service) recordScore(ctx context.Context, tx Tx, p Probe, uses []decisi
 	}
 	decisions := q.Behind(episode.WellAnswered)
 	if err := tx.Outcomes().PutOutcomes(ctx, decisions,
-		decision.Outcome{Op: fmt.Sprintf("probe/%d/%d", p.Run, p.Number), Run: p.Run, Source: FromProbe,
+		decision.Outcome{Op: fmt.Sprintf("probe/%s/%d", p.Run, p.Number), Run: p.Run, Source: FromProbe,
 			Score: *p.Score}); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ const (
 // Probe is a question about a conversation from which memories were built. Its answer is known, so
 // the memories that a search finds can be scored.
 type Probe struct {
-	Run          int64      `json:"run"` // run that made it
+	Run          string     `json:"run"` // run that made it
 	Number       int        `json:"number"`
 	Conversation int64      `json:"conversation"`
 	Bank         int64      `json:"-"`

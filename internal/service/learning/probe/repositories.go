@@ -26,7 +26,7 @@ type Repository interface {
 	// one.
 	ProbesSpent(ctx context.Context) (int, error)
 	PutProbe(ctx context.Context, p Probe) error
-	ProbesOf(ctx context.Context, run int64) ([]Probe, error)
+	ProbesOf(ctx context.Context, run string) ([]Probe, error)
 	// EndProbe ends an open probe. It returns false if the probe is not open.
 	EndProbe(ctx context.Context, p Probe) (bool, error)
 	// Probes returns the probes of a bank, latest run first.

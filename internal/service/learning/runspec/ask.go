@@ -34,7 +34,7 @@ func (m Model) Ask(ctx context.Context, a Asker, ref run.Ref, q Question) (text 
 	}
 	req := llm.Request{Model: m.Name, System: m.Instructions[InstructionKey(q.Stage, q.Lang)],
 		Messages: llm.User(user), Schema: &llm.Schema{Name: q.Stage.Schema(), JSON: prompt.Schema(q.Stage)},
-		Label: llm.Label{Stage: string(q.Stage), Run: fmt.Sprint(ref.Run), Task: q.Step}, Temperature: &q.Temperature}
+		Label: llm.Label{Stage: string(q.Stage), Run: ref.Run, Task: q.Step}, Temperature: &q.Temperature}
 	return a.Ask(ctx, ledger.Question{Run: ref, Step: q.Step, Lang: q.Lang, Request: req, Repairs: m.Repairs,
 		Decode: q.Decode})
 }

@@ -19,13 +19,13 @@ type Tx interface {
 
 // RunRepository reads and writes runs.
 type RunRepository interface {
-	Run(ctx context.Context, id int64) (run.Run, error)
+	Run(ctx context.Context, id string) (run.Run, error)
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
-	EnqueueRun(ctx context.Context, id int64) error
-	StartRun(ctx context.Context, id int64) (bool, error)
-	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
+	EnqueueRun(ctx context.Context, id string) error
+	StartRun(ctx context.Context, id string) (bool, error)
+	EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error
 	PutAgentRun(ctx context.Context, r memoryagent.NewRun) (run.Run, error)
-	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error)
+	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (string, bool, error)
 }
 
 // WorkspaceRepository reads the workspace, and stores up to which message its conversations were
@@ -35,7 +35,7 @@ type WorkspaceRepository interface {
 	// WorkspaceKey returns the opaque key of the workspace in workflows.
 	WorkspaceKey(ctx context.Context) (string, error)
 	Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error)
-	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
+	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id string) error
 	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
 }
 
@@ -43,11 +43,11 @@ type WorkspaceRepository interface {
 type StepRepository interface {
 	// SaveStepResult stores the result of a step; the first one is kept. The result is erased
 	// together with the conversation; 0 means none.
-	SaveStepResult(ctx context.Context, run int64, step string, conversation int64, result json.RawMessage) error
-	StepResult(ctx context.Context, run int64, step string) (json.RawMessage, bool, error)
+	SaveStepResult(ctx context.Context, run, step string, conversation int64, result json.RawMessage) error
+	StepResult(ctx context.Context, run, step string) (json.RawMessage, bool, error)
 	// StepResults returns the results of the steps with a name prefix, by name.
-	StepResults(ctx context.Context, run int64, prefix string) (map[string]json.RawMessage, error)
-	DropStepResults(ctx context.Context, run int64, prefix string) error
+	StepResults(ctx context.Context, run, prefix string) (map[string]json.RawMessage, error)
+	DropStepResults(ctx context.Context, run, prefix string) error
 	// ShownTo records that a prompt of the run contains the conversation.
-	ShownTo(ctx context.Context, run, conversation int64) error
+	ShownTo(ctx context.Context, run string, conversation int64) error
 }

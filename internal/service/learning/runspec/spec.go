@@ -64,7 +64,7 @@ func (t Timing) StepTimeouts() contract.StepTimeouts {
 // Decode decodes the configuration of a run.
 func Decode[T any](r run.Run) (s T, err error) {
 	if err = json.Unmarshal(r.Spec, &s); err != nil {
-		err = fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
+		err = fmt.Errorf("decode the configuration of run %s: %w", r.Ref.Run, err)
 	}
 	return s, err
 }
@@ -93,7 +93,7 @@ func Read[S, R any](ctx context.Context, tx Tx, ref run.Ref) (r run.Run, spec S,
 	if r.Status == run.Ended {
 		over = new(R)
 		if err := json.Unmarshal(r.Result, over); err != nil {
-			return r, spec, nil, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+			return r, spec, nil, fmt.Errorf("decode the result of run %s: %w", ref.Run, err)
 		}
 		return r, spec, over, nil
 	}

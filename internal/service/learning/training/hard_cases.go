@@ -73,7 +73,7 @@ func readEpisodes(ctx context.Context, tx Tx, ref run.Ref, stage, iteration int)
 	for _, step := range slices.Sorted(maps.Keys(raw)) {
 		var one episode.Result
 		if err := json.Unmarshal(raw[step], &one); err != nil {
-			return nil, fmt.Errorf("decode %s of run %d: %w", step, ref.Run, err)
+			return nil, fmt.Errorf("decode %s of run %s: %w", step, ref.Run, err)
 		}
 		out = append(out, one)
 	}

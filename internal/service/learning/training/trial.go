@@ -25,7 +25,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 			return err
 		}
 		if n < 0 || n >= len(spec.Held) {
-			return fault.Newf(fault.InvalidArgument, "run %d has %d held-out conversations and no trial %d", ref.Run,
+			return fault.Newf(fault.InvalidArgument, "run %s has %d held-out conversations and no trial %d", ref.Run,
 				len(spec.Held), n)
 		}
 		if incumbent, candidate, err = s.readSides(ctx, tx, ref, spec); err != nil {

@@ -35,7 +35,7 @@ func Compare(ctx context.Context, tx runspec.Tx, ref run.Ref, held int) (out Com
 			return out, err
 		}
 		if !found {
-			return out, fmt.Errorf("compare the versions of run %d: trial %d has no result", ref.Run, n)
+			return out, fmt.Errorf("compare the versions of run %s: trial %d has no result", ref.Run, n)
 		}
 		if out.Outcomes = out.Outcomes.Plus(one.Outcomes); one.Known {
 			candidate, incumbent = append(candidate, one.Candidate), append(incumbent, one.Incumbent)
