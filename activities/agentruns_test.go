@@ -81,7 +81,8 @@ func TestConversationActivitiesTranslate(t *testing.T) {
 		Overflow: &agentrun.CompactionPlan{WorkflowID: offload.WorkflowID, Input: offload.Input},
 	}
 	translates(t, a.Step, step, c, "step 1/run_7 2 true", contract.StepResult{Overflow: &offload})
-	calling(t, a.RunTool, contract.ToolInput{RunRef: runRef, Step: 2, Position: 1, Base: known}, c, "tool 1/run_7 2 1 8")
+	calling(t, a.RunTool, contract.ToolInput{RunRef: runRef, Step: 2, Position: 1, Base: known}, c,
+		"tool 1/run_7 2 1 8")
 	translates(t, a.CloseAgent,
 		contract.CloseAgentInput{RunRef: runRef, Reason: agent.WallClock, Detail: "unavailable", Base: known}, c,
 		`close 1/run_7 wall_clock "unavailable" true`, ended)

@@ -80,8 +80,9 @@ func (c *talk) say(after time.Duration, update, id string, in ...any) *reply {
 func message(n int) contract.TurnRef {
 	id := "m" + string(rune('0'+n))
 	return contract.TurnRef{
-		Number: n, MessageID: id, Mode: contract.Answer, Run: fmt.Sprint("run_10", n), Attempt: 1, WorkflowID: "turn/w1/2/" + id,
-		Budget: agent.Budget{Max: 3, Wall: 2 * time.Minute}, Timeouts: timeouts(), Settings: nudge.Default(),
+		Number: n, MessageID: id, Mode: contract.Answer, Run: fmt.Sprint("run_10", n), Attempt: 1,
+		WorkflowID: "turn/w1/2/" + id,
+		Budget:     agent.Budget{Max: 3, Wall: 2 * time.Minute}, Timeouts: timeouts(), Settings: nudge.Default(),
 	}
 }
 
@@ -140,7 +141,8 @@ func TestConversationAnswersMessagesOneAfterAnother(t *testing.T) {
 		t.Errorf("answered %s apart", apart)
 	}
 	second := inputsOf[contract.AgentInput](c.environment, contract.Turn)[1]
-	if second.Run != "run_102" || !second.Base.Known || second.Base.Counters.Total != 1 || second.Queue != contract.QueueLLM {
+	if second.Run != "run_102" || !second.Base.Known || second.Base.Counters.Total != 1 ||
+		second.Queue != contract.QueueLLM {
 		t.Errorf("%+v", second)
 	}
 	closing := only[contract.CloseConversationInput](c.environment, contract.CloseConversation)
@@ -246,7 +248,8 @@ func TestConversationWaitsForATurnThatRunsAlready(t *testing.T) {
 	if out := r.turn(t); out.ReplySeq != answer().ReplySeq {
 		t.Errorf("%+v", out)
 	}
-	if ref := only[contract.RunRef](c.environment, contract.AwaitTurn); ref.Run != "run_101" || ref.WorkspaceKey != "w1" {
+	if ref := only[contract.RunRef](c.environment, contract.AwaitTurn); ref.Run != "run_101" ||
+		ref.WorkspaceKey != "w1" {
 		t.Errorf("%+v", ref)
 	}
 }

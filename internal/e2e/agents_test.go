@@ -99,8 +99,8 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	}
 	validThreads(t, b)
 	b.Record(got.WorkflowID, "Summarize/ok")
-	for _, id := range column[string](b, "select workflow_id from cairn.runs where kind = 'specialist' order by created_at "+
-		"limit 1") {
+	for _, id := range column[string](b, "select workflow_id from cairn.runs where kind = 'specialist' "+
+		"order by created_at limit 1") {
 		b.Record(id, "Specialist/ok")
 	}
 }

@@ -33,7 +33,8 @@ func probed(b *apptest.Bundle, runs int) (out []probe.Result) {
 	testkit.Eventually(b.T, fmt.Sprintf("memory has asked itself %d times", runs), func() bool {
 		return count(b, "select count(*) from cairn.runs where kind = 'probe' and status = 'ended'") == runs
 	})
-	for _, raw := range column[string](b, "select result::text from cairn.runs where kind = 'probe' order by created_at") {
+	for _, raw := range column[string](b, "select result::text from cairn.runs where kind = 'probe' "+
+		"order by created_at") {
 		var one probe.Result
 		testkit.Must(b.T, json.Unmarshal([]byte(raw), &one))
 		out = append(out, one)

@@ -48,7 +48,7 @@ func (q stepRepository) Job(ctx context.Context, id string) (r run.Run, steps []
 // Thread reads the session of a turn and the messages of the turns after turn number after, up to
 // the turn itself. The session is the one that its run has stored, unless it was revoked, or else
 // the live one of the channel, if there is one. The batch saves two round trips.
-func (q stepRepository) Thread(ctx context.Context, id string, channel, lang string, t agentrun.Turn,
+func (q stepRepository) Thread(ctx context.Context, id, channel, lang string, t agentrun.Turn,
 	after int) (s agentrun.Session, kept bool, ms []agentrun.TurnMessage, err error) {
 	var (
 		b         pgx.Batch
@@ -146,8 +146,8 @@ func (r resumeRows) resumed(in agentrun.StepResume) (out agentrun.StepResume, er
 
 // LockTurn locks the conversation and then the run, as LockRun does. The batch saves four round
 // trips.
-func (q stepRepository) LockTurn(ctx context.Context, conversationID int64, id string, first int) (c agentrun.Conversation,
-	r run.Run, steps []agentrun.Step, err error) {
+func (q stepRepository) LockTurn(ctx context.Context, conversationID int64, id string, first int) (
+	c agentrun.Conversation, r run.Run, steps []agentrun.Step, err error) {
 	var (
 		b         pgx.Batch
 		locked    []dbsqlc.ConversationLockRow

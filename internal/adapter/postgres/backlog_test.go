@@ -26,7 +26,8 @@ func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {
 	b.exec("update outbox set created_at = now() - interval '1 minute' where workspace_id = $1", b.b.ID)
 	b.exec("insert into outbox (workspace_id, kind, key) values ($1, 'embed', '1')", b.a.ID)
 	b.exec("insert into runs (workspace_id, id, kind, business_key, args_sha, spec, workflow_id, status, outcome, "+
-		"opened_at) values ($1, "+pgtest.RunID+", 'distill', 'done', 'x', '{}', 'w', 'ended', 'completed', now() - interval '1 year')",
+		"opened_at) values ($1, "+pgtest.RunID+", 'distill', 'done', 'x', '{}', 'w', 'ended', 'completed', "+
+		"now() - interval '1 year')",
 		b.a.ID)
 	b.exec("update llm_calls set state = 'unknown' where workspace_id = $1", b.a.ID)
 	b.exec("update scheduled_tasks set due_at = now() - interval '10 minutes', due_date = current_date, due_key = "+

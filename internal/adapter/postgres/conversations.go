@@ -40,8 +40,8 @@ func (s conversationStore) WithConversations(ctx context.Context, ws int64,
 
 // PutRun records a run. If a run with its key exists, that one is returned unchanged.
 func (q runRepository) PutRun(ctx context.Context, n agentrun.NewRun) (run.Run, error) {
-	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, ID: run.NewID(), Kind: string(n.Kind),
-		BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
+	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, ID: run.NewID(),
+		Kind: string(n.Kind), BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
 		ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID})
 	if err != nil {
 		return run.Run{}, classify("record the run", err)

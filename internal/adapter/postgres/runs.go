@@ -38,8 +38,8 @@ func (s *Store) Accept(ctx context.Context, a distill.AcceptedRequest) (r run.Ru
 				return err
 			}
 		}
-		id, err := q.q.RunInsert(ctx, dbsqlc.RunInsertParams{WorkspaceID: q.ws, ID: run.NewID(), Kind: string(run.Distill),
-			BusinessKey: a.Key, Generation: int32(generation),
+		id, err := q.q.RunInsert(ctx, dbsqlc.RunInsertParams{WorkspaceID: q.ws, ID: run.NewID(),
+			Kind: string(run.Distill), BusinessKey: a.Key, Generation: int32(generation),
 			ArgsSha: a.ArgsSHA[:], ConversationID: &conversation, Spec: a.Spec,
 			WorkflowID: a.WorkflowID(generation, 1)})
 		if isNoRows(err) { // another caller was first, between the look-up and the insert

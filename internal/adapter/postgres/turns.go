@@ -62,11 +62,11 @@ func (q turnRepository) PutTurn(ctx context.Context, t agentrun.Turn, n agentrun
 	if err != nil {
 		return made, err
 	}
-	r, err := q.q.TurnAccept(ctx, dbsqlc.TurnAcceptParams{WorkspaceID: q.ws, RunID: run.NewID(), BusinessKey: storable(n.Key),
-		ArgsSha: n.ArgsSHA[:], ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID,
-		Number: int32(t.Number), MessageID: storable(t.MessageID), Mode: t.Mode, Origin: t.Origin,
-		FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts, Duty: relay.DriveRun,
-		Wait: driveAfter})
+	r, err := q.q.TurnAccept(ctx, dbsqlc.TurnAcceptParams{WorkspaceID: q.ws, RunID: run.NewID(),
+		BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:], ConversationID: &n.Conversation, Spec: n.Spec,
+		WorkflowID: n.WorkflowID, Number: int32(t.Number), MessageID: storable(t.MessageID), Mode: t.Mode,
+		Origin: t.Origin, FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts,
+		Duty: relay.DriveRun, Wait: driveAfter})
 	if err != nil {
 		return made, classify("store the turn", err)
 	}

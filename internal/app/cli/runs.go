@@ -33,7 +33,8 @@ func (c *cli) runs() *cobra.Command {
 		Long: "Retry an ended run. Failed tasks run again, and stored replies are reused, so only missing model " +
 			"calls are made. A stored reply is reused even if it was not useful: to repeat all model calls, add " +
 			"--fresh, which starts a new generation of the run.",
-		Example: "  cairn runs retry run_0h3xk9m2p7q4r8s1t5v6w0y3zd\n  cairn runs retry run_0h3xk9m2p7q4r8s1t5v6w0y3zd --fresh", Args: exactly(1, "the run's ID"),
+		Example: "  cairn runs retry run_0h3xk9m2p7q4r8s1t5v6w0y3zd\n" +
+			"  cairn runs retry run_0h3xk9m2p7q4r8s1t5v6w0y3zd --fresh", Args: exactly(1, "the run's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.retryRun(cmd.Context(), args[0], fresh) }}
 	retry.Flags().BoolVar(&fresh, "fresh", false, "start a new generation of the run, which repeats all model calls")
 	cmd.AddCommand(list, show, retry)

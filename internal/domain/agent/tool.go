@@ -33,7 +33,7 @@ func (o Origin) Autonomous() bool {
 type Actor struct {
 	Workspace    int64
 	Origin       Origin
-	Run          string // run that makes the call, 0 outside a run
+	Run          string // run that makes the call, "" outside a run
 	Conversation int64  // conversation of the run, 0 if there is none
 	Channel      string // voice, sms, chat or scheduled; empty outside a conversation
 	FromSeq      int    // first and last message that the run has seen: evidence of its writes

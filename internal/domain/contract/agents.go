@@ -99,7 +99,7 @@ func generationOf(id string, generation int) string {
 // SpecialistID returns the workflow ID of the specialist of one target. The ID contains the hash of
 // the target, because a target may be a person's name. Part is the part of a long session, from 1,
 // and 0 for a session without parts.
-func SpecialistID(workspaceKey string, parent string, kind, target string, attempt, part int) string {
+func SpecialistID(workspaceKey, parent, kind, target string, attempt, part int) string {
 	sum := sha256.Sum256([]byte(target))
 	id := fmt.Sprintf("specialist/%s/%s/%s/%x", workspaceKey, parent, kind, sum[:6])
 	if part > 1 {

@@ -38,14 +38,16 @@ func TestInputsHaveTheirWireForm(t *testing.T) {
 					Settings: nudge.Default(),
 					Seen:     nudge.RecentIDs{"m1", "m2"}, LastTurn: time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC),
 					LastNumber: 6, NudgeFrom: time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC), Timeouts: timeouts}}},
-		"message": {`{"number":6,"message_id":"m6","mode":"answer","run":"run_7","attempt":1,"workflow_id":"turn/w1/2/m6",` +
+		"message": {`{"number":6,"message_id":"m6","mode":"answer","run":"run_7","attempt":1,` +
+			`"workflow_id":"turn/w1/2/m6",` +
 			`"budget":{"max":10,"refunds":2,"grace":true,"wall":60000000000},
 			"timeouts":{"model":60000000000,"heartbeat":1000000000,"database":3000000000,"give_up":3600000000000},` +
 			`"settings":{"every":10,"tool_iters":0,"on_end":true,"daily_cap":12}}`,
 			contract.TurnRef{Number: 6, MessageID: "m6", Mode: contract.Answer, Run: "run_7", Attempt: 1,
 				WorkflowID: "turn/w1/2/m6", Budget: agent.ForChannel("sms"), Timeouts: timeouts,
 				Settings: nudge.Default()}},
-		"turn": {`{"workspace":1,"workspace_key":"w1","run":"run_7","attempt":1,"kind":"turn","conversation":2,"number":6,` +
+		"turn": {`{"workspace":1,"workspace_key":"w1","run":"run_7","attempt":1,"kind":"turn",` +
+			`"conversation":2,"number":6,` +
 			`"budget":{"max":10,"refunds":2,"grace":true,"wall":60000000000},
 			"timeouts":{"model":60000000000,"heartbeat":1000000000,"database":3000000000,"give_up":3600000000000},` +
 			`"queue":"cairn-llm","base":{"known":true,"counters":{"total":5}}}`,

@@ -44,6 +44,6 @@ type ProbeResult struct {
 }
 
 // ProbeID returns the workflow ID of the probes of a build.
-func ProbeID(workspaceKey string, build string) string {
+func ProbeID(workspaceKey, build string) string {
 	return fmt.Sprintf("probe/%s/%s", workspaceKey, build)
 }

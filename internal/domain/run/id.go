@@ -47,7 +47,7 @@ func CheckID(id string) error {
 	if ValidID(id) {
 		return nil
 	}
-	return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid run ID %q", id),
+	return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid run ID %.64q", id),
 		"use an ID from `cairn runs list`, such as run_0h3xk9m2p7q4r8s1t5v6w0y3zd")
 }
 

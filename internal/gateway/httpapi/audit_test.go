@@ -166,7 +166,7 @@ func TestTheIdentityAndRunsAreTakenBackWithOneEvent(t *testing.T) {
 		all[0].Actor != (audit.Author{Kind: audit.CLI, Name: "ada"}) {
 		t.Errorf("%+v", all)
 	}
-	if _, err := b.LongTerm.Undo(ctx, actor("u"), longterm.UndoArgs{Run: "run_00000000000000000000000000"}); err == nil {
+	if _, err := b.LongTerm.Undo(ctx, actor("u"), longterm.UndoArgs{Run: noRun}); err == nil {
 		t.Error("a run without changes is undone")
 	}
 	if all := b.events(b.key, audit.MemoryUndo); len(all) != 0 {

@@ -169,7 +169,8 @@ func TestUpdatesOfAPolicyAreListed(t *testing.T) {
 		t.Errorf("%+v", none)
 	}
 	_, err := b.Admin().Exec(t.Context(), `with made as (insert into cairn.runs (workspace_id, id, kind, `+
-		`business_key, generation, args_sha, spec, workflow_id) values ($1, `+pgtest.RunID+`, 'adapt', 'k', 1, sha256('x'), '{}', 'w') returning id)
+		`business_key, generation, args_sha, spec, workflow_id) values ($1, `+pgtest.RunID+`, `+
+		`'adapt', 'k', 1, sha256('x'), '{}', 'w') returning id)
 insert into cairn.policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha, `+
 		`decisions, shadow, canary_at)
 select $1, b.id, 1, made.id, 1, 'canary', 'p', 'o', 16, '{"alike":0.75}', now() from made, cairn.banks b where `+
@@ -197,12 +198,12 @@ func TestProbesAreListed(t *testing.T) {
 	}
 	_, err := b.Admin().Exec(t.Context(), `with said as (insert into cairn.conversations (workspace_id, `+
 		`external_id, channel) values ($1, 'c', 'chat') returning id),
-made as (insert into cairn.runs (workspace_id, id, kind, business_key, generation, args_sha, spec, workflow_id) values `+
-		`($1, `+pgtest.RunID+`, 'probe', 'k', 1, sha256('x'), '{}', 'w') returning id)
+made as (insert into cairn.runs (workspace_id, id, kind, business_key, generation, args_sha, spec, workflow_id) `+
+		`values ($1, `+pgtest.RunID+`, 'probe', 'k', 1, sha256('x'), '{}', 'w') returning id)
 insert into cairn.probes (workspace_id, run_id, number, conversation_id, bank_id, question, answer, evidence, `+
 		`decisions, state, score)
-select $1, made.id, n, said.id, b.id, 'How many?', 'nine', '{2}', array[made.id || '/0'], case n when 0 then 'scored' else 'open' `+
-		`end, case n when 0 then 0.5 end from made, said, cairn.banks b, generate_series(0, 1) n where `+
+select $1, made.id, n, said.id, b.id, 'How many?', 'nine', '{2}', array[made.id || '/0'], case n when 0 then `+
+		`'scored' else 'open' end, case n when 0 then 0.5 end from made, said, cairn.banks b, generate_series(0, 1) n where `+
 		`b.workspace_id = $1`, b.Workspace.ID)
 	testkit.Must(t, err)
 	var list httpapi.ProbeList

@@ -43,7 +43,7 @@ type StepRepository interface {
 	// Job reads the run, its steps and, for a turn, the turn.
 	Job(ctx context.Context, id string) (run.Run, []Step, Turn, error)
 	// Thread reads the session and the messages for a request of a turn.
-	Thread(ctx context.Context, id string, channel, lang string, t Turn, after int) (Session, bool, []TurnMessage, error)
+	Thread(ctx context.Context, id, channel, lang string, t Turn, after int) (Session, bool, []TurnMessage, error)
 	// Resume returns false if the run has ended.
 	Resume(ctx context.Context, id string, r StepResume) (StepResume, bool, error)
 	PutStep(ctx context.Context, id string, s Step) error

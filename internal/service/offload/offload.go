@@ -53,7 +53,7 @@ type ShortenedThread struct {
 	Away         []OffloadedItem      `json:"offloaded"`
 	Degraded     bool                 `json:"degraded"`
 	Reason       string               `json:"reason,omitempty"`
-	Run          string               `json:"run,omitempty"` // run of the model's work, 0 without one
+	Run          string               `json:"run,omitempty"` // run of the model's work, "" without one
 }
 
 // Limits of a request.

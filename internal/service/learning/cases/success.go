@@ -14,7 +14,7 @@ type PositiveFeedback struct {
 	Bank     string // empty means the default bank
 	Question string
 	Answer   string
-	Run      string // run of the reply; 0 if unknown
+	Run      string // run of the reply; "" if unknown
 	// Conversation of the reply; 0 if unknown.
 	Conversation int64
 	Voter        string // empty if it is not a vote

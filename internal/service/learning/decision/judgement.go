@@ -23,7 +23,7 @@ type Judgement struct {
 	Op       string // operation ID
 	Source   string
 	Voter    string // empty if it is not a vote
-	Run      string // run of the reply; 0 if unknown
+	Run      string // run of the reply; "" if unknown
 	Score    float64
 	Question string
 	Answer   string
