@@ -17,6 +17,9 @@ ALL = ./internal/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/ad
 # make test leaves out the experiments, which check measurements and not Cairn, and also
 # tests that call testkit.Long.
 PACKAGES = $$($(GO) list $(ALL) | grep -vE '/internal/bench/|/service/evaluation(/retrieval)?$$')
+# The packages of what make test leaves out.
+LONG = $$(grep -rlE 'testkit\.Long|testing\.Short' --include='*_test.go' . | xargs -n1 dirname | sort -u) \
+	./internal/bench/... ./internal/service/evaluation/...
 BIN := bin
 BENCH = $(GO) run ./internal/bench/cmd/cairn-bench
 TOOLS := $(BIN)/tools
@@ -46,6 +49,10 @@ test: ## Run the tests, except the long ones, on a real Postgres and Temporal se
 test-all: ## Run all tests and small runs of the experiments
 	@$(call TEST) $(ALL)
 
+.PHONY: test-long
+test-long: ## Run what make test leaves out, with the other tests of the same packages
+	@$(call TEST) $(LONG)
+
 .PHONY: dev
 dev: build ## Run Postgres, Temporal with its UI and a worker until Ctrl-C
 	@$(BIN)/cairn dev
@@ -74,6 +81,10 @@ soak-restore: ## Answer 2,000 messages with kills of the worker and a restore of
 .PHONY: isolation
 isolation: ## Compare 10,000 concurrent operations in 50 workspaces with a model of the API
 	$(BENCH) isolation
+
+.PHONY: production
+production: build ## Fail over, restore, drain and attack a deployment with PgBouncer and a replica (about 15 minutes)
+	$(BENCH) production --cairn $(BIN)/cairn --worker $(BIN)/worker
 
 .PHONY: clients
 clients: build ## Run mem0's npm client, MCP's conformance suite and Inspector, and a skill validator (needs npm)

@@ -252,18 +252,37 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 	}
 }
 
+// drawAlike gives the decisions of a build the choices that were drawn before, if there are any.
+// Choices are drawn by the ID of their run, which is random.
+func drawAlike(b *apptest.Bundle, made []decision.Decision, before *[]string) []decision.Decision {
+	b.T.Helper()
+	if *before == nil {
+		*before = column[string](b, "select choice::text from cairn.decisions order by span")
+		return made
+	}
+	for span, choice := range *before {
+		exec(b, "update cairn.decisions set choice = $1::jsonb || jsonb_build_object('id', id) where span = $2", choice,
+			span)
+	}
+	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+		made, err = q.Decisions().Decisions(ctx, made[0].Run)
+		return err
+	})
+	return made
+}
+
 // An update has the same result to the last bit if its worker is killed after every step. An
 // outcome that arrives meanwhile changes nothing.
 func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
+	var drawn []string
 	update := func(b *apptest.Bundle, between func()) adaptation.Result {
 		t.Helper()
 		_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 		testkit.Must(t, err)
 		setLearning(b, `{"explore_per_day":1000}`)
-		made := live(b, "t", 20)
-		outcomes(b, made)
+		outcomes(b, drawAlike(b, live(b, "t", 20), &drawn))
 		started := adapts(b)
 		if len(started) != 1 {
 			t.Fatalf("started %+v", started)

@@ -6,7 +6,6 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -15,12 +14,13 @@ import (
 	"cairn/internal/adapter/devstack/devtest"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
+	"cairn/internal/bench/runbook"
 	"cairn/internal/service/erase"
 	"cairn/internal/testkit"
 )
 
-// runbook runs the commands of docs/operations/backup.md.
-type runbook struct {
+// operator runs the commands of docs/operations/backup.md.
+type operator struct {
 	b       *apptest.Bundle
 	folder  string
 	environ []string
@@ -28,23 +28,15 @@ type runbook struct {
 	restore []string
 }
 
-var shell = regexp.MustCompile("(?s)```sh\n(.*?)```")
-
-func openRunbook(b *apptest.Bundle) *runbook {
+func openRunbook(b *apptest.Bundle) *operator {
 	b.T.Helper()
-	page, err := os.ReadFile("../../docs/operations/backup.md")
+	page, err := runbook.Read("../..", "docs/operations/backup.md")
 	testkit.Must(b.T, err)
-	backup, restore, _ := strings.Cut(string(page), "## Restore")
-	r := &runbook{b: b, folder: b.T.TempDir()}
-	for _, block := range shell.FindAllStringSubmatch(backup, -1) {
-		r.backup = append(r.backup, block[1])
-	}
-	for _, block := range shell.FindAllStringSubmatch(restore, -1) {
-		r.restore = append(r.restore, block[1])
-	}
-	if len(r.backup) != 2 || len(r.restore) != 3 {
-		b.T.Fatalf("the runbook has %d and %d blocks", len(r.backup), len(r.restore))
-	}
+	r := &operator{b: b, folder: b.T.TempDir()}
+	r.backup, err = page.Blocks("Back up", 2)
+	testkit.Must(b.T, err)
+	r.restore, err = page.Blocks("Restore", 3)
+	testkit.Must(b.T, err)
 	var programs string // of this server's version
 	testkit.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select setting from pg_config where name = 'BINDIR'").
 		Scan(&programs))
@@ -62,15 +54,11 @@ func openRunbook(b *apptest.Bundle) *runbook {
 }
 
 // run executes commands and returns what they print.
-func (r *runbook) run(commands string) string {
+func (r *operator) run(commands string) string {
 	r.b.T.Helper()
-	cmd := osexec.CommandContext(r.b.T.Context(), "bash", "-euo", "pipefail", "-c", commands)
-	cmd.Dir, cmd.Env = r.folder, r.environ
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		r.b.T.Fatalf("%s\n%v: %s", commands, err, out)
-	}
-	return string(out)
+	out, err := runbook.Runner{Folder: r.folder, Environ: r.environ}.Run(r.b.T.Context(), commands)
+	testkit.Must(r.b.T, err)
+	return out
 }
 
 // A database is restored from a dump, onto the same Temporal. Messages that are sent again are answered

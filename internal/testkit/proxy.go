@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -11,6 +12,9 @@ import (
 
 // Proxy is a proxy between a worker and a server, so that a test can disconnect that worker alone.
 type Proxy struct {
+	// Edit replaces bytes that clients send; nil passes them on. Set it before the first connection.
+	Edit func([]byte) []byte
+
 	listener net.Listener
 	dial     func() (net.Conn, error)
 
@@ -23,17 +27,29 @@ type Proxy struct {
 // NewProxy starts a proxy from a loopback port to network and address.
 func NewProxy(t testing.TB, network, address string) *Proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	p, err := OpenProxy(network, address)
 	Must(t, err)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// OpenProxy is like NewProxy, without a test.
+func OpenProxy(network, address string) (*Proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("open a proxy: %w", err)
+	}
 	p := &Proxy{listener: l, conns: map[net.Conn]bool{}, dial: func() (net.Conn, error) {
 		return net.Dial(network, address)
 	}}
 	go p.serve()
-	t.Cleanup(func() {
-		l.Close()
-		p.Cut()
-	})
-	return p
+	return p, nil
+}
+
+// Close breaks every connection and stops listening.
+func (p *Proxy) Close() {
+	_ = p.listener.Close() // fails only if it is closed
+	p.Cut()
 }
 
 // Address returns the address of the proxy.
@@ -84,17 +100,36 @@ func (p *Proxy) forward(in net.Conn) {
 		return
 	}
 	done := make(chan struct{}, 2)
-	pipe := func(to, from net.Conn) {
+	pipe := func(to io.Writer, from io.Reader) {
 		_, _ = io.Copy(to, from) // ends when either side does
 		done <- struct{}{}
 	}
-	go pipe(out, in)
+	go pipe(out, p.edited(in))
 	go pipe(in, out)
 	<-done
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.conns, in)
 	delete(p.conns, out)
+}
+
+// edited returns a reader of what a client sends, after Edit.
+func (p *Proxy) edited(from net.Conn) io.Reader {
+	if p.Edit == nil {
+		return from
+	}
+	return editor{from, p.Edit}
+}
+
+// editor edits the bytes of each read. The result must not be longer.
+type editor struct {
+	from io.Reader
+	edit func([]byte) []byte
+}
+
+func (e editor) Read(b []byte) (int, error) {
+	n, err := e.from.Read(b)
+	return copy(b, e.edit(b[:n])), err
 }
 
 func (p *Proxy) keep(in, out net.Conn) bool {

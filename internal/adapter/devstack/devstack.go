@@ -175,6 +175,15 @@ func (s *Stack) RestartTemporal(ctx context.Context, kill bool) error {
 	return s.temporal.restart(ctx, kill)
 }
 
+// StopTemporal stops the Temporal server at once, until RestartTemporal starts it again with the same
+// state at the same address.
+func (s *Stack) StopTemporal(ctx context.Context) error {
+	if s.temporal == nil {
+		return fault.New(fault.InvalidArgument, "this stack has no Temporal", "start it without SkipTemporal")
+	}
+	return s.temporal.stop(ctx)
+}
+
 // Close stops what Start has started, and nothing else. A second call has no effect.
 func (s *Stack) Close() error {
 	s.closeOnce.Do(func() {

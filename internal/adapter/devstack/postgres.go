@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -32,7 +33,10 @@ type cluster struct {
 	mu       sync.Mutex // held while the server is started or stopped
 	running  *guarded
 	closed   bool
-	maintain string // address of the database postgres
+	maintain string   // address of the database postgres
+	extra    []string // settings that override those of settings
+	// prepare creates the data instead of initdb, as a copy of another server. nil means initdb
+	prepare func(ctx context.Context, data string) error
 }
 
 // startCluster creates the cluster if it does not exist and starts it.
@@ -65,6 +69,9 @@ func socketURL(socket, name string) string {
 // initialize creates the cluster under a temporary name and renames it, so that a partial one is
 // never used.
 func (c *cluster) initialize(ctx context.Context) error {
+	if c.prepare != nil {
+		return c.prepare(ctx, c.home.data)
+	}
 	part := c.home.data + ".part"
 	if err := os.RemoveAll(part); err != nil {
 		return fmt.Errorf("remove an incomplete cluster: %w", err)
@@ -115,7 +122,7 @@ func (c *cluster) settings() []string {
 		return append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_level=minimal",
 			"max_wal_senders=0", "max_wal_size=256MB")
 	}
-	return append(settings, "fsync=on", "synchronous_commit=on")
+	return slices.Concat(settings, []string{"fsync=on", "synchronous_commit=on"}, c.extra)
 }
 
 func (c *cluster) start(ctx context.Context) error {

@@ -22,6 +22,7 @@ type orchestrator interface {
 	ui() string
 	found() []Found
 	restart(ctx context.Context, kill bool) error
+	stop(ctx context.Context) error // until restart
 	close() error
 }
 
@@ -175,11 +176,25 @@ func (s *devServer) arguments() []string {
 	return args
 }
 
+// errInMemory is returned for a restart of a throw-away server.
+var errInMemory = fault.New(fault.InvalidArgument,
+	"a throw-away Temporal server keeps its state in memory and cannot be restarted", "set a data folder for the stack")
+
+func (s *devServer) stop(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.lasting:
+		return errInMemory
+	case s.closed:
+		return errClosed
+	}
+	return s.running.end(ctx, "KILL")
+}
+
 func (s *devServer) restart(ctx context.Context, kill bool) error {
 	if !s.lasting {
-		return fault.New(fault.InvalidArgument,
-			"a throw-away Temporal server keeps its state in memory and cannot be restarted",
-			"set a data folder for the stack")
+		return errInMemory
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

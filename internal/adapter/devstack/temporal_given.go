@@ -59,10 +59,13 @@ func (t *givenTemporal) namespace() string { return t.options.Namespace }
 func (t *givenTemporal) ui() string        { return os.Getenv("TEMPORAL_UI_URL") }
 func (t *givenTemporal) close() error      { return nil }
 
-func (t *givenTemporal) restart(context.Context, bool) error {
-	return fault.New(fault.NotManaged, "Cairn does not manage the Temporal server that TEMPORAL_ADDRESS names",
-		"unset TEMPORAL_ADDRESS and let Cairn start a server")
-}
+// errGivenTemporal is returned for a stop or restart of a server that is not managed.
+var errGivenTemporal = fault.New(fault.NotManaged,
+	"Cairn does not manage the Temporal server that TEMPORAL_ADDRESS names",
+	"unset TEMPORAL_ADDRESS and let Cairn start a server")
+
+func (t *givenTemporal) restart(context.Context, bool) error { return errGivenTemporal }
+func (t *givenTemporal) stop(context.Context) error          { return errGivenTemporal }
 
 func (t *givenTemporal) found() []Found {
 	found := []Found{{Part: "Temporal", Status: statusOK, Version: t.version, Where: "TEMPORAL_ADDRESS"}}

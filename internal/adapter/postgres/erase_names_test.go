@@ -103,7 +103,7 @@ func (b *bundle) talked(ws tenancy.Workspace, name string, n int64) (conversatio
 		name))
 	id = run.NewID()
 	b.exec("insert into runs (workspace_id, id, kind, business_key, args_sha, spec, workflow_id, conversation_id) "+
-		"values ($1, $4, 'summarize', 'k', 'x', '{}', 'w' || $3::bigint, $2)", ws.ID, conversation, n, id)
+		"values ($1, $4, 'summarize', 'k', sha256('x'), '{}', 'w' || $3::bigint, $2)", ws.ID, conversation, n, id)
 	return conversation, id
 }
 

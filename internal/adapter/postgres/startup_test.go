@@ -1,11 +1,13 @@
 package postgres_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -140,6 +142,44 @@ func TestASessionUnderAnotherRoleIsRefused(t *testing.T) {
 	s, err := postgres.Open(t.Context(), address, postgres.Options{})
 	testkit.Must(t, err) // after following the hint
 	s.Close()
+}
+
+// A pooler loses the statement that sets the role of a transaction. No row is read, and the error names
+// the statements that correct the login, also if the login has rights of its own.
+func TestATransactionWithoutItsRoleNamesTheGrant(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	name := roleName()
+	proxy, address := testkit.DatabaseProxy(t, b.login(name, "cairn_app", "cairn_system"))
+	var dropping atomic.Bool
+	proxy.Edit = func(sent []byte) []byte {
+		if !dropping.Load() {
+			return sent
+		}
+		return bytes.ReplaceAll(bytes.ReplaceAll(sent, []byte("set local role cairn_app"),
+			[]byte("set local role none     ")), []byte("set local role cairn_system"),
+			[]byte("set local role none        "))
+	}
+	s, err := postgres.Open(t.Context(), address, postgres.Options{})
+	testkit.Must(t, err)
+	t.Cleanup(s.Close)
+	dropping.Store(true)
+	for _, inherits := range []string{"false", "true"} {
+		b.exec("grant cairn_app, cairn_system to " + name + " with inherit " + inherits)
+		err := s.InWorkspace(t.Context(), b.a.ID, func(context.Context, postgres.Tx) error {
+			t.Error("the transaction was entered")
+			return nil
+		})
+		_, ofSystem := s.Backlog(t.Context())
+		for _, err := range []error{err, ofSystem} {
+			if fault.CodeOf(err) != fault.Misconfigured || !strings.Contains(fault.From(err).Hint, "grant cairn_app, "+
+				"cairn_system to "+pgx.Identifier{name}.Sanitize()) {
+				t.Errorf("inherit %s: %v", inherits, err)
+			}
+		}
+	}
+	dropping.Store(false)
+	testkit.Must(t, s.InWorkspace(t.Context(), b.a.ID, func(context.Context, postgres.Tx) error { return nil }))
 }
 
 // A step's statements find their rows by keys. They are planned once per connection while all

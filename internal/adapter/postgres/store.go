@@ -269,8 +269,7 @@ func checkRole(ctx context.Context, p *pgxpool.Pool, role string) error {
 	if r.Inherits {
 		return fault.New(fault.Misconfigured,
 			fmt.Sprintf("the login %s has the rights of cairn_app or cairn_system without acting as them", r.Login),
-			fmt.Sprintf("run `alter role %[1]s noinherit; revoke cairn_app, cairn_system from %[1]s; "+
-				"grant cairn_app, cairn_system to %[1]s`", pgx.Identifier{r.Login}.Sanitize()))
+			repairLogin(r.Login))
 	}
 	return nil
 }
@@ -343,6 +342,9 @@ func classify(doing string, err error) error {
 // readOnly is the SQLSTATE of a write on a standby, or on a server that was demoted to one.
 const readOnly = "25006"
 
+// wrongRole is the SQLSTATE of a session whose role is not the one that Cairn has set.
+const wrongRole = "CA004"
+
 // classifyState adds a fault code by the SQLSTATE of err, which is "" for other errors.
 func classifyState(state string, err error) error {
 	switch state {
@@ -358,7 +360,7 @@ func classifyState(state string, err error) error {
 		return fault.Wrap(err, fault.NotFound, "workspace not found", "")
 	case "CA003":
 		return fault.Wrap(err, fault.NotFound, "conversation not found", "")
-	case "CA004":
+	case wrongRole:
 		return fault.Wrap(err, fault.Misconfigured, "the database session has another role than Cairn set",
 			"check the pooler between Cairn and Postgres; see docs/operations/poolers.md")
 	case "CA005":

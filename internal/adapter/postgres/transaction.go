@@ -38,8 +38,33 @@ const (
 // inRole runs fn in a transaction of a role that has entered no workspace. expected is the
 // incarnation that the database must have; 0 means any.
 func inRole(ctx context.Context, p *pgxpool.Pool, role string, expected int, fn func(*dbsqlc.Queries) error) error {
-	opening := pgx.TxOptions{BeginQuery: fmt.Sprintf(inRoleOnly, role, expected)}
-	return classify("", pgx.BeginTxFunc(ctx, p, opening, func(tx pgx.Tx) error { return fn(dbsqlc.New(tx)) }))
+	tx, err := p.BeginTx(ctx, pgx.TxOptions{BeginQuery: fmt.Sprintf(inRoleOnly, role, expected)})
+	if err != nil {
+		return openingFault(p, role, "", err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // no effect after a commit
+	if err := fn(dbsqlc.New(tx)); err != nil {
+		return classify("", err)
+	}
+	return classify("commit", tx.Commit(ctx))
+}
+
+// openingFault classifies an error of the statements that begin a transaction. If the session has not
+// the role that they set, the hint names the statements that correct the login.
+func openingFault(p *pgxpool.Pool, role, doing string, err error) error {
+	switch codeOf(err) {
+	case "42501", wrongRole:
+		return fault.Wrap(err, fault.Misconfigured, "the database session does not act as "+role,
+			"check that the pooler before Postgres keeps `set local role` in a transaction, and "+
+				repairLogin(p.Config().ConnConfig.User))
+	}
+	return classify(doing, err)
+}
+
+// repairLogin names the statements that give a login the two roles without their rights.
+func repairLogin(login string) string {
+	return fmt.Sprintf("run `alter role %[1]s noinherit; revoke cairn_app, cairn_system from %[1]s; "+
+		"grant cairn_app, cairn_system to %[1]s`", pgx.Identifier{login}.Sanitize())
 }
 
 // within runs fn in a transaction that has entered ws. The context of fn is marked, and network
@@ -53,7 +78,7 @@ func (s *Store) within(ctx context.Context, opening string, ws int64, fn func(co
 		return err
 	})
 	if err != nil {
-		err = s.staleProcess(ctx, classify("enter the workspace", err))
+		err = s.staleProcess(ctx, openingFault(s.app, appRole, "enter the workspace", err))
 		if code := fault.CodeOf(err); code == fault.Erasing || code == fault.NotFound {
 			s.forget(ws)
 		}

@@ -1,5 +1,5 @@
-// Package workerproc builds Cairn's worker and runs it as a separate process,
-// so that an experiment can kill it and measure its resources.
+// Package workerproc builds Cairn's programs and runs them as separate processes,
+// so that an experiment can kill them and measure their resources.
 package workerproc
 
 import (
@@ -17,15 +17,24 @@ import (
 	"cairn/internal/domain/fault"
 )
 
+// Main packages of the module.
+const (
+	Worker = "worker"
+	Cairn  = "starter" // the command line, with the gateway
+)
+
 // Build compiles the worker into folder and returns the program's path. The
 // working directory must be inside the module.
-func Build(ctx context.Context, folder string) (string, error) {
-	program := filepath.Join(folder, "worker")
+func Build(ctx context.Context, folder string) (string, error) { return BuildMain(ctx, Worker, folder) }
+
+// BuildMain is like Build, for a main package of the module: Worker or Cairn.
+func BuildMain(ctx context.Context, name, folder string) (string, error) {
+	program := filepath.Join(folder, name)
 	type local struct{}
 	module, _, _ := strings.Cut(reflect.TypeFor[local]().PkgPath(), "/internal/")
-	output, err := exec.CommandContext(ctx, "go", "build", "-o", program, module+"/worker").CombinedOutput()
+	output, err := exec.CommandContext(ctx, "go", "build", "-o", program, module+"/"+name).CombinedOutput()
 	if err != nil {
-		return "", fault.Wrap(fmt.Errorf("%w\n%s", err, output), fault.Misconfigured, "build the worker",
+		return "", fault.Wrap(fmt.Errorf("%w\n%s", err, output), fault.Misconfigured, "build the "+name,
 			"run this in a clone of Cairn, with Go on PATH")
 	}
 	return program, nil
@@ -33,30 +42,39 @@ func Build(ctx context.Context, folder string) (string, error) {
 
 // Built returns program, or builds the worker if program is empty.
 func Built(ctx context.Context, program, folder string) (string, error) {
-	if program != "" {
-		return program, nil
-	}
-	return Build(ctx, folder)
+	return BuiltMain(ctx, Worker, program, folder)
 }
 
-// Process is a running worker. It ends with this process where the system
+// BuiltMain is like Built, for a main package of the module. The path is absolute.
+func BuiltMain(ctx context.Context, name, program, folder string) (string, error) {
+	if program != "" {
+		return filepath.Abs(program)
+	}
+	return BuildMain(ctx, name, folder)
+}
+
+// Process is a running program. It ends with this process where the system
 // supports it.
 type Process struct {
 	command *exec.Cmd
 	exited  chan struct{}
 }
 
-// Start runs program with the settings. It passes only PATH and HOME from the environment
-// of this process. Output goes to log.
-func Start(program string, settings []string, log io.Writer) (*Process, error) {
-	command := exec.Command(program)
-	// An empty settings file, so that a cairn.env in this folder is not read.
-	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"),
-		"CAIRN_CONFIG=" + os.DevNull}, settings...)
+// Environment returns that of a program with the settings. It contains only PATH and HOME from the
+// environment of this process, and an empty settings file, so that a cairn.env in this folder is not read.
+func Environment(settings []string) []string {
+	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "CAIRN_CONFIG=" + os.DevNull},
+		settings...)
+}
+
+// Start runs program with the settings and arguments. Output goes to log.
+func Start(program string, settings []string, log io.Writer, arguments ...string) (*Process, error) {
+	command := exec.Command(program, arguments...)
+	command.Env = Environment(settings)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = dieWithUs()
 	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("start the worker: %w", err)
+		return nil, fmt.Errorf("start %s: %w", filepath.Base(program), err)
 	}
 	p := &Process{command: command, exited: make(chan struct{})}
 	go func() {
@@ -75,9 +93,18 @@ func (p *Process) Kill() {
 	<-p.exited
 }
 
+// Terminate asks the process to exit, with SIGTERM.
+func (p *Process) Terminate() { _ = p.command.Process.Signal(syscall.SIGTERM) } // it may have exited
+
+// ExitCode returns the code of an exited process, -1 if a signal ended it.
+func (p *Process) ExitCode() int {
+	<-p.exited
+	return p.command.ProcessState.ExitCode()
+}
+
 // Stop asks the process to exit and kills it after stopPatience.
 func (p *Process) Stop() {
-	_ = p.command.Process.Signal(syscall.SIGTERM)
+	p.Terminate()
 	select {
 	case <-p.exited:
 	case <-time.After(stopPatience):

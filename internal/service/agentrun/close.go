@@ -115,18 +115,30 @@ func (s *Service) close(ctx context.Context, st *runState, base Base, e ending) 
 	return out, err
 }
 
+// lock locks a run, after its conversation if c is set, and reads its steps. If it fails, the state is
+// unchanged, because the ledger repeats a transaction that the database could not run.
+func (st *runState) lock(ctx context.Context, tx Tx, c *Conversation) error {
+	var locked run.Run
+	var steps []Step
+	var err error
+	if c != nil {
+		*c, locked, steps, err = tx.Steps().LockTurn(ctx, st.run.Conversation, st.run.Ref.Run, st.turn.FirstSeq)
+	} else {
+		locked, steps, err = tx.Steps().LockRun(ctx, st.run.Ref.Run)
+	}
+	if err == nil {
+		st.run, st.steps = locked, steps
+	}
+	return err
+}
+
 // settle locks a run, reads its steps and completes the calls that have no stored result. If the
 // effect of such a call is stored, it becomes the result; otherwise the operation is voided and can
 // no longer take effect. Over is true if the run had already ended. If c is set, the conversation
 // is locked before the run.
 func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation) (over bool, err error) {
 	id := st.run.Ref.Run
-	if c != nil {
-		*c, st.run, st.steps, err = tx.Steps().LockTurn(ctx, st.run.Conversation, id, st.turn.FirstSeq)
-	} else {
-		st.run, st.steps, err = tx.Steps().LockRun(ctx, id)
-	}
-	if err != nil {
+	if err := st.lock(ctx, tx, c); err != nil {
 		return false, err
 	}
 	if st.run.Status == run.Ended {

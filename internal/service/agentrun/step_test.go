@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
@@ -368,5 +369,51 @@ func TestATurnHasTheToolsThatItsWorkspaceChose(t *testing.T) {
 	if !strings.Contains(lasts(asked[1]), string(fault.UnknownTool)) ||
 		!strings.Contains(lasts(asked[3]), `"action":"ran"`) {
 		t.Errorf("the model is told %s, then %s", lasts(asked[1]), lasts(asked[3]))
+	}
+}
+
+// away fails the first lock of a turn, as a database that is read-only during a failover does.
+type away struct {
+	agentrun.Store
+	left int
+}
+
+type awayTx struct {
+	agentrun.Tx
+	away *away
+}
+
+type awaySteps struct {
+	agentrun.StepRepository
+	away *away
+}
+
+func (a *away) WithRuns(ctx context.Context, ws int64, fn func(context.Context, agentrun.Tx) error) error {
+	return a.Store.WithRuns(ctx, ws, func(ctx context.Context, tx agentrun.Tx) error {
+		return fn(ctx, awayTx{tx, a})
+	})
+}
+
+func (t awayTx) Steps() agentrun.StepRepository { return awaySteps{t.Tx.Steps(), t.away} }
+
+func (s awaySteps) LockTurn(ctx context.Context, conversation, id int64, from int) (agentrun.Conversation, run.Run,
+	[]agentrun.Step, error) {
+	if s.away.left > 0 {
+		s.away.left--
+		return agentrun.Conversation{}, run.Run{}, nil, fault.New(fault.Unavailable, "the database is read-only", "")
+	}
+	return s.StepRepository.LockTurn(ctx, conversation, id, from)
+}
+
+// The reply is paid for when the database fails: it is stored when the database is back, and not lost.
+func TestAReplyOutlivesAFailover(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Service.Store = &away{Store: b.Service.Store, left: 2}
+	b.Ledger.StoreRetryFor = time.Minute
+	b.model.says("All is well.")
+	out := b.step(b.say("m1", "How are you?").Run.Ref, agent.Step{N: 1})
+	if got := b.answer("m1"); out.Ended == nil || got.Reply != "All is well." || len(b.model.requests()) != 1 {
+		t.Errorf("answered %+v after %d requests, %+v", got, len(b.model.requests()), out.Ended)
 	}
 }

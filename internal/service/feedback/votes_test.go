@@ -88,7 +88,7 @@ func TestVotesAreCountedByVoter(t *testing.T) {
 		t.Errorf("%d failures, want one more", n)
 	}
 	if n := b.db.Number(
-		"select count(*) from votes where answer ~ '^turn/[0-9]+$' and conversation_id is not null",
+		"select count(*) from votes where answer ~ '^turn/run_[0-9a-z]{26}$' and conversation_id is not null",
 	); n != 1 {
 		t.Errorf("%d votes on the turn", n)
 	}

@@ -100,7 +100,7 @@ func TestAnIdleConversationIsRememberedAndDistilledOnce(t *testing.T) {
 	if first.Summarize == "" || first.Distill == "" || first.Build != "" {
 		t.Fatalf("%+v", first)
 	}
-	if n := b.Number("select count(*) from outbox where kind = 'drive' and key::bigint in ($1, $2)", first.Summarize,
+	if n := b.Number("select count(*) from outbox where kind = 'drive' and key in ($1, $2)", first.Summarize,
 		first.Distill); n != 2 {
 		t.Errorf("%d runs are to be driven to their end, want 2", n)
 	}

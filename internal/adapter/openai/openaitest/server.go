@@ -193,6 +193,20 @@ func (s *Server) Rewind(m Mark) {
 	s.calls, s.paid = slices.Clone(s.calls[:m.calls]), maps.Clone(m.paid)
 }
 
+// ForgetCalls forgets the requests that match, and their replies: the data of their callers is erased.
+// A Mark from before is not valid any more.
+func (s *Server) ForgetCalls(match func(Call) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = slices.DeleteFunc(slices.Clone(s.calls), func(c Call) bool {
+		if match(c) {
+			delete(s.paid, c.Key())
+			return true
+		}
+		return false
+	})
+}
+
 // Release opens a barrier for waiting and later requests.
 func (s *Server) Release(barrier string) {
 	s.mu.Lock()

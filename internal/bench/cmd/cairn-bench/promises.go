@@ -13,6 +13,7 @@ import (
 	"cairn/internal/bench/chaos"
 	"cairn/internal/bench/clients"
 	"cairn/internal/bench/isolation"
+	"cairn/internal/bench/production"
 	"cairn/internal/bench/soak"
 )
 
@@ -94,6 +95,42 @@ func (p *program) isolation() *cobra.Command {
 	flags.IntVarP(&o.Operations, "operations", "n", 0, "total number of operations (default 10000)")
 	flags.Uint64Var(&o.Seed, "seed", 0, "random seed; 0 means a random one")
 	flags.DurationVar(&limit, "limit", limit, "time limit; unfinished operations fail the experiment")
+	return cmd
+}
+
+func (p *program) production() *cobra.Command {
+	o := production.Options{Log: p.errs, GoTests: true}
+	var small bool
+	cmd := p.benchmark(&cobra.Command{
+		Use: "production", Short: "Cause faults in a deployment with a pooler and a replica, and attack it",
+		Long: "Run workers and gateways behind PgBouncer, with a replica of Postgres and a Temporal server of their " +
+			"own. Cause a fault\nor an attack in each step, and print what must hold and what was observed. The " +
+			"numbers of the steps are:\n1 work through the pooler, 2 lost roles, 3 Temporal away, 4 failover of " +
+			"Postgres, 5 restore of a dump and of a base backup\nwith WAL, 7 SIGTERM of gateways, 9 attacks.",
+		Example: "  cairn-bench production --small --steps 4,5",
+	}, func(ctx context.Context) error {
+		if small {
+			given := o
+			o = production.Small()
+			o.Steps, o.Log, o.Cairn, o.Worker = given.Steps, given.Log, given.Cairn, given.Worker
+		}
+		result, err := production.Run(ctx, o)
+		if len(result.Rows) == 0 {
+			return err
+		}
+		// Print the observations also if the experiment was interrupted.
+		return errors.Join(err, p.measured(result, result.Print), held(result.Held()))
+	})
+	flags := cmd.Flags()
+	flags.IntSliceVar(&o.Steps, "steps", nil, "numbers of steps, separated by commas (default all)")
+	flags.BoolVar(&small, "small", false, "run a small experiment of about two minutes")
+	flags.StringVar(&o.Cairn, "cairn", "", "path of the cairn binary (default: build it)")
+	flags.StringVar(&o.Worker, "worker", "", "path of the worker binary (default: build it)")
+	flags.IntVar(&o.Workspaces, "workspaces", 20, "number of workspaces in step 1")
+	flags.IntVar(&o.Turns, "turns", 200, "number of turns in step 1")
+	flags.DurationVar(&o.Away, "away", time.Minute, "time without Temporal in step 3")
+	flags.IntVar(&o.Lost, "lost", 30, "number of turns after each backup in step 5")
+	flags.DurationVar(&o.Limit, "limit", 25*time.Minute, "time limit; steps that are not reached fail the experiment")
 	return cmd
 }
 

@@ -1,0 +1,120 @@
+package production
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// checkEvery is the interval at which a balancer asks each gateway whether it is ready.
+const checkEvery = 200 * time.Millisecond
+
+// balancer is a reverse proxy that sends each request to the next ready gateway, as a load balancer
+// does. It does not repeat a request.
+type balancer struct {
+	url    string
+	server *http.Server
+	stop   context.CancelFunc
+	checks sync.WaitGroup
+
+	mu       sync.Mutex
+	backends []*backend
+	next     int
+	refused  int      // connections that a gateway refused
+	failed   []string // requests that a gateway did not answer
+}
+
+// backend is a gateway.
+type backend struct {
+	url   *url.URL
+	ready bool
+}
+
+func openBalancer(ctx context.Context, urls ...string) (*balancer, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	b := &balancer{stop: cancel}
+	for _, u := range urls {
+		if err := b.add(ctx, u); err != nil {
+			cancel()
+			return nil, err
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("open the proxy: %w", err)
+	}
+	b.url = "http://" + l.Addr().String()
+	proxy := &httputil.ReverseProxy{Rewrite: b.rewrite, ErrorHandler: b.failure, FlushInterval: -1,
+		Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute}}
+	b.server = &http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute}
+	go func() { _ = b.server.Serve(l) }() // ends with close
+	return b, nil
+}
+
+// add begins to check a gateway.
+func (b *balancer) add(ctx context.Context, address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return fmt.Errorf("address of a gateway: %w", err)
+	}
+	at := &backend{url: u}
+	_, at.ready = readiness(ctx, address)
+	b.mu.Lock()
+	b.backends = append(b.backends, at)
+	b.mu.Unlock()
+	b.checks.Go(func() {
+		for ctx.Err() == nil {
+			_, ready := readiness(ctx, address)
+			b.mu.Lock()
+			at.ready = ready
+			b.mu.Unlock()
+			select {
+			case <-ctx.Done():
+			case <-time.After(checkEvery):
+			}
+		}
+	})
+	return nil
+}
+
+// rewrite chooses the gateway of a request.
+func (b *balancer) rewrite(r *httputil.ProxyRequest) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := b.backends[b.next%len(b.backends)]
+	for range b.backends {
+		at = b.backends[b.next%len(b.backends)]
+		if b.next++; at.ready {
+			break
+		}
+	}
+	r.SetURL(at.url)
+	r.SetXForwarded()
+}
+
+// failure counts a request that a gateway did not answer.
+func (b *balancer) failure(w http.ResponseWriter, r *http.Request, err error) {
+	if !errors.Is(err, context.Canceled) {
+		b.mu.Lock()
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			b.refused++
+		}
+		b.failed = append(b.failed, fmt.Sprintf("%s %s: %v", r.Method, r.URL, err))
+		b.mu.Unlock()
+	}
+	w.WriteHeader(http.StatusBadGateway)
+}
+
+func (b *balancer) close() {
+	b.stop()
+	_ = b.server.Close() // closes the listener
+	b.checks.Wait()
+}
