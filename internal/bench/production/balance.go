@@ -21,7 +21,7 @@ const checkEvery = 200 * time.Millisecond
 type balancer struct {
 	url    string
 	server *http.Server
-	stop   context.CancelFunc
+	closed chan struct{} // ends the checks
 	checks sync.WaitGroup
 
 	mu       sync.Mutex
@@ -38,28 +38,25 @@ type backend struct {
 }
 
 func openBalancer(ctx context.Context, urls ...string) (*balancer, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	b := &balancer{stop: cancel}
-	for _, u := range urls {
-		if err := b.add(ctx, u); err != nil {
-			cancel()
-			return nil, err
-		}
-	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		cancel()
 		return nil, fmt.Errorf("open the proxy: %w", err)
 	}
+	b := &balancer{closed: make(chan struct{})}
 	b.url = "http://" + l.Addr().String()
 	proxy := &httputil.ReverseProxy{Rewrite: b.rewrite, ErrorHandler: b.failure, FlushInterval: -1,
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute}}
 	b.server = &http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute}
+	for _, u := range urls {
+		if err := b.add(ctx, u); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
 	go func() { _ = b.server.Serve(l) }() // ends with close
 	return b, nil
 }
 
-// add begins to check a gateway.
+// add begins to check a gateway, until close.
 func (b *balancer) add(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -71,15 +68,16 @@ func (b *balancer) add(ctx context.Context, address string) error {
 	b.backends = append(b.backends, at)
 	b.mu.Unlock()
 	b.checks.Go(func() {
-		for ctx.Err() == nil {
+		for {
+			select {
+			case <-b.closed:
+				return
+			case <-time.After(checkEvery):
+			}
 			_, ready := readiness(ctx, address)
 			b.mu.Lock()
 			at.ready = ready
 			b.mu.Unlock()
-			select {
-			case <-ctx.Done():
-			case <-time.After(checkEvery):
-			}
 		}
 	})
 	return nil
@@ -114,7 +112,7 @@ func (b *balancer) failure(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (b *balancer) close() {
-	b.stop()
+	close(b.closed)
 	_ = b.server.Close() // closes the listener
 	b.checks.Wait()
 }

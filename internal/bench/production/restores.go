@@ -184,7 +184,7 @@ func (e *experiment) lostTurns(ctx context.Context, c *client, tenants []tenant)
 func (e *experiment) again(ctx context.Context, to sheet, b backup, tenants []tenant, past, lost []string,
 	accepted string) error {
 	to.row(strings.Contains(accepted, "1 erasures from after the backup are repeated"),
-		b.name+": `cairn restore accept` repeats the erasure", "%s", shortened(accepted))
+		b.name+": `cairn restore accept` repeats the erasure", "%s", firstLine(accepted))
 	f, err := e.startFleet(ctx, e.pooled())
 	if err != nil {
 		return err
@@ -216,6 +216,11 @@ func (e *experiment) again(ctx context.Context, to sheet, b backup, tenants []te
 	}
 	to.none(append(c.wrong, c.broken...), b.name+": 0 errors of a gateway", "%s", c.shown())
 	return nil
+}
+
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return first
 }
 
 // countLost looks for writes of the lost timeline, and for the erased text.

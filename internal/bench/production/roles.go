@@ -40,8 +40,9 @@ func (e *experiment) roles(ctx context.Context, to sheet) error {
 		}
 		code, log := p.ExitCode(), p.log.String()
 		to.row(code == fault.Table[fault.Misconfigured].Exit && namesGrant(log, inheriting),
-			"a "+program.name+" with an inheriting login does not start, and names the GRANT", "exit %d: %s", code,
-			shortened(log))
+			"a "+program.name+" with an inheriting login does not start, and names the GRANT", "exit %d, named: %t",
+			code, namesGrant(log, inheriting))
+		to.found(unless(namesGrant(log, inheriting), log)...)
 	}
 	return e.dropRole(ctx, to)
 }
@@ -50,6 +51,14 @@ func (e *experiment) roles(ctx context.Context, to sheet) error {
 func namesGrant(text, login string) bool {
 	unquoted := strings.NewReplacer(`"`, "", `\`, "").Replace(text) // in JSON, quotes are escaped
 	return strings.Contains(unquoted, "grant cairn_app, cairn_system to "+login)
+}
+
+// unless returns a finding, unless all is well.
+func unless(well bool, text string) []string {
+	if well {
+		return nil
+	}
+	return []string{shortened(text)}
 }
 
 // shortened returns a text on one line of a table.
@@ -126,8 +135,9 @@ func (e *experiment) dropRole(ctx context.Context, to sheet) error {
 		log := g.log.String()
 		to.row(a.status >= http.StatusInternalServerError && namesGrant(string(a.body)+log, login) &&
 			!strings.Contains(string(a.body), "the secret"),
-			"a session"+attempt.name+" whose role the pooler drops reads no row, and the message names the GRANT",
-			"status %d: %s", a.status, shortened(string(a.body)))
+			"if the pooler drops the role"+attempt.name+", no row is read, and the message names the GRANT",
+			"status %d, named: %t", a.status, namesGrant(string(a.body)+log, login))
+		to.found(unless(namesGrant(string(a.body)+log, login), string(a.body))...)
 		if err := c.expect(ctx, tenants[1], http.MethodGet, "/v1/memories?memory_types=personal", nil, http.StatusOK,
 			nil); err != nil {
 			return fmt.Errorf("after the pooler keeps the role again: %w", err)

@@ -203,8 +203,8 @@ made as (insert into cairn.runs (workspace_id, id, kind, business_key, generatio
 insert into cairn.probes (workspace_id, run_id, number, conversation_id, bank_id, question, answer, evidence, `+
 		`decisions, state, score)
 select $1, made.id, n, said.id, b.id, 'How many?', 'nine', '{2}', array[made.id || '/0'], case n when 0 then `+
-		`'scored' else 'open' end, case n when 0 then 0.5 end from made, said, cairn.banks b, generate_series(0, 1) n where `+
-		`b.workspace_id = $1`, b.Workspace.ID)
+		`'scored' else 'open' end, case n when 0 then 0.5 end from made, said, cairn.banks b, `+
+		`generate_series(0, 1) n where b.workspace_id = $1`, b.Workspace.ID)
 	testkit.Must(t, err)
 	var list httpapi.ProbeList
 	b.get("/v1/banks/default/probes").into(http.StatusOK, &list)

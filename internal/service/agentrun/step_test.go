@@ -396,8 +396,8 @@ func (a *away) WithRuns(ctx context.Context, ws int64, fn func(context.Context, 
 
 func (t awayTx) Steps() agentrun.StepRepository { return awaySteps{t.Tx.Steps(), t.away} }
 
-func (s awaySteps) LockTurn(ctx context.Context, conversation, id int64, from int) (agentrun.Conversation, run.Run,
-	[]agentrun.Step, error) {
+func (s awaySteps) LockTurn(ctx context.Context, conversation int64, id string, from int) (agentrun.Conversation,
+	run.Run, []agentrun.Step, error) {
 	if s.away.left > 0 {
 		s.away.left--
 		return agentrun.Conversation{}, run.Run{}, nil, fault.New(fault.Unavailable, "the database is read-only", "")
