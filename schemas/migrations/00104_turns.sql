@@ -95,9 +95,7 @@ create index reply_chunks_age on reply_chunks (created_at);
 alter table reply_chunks enable row level security;
 alter table reply_chunks force row level security;
 create policy reply_chunks_app on reply_chunks to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint);
-grant select on reply_chunks to cairn_app;
--- A worker writes the chunks of all its workspaces together.
-create policy reply_chunks_system_put on reply_chunks for insert to cairn_system with check (true);
-create policy reply_chunks_system_see on reply_chunks for select to cairn_system using (true);
-create policy reply_chunks_system_purge on reply_chunks for delete to cairn_system using (true);
-grant select (workspace_id, run_id, step, attempt, seq, created_at), insert, delete on reply_chunks to cairn_system;
+grant select, insert on reply_chunks to cairn_app;
+create policy reply_chunks_system_see on reply_chunks for select to cairn_system using (created_at < now() - interval '10 minutes');
+create policy reply_chunks_system_purge on reply_chunks for delete to cairn_system using (created_at < now() - interval '10 minutes');
+grant select (workspace_id, run_id, step, attempt, seq, created_at), delete on reply_chunks to cairn_system;

@@ -2,24 +2,33 @@ package postgres
 
 import (
 	"context"
-	"time"
+	"errors"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/replystream"
 )
 
-// PutChunks stores chunks of any workspaces and notifies their readers.
+// PutChunks stores chunks and notifies their readers, in one transaction for each workspace.
 func (s *Store) PutChunks(ctx context.Context, chunks []replystream.Chunk) error {
-	var p dbsqlc.ReplyChunksPutParams
+	all := map[int64]*dbsqlc.ReplyChunksPutParams{}
 	for _, c := range chunks {
-		p.Workspaces, p.Runs = append(p.Workspaces, c.Ref.Workspace), append(p.Runs, c.Ref.Run)
-		p.Steps, p.Attempts = append(p.Steps, int32(c.Step)), append(p.Attempts, int32(c.Attempt))
-		p.Seqs, p.Bodies = append(p.Seqs, int32(c.Seq)), append(p.Bodies, storable(c.Text))
+		p := all[c.Ref.Workspace]
+		if p == nil {
+			p = &dbsqlc.ReplyChunksPutParams{WorkspaceID: c.Ref.Workspace}
+			all[c.Ref.Workspace] = p
+		}
+		p.Runs, p.Steps = append(p.Runs, c.Ref.Run), append(p.Steps, int32(c.Step))
+		p.Attempts, p.Seqs = append(p.Attempts, int32(c.Attempt)), append(p.Seqs, int32(c.Seq))
+		p.Bodies = append(p.Bodies, storable(c.Text))
 	}
-	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		return classify("store the text of replies", q.ReplyChunksPut(ctx, p))
-	})
+	var errs []error
+	for ws, p := range all {
+		errs = append(errs, s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
+			return classify("store the text of replies", q.q.ReplyChunksPut(ctx, *p))
+		}))
+	}
+	return errors.Join(errs...)
 }
 
 // Chunks returns up to max chunks of a run after a position, in order.
@@ -49,16 +58,13 @@ func (s *Store) Steps(ctx context.Context, ref run.Ref) (out []replystream.Step,
 	return out, err
 }
 
-// chunkAge is the time for which chunks are kept.
-const chunkAge = 10 * time.Minute
-
 // chunksPurged is the maximum number of chunks in one deletion.
 const chunksPurged = 10_000
 
 func (s *Store) purgeChunks(ctx context.Context) (int, error) {
 	var n int64
 	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
-		n, err = q.ReplyChunksPurge(ctx, dbsqlc.ReplyChunksPurgeParams{Age: chunkAge, MaxRows: chunksPurged})
+		n, err = q.ReplyChunksPurge(ctx, chunksPurged)
 		return err
 	})
 	return int(n), classify("purge the text of replies", err)

@@ -98,7 +98,7 @@ func (w *Writer) grow(n int, first bool) {
 
 // flush stores chunks until none is left.
 func (w *Writer) flush() {
-	for {
+	for { // one goroutine for all replies: their chunks share transactions
 		w.mu.Lock()
 		chunks := w.pending
 		w.pending, w.size = nil, 0

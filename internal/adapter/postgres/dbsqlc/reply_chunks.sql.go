@@ -7,8 +7,6 @@ package dbsqlc
 
 import (
 	"context"
-
-	"time"
 )
 
 const ReplyChunksAfter = `-- name: ReplyChunksAfter :many
@@ -67,16 +65,12 @@ func (q *Queries) ReplyChunksAfter(ctx context.Context, arg ReplyChunksAfterPara
 
 const ReplyChunksPurge = `-- name: ReplyChunksPurge :execrows
 delete from reply_chunks where (workspace_id, run_id, step, attempt, seq) in (
-  select workspace_id, run_id, step, attempt, seq from reply_chunks where created_at < now() - $1::interval limit $2)
+  select workspace_id, run_id, step, attempt, seq from reply_chunks order by created_at limit $1)
 `
 
-type ReplyChunksPurgeParams struct {
-	Age     time.Duration
-	MaxRows int32
-}
-
-func (q *Queries) ReplyChunksPurge(ctx context.Context, arg ReplyChunksPurgeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, ReplyChunksPurge, arg.Age, arg.MaxRows)
+// System role. Its policies show only what has expired.
+func (q *Queries) ReplyChunksPurge(ctx context.Context, maxRows int32) (int64, error) {
+	result, err := q.db.Exec(ctx, ReplyChunksPurge, maxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -86,30 +80,29 @@ func (q *Queries) ReplyChunksPurge(ctx context.Context, arg ReplyChunksPurgePara
 const ReplyChunksPut = `-- name: ReplyChunksPut :exec
 with put as (
   insert into reply_chunks (workspace_id, run_id, step, attempt, seq, body)
-  select c.workspace_id, c.run_id, c.step, c.attempt, c.seq, c.body
-  from (select unnest($2::bigint[]) as workspace_id, unnest($1::text[]) as run_id, unnest($3::int[]) as step,
-    unnest($4::int[]) as attempt, unnest($5::int[]) as seq, unnest($6::text[]) as body) c
-  where exists (select from runs r where r.workspace_id = c.workspace_id and r.id = c.run_id and r.status <> 'ended')
+  select $2, c.run_id, c.step, c.attempt, c.seq, c.body
+  from (select unnest($1::text[]) as run_id, unnest($3::int[]) as step, unnest($4::int[]) as attempt,
+    unnest($5::int[]) as seq, unnest($6::text[]) as body) c
+  where exists (select from runs r where r.workspace_id = $2 and r.id = c.run_id and r.status <> 'ended')
   on conflict do nothing
 )
 select pg_notify('cairn_reply', r) from (select distinct unnest($1::text[])) d (r)
 `
 
 type ReplyChunksPutParams struct {
-	Runs       []string
-	Workspaces []int64
-	Steps      []int32
-	Attempts   []int32
-	Seqs       []int32
-	Bodies     []string
+	Runs        []string
+	WorkspaceID int64
+	Steps       []int32
+	Attempts    []int32
+	Seqs        []int32
+	Bodies      []string
 }
 
-// System role, which sees open runs only: the reply of an ended run is stored. Notifies the readers of
-// each run.
+// The reply of an ended run is stored, so only open runs get chunks. Notifies the readers of each run.
 func (q *Queries) ReplyChunksPut(ctx context.Context, arg ReplyChunksPutParams) error {
 	_, err := q.db.Exec(ctx, ReplyChunksPut,
 		arg.Runs,
-		arg.Workspaces,
+		arg.WorkspaceID,
 		arg.Steps,
 		arg.Attempts,
 		arg.Seqs,
