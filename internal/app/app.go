@@ -52,6 +52,7 @@ import (
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/relay"
+	"cairn/internal/service/replystream"
 	"cairn/internal/service/schedule"
 	"cairn/internal/service/search"
 	"cairn/internal/service/skillexec"
@@ -78,6 +79,7 @@ type App struct {
 	Tools       *tools.Registry
 	Offered     *tools.Registry // tools that other programs can use over MCP
 	Inbox       *conversation.Service
+	Replies     *replystream.Reader
 	AgentRuns   *agentrun.Service
 	Progressive *memoryagent.Service
 	Reflect     *reflection.Service
@@ -223,8 +225,12 @@ func (h *App) buildAgents(calls *ledger.Ledger) (err error) {
 	if h.Inbox, err = conversation.New(conversation.Ports{Store: h.Store.Conversations()}); err != nil {
 		return err
 	}
+	replies, err := replystream.NewWriter(h.Store, h.Log)
+	if err != nil {
+		return err
+	}
 	h.AgentRuns, err = agentrun.New(agentrun.Ports{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools,
-		Memory: promptContext{h.Memory, h.Library, h.LongTerm},
+		Replies: replies, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
 		Compactor: offload.ConversationCompactor{Service: h.Offload,
 			Spec: func() offload.Spec { return OffloadSpec(c) }},
 		FlushSpec: func() agentrun.Spec { return FlushSpec(c) }})

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/adapter/fetch"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/apikey"
@@ -24,7 +25,8 @@ import (
 func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 	s := httpapi.Services{Log: h.Log, Keys: h.Keys, Audit: h.Audit, Runs: h.Runs, Conversations: h.Conversations,
 		Workspaces: h.Workspaces,
-		Waiter:     h.Waiter, Inbox: h.Inbox, Distill: h.Distill, Library: h.Library, Curator: h.Curator,
+		Waiter:     h.Waiter, Inbox: h.Inbox, Replies: h.Replies, ReplyNews: h.replyNews,
+		Distill: h.Distill, Library: h.Library, Curator: h.Curator,
 		Finder: h.Finder,
 		Memory: h.Memory, LongTerm: h.LongTerm, Progressive: h.Progressive, Offload: h.Offload, Dumps: h.Dumps,
 		Learning: h.Learning,
@@ -40,6 +42,10 @@ func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 		s.Codec = converter.NewPayloadCodecHTTPHandler(h.Codec)
 	}
 	return httpapi.New(s, h.gatewayOptions(), m)
+}
+
+func (h *App) replyNews(ref run.Ref) (news <-chan struct{}, stop func()) {
+	return h.Store.ReplyNews(ref.Run)
 }
 
 // Describe returns the OpenAPI document of the gateway. It needs no server.

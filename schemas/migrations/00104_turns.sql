@@ -77,3 +77,25 @@ grant update (result, code, ended_at) on agent_calls to cairn_app;
 
 create policy turns_system on turns for select to cairn_system using (origin = 'user');
 grant select (workspace_id, origin, accepted_at) on turns to cairn_system;
+
+-- Text of replies while a model writes them, for callers that read along. Nothing else reads it: the
+-- ledger stores the whole reply. It is unlogged, because a reader gets what is lost from there.
+create unlogged table reply_chunks (
+  workspace_id bigint not null references workspaces,
+  run_id       text collate "C" not null,
+  step         int not null,
+  attempt      int not null,                            -- at the model call of the step
+  seq          int not null,
+  body         text not null,
+  created_at   timestamptz not null default now(),
+  primary key (workspace_id, run_id, step, attempt, seq),
+  foreign key (workspace_id, run_id) references runs
+);
+create index reply_chunks_age on reply_chunks (created_at);
+alter table reply_chunks enable row level security;
+alter table reply_chunks force row level security;
+create policy reply_chunks_app on reply_chunks to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint);
+grant select, insert on reply_chunks to cairn_app;
+create policy reply_chunks_system_see on reply_chunks for select to cairn_system using (created_at < now() - interval '10 minutes');
+create policy reply_chunks_system_purge on reply_chunks for delete to cairn_system using (created_at < now() - interval '10 minutes');
+grant select (workspace_id, run_id, step, attempt, seq, created_at), delete on reply_chunks to cairn_system;

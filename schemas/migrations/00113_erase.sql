@@ -80,6 +80,7 @@ insert into erase_rules (tbl, how, scope) values
   -- A reflection has no single conversation, but its requests and replies contain text of each
   -- conversation that it read.
   ('agent_steps', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and exists (select from jsonb_array_elements_text(spec -> 'pinned' -> 'conversations') c where c::bigint = any($2)))$$),
+  ('reply_chunks', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
   ('agent_calls', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and exists (select from jsonb_array_elements_text(spec -> 'pinned' -> 'conversations') c where c::bigint = any($2)))$$),
   ('skill_views', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and exists (select from jsonb_array_elements_text(spec -> 'pinned' -> 'conversations') c where c::bigint = any($2)))$$),
   ('memory_views', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and exists (select from jsonb_array_elements_text(spec -> 'pinned' -> 'conversations') c where c::bigint = any($2)))$$),
@@ -148,6 +149,7 @@ insert into erase_rules (tbl, how, scope) values
 -- conversation that a conversation's erasure deletes are deleted with it, too.
 update erase_rules r set subject = v.scope from (values
   ('agent_steps', $$t.run_id in (select cairn.erase_runs($3))$$),
+  ('reply_chunks', $$t.run_id in (select cairn.erase_runs($3))$$),
   ('agent_calls', $$t.run_id in (select cairn.erase_runs($3))$$),
   ('skill_views', $$t.run_id in (select cairn.erase_runs($3)) or t.skill_id in (select id from erase_items where erasure = $3 and kind = 'skill' and not review)$$),
   ('memory_views', $$t.run_id in (select cairn.erase_runs($3)) or t.memory_id in (select id from erase_items where erasure = $3 and kind = 'memory' and not review)$$),

@@ -4,7 +4,7 @@ values (@workspace_id, @run_id, @step, @round, 'started', @stage, @model, @label
   now() + @lease::interval, @reserved, @reserved_micros);
 
 -- name: CallGet :one
-select state, model, label, request, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated,
+select state, model, label, request, attempts, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated,
   -- a call without a stored outcome is already part of the sums of the day
   (state in ('started', 'unknown') and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC')::boolean as counted,
   reserved, reserved_micros, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds

@@ -17,9 +17,15 @@ type body struct {
 	MaxTokens           int           `json:"max_tokens,omitzero"`
 	Temperature         *float64      `json:"temperature,omitzero"`
 	ReasoningEffort     string        `json:"reasoning_effort,omitzero"`
+	StreamOptions       *bodyStream   `json:"stream_options,omitzero"`
 	ResponseFormat      *bodyFormat   `json:"response_format,omitzero"`
 	ToolChoice          string        `json:"tool_choice,omitzero"`
 	Tools               []bodyTool    `json:"tools,omitzero"`
+	Stream              bool          `json:"stream,omitzero"`
+}
+
+type bodyStream struct {
+	IncludeUsage bool `json:"include_usage"`
 }
 
 type bodyMessage struct {

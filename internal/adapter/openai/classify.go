@@ -29,7 +29,7 @@ var (
 		`prompt is too long|input is too long|input token count|reduce the length|request too large|上下文长度|输入过长`)
 	outOfMoney = regexp.MustCompile(`(?i)insufficient_quota|billing_hard_limit|exceeded your current ` +
 		`quota|insufficient (balance|credits?)|余额不足|欠费`)
-	optionTalk = regexp.MustCompile(`(?i)tool_choice|tool choice|temperature|reasoning_effort`)
+	optionTalk = regexp.MustCompile(`(?i)tool_choice|tool choice|temperature|reasoning_effort|stream`)
 	schemaTalk = regexp.MustCompile(`(?i)response_format|json_schema|json_object|structured output`)
 )
 
@@ -88,7 +88,7 @@ func classOf(status int, detail endpointError, request []byte) llm.Class {
 		return llm.NoSchema
 	case (status == 400 || status == 422) &&
 		(hasParameter(request, "tool_choice") || hasParameter(request, "temperature") ||
-			hasParameter(request, "reasoning_effort")) &&
+			hasParameter(request, "reasoning_effort") || hasParameter(request, "stream_options")) &&
 		optionTalk.MatchString(words):
 		return llm.NoOption
 	case status == 408 || status == 409 || status == 429:

@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"mime"
@@ -24,7 +25,7 @@ type Client struct {
 	endpoint *Endpoint
 }
 
-var _ llm.Model = (*Client)(nil)
+var _ llm.Streamer = (*Client)(nil)
 
 // New returns a Client. c.Validate and every Prepare report an invalid c.
 func New(c Config) *Client {
@@ -54,14 +55,22 @@ func (c *Client) Prepare(r llm.Request) (llm.PreparedRequest, error) {
 
 // Send posts p.Body unchanged. A refusal of the model is a reply, not an error.
 func (c *Client) Send(ctx context.Context, p llm.PreparedRequest) (llm.Reply, error) {
+	return c.Stream(ctx, p, func(string) {})
+}
+
+// Stream is Send for a caller that wants the parts of a streamed reply.
+func (c *Client) Stream(ctx context.Context, p llm.PreparedRequest, emit func(text string)) (reply llm.Reply, err error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return llm.Reply{}, err
 	}
-	response, err := c.endpoint.Post(ctx, p.Body, labelHeaders(p.Label))
-	if err != nil {
-		return llm.Reply{}, err
+	if bytes.HasSuffix(p.Body, streamed) {
+		reply, err = c.endpoint.stream(ctx, p, emit)
+	} else {
+		var response []byte
+		if response, err = c.endpoint.Post(ctx, p.Body, labelHeaders(p.Label)); err == nil {
+			reply, err = c.endpoint.readReply(response, p)
+		}
 	}
-	reply, err := c.endpoint.readReply(response, p)
 	if err != nil {
 		return llm.Reply{}, err
 	}
@@ -70,6 +79,9 @@ func (c *Client) Send(ctx context.Context, p llm.PreparedRequest) (llm.Reply, er
 	}
 	return reply, nil
 }
+
+// streamed ends the body of a request for a stream.
+var streamed = []byte(`"stream":true}`)
 
 // labelHeaders encodes labels that are not plain ASCII as RFC 2047 words.
 func labelHeaders(l llm.Label) map[string]string {

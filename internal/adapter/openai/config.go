@@ -22,6 +22,9 @@ const (
 // timeout is shorter, so that a stuck request is classified here before the activity times out.
 const DefaultTimeout = 150 * time.Second
 
+// DefaultSilence is the time without data after which a stream has failed.
+const DefaultSilence = time.Minute
+
 // OpenAIURL is the endpoint when Config.BaseURL is empty.
 const OpenAIURL = "https://api.openai.com/v1"
 
@@ -31,6 +34,7 @@ type Config struct {
 	APIKey     string                 // sent as a bearer token; empty sends none
 	Structured string                 // one of the Structured constants; empty means auto
 	Timeout    time.Duration          // of one request; 0 means DefaultTimeout
+	Silence    time.Duration          // time without data that ends a stream; 0 means DefaultSilence
 	MaxReply   int64                  // maximum size of a response in bytes; 0 means DefaultMaxReply
 	HTTPClient *http.Client           // nil means a pooled client that follows no redirects
 	RereadKey  func() (string, error) // reads APIKey again after status 401; nil if it is not in a file

@@ -68,14 +68,26 @@ func (c Config) options() []option.RequestOption {
 // Post sends exactly body and returns the body of a 2xx response. Other outcomes are *llm.Error. If the
 // endpoint rejects the key and its file holds another one, Post sends the request once more with it: a
 // request with a rejected key was not processed.
-func (e *Endpoint) Post(ctx context.Context, body []byte, headers map[string]string) ([]byte, error) {
+func (e *Endpoint) Post(ctx context.Context, body []byte, headers map[string]string) (received []byte, err error) {
+	err = e.request(ctx, body, headers, &received)
+	return received, err
+}
+
+// Open is Post for a response whose body the caller reads and closes.
+func (e *Endpoint) Open(ctx context.Context, body []byte, headers map[string]string) (r *http.Response, err error) {
+	err = e.request(ctx, body, headers, &r)
+	return r, err
+}
+
+// request stores the body of the response, or the response itself, in into.
+func (e *Endpoint) request(ctx context.Context, body []byte, headers map[string]string, into any) error {
 	used := e.currentKey()
-	received, err := e.send(ctx, body, headers)
+	err := e.send(ctx, body, headers, into)
 	var failed *llm.Error
 	if errors.As(err, &failed) && failed.Status == http.StatusUnauthorized && e.renewKey(used) {
-		return e.send(ctx, body, headers)
+		return e.send(ctx, body, headers, into)
 	}
-	return received, err
+	return err
 }
 
 func (e *Endpoint) currentKey() string {
@@ -98,19 +110,18 @@ func (e *Endpoint) renewKey(used string) bool {
 	return true
 }
 
-func (e *Endpoint) send(ctx context.Context, body []byte, headers map[string]string) ([]byte, error) {
+func (e *Endpoint) send(ctx context.Context, body []byte, headers map[string]string, into any) error {
 	if err := e.config.Validate(); err != nil {
-		return nil, &llm.Error{Class: llm.Fatal, Message: err.Error(), Cause: err}
+		return &llm.Error{Class: llm.Fatal, Message: err.Error(), Cause: err}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, interrupted(err, false)
+		return interrupted(err, false)
 	}
 	var response *http.Response
-	var received []byte
 	options := []option.RequestOption{
 		option.WithRequestBody("application/json", body),
 		option.WithResponseInto(&response),
-		option.WithResponseBodyInto(&received),
+		option.WithResponseBodyInto(into),
 	}
 	for name, value := range headers {
 		options = append(options, option.WithHeader(name, value))
@@ -122,14 +133,16 @@ func (e *Endpoint) send(ctx context.Context, body []byte, headers map[string]str
 	err := e.post(wire.watch(ctx), options...)
 	if err == nil && response.StatusCode < 300 {
 		if failure := webPage(response); failure != nil {
-			return nil, failure
+			response.Body.Close() // of Open; otherwise it is closed
+			return failure
 		}
-		return received, nil
+		return nil
 	}
 	if response != nil && response.StatusCode >= 300 {
-		return nil, e.rejected(response, body)
+		defer response.Body.Close()
+		return e.rejected(response, body)
 	}
-	return nil, e.unanswered(ctx, err, response != nil || wire.sent())
+	return e.unanswered(ctx, err, response != nil || wire.sent())
 }
 
 // wire records how much of a request was sent.

@@ -17,6 +17,7 @@ const (
 	DefaultMaxReply = 4 << 20
 	embeddingBytes  = 64 << 20  // a batch of vectors as text
 	errorBytes      = 64 << 10  // of a response that is not 2xx; the rest is not read
+	streamFactor    = 16        // times MaxReply: each part of a stream repeats its frame
 	answerBytes     = 256 << 10 // of the text and the tool calls of an answer
 )
 
@@ -33,6 +34,9 @@ func (c Config) limitReply(r *http.Request, next option.MiddlewareNext) (*http.R
 		limit.left, limit.end = errorBytes, io.EOF
 	} else {
 		limit.end = errReplyTooLarge
+		if isStream(response) { // it is not held in memory
+			limit.left *= streamFactor
+		}
 	}
 	response.Body = limit
 	return response, nil
@@ -76,6 +80,10 @@ func checkSize(r llm.Reply) *llm.Error {
 	if size <= answerBytes {
 		return nil
 	}
+	return answerTooLarge()
+}
+
+func answerTooLarge() *llm.Error {
 	return &llm.Error{Class: llm.Invalid, Status: http.StatusOK, Sent: true,
 		Message: fmt.Sprintf("answer of the model exceeds %d bytes", answerBytes)}
 }

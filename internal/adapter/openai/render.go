@@ -48,7 +48,9 @@ func (c *Client) render(r llm.Request) (out body, err error) {
 	if r.NoReasoning {
 		out.ReasoningEffort = "none"
 	}
-	out.Temperature = r.Temperature
+	if out.Temperature = r.Temperature; r.Stream {
+		out.Stream, out.StreamOptions = true, &bodyStream{IncludeUsage: true}
+	}
 	if r.MaxTokens > 0 {
 		// OpenAI's reasoning models reject max_tokens; many other servers support only that.
 		if base, err := url.Parse(c.config.base()); err == nil && base.Hostname() == "api.openai.com" {

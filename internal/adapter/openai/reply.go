@@ -1,13 +1,14 @@
 package openai
 
 import (
-	"cairn/internal/domain/llm"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/openai/openai-go/v3"
+
+	"cairn/internal/domain/llm"
 )
 
 // filtered is the refusal text for a content filter, which gives none.
@@ -16,21 +17,28 @@ const filtered = "the endpoint's content filter stopped the reply"
 // readReply decodes a 2xx response to p. A response that is not a chat completion is Retryable:
 // proxies may truncate responses, and the next attempt may be complete.
 func (e *Endpoint) readReply(response []byte, p llm.PreparedRequest) (llm.Reply, error) {
-	broken := func(format string, args ...any) *llm.Error {
-		return &llm.Error{Class: llm.Retryable, Status: http.StatusOK, Sent: true,
-			Message: "invalid response of the model endpoint: " + e.masked(fmt.Sprintf(format, args...))}
-	}
 	// The SDK's decoder accepts invalid JSON, so it is checked first.
 	if !json.Valid(response) {
-		return llm.Reply{}, broken("not JSON: %.80q", response)
+		return llm.Reply{}, e.broken("not JSON: %.80q", response)
 	}
 	var completion openai.ChatCompletion
 	if err := json.Unmarshal(response, &completion); err != nil {
-		return llm.Reply{}, broken("%v", err)
+		return llm.Reply{}, e.broken("%v", err)
 	}
 	if len(completion.Choices) == 0 {
-		return llm.Reply{}, e.errorInside(response, p, broken)
+		return llm.Reply{}, e.errorInside(response, p)
 	}
+	return replyOf(completion, p)
+}
+
+// broken is the error of a 2xx response that is no reply.
+func (e *Endpoint) broken(format string, args ...any) *llm.Error {
+	return &llm.Error{Class: llm.Retryable, Status: http.StatusOK, Sent: true,
+		Message: "invalid response of the model endpoint: " + e.masked(fmt.Sprintf(format, args...))}
+}
+
+// replyOf converts a completion to p that has a choice.
+func replyOf(completion openai.ChatCompletion, p llm.PreparedRequest) (llm.Reply, error) {
 	choice := completion.Choices[0]
 	reply := llm.Reply{
 		Text:   choice.Message.Content,
@@ -93,15 +101,11 @@ func callsOf(message openai.ChatCompletionMessage, request []byte) []llm.ToolCal
 }
 
 // errorInside returns the error that gateways such as OpenRouter put into a 200 response.
-func (e *Endpoint) errorInside(
-	response []byte,
-	p llm.PreparedRequest,
-	broken func(string, ...any) *llm.Error,
-) *llm.Error {
+func (e *Endpoint) errorInside(response []byte, p llm.PreparedRequest) *llm.Error {
 	detail := readEndpointError(response)
 	status, ok := detail.Code.(float64)
 	if !ok || status < 400 {
-		return broken("no choices: %s", detail.Message)
+		return e.broken("no choices: %s", detail.Message)
 	}
 	return &llm.Error{Class: classOf(int(status), detail, p.Body), Status: int(status), Sent: true,
 		Message: fmt.Sprintf("the model endpoint returned %d inside a 200: %s", int(status), e.masked(detail.Message))}

@@ -65,6 +65,9 @@ var reviewedPolicies = []string{
 	// a day without messages
 	"reflection_runs.reflection_runs_system_empty {cairn_system} a - (status = 'empty'::text)",
 	"reflection_runs.reflection_runs_system_see {cairn_system} r true -",
+	// what has expired: IDs and times
+	"reply_chunks.reply_chunks_system_purge {cairn_system} d (created_at < (now() - '00:10:00'::interval)) -",
+	"reply_chunks.reply_chunks_system_see {cairn_system} r (created_at < (now() - '00:10:00'::interval)) -",
 	"runs.runs_system {cairn_system} r (status <> 'ended'::text) -",
 	// the incarnation of the database, of no workspace
 	"store_state.store_state_app {cairn_app} r true -",
@@ -310,7 +313,7 @@ func TestTheSystemRoleReadsNoTexts(t *testing.T) {
 		"select content from memories", "select content from memory_revisions",
 		"select operations from pending_memories", "select content from soul_versions",
 		"select rendered from frozen_sessions", "select context from turns", "select content from agent_steps",
-		"select arguments from agent_calls", "select notice from conversations", "select skill_id from skill_views",
+		"select body from reply_chunks", "select arguments from agent_calls", "select notice from conversations", "select skill_id from skill_views",
 		"select prompt from scheduled_tasks", "select name from scheduled_tasks", "select reason from reflection_runs",
 		"select name from skills", "select external_id from conversations", "select target from memory_targets",
 		"select content from identity_versions", "select id from memory_histories",

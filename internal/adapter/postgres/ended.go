@@ -9,11 +9,20 @@ import (
 )
 
 // Postgres notifies the process when the transaction that ends a run commits, which is before the
-// workflow knows of it. A notification may be lost while the connection is broken, or behind a
-// pooler that does not support it. A caller therefore also polls the run.
+// workflow knows of it, and when there is new text of a reply. A notification may be lost while the
+// connection is broken, or behind a pooler that does not support it. A caller therefore also polls.
 
-// endedChannel carries the IDs of ended runs. RunEnd notifies it.
-const endedChannel = "cairn_ended"
+// The channels carry the IDs of runs. RunEnd notifies the first, ReplyChunksPut the second.
+const (
+	endedChannel = "cairn_ended"
+	replyChannel = "cairn_reply"
+)
+
+// topic is what a caller waits for.
+type topic struct {
+	channel string
+	run     string
+}
 
 // reconnectDelay is the pause before a broken connection is opened again.
 const reconnectDelay = time.Second
@@ -22,7 +31,7 @@ const reconnectDelay = time.Second
 // is opened for the first caller.
 type endings struct {
 	mu      sync.Mutex
-	waiting map[string]map[chan struct{}]bool // by run
+	waiting map[topic]map[chan struct{}]bool
 	stop    context.CancelFunc
 	stopped chan struct{}
 }
@@ -30,12 +39,22 @@ type endings struct {
 // Ended returns a channel that receives when a run may have ended. Call stop to end the
 // subscription.
 func (s *Store) Ended(id string) (ended <-chan struct{}, stop func()) {
+	return s.subscribe(topic{endedChannel, id})
+}
+
+// ReplyNews returns a channel that receives when there may be new text of a run's reply. Call stop to
+// end the subscription.
+func (s *Store) ReplyNews(id string) (news <-chan struct{}, stop func()) {
+	return s.subscribe(topic{replyChannel, id})
+}
+
+func (s *Store) subscribe(t topic) (news <-chan struct{}, stop func()) {
 	c := make(chan struct{}, 1)
 	e := &s.endings
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.waiting == nil {
-		e.waiting = map[string]map[chan struct{}]bool{}
+		e.waiting = map[topic]map[chan struct{}]bool{}
 	}
 	if e.stop == nil && s.notifications != nil {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -51,16 +70,16 @@ func (s *Store) Ended(id string) (ended <-chan struct{}, stop func()) {
 			}
 		}()
 	}
-	if e.waiting[id] == nil {
-		e.waiting[id] = map[chan struct{}]bool{}
+	if e.waiting[t] == nil {
+		e.waiting[t] = map[chan struct{}]bool{}
 	}
-	e.waiting[id][c] = true
+	e.waiting[t][c] = true
 	return c, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		delete(e.waiting[id], c)
-		if len(e.waiting[id]) == 0 {
-			delete(e.waiting, id)
+		delete(e.waiting[t], c)
+		if len(e.waiting[t]) == 0 {
+			delete(e.waiting, t)
 		}
 	}
 }
@@ -78,23 +97,23 @@ func (s *Store) listen(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, "listen "+endedChannel); err != nil {
+	if _, err := conn.Exec(ctx, "listen "+endedChannel+"; listen "+replyChannel); err != nil {
 		return err
 	}
-	s.endings.notifyAll() // for ends that were missed before listening
+	s.endings.notifyAll() // for what was missed before listening
 	for {
 		n, err := conn.WaitForNotification(ctx)
 		if err != nil {
 			return err
 		}
-		s.endings.notify(n.Payload)
+		s.endings.notify(topic{n.Channel, n.Payload})
 	}
 }
 
-func (e *endings) notify(id string) {
+func (e *endings) notify(t topic) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for c := range e.waiting[id] {
+	for c := range e.waiting[t] {
 		wake(c)
 	}
 }

@@ -77,6 +77,8 @@ var reviewedGrants = []string{
 	"reflection_runs cairn_system: insert(empty_week from_at local_date status to_at workspace_id zone), " +
 		"select(empty_week failures local_date status to_at updated_at workspace_id)",
 	"run_conversations cairn_app: insert, select",
+	"reply_chunks cairn_app: insert, select",
+	"reply_chunks cairn_system: delete, select(attempt created_at run_id seq step workspace_id)",
 	"runs cairn_app: insert, select, update",
 	"runs cairn_system: select(kind opened_at status)",
 	"scheduled_tasks cairn_app: delete, insert, select, update(claim due_at due_date due_key lease_until paused_at " +

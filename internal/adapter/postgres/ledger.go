@@ -71,10 +71,11 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 		return admissionOf(over), err
 	}
 	t.Verdict = ledger.Send
-	if !known {
+	if t.Attempt = 1; !known {
 		t.Request = w.Request
 		return t, q.insertCall(ctx, w)
 	}
+	t.Attempt += int(rows[0].Attempts)
 	t.Request = llm.PreparedRequest{Model: rows[0].Model, Body: json.RawMessage(rows[0].Request)}
 	if err := json.Unmarshal(rows[0].Label, &t.Request.Label); err != nil {
 		return t, fmt.Errorf("decode the label: %w", err)

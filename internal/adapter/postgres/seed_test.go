@@ -44,6 +44,8 @@ with conversation as (
   select $1, conversation.id, 1, '0', 'answer', 'user', sha256('x'), run.id, $3, 0 from conversation, run
 ), step as (
   insert into agent_steps (workspace_id, run_id, step, content) select $1, id, 1, $3 from run
+), reply_chunk as (
+  insert into reply_chunks (workspace_id, run_id, step, attempt, seq, body) select $1, id, 1, 1, 1, $3 from run
 ), tool_call as (
   insert into agent_calls (workspace_id, run_id, step, position, call_id, tool, class, arguments) select $1, id, 1, `+
 		`0, 'c', 'memory_save', 'fast', $3 from run

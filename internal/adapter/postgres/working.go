@@ -98,9 +98,18 @@ func (q offloadRepository) Record(ctx context.Context, id string) (agentrun.Reco
 // purgeAtOnce is the maximum number of rows in one deletion of expired content.
 const purgeAtOnce = 100
 
-// PurgeBlobs deletes expired offloaded content of all workspaces, in parts, and returns the number
-// of rows.
-func (s *Store) PurgeBlobs(ctx context.Context) (int, error) {
+// Purge deletes a part of the expired offloaded content and of the old chunks of replies of all
+// workspaces, and returns the number of rows.
+func (s *Store) Purge(ctx context.Context) (int, error) {
+	blobs, err := s.purgeBlobs(ctx)
+	if err != nil {
+		return blobs, err
+	}
+	chunks, err := s.purgeChunks(ctx)
+	return blobs + chunks, err
+}
+
+func (s *Store) purgeBlobs(ctx context.Context) (int, error) {
 	var n int64
 	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
 		n, err = q.BlobsPurge(ctx, purgeAtOnce)

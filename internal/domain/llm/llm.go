@@ -28,7 +28,9 @@ type Request struct {
 	// NoReasoning asks for a reply without reasoning. It is not sent to endpoints without this
 	// option.
 	NoReasoning bool
-	Label       Label
+	// Stream asks for the reply in parts as the model writes it, see Streamer.
+	Stream bool
+	Label  Label
 }
 
 // Schema is a JSON Schema with a root object in which every property is required.
@@ -90,6 +92,15 @@ type Model interface {
 	Send(ctx context.Context, p PreparedRequest) (Reply, error)
 }
 
+// Streamer is a Model that can return a reply in parts.
+type Streamer interface {
+	Model
+	// Stream is Send. For a request with Stream, it calls emit with each part of the reply's text as it
+	// arrives, in order. The parts of a failed call are not a reply. An endpoint that ignores Stream
+	// gives one part.
+	Stream(ctx context.Context, p PreparedRequest, emit func(text string)) (Reply, error)
+}
+
 // Class is how a caller handles an endpoint's failure.
 type Class string
 
@@ -100,7 +111,7 @@ const (
 	Invalid       Class = "invalid"        // a reply that is larger than allowed
 	ContextLength Class = "context_length" // shorten the request and send it once more
 	NoSchema      Class = "no_schema"      // the endpoint does not support response_format; send again without it
-	NoOption      Class = "no_option"      // as NoSchema, for tool_choice or temperature
+	NoOption      Class = "no_option"      // as NoSchema, for tool_choice, temperature, reasoning_effort or stream_options
 )
 
 // Error is the error of a Send.

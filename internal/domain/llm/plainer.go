@@ -21,7 +21,7 @@ func WithoutSchema(r Request) Request {
 // WithoutOptions removes the options that only some endpoints support. It is for the retry after a
 // NoOption error.
 func WithoutOptions(r Request) Request {
-	r.ToolChoice, r.Temperature, r.NoReasoning = ChooseAuto, nil, false
+	r.ToolChoice, r.Temperature, r.NoReasoning, r.Stream = ChooseAuto, nil, false, false
 	return r
 }
 
@@ -35,7 +35,7 @@ func Plainer(r Request, err error) (Request, bool) {
 	switch {
 	case failed.Class == NoSchema && r.Schema != nil:
 		return WithoutSchema(r), true
-	case failed.Class == NoOption && (r.ToolChoice != ChooseAuto || r.Temperature != nil || r.NoReasoning):
+	case failed.Class == NoOption && (r.ToolChoice != ChooseAuto || r.Temperature != nil || r.NoReasoning || r.Stream):
 		return WithoutOptions(r), true
 	}
 	return r, false

@@ -26,6 +26,7 @@ import (
 	"cairn/internal/service/offload"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/reflection"
+	"cairn/internal/service/replystream"
 	"cairn/internal/service/schedule"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
@@ -58,9 +59,12 @@ type Services struct {
 	Schedules     *schedule.Service
 	Erase         *erase.Service
 	Reembed       *vectorspace.Service
-	Offered       *tools.Registry // tools that other programs may call
-	Driver        Driver          // nil without Temporal
-	Embedder      Embedder
+	Replies       *replystream.Reader
+	// ReplyNews returns a channel that receives when a run has new text of its reply.
+	ReplyNews func(ref run.Ref) (news <-chan struct{}, stop func())
+	Offered   *tools.Registry // tools that other programs may call
+	Driver    Driver          // nil without Temporal
+	Embedder  Embedder
 	// Fetch downloads a package from a URL.
 	Fetch  func(ctx context.Context, url string) ([]byte, error)
 	Probes Probes

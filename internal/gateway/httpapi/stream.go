@@ -13,11 +13,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"cairn/internal/service/replystream"
 )
 
 const (
 	eventText    = "text/event-stream"
 	eventsEvery  = 250 * time.Millisecond // poll interval of a stream
+	repliesEvery = 100 * time.Millisecond // poll interval of a stream with the text of a reply
 	beatEvery    = 10 * time.Second       // silence after which a comment keeps the stream alive
 	writeTimeout = 10 * time.Second       // for one event; a client that takes longer is disconnected
 	comeBack     = 1000                   // milliseconds after which a client reconnects to a stream that ended early
@@ -67,6 +70,7 @@ type watched struct {
 	progress func(context.Context) (progress any, ended bool, err error)
 	report   func(context.Context) (any, error)
 	enough   <-chan time.Time // the caller's wait is over: the report has the state so far; nil means no limit
+	reply    *watchedReply    // the reply of a turn, which is streamed, too; nil for other operations
 	news     <-chan struct{}  // closed when the operation ends, which saves polling; nil if there is no such signal
 }
 
@@ -134,8 +138,31 @@ func (g *Gateway) follow(ctx context.Context, s *stream, w watched, e event) (er
 	look, beat := time.NewTicker(eventsEvery), time.NewTicker(beatEvery)
 	defer look.Stop()
 	defer beat.Stop()
+	var reply *replystream.Follower
+	var text <-chan struct{}
+	if w.reply != nil {
+		reply = g.Replies.Follow(w.reply.ref, w.reply.seen)
+		look.Reset(repliesEvery)
+		var stop func()
+		text, stop = g.ReplyNews(w.reply.ref)
+		defer stop()
+	}
 	for {
+		if reply != nil {
+			deltas, err := reply.Next(ctx)
+			if err != nil {
+				return err
+			}
+			if err := s.sendDeltas(deltas); err != nil {
+				return err
+			}
+		}
 		if e.ended {
+			if reply != nil {
+				if err := w.reply.finish(ctx, s, reply); err != nil {
+					return err
+				}
+			}
 			if e, err = w.whole(ctx, e); err != nil {
 				return err
 			}
@@ -160,6 +187,7 @@ func (g *Gateway) follow(ctx context.Context, s *stream, w watched, e event) (er
 				return err
 			}
 		case <-w.news:
+		case <-text:
 		case <-look.C:
 		}
 		if e, err = w.event(ctx); err != nil {

@@ -30,7 +30,8 @@ type TurnRequest struct {
 	Mode         string           `json:"mode,omitempty" enum:"answer,observe" doc:"answer (default) produces a reply. observe records, counts and reviews an exchange that the caller's agent has answered"`
 	Origin       string           `json:"origin,omitempty" enum:"user,scheduled,heartbeat,subagent" doc:"Origin of the message, default user; other origins start no review"`
 	MaxTurns     int              `json:"max_turns_override,omitempty" minimum:"1" maximum:"50" doc:"Maximum number of model responses, instead of the channel's budget"`
-	Wait         *int             `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for the reply; default 60"`
+	StreamOption
+	Wait *int `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for the reply; default 60"`
 }
 
 // TurnAnswer is a turn with its reply.
@@ -57,29 +58,46 @@ const usualWait = 60 * time.Second
 
 func (g *Gateway) turnRoutes() {
 	answer := content("application/json", schemaOf[TurnAnswer](g))
+	replies := replyEvents(g)
 	handle(g, route{method: http.MethodPost, path: "/v1/turns", id: "turn", tag: tagTurns, scope: apikey.Write,
 		status: http.StatusOK, bytes: smallBody,
 		summary: "Send a message and get the reply",
 		about: "The message is stored durably before the response. The turn continues if the caller disconnects; " +
 			"turns of a conversation run one after another. " +
-			"The same message always returns the same reply. A different text with a known message_id is rejected.",
-		responses: map[string]*huma.Response{"200": {Description: "The reply", Content: answer},
+			"The same message always returns the same reply. A different text with a known message_id is rejected." +
+			replyAbout,
+		responses: map[string]*huma.Response{"200": {Description: "The reply, or its events", Content: replies},
 			"202": {Description: "Accepted, no reply yet", Content: answer}},
 	}, g.turn)
 	handle(g, route{method: http.MethodGet, path: "/v1/conversations/{id}/messages/{message_id}", id: "showTurn",
 		tag: tagTurns, scope: apikey.Read, summary: "Get the turn of a message"}, g.showTurn)
+	handle(g, route{method: http.MethodGet, path: "/v1/conversations/{id}/messages/{message_id}/stream",
+		id: "streamTurn", tag: tagTurns, scope: apikey.Read, summary: "Stream the reply to a message",
+		about: "The same events as those of POST /v1/turns with stream, for a client that lost its connection: it " +
+			"sends the ID of the last event. Text of a reply is kept for ten minutes; the event `end` always has " +
+			"the whole reply.",
+		responses: map[string]*huma.Response{"200": {Description: "The events of the reply",
+			Content: map[string]*huma.MediaType{eventText: replies[eventText]}}}}, g.streamTurn)
 }
 
-func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*turnOutput, error) {
+func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*repliedOutput, error) {
 	from := asking(ctx)
 	r, err := in.Body.request()
 	if err != nil {
 		return nil, err
 	}
 	r.Workspace, r.WorkspaceKey, r.Spec = from.Workspace.ID, from.Workspace.Key, g.Options.TurnSpec()
+	if r.Spec.Stream = in.Body.Stream; r.Spec.Stream { // before work starts
+		if err := g.streamRoom(ctx); err != nil {
+			return nil, err
+		}
+	}
 	accepted, err := g.Inbox.Accept(ctx, r)
 	if err != nil {
 		return nil, err
+	}
+	if in.Body.Stream {
+		return g.turnStream(ctx, r, accepted, in.Body.Wait)
 	}
 	if !accepted.Turn.Ended {
 		wait := usualWait
@@ -90,7 +108,11 @@ func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*tu
 			return nil, err
 		}
 	}
-	return g.answered(ctx, r.Conversation, r.MessageID)
+	out, err := g.answered(ctx, r.Conversation, r.MessageID)
+	if err != nil {
+		return nil, err
+	}
+	return &repliedOutput{Location: out.Location, Body: g.plain(out.Status, out.Body)}, nil
 }
 
 func (b TurnRequest) request() (conversation.Request, error) {

@@ -72,7 +72,7 @@ func (s *Service) ask(ctx context.Context, st *runState, plan promptPlan, base B
 		request = func() (llm.Request, error) { return brief, nil }
 	}
 	key := run.CallKey{Ref: st.run.Ref, Step: fmt.Sprintf("step/%d%s", plan.step.N, suffix)}
-	reply, err := s.call(ctx, st, plan.unsent, key, request, s.keeper(st, plan, base, key, &out))
+	reply, err := s.call(ctx, st, plan, key, request, s.keeper(st, plan, base, key, &out))
 	if err == nil && !out.stored {
 		out.step = st.read(plan.step, plan.note, reply)
 	}
@@ -80,20 +80,21 @@ func (s *Service) ask(ctx context.Context, st *runState, plan promptPlan, base B
 }
 
 // call stores the request together with pending tool results, sends it and stores the reply.
-func (s *Service) call(ctx context.Context, st *runState, unsent []*Call, k run.CallKey,
+func (s *Service) call(ctx context.Context, st *runState, plan promptPlan, k run.CallKey,
 	request func() (llm.Request, error), keep ledger.StoreReply) (llm.Reply, error) {
 	var (
 		wanted    ledger.CallRequest
 		admission ledger.Admission
 	)
 	err := s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := st.resume(ctx, tx, unsent, true); err != nil {
+		if err := st.resume(ctx, tx, plan.unsent, true); err != nil {
 			return err
 		}
 		asked, err := request()
 		if err != nil {
 			return err
 		}
+		asked.Stream = st.spec.Stream && s.Replies != nil
 		if wanted, err = s.Ledger.Prepare(k, asked, 0); err != nil {
 			return err
 		}
@@ -105,6 +106,9 @@ func (s *Service) call(ctx context.Context, st *runState, unsent []*Call, k run.
 	}
 	if st.run.Kind == run.Turn {
 		metrics.RecordPromptPrefix(st.run.Conversation, st.session.SHA, time.Now())
+	}
+	if wanted.Asked.Stream {
+		wanted.Emit = s.Replies.Open(st.run.Ref, plan.step.N, admission.Attempt)
 	}
 	return s.Ledger.Execute(ctx, wanted, admission, keep)
 }

@@ -40,6 +40,12 @@ type Builder interface {
 	Build(ctx context.Context, in contract.IdleInput) (run string, err error)
 }
 
+// Replies passes on the text of replies while models write them.
+type Replies interface {
+	// Open returns the function that takes the parts of an attempt at the model call of a step.
+	Open(ref run.Ref, step, attempt int) (emit func(text string))
+}
+
 // Ports are the dependencies of the service.
 type Ports struct {
 	Store            Store
@@ -49,12 +55,13 @@ type Ports struct {
 	Agents           map[run.Kind]Agent // for further kinds of runs
 	MemoryAgentTools Tools              // for turns of the agent remy
 
+	Replies   Replies     // nil streams no replies
 	Compactor Compactor   // nil truncates long conversations instead
 	Builder   Builder     // nil builds no memories from reviews
 	FlushSpec func() Spec // returns the configuration of reviews before a compaction
 }
 
-// Service runs agents. All ports except Compactor and Builder are required.
+// Service runs agents. All ports except Replies, Compactor and Builder are required.
 type Service struct{ Ports }
 
 // New returns a Service. It fails if a required port is nil.

@@ -55,6 +55,7 @@ type Spec struct {
 	Mode      string `json:"mode,omitempty"`
 
 	PlainTurns bool `json:"plain_turns,omitempty"` // secrets in messages and results are not replaced
+	Stream     bool `json:"stream,omitempty"`      // a caller reads along while the model writes
 
 	// Idle is the time after a turn until the conversation is read for long-term memory. 0 means never.
 	Idle time.Duration `json:"idle,omitempty"`

@@ -47,6 +47,9 @@ type CallRequest struct {
 	Parallel int   // limit of this run's calls in flight, 0 for none
 	// Cap limits the cost of all workspaces in a UTC day; 0 and settings.Unlimited are no limit.
 	Cap settings.Spend
+	// Emit receives the parts of a streamed reply. Nothing may depend on them: another attempt can give
+	// other text. nil means that nobody reads along.
+	Emit func(text string)
 }
 
 // Admission is the response of the ledger to a CallRequest.
@@ -54,6 +57,7 @@ type Admission struct {
 	Verdict Verdict
 	Request llm.PreparedRequest // request to send: the stored one, if it exists
 	Reply   llm.Reply           // with Stored
+	Attempt int                 // with Send: number of this attempt at the call, from 1
 	Wait    time.Duration       // with Busy: time until the other lease expires
 	Reason  string              // with OverBudget: the limit, what was used of it and how to raise it
 }
@@ -232,7 +236,7 @@ func (l *Ledger) admit(ctx context.Context, w CallRequest) (Admission, error) {
 func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm.PreparedRequest) (llm.Reply, error) {
 	stop := l.keepLease(ctx, w)
 	defer stop()
-	reply, err := l.Model.Send(ctx, p)
+	reply, err := l.post(ctx, w, p)
 	for plainer, ok := llm.Plainer(req, err); ok; plainer, ok = llm.Plainer(plainer, err) {
 		reply, err = l.sendInstead(ctx, w, plainer)
 	}
@@ -253,6 +257,14 @@ func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm
 	return llm.Reply{}, fmt.Errorf("%s: %w", w.Key.Step, err)
 }
 
+// post sends a request, as a stream if somebody reads along.
+func (l *Ledger) post(ctx context.Context, w CallRequest, p llm.PreparedRequest) (llm.Reply, error) {
+	if streamer, ok := l.Model.(llm.Streamer); ok && w.Emit != nil {
+		return streamer.Stream(ctx, p, w.Emit)
+	}
+	return l.Model.Send(ctx, p)
+}
+
 // sendInstead stores and sends a simpler request than the rejected one.
 func (l *Ledger) sendInstead(ctx context.Context, w CallRequest, plainer llm.Request) (llm.Reply, error) {
 	prepared, err := l.Model.Prepare(plainer)
@@ -262,7 +274,7 @@ func (l *Ledger) sendInstead(ctx context.Context, w CallRequest, plainer llm.Req
 	if err := l.Store.ReplaceCall(ctx, w.Key, w.Holder, prepared, sha256.Sum256(prepared.Body)); err != nil {
 		return llm.Reply{}, fmt.Errorf("store a simpler request: %w", err)
 	}
-	return l.Model.Send(ctx, prepared)
+	return l.post(ctx, w, prepared)
 }
 
 // keepLease renews the lease until the returned function is called.

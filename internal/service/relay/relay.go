@@ -374,10 +374,10 @@ func (r *Relay) eraseDeleted(ctx context.Context) error {
 // continues.
 const deletedAtOnce = 500
 
-// purge removes offloaded content whose retention has passed.
+// purge removes what has expired.
 func (r *Relay) purge(ctx context.Context) error {
 	for {
-		n, err := r.Leftovers.PurgeBlobs(ctx)
+		n, err := r.Leftovers.Purge(ctx)
 		if err != nil || n == 0 {
 			return err
 		}

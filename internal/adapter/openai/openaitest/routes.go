@@ -1,6 +1,7 @@
 package openaitest
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -78,13 +79,62 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	if rule.CallsFunc != nil {
 		answer.calls = rule.CallsFunc(call)
 	}
-	if rule.DropAfter {
+	switch {
+	case request.Stream && (rule.Pace > 0 || rule.Events > 0):
+		s.streamSlowly(w, r, answer)
+		return
+	case rule.DropAfter:
 		answer.writeHalf(w)
 		return
 	}
 	s.pay(call, 1) // before the last byte, so that a client that has the reply finds it counted
 	if !answer.write(w) {
 		s.pay(call, -1)
+	}
+}
+
+// streamSlowly sends the events of a stream one by one, as the rule requires.
+func (s *Server) streamSlowly(w http.ResponseWriter, r *http.Request, answer completion) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	rule, control := answer.rule, http.NewResponseController(w)
+	events := bytes.SplitAfter(bytes.TrimRight(answer.stream(), "\n"), []byte("\n\n"))
+	for i, event := range events {
+		if i > 0 && !s.pause(r, rule.Pace) {
+			return
+		}
+		if rule.Events > 0 && i == rule.Events {
+			if rule.DropAfter {
+				cut(w)
+				return
+			}
+			s.pause(r, time.Hour) // silent until the client has gone
+			return
+		}
+		last := i == len(events)-1
+		if last {
+			s.pay(answer.call, 1) // before it is sent, as for other replies
+			event = append(event, "\n\n"...)
+		}
+		if _, err := w.Write(event); err != nil || control.Flush() != nil {
+			if last {
+				s.pay(answer.call, -1)
+			}
+			return
+		}
+	}
+}
+
+// pause returns false if the client or the server has gone.
+func (s *Server) pause(r *http.Request, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+		return false
+	case <-s.done:
+		return false
 	}
 }
 
@@ -133,16 +183,8 @@ func (s *Server) hold(r *http.Request, rule Rule, arrived time.Time) bool {
 			return false
 		}
 	}
-	if rule.Delay > 0 {
-		timer := time.NewTimer(time.Until(arrived.Add(rule.Delay)))
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-r.Context().Done():
-			return false
-		case <-s.done:
-			return false
-		}
+	if rule.Delay > 0 && !s.pause(r, time.Until(arrived.Add(rule.Delay))) {
+		return false
 	}
 	return r.Context().Err() == nil
 }

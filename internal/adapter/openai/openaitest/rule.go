@@ -51,12 +51,17 @@ type Rule struct {
 	// Faults and timing. Barrier and Delay are applied first, in this order.
 	Barrier string `json:"barrier,omitempty"` // name of a barrier; waits until its Release
 	// since arrival, or since the barrier's release; in a script: "delay": "20ms"
-	Delay      time.Duration `json:"-"`
-	Status     int           `json:"status,omitempty"`      // responds with an error of this status
-	RetryAfter string        `json:"retry_after,omitempty"` // the Retry-After header
-	Drop       bool          `json:"drop,omitempty"`        // cuts the connection before the response
-	DropAfter  bool          `json:"drop_after,omitempty"`  // cuts the connection in the middle of the response
-	Malformed  bool          `json:"malformed,omitempty"`   // responds with 200 and invalid JSON
+	Delay time.Duration `json:"-"`
+	// Pace is the time between two events of a stream; in a script: "pace": "5ms".
+	Pace time.Duration `json:"-"`
+	// Events is the number of events after which a stream stops: with DropAfter, the connection is cut,
+	// otherwise it stays silent. 0 means all of them.
+	Events     int    `json:"events,omitempty"`
+	Status     int    `json:"status,omitempty"`      // responds with an error of this status
+	RetryAfter string `json:"retry_after,omitempty"` // the Retry-After header
+	Drop       bool   `json:"drop,omitempty"`        // cuts the connection before the response
+	DropAfter  bool   `json:"drop_after,omitempty"`  // cuts the connection in the middle of the response
+	Malformed  bool   `json:"malformed,omitempty"`   // responds with 200 and invalid JSON
 }
 
 // scripted is an active rule.
@@ -133,22 +138,30 @@ type Script struct {
 	WrongDimension bool   `json:"wrong_dimension,omitempty"` // embeddings have one extra number
 }
 
-// UnmarshalJSON decodes a rule whose delay is text.
+// UnmarshalJSON decodes a rule whose durations are texts.
 func (r *Rule) UnmarshalJSON(data []byte) error {
 	type plain Rule
 	wire := struct {
 		*plain
 		Delay string `json:"delay"`
+		Pace  string `json:"pace"`
 	}{plain: (*plain)(r)}
 	if err := json.Unmarshal(data, &wire); err != nil {
 		return err
 	}
-	if wire.Delay == "" {
-		return nil
+	var err error
+	if r.Delay, err = duration(wire.Delay); err != nil {
+		return err
 	}
-	delay, err := time.ParseDuration(wire.Delay)
-	r.Delay = delay
+	r.Pace, err = duration(wire.Pace)
 	return err
+}
+
+func duration(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	return time.ParseDuration(text)
 }
 
 // MarshalJSON is the inverse of UnmarshalJSON. Functions are omitted.
@@ -157,9 +170,13 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 	wire := struct {
 		plain
 		Delay string `json:"delay,omitempty"`
+		Pace  string `json:"pace,omitempty"`
 	}{plain: plain(r)}
 	if r.Delay != 0 {
 		wire.Delay = r.Delay.String()
+	}
+	if r.Pace != 0 {
+		wire.Pace = r.Pace.String()
 	}
 	return json.Marshal(wire)
 }

@@ -147,7 +147,7 @@ func (q *Queries) CallFailed(ctx context.Context, arg CallFailedParams) (int64, 
 }
 
 const CallGet = `-- name: CallGet :one
-select state, model, label, request, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated,
+select state, model, label, request, attempts, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated,
   -- a call without a stored outcome is already part of the sums of the day
   (state in ('started', 'unknown') and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC')::boolean as counted,
   reserved, reserved_micros, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
@@ -166,6 +166,7 @@ type CallGetRow struct {
 	Model          string
 	Label          json.RawMessage
 	Request        string
+	Attempts       int32
 	Reply          *string
 	ToolCalls      json.RawMessage
 	Refusal        string
@@ -194,6 +195,7 @@ func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, e
 		&i.Model,
 		&i.Label,
 		&i.Request,
+		&i.Attempts,
 		&i.Reply,
 		&i.ToolCalls,
 		&i.Refusal,

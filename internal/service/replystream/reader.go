@@ -1,0 +1,156 @@
+package replystream
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"cairn/internal/domain/ports"
+	"cairn/internal/domain/run"
+)
+
+// Source reads chunks.
+type Source interface {
+	// Chunks returns up to max chunks of a run after a position, in order.
+	Chunks(ctx context.Context, ref run.Ref, after Position, max int) ([]Chunk, error)
+	// Steps returns the stored text of each step of a run, in order.
+	Steps(ctx context.Context, ref run.Ref) ([]Step, error)
+}
+
+// Step is the stored text of a model response.
+type Step struct {
+	Number int
+	Text   string
+}
+
+// Reader reads the chunks of runs.
+type Reader struct{ source Source }
+
+// NewReader returns a Reader. It fails if the port is nil.
+func NewReader(source Source) (*Reader, error) {
+	if err := ports.Require("replystream", map[string]any{"Source": source}); err != nil {
+		return nil, err
+	}
+	return &Reader{source}, nil
+}
+
+// Follow returns a follower of a run whose client has seen the deltas up to a position. The zero
+// position is the beginning.
+func (r *Reader) Follow(ref run.Ref, seen Position) *Follower {
+	return &Follower{reader: r, ref: ref, seen: seen, at: Position{Step: seen.Step, Attempt: seen.Attempt}}
+}
+
+// Delta is text that a client has not seen.
+type Delta struct {
+	Position
+	Text string
+	// Reset means that an earlier attempt at the step gave other text: what the client has of the step
+	// is void, and Text is all of it.
+	Reset bool
+}
+
+// Follower turns the chunks of a run into deltas. A new attempt at a step repeats text; it is held
+// back while it equals what the client has. A Follower has one user.
+type Follower struct {
+	reader *Reader
+	ref    run.Ref
+	seen   Position
+	at     Position
+	gap    bool            // a chunk of the attempt is lost, so the rest cannot be shown
+	shown  string          // text of the step that the client has
+	text   strings.Builder // text of the attempt so far
+}
+
+const chunksAtOnce = 500
+
+// Next returns the deltas since the last call.
+func (f *Follower) Next(ctx context.Context) (out []Delta, err error) {
+	for {
+		chunks, err := f.reader.source.Chunks(ctx, f.ref, f.at, chunksAtOnce)
+		if err != nil {
+			return out, err
+		}
+		for _, c := range chunks {
+			if d, ok := f.take(c); ok {
+				out = append(out, d)
+			}
+		}
+		if len(chunks) < chunksAtOnce {
+			return out, nil
+		}
+	}
+}
+
+// take adds a chunk, and returns what is new to the client.
+func (f *Follower) take(c Chunk) (d Delta, ok bool) {
+	switch {
+	case c.Step != f.at.Step:
+		f.shown, f.gap = "", false
+		f.text.Reset()
+	case c.Attempt != f.at.Attempt:
+		f.gap = false
+		f.text.Reset()
+	}
+	before := f.at
+	if f.at = c.Position; c.Step != before.Step || c.Attempt != before.Attempt {
+		before.Seq = 0
+	}
+	if f.gap = f.gap || c.Seq != before.Seq+1; f.gap {
+		return d, false
+	}
+	f.text.WriteString(c.Text)
+	text, shown := f.text.String(), f.shown
+	switch {
+	case c.Step == f.seen.Step && c.Attempt == f.seen.Attempt && c.Seq <= f.seen.Seq:
+		f.shown = text
+		return d, false
+	case strings.HasPrefix(shown, text): // a repetition
+		return d, false
+	}
+	f.shown = text
+	if rest, ok := strings.CutPrefix(text, shown); ok {
+		return Delta{Position: c.Position, Text: rest}, true
+	}
+	return Delta{Position: c.Position, Text: text, Reset: true}, true
+}
+
+// Finish returns what the client has not seen of an ended run: text whose chunks were lost or came too
+// late. After it, the deltas of the last step add up to the reply.
+func (f *Follower) Finish(ctx context.Context, reply string) (out []Delta, err error) {
+	steps, err := f.reader.source.Steps(ctx, f.ref)
+	if err != nil {
+		return nil, err
+	}
+	if len(steps) == 0 { // the turn ended before the first response
+		steps = []Step{{Number: max(f.at.Step, 1)}}
+	}
+	steps[len(steps)-1].Text = reply
+	for _, s := range steps {
+		if d, ok := f.complete(s); ok {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// complete compares what the client has of a step with its stored text, which has no space around it.
+func (f *Follower) complete(s Step) (d Delta, ok bool) {
+	switch {
+	case s.Number < f.at.Step:
+		return d, false
+	case s.Number > f.at.Step:
+		f.at, f.shown = Position{Step: s.Number}, ""
+	case strings.TrimSpace(f.shown) == s.Text:
+		return d, false
+	}
+	f.at.Seq++
+	d = Delta{Position: f.at, Text: s.Text, Reset: true}
+	if f.shown == "" && s.Number == f.seen.Step && f.seen.Seq > 0 {
+		return d, true // the client has text whose chunks are deleted
+	}
+	if rest, ok := strings.CutPrefix(s.Text, strings.TrimLeftFunc(f.shown, unicode.IsSpace)); ok {
+		d.Text, d.Reset = rest, false
+	}
+	f.shown = s.Text
+	return d, d.Reset || d.Text != ""
+}

@@ -1,0 +1,120 @@
+// Package replystream passes on the text of a reply while a model writes it. A worker writes chunks;
+// a gateway reads them. Nothing depends on chunks: the ledger stores the whole reply, and a reader
+// takes from there what it has missed.
+package replystream
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"cairn/internal/domain/ports"
+	"cairn/internal/domain/run"
+)
+
+// Chunk is a part of the text that a model writes in a step of a run.
+type Chunk struct {
+	Ref run.Ref
+	Position
+	Text string
+}
+
+// Position orders the chunks of a run. Only chunks of the latest attempt at a step count.
+type Position struct {
+	Step    int
+	Attempt int // at the model call of the step
+	Seq     int // from 1
+}
+
+// Sink stores chunks and notifies their readers.
+type Sink interface {
+	PutChunks(ctx context.Context, chunks []Chunk) error
+}
+
+// Limits of the writer.
+const (
+	flushEvery    = 40 * time.Millisecond
+	flushBytes    = 2 << 10
+	flushDeadline = 5 * time.Second
+)
+
+// Writer collects the text of all replies that a process receives, and stores it together. It is safe
+// for concurrent use.
+type Writer struct {
+	sink Sink
+	log  *slog.Logger
+
+	mu      sync.Mutex
+	pending []Chunk
+	size    int
+	active  bool          // a goroutine stores chunks
+	full    chan struct{} // wakes it before flushEvery is over
+}
+
+// NewWriter returns a Writer. It fails if a port is nil.
+func NewWriter(sink Sink, log *slog.Logger) (*Writer, error) {
+	if err := ports.Require("replystream", map[string]any{"Sink": sink, "Log": log}); err != nil {
+		return nil, err
+	}
+	return &Writer{sink: sink, log: log, full: make(chan struct{}, 1)}, nil
+}
+
+// Open returns the function that takes the parts of a reply, in order.
+func (w *Writer) Open(ref run.Ref, step, attempt int) (emit func(text string)) {
+	next := Chunk{Ref: ref, Position: Position{Step: step, Attempt: attempt}}
+	return func(text string) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		// Text that waits since the last flush grows; it is found from the end, because few replies wait.
+		for i := len(w.pending) - 1; i >= 0; i-- {
+			if c := &w.pending[i]; c.Ref == ref && c.Position == next.Position {
+				c.Text += text
+				w.grow(len(text), false)
+				return
+			}
+		}
+		next.Seq++
+		next.Text = text
+		w.pending = append(w.pending, next)
+		w.grow(len(text), next.Seq == 1)
+	}
+}
+
+// grow starts the goroutine that stores chunks, or wakes it if they should not wait.
+func (w *Writer) grow(n int, first bool) {
+	w.size += n
+	switch {
+	case !w.active:
+		w.active = true
+		go w.flush()
+	case first || w.size >= flushBytes:
+		select {
+		case w.full <- struct{}{}:
+		default: // it is awake
+		}
+	}
+}
+
+// flush stores chunks until none is left.
+func (w *Writer) flush() {
+	for { // one goroutine for all replies: their chunks share transactions
+		w.mu.Lock()
+		chunks := w.pending
+		w.pending, w.size = nil, 0
+		w.active = len(chunks) > 0
+		w.mu.Unlock()
+		if len(chunks) == 0 {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), flushDeadline)
+		if err := w.sink.PutChunks(ctx, chunks); err != nil {
+			w.log.Warn("text of replies not passed on; readers get it with the whole reply", "error", err)
+		}
+		cancel()
+		select {
+		case <-w.full:
+		case <-time.After(flushEvery):
+		}
+	}
+}
