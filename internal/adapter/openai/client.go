@@ -59,7 +59,8 @@ func (c *Client) Send(ctx context.Context, p llm.PreparedRequest) (llm.Reply, er
 }
 
 // Stream is Send for a caller that wants the parts of a streamed reply.
-func (c *Client) Stream(ctx context.Context, p llm.PreparedRequest, emit func(text string)) (reply llm.Reply, err error) {
+func (c *Client) Stream(ctx context.Context, p llm.PreparedRequest, emit func(text string)) (reply llm.Reply,
+	err error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return llm.Reply{}, err
 	}

@@ -81,7 +81,8 @@ data: {"id":"a","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
 data: [DONE]
 
 `
-	parts, reply, err := streamFrom(t, chat.Config{BaseURL: sends(t, "text/event-stream; charset=utf-8", body)}, request)
+	url := sends(t, "text/event-stream; charset=utf-8", body)
+	parts, reply, err := streamFrom(t, chat.Config{BaseURL: url}, request)
 	testkit.Must(t, err)
 	want := []llm.ToolCall{{ID: "c1", Name: "memory_list", Arguments: "{}"},
 		{ID: "call_1", Name: "memory_save", Arguments: `{"content":"tea"}`}}
@@ -95,7 +96,8 @@ data: [DONE]
 
 func TestAnEndpointThatDoesNotStreamGivesOnePart(t *testing.T) {
 	t.Parallel()
-	url := sends(t, "application/json", `{"choices":[{"index":0,"message":{"content":"Fine."},"finish_reason":"stop"}]}`)
+	url := sends(t, "application/json",
+		`{"choices":[{"index":0,"message":{"content":"Fine."},"finish_reason":"stop"}]}`)
 	parts, reply, err := streamFrom(t, chat.Config{BaseURL: url}, request)
 	testkit.Must(t, err)
 	if !slices.Equal(parts, []string{"Fine."}) || reply.Text != "Fine." {
@@ -166,7 +168,8 @@ func TestAStreamEndsWithItsCaller(t *testing.T) {
 
 func TestAStreamThatIsTooLongIsInvalid(t *testing.T) {
 	t.Parallel()
-	part := `data: {"id":"a","choices":[{"index":0,"delta":{"content":"` + strings.Repeat("word ", 10_000) + `"}}]}` + "\n\n"
+	const begin, end = `data: {"id":"a","choices":[{"index":0,"delta":{"content":"`, `"}}]}` + "\n\n"
+	part := begin + strings.Repeat("word ", 10_000) + end
 	_, _, err := streamFrom(t, chat.Config{BaseURL: sends(t, "text/event-stream", strings.Repeat(part, 6))}, request)
 	var failed *llm.Error
 	if !errors.As(err, &failed) || failed.Class != llm.Invalid {

@@ -111,7 +111,7 @@ const (
 	Invalid       Class = "invalid"        // a reply that is larger than allowed
 	ContextLength Class = "context_length" // shorten the request and send it once more
 	NoSchema      Class = "no_schema"      // the endpoint does not support response_format; send again without it
-	NoOption      Class = "no_option"      // as NoSchema, for tool_choice, temperature, reasoning_effort or stream_options
+	NoOption      Class = "no_option"      // as NoSchema, for tool_choice, temperature, reasoning_effort or stream
 )
 
 // Error is the error of a Send.

@@ -190,19 +190,20 @@ func TestAnotherAttemptRepeatsNothing(t *testing.T) {
 // At the end, the client has the stored text, whatever chunks it got.
 func TestTheEndCompletesTheText(t *testing.T) {
 	t.Parallel()
-	one := replystream.Step{Number: 1, Text: "Let me look."}
+	one := []replystream.Step{{Number: 1, Text: "Let me look."}}
+	two := append(slices.Clone(one), replystream.Step{Number: 2, Text: "Tea."})
 	for name, c := range map[string]struct {
 		chunks []string // of step 1
 		steps  []replystream.Step
 		reply  string
 		want   string
 	}{
-		"nothing was seen":     {nil, []replystream.Step{one, {Number: 2, Text: "Tea."}}, "Tea.", "1+Let me look. 2+Tea."},
-		"a suffix is missing":  {[]string{"Let ", "me"}, []replystream.Step{one}, "Let me look.", "1+ look."},
-		"space around it":      {[]string{" Let me ", "look.\n"}, []replystream.Step{one}, "Let me look.", ""},
-		"a later step":         {[]string{"Let me look."}, []replystream.Step{one, {Number: 2, Text: "Tea."}}, "Tea.", "2+Tea."},
-		"a notice follows":     {[]string{"Let me look."}, []replystream.Step{one}, "Let me look.\nSaved.", "1+\nSaved."},
-		"another text":         {[]string{"I will"}, []replystream.Step{one}, "Let me look.", "1=Let me look."},
+		"nothing was seen":     {nil, two, "Tea.", "1+Let me look. 2+Tea."},
+		"a suffix is missing":  {[]string{"Let ", "me"}, one, "Let me look.", "1+ look."},
+		"space around it":      {[]string{" Let me ", "look.\n"}, one, "Let me look.", ""},
+		"a later step":         {[]string{"Let me look."}, two, "Tea.", "2+Tea."},
+		"a notice follows":     {[]string{"Let me look."}, one, "Let me look.\nSaved.", "1+\nSaved."},
+		"another text":         {[]string{"I will"}, one, "Let me look.", "1=Let me look."},
 		"no response":          {nil, nil, "I cannot answer.", "1+I cannot answer."},
 		"a cut response":       {[]string{"Let"}, nil, "I cannot answer.", "1=I cannot answer."},
 		"no response, no text": {nil, nil, "", ""},
