@@ -48,7 +48,7 @@ type CallRequest struct {
 	// Cap limits the cost of all workspaces in a UTC day; 0 and settings.Unlimited are no limit.
 	Cap settings.Spend
 	// Emit receives the parts of a streamed reply. Nothing may depend on them: another attempt can give
-	// other text. nil means that nobody reads along.
+	// other text. nil means that the reply is not streamed.
 	Emit func(text string)
 }
 
@@ -257,7 +257,7 @@ func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm
 	return llm.Reply{}, fmt.Errorf("%s: %w", w.Key.Step, err)
 }
 
-// post sends a request, as a stream if somebody reads along.
+// post sends a request, as a stream if Emit is set.
 func (l *Ledger) post(ctx context.Context, w CallRequest, p llm.PreparedRequest) (llm.Reply, error) {
 	if streamer, ok := l.Model.(llm.Streamer); ok && w.Emit != nil {
 		return streamer.Stream(ctx, p, w.Emit)
