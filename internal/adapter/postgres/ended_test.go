@@ -24,8 +24,8 @@ func told(t *testing.T, ended <-chan struct{}) {
 
 // ears counts the connections that listen for ends.
 func (b *bundle) ears() int {
-	return b.number("select count(*) from pg_stat_activity where datname = current_database() and query like " +
-		"'listen cairn_ended%'")
+	return b.number("select count(*) from pg_stat_activity where datname = current_database() " +
+		"and query like 'listen cairn_ended%'")
 }
 
 func TestWhoWaitsForARunIsToldOfItsEnd(t *testing.T) {
@@ -73,8 +73,8 @@ func TestAConnectionThatHearsIsMadeAgain(t *testing.T) {
 	}
 	ended, stop := b.Ended("run_1")
 	told(t, ended)
-	b.exec("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like " +
-		"'listen cairn_ended%'")
+	b.exec("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() " +
+		"and query like 'listen cairn_ended%'")
 	told(t, ended) // it may have ended meanwhile
 	stop()
 	again, stop := b.Ended("run_2")
