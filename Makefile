@@ -90,6 +90,11 @@ production: build ## Fail over, restore, drain and attack a deployment with PgBo
 clients: build ## Run mem0's npm client, MCP's conformance suite and Inspector, and a skill validator (needs npm)
 	$(BENCH) clients --cairn $(BIN)/cairn --report docs/reference/mcp-conformance.md
 
+.PHONY: openai-sdk
+openai-sdk: build ## Run OpenAI's clients for Go, JavaScript and Python (needs npm, Python and a package index)
+	$(GO) test -count=1 -run OfOpenAI ./internal/e2e
+	$(BENCH) openai-sdk --cairn $(BIN)/cairn
+
 .PHONY: bench
 bench: ## Run the benchmarks distill, turns, tau and search
 	@$(MAKE) --keep-going bench-distill bench-turns bench-tau bench-search
@@ -101,6 +106,10 @@ bench-distill: ## Compare a distillation with its critical path and a bare workf
 .PHONY: bench-turns
 bench-turns: ## Compare turns of 1, 2 and 4 model calls with a bare workflow
 	$(BENCH) turns
+
+.PHONY: bench-stream
+bench-stream: build ## Measure how long text takes from the model to the client of a streamed chat
+	$(BENCH) stream --cairn $(BIN)/cairn
 
 .PHONY: bench-tau
 bench-tau: ## Distill the 160 airline trajectories of τ-bench with the offline model

@@ -35,6 +35,7 @@ import (
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/audit"
+	"cairn/internal/service/completion"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
@@ -80,6 +81,7 @@ type App struct {
 	Offered     *tools.Registry // tools that other programs can use over MCP
 	Inbox       *conversation.Service
 	Replies     *replystream.Reader
+	Completions *completion.Service
 	AgentRuns   *agentrun.Service
 	Progressive *memoryagent.Service
 	Reflect     *reflection.Service
@@ -225,7 +227,7 @@ func (h *App) buildAgents(calls *ledger.Ledger) (err error) {
 	if h.Inbox, err = conversation.New(conversation.Ports{Store: h.Store.Conversations()}); err != nil {
 		return err
 	}
-	replies, err := replystream.NewWriter(h.Store, h.Log)
+	replies, err := h.openReplies()
 	if err != nil {
 		return err
 	}

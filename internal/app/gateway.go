@@ -25,7 +25,7 @@ import (
 func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 	s := httpapi.Services{Log: h.Log, Keys: h.Keys, Audit: h.Audit, Runs: h.Runs, Conversations: h.Conversations,
 		Workspaces: h.Workspaces,
-		Waiter:     h.Waiter, Inbox: h.Inbox, Replies: h.Replies, ReplyNews: h.replyNews,
+		Waiter:     h.Waiter, Inbox: h.Inbox, Replies: h.Replies, ReplyNews: h.replyNews, Completions: h.Completions,
 		Distill: h.Distill, Library: h.Library, Curator: h.Curator,
 		Finder: h.Finder,
 		Memory: h.Memory, LongTerm: h.LongTerm, Progressive: h.Progressive, Offload: h.Offload, Dumps: h.Dumps,
@@ -56,12 +56,14 @@ func Describe(c config.Config) ([]byte, error) {
 func (h *App) gatewayOptions() httpapi.Options {
 	c := h.Config
 	proxies, _ := c.Proxies() // checked when the configuration was loaded
+	origins, _ := c.Origins()
 	return httpapi.Options{TrustedProxies: proxies, RequestBytes: c.RequestBytes, RateLimit: c.RateLimit,
 		StopTimeout: c.StopTimeout, DrainDelay: c.DrainDelay,
 		PublicBaseURL: c.PublicBaseURL,
 		Metrics:       c.Metrics, TemporalUI: c.TemporalUI, MCPName: c.MCPName, NameStyle: c.NameStyle, Model: c.Model,
 		OffloadTTL: c.OffloadTTL, Mem0Compat: c.Mem0Compat, WorkflowLink: h.WorkflowLink,
-		TurnSpec:    h.turnSpec,
+		TurnSpec:  h.turnSpec,
+		APIModels: c.Models(), APIOrigins: origins, ToolNames: h.toolNames,
 		OffloadSpec: func() offload.Spec { return OffloadSpec(h.Config) },
 		DistillSpec: func(mode, gate, extract string) distill.Spec {
 			c := h.Config

@@ -10,14 +10,13 @@ import (
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/reflection"
-	"cairn/internal/service/replystream"
 	"cairn/internal/service/schedule"
 )
 
 // buildViews wires the read models of gateways and commands, and the services for feedback and
 // reflection requests.
 func (h *App) buildViews() (err error) {
-	if h.Replies, err = replystream.NewReader(h.Store); err != nil {
+	if err = h.buildCompletions(); err != nil {
 		return err
 	}
 	if h.Keys, err = apikey.New(apikey.Ports{Store: h.Store.Keys(), Operators: h.Store.OperatorKeys()}); err != nil {

@@ -28,6 +28,23 @@ create table turns (
 );
 create index turns_run on turns (workspace_id, run_id);
 
+-- What a request of the OpenAI-compatible API stated about its conversation, for the requests that
+-- continue or repeat it.
+create table turn_requests (
+  workspace_id    bigint not null,
+  conversation_id bigint not null,
+  number          int not null,
+  thread          text collate "C" not null,            -- hash of what requests that can continue each other share
+  history_sha     bytea not null,                       -- of the visible messages up to the turn's own
+  body_sha        bytea not null,                       -- of the request
+  watcher         text not null default '',             -- the latest request that waits for the reply
+  created_at      timestamptz not null default now(),
+  primary key (workspace_id, conversation_id, number),
+  foreign key (workspace_id, conversation_id, number) references turns
+);
+create index turn_requests_history on turn_requests (workspace_id, thread, history_sha, conversation_id desc);
+create index turn_requests_body on turn_requests (workspace_id, body_sha, created_at desc);
+
 -- One row for each model response of a run.
 create table agent_steps (
   workspace_id bigint not null,
@@ -51,7 +68,7 @@ create table agent_calls (
   position     int not null check (position >= 0),
   call_id      text not null,
   tool         text not null,
-  class        text not null check (class in ('fast', 'slow', 'control', 'isolated')),
+  class        text not null check (class in ('fast', 'slow', 'control', 'isolated', 'client')),
   arguments    text not null,                           -- as the model wrote them; may be invalid JSON
   result       text,                                    -- null until the call has ended
   code         text not null default '',                -- error code of a failure
@@ -64,14 +81,15 @@ create table agent_calls (
 do $$
 declare t text;
 begin
-  foreach t in array array['turns', 'agent_steps', 'agent_calls'] loop
+  foreach t in array array['turns', 'turn_requests', 'agent_steps', 'agent_calls'] loop
     execute format('alter table %I enable row level security', t);
     execute format('alter table %I force row level security', t);
     execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
   end loop;
 end $$;
 -- +goose StatementEnd
-grant select, insert on turns, agent_steps, agent_calls to cairn_app;
+grant select, insert on turns, turn_requests, agent_steps, agent_calls to cairn_app;
+grant update (watcher) on turn_requests to cairn_app;
 grant update (context, reply_seq, status, reason, facts, tainted, ended_at) on turns to cairn_app;
 grant update (result, code, ended_at) on agent_calls to cairn_app;
 

@@ -76,6 +76,7 @@ insert into erase_rules (tbl, how, scope) values
   ('conversations', 'derived', 't.id = any($2)'),      -- deleted last
   ('messages', 'rows', 't.conversation_id = any($2)'),
   ('turns', 'rows', 't.conversation_id = any($2)'),
+  ('turn_requests', 'rows', 't.conversation_id = any($2)'),
   ('runs', 'rows', 't.conversation_id = any($2)'),
   -- A reflection has no single conversation, but its requests and replies contain text of each
   -- conversation that it read.
@@ -148,6 +149,7 @@ insert into erase_rules (tbl, how, scope) values
 -- The copies of a subject's text, and what refers to its memories. The texts of a shared
 -- conversation that a conversation's erasure deletes are deleted with it, too.
 update erase_rules r set subject = v.scope from (values
+  ('turn_requests', $$(t.conversation_id, t.number) in (select n.conversation_id, n.number from turns n where n.workspace_id = t.workspace_id and n.run_id in (select cairn.erase_runs($3)))$$),
   ('agent_steps', $$t.run_id in (select cairn.erase_runs($3))$$),
   ('reply_chunks', $$t.run_id in (select cairn.erase_runs($3))$$),
   ('agent_calls', $$t.run_id in (select cairn.erase_runs($3))$$),

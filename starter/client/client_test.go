@@ -233,6 +233,66 @@ func TestAChangeWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 	}
 }
 
+// cutting breaks a response after a number of writes.
+type cutting struct {
+	http.ResponseWriter
+	left int
+}
+
+func (c *cutting) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+func (c *cutting) Write(p []byte) (int, error) {
+	if c.left--; c.left < 0 {
+		panic(http.ErrAbortHandler)
+	}
+	return c.ResponseWriter.Write(p)
+}
+
+// The connection breaks several times while the model writes.
+func TestAStreamedReplyContinuesAfterABreak(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Start()
+	const reply = "It rains in Bergen. Take a coat, an umbrella and warm shoes."
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: reply, Pace: 60 * time.Millisecond})
+	broken := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if broken < 3 {
+			broken++
+			w = &cutting{w, 2 + broken}
+		}
+		b.gateway.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	c := b.open(client.Config{URL: server.URL, Key: b.key})
+	text, parts := "", 0
+	turn, err := c.ChatStream(t.Context(), "trip", "How is the weather?", func(d client.Delta) {
+		parts++
+		text += d.Text
+	})
+	if err != nil || turn.Reply != reply || text != reply || parts < 3 || broken != 3 || len(b.Model.Requests()) != 1 {
+		t.Errorf("%v, %+v, %q in %d parts, %d breaks, %d model calls", err, turn, text, parts, broken,
+			len(b.Model.Requests()))
+	}
+	inProcess := b.open(client.Config{Key: b.key, Handler: b.gateway})
+	text = ""
+	turn, err = inProcess.ChatStream(t.Context(), "trip", "And now?", func(d client.Delta) { text += d.Text })
+	if err != nil || turn.Reply != reply || text != reply {
+		t.Errorf("in this process: %v, %+v, %q", err, turn, text)
+	}
+	if _, err := c.ChatStream(
+		t.Context(),
+		"",
+		"Hello",
+		func(client.Delta) {},
+	); !errors.Is(
+		err,
+		client.ErrInvalidArgument,
+	) {
+		t.Errorf("without a conversation: %v", err)
+	}
+}
+
 // The hook records each message once, despite lost responses and restarts.
 func TestAHookRecordsEachMessageOnce(t *testing.T) {
 	t.Parallel()

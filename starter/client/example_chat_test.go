@@ -23,6 +23,26 @@ func ExampleClient_Chat() {
 	// Output: Noted: you only fly from Osaka.
 }
 
+func ExampleClient_ChatStream() {
+	c, err := client.New(client.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	text := ""
+	turn, err := c.ChatStream(context.Background(), "trip-9", "I only fly from Osaka.", func(d client.Delta) {
+		if d.Reset {
+			text = ""
+		}
+		text += d.Text
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(text == turn.Reply, turn.Reply)
+	// Output: true Noted: you only fly from Osaka.
+}
+
 func ExampleClient_Turn() {
 	c, err := client.New(client.Config{})
 	if err != nil {

@@ -178,4 +178,5 @@ type held struct {
 
 func (h *held) Header() http.Header         { return h.header }
 func (h *held) WriteHeader(status int)      { h.status = status }
+func (h *held) Flush()                      {}
 func (h *held) Write(p []byte) (int, error) { return h.body.Write(p) }

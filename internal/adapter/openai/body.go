@@ -13,15 +13,29 @@ import (
 type body struct {
 	Messages            []bodyMessage `json:"messages"`
 	Model               string        `json:"model"`
+	FrequencyPenalty    *float64      `json:"frequency_penalty,omitzero"`
 	MaxCompletionTokens int           `json:"max_completion_tokens,omitzero"`
 	MaxTokens           int           `json:"max_tokens,omitzero"`
+	PresencePenalty     *float64      `json:"presence_penalty,omitzero"`
+	Seed                *int64        `json:"seed,omitzero"`
 	Temperature         *float64      `json:"temperature,omitzero"`
+	TopP                *float64      `json:"top_p,omitzero"`
+	ParallelToolCalls   *bool         `json:"parallel_tool_calls,omitzero"`
 	ReasoningEffort     string        `json:"reasoning_effort,omitzero"`
+	Stop                []string      `json:"stop,omitzero"`
 	StreamOptions       *bodyStream   `json:"stream_options,omitzero"`
-	ResponseFormat      *bodyFormat   `json:"response_format,omitzero"`
-	ToolChoice          string        `json:"tool_choice,omitzero"`
+	ResponseFormat      any           `json:"response_format,omitzero"` // *bodyFormat, or the caller's JSON
+	ToolChoice          any           `json:"tool_choice,omitzero"`     // a word, or bodyChoice
 	Tools               []bodyTool    `json:"tools,omitzero"`
 	Stream              bool          `json:"stream,omitzero"`
+}
+
+// bodyChoice names the tool that the model must call.
+type bodyChoice struct {
+	Function struct {
+		Name string `json:"name"`
+	} `json:"function"`
+	Type string `json:"type"`
 }
 
 type bodyStream struct {

@@ -29,7 +29,6 @@ var (
 		`prompt is too long|input is too long|input token count|reduce the length|request too large|上下文长度|输入过长`)
 	outOfMoney = regexp.MustCompile(`(?i)insufficient_quota|billing_hard_limit|exceeded your current ` +
 		`quota|insufficient (balance|credits?)|余额不足|欠费`)
-	optionTalk = regexp.MustCompile(`(?i)tool_choice|tool choice|temperature|reasoning_effort|stream`)
 	schemaTalk = regexp.MustCompile(`(?i)response_format|json_schema|json_object|structured output`)
 )
 
@@ -74,6 +73,23 @@ func hasParameter(request []byte, parameter string) bool {
 	return bytes.Contains(request, []byte(`"`+parameter+`":`))
 }
 
+// options are the parameters that only some endpoints support, and the words of errors about them.
+var options = map[string]string{"tool_choice": "tool choice", "temperature": "temperature",
+	"reasoning_effort": "reasoning effort", "stream_options": "stream", "top_p": "top p", "seed": "seed",
+	"frequency_penalty": "frequency penalty", "presence_penalty": "presence penalty",
+	"parallel_tool_calls": "parallel tool calls"}
+
+// namesOption reports whether an error is about an option of the request.
+func namesOption(words string, request []byte) bool {
+	words = strings.ReplaceAll(strings.ToLower(words), "_", " ")
+	for name, talk := range options {
+		if hasParameter(request, name) && strings.Contains(words, talk) {
+			return true
+		}
+	}
+	return false
+}
+
 // classOf returns the class of a response. A parameter can only be the cause if the request has it.
 func classOf(status int, detail endpointError, request []byte) llm.Class {
 	words := fmt.Sprint(detail.Message, " ", detail.Type, " ", detail.Code, " ", detail.Param)
@@ -86,10 +102,7 @@ func classOf(status int, detail endpointError, request []byte) llm.Class {
 		return llm.ContextLength
 	case (status == 400 || status == 422) && hasParameter(request, "response_format") && schemaTalk.MatchString(words):
 		return llm.NoSchema
-	case (status == 400 || status == 422) &&
-		(hasParameter(request, "tool_choice") || hasParameter(request, "temperature") ||
-			hasParameter(request, "reasoning_effort") || hasParameter(request, "stream_options")) &&
-		optionTalk.MatchString(words):
+	case (status == 400 || status == 422) && namesOption(words, request):
 		return llm.NoOption
 	case status == 408 || status == 409 || status == 429:
 		return llm.Retryable

@@ -38,13 +38,10 @@ func (c *Client) render(r llm.Request) (out body, err error) {
 	if out.Tools, err = toolsOf(r); err != nil {
 		return out, err
 	}
-	switch {
-	case r.ToolChoice == llm.ChooseNone && len(r.Tools) > 0: // without tools, endpoints reject it
-		out.ToolChoice = string(llm.ChooseNone)
-	case r.ToolChoice != llm.ChooseAuto && r.ToolChoice != llm.ChooseNone:
-		return out, fault.New(fault.InvalidArgument,
-			"unknown tool choice "+quote(string(r.ToolChoice))+" of a model request", "use none, or leave it empty")
+	if out.ToolChoice, err = choiceOf(r); err != nil {
+		return out, err
 	}
+	out.sample(r.Sampling)
 	if r.NoReasoning {
 		out.ReasoningEffort = "none"
 	}
@@ -60,6 +57,36 @@ func (c *Client) render(r llm.Request) (out body, err error) {
 		}
 	}
 	return out, nil
+}
+
+// choiceOf returns tool_choice, nil for the default.
+func choiceOf(r llm.Request) (any, error) {
+	named := func(t llm.Tool) bool { return t.Name == string(r.ToolChoice) }
+	switch {
+	case r.ToolChoice == llm.ChooseAuto || len(r.Tools) == 0: // without tools, endpoints reject it
+		return nil, nil
+	case r.ToolChoice == llm.ChooseNone || r.ToolChoice == llm.ChooseAny:
+		return string(r.ToolChoice), nil
+	case slices.ContainsFunc(r.Tools, named):
+		one := bodyChoice{Type: typeFunction}
+		one.Function.Name = string(r.ToolChoice)
+		return one, nil
+	}
+	return nil, fault.New(fault.InvalidArgument,
+		"unknown tool choice "+quote(string(r.ToolChoice))+" of a model request",
+		"use none, required or the name of a tool, or leave it empty")
+}
+
+// sample sets the options that are passed on unchanged.
+func (b *body) sample(s llm.Sampling) {
+	b.TopP, b.FrequencyPenalty, b.PresencePenalty, b.Seed = s.TopP, s.FrequencyPenalty, s.PresencePenalty, s.Seed
+	b.Stop, b.ParallelToolCalls, b.ReasoningEffort = s.Stop, s.ParallelCalls, s.ReasoningEffort
+	if len(b.Tools) == 0 { // without tools, endpoints reject it
+		b.ParallelToolCalls = nil
+	}
+	if b.ResponseFormat == nil && s.Format != nil {
+		b.ResponseFormat = s.Format
+	}
 }
 
 // strictable reports whether every object of a schema lists all its properties as required and

@@ -245,6 +245,11 @@ type Config struct {
 	TrustedProxies string `env:"CAIRN_TRUSTED_PROXIES"`
 	// Location of the mem0 routes: prefix serves them under /mem0, root also at the root.
 	Mem0Compat string `env:"MEM0_COMPAT" envDefault:"prefix"`
+	// Models that requests to the OpenAI-compatible API may name as cairn/MODEL, separated by commas. The model
+	// cairn is always CAIRN_MODEL.
+	APIModels string `env:"CAIRN_API_MODELS"`
+	// Origins of web pages that may call the OpenAI-compatible API, separated by commas, or * for all.
+	APIOrigins string `env:"CAIRN_API_ORIGINS"`
 	// Name of the MCP server.
 	MCPName string `env:"CAIRN_MCP_NAME" envDefault:"cairn"`
 	// Access to /metrics: key (requires an operator key with the scope metrics), open to all clients, or off.

@@ -38,12 +38,12 @@ func TestOneFailureOrAMissingClientFailsTheRun(t *testing.T) {
 	rows := []Row{{Client: mem0, State: OK}, {Client: conformance, Call: "ping", State: OK},
 		{Client: conformance, Call: "x", State: NotApplicable}, {Client: inspector, State: OK},
 		{Client: skillsRef, State: OK}}
-	if !(Result{rows}).Held() || (Result{rows[:4]}).Held() ||
-		(Result{append(rows[:len(rows):len(rows)], Row{Client: mem0, State: Failed})}).Held() {
+	if !(Result{rows, 4}).Held() || (Result{rows[:4], 4}).Held() ||
+		(Result{append(rows[:len(rows):len(rows)], Row{Client: mem0, State: Failed}), 4}).Held() {
 		t.Error("wrong result of Held")
 	}
 	var report strings.Builder
-	if err := (Result{rows}).Report(&report, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)); err != nil ||
+	if err := (Result{rows, 4}).Report(&report, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)); err != nil ||
 		!strings.Contains(report.String(), "1 of 2 server scenarios pass, 1 do not apply, 0 fail.") ||
 		!strings.Contains(report.String(), "2026-01-02") {
 		t.Error(report.String(), err)

@@ -31,9 +31,9 @@ type npm struct {
 }
 
 // install installs the packages with npm into a folder, without running their scripts.
-func install(ctx context.Context, folder string, log io.Writer) (npm, error) {
+func install(ctx context.Context, folder string, packages map[string]string, log io.Writer) (npm, error) {
 	var names []string
-	for name, version := range Packages {
+	for name, version := range packages {
 		names = append(names, name+"@"+version)
 	}
 	n := npm{folder: folder, node: "node"}

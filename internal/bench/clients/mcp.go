@@ -15,12 +15,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cairn/internal/bench/gatewayproc"
 )
 
 // keyed starts a proxy that adds the key, because the suite cannot send one. It passes all
 // other headers unchanged, including Host and Origin.
-func keyed(s *server) (address string, stop func(), err error) {
-	to, err := url.Parse(s.url)
+func keyed(s *gatewayproc.Process) (address string, stop func(), err error) {
+	to, err := url.Parse(s.URL)
 	if err != nil {
 		return "", nil, err
 	}
@@ -32,7 +34,7 @@ func keyed(s *server) (address string, stop func(), err error) {
 		Handler: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
 			r.Out.Host = r.In.Host
-			r.Out.Header.Set("Authorization", "Bearer "+s.key)
+			r.Out.Header.Set("Authorization", "Bearer "+s.Key)
 		}}}
 	go func() { _ = proxy.Serve(l) }()
 	return "http://" + l.Addr().String() + "/mcp", func() { _ = proxy.Close() }, nil
@@ -66,7 +68,7 @@ type check struct {
 }
 
 // runConformance runs all server scenarios of the conformance suite.
-func runConformance(ctx context.Context, n npm, s *server) ([]Row, error) {
+func runConformance(ctx context.Context, n npm, s *gatewayproc.Process) ([]Row, error) {
 	address, stop, err := keyed(s)
 	if err != nil {
 		return nil, err
@@ -149,20 +151,20 @@ func judged(scenario string, checks []check) Row {
 
 // runInspector lists and calls tools with the command line of the Inspector, over HTTP with a
 // key and over standard input and output.
-func runInspector(ctx context.Context, n npm, s *server) (out []Row, err error) {
+func runInspector(ctx context.Context, n npm, s *gatewayproc.Process) (out []Row, err error) {
 	cli := n.module("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
 	ways := []struct {
 		name string
 		args []string
 	}{
-		{"HTTP", []string{s.url + "/mcp", "--transport", "http", "--header", "Authorization: Bearer " + s.key}},
-		{"stdio", []string{s.program, "mcp"}},
+		{"HTTP", []string{s.URL + "/mcp", "--transport", "http", "--header", "Authorization: Bearer " + s.Key}},
+		{"stdio", []string{s.Program, "mcp"}},
 	}
 	for _, way := range ways {
 		call := func(name string, holds func(result []byte) (string, error), args ...string) {
 			out = append(out, timed(inspector, name+" over "+way.name, func() (string, error) {
-				c := n.command(ctx, s.environ, cli, append(append([]string{"--cli"}, way.args...), args...)...)
-				c.Dir = s.home
+				c := n.command(ctx, s.Environ, cli, append(append([]string{"--cli"}, way.args...), args...)...)
+				c.Dir = s.Home
 				var trouble strings.Builder
 				c.Stderr = &trouble
 				raw, err := c.Output()

@@ -2,15 +2,17 @@ package clients
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"time"
+
+	"cairn/internal/bench/gatewayproc"
 )
 
 // Options configures a run.
@@ -27,36 +29,27 @@ const (
 	skillsRef   = "agent skills"
 )
 
-var kinds = map[string]func(context.Context, npm, *server) ([]Row, error){
+var kinds = map[string]func(context.Context, npm, *gatewayproc.Process) ([]Row, error){
 	mem0: runMem0, conformance: runConformance, inspector: runInspector, skillsRef: runSkills,
 }
 
 // Run installs the clients, starts a gateway and runs all clients against it.
 func Run(ctx context.Context, o Options) (out Result, err error) {
-	folder, err := os.MkdirTemp("", "cairn-clients")
+	out.Clients = len(kinds)
+	folder, packages, home, err := folders()
 	if err != nil {
 		return out, err
 	}
 	defer os.RemoveAll(folder)
-	// If this process is root, Postgres runs as another user and stores its data in this folder.
-	if err := os.Chmod(folder, 0o755); err != nil {
-		return out, err
-	}
-	packages, home := filepath.Join(folder, "npm"), filepath.Join(folder, "home")
-	for _, one := range []string{packages, home} {
-		if err := os.Mkdir(one, 0o755); err != nil {
-			return out, err
-		}
-	}
-	n, err := install(ctx, packages, o.Log)
+	n, err := install(ctx, packages, Packages, o.Log)
 	if err != nil {
 		return out, err
 	}
-	s, err := serve(ctx, o.Program, home, o.Log)
+	s, err := gatewayproc.Start(ctx, o.Program, home, o.Log)
 	if err != nil {
 		return out, err
 	}
-	defer s.stop()
+	defer s.Stop()
 	for _, client := range []string{mem0, conformance, inspector, skillsRef} {
 		rows, err := kinds[client](ctx, n, s)
 		out.Rows = append(out.Rows, rows...)
@@ -67,20 +60,39 @@ func Run(ctx context.Context, o Options) (out Result, err error) {
 	return out, nil
 }
 
+// folders makes a temporary folder with one for packages and one for the gateway.
+func folders() (folder, packages, home string, err error) {
+	if folder, err = os.MkdirTemp("", "cairn-clients"); err != nil {
+		return "", "", "", err
+	}
+	packages, home = filepath.Join(folder, "packages"), filepath.Join(folder, "home")
+	// If this process is root, Postgres runs as another user and stores its data in this folder.
+	err = errors.Join(os.Chmod(folder, 0o755), os.Mkdir(packages, 0o755), os.Mkdir(home, 0o755))
+	return folder, packages, home, err
+}
+
 //go:embed mem0.mjs
 var mem0Calls []byte
 
 // runMem0 makes all calls of mem0's client.
-func runMem0(ctx context.Context, n npm, s *server) (out []Row, err error) {
+func runMem0(ctx context.Context, n npm, s *gatewayproc.Process) (out []Row, err error) {
 	script := filepath.Join(n.folder, "mem0.mjs")
 	if err := os.WriteFile(script, mem0Calls, 0o644); err != nil {
 		return nil, err
 	}
-	c := n.command(ctx, []string{"CAIRN_URL=" + s.url, "CAIRN_KEY=" + s.key, "MEM0_TELEMETRY=false"}, script)
-	var said, trouble bytes.Buffer
-	c.Stdout, c.Stderr = &said, &trouble
-	ended := c.Run()
-	for lines := bufio.NewScanner(&said); lines.Scan(); {
+	c := n.command(ctx, []string{"CAIRN_URL=" + s.URL, "CAIRN_KEY=" + s.Key, "MEM0_TELEMETRY=false"}, script)
+	if out, err = calls(mem0, c); err != nil {
+		return out, err
+	}
+	if len(out) < mem0Least {
+		return out, fmt.Errorf("only %d calls were made", len(out))
+	}
+	return out, nil
+}
+
+// rowsOf reads the lines of a script.
+func rowsOf(client string, said io.Reader) (out []Row) {
+	for lines := bufio.NewScanner(said); lines.Scan(); {
 		var row struct {
 			Call, Detail string
 			OK           bool
@@ -89,20 +101,14 @@ func runMem0(ctx context.Context, n npm, s *server) (out []Row, err error) {
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
 			continue // a message of the client for users
 		}
-		one := Row{Client: mem0, Call: row.Call, State: OK, Took: time.Duration(row.MS) * time.Millisecond,
+		one := Row{Client: client, Call: row.Call, State: OK, Took: time.Duration(row.MS) * time.Millisecond,
 			Detail: row.Detail}
 		if !row.OK {
 			one.State = Failed
 		}
 		out = append(out, one)
 	}
-	if ended != nil {
-		return out, fmt.Errorf("%w\n%s", ended, &trouble)
-	}
-	if len(out) < mem0Least {
-		return out, fmt.Errorf("only %d calls were made", len(out))
-	}
-	return out, nil
+	return out
 }
 
 // mem0Least is the number of calls in mem0.mjs.

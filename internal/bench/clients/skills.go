@@ -12,21 +12,22 @@ import (
 	"strings"
 
 	"cairn/internal/app/samples"
+	"cairn/internal/bench/gatewayproc"
 	"cairn/internal/domain/skill"
 )
 
 // runSkills distills a conversation, exports the skill in both name styles and validates the
 // packages.
-func runSkills(ctx context.Context, n npm, s *server) (out []Row, err error) {
-	file := filepath.Join(s.home, "conversation.json")
+func runSkills(ctx context.Context, n npm, s *gatewayproc.Process) (out []Row, err error) {
+	file := filepath.Join(s.Home, "conversation.json")
 	if err := os.WriteFile(file, samples.Airline, 0o644); err != nil {
 		return nil, err
 	}
-	if err := s.run(ctx, nil, "distill", file); err != nil {
+	if err := s.Run(ctx, nil, "distill", file); err != nil {
 		return nil, err
 	}
 	var list struct{ Skills []struct{ Name string } }
-	if err := s.run(ctx, &list, "skills", "list"); err != nil {
+	if err := s.Run(ctx, &list, "skills", "list"); err != nil {
 		return nil, err
 	}
 	if len(list.Skills) == 0 {
@@ -35,7 +36,7 @@ func runSkills(ctx context.Context, n npm, s *server) (out []Row, err error) {
 	for _, one := range list.Skills {
 		for _, style := range []string{skill.Hyphen, skill.Underscore} {
 			row := timed(skillsRef, "validate "+one.Name+", style "+style, func() (string, error) {
-				return "", s.validated(ctx, n, one.Name, style)
+				return "", validated(ctx, s, n, one.Name, style)
 			})
 			if row.State == Failed && style == skill.Underscore && onlyTheName(row.Detail) {
 				row.State, row.Detail = NotApplicable, "has underscores in its name by design: it is the form of "+
@@ -48,13 +49,13 @@ func runSkills(ctx context.Context, n npm, s *server) (out []Row, err error) {
 }
 
 // validated exports a skill and validates its folder.
-func (s *server) validated(ctx context.Context, n npm, name, style string) error {
+func validated(ctx context.Context, s *gatewayproc.Process, n npm, name, style string) error {
 	folder := filepath.Join(n.folder, "skills-"+style)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	var made struct{ File string }
-	if err := s.run(ctx, &made, "skills", "export", name, "--style", style, "--to", folder); err != nil {
+	if err := s.Run(ctx, &made, "skills", "export", name, "--style", style, "--to", folder); err != nil {
 		return err
 	}
 	if err := unzip(made.File, folder); err != nil {

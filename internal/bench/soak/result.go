@@ -84,7 +84,13 @@ func (r Reviews) Sum() int { return r.Missing + r.Extra + r.Astray + r.Counters 
 func (s Stuck) Sum() int { return s.Open + s.Failed + s.Runs + s.Duties }
 
 // Held reports whether all counts that must be 0 are 0 and the time goal was met.
-func (r Result) Held() bool {
+func (r Result) Held() bool { return r.Exact() && r.InTime() }
+
+// Exact reports whether all counts that must be 0 are 0.
+func (r Result) Exact() bool {
 	return r.Lost.Turns+r.Lost.Memories+r.Doubled.Sum()+r.Doubled.Memories+r.Calls.PaidTwice+r.Reviews.Sum()+
-		r.Stuck.Sum()+len(r.Refused) == 0 && r.Total <= r.Options.Goal
+		r.Stuck.Sum()+len(r.Refused) == 0
 }
+
+// InTime reports whether the time goal was met.
+func (r Result) InTime() bool { return r.Total <= r.Options.Goal }

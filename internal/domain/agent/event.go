@@ -14,6 +14,7 @@ const (
 	Guardrail     Reason = "guardrail"      // the loop guard demanded a final reply
 	Lost          Reason = "lost"           // its workflows closed again and again without ending it
 	OverBudget    Reason = "over_budget"    // the workspace's daily tokens or cost are spent
+	ClientTools   Reason = "client_tools"   // the model called tools that the client of the API runs
 )
 
 // CallRef identifies a tool call of a reply without its content.
@@ -49,6 +50,8 @@ type StepDone struct {
 	Tripped bool `json:"tripped,omitempty"`
 	// no model call was made: the workspace's budget is spent
 	OverBudget bool `json:"over_budget,omitempty"`
+	// the reply also calls tools of the client, which are not in Calls: the run ends after Calls
+	Client bool `json:"client,omitempty"`
 }
 
 // ToolsRan reports that every call of the last RunTools has an outcome. A failed tool also has an

@@ -39,7 +39,7 @@ func randomWorld(r *rand.Rand, ends bool) func(agent.Effect) agent.Event {
 			return agent.ToolsRan{}
 		}
 		s := agent.StepDone{Unusable: often(15), Cheap: often(10), AllUnavailable: often(10), Tripped: ends && often(3),
-			OverBudget: ends && often(2)}
+			OverBudget: ends && often(2), Client: ends && !step.Toolless && often(2)}
 		s.Final = ends && often(3) || step.Toolless && often(60)
 		for i := range r.IntN(6) {
 			s.Calls = append(s.Calls, agent.CallRef{Index: i, Tool: "a_tool_with_rather_a_long_name",

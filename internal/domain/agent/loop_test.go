@@ -77,6 +77,19 @@ func TestTheLastCallsOfAReviewAreRun(t *testing.T) {
 	}
 }
 
+// A reply that also calls tools of the client ends the run after the other calls.
+func TestCallsOfAClientEndTheRun(t *testing.T) {
+	t.Parallel()
+	mixed := calling(agent.Fast, agent.Slow)
+	mixed.Client = true
+	run := drive(t, agent.ForChannel("chat"), replies(calling(agent.Fast), mixed))
+	want := []agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, agent.RunTools{Calls: mixed.Calls, Last: true},
+		agent.End{Reason: agent.ClientTools}}
+	if !reflect.DeepEqual(run.effects, want) {
+		t.Errorf("effects %+v", run.effects)
+	}
+}
+
 func TestSlowAndControlCallsRunBeforeTheNextStep(t *testing.T) {
 	t.Parallel()
 	run := drive(t, agent.ForChannel("chat"),

@@ -72,6 +72,8 @@ const (
 	// Isolated is an activity on the queue of the sandboxed workers. It has one attempt: a started
 	// call is never started again.
 	Isolated Class = "isolated"
+	// Client is a tool that the client of the API runs. Its calls end the run.
+	Client Class = "client"
 )
 
 // ToolSet is a group of tools that a workspace can add to its conversations.

@@ -25,12 +25,26 @@ type Request struct {
 	ToolChoice  ToolChoice // "" means the model decides; ignored without Tools
 	MaxTokens   int        // 0 means the endpoint's default
 	Temperature *float64   // 0 to 2; nil means the endpoint's default
+	Sampling    Sampling   // further options of the caller
 	// NoReasoning asks for a reply without reasoning. It is not sent to endpoints without this
 	// option.
 	NoReasoning bool
 	// Stream asks for the reply in parts as the model writes it, see Streamer.
 	Stream bool
 	Label  Label
+}
+
+// Sampling holds options of OpenAI's chat completions that are passed on unchanged. Zero values are not
+// sent.
+type Sampling struct {
+	TopP             *float64        `json:"top_p,omitempty"`             // 0 to 1
+	FrequencyPenalty *float64        `json:"frequency_penalty,omitempty"` // -2 to 2
+	PresencePenalty  *float64        `json:"presence_penalty,omitempty"`  // -2 to 2
+	Seed             *int64          `json:"seed,omitempty"`
+	Stop             []string        `json:"stop,omitempty"` // at most 4
+	ReasoningEffort  string          `json:"reasoning_effort,omitempty"`
+	ParallelCalls    *bool           `json:"parallel_tool_calls,omitempty"`
+	Format           json.RawMessage `json:"response_format,omitempty"` // ignored if the request has a Schema
 }
 
 // Schema is a JSON Schema with a root object in which every property is required.

@@ -29,7 +29,8 @@ type Tool struct {
 	Schema      json.RawMessage `json:"schema,omitempty"` // JSON Schema of its arguments, a root object; may be nil
 }
 
-// ToolChoice restricts the choice of the model among the tools.
+// ToolChoice restricts the choice of the model among the tools: one of the constants, or the name of
+// the tool that the model must call.
 type ToolChoice string
 
 const (
@@ -37,6 +38,8 @@ const (
 	// ChooseNone forbids calls but still lists the tools, so that the request has the same prefix
 	// as earlier requests. Some models return calls anyway.
 	ChooseNone ToolChoice = "none"
+	// ChooseAny demands at least one call.
+	ChooseAny ToolChoice = "required"
 )
 
 // ToolCall is one call in a model's reply.

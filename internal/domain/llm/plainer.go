@@ -1,6 +1,9 @@
 package llm
 
-import "errors"
+import (
+	"errors"
+	"reflect"
+)
 
 // WithoutSchema moves r's schema into the system message as text. It is for endpoints without
 // structured output, and for the retry after a NoSchema error.
@@ -22,6 +25,7 @@ func WithoutSchema(r Request) Request {
 // NoOption error.
 func WithoutOptions(r Request) Request {
 	r.ToolChoice, r.Temperature, r.NoReasoning, r.Stream = ChooseAuto, nil, false, false
+	r.Sampling = Sampling{Stop: r.Sampling.Stop, Format: r.Sampling.Format}
 	return r
 }
 
@@ -35,8 +39,11 @@ func Plainer(r Request, err error) (Request, bool) {
 	switch {
 	case failed.Class == NoSchema && r.Schema != nil:
 		return WithoutSchema(r), true
-	case failed.Class == NoOption && (r.ToolChoice != ChooseAuto || r.Temperature != nil || r.NoReasoning || r.Stream):
+	case failed.Class == NoOption && r.hasOptions():
 		return WithoutOptions(r), true
 	}
 	return r, false
 }
+
+// hasOptions reports whether WithoutOptions changes r.
+func (r Request) hasOptions() bool { return !reflect.DeepEqual(r, WithoutOptions(r)) }

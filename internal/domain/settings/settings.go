@@ -43,6 +43,7 @@ type Settings struct {
 	// remy.
 	Agent    string   `json:"agent"`
 	Tools    Toolsets `json:"tools"`
+	API      API      `json:"api"`
 	Memory   LongTerm `json:"memory"`
 	Curation Curation `json:"curation"`
 	// Search overrides the parameters of searches. The default is the profile of the deployment.
@@ -58,6 +59,13 @@ type Settings struct {
 	// ReflectionCron is the schedule of the daily reflection, which fires once on each local date.
 	// It is stored in its own column.
 	ReflectionCron string `json:"-"`
+}
+
+// API configures the OpenAI-compatible API.
+type API struct {
+	// CancelOnDisconnect cancels a turn whose client has disconnected and does not send the request again
+	// within 5 seconds. The text that was sent becomes the reply. The default is true.
+	CancelOnDisconnect bool `json:"cancel_on_disconnect"`
 }
 
 // Toolsets selects the tools that conversations have in addition to the standard tools. Both are
@@ -163,6 +171,7 @@ func Default() Settings {
 			ProfileRunes: 1375, UndoDays: 7},
 		Memory: LongTerm{Builder: BuilderAgents, IdleMinutes: 30,
 			Learning: Learning{ExplorePerDay: 20, CanaryPercent: 10}},
+		API:      API{CancelOnDisconnect: true},
 		Curation: Curation{StaleDays: 30, ArchiveDays: 90, Floor: 0.2, MinTrials: 5},
 		TimeZone: "UTC",
 

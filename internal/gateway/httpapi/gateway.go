@@ -88,6 +88,7 @@ func New(s Services, o Options, m Meter) *Gateway {
 	g.reembedRoutes()
 	g.reflectionRoutes()
 	g.mem0Routes()
+	g.openAIRoutes()
 	g.healthRoutes()
 	g.codecRoutes()
 	return g

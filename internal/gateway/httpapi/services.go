@@ -12,6 +12,7 @@ import (
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/audit"
+	"cairn/internal/service/completion"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
@@ -60,6 +61,7 @@ type Services struct {
 	Erase         *erase.Service
 	Reembed       *vectorspace.Service
 	Replies       *replystream.Reader
+	Completions   *completion.Service
 	// ReplyNews returns a channel that receives when a run has new text of its reply.
 	ReplyNews func(ref run.Ref) (news <-chan struct{}, stop func())
 	Offered   *tools.Registry // tools that other programs may call
@@ -117,7 +119,11 @@ type Options struct {
 	NameStyle      string // name style of exported skills: hyphen or underscore
 	Model          string // name of the model, for display
 	OffloadTTL     time.Duration
-	Mem0Compat     string // "root" serves mem0's routes at / as well
+	Mem0Compat     string   // "root" serves mem0's routes at / as well
+	APIModels      []string // models that requests of OpenAI clients may name as cairn/<model>
+	APIOrigins     []string // of web pages that may send such requests; * allows all
+	// ToolNames returns the names of Cairn's tools, which tools of a client cannot have.
+	ToolNames func() []string
 
 	// WorkflowLink returns a workflow's page in Temporal UI, empty if there is none.
 	WorkflowLink func(workflowID string) string

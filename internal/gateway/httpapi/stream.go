@@ -111,7 +111,7 @@ func (w watched) whole(ctx context.Context, e event) (event, error) {
 func (g *Gateway) streamed(doing, seen string, w watched, first event) func(huma.Context) {
 	return func(c huma.Context) {
 		_, to := humago.Unwrap(c)
-		ended, refused := g.streams.open(asking(c.Context()))
+		ended, refused := g.streams.open(asking(c.Context()), streamsPerKey)
 		if refused != nil {
 			refused.write(to)
 			return

@@ -12,6 +12,7 @@ import (
 // Maximum numbers of event streams at once. Each stream reads its run from Postgres several times a second.
 const (
 	streamsPerKey     = 20
+	chatsPerKey       = 200 // streams of OpenAI clients: a chat application has one key for many users
 	streamsPerGateway = 2_000
 )
 
@@ -31,14 +32,14 @@ func newStreams() *streams { return &streams{most: streamsPerGateway, keys: map[
 func (s *streams) room(h apikey.Principal) *Problem {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.full(h)
+	return s.full(h, streamsPerKey)
 }
 
-// open counts a stream until the returned function is called.
-func (s *streams) open(h apikey.Principal) (ended func(), refused *Problem) {
+// open counts a stream until the returned function is called. Most is the limit of the key.
+func (s *streams) open(h apikey.Principal, most int) (ended func(), refused *Problem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if refused := s.full(h); refused != nil {
+	if refused := s.full(h, most); refused != nil {
 		return nil, refused
 	}
 	k := keyNumber{h.Workspace.ID, h.Key}
@@ -54,18 +55,18 @@ func (s *streams) open(h apikey.Principal) (ended func(), refused *Problem) {
 	}), nil
 }
 
-func (s *streams) full(h apikey.Principal) *Problem {
+func (s *streams) full(h apikey.Principal, most int) *Problem {
 	message := ""
 	switch {
-	case s.keys[keyNumber{h.Workspace.ID, h.Key}] >= streamsPerKey:
-		message = fmt.Sprintf("too many event streams: %d are open for this key", streamsPerKey)
+	case s.keys[keyNumber{h.Workspace.ID, h.Key}] >= most:
+		message = fmt.Sprintf("too many event streams: %d are open for this key", most)
 	case s.all >= s.most:
 		message = fmt.Sprintf("too many event streams: %d are open at this gateway", s.most)
 	default:
 		return nil
 	}
 	return problem(fault.RateLimited, message,
-		"close a stream, or poll GET /v1/runs/{id} instead").with("Retry-After", "5")
+		"close a stream, or poll GET /v1/runs/{id} instead of a stream").with("Retry-After", "5")
 }
 
 // streamRoom returns an error if the caller may not open another stream.

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"time"
 
-	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/gateway/door"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/inspect"
@@ -50,21 +50,13 @@ type Door interface {
 	// Authorize authenticates a request and checks the scope of its key.
 	Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error)
 	// Refuse converts an error into a response.
-	Refuse(ctx context.Context, doing string, err error) Refusal
+	Refuse(ctx context.Context, doing string, err error) door.Refusal
 	// Await returns a run's status when the run has ended or patience is over.
 	Await(ctx context.Context, ref run.Ref, patience time.Duration, look func() (run.Status, error)) (run.Status, error)
 	// Operation returns the operation ID of a change with the caller's idempotency key.
 	Operation(chosen string) string
 	// Link returns the URL of a path.
 	Link(format string, args ...any) string
-}
-
-// Refusal is an error as the caller sees it.
-type Refusal struct {
-	Status        int
-	Header        http.Header
-	Code          fault.Code
-	Message, Hint string
 }
 
 // api holds the dependencies of all calls.

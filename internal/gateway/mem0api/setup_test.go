@@ -19,6 +19,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/gateway/door"
 	"cairn/internal/gateway/mem0api"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
@@ -67,7 +68,7 @@ func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
 		f(&o)
 	}
 	mux := http.NewServeMux()
-	mem0api.Mount(mux, s, o, door{b})
+	mem0api.Mount(mux, s, o, gate{b})
 	b.server = httptest.NewServer(mux)
 	t.Cleanup(b.server.Close)
 	b.key = b.makeKey(b.A, apikey.Admin)
@@ -121,14 +122,14 @@ func (b *bundle) remembers(user, content string) func(run.Ref) {
 }
 
 // door authenticates requests by their keys, as the gateway does.
-type door struct{ b *bundle }
+type gate struct{ b *bundle }
 
-func (d door) Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error) {
+func (g gate) Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error) {
 	key, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !found {
 		return apikey.Principal{}, fault.New(fault.Unauthenticated, "missing API key", "")
 	}
-	from, err := d.b.keys.Principal(r.Context(), key)
+	from, err := g.b.keys.Principal(r.Context(), key)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		return from, fault.New(fault.Unauthenticated, "invalid API key", "")
@@ -138,25 +139,25 @@ func (d door) Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, 
 	return from, err
 }
 
-func (d door) Refuse(_ context.Context, _ string, err error) mem0api.Refusal {
+func (g gate) Refuse(_ context.Context, _ string, err error) door.Refusal {
 	f := fault.From(err)
-	return mem0api.Refusal{Status: fault.Table[f.Code].HTTP, Header: http.Header{"Retry-After": {"2"}}, Code: f.Code,
+	return door.Refusal{Status: fault.Table[f.Code].HTTP, Header: http.Header{"Retry-After": {"2"}}, Code: f.Code,
 		Message: f.Error(), Hint: f.Hint}
 }
 
-func (d door) Await(_ context.Context, _ run.Ref, _ time.Duration,
+func (g gate) Await(_ context.Context, _ run.Ref, _ time.Duration,
 	look func() (run.Status, error)) (run.Status, error) {
 	return look()
 }
 
-func (d door) Operation(chosen string) string {
+func (g gate) Operation(chosen string) string {
 	if chosen == "" {
-		return d.b.Op()
+		return g.b.Op()
 	}
 	return "chosen/" + chosen
 }
 
-func (d door) Link(format string, args ...any) string {
+func (g gate) Link(format string, args ...any) string {
 	return "https://cairn.example" + fmt.Sprintf(format, args...)
 }
 

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/tools"
 )
 
@@ -63,7 +64,13 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, d
 	if st.run.Status == run.Ended {
 		return st.ended()
 	}
-	return s.close(ctx, st, base, ending{reason: reason, detail: detail})
+	e := ending{reason: reason, detail: detail}
+	if reason == agent.Interrupted && st.spec.Stream && s.Replies != nil { // what the caller has read is the reply
+		if e.answer, err = s.Replies.Written(ctx, ref, len(st.steps)); err != nil {
+			return nil, err
+		}
+	}
+	return s.close(ctx, st, base, e)
 }
 
 // Await returns the result of a run that has ended. Until then it returns an error with code
@@ -162,7 +169,7 @@ func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation
 	}
 	for _, s := range st.steps {
 		for i, c := range s.Calls {
-			if c.Done {
+			if c.Done || c.theirs() {
 				continue
 			}
 			effect, err := tx.Steps().VoidOp(ctx, st.run.Op(stepKey(c.Step), c.Position))
@@ -218,16 +225,10 @@ func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base B
 	}
 	t := st.turn
 	if t.Mode != contract.Observe {
-		messages := st.answer(e, c.Notice)
-		Number(messages, c.NextSeq)
-		if err := tx.Transcripts().PutMessages(ctx, c, t.Number, messages); err != nil {
+		var err error
+		if out.ReplySeq, err = st.putAnswer(ctx, tx, &c, e); err != nil {
 			return nil, err
 		}
-		if err := tx.Transcripts().IndexSaid(ctx, c, append(st.asked(), messages...)); err != nil {
-			return nil, err
-		}
-		c.NextSeq += len(messages)
-		out.ReplySeq = c.NextSeq - 1
 		t.Facts = st.facts(e, out.Writes)
 	}
 	counters := c.Counters
@@ -239,7 +240,7 @@ func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base B
 	if err := tx.Conversations().SaveCounters(ctx, c); err != nil {
 		return nil, err
 	}
-	if t.Mode != contract.Observe && c.Notice != "" && st.spec.Channel != "voice" {
+	if t.Mode != contract.Observe && c.Notice != "" && st.spec.Channel != "voice" && e.reason != agent.ClientTools {
 		if err := tx.Conversations().SetNotice(ctx, t.Conversation, ""); err != nil {
 			return nil, err
 		}
@@ -254,6 +255,25 @@ func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base B
 	}
 	out.MayNudge = may
 	return out, tx.Runs().EndRun(ctx, st.run.Ref.Run, outcomeOf(e.reason), e.detail, out)
+}
+
+// putAnswer adds the messages of the turn to the conversation and returns the position of the reply.
+func (st *runState) putAnswer(ctx context.Context, tx Tx, c *Conversation, e ending) (reply int, err error) {
+	messages := st.answer(e, c.Notice)
+	Number(messages, c.NextSeq)
+	if err := tx.Transcripts().PutMessages(ctx, *c, st.turn.Number, messages); err != nil {
+		return 0, err
+	}
+	if err := tx.Transcripts().IndexSaid(ctx, *c, append(st.asked(), messages...)); err != nil {
+		return 0, err
+	}
+	c.NextSeq += len(messages)
+	for _, m := range messages { // the last one of the assistant
+		if m.Role == transcript.Assistant {
+			reply = m.Seq
+		}
+	}
+	return reply, nil
 }
 
 // replyText returns the text of the reply: the final answer of the model, else its last text, else a
@@ -276,7 +296,8 @@ func (st *runState) replyText(e ending) string {
 
 // facts returns the input for the review counters.
 func (st *runState) facts(e ending, writes []Write) nudge.Turn {
-	f := nudge.Turn{Origin: agent.Origin(st.turn.Origin), Role: "user", Delivered: true,
+	f := nudge.Turn{Origin: agent.Origin(st.turn.Origin), Role: "user",
+		Delivered:   e.reason != agent.ClientTools, // the turn that continues is counted
 		Interrupted: e.reason == agent.Interrupted,
 		Failed:      e.reason == agent.ProviderError || e.reason == agent.OverBudget || e.reason == agent.Lost}
 	for _, s := range st.steps {
@@ -355,7 +376,7 @@ func outcomeOf(r agent.Reason) run.Outcome {
 		return run.CancelledOutcome
 	case agent.ProviderError, agent.Lost:
 		return run.Failed
-	case agent.Final, contract.Observed:
+	case agent.Final, agent.ClientTools, contract.Observed:
 		return run.Completed
 	}
 	return run.CompletedPartial

@@ -1,9 +1,11 @@
 package agentrun
 
 import (
-	"cairn/internal/domain/transcript"
 	"fmt"
 	"strings"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/transcript"
 )
 
 // asked returns the user messages of this turn with their time. They are indexed with the reply, so
@@ -37,15 +39,20 @@ func (st *runState) answer(e ending, notice string) (out []transcript.Message) {
 		}
 		out = append(out, m)
 		for _, c := range s.Calls {
+			if c.theirs() {
+				continue // the client sends its result with the next turn
+			}
 			out = append(out, transcript.Message{Role: transcript.Tool, Name: c.Tool, ToolCallID: c.ID,
 				Content: c.result(e.reason.SkipReason())})
 		}
 	}
-	text := st.replyText(e)
-	if notice != "" && st.spec.Channel != "voice" {
-		text += "\n\n" + notice
+	if e.reason != agent.ClientTools { // else the calls are the reply
+		text := st.replyText(e)
+		if notice != "" && st.spec.Channel != "voice" {
+			text += "\n\n" + notice
+		}
+		out = append(out, transcript.Message{Role: transcript.Assistant, Content: text})
 	}
-	out = append(out, transcript.Message{Role: transcript.Assistant, Content: text})
 	for i := range out {
 		out[i].ID = MessageID(st.turn.MessageID, i+1)
 	}

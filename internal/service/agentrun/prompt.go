@@ -3,6 +3,7 @@ package agentrun
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,8 @@ func (p promptPlan) ends(resp *Step) *ending {
 		return &ending{reason: agent.Exhausted, step: resp}
 	case len(resp.Calls) == 0:
 		return &ending{reason: agent.Final, step: resp, answer: resp.Content}
+	case !slices.ContainsFunc(resp.Calls, Call.ours):
+		return &ending{reason: agent.ClientTools, step: resp}
 	}
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // redacted returns a copy of st in which placeholders replace the secrets of the conversation, of
-// the calls and of their results. All of it is redacted before anything is clipped or left out, so
-// that no part of a secret remains, and equal values have equal placeholders in every request that
-// shows the same messages.
+// the calls and of their results, and of the client's instructions. All of it is redacted before
+// anything is clipped or left out, so that no part of a secret remains, and equal values have equal
+// placeholders in every request that shows the same messages.
 func (st *runState) redacted() *runState {
 	if st.spec.PlainTurns {
 		return st
@@ -36,5 +36,6 @@ func (st *runState) redacted() *runState {
 			s.Calls[j].Arguments, s.Calls[j].Result = text(s.Calls[j].Arguments), text(s.Calls[j].Result)
 		}
 	}
+	out.spec.Client.Instructions = text(st.spec.Client.Instructions)
 	return &out
 }

@@ -17,8 +17,13 @@ func (st *runState) request(step agent.Step, note string, since int, short bool)
 		Label: llm.Label{Stage: string(st.run.Kind), Run: st.run.Ref.Run,
 			Task: fmt.Sprintf("step %d", step.N)}}
 	if st.run.Kind == run.Turn {
+		client := st.spec.Client
 		r.System, r.Tools = st.session.Rendered, st.session.Tools
+		if client.Instructions != "" {
+			r.System += "\n\n" + client.Instructions
+		}
 		r.Messages = st.conversation(short)
+		r.ToolChoice, r.Temperature, r.Sampling = client.ToolChoice, client.Temperature, client.Sampling
 	} else if st.agent == nil {
 		r.System, r.Tools = st.spec.System, st.spec.Tools
 		r.Messages = llm.User(st.spec.Material)
@@ -70,11 +75,12 @@ func (st *runState) conversation(short bool) []llm.Message {
 	var turns [][]llm.Message
 	for i := len(st.earlier); i > 0; {
 		from := i - 1
-		for from > 0 && st.earlier[from-1].Turn == st.earlier[i-1].Turn {
+		// Results of a client's tools start a turn, and their calls end the one before it.
+		for from > 0 && (st.earlier[from-1].Turn == st.earlier[from].Turn || st.earlier[from].Role == transcript.Tool) {
 			from--
 		}
 		turn, tokens := st.thread(st.earlier[from:i])
-		if st.earlier[from].Turn != st.turn.Number {
+		if st.earlier[i-1].Turn != st.turn.Number {
 			if left -= tokens; left < 0 {
 				break
 			}
@@ -95,8 +101,8 @@ func (st *runState) conversation(short bool) []llm.Message {
 // shortPart divides the history limit after a model has rejected the request as too long.
 const shortPart = 4
 
-// thread renders the messages of one turn. The transcript of an observed turn may lack calls or
-// results. Endpoints reject a call without its result directly after it, and a result without its
+// thread renders the messages of one turn, or of turns that tools of the client connect. A transcript may
+// lack calls or results. Endpoints reject a call without its result directly after it, and a result without its
 // call.
 func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 	used := make([]bool, len(ms)) // results rendered with their call
@@ -139,5 +145,5 @@ func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 	return out, tokens
 }
 
-// noResult replaces a missing result of a call in an observed turn.
-const noResult = `{"ok":false,"error":{"code":"not_found","message":"no result was recorded"}}`
+// noResult replaces the missing result of a call in an observed turn, or of a client's tool.
+const noResult = `{"ok":false,"error":{"code":"not_found","message":"not answered by the client"}}`

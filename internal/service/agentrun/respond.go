@@ -203,6 +203,9 @@ func (st *runState) read(step agent.Step, note string, reply llm.Reply) Step {
 	for _, t := range st.tools.Offered(st.spec.Origin) {
 		classes[t.Name] = st.class(t.Class)
 	}
+	for _, t := range st.spec.Client.Tools {
+		classes[t.Name] = agent.Client
+	}
 	for i, c := range reply.Calls {
 		class, known := classes[c.Name]
 		if !known { // gets an error at once

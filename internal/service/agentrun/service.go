@@ -44,6 +44,8 @@ type Builder interface {
 type Replies interface {
 	// Open returns the function that takes the parts of an attempt at the model call of a step.
 	Open(ref run.Ref, step, attempt int) (emit func(text string))
+	// Written returns the text of the latest attempt at the first step after a step, empty without one.
+	Written(ctx context.Context, ref run.Ref, after int) (string, error)
 }
 
 // Ports are the dependencies of the service.

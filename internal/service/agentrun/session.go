@@ -3,6 +3,7 @@ package agentrun
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -30,8 +31,8 @@ type Session struct {
 	ExpiresAt time.Time
 }
 
-// sessions returns the key of the sessions that a turn may use: channel, agent, tool groups, and
-// whether the conversation has offloaded content. Only sessions of offloaded conversations have the
+// sessions returns the key of the sessions that a turn may use: channel, agent, tool groups, whether
+// the conversation has offloaded content, and the client's tools. Only sessions of offloaded conversations have the
 // tools that read it.
 func (s Spec) sessions(offloaded bool) string {
 	name := s.Channel
@@ -43,6 +44,11 @@ func (s Spec) sessions(offloaded bool) string {
 	}
 	if offloaded {
 		name += "/offloaded"
+	}
+	if len(s.Client.Tools) > 0 {
+		raw, _ := json.Marshal(s.Client.Tools) // strings and valid JSON always marshal
+		sum := sha256.Sum256(raw)
+		name += "/client-" + hex.EncodeToString(sum[:8])
 	}
 	return name
 }
@@ -95,7 +101,8 @@ func (s *Service) freeze(ctx context.Context, ws int64, spec Spec, offloaded boo
 	specs := slices.DeleteFunc(s.turnTools(spec).Offered(spec.Origin), func(t agent.ToolSpec) bool {
 		return !offloaded && slices.Contains(tools.Working, t.Name)
 	})
-	out := Session{Channel: spec.sessions(offloaded), Lang: spec.Lang, Tools: offered(specs)}
+	out := Session{Channel: spec.sessions(offloaded), Lang: spec.Lang,
+		Tools: append(offered(specs), spec.Client.Tools...)}
 	err := s.Store.WithRuns(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		out.Epoch, err = tx.Sessions().SessionEpoch(ctx)
 		return err

@@ -54,8 +54,9 @@ type Spec struct {
 	MessageID string `json:"message_id,omitempty"`
 	Mode      string `json:"mode,omitempty"`
 
-	PlainTurns bool `json:"plain_turns,omitempty"` // secrets in messages and results are not replaced
-	Stream     bool `json:"stream,omitempty"`      // a caller reads along while the model writes
+	PlainTurns bool   `json:"plain_turns,omitempty"` // secrets in messages and results are not replaced
+	Stream     bool   `json:"stream,omitempty"`      // a caller reads along while the model writes
+	Client     Client `json:"client,omitzero"`       // of a turn: what the client of the API adds to its requests
 
 	// Idle is the time after a turn until the conversation is read for long-term memory. 0 means never.
 	Idle time.Duration `json:"idle,omitempty"`
@@ -77,6 +78,15 @@ type Spec struct {
 	Pinned   json.RawMessage `json:"pinned,omitempty"`   // pinned data of the run's Agent
 	Ordered  bool            `json:"ordered,omitempty"`  // calls of one response run in the order of the tools
 	Interval time.Duration   `json:"interval,omitempty"` // between the starts of two calls of one response
+}
+
+// Client is what the client of an OpenAI-compatible API adds to the model requests of a turn.
+type Client struct {
+	Instructions string         `json:"instructions,omitempty"` // follow the instructions of the session
+	Tools        []llm.Tool     `json:"tools,omitempty"`        // that the client runs
+	ToolChoice   llm.ToolChoice `json:"tool_choice,omitempty"`  // among them
+	Temperature  *float64       `json:"temperature,omitempty"`
+	Sampling     llm.Sampling   `json:"sampling,omitzero"`
 }
 
 // Timeouts returns the activity timeouts in the form that workflows use.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
@@ -111,7 +112,7 @@ func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, 
 		out.Unusable = true
 	case len(resp.Calls) == 0: // one part of the work is complete and another follows
 		out.More = true
-	case plan.step.Last: // the calls of the last response still run
+	case plan.step.Last && !slices.ContainsFunc(resp.Calls, Call.theirs): // the calls of the last response still run
 		if _, err := s.runCalls(ctx, st, plan.step.N, "", true); err != nil {
 			return out, err
 		}
@@ -119,6 +120,10 @@ func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, 
 	default:
 		for _, i := range st.sequence(resp.Calls) {
 			c := resp.Calls[i]
+			if c.theirs() {
+				out.Client = true
+				continue
+			}
 			out.Calls = append(out.Calls, agent.CallRef{Index: c.Position, Tool: s.shown(st, c.Tool), Class: c.Class})
 		}
 	}

@@ -225,6 +225,12 @@ func attempts(ctx context.Context, t Tools, a agent.Actor, c Call) (result tools
 	}
 }
 
+// ours reports whether Cairn runs the call.
+func (c Call) ours() bool { return c.Class != agent.Client }
+
+// theirs reports whether the client of the API runs the call.
+func (c Call) theirs() bool { return c.Class == agent.Client }
+
 // ran reports whether the tool was called.
 func (c Call) ran() bool {
 	switch agent.SkipReason(c.Code) {

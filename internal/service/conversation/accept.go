@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,9 +35,27 @@ type Request struct {
 	Text     string               // message in mode answer
 	Messages []transcript.Message // messages in mode observe
 	Mode     string
-	MaxTurns int           // replaces the channel's budget, 1 to 50; 0 keeps it
-	Spec     agentrun.Spec // configuration to pin; a wall clock other than 0 replaces the channel's
+	Inputs   []transcript.Message // in mode answer, instead of Text: results of the client's tools, and user messages
+	History  *History             // of a request that carries earlier messages, else nil
+	MaxTurns int                  // replaces the channel's budget, 1 to 50; 0 keeps it
+	Spec     agentrun.Spec        // configuration to pin; a wall clock other than 0 replaces the channel's
 }
+
+// History is what a request of an OpenAI-compatible API states about its conversation. It is stored with
+// the turn, so that later requests find it.
+type History struct {
+	Thread string   // of requests that can continue each other
+	SHA    [32]byte // of the visible messages of the request
+	Body   [32]byte // of the request
+	// Turn is the number that the turn must get, 0 for any. If the conversation has changed meanwhile,
+	// Accept returns ErrMoved.
+	Turn    int
+	Earlier []transcript.Message // to import into a conversation without turns
+	Indexed bool                 // searches find the imported messages
+}
+
+// ErrMoved means that the conversation has other turns than the caller has read.
+var ErrMoved = errors.New("the conversation has changed")
 
 // AcceptedTurn is a turn that is stored.
 type AcceptedTurn struct {
@@ -107,7 +126,26 @@ func (r *Request) check() error {
 		return fault.New(fault.InvalidArgument, "messages are allowed only in mode observe",
 			"send the text of one message, or set mode to observe")
 	}
-	return checkText(r.Text)
+	if len(r.Inputs) == 0 {
+		return checkText(r.Text)
+	}
+	for _, m := range r.Inputs {
+		if err := checkInput(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkInput(m transcript.Message) error {
+	if m.Role != transcript.Tool {
+		return checkText(m.Content)
+	}
+	if n := utf8.RuneCountInString(m.Content); n > maxText {
+		return fault.New(fault.TooLarge, fmt.Sprintf("result of a tool has %d characters, the limit is %d", n, maxText),
+			"shorten the result")
+	}
+	return nil
 }
 
 func shows(id string) bool {
@@ -168,7 +206,10 @@ func (s *Service) Accept(ctx context.Context, r Request) (out AcceptedTurn, err 
 		spec.Budget.Wall = r.Spec.Budget.Wall
 	}
 	messages := slices.Clone(r.Messages) // IDs are set below
-	if r.Mode == contract.Answer {
+	switch {
+	case len(r.Inputs) > 0:
+		messages = slices.Clone(r.Inputs)
+	case r.Mode == contract.Answer:
 		messages = []transcript.Message{{Role: transcript.User, Content: r.Text}}
 	}
 	if spec.Lang == "" {
@@ -180,18 +221,63 @@ func (s *Service) Accept(ctx context.Context, r Request) (out AcceptedTurn, err 
 	}
 	err = s.Store.WithConversations(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		c, known, chosen, err := tx.Conversations().
-			OpenConversation(ctx, r.Conversation, r.Channel, title(messages), r.MessageID)
+			OpenConversation(ctx, r.Conversation, r.Channel, r.title(messages), r.MessageID)
 		switch {
 		case err != nil:
 			return err
 		case known != nil:
 			out, err = acceptedBefore(ctx, tx, *known, sha)
+		case r.History != nil && r.History.Turn > 0 && c.NextTurn != r.History.Turn:
+			err = ErrMoved
 		default:
-			out, err = accept(ctx, tx, r, c, chosen, spec, sha, messages)
+			if err = r.importEarlier(ctx, tx, &c); err == nil {
+				out, err = accept(ctx, tx, r, c, chosen, spec, sha, messages)
+			}
 		}
 		return err
 	})
 	return out, err
+}
+
+// importEarlier adds the earlier messages of a request to a conversation without turns. They are turns
+// that no counter counts.
+func (r Request) importEarlier(ctx context.Context, tx Tx, c *agentrun.Conversation) error {
+	if r.History == nil || c.NextTurn > 1 {
+		return nil
+	}
+	for _, exchange := range exchanges(r.History.Earlier) {
+		of := fmt.Sprintf("%s/%d", r.MessageID, c.NextTurn)
+		for i := range exchange {
+			exchange[i].ID = agentrun.MessageID(of, i+1)
+		}
+		agentrun.Number(exchange, c.NextSeq)
+		t := agentrun.Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: agentrun.MessageID(of, 1),
+			Mode: contract.Observe, Origin: "user", FirstSeq: c.NextSeq, ReplySeq: -1, Reason: imports}
+		if err := tx.Turns().PutImported(ctx, t); err != nil {
+			return err
+		}
+		if err := tx.Transcripts().PutMessages(ctx, *c, c.NextTurn, exchange); err != nil {
+			return err
+		}
+		if r.History.Indexed {
+			if err := tx.Transcripts().IndexSaid(ctx, *c, exchange); err != nil {
+				return err
+			}
+		}
+		c.NextSeq, c.NextTurn = c.NextSeq+len(exchange), c.NextTurn+1
+	}
+	return nil
+}
+
+// exchanges divides messages before each user message that follows a message of another role.
+func exchanges(ms []transcript.Message) (out [][]transcript.Message) {
+	for i, m := range slices.Clone(ms) {
+		if i == 0 || m.Role == transcript.User && ms[i-1].Role != transcript.User {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], m)
+	}
+	return out
 }
 
 func acceptedBefore(ctx context.Context, tx Tx, t agentrun.Turn, sha [32]byte) (AcceptedTurn, error) {
@@ -235,6 +321,11 @@ func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chos
 	if err := tx.Transcripts().PutMessages(ctx, c, c.NextTurn, messages); err != nil {
 		return out, err
 	}
+	if r.History != nil {
+		if err := tx.Turns().PutHistory(ctx, out.Turn, *r.History); err != nil {
+			return out, err
+		}
+	}
 	if r.Mode == contract.Observe { // in mode answer, messages are indexed with the reply
 		if err := tx.Transcripts().IndexSaid(ctx, c, messages); err != nil {
 			return out, err
@@ -275,7 +366,8 @@ func (r Request) sha() (sum [32]byte, err error) {
 		Mode, Origin, Text string
 		Messages           []transcript.Message
 		MaxTurns           int
-	}{r.Mode, r.Origin, r.Text, r.Messages, r.MaxTurns})
+		Inputs             []transcript.Message `json:",omitempty"`
+	}{r.Mode, r.Origin, r.Text, r.Messages, r.MaxTurns, r.Inputs})
 	if err != nil {
 		return sum, fmt.Errorf("encode the message: %w", err)
 	}
@@ -285,7 +377,10 @@ func (r Request) sha() (sum [32]byte, err error) {
 // titleRunes is the maximum length of a title, which is the start of the first message.
 const titleRunes = 60
 
-func title(messages []transcript.Message) string {
+func (r Request) title(messages []transcript.Message) string {
+	if r.History != nil && len(r.History.Earlier) > 0 {
+		messages = r.History.Earlier
+	}
 	line, _, _ := strings.Cut(strings.TrimSpace(messages[0].Content), "\n")
 	if runes := []rune(line); len(runes) > titleRunes {
 		return string(runes[:titleRunes-1]) + "…"

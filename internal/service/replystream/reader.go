@@ -40,6 +40,17 @@ func (r *Reader) Follow(ref run.Ref, seen Position) *Follower {
 	return &Follower{reader: r, ref: ref, seen: seen, at: Position{Step: seen.Step, Attempt: seen.Attempt}}
 }
 
+// Written returns the text of the latest attempt at the first step after a step. It is empty if there is
+// none, and ends before a lost chunk.
+func (r *Reader) Written(ctx context.Context, ref run.Ref, after int) (string, error) {
+	f := r.Follow(ref, Position{})
+	f.at.Step = after + 1
+	if _, err := f.Next(ctx); err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(f.text.String()), nil
+}
+
 // Delta is text that a client has not seen.
 type Delta struct {
 	Position

@@ -47,8 +47,8 @@ func (p *program) root() *cobra.Command {
 		return nil
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.UsageError(err) })
-	root.AddCommand(p.distill(), p.turns(), p.sweep(), p.tau(), p.loop(), p.search(), p.find(), p.load(),
-		p.httpSearch(), p.chaos(), p.soak(), p.isolation(), p.production(), p.clients())
+	root.AddCommand(p.distill(), p.turns(), p.stream(), p.sweep(), p.tau(), p.loop(), p.search(), p.find(), p.load(),
+		p.httpSearch(), p.chaos(), p.soak(), p.isolation(), p.production(), p.clients(), p.openAI())
 	return root
 }
 

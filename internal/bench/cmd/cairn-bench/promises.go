@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"cairn/internal/app/lab"
 	"cairn/internal/bench/chaos"
 	"cairn/internal/bench/clients"
+	"cairn/internal/bench/ground"
 	"cairn/internal/bench/isolation"
 	"cairn/internal/bench/production"
 	"cairn/internal/bench/soak"
@@ -51,7 +53,12 @@ func (p *program) soak() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return errors.Join(p.measured(result, result.Print), held(result.Held()))
+		err = errors.Join(p.measured(result, result.Print), held(result.Exact()))
+		if !result.InTime() {
+			err = errors.Join(err, missed(fmt.Errorf("missed: it took %s, the goal is %s", ground.Seconds(result.Total),
+				ground.Seconds(result.Options.Goal))))
+		}
+		return err
 	})
 	flags := cmd.Flags()
 	flags.IntVarP(&o.Conversations, "conversations", "n", 100, "number of conversations")
@@ -149,6 +156,28 @@ func (p *program) clients() *cobra.Command {
 	flags.StringVar(&program, "cairn", "bin/cairn", "path of the cairn binary, built with make build")
 	flags.StringVar(&report, "report", "", "write the results of the MCP programs to this file")
 	flags.DurationVar(&limit, "limit", limit, "time limit; unfinished calls fail")
+	return cmd
+}
+
+func (p *program) openAI() *cobra.Command {
+	var program string
+	limit := 15 * time.Minute
+	cmd := p.benchmark(&cobra.Command{
+		Use:     "openai-sdk",
+		Short:   "Run OpenAI's clients for JavaScript and Python (needs npm, Python and a package index)",
+		Example: "  cairn-bench openai-sdk",
+	}, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		program, err := filepath.Abs(program)
+		if err != nil {
+			return err
+		}
+		result, err := clients.RunOpenAI(ctx, clients.Options{Program: program, Log: p.errs})
+		return errors.Join(p.measured(result, result.Print), err, held(result.Held()))
+	})
+	cmd.Flags().StringVar(&program, "cairn", "bin/cairn", "path of the cairn binary, built with make build")
+	cmd.Flags().DurationVar(&limit, "limit", limit, "time limit; unfinished calls fail")
 	return cmd
 }
 

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app/cli"
 	"cairn/internal/bench/distillbench"
+	"cairn/internal/bench/streambench"
 	"cairn/internal/bench/sweepbench"
 	"cairn/internal/bench/turnbench"
 )
@@ -89,6 +92,31 @@ func (p *program) turns() *cobra.Command {
 	flags.DurationVar(&o.Reply, "reply", o.Reply, "response time of the model")
 	flags.DurationVar(&o.Limit, "limit", o.Limit, "time limit; then print the measurements so far and fail")
 	flags.IntVar(&atOnce, "at-once", 0, "measure only this load: 1, 16 or 64 conversations; 0 measures all")
+	return cmd
+}
+
+func (p *program) stream() *cobra.Command {
+	o := streambench.Options{AtOnce: []int{1, 16, 200}, Log: p.errs}
+	limit := 10 * time.Minute
+	cmd := p.benchmark(&cobra.Command{
+		Use: "stream", Short: "Measure how long text takes from the model to the client of a streamed chat",
+		Example: "  cairn-bench stream --at-once 1,16",
+	}, func(ctx context.Context) (err error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		if o.Program, err = filepath.Abs(o.Program); err != nil {
+			return err
+		}
+		rows, err := streambench.Run(ctx, o)
+		return errors.Join(err, p.measured(rows, func(w io.Writer) error { return streambench.Print(w, rows) }))
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&o.Program, "cairn", "bin/cairn", "path of the cairn binary, built with make build")
+	flags.IntSliceVar(&o.AtOnce, "at-once", o.AtOnce, "numbers of streams at once")
+	flags.IntVar(&o.Turns, "turns", 40, "minimum number of turns for each number of streams")
+	flags.IntVar(&o.Parts, "parts", 40, "number of parts of a reply")
+	flags.DurationVar(&o.Pace, "pace", 50*time.Millisecond, "time between two parts of a reply")
+	flags.DurationVar(&limit, "limit", limit, "time limit")
 	return cmd
 }
 

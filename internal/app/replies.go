@@ -1,0 +1,42 @@
+package app
+
+import (
+	"cairn/internal/domain/agent"
+	"cairn/internal/service/agentrun"
+	"cairn/internal/service/completion"
+	"cairn/internal/service/replystream"
+)
+
+// replies passes on the text of replies.
+type replies struct {
+	*replystream.Writer
+	*replystream.Reader
+}
+
+// openReplies wires the writer and the reader of replies.
+func (h *App) openReplies() (agentrun.Replies, error) {
+	w, err := replystream.NewWriter(h.Store, h.Log)
+	if err != nil {
+		return nil, err
+	}
+	h.Replies, err = replystream.NewReader(h.Store)
+	return replies{w, h.Replies}, err
+}
+
+// buildCompletions wires the service behind the OpenAI-compatible API.
+func (h *App) buildCompletions() (err error) {
+	h.Completions, err = completion.New(completion.Ports{Store: h.Store.Completions(), Inbox: h.Inbox,
+		Replies: h.Replies})
+	return err
+}
+
+// toolNames returns the names of all tools that turns can have.
+func (h *App) toolNames() (names []string) {
+	for _, offered := range h.Tools.Offered(agent.OriginAgent) {
+		names = append(names, offered.Name)
+	}
+	for _, offered := range h.AgentRuns.MemoryAgentTools.Offered(agent.OriginAgent) {
+		names = append(names, offered.Name)
+	}
+	return names
+}

@@ -1,0 +1,396 @@
+package openaiapi
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/agentrun"
+	"cairn/internal/service/completion"
+)
+
+// chatRequest is the body of POST /v1/chat/completions. Members that are not listed are ignored.
+type chatRequest struct {
+	Model         string          `json:"model"`
+	Messages      []chatMessage   `json:"messages"`
+	Stream        bool            `json:"stream"`
+	StreamOptions streamOptions   `json:"stream_options"`
+	Tools         []chatTool      `json:"tools"`
+	ToolChoice    json.RawMessage `json:"tool_choice"`
+	Temperature   *float64        `json:"temperature"`
+	MaxTokens     int             `json:"max_tokens"`
+	MaxCompletion int             `json:"max_completion_tokens"`
+	Stop          json.RawMessage `json:"stop"`
+	N             *int            `json:"n"`
+	Metadata      map[string]any  `json:"metadata"`
+
+	TopP             *float64        `json:"top_p"`
+	FrequencyPenalty *float64        `json:"frequency_penalty"`
+	PresencePenalty  *float64        `json:"presence_penalty"`
+	Seed             *int64          `json:"seed"`
+	ReasoningEffort  string          `json:"reasoning_effort"`
+	ParallelCalls    *bool           `json:"parallel_tool_calls"`
+	ResponseFormat   json.RawMessage `json:"response_format"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type chatMessage struct {
+	Role      string          `json:"role"`
+	Content   json.RawMessage `json:"content"` // a string, or a list of parts
+	Name      string          `json:"name"`
+	ToolCalls []chatCall      `json:"tool_calls"`
+	CallID    string          `json:"tool_call_id"`
+}
+
+// chatCall is a call of a tool of the client.
+type chatCall struct {
+	Index    *int   `json:"index,omitempty"` // only in a stream
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+type chatTool struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+// refused are the members of a request that Cairn rejects, and what to do instead.
+var refused = map[string]string{
+	"logprobs":           "omit it",
+	"top_logprobs":       "omit it",
+	"logit_bias":         "omit it",
+	"audio":              "request text only",
+	"functions":          "use tools",
+	"function_call":      "use tool_choice",
+	"prediction":         "omit it",
+	"web_search_options": "omit it",
+}
+
+// body reads the request into v, and returns its members.
+func (c *call) body(v any) (members map[string]json.RawMessage, err error) {
+	raw, err := io.ReadAll(c.r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
+		return nil, invalid("", "the body is not a JSON object: %.80q", raw)
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		instead, no := refused[name]
+		if value := string(bytes.TrimSpace(members[name])); no && value != "null" && value != "false" {
+			return nil, unsupported(name, instead)
+		}
+	}
+	var typed *json.UnmarshalTypeError
+	if err := json.Unmarshal(raw, v); errors.As(err, &typed) {
+		return nil, invalid(typed.Field, "invalid type of %s: %s", typed.Field, typed.Value)
+	} else if err != nil {
+		return nil, invalid("", "invalid body: %v", err)
+	}
+	return members, nil
+}
+
+// request converts the request of a client.
+func (c *call) request(in chatRequest, members map[string]json.RawMessage) (out completion.Request, err error) {
+	spec := c.options.TurnSpec()
+	if err := c.choose(&spec, in.Model); err != nil {
+		return out, err
+	}
+	if in.N != nil && *in.N != 1 {
+		return out, unsupported("n", "send several requests")
+	}
+	spec.Stream = in.Stream
+	if err := in.options(&spec); err != nil {
+		return out, err
+	}
+	if spec.Client.Tools, spec.Client.ToolChoice, err = c.tools(in); err != nil {
+		return out, err
+	}
+	out = completion.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key}
+	if spec.Client.Instructions, out.Messages, err = in.conversation(); err != nil {
+		return out, err
+	}
+	out.Spec = spec
+	c.identify(&out, in, members)
+	return out, nil
+}
+
+// identify sets what names the conversation and the message.
+func (c *call) identify(out *completion.Request, in chatRequest, members map[string]json.RawMessage) {
+	own := func(name string) string {
+		text, _ := in.Metadata[name].(string)
+		return text
+	}
+	header := c.r.Header
+	webUI := header.Get("X-OpenWebUI-Chat-Id")
+	out.Conversation = cmp.Or(header.Get("X-Cairn-Conversation"), webUI, own("conversation_id"))
+	if out.Conversation == "new" { // LibreChat sends it with the first message
+		out.Conversation = ""
+	}
+	out.Message = cmp.Or(header.Get("Idempotency-Key"), own("message_id"))
+	// One message with the ID of a conversation is a new one. Open WebUI always sends the whole conversation.
+	out.Whole = out.Conversation == "" || webUI != "" || len(out.Messages) > 1
+	count, _ := strconv.Atoi(header.Get("X-Stainless-Retry-Count"))
+	out.Repeated = count > 0
+	if out.Message != "" {
+		out.Body = shaOf([]any{"message", out.Conversation, out.Message})
+		return
+	}
+	canonical, _ := json.Marshal(members) // decoded JSON always marshals
+	var same any
+	_ = json.Unmarshal(canonical, &same)
+	out.Body = shaOf([]any{"body", out.Conversation, same})
+}
+
+// shaOf returns the hash of decoded JSON, whatever the order of its members.
+func shaOf(v any) [32]byte {
+	raw, _ := json.Marshal(v) // decoded JSON always marshals
+	return sha256.Sum256(raw)
+}
+
+// options pins the options of the model call.
+func (in chatRequest) options(spec *agentrun.Spec) error {
+	for _, o := range []struct {
+		name      string
+		value     *float64
+		low, high float64
+	}{{"temperature", in.Temperature, 0, 2}, {"top_p", in.TopP, 0, 1},
+		{"frequency_penalty", in.FrequencyPenalty, -2, 2}, {"presence_penalty", in.PresencePenalty, -2, 2}} {
+		if o.value != nil && (*o.value < o.low || *o.value > o.high) {
+			return invalid(o.name, "%s is %v, must be %v to %v", o.name, *o.value, o.low, o.high)
+		}
+	}
+	if most := cmp.Or(in.MaxCompletion, in.MaxTokens); most < 0 {
+		return invalid("max_tokens", "max_tokens is %d, must be positive", most)
+	} else if most > 0 {
+		spec.Limits.MaxTokens = most
+	}
+	stop, err := stopOf(in.Stop)
+	if err != nil {
+		return err
+	}
+	format, err := formatOf(in.ResponseFormat)
+	if err != nil {
+		return err
+	}
+	spec.Client.Temperature = in.Temperature
+	spec.Client.Sampling = llm.Sampling{TopP: in.TopP, FrequencyPenalty: in.FrequencyPenalty,
+		PresencePenalty: in.PresencePenalty, Seed: in.Seed, Stop: stop, ReasoningEffort: in.ReasoningEffort,
+		ParallelCalls: in.ParallelCalls, Format: format}
+	return nil
+}
+
+// stopOf reads one text or a list of at most four.
+func stopOf(raw json.RawMessage) (all []string, err error) {
+	var one string
+	switch {
+	case empty(raw):
+		return nil, nil
+	case json.Unmarshal(raw, &one) == nil:
+		return []string{one}, nil
+	case json.Unmarshal(raw, &all) != nil || len(all) > 4:
+		return nil, invalid("stop", "stop must be a string, or a list of at most 4 strings")
+	}
+	return all, nil
+}
+
+// formatOf checks response_format. Plain text is the default.
+func formatOf(raw json.RawMessage) (json.RawMessage, error) {
+	if empty(raw) {
+		return nil, nil
+	}
+	var format struct {
+		Type   string `json:"type"`
+		Schema struct {
+			Name   string          `json:"name"`
+			Schema json.RawMessage `json:"schema"`
+		} `json:"json_schema"`
+	}
+	_ = json.Unmarshal(raw, &format) // a wrong form has no type
+	switch {
+	case format.Type == "text":
+		return nil, nil
+	case format.Type == "json_object":
+	case format.Type != "json_schema":
+		return nil, invalid("response_format", "type of response_format must be text, json_object or json_schema")
+	case format.Schema.Name == "" || !isObject(format.Schema.Schema):
+		return nil, invalid("response_format", "response_format.json_schema needs a name and a schema")
+	}
+	var compact bytes.Buffer
+	err := json.Compact(&compact, raw)
+	return compact.Bytes(), err
+}
+
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// maxTools is the maximum number of tools of a client.
+const maxTools = 128
+
+// tools returns the tools of the client and the choice among them. Cairn offers its own tools, too.
+func (c *call) tools(in chatRequest) (out []llm.Tool, choice llm.ToolChoice, err error) {
+	if len(in.Tools) > maxTools {
+		return nil, "", invalid("tools", "%d tools, the limit is %d", len(in.Tools), maxTools)
+	}
+	ours, named := c.options.ToolNames(), map[string]bool{}
+	for i, t := range in.Tools {
+		param, name := fmt.Sprintf("tools[%d]", i), t.Function.Name
+		switch {
+		case t.Type != "function":
+			return nil, "", invalid(param+".type", "type %.40q is not supported; use function", t.Type)
+		case !toolName.MatchString(name):
+			return nil, "", invalid(
+				param+".function.name",
+				"name %.80q of a tool must have 1 to 64 letters, digits, _ or -",
+				name,
+			)
+		case slices.Contains(ours, name):
+			return nil, "", invalid(param+".function.name", "%s is a tool of Cairn; choose another name", name)
+		case named[name]:
+			return nil, "", invalid(param+".function.name", "two tools have the name %s", name)
+		case !empty(t.Function.Parameters) && !isObject(t.Function.Parameters):
+			return nil, "", invalid(param+".function.parameters", "parameters must be a JSON Schema object")
+		}
+		named[name] = true
+		tool := llm.Tool{Name: name, Description: t.Function.Description}
+		if !empty(t.Function.Parameters) {
+			tool.Schema = t.Function.Parameters
+		}
+		out = append(out, tool)
+	}
+	return chosen(out, named, in.ToolChoice)
+}
+
+// chosen applies tool_choice to the client's tools.
+func chosen(all []llm.Tool, named map[string]bool, raw json.RawMessage) ([]llm.Tool, llm.ToolChoice, error) {
+	var word string
+	var one struct {
+		Type     string
+		Function struct{ Name string }
+	}
+	switch {
+	case empty(raw):
+		return all, llm.ChooseAuto, nil
+	case json.Unmarshal(raw, &word) == nil:
+		switch {
+		case word == "auto":
+			return all, llm.ChooseAuto, nil
+		case word == "none":
+			return nil, llm.ChooseAuto, nil
+		case word == "required" && len(all) > 0:
+			return all, llm.ChooseAny, nil
+		}
+	case json.Unmarshal(raw, &one) == nil && one.Type == "function" && named[one.Function.Name]:
+		return all, llm.ToolChoice(one.Function.Name), nil
+	}
+	return nil, "", invalid("tool_choice", "tool_choice must be auto, none, required, or a function of tools")
+}
+
+// conversation returns the instructions and the other messages.
+func (in chatRequest) conversation() (instructions string, out []transcript.Message, err error) {
+	if len(in.Messages) == 0 {
+		return "", nil, invalid("messages", "messages is empty")
+	}
+	var all []string
+	for i, m := range in.Messages {
+		param := fmt.Sprintf("messages[%d]", i)
+		text, err := textOf(param+".content", m.Content)
+		if err != nil {
+			return "", nil, err
+		}
+		one := transcript.Message{Role: transcript.Role(m.Role), Content: text, Name: m.Name, ToolCallID: m.CallID}
+		switch m.Role {
+		case "system", "developer":
+			all = append(all, text)
+			continue
+		case "user":
+			one.ToolCallID = ""
+		case "assistant":
+			if one.ToolCalls, err = callsOf(param, m.ToolCalls); err != nil {
+				return "", nil, err
+			}
+		case "tool":
+			if m.CallID == "" {
+				return "", nil, invalid(param+".tool_call_id", "tool message without tool_call_id")
+			}
+		default:
+			return "", nil, invalid(
+				param+".role",
+				"role %.40q is not supported; use system, developer, user, assistant or tool",
+				m.Role,
+			)
+		}
+		out = append(out, one)
+	}
+	return strings.Join(all, "\n\n"), out, nil
+}
+
+func callsOf(param string, calls []chatCall) (out []transcript.ToolCall, err error) {
+	for i, made := range calls {
+		if made.ID == "" || made.Function.Name == "" {
+			return nil, invalid(
+				fmt.Sprintf("%s.tool_calls[%d]", param, i),
+				"a call needs an id and a function with a name",
+			)
+		}
+		out = append(
+			out,
+			transcript.ToolCall{ID: made.ID, Name: made.Function.Name, Arguments: made.Function.Arguments},
+		)
+	}
+	return out, nil
+}
+
+// textOf reads the content of a message: a text, or a list of texts.
+func textOf(param string, raw json.RawMessage) (text string, err error) {
+	if empty(raw) || json.Unmarshal(raw, &text) == nil {
+		return text, nil
+	}
+	var parts []struct{ Type, Text, Refusal string }
+	if json.Unmarshal(raw, &parts) != nil {
+		return "", invalid(param, "content must be a string or a list of parts")
+	}
+	var all []string
+	for i, p := range parts {
+		switch p.Type {
+		case "text", "refusal":
+			all = append(all, p.Text+p.Refusal)
+		default:
+			return "", invalid(
+				fmt.Sprintf("%s[%d].type", param, i),
+				"content of type %.40q is not supported; send text",
+				p.Type,
+			)
+		}
+	}
+	return strings.Join(all, "\n"), nil
+}
+
+// empty reports whether a member is missing or null.
+func empty(raw json.RawMessage) bool { return len(raw) == 0 || string(bytes.TrimSpace(raw)) == "null" }
+
+func isObject(raw json.RawMessage) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(raw, &object) == nil && object != nil
+}

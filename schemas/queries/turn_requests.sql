@@ -1,0 +1,60 @@
+-- name: TurnImport :exec
+-- A turn that was answered elsewhere.
+insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, first_seq, status, reason, ended_at)
+values (@workspace_id, @conversation_id, @number, @message_id, @mode, @origin, @args_sha, @first_seq, 'ended', @reason, now());
+
+-- name: TurnRequestPut :exec
+insert into turn_requests (workspace_id, conversation_id, number, thread, history_sha, body_sha)
+values (@workspace_id, @conversation_id, @number, @thread, @history_sha, @body_sha);
+
+-- name: TurnRequestSame :one
+-- The latest turn of an equal request, and the number of them.
+select c.external_id, t.message_id, t.run_id, t.status, t.reason, r.created_at, t.ended_at, now()::timestamptz as now,
+  (select count(*) from turn_requests a where a.workspace_id = @workspace_id and a.body_sha = @body_sha) as times
+from turn_requests r
+join turns t on t.workspace_id = r.workspace_id and t.conversation_id = r.conversation_id and t.number = r.number
+join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
+where r.workspace_id = @workspace_id and r.body_sha = @body_sha order by r.created_at desc limit 1;
+
+-- name: TurnRequestsBefore :many
+-- Turns that a request may continue, the latest conversation first: the last ended turns of
+-- conversations whose history it has.
+select c.external_id, t.number, t.run_id, t.reason, coalesce(m.content, '')::text as reply from turn_requests r
+join turns t on t.workspace_id = r.workspace_id and t.conversation_id = r.conversation_id and t.number = r.number
+join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id and c.next_turn = t.number + 1
+left join messages m on m.workspace_id = t.workspace_id and m.conversation_id = t.conversation_id and m.seq = t.reply_seq
+where r.workspace_id = @workspace_id and r.thread = @thread and r.history_sha = @history_sha and t.status = 'ended'
+order by r.conversation_id desc limit @max_rows;
+
+-- name: TurnLast :one
+-- The last turn of a conversation, and its user's message. The number is 0 if there is no turn.
+select coalesce(t.number, 0)::int as number, t.run_id, coalesce(t.status, '')::text as status, coalesce(t.reason, '')::text as reason,
+  coalesce(m.content, '')::text as reply, coalesce(u.content, '')::text as said
+from conversations c
+left join turns t on t.workspace_id = c.workspace_id and t.conversation_id = c.id and t.number = c.next_turn - 1
+left join messages m on m.workspace_id = t.workspace_id and m.conversation_id = t.conversation_id and m.seq = t.reply_seq
+left join messages u on u.workspace_id = t.workspace_id and u.conversation_id = t.conversation_id and u.seq = t.first_seq
+where c.workspace_id = @workspace_id and c.external_id = @external_id;
+
+-- name: TurnRequestWatch :execrows
+update turn_requests r set watcher = @watcher from turns t
+where r.workspace_id = @workspace_id and t.workspace_id = r.workspace_id and t.conversation_id = r.conversation_id
+  and t.number = r.number and t.run_id = @run_id;
+
+-- name: TurnRequestWatched :one
+select r.watcher from turn_requests r
+join turns t on t.workspace_id = r.workspace_id and t.conversation_id = r.conversation_id and t.number = r.number
+where r.workspace_id = @workspace_id and t.run_id = @run_id;
+
+-- name: RunOutcome :one
+-- What the client of an API gets of an ended run besides its text.
+select r.status, r.reason, r.created_at, r.conversation_id,
+  (select coalesce(sum(y.input_tokens), 0) from llm_calls y where y.workspace_id = r.workspace_id and y.run_id = r.id)::bigint as input_tokens,
+  (select coalesce(sum(y.output_tokens), 0) from llm_calls y where y.workspace_id = r.workspace_id and y.run_id = r.id)::bigint as output_tokens,
+  coalesce((select s.finish from agent_steps s where s.workspace_id = r.workspace_id and s.run_id = r.id order by s.step desc limit 1), '')::text as finish
+from runs r where r.workspace_id = @workspace_id and r.id = @id;
+
+-- name: ClientCalls :many
+-- The calls of a run to tools of the client.
+select call_id, tool, arguments from agent_calls
+where workspace_id = @workspace_id and run_id = @run_id and class = 'client' order by step, position;
