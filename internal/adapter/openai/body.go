@@ -21,7 +21,7 @@ type body struct {
 	ResponseFormat      *bodyFormat   `json:"response_format,omitzero"`
 	ToolChoice          string        `json:"tool_choice,omitzero"`
 	Tools               []bodyTool    `json:"tools,omitzero"`
-	Stream              bool          `json:"stream,omitzero"`
+	Stream              bool          `json:"stream,omitzero"` // last, as in the SDK; see streamed
 }
 
 type bodyStream struct {

@@ -29,7 +29,7 @@ var (
 		`prompt is too long|input is too long|input token count|reduce the length|request too large|上下文长度|输入过长`)
 	outOfMoney = regexp.MustCompile(`(?i)insufficient_quota|billing_hard_limit|exceeded your current ` +
 		`quota|insufficient (balance|credits?)|余额不足|欠费`)
-	optionTalk = regexp.MustCompile(`(?i)tool_choice|tool choice|temperature|reasoning_effort|stream`)
+	optionTalk = regexp.MustCompile(`(?i)tool_choice|tool choice|temperature|reasoning_effort|\bstream`)
 	schemaTalk = regexp.MustCompile(`(?i)response_format|json_schema|json_object|structured output`)
 )
 
