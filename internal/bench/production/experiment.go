@@ -73,10 +73,10 @@ func (e *experiment) start(ctx context.Context) (err error) {
 		return err
 	}
 	e.say("building the programs")
-	if e.worker, err = workerproc.BuiltMain(ctx, workerproc.Worker, e.options.Worker, e.folder); err != nil {
+	if e.worker, err = workerproc.Build(ctx, workerproc.Worker, e.options.Worker, e.folder); err != nil {
 		return err
 	}
-	if e.cairn, err = workerproc.BuiltMain(ctx, workerproc.Cairn, e.options.Cairn, e.folder); err != nil {
+	if e.cairn, err = workerproc.Build(ctx, workerproc.Cairn, e.options.Cairn, e.folder); err != nil {
 		return err
 	}
 	e.say("starting Temporal, Postgres and PgBouncer")
