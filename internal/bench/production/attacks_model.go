@@ -66,7 +66,7 @@ func attackRedaction(ctx context.Context, s *siege, t tenant) (string, error) {
 		return "", err
 	}
 	defer a.Close()
-	n, err := total(ctx, a, "in_ledger", secret)
+	n, err := a.Number(ctx, "in_ledger", secret)
 	if err != nil {
 		return "", err
 	}

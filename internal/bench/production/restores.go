@@ -378,7 +378,7 @@ func (e *experiment) archiveWAL(ctx context.Context) error {
 		return fmt.Errorf("switch the WAL: %w", err)
 	}
 	return until(ctx, readyPatience, "the WAL is archived", func() (bool, error) {
-		n, err := total(ctx, a, "archived", segment)
+		n, err := a.Number(ctx, "archived", segment)
 		return n == 1, err
 	})
 }

@@ -206,11 +206,11 @@ func (e *experiment) countWork(ctx context.Context, to sheet, a *audit.Audit, c 
 	}
 	asked := e.askedOnce(sent)
 	to.none(asked, "the model is asked once for each message", "%d of %d", len(sent)-len(asked), len(sent))
-	skills, err := total(ctx, a, "skills", "p1")
+	skills, err := a.Number(ctx, "skills", "p1")
 	if err != nil {
 		return err
 	}
-	reflections, err := total(ctx, a, "reflections", "p1")
+	reflections, err := a.Number(ctx, "reflections", "p1")
 	if err != nil {
 		return err
 	}
