@@ -21,10 +21,11 @@ import (
 // tenant is a workspace with an admin key.
 type tenant struct{ name, key string }
 
-// markIn matches the mark of a message; workspaceIn matches its first part, the name of its workspace.
+// markIn matches the mark of a message; workspaceIn matches its first part, the name of its workspace. Both
+// begin a word, because the random characters of a run's ID can look the same.
 var (
-	markIn      = regexp.MustCompile(`p\dw\d\dt\d{4}`)
-	workspaceIn = regexp.MustCompile(`p\dw\d\d`)
+	markIn      = regexp.MustCompile(`\bp\dw\d\dt\d{4}`)
+	workspaceIn = regexp.MustCompile(`\bp\dw\d\d`)
 )
 
 // mark returns the mark of the n-th message of a workspace.

@@ -77,7 +77,7 @@ func (e *experiment) foreignRows(ctx context.Context, a *audit.Audit) (tables in
 		var n int
 		err := a.QueryRow(ctx, fmt.Sprintf(`select count(*) from cairn.%s t
 			join cairn.workspaces w on w.id = t.workspace_id
-			cross join lateral regexp_matches(t::text, 'p[0-9]w[0-9][0-9]', 'g') m(x)
+			cross join lateral regexp_matches(t::text, '\mp[0-9]w[0-9][0-9]', 'g') m(x)
 			where x[1] <> left(w.external_id, 5)`, pgx.Identifier{name}.Sanitize())).Scan(&n)
 		if err != nil {
 			return 0, nil, fmt.Errorf("read %s: %w", name, err)
