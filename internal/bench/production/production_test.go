@@ -17,9 +17,7 @@ func TestADeploymentHoldsUnderFaultsAndAttacks(t *testing.T) {
 	devtest.PgBouncer(t) // names the package if it cannot be installed
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("TEMPORAL_ADDRESS", "")
-	o := Small()
-	o.Log, o.Worker, o.Cairn = t.Output(), worker, cairn
-	r, err := Run(t.Context(), o)
+	r, err := Run(t.Context(), Options{Small: true, Log: t.Output(), Worker: worker, Cairn: cairn})
 	if err != nil {
 		t.Error(err)
 	}
