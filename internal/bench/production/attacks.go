@@ -19,7 +19,8 @@ type attack struct {
 	run        func(context.Context, *siege, tenant) (observed string, err error)
 }
 
-// Each row of the table of edges in the specification of operations. Every attack has its own workspace.
+// attackList has the attacks of docs/contributing/attacks.md on running gateways and workers. Each has its
+// own workspace.
 var attackList = []attack{
 	{"body", "a chunked request without data is cut after 10 s; a refused request closes", attackBody},
 	{"numbers", "1e999, NaN and numbers out of range are refused, nothing is stored", attackNumbers},
