@@ -83,7 +83,7 @@ isolation: ## Compare 10,000 concurrent operations in 50 workspaces with a model
 	$(BENCH) isolation
 
 .PHONY: production
-production: build ## Fail over, restore, drain and attack a deployment with PgBouncer and a replica (about 15 minutes)
+production: build ## Fail over, restore, drain and attack a deployment with PgBouncer and a replica (15 to 25 minutes)
 	$(BENCH) production --cairn $(BIN)/cairn --worker $(BIN)/worker
 
 .PHONY: clients

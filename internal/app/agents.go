@@ -8,11 +8,38 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/idle"
+	"cairn/internal/service/ledger"
 	"cairn/internal/service/memoryagent"
+	"cairn/internal/service/offload"
 	"cairn/internal/service/tools"
 )
+
+// buildAgents wires conversations, the agent loop and the agents.
+func (h *App) buildAgents(calls *ledger.Ledger) (err error) {
+	c := h.Config
+	if h.Tools, err = h.registry(); err != nil {
+		return err
+	}
+	if h.Inbox, err = conversation.New(conversation.Ports{Store: h.Store.Conversations()}); err != nil {
+		return err
+	}
+	replies, err := h.openReplies()
+	if err != nil {
+		return err
+	}
+	h.AgentRuns, err = agentrun.New(agentrun.Ports{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools,
+		Replies: replies, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
+		Compactor: offload.ConversationCompactor{Service: h.Offload,
+			Spec: func() offload.Spec { return OffloadSpec(c) }},
+		FlushSpec: func() agentrun.Spec { return FlushSpec(c) }})
+	if err != nil {
+		return err
+	}
+	return h.registerAgents()
+}
 
 // registerAgents registers the memory agents in the agent loop and builds their tools.
 func (h *App) registerAgents() (err error) {

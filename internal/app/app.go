@@ -15,17 +15,13 @@ import (
 	"strings"
 
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/converter"
-	temporallog "go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/temporal"
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/launcher"
 	"cairn/internal/adapter/objectstore"
 	"cairn/internal/adapter/offlinemodel"
 	"cairn/internal/adapter/openai"
-	"cairn/internal/adapter/payloadcodec"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
@@ -218,30 +214,6 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	return err
 }
 
-// buildAgents wires conversations, the agent loop and the agents.
-func (h *App) buildAgents(calls *ledger.Ledger) (err error) {
-	c := h.Config
-	if h.Tools, err = h.registry(); err != nil {
-		return err
-	}
-	if h.Inbox, err = conversation.New(conversation.Ports{Store: h.Store.Conversations()}); err != nil {
-		return err
-	}
-	replies, err := h.openReplies()
-	if err != nil {
-		return err
-	}
-	h.AgentRuns, err = agentrun.New(agentrun.Ports{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools,
-		Replies: replies, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
-		Compactor: offload.ConversationCompactor{Service: h.Offload,
-			Spec: func() offload.Spec { return OffloadSpec(c) }},
-		FlushSpec: func() agentrun.Spec { return FlushSpec(c) }})
-	if err != nil {
-		return err
-	}
-	return h.registerAgents()
-}
-
 // buildMaintenance wires the background services: schedules, curation, erasure and the relay.
 func (h *App) buildMaintenance() error {
 	c := h.Config
@@ -307,49 +279,6 @@ func (h *App) emptyPackages(ctx context.Context, workspace int64) error {
 		return folders.Empty(ctx, skill.PackageFolder(workspace))
 	}
 	return nil
-}
-
-// dial prepares the client of Temporal. The standard TEMPORAL_* variables set TLS, API key and headers.
-func (h *App) dial() error {
-	options, err := envconfig.LoadDefaultClientOptions()
-	if err != nil {
-		return fault.Wrap(err, fault.Misconfigured, "read the TEMPORAL_* variables",
-			"correct the named TEMPORAL_* variable")
-	}
-	options.HostPort, options.Namespace = h.Config.TemporalAddress, h.Config.TemporalNamespace
-	// Requests contain only IDs and counts: compression costs more time than it saves.
-	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
-	options.Logger = temporallog.NewStructuredLogger(h.Log)
-	codec, err := payloadcodec.New(h.Config.PayloadKeys)
-	if err != nil {
-		return err
-	}
-	h.Payloads = converter.GetDefaultDataConverter()
-	if codec != nil {
-		h.Codec, h.Payloads = codec, converter.NewCodecDataConverter(h.Payloads, codec)
-	}
-	h.Failures = temporal.NewDefaultFailureConverter(
-		temporal.DefaultFailureConverterOptions{DataConverter: h.Payloads, EncodeCommonAttributes: codec != nil})
-	options.DataConverter, options.FailureConverter = h.Payloads, h.Failures
-	// The gateway serves without Temporal, so the connection is made by the first request.
-	if h.Temporal, err = client.NewLazyClient(options); err != nil {
-		return h.classifyTemporalError(err, "invalid options for Temporal at "+h.Config.TemporalAddress)
-	}
-	h.Driver = launcher.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
-	h.Progressive.Starter, h.Offload.Starter = h.Driver, h.Driver
-	return nil
-}
-
-// CheckTemporal returns an error if Temporal is configured and does not respond.
-func (h *App) CheckTemporal(ctx context.Context) error {
-	if h.Temporal == nil {
-		return nil
-	}
-	_, err := h.Temporal.CheckHealth(ctx, &client.CheckHealthRequest{})
-	if err == nil {
-		return nil
-	}
-	return h.classifyTemporalError(err, "Temporal does not respond at "+h.Config.TemporalAddress)
 }
 
 // Close releases all connections.

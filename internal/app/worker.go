@@ -2,14 +2,12 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
@@ -73,30 +71,6 @@ func (h *App) Work(ctx context.Context, queues []string) error {
 	case err := <-failed:
 		return h.classifyTemporalError(err, "Temporal rejects the worker")
 	}
-}
-
-// classifyTemporalError distinguishes errors that an operator must solve from temporary ones. A
-// missing namespace is temporary: during setup, a server responds before its namespace is registered.
-func (h *App) classifyTemporalError(err error, message string) error {
-	var (
-		missing *serviceerror.NamespaceNotFound
-		denied  *serviceerror.PermissionDenied
-		old     *serviceerror.ClientVersionNotSupported
-	)
-	switch {
-	case errors.As(err, &missing):
-		return fault.Wrap(err, fault.Unavailable, message,
-			"register the namespace "+h.Config.TemporalNamespace+", or correct TEMPORAL_NAMESPACE")
-	case errors.As(err, &denied):
-		return fault.Wrap(err, fault.Misconfigured, message,
-			"check TEMPORAL_API_KEY or the client certificate, and their permissions in the namespace "+
-				h.Config.TemporalNamespace)
-	case errors.As(err, &old):
-		return fault.Wrap(err, fault.Misconfigured, message,
-			"update the Temporal server or this program, whichever is older")
-	}
-	return fault.Wrap(err, fault.Unavailable, message, "start Temporal, or use the development stack with `cairn "+
-		"dev`")
 }
 
 func (h *App) worker(queue string, failed chan<- error) worker.Worker {

@@ -12,7 +12,8 @@ import (
 
 // Proxy is a proxy between a worker and a server, so that a test can disconnect that worker alone.
 type Proxy struct {
-	// Edit replaces bytes that clients send; nil passes them on. Set it before the first connection.
+	// Edit replaces bytes that clients send by as many or fewer; nil passes them on. Set it before the
+	// first connection.
 	Edit func([]byte) []byte
 
 	listener net.Listener
@@ -121,7 +122,7 @@ func (p *Proxy) edited(from net.Conn) io.Reader {
 	return editor{from, p.Edit}
 }
 
-// editor edits the bytes of each read. The result must not be longer.
+// editor edits the bytes of each read.
 type editor struct {
 	from io.Reader
 	edit func([]byte) []byte

@@ -291,7 +291,8 @@ $$;
 -- +goose StatementBegin
 create function cairn.erase_runs(erasure bigint) returns setof text
 language sql stable security invoker set search_path = cairn, pg_catalog, pg_temp as $$
-  select r.id from erase_item_runs i join runs r on r.workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint and r.id = i.run
+  select r.id from erase_item_runs i
+  join runs r on r.workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint and r.id = i.run
   where i.erasure = erase_runs.erasure and r.status = 'ended'
 $$;
 -- +goose StatementEnd
@@ -611,9 +612,11 @@ begin
     if rule.how is distinct from 'rows' then return 0; end if;
     if e.subject is not null then rule.scope := concat_ws(' or ', rule.scope, rule.subject); end if;
   end if;
-  statement := format('delete from %1$I t where t.ctid = any(array(select t.ctid from %1$I t where t.workspace_id = $1 and (%2$s) limit $4)) and t.workspace_id = $1 and (%2$s)', tbl, rule.scope);
+  statement := format('delete from %1$I t where t.ctid = any(array(select t.ctid from %1$I t '
+    'where t.workspace_id = $1 and (%2$s) limit $4)) and t.workspace_id = $1 and (%2$s)', tbl, rule.scope);
   if tbl = 'runs' and convs is not null then
-    statement := format('with gone as (%s returning t.id) insert into erased_runs (workspace_id, id) select $1, id from gone', statement);
+    statement := format('with deleted as (%s returning t.id) '
+      'insert into erased_runs (workspace_id, id) select $1, id from deleted', statement);
   end if;
   execute statement using e.workspace, convs, e.id, most;
   get diagnostics n = row_count;

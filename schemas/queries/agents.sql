@@ -1,7 +1,9 @@
 -- name: AgentRunPut :one
 -- Records a run of an agent, or finds the one that has its key.
-insert into runs (workspace_id, id, kind, business_key, generation, args_sha, conversation_id, parent_id, spec, workflow_id)
-values (@workspace_id, @id, @kind, @business_key, @generation, @args_sha, sqlc.narg('conversation_id'), sqlc.narg('parent_id'), @spec, @workflow_id)
+insert into runs (workspace_id, id, kind, business_key, generation, args_sha, conversation_id, parent_id, spec,
+  workflow_id)
+values (@workspace_id, @id, @kind, @business_key, @generation, @args_sha, sqlc.narg('conversation_id'),
+  sqlc.narg('parent_id'), @spec, @workflow_id)
 on conflict (workspace_id, kind, business_key, generation) do update set kind = runs.kind
 returning id;
 
@@ -10,7 +12,9 @@ select * from runs where workspace_id = @workspace_id and parent_id = @parent_id
 
 -- name: RunOpenOf :one
 -- An open run of a kind about a conversation, if one exists.
-select id from runs where workspace_id = @workspace_id and kind = @kind and conversation_id = @conversation_id and status <> 'ended' order by created_at, id limit 1;
+select id from runs
+where workspace_id = @workspace_id and kind = @kind and conversation_id = @conversation_id and status <> 'ended'
+order by created_at, id limit 1;
 
 -- name: MarkGet :one
 select seq from conversation_marks where workspace_id = @workspace_id and conversation_id = @conversation_id and kind = @kind;

@@ -183,7 +183,8 @@ select coalesce(sum(input_tokens), 0)::bigint from llm_calls where workspace_id 
 
 -- name: NudgesOf :many
 select id, status, coalesce((spec ->> 'number')::int, 0)::int as number, result, created_at, ended_at from runs
-where workspace_id = @workspace_id and kind = 'nudge' and conversation_id = @conversation_id order by created_at desc, id desc limit @max_rows;
+where workspace_id = @workspace_id and kind = 'nudge' and conversation_id = @conversation_id
+order by created_at desc, id desc limit @max_rows;
 
 -- name: RunInsertKind :one
 insert into runs (workspace_id, id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)

@@ -82,7 +82,9 @@ select coalesce(max(turn), 0)::int as turn from messages where workspace_id = @w
 select * from runs where workspace_id = @workspace_id and kind = 'reflection' and business_key = @date and generation = @generation;
 
 -- name: ReflectionsRecent :many
-select * from runs where workspace_id = @workspace_id and kind = 'reflection' and (@date::text = '' or business_key = @date::text) order by created_at desc, id desc limit @max_rows;
+select * from runs
+where workspace_id = @workspace_id and kind = 'reflection' and (@date::text = '' or business_key = @date::text)
+order by created_at desc, id desc limit @max_rows;
 
 -- name: ReflectionNotes :many
 -- The notes of a date, in order of creation.

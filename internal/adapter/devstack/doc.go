@@ -13,6 +13,9 @@
 // the stack is removed at the end and is faster: nothing is synchronized to disk, and Temporal
 // keeps its state in memory. Tests use this form through the package devtest.
 //
+// StartServer and StartPooler run a PostgreSQL, a replica of it and a PgBouncer that an experiment
+// controls.
+//
 // # Sources of the servers
 //
 // The first source that works is used. Nothing is installed into the system.

@@ -5,12 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -132,7 +130,7 @@ func (c *container) start(ctx context.Context) error {
 
 func (c *container) address(database string) string {
 	return (&url.URL{Scheme: "postgres", User: url.UserPassword("postgres", c.password), Path: "/" + database,
-		Host: net.JoinHostPort(loopback, strconv.Itoa(c.port)), RawQuery: "sslmode=disable"}).String()
+		Host: loopbackAddress(c.port), RawQuery: "sslmode=disable"}).String()
 }
 
 func (c *container) url() string { return c.address(databaseName) }

@@ -6,14 +6,9 @@ import (
 	"io"
 	"maps"
 	"net"
-	"net/url"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"cairn/internal/domain/fault"
@@ -32,12 +27,11 @@ type PoolerOptions struct {
 }
 
 // Pooler is a running PgBouncer in transaction mode, on a port of the loopback interface. It ends with
-// this process where the system supports it. Its methods are not safe for concurrent use.
+// this process. Its methods are not safe for concurrent use.
 type Pooler struct {
 	options PoolerOptions
 	port    int
-	cmd     *exec.Cmd
-	exited  chan struct{}
+	running *guarded
 }
 
 // StartPooler starts a PgBouncer, which it installs if it is missing.
@@ -53,23 +47,19 @@ func StartPooler(ctx context.Context, o PoolerOptions) (*Pooler, error) {
 	if err := who.claimFolder(o.Folder); err != nil {
 		return nil, err
 	}
-	p := &Pooler{options: o, exited: make(chan struct{})}
+	p := &Pooler{options: o}
 	if p.port, err = freePort(nil, 0); err != nil {
 		return nil, err
 	}
 	if err := p.configure(); err != nil {
 		return nil, err
 	}
-	p.cmd = exec.Command(program, "--quiet", p.file("pgbouncer.ini"))
-	p.cmd.SysProcAttr = ended(&syscall.SysProcAttr{Credential: who.credential()})
-	p.cmd.Stdout, p.cmd.Stderr = o.Log, o.Log
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start PgBouncer: %w", err)
+	// It is killed, because its gentle signals differ by version.
+	if p.running, err = guard(command{name: "PgBouncer", args: []string{program, "--quiet", p.file("pgbouncer.ini")},
+		env: []string{"PATH=/usr/bin:/bin"}, dir: o.Folder, account: who, gentle: "KILL", hard: "KILL",
+		patience: orphanPatience, output: o.Log}); err != nil {
+		return nil, err
 	}
-	go func() {
-		_ = p.cmd.Wait() // reports the signal
-		close(p.exited)
-	}()
 	if err := p.awaitReady(ctx); err != nil {
 		p.Close()
 		return nil, err
@@ -79,7 +69,7 @@ func StartPooler(ctx context.Context, o PoolerOptions) (*Pooler, error) {
 
 func (p *Pooler) file(name string) string { return filepath.Join(p.options.Folder, name) }
 
-// configure writes the files of PgBouncer, which only its account can read.
+// configure writes the files of PgBouncer into the folder, which only its account can enter.
 func (p *Pooler) configure() error {
 	host, port, err := net.SplitHostPort(p.options.Server)
 	if err != nil {
@@ -108,7 +98,7 @@ func (p *Pooler) awaitReady(ctx context.Context) error {
 			return c.Close()
 		}
 		select {
-		case <-p.exited:
+		case <-p.running.exited:
 			return fault.New(fault.Unavailable, "PgBouncer ended while it started", "see its log")
 		case <-ctx.Done():
 			return fault.Wrap(err, fault.Unavailable, "PgBouncer did not become ready", "see its log")
@@ -118,12 +108,11 @@ func (p *Pooler) awaitReady(ctx context.Context) error {
 }
 
 // Address returns host:port.
-func (p *Pooler) Address() string { return net.JoinHostPort(loopback, strconv.Itoa(p.port)) }
+func (p *Pooler) Address() string { return loopbackAddress(p.port) }
 
 // URL returns the address of a database for a login.
 func (p *Pooler) URL(login, database string) string {
-	return (&url.URL{Scheme: "postgres", User: url.User(login), Host: p.Address(), Path: "/" + database,
-		RawQuery: "sslmode=disable"}).String()
+	return loopbackURL(p.port, login, database)
 }
 
 // Point makes PgBouncer use another server. Connections to the former one are closed when their
@@ -133,11 +122,8 @@ func (p *Pooler) Point(server string) error {
 	if err := p.configure(); err != nil {
 		return err
 	}
-	return p.cmd.Process.Signal(syscall.SIGHUP)
+	return p.running.signal("HUP")
 }
 
 // Close stops PgBouncer. Its folder remains.
-func (p *Pooler) Close() {
-	_ = p.cmd.Process.Signal(os.Kill) // it may have exited
-	<-p.exited
-}
+func (p *Pooler) Close() { p.running.stop() }

@@ -62,7 +62,7 @@ func choosePorts(wishes ...ports) (ports, error) {
 // returns excluded.
 func freePort(wishes []int, excluded int) (int, error) {
 	for _, port := range append(wishes, 0, 0) {
-		listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+		listener, err := net.Listen("tcp", loopbackAddress(port))
 		if err != nil {
 			continue
 		}
@@ -86,6 +86,9 @@ func portsLock(ctx context.Context) *os.File {
 	}
 	return lock
 }
+
+// loopbackAddress returns host:port of a port of the loopback interface.
+func loopbackAddress(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
 
 // replaceFile writes a file atomically: a reader sees all of it or none.
 func replaceFile(path string, text []byte, mode os.FileMode) error {

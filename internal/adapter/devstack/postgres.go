@@ -35,8 +35,7 @@ type cluster struct {
 	closed   bool
 	maintain string   // address of the database postgres
 	extra    []string // settings that override those of settings
-	// prepare creates the data instead of initdb, as a copy of another server. nil means initdb
-	prepare func(ctx context.Context, data string) error
+	copied   string   // address of the server that the data is a copy of; "" for an empty cluster
 }
 
 // startCluster creates the cluster if it does not exist and starts it.
@@ -69,28 +68,32 @@ func socketURL(socket, name string) string {
 // initialize creates the cluster under a temporary name and renames it, so that a partial one is
 // never used.
 func (c *cluster) initialize(ctx context.Context) error {
-	if c.prepare != nil {
-		return c.prepare(ctx, c.home.data)
-	}
 	part := c.home.data + ".part"
 	if err := os.RemoveAll(part); err != nil {
 		return fmt.Errorf("remove an incomplete cluster: %w", err)
 	}
-	// A UTF-8 locale of the C library: other locales do not fold letters such as É in full-text
-	// search.
-	args := []string{c.server.program("initdb"), "-D", part, "-U", "postgres", "-A", "trust", "-E", "UTF8",
-		"--locale=" + locale(), "--no-instructions"}
-	remove := part
-	if c.home.discard {
+	name, args, remove := "initdb", c.initdb(part), part
+	switch {
+	case c.copied != "":
+		name, args = "pg_basebackup", []string{c.server.program("pg_basebackup"), "--dbname=" + c.copied,
+			"--pgdata=" + part, "--write-recovery-conf", "--checkpoint=fast"}
+	case c.home.discard:
 		args, remove = append(args, "--no-sync"), c.home.folder
 	}
-	if _, err := run(ctx, c.command("initdb", args, remove)); err != nil {
+	if _, err := run(ctx, c.command(name, args, remove)); err != nil {
 		return fmt.Errorf("create a PostgreSQL cluster in %s: %w", c.home.folder, err)
 	}
 	if err := os.Rename(part, c.home.data); err != nil {
 		return fmt.Errorf("create a PostgreSQL cluster: %w", err)
 	}
 	return nil
+}
+
+// initdb returns the command that creates an empty cluster. It has a UTF-8 locale of the C library: other
+// locales do not fold letters such as É in full-text search.
+func (c *cluster) initdb(data string) []string {
+	return []string{c.server.program("initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8",
+		"--locale=" + locale(), "--no-instructions"}
 }
 
 // locale returns the locale of all categories. macOS has no C.UTF-8.
@@ -158,17 +161,22 @@ func (c *cluster) start(ctx context.Context) error {
 func (c *cluster) restart(ctx context.Context, crash bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		return errClosed
+	}
+	if err := c.stop(ctx, crash); err != nil {
+		return err
+	}
+	return c.start(ctx)
+}
+
+// stop ends the server, until start. The caller holds mu, or is the only user of the cluster.
+func (c *cluster) stop(ctx context.Context, crash bool) error {
 	signal := "INT" // fast shutdown
 	if crash {
 		signal = "QUIT" // immediate shutdown: recovery at the next start
 	}
-	if c.closed {
-		return errClosed
-	}
-	if err := c.running.end(ctx, signal); err != nil {
-		return err
-	}
-	return c.start(ctx)
+	return c.running.end(ctx, signal)
 }
 
 func (c *cluster) close() error {
@@ -178,7 +186,7 @@ func (c *cluster) close() error {
 	if !c.home.discard {
 		ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 		defer cancel()
-		_ = c.running.end(ctx, "INT") // too slow: the watchdog stops it next
+		_ = c.stop(ctx, false) // too slow: the watchdog stops it next
 	}
 	c.running.stop()
 	if c.home.discard {

@@ -2,9 +2,7 @@ package devstack
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -59,25 +57,30 @@ func StartServer(ctx context.Context, o ServerOptions) (*PostgresServer, error) 
 		extra: append([]string{"listen_addresses=" + loopback, "port=" + strconv.Itoa(s.port),
 			"cluster_name=" + filepath.Base(o.Folder)}, o.Settings...)}
 	if o.Copy != nil {
-		s.cluster.prepare = func(ctx context.Context, data string) error {
-			return s.Run(ctx, nil, "pg_basebackup", "--dbname="+o.Copy.URL("postgres", "postgres"), "--pgdata="+data,
-				"--write-recovery-conf", "--checkpoint=fast")
-		}
+		s.cluster.copied = o.Copy.URL("postgres", "postgres")
 	}
 	if err := s.cluster.initialize(ctx); err != nil {
 		return nil, err
 	}
-	return s, s.cluster.start(ctx)
+	if err := s.cluster.start(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // URL returns the address of a database for a login.
 func (s *PostgresServer) URL(login, database string) string {
-	return (&url.URL{Scheme: "postgres", User: url.User(login), Host: s.Address(), Path: "/" + database,
+	return loopbackURL(s.port, login, database)
+}
+
+// loopbackURL returns the address of a database at a port of the loopback interface.
+func loopbackURL(port int, login, database string) string {
+	return (&url.URL{Scheme: "postgres", User: url.User(login), Host: loopbackAddress(port), Path: "/" + database,
 		RawQuery: "sslmode=disable"}).String()
 }
 
 // Address returns host:port.
-func (s *PostgresServer) Address() string { return net.JoinHostPort(loopback, strconv.Itoa(s.port)) }
+func (s *PostgresServer) Address() string { return loopbackAddress(s.port) }
 
 // Data returns the data folder. Only the account of the server can enter it.
 func (s *PostgresServer) Data() string { return s.cluster.home.data }
@@ -96,16 +99,6 @@ func (s *PostgresServer) Command(ctx context.Context, program string, arguments 
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.cluster.home.account.credential()}
 	c.Dir = s.cluster.home.folder
 	return c
-}
-
-// Run runs a program of this version as the account of the server.
-func (s *PostgresServer) Run(ctx context.Context, environ []string, program string, arguments ...string) error {
-	c := s.Command(ctx, s.cluster.server.program(program), arguments...)
-	c.Env = append([]string{"LC_ALL=" + locale(), "TZ=UTC", "PATH=/usr/bin:/bin"}, environ...)
-	if output, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("run %s: %w\n%s", program, err, tail(string(output), 2000))
-	}
-	return nil
 }
 
 // Execute runs statements as the superuser in a database, each in its own transaction.
@@ -130,11 +123,7 @@ func (s *PostgresServer) Promote(ctx context.Context) error {
 
 // Stop stops the server: at once, as in a crash, or after it has ended its sessions.
 func (s *PostgresServer) Stop(ctx context.Context, crash bool) error {
-	signal := "INT"
-	if crash {
-		signal = "QUIT"
-	}
-	return s.cluster.running.end(ctx, signal)
+	return s.cluster.stop(ctx, crash)
 }
 
 // Start starts a stopped server with the same data at the same address.
@@ -152,13 +141,4 @@ func (s *PostgresServer) Log() string {
 }
 
 // Close stops the server. Its folder remains.
-func (s *PostgresServer) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
-	defer cancel()
-	err := s.cluster.running.end(ctx, "INT")
-	s.cluster.running.stop() // ends one that is too slow
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil
-	}
-	return err
-}
+func (s *PostgresServer) Close() error { return s.cluster.close() }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -176,9 +175,10 @@ func (s *devServer) arguments() []string {
 	return args
 }
 
-// errInMemory is returned for a restart of a throw-away server.
+// errInMemory is returned for a stop or restart of a throw-away server.
 var errInMemory = fault.New(fault.InvalidArgument,
-	"a throw-away Temporal server keeps its state in memory and cannot be restarted", "set a data folder for the stack")
+	"a throw-away Temporal server keeps its state in memory and cannot be stopped or restarted",
+	"set a data folder for the stack")
 
 func (s *devServer) stop(ctx context.Context) error {
 	s.mu.Lock()
@@ -246,14 +246,14 @@ func (s *devServer) logFile() string   { return filepath.Join(s.folder, "tempora
 func (s *devServer) namespace() string { return defaultNamespace }
 
 func (s *devServer) address() string {
-	return net.JoinHostPort(loopback, strconv.Itoa(s.at.Temporal))
+	return loopbackAddress(s.at.Temporal)
 }
 
 func (s *devServer) ui() string {
 	if !s.lasting {
 		return ""
 	}
-	return "http://" + net.JoinHostPort(loopback, strconv.Itoa(s.at.UI))
+	return "http://" + loopbackAddress(s.at.UI)
 }
 
 func (s *devServer) found() []Found {

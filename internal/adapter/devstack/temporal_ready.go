@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strconv"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -58,7 +57,7 @@ func (s *devServer) ready(ctx context.Context) (string, error) {
 }
 
 func answers(ctx context.Context, port int) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", loopbackAddress(port))
 	if err != nil {
 		return fmt.Errorf("reach the Temporal UI: %w", err)
 	}

@@ -92,7 +92,7 @@ func run(ctx context.Context, c command) (string, error) {
 	return output.String(), nil
 }
 
-// signal sends a signal to the program: "INT", "QUIT" or "KILL".
+// signal sends a signal to the program: "INT", "QUIT", "KILL" or "HUP".
 func (g *guarded) signal(name string) error {
 	if _, err := fmt.Fprintln(g.pipe, name); err != nil {
 		return fmt.Errorf("signal %s: %w", g.name, err)

@@ -27,7 +27,7 @@ type body struct {
 	ResponseFormat      any           `json:"response_format,omitzero"` // *bodyFormat, or the caller's JSON
 	ToolChoice          any           `json:"tool_choice,omitzero"`     // a word, or bodyChoice
 	Tools               []bodyTool    `json:"tools,omitzero"`
-	Stream              bool          `json:"stream,omitzero"`
+	Stream              bool          `json:"stream,omitzero"` // last, as in the SDK; see streamed
 }
 
 // bodyChoice names the tool that the model must call.

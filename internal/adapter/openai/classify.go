@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // maxRetryAfter bounds the delay that an endpoint can demand.
@@ -81,9 +82,14 @@ var options = map[string]string{"tool_choice": "tool choice", "temperature": "te
 
 // namesOption reports whether an error is about an option of the request.
 func namesOption(words string, request []byte) bool {
-	words = strings.ReplaceAll(strings.ToLower(words), "_", " ")
+	words = " " + strings.Map(func(r rune) rune { // "upstream" is not about streams
+		if unicode.IsLetter(r) {
+			return unicode.ToLower(r)
+		}
+		return ' '
+	}, words)
 	for name, talk := range options {
-		if hasParameter(request, name) && strings.Contains(words, talk) {
+		if hasParameter(request, name) && strings.Contains(words, " "+talk) {
 			return true
 		}
 	}

@@ -15,6 +15,8 @@ func TestStatusesMapToClasses(t *testing.T) {
 		want   llm.Class
 	}{
 		{400, "bad top_p", llm.Fatal},
+		{400, "stream_options: extra inputs are not permitted", llm.NoOption},
+		{400, "the upstream provider rejects the messages", llm.Fatal},
 		{400, "tool_choice 'none' is not supported", llm.NoOption},
 		{422, "Unsupported value: 'temperature' does not support 0 with this model", llm.NoOption},
 		{400, "This model's maximum context length is 8192 tokens", llm.ContextLength},

@@ -81,7 +81,8 @@ func (c *Client) Stream(ctx context.Context, p llm.PreparedRequest, emit func(te
 	return reply, nil
 }
 
-// streamed ends the body of a request for a stream.
+// streamed is the end of the body of a request for a stream. The text of a message cannot end so: its
+// quotes are escaped.
 var streamed = []byte(`"stream":true}`)
 
 // labelHeaders encodes labels that are not plain ASCII as RFC 2047 words.

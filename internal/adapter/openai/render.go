@@ -45,7 +45,8 @@ func (c *Client) render(r llm.Request) (out body, err error) {
 	if r.NoReasoning {
 		out.ReasoningEffort = "none"
 	}
-	if out.Temperature = r.Temperature; r.Stream {
+	out.Temperature = r.Temperature
+	if r.Stream {
 		out.Stream, out.StreamOptions = true, &bodyStream{IncludeUsage: true}
 	}
 	if r.MaxTokens > 0 {

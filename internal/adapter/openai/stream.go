@@ -84,7 +84,7 @@ type assembly struct {
 	request  llm.PreparedRequest
 	emit     func(string)
 	whole    openai.ChatCompletionAccumulator
-	size     int // of the text and of the arguments of calls, in bytes
+	size     int // of the text, the refusal and the arguments of calls, in bytes
 }
 
 // add adds the data of one event.
@@ -97,7 +97,7 @@ func (a *assembly) add(data []byte) *llm.Error {
 		return a.endpoint.broken("%v", err)
 	}
 	if len(part.Choices) == 0 {
-		var failed struct{ Error json.RawMessage }
+		var failed struct{ Error *json.RawMessage } // some endpoints send null in each part
 		if json.Unmarshal(data, &failed) == nil && failed.Error != nil {
 			return a.endpoint.errorInside(data, a.request)
 		}
@@ -110,7 +110,7 @@ func (a *assembly) add(data []byte) *llm.Error {
 		if choice.Index != 0 {
 			continue
 		}
-		a.size += len(choice.Delta.Content)
+		a.size += len(choice.Delta.Content) + len(choice.Delta.Refusal)
 		for _, call := range choice.Delta.ToolCalls {
 			a.size += len(call.Function.Arguments)
 		}

@@ -61,7 +61,7 @@ func withStream(r llm.Request) llm.Request {
 
 func TestAStreamAssemblesToolCalls(t *testing.T) {
 	t.Parallel()
-	body := `data: {"id":"","choices":[],"prompt_filter_results":[]}
+	body := `data: {"id":"","choices":[],"prompt_filter_results":[],"error":null}
 
 data: {"id":"a","choices":[{"index":0,"delta":{"role":"assistant","content":"Let me look. "}}]}
 
@@ -168,12 +168,15 @@ func TestAStreamEndsWithItsCaller(t *testing.T) {
 
 func TestAStreamThatIsTooLongIsInvalid(t *testing.T) {
 	t.Parallel()
-	const begin, end = `data: {"id":"a","choices":[{"index":0,"delta":{"content":"`, `"}}]}` + "\n\n"
-	part := begin + strings.Repeat("word ", 10_000) + end
-	_, _, err := streamFrom(t, chat.Config{BaseURL: sends(t, "text/event-stream", strings.Repeat(part, 6))}, request)
-	var failed *llm.Error
-	if !errors.As(err, &failed) || failed.Class != llm.Invalid {
-		t.Errorf("error %v", err)
+	for _, member := range []string{"content", "refusal"} {
+		part := `data: {"id":"a","choices":[{"index":0,"delta":{"` + member + `":"` + strings.Repeat("word ", 10_000) +
+			`"}}]}` + "\n\n"
+		_, _, err := streamFrom(t, chat.Config{BaseURL: sends(t, "text/event-stream", strings.Repeat(part, 6))},
+			request)
+		var failed *llm.Error
+		if !errors.As(err, &failed) || failed.Class != llm.Invalid {
+			t.Errorf("%s: error %v", member, err)
+		}
 	}
 }
 

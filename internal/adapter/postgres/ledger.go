@@ -70,8 +70,8 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 	if over, err := q.overBudget(ctx, w.Cap, tokens, micros, room.Settings); over != nil || err != nil {
 		return admissionOf(over), err
 	}
-	t.Verdict = ledger.Send
-	if t.Attempt = 1; !known {
+	t.Verdict, t.Attempt = ledger.Send, 1
+	if !known {
 		t.Request = w.Request
 		return t, q.insertCall(ctx, w)
 	}

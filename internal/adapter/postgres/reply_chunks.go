@@ -58,13 +58,13 @@ func (s *Store) Steps(ctx context.Context, ref run.Ref) (out []replystream.Step,
 	return out, err
 }
 
-// chunksPurged is the maximum number of chunks in one deletion.
-const chunksPurged = 10_000
+// chunksAtOnce is the maximum number of chunks in one deletion.
+const chunksAtOnce = 10_000
 
 func (s *Store) purgeChunks(ctx context.Context) (int, error) {
 	var n int64
 	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
-		n, err = q.ReplyChunksPurge(ctx, chunksPurged)
+		n, err = q.ReplyChunksPurge(ctx, chunksAtOnce)
 		return err
 	})
 	return int(n), classify("purge the text of replies", err)

@@ -95,8 +95,8 @@ func (q offloadRepository) Record(ctx context.Context, id string) (agentrun.Reco
 	return record, classify("read the compaction", err)
 }
 
-// purgeAtOnce is the maximum number of rows in one deletion of expired content.
-const purgeAtOnce = 100
+// blobsAtOnce is the maximum number of rows in one deletion of expired content.
+const blobsAtOnce = 100
 
 // Purge deletes a part of the expired offloaded content and of the old chunks of replies of all
 // workspaces, and returns the number of rows.
@@ -112,7 +112,7 @@ func (s *Store) Purge(ctx context.Context) (int, error) {
 func (s *Store) purgeBlobs(ctx context.Context) (int, error) {
 	var n int64
 	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
-		n, err = q.BlobsPurge(ctx, purgeAtOnce)
+		n, err = q.BlobsPurge(ctx, blobsAtOnce)
 		return err
 	})
 	return int(n), classify("purge expired content", err)

@@ -44,8 +44,8 @@ func named(queries, name string) string {
 }
 
 // Number runs a query that returns one number.
-func (a *Audit) Number(ctx context.Context, name string) (n int, err error) {
-	if err := a.QueryRow(ctx, a.Text(name)).Scan(&n); err != nil {
+func (a *Audit) Number(ctx context.Context, name string, args ...any) (n int, err error) {
+	if err := a.QueryRow(ctx, a.Text(name), args...).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count %s: %w", name, err)
 	}
 	return n, nil

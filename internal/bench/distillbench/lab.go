@@ -44,7 +44,7 @@ func (l *lab) start(ctx context.Context) (err error) {
 	if l.folder, err = ground.Folder("bench"); err != nil {
 		return err
 	}
-	if l.program, err = workerproc.Build(ctx, l.folder); err != nil {
+	if l.program, err = workerproc.Build(ctx, workerproc.Worker, "", l.folder); err != nil {
 		return err
 	}
 	l.postgres, err = devstack.Start(ctx, devstack.Options{Dir: filepath.Join(l.folder, "pg"), Log: l.options.Log,

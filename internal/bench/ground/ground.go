@@ -76,7 +76,7 @@ func (g *Ground) start(ctx context.Context) (err error) {
 	if g.Folder, err = Folder(g.options.Name); err != nil {
 		return err
 	}
-	if g.program, err = workerproc.Built(ctx, g.options.Worker, g.Folder); err != nil {
+	if g.program, err = workerproc.Build(ctx, workerproc.Worker, g.options.Worker, g.Folder); err != nil {
 		return err
 	}
 	stack := devstack.Options{Log: g.options.Log, SearchAttributes: contract.SearchAttributes()}

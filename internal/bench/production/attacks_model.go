@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+
+	"cairn/internal/domain/run"
 )
 
 func attackReply(ctx context.Context, s *siege, t tenant) (string, error) {
@@ -66,7 +68,7 @@ func attackRedaction(ctx context.Context, s *siege, t tenant) (string, error) {
 		return "", err
 	}
 	defer a.Close()
-	n, err := total(ctx, a, "in_ledger", secret)
+	n, err := a.Number(ctx, "in_ledger", secret)
 	if err != nil {
 		return "", err
 	}
@@ -84,18 +86,14 @@ func attackSpend(ctx context.Context, s *siege, t tenant) (string, error) {
 			return "", err
 		}
 		if strings.Contains(shown, "micros_per_day") {
-			requests := s.asked(t.name)
-			if requests > n {
-				return "", fmt.Errorf("the model was asked %d times for %d turns", requests, n)
+			if requests := s.asked(t.name); n == 0 || requests > n {
+				return "", fmt.Errorf("turn %d is refused after %d requests to the model", n+1, requests)
 			}
 			return fmt.Sprintf("turn %d is refused", n+1), nil
 		}
 	}
 	return "", fmt.Errorf("%d turns of about half a dollar are answered", most)
 }
-
-// runID is the form of run IDs that the specification asks for.
-var runID = regexp.MustCompile(`^"run_[0-9a-z]{26}"$`)
 
 func attackRuns(ctx context.Context, s *siege, t tenant) (string, error) {
 	out, _, err := s.ask(ctx, t, 0, "a run")
@@ -107,8 +105,8 @@ func attackRuns(ctx context.Context, s *siege, t tenant) (string, error) {
 			return "", fmt.Errorf("another workspace: %w", err)
 		}
 	}
-	if !runID.Match(out.Run) {
-		return "", fmt.Errorf("another workspace gets 404, but the ID is %s", out.Run)
+	if err := run.CheckID(out.Run); err != nil {
+		return "", err
 	}
 	return "404 for another workspace", nil
 }

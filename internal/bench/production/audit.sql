@@ -9,23 +9,25 @@ join cairn.conversations c on c.workspace_id = m.workspace_id and c.id = m.conve
 where w.external_id like $1 || '%' and m.role in ('user', 'assistant') and m.tool_calls = '[]' and m.turn is not null
 
 -- name: open_runs
-select count(*) from cairn.runs r join cairn.workspaces w on w.id = r.workspace_id where r.status <> 'ended' and w.external_id like $1 || '%'
+select count(*) from cairn.runs r join cairn.workspaces w on w.id = r.workspace_id
+where r.status <> 'ended' and w.external_id like $1 || '%'
 
 -- name: skills
-select count(*) from cairn.skills s join cairn.workspaces w on w.id = s.workspace_id where w.external_id like $1 || '%' and s.status = 'active'
+select count(*) from cairn.skills s join cairn.workspaces w on w.id = s.workspace_id
+where s.status = 'active' and w.external_id like $1 || '%'
 
 -- name: reflections
-select count(*) from cairn.runs r join cairn.workspaces w on w.id = r.workspace_id where r.kind = 'reflection' and r.status = 'ended' and r.reason <> 'failed' and w.external_id like $1 || '%'
+select count(*) from cairn.runs r join cairn.workspaces w on w.id = r.workspace_id
+where r.kind = 'reflection' and r.status = 'ended' and r.reason <> 'failed' and w.external_id like $1 || '%'
 
 -- name: tables
 select table_name from information_schema.columns
-where table_schema = 'cairn' and column_name = 'workspace_id' and table_name in (select tablename from pg_tables where schemaname = 'cairn') order by 1
+where table_schema = 'cairn' and column_name = 'workspace_id'
+  and table_name in (select tablename from pg_tables where schemaname = 'cairn')
+order by 1
 
 -- name: connections
 select count(*) from pg_stat_activity where usename = 'cairn'
-
--- name: erasures
-select count(*) from cairn.erasures where state = 'ended'
 
 -- name: replicas
 select count(*) from pg_stat_replication where state = 'streaming' and sync_state = 'sync'

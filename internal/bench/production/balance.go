@@ -87,8 +87,8 @@ func (b *balancer) add(ctx context.Context, address string) error {
 func (b *balancer) rewrite(r *httputil.ProxyRequest) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := b.backends[b.next%len(b.backends)]
-	for range b.backends {
+	var at *backend
+	for range b.backends { // if none is ready, the last one that was tried
 		at = b.backends[b.next%len(b.backends)]
 		if b.next++; at.ready {
 			break

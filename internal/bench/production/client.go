@@ -21,10 +21,11 @@ import (
 // tenant is a workspace with an admin key.
 type tenant struct{ name, key string }
 
-// markIn matches the mark of a message; workspaceIn matches its first part, the name of its workspace.
+// markIn matches the mark of a message; workspaceIn matches its first part, the name of its workspace. Both
+// begin a word, because the random characters of a run's ID can look the same.
 var (
-	markIn      = regexp.MustCompile(`p\dw\d\dt\d{4}`)
-	workspaceIn = regexp.MustCompile(`p\dw\d\d`)
+	markIn      = regexp.MustCompile(`\bp\dw\d\dt\d{4}`)
+	workspaceIn = regexp.MustCompile(`\bp\dw\d\d`)
 )
 
 // mark returns the mark of the n-th message of a workspace.
@@ -36,12 +37,11 @@ type client struct {
 	next atomic.Int64
 
 	mu        sync.Mutex
+	responses int
 	statuses  map[int]int
 	broken    []string // requests without a response
 	wrong     []string // responses that a gateway may not send
 	foreign   []string // responses with text of another workspace
-	slowest   time.Duration
-	responses int
 }
 
 func newClient(urls ...string) *client { return &client{urls: urls, statuses: map[int]int{}} }
@@ -56,7 +56,7 @@ type answer struct {
 // requestPatience exceeds the longest wait that a request here asks for.
 const requestPatience = 70 * time.Second
 
-// transport has a connection for each parallel request.
+// transport keeps a connection open for each parallel request.
 var transport = &http.Transport{MaxIdleConnsPerHost: 64}
 
 // do sends a request of a tenant to the next gateway. Body is encoded as JSON unless it is a string.
@@ -86,7 +86,6 @@ func (c *client) do(ctx context.Context, t tenant, method, path string, body any
 	case strings.HasSuffix(path, "/load"):
 		r.Header.Set("Content-Type", "application/x-ndjson")
 	}
-	began := time.Now()
 	res, err := transport.RoundTrip(r)
 	if err != nil {
 		return answer{}, c.lost(ctx, method, path, err)
@@ -96,7 +95,7 @@ func (c *client) do(ctx context.Context, t tenant, method, path string, body any
 	if a.body, err = io.ReadAll(res.Body); err != nil {
 		return answer{}, c.lost(ctx, method, path, err)
 	}
-	c.count(t, method+" "+path, a, time.Since(began))
+	c.count(t, method+" "+path, a)
 	return a, nil
 }
 
@@ -110,12 +109,11 @@ func (c *client) lost(ctx context.Context, method, path string, err error) error
 	return err
 }
 
-func (c *client) count(t tenant, request string, a answer, took time.Duration) {
+func (c *client) count(t tenant, request string, a answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.responses++
 	c.statuses[a.status]++
-	c.slowest = max(c.slowest, took)
 	switch {
 	case a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") == "":
 		c.wrong = append(c.wrong, request+": 503 without Retry-After")
@@ -164,10 +162,9 @@ func (c *client) expect(ctx context.Context, t tenant, method, path string, body
 
 // turn is the part of a turn's response that the experiment reads.
 type turn struct {
-	Run    json.RawMessage `json:"run"`
-	Status string          `json:"status"`
-	Reason string          `json:"reason"`
-	Reply  string          `json:"reply"`
+	Run    string `json:"run"`
+	Status string `json:"status"`
+	Reason string `json:"reason"`
 	Links  struct{ Events, Run string }
 }
 
@@ -227,9 +224,14 @@ func until(ctx context.Context, patience time.Duration, what string, holds func(
 		case time.Now().After(over):
 			return errors.Join(fmt.Errorf("not within %s: %s", patience, what), err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(retryPause):
-		}
+		pause(ctx, retryPause)
+	}
+}
+
+// pause waits, unless ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }

@@ -77,7 +77,7 @@ func (e *experiment) foreignRows(ctx context.Context, a *audit.Audit) (tables in
 		var n int
 		err := a.QueryRow(ctx, fmt.Sprintf(`select count(*) from cairn.%s t
 			join cairn.workspaces w on w.id = t.workspace_id
-			cross join lateral regexp_matches(t::text, 'p[0-9]w[0-9][0-9]', 'g') m(x)
+			cross join lateral regexp_matches(t::text, '\mp[0-9]w[0-9][0-9]', 'g') m(x)
 			where x[1] <> left(w.external_id, 5)`, pgx.Identifier{name}.Sanitize())).Scan(&n)
 		if err != nil {
 			return 0, nil, fmt.Errorf("read %s: %w", name, err)
@@ -96,14 +96,6 @@ func (e *experiment) foreignRows(ctx context.Context, a *audit.Audit) (tables in
 	return len(names), findings, nil
 }
 
-// total returns the number of a query about a group of workspaces.
-func total(ctx context.Context, a *audit.Audit, query, group string) (n int, err error) {
-	if err := a.QueryRow(ctx, a.Text(query), group).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count %s: %w", query, err)
-	}
-	return n, nil
-}
-
 // answers adds the rows about replies to a sheet: once by the transcripts, and never paid twice by the
 // count of the model server and the ledger.
 func (e *experiment) answers(ctx context.Context, to sheet, group string, sent []string) error {
@@ -113,7 +105,7 @@ func (e *experiment) answers(ctx context.Context, to sheet, group string, sent [
 	}
 	defer a.Close()
 	err = until(ctx, e.options.Patience, "all runs end", func() (bool, error) {
-		open, err := total(ctx, a, "open_runs", group)
+		open, err := a.Number(ctx, "open_runs", group)
 		return open == 0, err
 	})
 	to.row(err == nil, "no run stays open", "%s", describe(err, "0 open"))

@@ -5,12 +5,10 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -44,8 +42,9 @@ type experiment struct {
 	worker, cairn string // programs
 	temporal      *devstack.Stack
 	primary       *devstack.PostgresServer
-	servers       []*devstack.PostgresServer // all that run
+	servers       []*devstack.PostgresServer // all that were started
 	pooler        *devstack.Pooler
+	poolerLog     output
 	model         *openaitest.Server
 
 	mu        sync.Mutex
@@ -73,10 +72,10 @@ func (e *experiment) start(ctx context.Context) (err error) {
 		return err
 	}
 	e.say("building the programs")
-	if e.worker, err = workerproc.BuiltMain(ctx, workerproc.Worker, e.options.Worker, e.folder); err != nil {
+	if e.worker, err = workerproc.Build(ctx, workerproc.Worker, e.options.Worker, e.folder); err != nil {
 		return err
 	}
-	if e.cairn, err = workerproc.BuiltMain(ctx, workerproc.Cairn, e.options.Cairn, e.folder); err != nil {
+	if e.cairn, err = workerproc.Build(ctx, workerproc.Cairn, e.options.Cairn, e.folder); err != nil {
 		return err
 	}
 	e.say("starting Temporal, Postgres and PgBouncer")
@@ -94,11 +93,10 @@ func (e *experiment) start(ctx context.Context) (err error) {
 	if err := e.describe(ctx); err != nil {
 		return err
 	}
-	// A failover shows up fast, as docs/operations/poolers.md recommends.
+	// PgBouncer fails fast, as docs/operations/poolers.md recommends.
 	e.pooler, err = devstack.StartPooler(ctx, devstack.PoolerOptions{Folder: filepath.Join(e.folder, "pooler"),
 		Server: e.primary.Address(), Logins: map[string]string{login: "", inheriting: ""}, Size: poolSize,
-		Settings: []string{"server_login_retry = 1", "server_connect_timeout = 3", "query_wait_timeout = 5",
-			"ignore_startup_parameters = extra_float_digits"}, Log: e.log("pgbouncer")})
+		Settings: []string{"server_login_retry = 1", "server_connect_timeout = 3", "query_wait_timeout = 5"}, Log: &e.poolerLog})
 	return err
 }
 
@@ -180,17 +178,17 @@ func (e *experiment) pooled() []string {
 		"CAIRN_DATABASE_DIRECT_URL=" + e.primary.URL(login, database)}
 }
 
-// tenants creates workspaces with an admin key each: p1w00, p1w01 and so on for step 1.
+// tenants creates the workspaces of a step, with an admin key each: p1w00, p1w01 and so on for step 1.
 func (e *experiment) tenants(ctx context.Context, step, n int) ([]tenant, error) {
 	names := make([]string, n)
 	for i := range names {
 		names[i] = fmt.Sprintf("p%dw%02d", step, i)
 	}
-	return e.open(ctx, names)
+	return e.createWorkspaces(ctx, names)
 }
 
-// open creates workspaces with an admin key each.
-func (e *experiment) open(ctx context.Context, names []string) (out []tenant, err error) {
+// createWorkspaces creates workspaces with an admin key each.
+func (e *experiment) createWorkspaces(ctx context.Context, names []string) (out []tenant, err error) {
 	h, err := ground.OpenApp(ctx, e.base())
 	if err != nil {
 		return nil, err
@@ -243,14 +241,4 @@ func (e *experiment) close() error {
 		errs = append(errs, os.RemoveAll(e.folder))
 	}
 	return errors.Join(errs...)
-}
-
-// freePort returns a port of the loopback interface that no program uses.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
 }

@@ -67,7 +67,7 @@ func (e *experiment) failover(ctx context.Context, to sheet) error {
 		fmt.Sprintf("each gateway answers again within %s of the crash", recoveryGoal),
 		"%s; promotion after %s", shownTimes(times), ground.Seconds(promoted))
 	sent := append(l.sent, probed...)
-	to.row(len(l.failures) == 0 && len(l.promised) > 0, "no accepted message is lost",
+	to.row(len(l.failures) == 0 && l.accepted, "no accepted message is lost",
 		"%d of %d messages answered, with synchronous replication", len(l.sent)-len(l.failures), len(l.sent))
 	return e.answers(ctx, to, "p4", sent)
 }

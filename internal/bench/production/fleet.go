@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -27,7 +27,7 @@ type process struct {
 	*workerproc.Process
 	name string
 	url  string // of a gateway
-	log  *logFile
+	log  *output
 }
 
 // fleet is a set of gateways and workers.
@@ -44,32 +44,28 @@ func (f fleet) urls() (out []string) {
 	return out
 }
 
-// logFile collects the output of a process.
-type logFile struct {
+// output collects the output of a process.
+type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	name string
 }
 
-func (l *logFile) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
 }
 
 // String returns the output so far.
-func (l *logFile) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
-
-// log returns a file for the output of a server.
-func (e *experiment) log(name string) io.Writer { return &logFile{name: name} }
 
 // launch starts a program with settings.
 func (e *experiment) launch(name, program string, settings []string, arguments ...string) (*process, error) {
-	p := &process{name: name, log: &logFile{name: name}}
+	p := &process{name: name, log: new(output)}
 	var err error
 	if p.Process, err = workerproc.Start(program, slices.Concat(e.base(), settings), p.log, arguments...); err != nil {
 		return nil, err
@@ -85,27 +81,31 @@ func (e *experiment) startWorker(name string, settings []string) (*process, erro
 	return e.launch(name, e.worker, settings)
 }
 
-// startGateway starts a gateway on a free port, and waits until it is ready.
+// serve are the arguments of a gateway on a free port.
+var serve = []string{"serve", "--listen", "127.0.0.1:0"}
+
+// startGateway starts a gateway, and waits until it is ready.
 func (e *experiment) startGateway(ctx context.Context, name string, settings []string) (*process, error) {
-	port, err := freePort()
+	p, err := e.launch(name, e.cairn, settings, serve...)
 	if err != nil {
 		return nil, err
 	}
-	p, err := e.launch(name, e.cairn, settings, "serve", "--listen", "127.0.0.1:"+port)
-	if err != nil {
-		return nil, err
-	}
-	p.url = "http://127.0.0.1:" + port
 	return p, p.awaitReady(ctx)
 }
+
+// addressIn matches the address that a gateway prints.
+var addressIn = regexp.MustCompile(`(?m)^ready: (http://\S+)`)
 
 // awaitReady waits until a gateway is ready.
 func (p *process) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyPatience)
 	defer cancel()
 	for {
-		if _, ok := readiness(ctx, p.url); ok {
-			return nil
+		if m := addressIn.FindStringSubmatch(p.log.String()); m != nil {
+			p.url = m[1]
+			if _, ready := readiness(ctx, p.url); ready {
+				return nil
+			}
 		}
 		select {
 		case <-p.Exited():
@@ -191,19 +191,27 @@ func (e *experiment) command(ctx context.Context, settings []string, arguments .
 	return string(out), nil
 }
 
-// keepLogs copies the logs of processes out of the folder, and returns a finding with their path.
+// keepLogs copies the logs of processes and servers out of the folder, and returns a finding with their
+// path.
 func (e *experiment) keepLogs() []string {
-	kept, err := os.MkdirTemp("", "cairn-production-logs-")
-	if err != nil {
-		return nil
-	}
+	logs := map[string]string{"pgbouncer": e.poolerLog.String()}
 	for i, p := range e.processes {
-		if text := p.log.String(); text != "" {
-			_ = os.WriteFile(filepath.Join(kept, fmt.Sprintf("%02d-%s.log", i, p.name)), []byte(text), 0o600)
-		}
+		logs[fmt.Sprintf("%02d-%s", i, p.name)] = p.log.String()
 	}
 	for i, s := range e.servers {
-		_ = os.WriteFile(filepath.Join(kept, fmt.Sprintf("postgres-%d.log", i)), []byte(s.Log()), 0o600)
+		logs[fmt.Sprintf("postgres-%d", i)] = s.Log()
+	}
+	kept, err := os.MkdirTemp("", "cairn-production-logs-")
+	if err != nil {
+		return []string{"the logs are lost: " + err.Error()}
+	}
+	for name, text := range logs {
+		if text == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(kept, name+".log"), []byte(text), 0o600); err != nil {
+			return []string{"the logs are lost: " + err.Error()}
+		}
 	}
 	return []string{"logs saved to " + kept}
 }

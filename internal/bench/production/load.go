@@ -5,29 +5,28 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"time"
 )
 
 // load is a set of clients. Each sends its next message when it has the reply to the one before.
 type load struct {
-	e    *experiment
-	c    *client
-	stop context.CancelFunc
-	gone sync.WaitGroup
+	e       *experiment
+	c       *client
+	stop    context.CancelFunc
+	running sync.WaitGroup
 
 	mu       sync.Mutex
 	sent     []string // all messages that were sent
-	promised map[string]bool
-	failures []string // messages that were given up
+	accepted bool     // a gateway has promised a reply
+	failures []string // messages without a reply
 }
 
 // startLoad starts two clients for each tenant, one of which reads.
 func (e *experiment) startLoad(ctx context.Context, c *client, tenants []tenant) *load {
 	ctx, cancel := context.WithCancel(ctx)
-	l := &load{e: e, c: c, stop: cancel, promised: map[string]bool{}}
+	l := &load{e: e, c: c, stop: cancel}
 	for _, t := range tenants {
-		l.gone.Go(func() { l.talk(ctx, t) })
-		l.gone.Go(func() { l.read(ctx, t) })
+		l.running.Go(func() { l.talk(ctx, t) })
+		l.running.Go(func() { l.read(ctx, t) })
 	}
 	return l
 }
@@ -44,7 +43,7 @@ func (l *load) talk(ctx context.Context, t tenant) {
 			ended, accepted, err := l.c.send(context.WithoutCancel(ctx), t, body)
 			if accepted {
 				l.mu.Lock()
-				l.promised[mark] = true
+				l.accepted = true
 				l.mu.Unlock()
 			}
 			return ended, err
@@ -66,23 +65,12 @@ func (l *load) read(ctx context.Context, t tenant) {
 			l.failures = append(l.failures, fmt.Sprintf("read: %d %.200s", a.status, a.body))
 			l.mu.Unlock()
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(retryPause):
-		}
+		pause(ctx, retryPause)
 	}
 }
 
 // end stops the clients, and waits until their last messages are answered.
 func (l *load) end() {
 	l.stop()
-	l.gone.Wait()
-}
-
-// pause waits, unless ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
+	l.running.Wait()
 }

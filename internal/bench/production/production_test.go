@@ -2,23 +2,22 @@ package production
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"cairn/internal/adapter/devstack/devtest"
 	"cairn/internal/testkit"
 )
 
-// A small version of the experiment; `make production` runs the full one, which also runs the tests of
-// edges that are tests of their packages here.
+// A small version of the experiment. `make production` runs the full one, and also the tests of edges,
+// which need no second run here.
 func TestADeploymentHoldsUnderFaultsAndAttacks(t *testing.T) {
 	testkit.Long(t)
 	worker, cairn := devtest.Program(t, "worker"), devtest.Program(t, "starter")
 	devtest.PgBouncer(t) // names the package if it cannot be installed
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("TEMPORAL_ADDRESS", "")
-	o := Small()
-	o.Log, o.Worker, o.Cairn = t.Output(), worker, cairn
-	r, err := Run(t.Context(), o)
+	r, err := Run(t.Context(), Options{Small: true, Log: t.Output(), Worker: worker, Cairn: cairn})
 	if err != nil {
 		t.Error(err)
 	}
@@ -34,6 +33,18 @@ func TestADeploymentHoldsUnderFaultsAndAttacks(t *testing.T) {
 	}
 	if len(steps) != len(Steps()) {
 		t.Errorf("%d steps have results, want %v", len(steps), Steps())
+	}
+}
+
+func TestAMarkIsNotFoundInTheIDOfARun(t *testing.T) {
+	t.Parallel()
+	const reply = `{"run":"run_0h3xkp4w17t20019s1t5v6w0y3","reply":"I am well, p1w02t0003 #7",` +
+		`"skill":"export-p1w02t0000"}`
+	if found := workspaceIn.FindAllString(reply, -1); !slices.Equal(found, []string{"p1w02", "p1w02"}) {
+		t.Errorf("workspaces %q", found)
+	}
+	if found := markIn.FindAllString(reply, -1); !slices.Equal(found, []string{"p1w02t0003", "p1w02t0000"}) {
+		t.Errorf("marks %q", found)
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/bench/audit"
 	"cairn/internal/bench/runbook"
-	"cairn/internal/bench/workerproc"
 )
 
 // Groups of workspaces of step 5: one is restored from a dump, the other from a base backup.
@@ -36,12 +33,12 @@ func barrier(group int) string { return fmt.Sprintf("held-%d", group) }
 
 // backup is a way to back up and restore, with the commands of the runbook.
 type backup struct {
-	name   string
-	group  int
-	before func(context.Context, *operator) error // before any message
-	take   func(context.Context, *operator) error
-	lose   func(context.Context, *operator) error // after the last message
-	bring  func(context.Context, *operator) error // restores the database
+	name    string
+	group   int
+	before  func(context.Context, *operator) error // before any message
+	take    func(context.Context, *operator) error
+	lose    func(context.Context, *operator) error // after the last message
+	restore func(context.Context, *operator) error // of the database
 }
 
 // restores is step 5.
@@ -60,7 +57,7 @@ func (e *experiment) restores(ctx context.Context, to sheet) error {
 
 // restore backs up, goes on, restores, and sends the same messages again.
 func (e *experiment) restore(ctx context.Context, to sheet, page runbook.Page, b backup) error {
-	o, err := e.operator(ctx, page, b.name)
+	o, err := e.operator(page, b.name)
 	if err != nil {
 		return err
 	}
@@ -96,7 +93,7 @@ func (e *experiment) restore(ctx context.Context, to sheet, page runbook.Page, b
 		return err
 	}
 	e.say("restore: %s", b.name)
-	if err := b.bring(ctx, o); err != nil {
+	if err := b.restore(ctx, o); err != nil {
 		return err
 	}
 	e.model.Rewind(mark)
@@ -225,7 +222,7 @@ func firstLine(text string) string {
 
 // countLost looks for writes of the lost timeline, and for the erased text.
 func (e *experiment) countLost(ctx context.Context, to sheet, a *audit.Audit, b backup) error {
-	err := until(ctx, e.options.Patience, "the erased text is away", func() (bool, error) {
+	err := until(ctx, e.options.Patience, "the text is erased again", func() (bool, error) {
 		n, err := a.Number(ctx, "lost_text")
 		return n == 0, err
 	})
@@ -242,89 +239,12 @@ func (e *experiment) countLost(ctx context.Context, to sheet, a *audit.Audit, b 
 	return nil
 }
 
-// operator runs the commands of the runbook.
-type operator struct {
-	e       *experiment
-	folder  string
-	own     runbook.Runner // as this account
-	server  runbook.Runner // as the account of the server
-	copy    string         // commands that copy the package store
-	dump    string
-	blocks  []string // of the section Restore: database, packages, accept
-	archive []string // of Archive the WAL: settings, base backup
-	point   []string // of Restore to a point in time: data folder, end
-}
-
-func (e *experiment) operator(ctx context.Context, page runbook.Page, name string) (*operator, error) {
-	o := &operator{e: e, folder: filepath.Join(e.folder, "backup-"+strings.Fields(name)[0])}
-	for _, section := range []struct {
-		heading string
-		n       int
-		into    *[]string
-	}{{"Restore", 3, &o.blocks}, {"Archive the WAL", 2, &o.archive}, {"Restore to a point in time", 2, &o.point}} {
-		blocks, err := page.Blocks(section.heading, section.n)
-		if err != nil {
-			return nil, err
-		}
-		*section.into = blocks
-	}
-	backups, err := page.Blocks("Back up", 2)
-	if err != nil {
-		return nil, err
-	}
-	o.dump, o.copy = backups[0], backups[1]
-	archive := filepath.Join(o.folder, "wal")
-	for _, folder := range []string{o.folder, archive} {
-		if err := e.primary.Claim(folder); err != nil {
-			return nil, err
-		}
-	}
-	if err := os.Chmod(o.folder, 0o755); err != nil {
-		return nil, fmt.Errorf("open the folder of backups: %w", err)
-	}
-	programs := filepath.Join(o.folder, "bin")
-	if err := os.MkdirAll(programs, 0o755); err != nil {
-		return nil, fmt.Errorf("make a folder: %w", err)
-	}
-	if err := os.Symlink(e.cairn, filepath.Join(programs, "cairn")); err != nil {
-		return nil, fmt.Errorf("link cairn: %w", err)
-	}
-	environ := append(workerproc.Environment(slices.Concat(e.base(), e.pooled())),
-		"PATH="+strings.Join([]string{programs, e.primary.Bin(), os.Getenv("PATH")}, ":"),
-		"ADMIN_DATABASE_URL="+e.admin(), "SERVER_URL="+e.primary.URL("postgres", "postgres"),
-		"DATABASE_NAME="+database, "PGDATA="+e.primary.Data(), "WAL_ARCHIVE="+archive)
-	o.own = runbook.Runner{Folder: o.folder, Environ: environ}
-	o.server = runbook.Runner{Folder: o.folder, Environ: environ, Command: e.primary.Command}
-	return o, ctx.Err()
-}
-
-// run runs blocks of commands.
-func run(ctx context.Context, r runbook.Runner, blocks ...string) (out string, err error) {
-	for _, block := range blocks {
-		if out, err = r.Run(ctx, block); err != nil {
-			return out, err
-		}
-	}
-	return out, nil
-}
-
-// packages copies the package store.
-func (o *operator) packages(ctx context.Context) error {
-	_, err := run(ctx, o.own, "mkdir -p \"$SKILLS_LOCAL_DIR\"\n"+o.copy)
-	return err
-}
-
-// accept restores the package store, and accepts the database.
-func (o *operator) accept(ctx context.Context) (string, error) {
-	return run(ctx, o.own, o.blocks[1:]...)
-}
-
 func fromDump() backup {
 	nothing := func(context.Context, *operator) error { return nil }
 	return backup{name: "dump", group: dumped, before: nothing, lose: nothing,
-		take: func(ctx context.Context, o *operator) error { _, err := run(ctx, o.own, o.dump); return err },
-		bring: func(ctx context.Context, o *operator) error {
-			_, err := run(ctx, o.own, o.blocks[0])
+		take: func(ctx context.Context, o *operator) error { _, err := runBlocks(ctx, o.own, o.dump); return err },
+		restore: func(ctx context.Context, o *operator) error {
+			_, err := runBlocks(ctx, o.own, o.blocks[0])
 			return err
 		}}
 }
@@ -334,13 +254,13 @@ func fromDump() backup {
 func fromArchive() backup {
 	return backup{name: "base backup and WAL", group: archived,
 		before: func(ctx context.Context, o *operator) error {
-			if _, err := run(ctx, o.own, o.archive[0]); err != nil {
+			if _, err := runBlocks(ctx, o.own, o.archive[0]); err != nil {
 				return err
 			}
 			if err := errors.Join(o.e.primary.Stop(ctx, false), o.e.primary.Start(ctx)); err != nil {
 				return err
 			}
-			_, err := run(ctx, o.server, o.archive[1])
+			_, err := runBlocks(ctx, o.server, o.archive[1])
 			return err
 		},
 		take: func(ctx context.Context, o *operator) error {
@@ -354,14 +274,14 @@ func fromArchive() backup {
 			}
 			return o.e.primary.Stop(ctx, true)
 		},
-		bring: func(ctx context.Context, o *operator) error {
-			if _, err := run(ctx, o.server, o.point[0]); err != nil {
+		restore: func(ctx context.Context, o *operator) error {
+			if _, err := runBlocks(ctx, o.server, o.point[0]); err != nil {
 				return err
 			}
 			if err := o.e.primary.Start(ctx); err != nil {
 				return err
 			}
-			_, err := run(ctx, o.own, o.point[1])
+			_, err := runBlocks(ctx, o.own, o.point[1])
 			return err
 		}}
 }
@@ -378,7 +298,7 @@ func (e *experiment) archiveWAL(ctx context.Context) error {
 		return fmt.Errorf("switch the WAL: %w", err)
 	}
 	return until(ctx, readyPatience, "the WAL is archived", func() (bool, error) {
-		n, err := total(ctx, a, "archived", segment)
+		n, err := a.Number(ctx, "archived", segment)
 		return n == 1, err
 	})
 }

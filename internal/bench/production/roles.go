@@ -26,7 +26,7 @@ func (e *experiment) roles(ctx context.Context, to sheet) error {
 	for _, program := range []struct {
 		name, path string
 		arguments  []string
-	}{{"gateway", e.cairn, []string{"serve", "--listen", "127.0.0.1:0"}}, {"worker", e.worker, nil}} {
+	}{{"gateway", e.cairn, serve}, {"worker", e.worker, nil}} {
 		p, err := e.launch(program.name+"-inherits", program.path, []string{
 			"DATABASE_URL=" + e.pooler.URL(inheriting, database), "CAIRN_DATABASE_POOLER=transaction"},
 			program.arguments...)

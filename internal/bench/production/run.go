@@ -10,8 +10,8 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// step is one row of the acceptance table in the specification of operations. Its number is the number
-// there.
+// step is a kind of fault or of attack, and what must hold. There are no steps 6, for an upgrade of the
+// workers, and 8, for traces.
 type step struct {
 	Number int
 	What   string

@@ -38,6 +38,8 @@ func (e *experiment) withoutTemporal(ctx context.Context, to sheet) error {
 	if ready {
 		degraded, ready = readiness(ctx, third.url)
 		c.urls = append(c.urls, third.url)
+	} else {
+		to.found(err.Error())
 	}
 	to.row(ready && slices.Contains(degraded, "temporal"), "a gateway starts, and reports Temporal as degraded",
 		"ready: %t, degraded: %v", ready, degraded)
@@ -79,19 +81,16 @@ type outage struct {
 	failures           []string
 }
 
-// underOutage sends messages and reads until a time.
-func (e *experiment) underOutage(ctx context.Context, c *client, tenants []tenant, until time.Time) *outage {
+// underOutage sends messages and reads, until over.
+func (e *experiment) underOutage(ctx context.Context, c *client, tenants []tenant, over time.Time) *outage {
 	out := &outage{accepted: map[string]tenant{}}
 	var running sync.WaitGroup
 	for _, t := range tenants {
 		running.Go(func() {
-			for n := 1; (n == 1 || time.Now().Before(until)) && ctx.Err() == nil; n++ {
+			for n := 1; (n == 1 || time.Now().Before(over)) && ctx.Err() == nil; n++ {
 				out.message(ctx, c, t, n)
 				out.read(ctx, c, t, n)
-				select {
-				case <-ctx.Done():
-				case <-time.After(time.Second):
-				}
+				pause(ctx, time.Second)
 			}
 		})
 	}

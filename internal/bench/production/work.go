@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	atOnce    = 8 // workspaces in parallel in step 1
-	memories  = 3 // saved in each workspace, and dumped
-	knownDump = 2 // loads of each dump; the second one changes nothing
+	atOnce   = 8 // workspaces in parallel in step 1
+	memories = 3 // saved in each workspace, and dumped
+	loads    = 2 // of each dump; the second one changes nothing
 )
 
 // work is step 1. All work is done through PgBouncer.
@@ -41,7 +41,8 @@ func (e *experiment) work(ctx context.Context, to sheet) error {
 		return err
 	}
 	defer a.Close()
-	most, watched := watchConnections(ctx, a)
+	most, stopWatching := watchConnections(ctx, a)
+	defer stopWatching()
 	proxy, err := openBalancer(ctx, f.urls()...)
 	if err != nil {
 		return err
@@ -62,17 +63,17 @@ func (e *experiment) work(ctx context.Context, to sheet) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	watched()
+	stopWatching()
 	return e.countWork(ctx, to, a, c, tenants, each, int(most.Load()))
 }
 
-// copies creates a workspace for each one, which loads its dump.
+// copies creates a second workspace for each one, into which its dump is loaded.
 func (e *experiment) copies(ctx context.Context, tenants []tenant) ([]tenant, error) {
 	var names []string
 	for _, t := range tenants {
 		names = append(names, t.name+"-copy")
 	}
-	return e.open(ctx, names)
+	return e.createWorkspaces(ctx, names)
 }
 
 // workOf does the work of one workspace.
@@ -89,7 +90,7 @@ func (e *experiment) workOf(ctx context.Context, c *client, t, copied tenant, tu
 	if err := search(ctx, c, t); err != nil {
 		return err
 	}
-	if err := reflect(ctx, c, t); err != nil {
+	if err := reflectToday(ctx, c, t); err != nil {
 		return err
 	}
 	return dumpAndLoad(ctx, c, t, copied)
@@ -126,8 +127,8 @@ func search(ctx context.Context, c *client, t tenant) error {
 	return nil
 }
 
-// reflect reflects on today.
-func reflect(ctx context.Context, c *client, t tenant) error {
+// reflectToday reviews the messages of today.
+func reflectToday(ctx context.Context, c *client, t tenant) error {
 	var out struct {
 		Reflections []struct{ State, Status string }
 	}
@@ -151,7 +152,7 @@ func dumpAndLoad(ctx context.Context, c *client, t, copied tenant) error {
 	if err != nil {
 		return err
 	}
-	for range knownDump {
+	for range loads {
 		if err := c.expect(ctx, copied, http.MethodPost, "/v1/memories/load", string(dump.body), http.StatusOK,
 			nil); err != nil {
 			return err
@@ -172,7 +173,7 @@ func dumpAndLoad(ctx context.Context, c *client, t, copied tenant) error {
 	return nil
 }
 
-// watchConnections counts the connections of Cairn at intervals until the returned function is called.
+// watchConnections counts the connections of Cairn at intervals, until stop is called.
 func watchConnections(ctx context.Context, a *audit.Audit) (most *atomic.Int64, stop func()) {
 	const often = 50 * time.Millisecond
 	most = new(atomic.Int64)
@@ -184,10 +185,7 @@ func watchConnections(ctx context.Context, a *audit.Audit) (most *atomic.Int64, 
 			if n, err := a.Number(ctx, "connections"); err == nil {
 				most.Store(max(most.Load(), int64(n)))
 			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(often):
-			}
+			pause(ctx, often)
 		}
 	}()
 	return most, func() { cancel(); <-stopped }
@@ -206,11 +204,11 @@ func (e *experiment) countWork(ctx context.Context, to sheet, a *audit.Audit, c 
 	}
 	asked := e.askedOnce(sent)
 	to.none(asked, "the model is asked once for each message", "%d of %d", len(sent)-len(asked), len(sent))
-	skills, err := total(ctx, a, "skills", "p1")
+	skills, err := a.Number(ctx, "skills", "p1")
 	if err != nil {
 		return err
 	}
-	reflections, err := total(ctx, a, "reflections", "p1")
+	reflections, err := a.Number(ctx, "reflections", "p1")
 	if err != nil {
 		return err
 	}

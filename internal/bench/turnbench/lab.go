@@ -41,7 +41,7 @@ func (l *lab) start(ctx context.Context) (err error) {
 	if l.folder, err = ground.Folder("bench"); err != nil {
 		return err
 	}
-	program, err := workerproc.Built(ctx, l.options.Worker, l.folder)
+	program, err := workerproc.Build(ctx, workerproc.Worker, l.options.Worker, l.folder)
 	if err != nil {
 		return err
 	}

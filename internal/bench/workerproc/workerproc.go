@@ -23,13 +23,13 @@ const (
 	Cairn  = "starter" // the command line, with the gateway
 )
 
-// Build compiles the worker into folder and returns the program's path. The
-// working directory must be inside the module.
-func Build(ctx context.Context, folder string) (string, error) { return BuildMain(ctx, Worker, folder) }
-
-// BuildMain is like Build, for a main package of the module: Worker or Cairn.
-func BuildMain(ctx context.Context, name, folder string) (string, error) {
-	program := filepath.Join(folder, name)
+// Build returns the absolute path of program. If program is empty, it compiles a main package of the
+// module, Worker or Cairn, into folder. Then the working directory must be inside the module.
+func Build(ctx context.Context, name, program, folder string) (string, error) {
+	if program != "" {
+		return filepath.Abs(program)
+	}
+	program = filepath.Join(folder, name)
 	type local struct{}
 	module, _, _ := strings.Cut(reflect.TypeFor[local]().PkgPath(), "/internal/")
 	output, err := exec.CommandContext(ctx, "go", "build", "-o", program, module+"/"+name).CombinedOutput()
@@ -38,19 +38,6 @@ func BuildMain(ctx context.Context, name, folder string) (string, error) {
 			"run this in a clone of Cairn, with Go on PATH")
 	}
 	return program, nil
-}
-
-// Built returns program, or builds the worker if program is empty.
-func Built(ctx context.Context, program, folder string) (string, error) {
-	return BuiltMain(ctx, Worker, program, folder)
-}
-
-// BuiltMain is like Built, for a main package of the module. The path is absolute.
-func BuiltMain(ctx context.Context, name, program, folder string) (string, error) {
-	if program != "" {
-		return filepath.Abs(program)
-	}
-	return BuildMain(ctx, name, folder)
 }
 
 // Process is a running program. It ends with this process where the system

@@ -11,8 +11,10 @@ import (
 )
 
 const AgentRunPut = `-- name: AgentRunPut :one
-insert into runs (workspace_id, id, kind, business_key, generation, args_sha, conversation_id, parent_id, spec, workflow_id)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+insert into runs (workspace_id, id, kind, business_key, generation, args_sha, conversation_id, parent_id, spec,
+  workflow_id)
+values ($1, $2, $3, $4, $5, $6, $7,
+  $8, $9, $10)
 on conflict (workspace_id, kind, business_key, generation) do update set kind = runs.kind
 returning id
 `
@@ -105,7 +107,9 @@ func (q *Queries) MarkSet(ctx context.Context, arg MarkSetParams) error {
 }
 
 const RunOpenOf = `-- name: RunOpenOf :one
-select id from runs where workspace_id = $1 and kind = $2 and conversation_id = $3 and status <> 'ended' order by created_at, id limit 1
+select id from runs
+where workspace_id = $1 and kind = $2 and conversation_id = $3 and status <> 'ended'
+order by created_at, id limit 1
 `
 
 type RunOpenOfParams struct {

@@ -441,7 +441,8 @@ func (q *Queries) MessageGet(ctx context.Context, arg MessageGetParams) (Message
 
 const NudgesOf = `-- name: NudgesOf :many
 select id, status, coalesce((spec ->> 'number')::int, 0)::int as number, result, created_at, ended_at from runs
-where workspace_id = $1 and kind = 'nudge' and conversation_id = $2 order by created_at desc, id desc limit $3
+where workspace_id = $1 and kind = 'nudge' and conversation_id = $2
+order by created_at desc, id desc limit $3
 `
 
 type NudgesOfParams struct {

@@ -735,7 +735,9 @@ func (q *Queries) ReflectionUnread(ctx context.Context, arg ReflectionUnreadPara
 }
 
 const ReflectionsRecent = `-- name: ReflectionsRecent :many
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs where workspace_id = $1 and kind = 'reflection' and ($2::text = '' or business_key = $2::text) order by created_at desc, id desc limit $3
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs
+where workspace_id = $1 and kind = 'reflection' and ($2::text = '' or business_key = $2::text)
+order by created_at desc, id desc limit $3
 `
 
 type ReflectionsRecentParams struct {

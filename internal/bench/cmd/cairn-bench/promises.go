@@ -106,8 +106,7 @@ func (p *program) isolation() *cobra.Command {
 }
 
 func (p *program) production() *cobra.Command {
-	o := production.Options{Log: p.errs, GoTests: true}
-	var small bool
+	o := production.Options{Log: p.errs}
 	cmd := p.benchmark(&cobra.Command{
 		Use: "production", Short: "Cause faults in a deployment with a pooler and a replica, and attack it",
 		Long: "Run workers and gateways behind PgBouncer, with a replica of Postgres and a Temporal server of their " +
@@ -116,11 +115,7 @@ func (p *program) production() *cobra.Command {
 			"Postgres, 5 restore of a dump and of a base backup\nwith WAL, 7 SIGTERM of gateways, 9 attacks.",
 		Example: "  cairn-bench production --small --steps 4,5",
 	}, func(ctx context.Context) error {
-		if small {
-			given := o
-			o = production.Small()
-			o.Steps, o.Log, o.Cairn, o.Worker = given.Steps, given.Log, given.Cairn, given.Worker
-		}
+		o.GoTests = !o.Small
 		result, err := production.Run(ctx, o)
 		if len(result.Rows) == 0 {
 			return err
@@ -130,14 +125,15 @@ func (p *program) production() *cobra.Command {
 	})
 	flags := cmd.Flags()
 	flags.IntSliceVar(&o.Steps, "steps", nil, "numbers of steps, separated by commas (default all)")
-	flags.BoolVar(&small, "small", false, "run a small experiment of about two minutes")
+	flags.BoolVar(&o.Small, "small", false, "run a small experiment, without the tests of edges (default false)")
 	flags.StringVar(&o.Cairn, "cairn", "", "path of the cairn binary (default: build it)")
 	flags.StringVar(&o.Worker, "worker", "", "path of the worker binary (default: build it)")
-	flags.IntVar(&o.Workspaces, "workspaces", 20, "number of workspaces in step 1")
-	flags.IntVar(&o.Turns, "turns", 200, "number of turns in step 1")
-	flags.DurationVar(&o.Away, "away", time.Minute, "time without Temporal in step 3")
-	flags.IntVar(&o.Lost, "lost", 30, "number of turns after each backup in step 5")
-	flags.DurationVar(&o.Limit, "limit", 25*time.Minute, "time limit; steps that are not reached fail the experiment")
+	flags.IntVar(&o.Workspaces, "workspaces", 0, "number of workspaces in step 1 (default 20; small: 4)")
+	flags.IntVar(&o.Turns, "turns", 0, "number of turns in step 1 (default 200; small: 12)")
+	flags.DurationVar(&o.Away, "away", 0, "time without Temporal in step 3 (default 1m; small: 4s)")
+	flags.IntVar(&o.Lost, "lost", 0, "number of turns after each backup in step 5 (default 30; small: 6)")
+	flags.DurationVar(&o.Limit, "limit", 0, "time limit; steps that are not reached fail the experiment (default 25m; "+
+		"small: 15m)")
 	return cmd
 }
 
