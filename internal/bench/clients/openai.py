@@ -7,7 +7,7 @@ import time
 import urllib.parse
 import urllib.request
 
-import httpx
+import httpx2
 import openai
 import pydantic
 
@@ -119,7 +119,7 @@ def asynchronous():
     asyncio.run(main())
 
 
-class Lossy(httpx.HTTPTransport):
+class Lossy(httpx2.HTTPTransport):
     """Loses the first response."""
     sent = 0
 
@@ -129,12 +129,12 @@ class Lossy(httpx.HTTPTransport):
         if self.sent > 1:
             return response
         response.read()
-        return httpx.Response(502, headers={"retry-after-ms": "10"}, json={})
+        return httpx2.Response(502, headers={"retry-after-ms": "10"}, json={})
 
 
 def retry():
     transport = Lossy()
-    lossy = openai.OpenAI(api_key=KEY, base_url=BASE, http_client=httpx.Client(transport=transport))
+    lossy = openai.OpenAI(api_key=KEY, base_url=BASE, http_client=httpx2.Client(transport=transport))
     got = lossy.chat.completions.create(model="cairn", messages=user("How is the weather for a Python retry?"))
     equal(got.choices[0].message.content, "It rains in Bergen.")
     equal(transport.sent, 2)

@@ -119,9 +119,22 @@ func (s *Service) place(ctx context.Context, r Request, d divided) (out conversa
 		out.Conversation, out.History.Turn = last.Conversation, last.Number+1
 		return out, nil
 	}
-	out.History.Turn, out.History.Earlier = 1, r.Messages[:len(r.Messages)-len(d.now)]
+	out.History.Turn, out.History.Earlier = 1, d.earlier()
 	out.Conversation, out.History.Indexed, err = s.opened(ctx, r, out.MessageID)
 	return out, err
+}
+
+// imported is the maximum number of messages that a request brings into a new conversation.
+const imported = 400
+
+// earlier returns the messages before those of the new turn, without the oldest ones of a long history.
+func (d divided) earlier() []transcript.Message {
+	all := slices.Concat(d.before, d.reply)
+	from := max(0, len(all)-imported)
+	for from > 0 && from < len(all) && all[from].Role != transcript.User {
+		from++
+	}
+	return all[from:]
 }
 
 // repeatedBy reports whether r repeats the request of the turn.

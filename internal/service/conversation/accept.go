@@ -245,6 +245,8 @@ func (r Request) importEarlier(ctx context.Context, tx Tx, c *agentrun.Conversat
 	if r.History == nil || c.NextTurn > 1 {
 		return nil
 	}
+	before := *c
+	var all []transcript.Message
 	for _, exchange := range exchanges(r.History.Earlier) {
 		of := fmt.Sprintf("%s/%d", r.MessageID, c.NextTurn)
 		for i := range exchange {
@@ -259,14 +261,13 @@ func (r Request) importEarlier(ctx context.Context, tx Tx, c *agentrun.Conversat
 		if err := tx.Transcripts().PutMessages(ctx, *c, c.NextTurn, exchange); err != nil {
 			return err
 		}
-		if r.History.Indexed {
-			if err := tx.Transcripts().IndexSaid(ctx, *c, exchange); err != nil {
-				return err
-			}
-		}
 		c.NextSeq, c.NextTurn = c.NextSeq+len(exchange), c.NextTurn+1
+		all = append(all, exchange...)
 	}
-	return nil
+	if !r.History.Indexed || len(all) == 0 {
+		return nil
+	}
+	return tx.Transcripts().IndexSaid(ctx, before, all)
 }
 
 // exchanges divides messages before each user message that follows a message of another role.
