@@ -35,7 +35,7 @@ func TestStatusesMapToClasses(t *testing.T) {
 		{501, "", llm.Fatal},
 	} {
 		if got := classOf(test.status, endpointError{Message: test.said},
-			[]byte(`{"response_format":{},"tool_choice":"none","temperature":0}`)); got != test.want {
+			[]byte(`{"response_format":{},"tool_choice":"none","temperature":0,"stream_options":{}}`)); got != test.want {
 			t.Errorf("%d %q: got %s, want %s", test.status, test.said, got, test.want)
 		}
 	}

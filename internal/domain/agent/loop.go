@@ -96,7 +96,7 @@ func (s State) stepped(e StepDone) (State, Effect) {
 	}
 	s = s.refund(e)
 	switch {
-	case e.Client:
+	case e.Client && !e.Unusable:
 		return s.runLast(e.Calls, ClientTools)
 	case s.Ending != "" && e.Unusable && s.Returned:
 		return s.askOrEnd("") // the reply was demanded and the endpoint failed it

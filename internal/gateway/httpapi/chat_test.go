@@ -485,7 +485,7 @@ func TestAnAbandonedChatIsCancelled(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	b.Start()
-	b.Model.On(openaitest.Rule{Stage: "turn", Match: "weather", Reply: longReply, Pace: time.Second})
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "weather", Reply: longReply, Pace: 10 * time.Second})
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	got := b.chatStream(ctx, chatting(said("user", "How is the weather?")), func(c chatted) {
