@@ -44,7 +44,7 @@ type siege struct {
 	tenants []tenant // one for each attack, in order
 }
 
-// prices makes a turn cost about half a dollar.
+// prices makes a turn cost about a dollar.
 const prices = `CAIRN_PRICES={"scripted":{"input_micros":300000000,"output_micros":300000000}}`
 
 // attacks is step 9.

@@ -92,7 +92,7 @@ func attackSpend(ctx context.Context, s *siege, t tenant) (string, error) {
 			return fmt.Sprintf("turn %d is refused", n+1), nil
 		}
 	}
-	return "", fmt.Errorf("%d turns of about half a dollar are answered", most)
+	return "", fmt.Errorf("%d turns of about a dollar are answered", most)
 }
 
 func attackRuns(ctx context.Context, s *siege, t tenant) (string, error) {
