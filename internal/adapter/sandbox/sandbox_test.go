@@ -290,7 +290,7 @@ func TestEveryLimitEndsWhatGoesOverIt(t *testing.T) {
 		"files without end": {small(), "i=0; while :; do : > e$i || exit 9; i=$((i+1)); done", "", true},
 		"daemon": {small(), "(setsid sh -c 'setsid sleep 60 & sleep 60' >/dev/null 2>&1 &); echo left",
 			"", false},
-		"many processes": {small(), "i=0; while [ $i -lt 100 ]; do sleep 60 & i=$((i+1)); done; exit 0", "",
+		"many processes": {patient, "i=0; while [ $i -lt 100 ]; do sleep 60 & i=$((i+1)); done; exit 0", "",
 			true},
 		"memory, all together": {patient, "for i in 1 2 3 4; do (x=$(head -c 90000000 /dev/zero | tr '\\0' x); " +
 			"sleep 5; echo $x >/dev/null) & done; wait", sandbox.StopMemory, false},

@@ -75,7 +75,7 @@ func (c *cli) runDemo(ctx context.Context) error {
 	if err := c.showSkill(*skill); err != nil {
 		return err
 	}
-	c.say("5  run %d %s after %.1f s: %s", r.Run, r.Outcome, time.Since(started).Seconds(), usage(r.Usage))
+	c.say("5  run %s %s after %.1f s: %s", r.Run, r.Outcome, time.Since(started).Seconds(), usage(r.Usage))
 	stay := s.stack != nil && s.Config.TemporalUI != "" && c.interactive()
 	if stay || s.stack == nil && s.Config.TemporalUI != "" {
 		fmt.Fprintf(c.out, "   workflow: %s\n", s.WorkflowLink(r.WorkflowID))
@@ -89,7 +89,9 @@ func (c *cli) runDemo(ctx context.Context) error {
 
 func (c *cli) say(format string, args ...any) {
 	if c.output != "json" {
-		fmt.Fprintf(c.out, "\n"+format+"\n", args...)
+		fmt.Fprintln(c.out)
+		fmt.Fprintf(c.out, format, args...) // go vet checks calls of say, because format is unchanged
+		fmt.Fprintln(c.out)
 	}
 }
 
