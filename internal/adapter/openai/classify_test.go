@@ -34,8 +34,9 @@ func TestStatusesMapToClasses(t *testing.T) {
 		{504, "", llm.Retryable}, {529, "", llm.Retryable},
 		{501, "", llm.Fatal},
 	} {
-		if got := classOf(test.status, endpointError{Message: test.said},
-			[]byte(`{"response_format":{},"tool_choice":"none","temperature":0,"stream_options":{}}`)); got != test.want {
+		got := classOf(test.status, endpointError{Message: test.said},
+			[]byte(`{"response_format":{},"tool_choice":"none","temperature":0,"stream_options":{}}`))
+		if got != test.want {
 			t.Errorf("%d %q: got %s, want %s", test.status, test.said, got, test.want)
 		}
 	}

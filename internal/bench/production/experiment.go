@@ -96,7 +96,8 @@ func (e *experiment) start(ctx context.Context) (err error) {
 	// PgBouncer fails fast, as docs/operations/poolers.md recommends.
 	e.pooler, err = devstack.StartPooler(ctx, devstack.PoolerOptions{Folder: filepath.Join(e.folder, "pooler"),
 		Server: e.primary.Address(), Logins: map[string]string{login: "", inheriting: ""}, Size: poolSize,
-		Settings: []string{"server_login_retry = 1", "server_connect_timeout = 3", "query_wait_timeout = 5"}, Log: &e.poolerLog})
+		Settings: []string{"server_login_retry = 1", "server_connect_timeout = 3", "query_wait_timeout = 5"},
+		Log:      &e.poolerLog})
 	return err
 }
 
