@@ -99,7 +99,7 @@ func RunOpenAI(ctx context.Context, o Options) (out Result, err error) {
 	return out, nil
 }
 
-// counter tells scripts how many requests the model got whose last message contains the parameter match.
+// counter reports how many requests the model got whose last message contains the parameter match.
 func counter(model *openaitest.Server) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		n := 0
