@@ -159,6 +159,9 @@ func TestTheCapOfTheDeploymentCountsAllWorkspaces(t *testing.T) {
 	var wait sync.WaitGroup
 	var over atomic.Int32
 	for i := range 12 {
+		if i == len(refs) { // each workspace has a call in flight
+			until(t, "the first calls to be admitted", func() bool { return int(g.held.Load()) == len(refs) })
+		}
 		wait.Go(func() {
 			err := b.askIn(refs[i%len(refs)], fmt.Sprint(i))
 			if f := fault.From(err); f != nil {
