@@ -2,10 +2,13 @@ package streambench
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"time"
+
+	"cairn/internal/domain/llm"
 )
 
 // model is an endpoint that streams the time.
@@ -29,6 +32,16 @@ func newModel(parts int, pace time.Duration) *model {
 // chat streams parts of the form " 1700000000000000000": nanoseconds of Unix time.
 func (m *model) chat(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	if asked, err := llm.ReadAsked(body); err != nil || !asked.Stream { // a review
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":`+
+			`{"role":"assistant","content":"Nothing to save."},"finish_reason":"stop"}]}`)
+		return
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
 	for i := range m.parts {
