@@ -37,13 +37,14 @@ create table turn_requests (
   thread          text collate "C" not null,            -- hash of what requests that can continue each other share
   history_sha     bytea not null,                       -- of the visible messages up to the turn's own
   body_sha        bytea not null,                       -- of the request
+  times           int not null check (times > 0),       -- number of the request among equal ones
   watcher         text not null default '',             -- the latest request that waits for the reply
   created_at      timestamptz not null default now(),
   primary key (workspace_id, conversation_id, number),
   foreign key (workspace_id, conversation_id, number) references turns
 );
 create index turn_requests_history on turn_requests (workspace_id, thread, history_sha, conversation_id desc);
-create index turn_requests_body on turn_requests (workspace_id, body_sha, created_at desc);
+create unique index turn_requests_body on turn_requests (workspace_id, body_sha, times);
 
 -- One row for each model response of a run.
 create table agent_steps (

@@ -3,18 +3,19 @@
 insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, first_seq, status, reason, ended_at)
 values (@workspace_id, @conversation_id, @number, @message_id, @mode, @origin, @args_sha, @first_seq, 'ended', @reason, now());
 
--- name: TurnRequestPut :exec
-insert into turn_requests (workspace_id, conversation_id, number, thread, history_sha, body_sha)
-values (@workspace_id, @conversation_id, @number, @thread, @history_sha, @body_sha);
+-- name: TurnRequestPut :execrows
+-- Stores nothing if an equal request has the number already.
+insert into turn_requests (workspace_id, conversation_id, number, thread, history_sha, body_sha, times)
+values (@workspace_id, @conversation_id, @number, @thread, @history_sha, @body_sha, @times)
+on conflict (workspace_id, body_sha, times) do nothing;
 
 -- name: TurnRequestSame :one
--- The latest turn of an equal request, and the number of them.
-select c.external_id, t.message_id, t.run_id, t.status, t.reason, r.created_at, t.ended_at, now()::timestamptz as now,
-  (select count(*) from turn_requests a where a.workspace_id = @workspace_id and a.body_sha = @body_sha) as times
+-- The latest turn of an equal request.
+select c.external_id, t.message_id, t.run_id, t.status, t.reason, r.created_at, t.ended_at, now()::timestamptz as now, r.times
 from turn_requests r
 join turns t on t.workspace_id = r.workspace_id and t.conversation_id = r.conversation_id and t.number = r.number
 join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
-where r.workspace_id = @workspace_id and r.body_sha = @body_sha order by r.created_at desc limit 1;
+where r.workspace_id = @workspace_id and r.body_sha = @body_sha order by r.times desc limit 1;
 
 -- name: TurnRequestsBefore :many
 -- Turns that a request may continue, the latest conversation first: the last ended turns of
@@ -48,11 +49,16 @@ where r.workspace_id = @workspace_id and t.run_id = @run_id;
 
 -- name: RunOutcome :one
 -- What the client of an API gets of an ended run besides its text.
-select r.status, r.reason, r.created_at, r.conversation_id,
-  (select coalesce(sum(y.input_tokens), 0) from llm_calls y where y.workspace_id = r.workspace_id and y.run_id = r.id)::bigint as input_tokens,
-  (select coalesce(sum(y.output_tokens), 0) from llm_calls y where y.workspace_id = r.workspace_id and y.run_id = r.id)::bigint as output_tokens,
-  coalesce((select s.finish from agent_steps s where s.workspace_id = r.workspace_id and s.run_id = r.id order by s.step desc limit 1), '')::text as finish
-from runs r where r.workspace_id = @workspace_id and r.id = @id;
+select r.status, r.reason, c.input_tokens::bigint as input_tokens, c.output_tokens::bigint as output_tokens,
+  coalesce(l.finish, '')::text as finish
+from runs r cross join lateral (
+  select coalesce(sum(y.input_tokens), 0) as input_tokens, coalesce(sum(y.output_tokens), 0) as output_tokens
+  from llm_calls y where y.workspace_id = r.workspace_id and y.run_id = r.id
+) c left join lateral (
+  select s.finish from agent_steps s where s.workspace_id = r.workspace_id and s.run_id = r.id
+  order by s.step desc limit 1
+) l on true
+where r.workspace_id = @workspace_id and r.id = @id;
 
 -- name: ClientCalls :many
 -- The calls of a run to tools of the client.

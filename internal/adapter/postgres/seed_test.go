@@ -43,8 +43,8 @@ with conversation as (
 		`first_seq)
   select $1, conversation.id, 1, '0', 'answer', 'user', sha256('x'), run.id, $3, 0 from conversation, run
 ), turn_request as (
-  insert into turn_requests (workspace_id, conversation_id, number, thread, history_sha, body_sha)
-  select $1, id, 1, $3, sha256('x'), sha256('x') from conversation
+  insert into turn_requests (workspace_id, conversation_id, number, thread, history_sha, body_sha, times)
+  select $1, id, 1, $3, sha256('x'), sha256('x'), 1 from conversation
 ), step as (
   insert into agent_steps (workspace_id, run_id, step, content) select $1, id, 1, $3 from run
 ), reply_chunk as (

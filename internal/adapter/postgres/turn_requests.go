@@ -22,11 +22,16 @@ func (q turnRepository) PutImported(ctx context.Context, t agentrun.Turn) error 
 		Origin: t.Origin, ArgsSha: sha[:], FirstSeq: int32(t.FirstSeq), Reason: t.Reason}))
 }
 
-// PutHistory stores what the request of a turn stated about its conversation.
+// PutHistory stores what the request of a turn stated about its conversation. It returns ErrMoved if an
+// equal request was accepted meanwhile.
 func (q turnRepository) PutHistory(ctx context.Context, t agentrun.Turn, h conversation.History) error {
-	return classify("store the request of a turn", q.q.TurnRequestPut(ctx, dbsqlc.TurnRequestPutParams{
-		WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number), Thread: storable(h.Thread),
-		HistorySha: h.SHA[:], BodySha: h.Body[:]}))
+	n, err := q.q.TurnRequestPut(ctx, dbsqlc.TurnRequestPutParams{WorkspaceID: q.ws, ConversationID: t.Conversation,
+		Number: int32(t.Number), Thread: storable(h.Thread), HistorySha: h.SHA[:], BodySha: h.Body[:],
+		Times: int32(h.Times)})
+	if err == nil && n == 0 {
+		return conversation.ErrMoved
+	}
+	return classify("store the request of a turn", err)
 }
 
 type completionStore struct{ *Store }

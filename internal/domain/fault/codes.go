@@ -36,6 +36,7 @@ const (
 	Unauthenticated  Code = "unauthenticated"
 	MethodNotAllowed Code = "method_not_allowed"
 	RateLimited      Code = "rate_limited"
+	RequestTimeout   Code = "request_timeout" // the body of a request stopped arriving
 	NotImplemented   Code = "not_implemented"
 	CommandRefused   Code = "command_refused" // the command was not started
 	CommandFailed    Code = "command_failed"
@@ -95,6 +96,7 @@ var Table = map[Code]Row{
 	Unauthenticated:  {401, 6, false, "send `Authorization: Bearer cairn_…` with a key from `cairn keys create`"},
 	MethodNotAllowed: {405, 2, false, "use a method from the Allow header; GET /openapi.json describes the routes"},
 	RateLimited:      {429, 5, true, "wait for the seconds in the Retry-After header, then send the request again"},
+	RequestTimeout:   {408, 7, true, "send the whole body without a pause"},
 	NotImplemented:   {501, 2, false, "use a supported route; GET /openapi.json describes all routes"},
 	CommandRefused:   {403, 6, false, "use an allowed program, or a script of the skill"},
 	CommandFailed:    {422, 4, false, "read stderr, then correct the arguments or the skill"},

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -63,7 +64,8 @@ func TestEveryCodeHasOneRow(t *testing.T) {
 			row.Exit > 125 || row.Hint == "" {
 			t.Errorf("%s: %+v", code, row)
 		}
-		if row.Retryable && row.HTTP != http.StatusServiceUnavailable && row.HTTP != http.StatusTooManyRequests {
+		again := []int{http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusRequestTimeout}
+		if row.Retryable && !slices.Contains(again, row.HTTP) {
 			t.Errorf("%s: status %d does not say that trying again helps", code, row.HTTP)
 		}
 	}
@@ -74,7 +76,8 @@ func TestTheCodesOfHTTPHaveItsStatuses(t *testing.T) {
 	t.Parallel()
 	for code, status := range map[fault.Code]int{fault.Unauthenticated: http.StatusUnauthorized,
 		fault.MethodNotAllowed: http.StatusMethodNotAllowed, fault.RateLimited: http.StatusTooManyRequests,
-		fault.OutOfScope: http.StatusForbidden, fault.NotFound: http.StatusNotFound,
+		fault.RequestTimeout: http.StatusRequestTimeout, fault.OutOfScope: http.StatusForbidden,
+		fault.NotFound: http.StatusNotFound,
 		fault.TooLarge: http.StatusRequestEntityTooLarge} {
 		if fault.Table[code].HTTP != status {
 			t.Errorf("%s is answered with %d, want %d", code, fault.Table[code].HTTP, status)

@@ -3,9 +3,13 @@ package httpapi
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"time"
+
+	"cairn/internal/domain/fault"
 )
 
 // Read limits of request bodies.
@@ -23,6 +27,7 @@ type body struct {
 	idle    time.Duration
 	until   time.Time // zero for bodies that may take any time
 	ended   bool
+	jsonCount
 }
 
 // newBody returns the body of r, or nil if r has none.
@@ -55,12 +60,43 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 && b.until.IsZero() {
 		b.idle = max(b.idle, bodyPatience)
+	} else if b.add(p[:n]); b.values > mostValues {
+		return 0, problem(fault.TooLarge, fmt.Sprintf("request body has more than %d JSON values", mostValues),
+			"send several requests with fewer items")
 	}
 	if err != nil {
 		b.ended = b.ended || errors.Is(err, io.EOF)
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = problem(fault.RequestTimeout, "request body stopped arriving", "")
+	}
 	return n, err
+}
+
+// mostValues is the maximum number of JSON values in a body of limited size. A decoded value of two bytes
+// takes up to 100 times as much memory.
+const mostValues = 1_000_000
+
+// jsonCount counts the values of a JSON text by their separators.
+type jsonCount struct {
+	values          int
+	quoted, escaped bool
+}
+
+func (c *jsonCount) add(part []byte) {
+	for _, b := range part {
+		switch {
+		case c.escaped:
+			c.escaped = false
+		case b == '"':
+			c.quoted = !c.quoted
+		case c.quoted:
+			c.escaped = b == '\\'
+		case b == ',' || b == '{' || b == '[':
+			c.values++
+		}
+	}
 }
 
 // abandon reports whether a part of the body was not read. The server then does not read it either:

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -77,16 +78,46 @@ func TestEdgeABodyWithoutDataIsCut(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	b.gateway.Options.BodyIdle = 200 * time.Millisecond
-	for _, path := range []string{"/v1/distill", "/v1/memories/load"} {
+	for _, path := range []string{"/v1/distill", "/v1/memories/load", "/mem0/memories", "/v1/chat/completions"} {
 		for _, rest := range []string{chunked, chunked + "ff\n{"} {
 			if path == "/v1/memories/load" && rest != chunked {
 				continue // a load that has begun may pause for a minute
 			}
 			res := b.exchange("POST " + path + " HTTP/1.1\nHost: x\nContent-Type: application/json\n" +
 				"Authorization: Bearer " + b.key + "\n" + rest)
-			if res.status < 400 {
+			if res.status != http.StatusRequestTimeout || !strings.Contains(string(res.body), "stopped arriving") {
 				t.Errorf("%s: status %d: %s", path, res.status, res.body)
 			}
 		}
+	}
+}
+
+// Small values take much more memory decoded than in the body.
+func TestEdgeABodyOfManyValuesIsRefused(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	many := strings.Repeat("{},", 600_000)
+	for _, path := range []string{"/v1/chat/completions", "/mem0/memories", "/v1/distill"} {
+		res := b.post(path, json.RawMessage(`{"model":"x","messages":[`+many+`{}]}`))
+		if res.status != http.StatusRequestEntityTooLarge || !strings.Contains(string(res.body), "JSON values") {
+			t.Errorf("%s: status %d: %.500s", path, res.status, res.body)
+		}
+	}
+	text := strings.Repeat(`,{[\"`, 600_000) // in a text, these are characters
+	res := b.post("/v1/chat/completions", object{"model": "none", "messages": []any{said("user", text)}})
+	if res.status != http.StatusNotFound {
+		t.Errorf("status %d: %.500s", res.status, res.body)
+	}
+}
+
+// A message lists only some violations, because one text for each of many values takes quadratic time.
+func TestEdgeAMessageListsSomeViolations(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	res := b.post("/v1/turns", json.RawMessage(`{"conversation":"c","message_id":"m","messages":[`+
+		strings.Repeat("{},", 100_000)+`{}]}`))
+	res.refused(fault.InvalidArgument)
+	if n := strings.Count(string(res.body), "messages["); n == 0 || n > 20 {
+		t.Errorf("%d violations: %.500s", n, res.body)
 	}
 }

@@ -115,9 +115,12 @@ func tooLong(limit int64) *Problem {
 // Huma creates all its errors through the variable NewError.
 func init() { huma.NewError = fromHuma }
 
+// listed is the maximum number of violations that a message lists. A body may have one for each of its values.
+const listed = 20
+
 // fromHuma converts an error of huma into a Problem with Cairn's status.
 func fromHuma(status int, message string, errs ...error) huma.StatusError {
-	for _, err := range errs {
+	for _, err := range errs[:min(len(errs), listed)] {
 		var coded *fault.Error
 		var known *Problem
 		var tooLarge *http.MaxBytesError
@@ -135,7 +138,7 @@ func fromHuma(status int, message string, errs ...error) huma.StatusError {
 	case status == http.StatusRequestEntityTooLarge:
 		return problem(fault.TooLarge, message, "")
 	case status == http.StatusRequestTimeout:
-		return problem(fault.Unavailable, message, "send the body faster")
+		return problem(fault.RequestTimeout, message, "")
 	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
 		return problem(fault.InvalidArgument, message, requestHint(message))
 	}

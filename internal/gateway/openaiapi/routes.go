@@ -1,6 +1,8 @@
 package openaiapi
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -42,7 +44,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, route route) {
 		c.r = r.WithContext(audit.WithKey(r.Context(), audit.Key, from.Key))
 		err = route.answer(c)
 	}
-	if err != nil && r.Context().Err() == nil {
+	if err != nil && !errors.Is(err, context.Canceled) { // canceled: the client has disconnected
 		c.fail(route.pattern, err)
 	}
 }

@@ -99,14 +99,24 @@ func (s *Service) place(ctx context.Context, r Request, d divided) (out conversa
 	if err != nil {
 		return out, err
 	}
-	out = conversation.Request{Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey, Inputs: d.now, Spec: r.Spec,
-		History: &conversation.History{Thread: r.thread(), SHA: historySHA(r.Messages), Body: r.Body}}
+	out = conversation.Request{
+		Workspace:    r.Workspace,
+		WorkspaceKey: r.WorkspaceKey,
+		Inputs:       d.now,
+		Spec:         r.Spec,
+		History: &conversation.History{
+			Thread: r.thread(),
+			SHA:    historySHA(r.Messages),
+			Body:   r.Body,
+			Times:  same.Times + 1,
+		},
+	}
 	out.Spec.Lang = lang.OfMessages(r.Messages)
 	if same.repeatedBy(r) {
 		out.Conversation, out.MessageID = same.Conversation, same.Message
 		return out, nil
 	}
-	out.MessageID = cmp.Or(r.Message, fmt.Sprintf("api-%s-%d", hex.EncodeToString(r.Body[:8]), same.Times+1))
+	out.MessageID = cmp.Or(r.Message, fmt.Sprintf("api-%s-%d", hex.EncodeToString(r.Body[:8]), out.History.Times))
 	if !r.Whole {
 		out.Conversation = r.Conversation
 		return out, nil

@@ -34,7 +34,7 @@ type Same struct {
 	Ended                 bool
 	Failed                bool          // it has no reply of a model
 	Age, EndedFor         time.Duration // since the request was accepted, and since the end of the turn
-	Times                 int           // number of equal requests
+	Times                 int           // number of the request among equal ones
 }
 
 // Turn is a turn that a request may continue.

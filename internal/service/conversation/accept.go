@@ -47,6 +47,7 @@ type History struct {
 	Thread string   // of requests that can continue each other
 	SHA    [32]byte // of the visible messages of the request
 	Body   [32]byte // of the request
+	Times  int      // number of the request among equal ones; if one has it already, Accept returns ErrMoved
 	// Turn is the number that the turn must get, 0 for any. If the conversation has changed meanwhile,
 	// Accept returns ErrMoved.
 	Turn    int
@@ -54,7 +55,8 @@ type History struct {
 	Indexed bool                 // searches find the imported messages
 }
 
-// ErrMoved means that the conversation has other turns than the caller has read.
+// ErrMoved means that the conversation has other turns than the caller has read, or that an equal request was
+// accepted meanwhile.
 var ErrMoved = errors.New("the conversation has changed")
 
 // AcceptedTurn is a turn that is stored.

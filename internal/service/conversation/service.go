@@ -40,10 +40,7 @@ type Repository interface {
 // TurnRepository writes turns.
 type TurnRepository interface {
 	PutTurn(ctx context.Context, t agentrun.Turn, n agentrun.NewRun) (run.Run, error) // also stores its run
-	PutImported(
-		ctx context.Context,
-		t agentrun.Turn,
-	) error // a turn that has ended, without a run
+	PutImported(ctx context.Context, t agentrun.Turn) error                           // it has ended, and has no run
 	PutHistory(ctx context.Context, t agentrun.Turn, h History) error
 }
 

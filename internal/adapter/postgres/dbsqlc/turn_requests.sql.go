@@ -48,11 +48,16 @@ func (q *Queries) ClientCalls(ctx context.Context, arg ClientCallsParams) ([]Cli
 }
 
 const RunOutcome = `-- name: RunOutcome :one
-select r.status, r.reason, r.created_at, r.conversation_id,
-  (select coalesce(sum(y.input_tokens), 0) from llm_calls y where y.workspace_id = r.workspace_id and y.run_id = r.id)::bigint as input_tokens,
-  (select coalesce(sum(y.output_tokens), 0) from llm_calls y where y.workspace_id = r.workspace_id and y.run_id = r.id)::bigint as output_tokens,
-  coalesce((select s.finish from agent_steps s where s.workspace_id = r.workspace_id and s.run_id = r.id order by s.step desc limit 1), '')::text as finish
-from runs r where r.workspace_id = $1 and r.id = $2
+select r.status, r.reason, c.input_tokens::bigint as input_tokens, c.output_tokens::bigint as output_tokens,
+  coalesce(l.finish, '')::text as finish
+from runs r cross join lateral (
+  select coalesce(sum(y.input_tokens), 0) as input_tokens, coalesce(sum(y.output_tokens), 0) as output_tokens
+  from llm_calls y where y.workspace_id = r.workspace_id and y.run_id = r.id
+) c left join lateral (
+  select s.finish from agent_steps s where s.workspace_id = r.workspace_id and s.run_id = r.id
+  order by s.step desc limit 1
+) l on true
+where r.workspace_id = $1 and r.id = $2
 `
 
 type RunOutcomeParams struct {
@@ -61,13 +66,11 @@ type RunOutcomeParams struct {
 }
 
 type RunOutcomeRow struct {
-	Status         string
-	Reason         string
-	CreatedAt      time.Time
-	ConversationID *int64
-	InputTokens    int64
-	OutputTokens   int64
-	Finish         string
+	Status       string
+	Reason       string
+	InputTokens  int64
+	OutputTokens int64
+	Finish       string
 }
 
 // What the client of an API gets of an ended run besides its text.
@@ -77,8 +80,6 @@ func (q *Queries) RunOutcome(ctx context.Context, arg RunOutcomeParams) (RunOutc
 	err := row.Scan(
 		&i.Status,
 		&i.Reason,
-		&i.CreatedAt,
-		&i.ConversationID,
 		&i.InputTokens,
 		&i.OutputTokens,
 		&i.Finish,
@@ -158,9 +159,10 @@ func (q *Queries) TurnLast(ctx context.Context, arg TurnLastParams) (TurnLastRow
 	return i, err
 }
 
-const TurnRequestPut = `-- name: TurnRequestPut :exec
-insert into turn_requests (workspace_id, conversation_id, number, thread, history_sha, body_sha)
-values ($1, $2, $3, $4, $5, $6)
+const TurnRequestPut = `-- name: TurnRequestPut :execrows
+insert into turn_requests (workspace_id, conversation_id, number, thread, history_sha, body_sha, times)
+values ($1, $2, $3, $4, $5, $6, $7)
+on conflict (workspace_id, body_sha, times) do nothing
 `
 
 type TurnRequestPutParams struct {
@@ -170,27 +172,32 @@ type TurnRequestPutParams struct {
 	Thread         string
 	HistorySha     []byte
 	BodySha        []byte
+	Times          int32
 }
 
-func (q *Queries) TurnRequestPut(ctx context.Context, arg TurnRequestPutParams) error {
-	_, err := q.db.Exec(ctx, TurnRequestPut,
+// Stores nothing if an equal request has the number already.
+func (q *Queries) TurnRequestPut(ctx context.Context, arg TurnRequestPutParams) (int64, error) {
+	result, err := q.db.Exec(ctx, TurnRequestPut,
 		arg.WorkspaceID,
 		arg.ConversationID,
 		arg.Number,
 		arg.Thread,
 		arg.HistorySha,
 		arg.BodySha,
+		arg.Times,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const TurnRequestSame = `-- name: TurnRequestSame :one
-select c.external_id, t.message_id, t.run_id, t.status, t.reason, r.created_at, t.ended_at, now()::timestamptz as now,
-  (select count(*) from turn_requests a where a.workspace_id = $1 and a.body_sha = $2) as times
+select c.external_id, t.message_id, t.run_id, t.status, t.reason, r.created_at, t.ended_at, now()::timestamptz as now, r.times
 from turn_requests r
 join turns t on t.workspace_id = r.workspace_id and t.conversation_id = r.conversation_id and t.number = r.number
 join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
-where r.workspace_id = $1 and r.body_sha = $2 order by r.created_at desc limit 1
+where r.workspace_id = $1 and r.body_sha = $2 order by r.times desc limit 1
 `
 
 type TurnRequestSameParams struct {
@@ -207,10 +214,10 @@ type TurnRequestSameRow struct {
 	CreatedAt  time.Time
 	EndedAt    *time.Time
 	Now        time.Time
-	Times      int64
+	Times      int32
 }
 
-// The latest turn of an equal request, and the number of them.
+// The latest turn of an equal request.
 func (q *Queries) TurnRequestSame(ctx context.Context, arg TurnRequestSameParams) (TurnRequestSameRow, error) {
 	row := q.db.QueryRow(ctx, TurnRequestSame, arg.WorkspaceID, arg.BodySha)
 	var i TurnRequestSameRow
