@@ -78,6 +78,10 @@ soak: ## Answer 2,000 messages while the worker is killed every 10 s, then count
 soak-restore: ## Answer 2,000 messages with kills of the worker and a restore of the database in the middle
 	$(BENCH) soak --restore
 
+.PHONY: chaos-stream
+chaos-stream: ## Kill the worker 200 times during streamed chats and compare with the stored replies (about 12 minutes)
+	$(BENCH) stream-chaos
+
 .PHONY: isolation
 isolation: ## Compare 10,000 concurrent operations in 50 workspaces with a model of the API
 	$(BENCH) isolation

@@ -36,6 +36,7 @@ func Register(w worker.WorkflowRegistry) {
 // RegisterNearModels registers the workflows that run on the queue of their steps.
 func RegisterNearModels(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: contract.Turn})
+	w.RegisterWorkflowWithOptions(Completion, workflow.RegisterOptions{Name: contract.Completion})
 	w.RegisterWorkflowWithOptions(Distill, workflow.RegisterOptions{Name: contract.Distill})
 	w.RegisterWorkflowWithOptions(DistillSkill, workflow.RegisterOptions{Name: contract.DistillSkill})
 }

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
+	"cairn/internal/service/completion"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/idle"
@@ -50,7 +51,7 @@ func (h *App) registerAgents() (err error) {
 	}
 	performer := memoryagent.AgentHooks{Service: h.Progressive}
 	h.AgentRuns.Agents = map[run.Kind]agentrun.Agent{run.Summarize: performer, run.Specialist: performer,
-		run.Retrieve: performer}
+		run.Retrieve: performer, run.Completion: completion.TaskAgent{}}
 	if err := h.registerReflection(); err != nil {
 		return err
 	}

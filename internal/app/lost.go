@@ -14,7 +14,7 @@ import (
 func (h *App) endLost(ctx context.Context, r run.Run) (err error) {
 	const code, why = string(agent.Lost), "its workflows closed without ending it"
 	switch r.Kind {
-	case run.Turn, run.Nudge, run.Summarize, run.Specialist, run.Retrieve, run.Reflection, run.Flush:
+	case run.Turn, run.Nudge, run.Summarize, run.Specialist, run.Retrieve, run.Completion, run.Reflection, run.Flush:
 		_, err = h.AgentRuns.Close(ctx, r.Ref, agent.Lost, why, agentrun.Base{})
 	case run.Distill:
 		_, err = h.Distill.Close(ctx, r.Ref, r.Attempt, code, why)

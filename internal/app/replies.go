@@ -25,8 +25,9 @@ func (h *App) openReplies() (agentrun.Replies, error) {
 
 // buildCompletions wires the service behind the OpenAI-compatible API.
 func (h *App) buildCompletions() (err error) {
-	h.Completions, err = completion.New(completion.Ports{Store: h.Store.Completions(), Inbox: h.Inbox,
-		Replies: h.Replies})
+	h.Completions, err = completion.New(completion.Ports{Store: h.Store.Completions(),
+		Responses: h.Store.Responses(), Tasks: h.Store.CompletionTasks(), Inbox: h.Inbox,
+		Workspaces: h.Store.Workspaces(), Replies: h.Replies})
 	return err
 }
 

@@ -23,7 +23,7 @@ create index frozen_sessions_live on frozen_sessions (workspace_id, channel, lan
 create table runs (
   workspace_id    bigint not null references workspaces,
   id              text collate "C" not null check (id ~ '^run_[0-9a-hjkmnp-tv-z]{26}$'),
-  kind            text not null check (kind in ('distill', 'turn', 'nudge', 'summarize', 'specialist', 'retrieve', 'reflection', 'build', 'train', 'evolve', 'adapt', 'probe', 'offload', 'flush')),
+  kind            text not null check (kind in ('distill', 'turn', 'nudge', 'summarize', 'specialist', 'retrieve', 'completion', 'reflection', 'build', 'train', 'evolve', 'adapt', 'probe', 'offload', 'flush')),
   business_key    text not null,                        -- the caller's ID of the request
   generation      int not null default 1,               -- raised by a deliberate repetition, which pays again
   attempt         int not null default 1,               -- raised by a retry, which pays only for missing replies

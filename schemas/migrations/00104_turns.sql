@@ -39,6 +39,7 @@ create table turn_requests (
   body_sha        bytea not null,                       -- of the request
   times           int not null check (times > 0),       -- number of the request among equal ones
   watcher         text not null default '',             -- the latest request that waits for the reply
+  deleted         boolean not null default false,       -- a response that its client has deleted
   created_at      timestamptz not null default now(),
   primary key (workspace_id, conversation_id, number),
   foreign key (workspace_id, conversation_id, number) references turns
@@ -90,7 +91,7 @@ begin
 end $$;
 -- +goose StatementEnd
 grant select, insert on turns, turn_requests, agent_steps, agent_calls to cairn_app;
-grant update (watcher) on turn_requests to cairn_app;
+grant update (watcher, deleted) on turn_requests to cairn_app;
 grant update (context, reply_seq, status, reason, facts, tainted, ended_at) on turns to cairn_app;
 grant update (result, code, ended_at) on agent_calls to cairn_app;
 

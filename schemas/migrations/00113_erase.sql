@@ -77,22 +77,23 @@ insert into erase_rules (tbl, how, scope) values
   ('messages', 'rows', 't.conversation_id = any($2)'),
   ('turns', 'rows', 't.conversation_id = any($2)'),
   ('turn_requests', 'rows', 't.conversation_id = any($2)'),
-  ('runs', 'rows', 't.conversation_id = any($2)'),
+  -- A completion names no conversation, but its messages may be those of any one.
+  ('runs', 'rows', $$t.conversation_id = any($2) or t.kind = 'completion'$$),
   -- A reflection has no single conversation, but its requests and replies contain text of each
   -- conversation that it read.
-  ('agent_steps', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and exists (select from jsonb_array_elements_text(spec -> 'pinned' -> 'conversations') c where c::bigint = any($2)))$$),
-  ('reply_chunks', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
-  ('agent_calls', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and exists (select from jsonb_array_elements_text(spec -> 'pinned' -> 'conversations') c where c::bigint = any($2)))$$),
+  ('agent_steps', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and exists (select from jsonb_array_elements_text(spec -> 'pinned' -> 'conversations') c where c::bigint = any($2))) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'completion')$$),
+  ('reply_chunks', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and (conversation_id = any($2) or kind = 'completion'))$$),
+  ('agent_calls', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and exists (select from jsonb_array_elements_text(spec -> 'pinned' -> 'conversations') c where c::bigint = any($2))) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'completion')$$),
   ('skill_views', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and exists (select from jsonb_array_elements_text(spec -> 'pinned' -> 'conversations') c where c::bigint = any($2)))$$),
   ('memory_views', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and exists (select from jsonb_array_elements_text(spec -> 'pinned' -> 'conversations') c where c::bigint = any($2)))$$),
   -- The same holds for the requests of runs without a conversation. They are deleted with any
   -- conversation that they were sent with.
-  ('llm_calls', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and exists (select from jsonb_array_elements_text(spec -> 'pinned' -> 'conversations') c where c::bigint = any($2))) or t.run_id in (select run_id from run_conversations where workspace_id = $1 and conversation_id = any($2))$$),
+  ('llm_calls', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and exists (select from jsonb_array_elements_text(spec -> 'pinned' -> 'conversations') c where c::bigint = any($2))) or t.run_id in (select run_id from run_conversations where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'completion')$$),
   ('run_conversations', 'rows', 't.conversation_id = any($2) or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
   ('distill_tasks', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
   ('distill_files', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
   ('tool_op_log', 'rows', $$split_part(t.op_id, '/', 1) in (select id from runs where workspace_id = $1 and conversation_id = any($2))$$),
-  ('outbox', 'rows', $$t.kind = 'drive' and t.key in (select id from runs where workspace_id = $1 and conversation_id = any($2))$$),
+  ('outbox', 'rows', $$t.kind = 'drive' and t.key in (select id from runs where workspace_id = $1 and (conversation_id = any($2) or kind = 'completion'))$$),
   ('pending_memories', 'rows', 't.conversation_id = any($2) or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
   ('pending_writes', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
   ('conversation_marks', 'rows', 't.conversation_id = any($2)'),

@@ -64,3 +64,31 @@ where r.workspace_id = @workspace_id and r.id = @id;
 -- The calls of a run to tools of the client.
 select call_id, tool, arguments from agent_calls
 where workspace_id = @workspace_id and run_id = @run_id and class = 'client' order by step, position;
+
+-- name: ResponseGet :one
+-- The turn of a response that was not deleted.
+select c.external_id, t.message_id, t.number, (c.next_turn = t.number + 1)::boolean as last,
+  (r.spec -> 'client' -> 'response')::jsonb as shown, r.created_at, r.ended_at
+from turns t
+join turn_requests q on q.workspace_id = t.workspace_id and q.conversation_id = t.conversation_id and q.number = t.number
+join conversations c on c.workspace_id = t.workspace_id and c.id = t.conversation_id
+join runs r on r.workspace_id = t.workspace_id and r.id = t.run_id
+where t.workspace_id = @workspace_id and t.run_id = @run_id and not q.deleted and r.spec -> 'client' ? 'response';
+
+-- name: ResponseDelete :execrows
+update turn_requests q set deleted = true from turns t
+where q.workspace_id = @workspace_id and t.workspace_id = q.workspace_id and t.conversation_id = q.conversation_id
+  and t.number = q.number and t.run_id = @run_id;
+
+-- name: MessagesUpToTurn :many
+-- The latest messages of a conversation up to a turn, the latest first.
+select m.role, m.content, m.name, m.tool_calls, m.tool_call_id from messages m
+join conversations c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
+where c.workspace_id = @workspace_id and c.external_id = @external_id and m.turn <= @turn::int
+order by m.seq desc limit @max_rows;
+
+-- name: CompletionSame :one
+-- The latest run of a task with a key.
+select id, generation, status, outcome, created_at, ended_at, now()::timestamptz as now from runs
+where workspace_id = @workspace_id and kind = 'completion' and business_key = @business_key
+order by generation desc limit 1;

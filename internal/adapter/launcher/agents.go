@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/txscope"
+	"cairn/internal/service/completion"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -34,6 +35,17 @@ func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.R
 		return d.begin(ctx, o, contract.Refine, refine)
 	}
 	return d.begin(ctx, o, agents[r.Kind], in)
+}
+
+func (d Driver) completion(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error) {
+	in, err := completion.Input(workspaceKey, r)
+	if err != nil {
+		return false, err
+	}
+	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, 0, "completion · run "+r.Ref.Run)
+	o.TaskQueue = contract.QueueLLM // the queue of its step
+	o.StaticDetails = "The request and the reply are in Postgres, not here."
+	return d.begin(ctx, o, contract.Completion, in)
 }
 
 // Ended waits until a workflow has ended. The outcome is in its run's row. An error means that

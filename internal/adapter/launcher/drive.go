@@ -50,6 +50,8 @@ func (d Driver) Drive(ctx context.Context, workspaceKey, channel string, r run.R
 		return d.review(ctx, workspaceKey, r)
 	case run.Summarize, run.Specialist, run.Retrieve:
 		return d.agent(ctx, workspaceKey, channel, r)
+	case run.Completion:
+		return d.completion(ctx, workspaceKey, channel, r)
 	case run.Offload:
 		return d.offload(ctx, workspaceKey, channel, r)
 	case run.Reflection:

@@ -103,7 +103,7 @@ var reviewedGrants = []string{
 	"sweep_pages cairn_system: delete, insert, select, update(empty looked more skipped taken)",
 	"tool_op_log cairn_app: insert, select, update",
 	"training_steps cairn_app: delete, insert, select",
-	"turn_requests cairn_app: insert, select, update(watcher)",
+	"turn_requests cairn_app: insert, select, update(deleted watcher)",
 	"turns cairn_system: select(accepted_at origin workspace_id)",
 	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",
 	"votes cairn_app: insert, select, update(burst case_id conversation_id decisions failures op_id run_id source " +

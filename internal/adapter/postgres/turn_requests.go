@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
@@ -41,6 +43,12 @@ func (s *Store) Completions() completion.Store { return completionStore{s} }
 
 // failures are the reasons of turns without a reply of a model.
 var failures = []string{string(agent.ProviderError), string(agent.OverBudget), string(agent.Lost)}
+
+// Responses returns the store of responses.
+func (s *Store) Responses() completion.Responses { return completionStore{s} }
+
+// CompletionTasks returns the store of tasks.
+func (s *Store) CompletionTasks() completion.Tasks { return completionStore{s} }
 
 // Same returns the latest turn of an equal request.
 func (s completionStore) Same(ctx context.Context, ws int64, body [32]byte) (out completion.Same, err error) {
@@ -138,4 +146,95 @@ func (s completionStore) Watcher(ctx context.Context, ref run.Ref) (watcher stri
 		return classify("read who waits for a reply", err)
 	})
 	return watcher, err
+}
+
+// Response returns the turn of a response.
+func (s completionStore) Response(ctx context.Context, ref run.Ref) (out completion.Response, err error) {
+	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
+		r, err := q.q.ResponseGet(ctx, dbsqlc.ResponseGetParams{WorkspaceID: q.ws, RunID: &ref.Run})
+		if isNoRows(err) {
+			return completion.ErrNoResponse(ref)
+		}
+		out = completion.Response{Run: ref, Conversation: r.ExternalID, Message: r.MessageID, Number: int(r.Number),
+			Last: r.Last, Shown: r.Shown, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+		return classify("read the response", err)
+	})
+	return out, err
+}
+
+// DeleteResponse makes a response unreadable.
+func (s completionStore) DeleteResponse(ctx context.Context, ref run.Ref) error {
+	return s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
+		n, err := q.q.ResponseDelete(ctx, dbsqlc.ResponseDeleteParams{WorkspaceID: q.ws, RunID: &ref.Run})
+		return oneRow("delete the response", n, err)
+	})
+}
+
+// Messages returns the latest messages of a conversation up to the end of a turn, the oldest first.
+func (s completionStore) Messages(ctx context.Context, ws int64, conversation string, turn, max int) (
+	out []transcript.Message, err error) {
+	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
+		rows, err := q.q.MessagesUpToTurn(ctx, dbsqlc.MessagesUpToTurnParams{WorkspaceID: q.ws,
+			ExternalID: storable(conversation), Turn: int32(turn), MaxRows: int32(max)})
+		if err != nil {
+			return classify("read the messages", err)
+		}
+		for _, r := range slices.Backward(rows) {
+			m := transcript.Message{Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name,
+				ToolCallID: r.ToolCallID}
+			if err := json.Unmarshal(r.ToolCalls, &m.ToolCalls); err != nil {
+				return fmt.Errorf("decode the tool calls of a message: %w", err)
+			}
+			out = append(out, m)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// SameTask returns the latest run with a key.
+func (s completionStore) SameTask(ctx context.Context, ws int64, key string) (out completion.Same, err error) {
+	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
+		r, err := q.q.CompletionSame(ctx, dbsqlc.CompletionSameParams{WorkspaceID: q.ws, BusinessKey: storable(key)})
+		if isNoRows(err) {
+			return nil
+		}
+		if err != nil {
+			return classify("find an equal request", err)
+		}
+		failed := []run.Outcome{run.Failed, run.OverBudget}
+		out = completion.Same{Message: key, Run: r.ID, Times: int(r.Generation), Age: r.Now.Sub(r.CreatedAt),
+			Ended: run.Status(r.Status) == run.Ended, Failed: slices.Contains(failed, run.Outcome(r.Outcome))}
+		if r.EndedAt != nil {
+			out.EndedFor = r.Now.Sub(*r.EndedAt)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// PutTask stores the run of a task and the outbox task that drives it.
+func (s completionStore) PutTask(ctx context.Context, ws int64, t completion.NewTask) (out run.Run, err error) {
+	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
+		id, err := q.q.AgentRunPut(ctx, dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, ID: run.NewID(),
+			Kind: string(run.Completion), BusinessKey: storable(t.Key), Generation: int32(t.Generation),
+			ArgsSha: t.SHA[:], Spec: t.Spec, WorkflowID: t.WorkflowID})
+		if err != nil {
+			return classify("record the run", err)
+		}
+		if out, err = q.Runs().Run(ctx, id); err != nil || out.Status == run.Ended {
+			return err
+		}
+		return q.Runs().EnqueueRun(ctx, id)
+	})
+	return out, err
+}
+
+// Task returns the run of a task.
+func (s completionStore) Task(ctx context.Context, ref run.Ref) (out run.Run, err error) {
+	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
+		out, err = q.Runs().Run(ctx, ref.Run)
+		return err
+	})
+	return out, err
 }

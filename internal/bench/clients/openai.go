@@ -134,6 +134,8 @@ func script(s *openaitest.Server) {
 		{ID: "call_1", Name: "memory_search", Arguments: `{"query":"order 7"}`},
 		{ID: "call_2", Name: "look_up", Arguments: `{"order":"7"}`}}})
 	s.On(openaitest.Rule{Stage: "turn", Match: "Which city", Reply: `{"city":"Bergen"}`})
+	s.On(openaitest.Rule{Stage: "turn", Match: "a slow", Reply: "Once upon a time.", Pace: 10 * time.Second})
+	s.On(openaitest.Rule{Stage: "completion", Reply: "A title"})
 	s.On(openaitest.Rule{Stage: "turn", Reply: "It rains in Bergen.", Pace: 5 * time.Millisecond})
 }
 

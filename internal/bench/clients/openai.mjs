@@ -116,6 +116,59 @@ await call("a retry is one model call", async () => {
   const times = await fetch(process.env.MODEL_URL + "?match=JavaScript+retry").then((r) => r.json());
   equal(times, 1);
 });
+await call("cairn-task", async () => {
+  const got = await client.chat.completions.create({ model: "cairn-task", messages: user("Write a title for a JavaScript chat.") }).withResponse();
+  equal(got.data.choices[0].message.content, "A title");
+  equal(got.response.headers.get("x-cairn-conversation"), null);
+});
+await call("responses", async () => {
+  const first = await client.responses.create({ model: "cairn", input: "How is the weather in a JavaScript response?" });
+  equal(first.output_text, "It rains in Bergen.");
+  const second = await client.responses.create({ model: "cairn", input: "And now?", previous_response_id: first.id });
+  equal(second.conversation.id, first.conversation.id);
+  equal((await client.responses.retrieve(first.id)).output_text, first.output_text);
+  await client.responses.delete(first.id);
+  return fails(OpenAI.NotFoundError, "response_not_found", () => client.responses.retrieve(first.id));
+});
+await call("responses, tools", async () => {
+  const own = [{ type: "function", name: "look_up", strict: false, parameters: tools[0].function.parameters }];
+  const asked = await client.responses.create({ model: "cairn", input: "Where is order 7 in a JavaScript response?", tools: own });
+  const made = asked.output.filter((item) => item.type === "function_call");
+  equal(made.map((one) => one.name), ["look_up"]);
+  const answered = await client.responses.create({ model: "cairn", previous_response_id: asked.id, tools: own, input: [
+    { type: "function_call_output", call_id: made[0].call_id, output: "in Bergen" }] });
+  equal(answered.output_text, "Order 7 is in Bergen.");
+});
+await call("responses, stream helper", async () => {
+  const stream = client.responses.stream({ model: "cairn", input: "How is the weather in a JavaScript response stream?" });
+  let text = "";
+  for await (const event of stream) if (event.type === "response.output_text.delta") text += event.delta;
+  equal(text, "It rains in Bergen.");
+  equal((await stream.finalResponse()).output_text, text);
+});
+await call("responses, starting_after", async () => {
+  let text = "", last = 0, id = "";
+  const stream = await client.responses.create({
+    model: "cairn", input: "How is the weather in a resumed JavaScript response?", stream: true, background: true });
+  for await (const event of stream) {
+    last = event.sequence_number;
+    if (event.type === "response.created") id = event.response.id;
+    if (event.type === "response.output_text.delta") {
+      text += event.delta;
+      break;
+    }
+  }
+  for await (const event of await client.responses.retrieve(id, { stream: true, starting_after: last })) {
+    if (event.type === "response.output_text.delta") text += event.delta;
+  }
+  equal(text, "It rains in Bergen.");
+  return `starting_after=${last}`;
+});
+await call("responses, canceled", async () => {
+  const made = await client.responses.create({ model: "cairn", input: "Tell a slow JavaScript story", background: true });
+  equal(made.status, "in_progress");
+  equal((await client.responses.cancel(made.id)).status, "cancelled");
+});
 await call("AuthenticationError", () => fails(OpenAI.AuthenticationError, "invalid_api_key", () =>
   new OpenAI({ apiKey: "cairn_wrong", baseURL }).models.list()));
 await call("NotFoundError", () => fails(OpenAI.NotFoundError, "model_not_found", () => ask("Hello", { model: "gpt-4o" })));

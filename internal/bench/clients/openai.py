@@ -143,6 +143,65 @@ def retry():
         equal(json.load(response), 1)
 
 
+def title():
+    raw = client.chat.completions.with_raw_response.create(
+        model="cairn-task", messages=user("Write a title for a Python chat."))
+    equal(raw.parse().choices[0].message.content, "A title")
+    equal(raw.headers.get("x-cairn-conversation"), None)
+
+
+def response():
+    first = client.responses.create(model="cairn", input="How is the weather in a Python response?")
+    equal(first.output_text, "It rains in Bergen.")
+    second = client.responses.create(model="cairn", input="And now?", previous_response_id=first.id)
+    equal(second.conversation.id, first.conversation.id)
+    equal(client.responses.retrieve(first.id).output_text, first.output_text)
+    client.responses.delete(first.id)
+    return fails(openai.NotFoundError, "response_not_found", lambda: client.responses.retrieve(first.id))
+
+
+def response_tools():
+    tools = [{"type": "function", "name": "look_up", "strict": False, "parameters": {
+        "type": "object", "properties": {"order": {"type": "string"}}}}]
+    asked = client.responses.create(model="cairn", input="Where is order 7 in a Python response?", tools=tools)
+    made = [item for item in asked.output if item.type == "function_call"]
+    equal([one.name for one in made], ["look_up"])
+    answered = client.responses.create(model="cairn", previous_response_id=asked.id, tools=tools, input=[
+        {"type": "function_call_output", "call_id": made[0].call_id, "output": "in Bergen"}])
+    equal(answered.output_text, "Order 7 is in Bergen.")
+
+
+def response_schema():
+    got = client.responses.parse(model="cairn", input="Which city in a Python response?", text_format=City)
+    equal(got.output_parsed, City(city="Bergen"))
+
+
+def response_stream():
+    with client.responses.stream(model="cairn", input="How is the weather in a Python response stream?") as stream:
+        text = "".join(event.delta for event in stream if event.type == "response.output_text.delta")
+        equal(text, "It rains in Bergen.")
+        equal(stream.get_final_response().output_text, text)
+
+
+def response_resumed():
+    text, last, ident = "", 0, ""
+    stream = client.responses.create(
+        model="cairn", input="How is the weather in a resumed Python response?", stream=True, background=True)
+    for event in stream:
+        last = event.sequence_number
+        if event.type == "response.created":
+            ident = event.response.id
+        if event.type == "response.output_text.delta":
+            text += event.delta
+            break
+    stream.close()
+    for event in client.responses.retrieve(ident, stream=True, starting_after=last):
+        if event.type == "response.output_text.delta":
+            text += event.delta
+    equal(text, "It rains in Bergen.")
+    return f"starting_after={last}"
+
+
 def poor():
     one = openai.OpenAI(api_key=os.environ["CAIRN_POOR_KEY"], base_url=BASE)
     one.chat.completions.create(model="cairn", messages=user("Hello"))
@@ -157,6 +216,12 @@ call("JSON Schema, parsed", schema)
 call("stream helper", stream_helper)
 call("AsyncOpenAI", asynchronous)
 call("a retry is one model call", retry)
+call("cairn-task", title)
+call("responses", response)
+call("responses, tools", response_tools)
+call("responses, parsed", response_schema)
+call("responses, stream helper", response_stream)
+call("responses, starting_after", response_resumed)
 call("AuthenticationError", lambda: fails(openai.AuthenticationError, "invalid_api_key", lambda: list(
     openai.OpenAI(api_key="cairn_wrong", base_url=BASE).models.list())))
 call("NotFoundError", lambda: fails(openai.NotFoundError, "model_not_found", lambda: ask("Hello", model="gpt-4o")))

@@ -14,6 +14,10 @@ const (
 	Retrieve   = "Retrieve"
 )
 
+// Completion asks a model for one reply, without a conversation. It takes an AgentInput and returns an
+// AgentResult.
+const Completion = "Completion"
+
 // Activities of these agents.
 const (
 	KeepSession   = "KeepSession"   // AgentInput → KeepSessionResult
@@ -87,6 +91,11 @@ func SummarizeID(workspaceKey, request string, generation int) string {
 // RetrieveID returns the workflow ID of a retrieval request.
 func RetrieveID(workspaceKey, request string, generation int) string {
 	return generationOf(fmt.Sprintf("retrieve/%s/%s", workspaceKey, request), generation)
+}
+
+// CompletionID returns the workflow ID of a completion.
+func CompletionID(workspaceKey, request string, generation int) string {
+	return generationOf(fmt.Sprintf("completion/%s/%s", workspaceKey, request), generation)
 }
 
 func generationOf(id string, generation int) string {

@@ -23,6 +23,8 @@ const (
 	Specialist Kind = "specialist" // update the memories of one target, by hand-off from Summarize
 	Retrieve   Kind = "retrieve"   // reply to a question from memory
 
+	Completion Kind = "completion" // one reply of a model for the client of an API, without a conversation
+
 	Reflection Kind = "reflection" // turn a local day into notes, memories and skills
 
 	// Kinds of working memory.

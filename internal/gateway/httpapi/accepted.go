@@ -40,7 +40,7 @@ func (g *Gateway) link(format string, args ...any) string {
 // accepted starts the workflow of a stored run and waits up to wait for its end.
 func (g *Gateway) accepted(ctx context.Context, r run.Run, made bool, wait time.Duration) (*acceptedOutput, error) {
 	if r.Status != run.Ended {
-		g.start(ctx, r)
+		g.start(ctx, asking(ctx).Workspace.Key, r)
 	}
 	out := &acceptedOutput{Status: http.StatusAccepted,
 		Body: AcceptedRequest{Run: r.Ref.Run, New: made, Status: r.Status, WorkflowID: r.WorkflowID,
@@ -69,13 +69,13 @@ func (g *Gateway) accepted(ctx context.Context, r run.Run, made bool, wait time.
 }
 
 // start starts the workflow at once. If it fails, the relay starts the workflow later.
-func (g *Gateway) start(ctx context.Context, r run.Run) {
+func (g *Gateway) start(ctx context.Context, workspaceKey string, r run.Run) {
 	if g.Driver == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	if err := g.Driver.Start(ctx, asking(ctx).Workspace.Key, importChannel, r); err != nil {
+	if err := g.Driver.Start(ctx, workspaceKey, importChannel, r); err != nil {
 		g.Log.Warn("workflow start deferred to relay", "run", r.Ref.Run, "error", err)
 	}
 }

@@ -508,6 +508,27 @@ func TestAnAbandonedChatIsCancelled(t *testing.T) {
 	}
 }
 
+// The second attempt of the model gives another text. The stream ends with an error, and the same request then
+// gets the whole reply, plain and streamed.
+func TestAChatWhoseTextIsReplacedIsSentAgain(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.Start()
+	const last = "Rain is likely in Rome tomorrow."
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "It will be sunny in Rome tomorrow.", Events: 2, DropAfter: true,
+		Pace: 20 * time.Millisecond, Nth: 1})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: last, Pace: 20 * time.Millisecond})
+	body := chatting(said("user", "How is the weather in Rome?"))
+	got := b.chatStream(t.Context(), body, nil)
+	if got.failed == nil || got.failed.Code != "stream_interrupted" || got.done || got.text == "" {
+		t.Fatalf("%+v", got)
+	}
+	again := b.chatStream(t.Context(), body, nil)
+	if again.text != last || !again.done || again.failed != nil || len(b.Model.Requests()) != 2 {
+		t.Errorf("%+v, %d model calls", again, len(b.Model.Requests()))
+	}
+}
+
 // Many requests continue the same conversation at the same time.
 func TestRequestsAtTheSameTimeDoNotMix(t *testing.T) {
 	t.Parallel()

@@ -47,6 +47,10 @@ func (f foreign) Operation(chosen string) string { return operation("key", chose
 func (f foreign) Link(format string, args ...any) string { return f.g.link(format, args...) }
 
 func (f foreign) Start(ctx context.Context, r conversation.Request, turn run.Run) error {
+	if turn.Kind == run.Completion {
+		f.g.start(ctx, r.WorkspaceKey, turn)
+		return nil
+	}
 	return f.g.answer(ctx, r, turn, 0)
 }
 

@@ -1,22 +1,11 @@
 package openaiapi
 
 import (
-	"context"
-	"net/http"
+	"encoding/json"
+	"fmt"
 	"strings"
-	"time"
 
-	"cairn/internal/domain/agent"
-	"cairn/internal/domain/fault"
-	"cairn/internal/domain/run"
 	"cairn/internal/service/completion"
-	"cairn/internal/service/conversation"
-)
-
-// Times of a request.
-const (
-	replyPatience = 10 * time.Minute // for the reply; clients give up at that time
-	comeBack      = 5 * time.Second  // after a disconnection, for the client to send the request again
 )
 
 // chat answers POST /v1/chat/completions.
@@ -30,122 +19,21 @@ func (c *call) chat() error {
 	if err != nil {
 		return err
 	}
-	var ended func()
-	if in.Stream { // before work starts
-		if ended, err = c.door.OpenStream(c.from); err != nil {
-			return err
-		}
-		defer ended()
-	}
-	t, err := c.accept(r, in)
-	if err != nil {
-		return err
-	}
-	if in.Stream {
-		return t.stream(in.StreamOptions.IncludeUsage)
-	}
-	return t.plain()
+	return c.serveTurn(r, in.Model, in.Stream, chatForm{usage: in.StreamOptions.IncludeUsage})
 }
 
-// turn is the turn of a request.
-type turn struct {
-	*call
-	completion.Accepted
-	model   string // as the request names it
-	watcher string // identifies this request among those that wait for the reply
-	created time.Time
+// chatForm writes replies as chat completions.
+type chatForm struct {
+	usage bool // a stream ends with the number of tokens
 }
 
-// accept stores the request and starts its turn.
-func (c *call) accept(r completion.Request, in chatRequest) (*turn, error) {
-	ctx := c.r.Context()
-	accepted, err := c.Completions.Accept(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	t := &turn{call: c, Accepted: accepted, model: in.Model, created: accepted.Turn.AcceptedAt}
-	if t.created.IsZero() { // accepted now
-		t.created = time.Now()
-	}
-	h := c.w.Header()
-	h.Set("X-Cairn-Conversation", accepted.Request.Conversation)
-	h.Set("X-Cairn-Run", accepted.Ref().Run)
-	if accepted.Turn.Ended {
-		return t, nil
-	}
-	if t.watcher, err = c.Completions.Watch(ctx, accepted.Ref()); err != nil {
-		return nil, err
-	}
-	return t, c.door.Start(ctx, accepted.Request, accepted.Run)
-}
+func (chatForm) whole(t *turn, r completion.Reply) any { return t.whole(r) }
 
-// status returns the status of the turn.
-func (t *turn) status() (conversation.TurnStatus, error) {
-	return t.Completions.Status(t.r.Context(), t.Accepted)
-}
+func (chatForm) background() bool { return false }
 
-// plain waits for the reply and writes it.
-func (t *turn) plain() error {
-	var now conversation.TurnStatus
-	_, err := t.door.Await(t.r.Context(), t.Ref(), replyPatience, func() (s run.Status, err error) {
-		now, err = t.status()
-		return run.Status(now.Status), err
-	})
-	switch {
-	case t.r.Context().Err() != nil:
-		t.abandon()
-		return t.r.Context().Err()
-	case err != nil:
-		return err
-	case now.Status != conversation.StatusEnded:
-		return fault.New(fault.Unavailable, "no reply yet", "send the same request again; it continues to wait")
-	}
-	reply, err := t.reply(now)
-	if err != nil {
-		return err
-	}
-	answerJSON(t.w, http.StatusOK, t.whole(reply))
-	return nil
-}
+func (chatForm) resumes() bool { return false }
 
-// reply returns what the client gets of the ended turn. A turn without a reply of a model is an error.
-func (t *turn) reply(now conversation.TurnStatus) (completion.Reply, error) {
-	out, err := t.Completions.Reply(t.r.Context(), t.Ref(), now.Reply)
-	if err == nil {
-		err = t.ended(agent.Reason(now.Reason), out.Detail)
-	}
-	return out, err
-}
-
-// abandon cancels the turn if the client does not send the request again.
-func (t *turn) abandon() {
-	if t.watcher == "" {
-		return
-	}
-	ctx := context.WithoutCancel(t.r.Context())
-	go func() {
-		select {
-		case <-t.door.Closing(): // the client goes to another gateway
-			return
-		case <-time.After(comeBack):
-		}
-		chosen, err := t.Workspaces.Settings(ctx, t.from.Workspace.ID)
-		if err == nil && chosen.API.CancelOnDisconnect {
-			var alone bool
-			if alone, err = t.Completions.Watches(ctx, t.Ref(), t.watcher); err == nil && alone {
-				_, err = t.Turns.Cancel(
-					ctx,
-					t.from.Workspace,
-					t.Accepted.Request.Conversation,
-					t.Accepted.Request.MessageID,
-				)
-			}
-		}
-		if err != nil {
-			t.failureOf("cancel an abandoned turn", err) // logs it
-		}
-	}()
-}
+func (f chatForm) sink(t *turn, e *events) sink { return &chatSink{turn: t, events: e, usage: f.usage} }
 
 // chatCompletion is the body of a response, or a part of it in a stream.
 type chatCompletion struct {
@@ -220,4 +108,59 @@ func finishOf(r completion.Reply) string {
 
 func usageOf(r completion.Reply) *chatUsage {
 	return &chatUsage{Prompt: r.Input, Completion: r.Output, Total: r.Input + r.Output}
+}
+
+// chatSink writes a stream of parts of a chat completion.
+type chatSink struct {
+	*turn
+	events *events
+	usage  bool
+	spoke  bool // the first part, with the role, was written
+}
+
+func (c *chatSink) text(part string) error {
+	if !c.spoke {
+		if err := c.write(chatReply{Role: "assistant", Content: new("")}, nil); err != nil {
+			return err
+		}
+	}
+	c.spoke = true
+	return c.write(chatReply{Content: &part}, nil)
+}
+
+func (c *chatSink) end(r completion.Reply) error {
+	last := chatReply{ToolCalls: callsFor(r, true)}
+	if !c.spoke {
+		last.Role = "assistant"
+	}
+	if len(last.ToolCalls) > 0 {
+		if err := c.write(last, nil); err != nil {
+			return err
+		}
+	}
+	finish := finishOf(r)
+	if err := c.write(chatReply{}, &finish); err != nil {
+		return err
+	}
+	if c.usage {
+		part := c.part("chat.completion.chunk")
+		part.Usage = usageOf(r)
+		if err := c.events.data(part); err != nil {
+			return err
+		}
+	}
+	return c.events.write([]byte("data: [DONE]\n\n"))
+}
+
+func (c *chatSink) failed(f *failure) {
+	if data, err := json.Marshal(f); err == nil {
+		_ = c.events.write(fmt.Appendf(nil, "event: error\ndata: %s\n\n", data)) // nothing follows
+	}
+}
+
+// write writes one part with a choice.
+func (c *chatSink) write(delta chatReply, finish *string) error {
+	part := c.part("chat.completion.chunk")
+	part.Choices = append(part.Choices, chatChoice{Delta: &delta, Finish: finish})
+	return c.events.data(part)
 }

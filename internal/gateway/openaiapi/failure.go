@@ -132,5 +132,10 @@ func (c *call) ended(reason agent.Reason, detail string) error {
 	return nil
 }
 
+// isModelFault reports whether an error states that a turn has no reply of a model.
+func isModelFault(err error) bool {
+	return err != nil && slices.Contains(modelFaults, fault.CodeOf(err))
+}
+
 // modelFaults are failures of a model that a client cannot change by sending the request again.
 var modelFaults = []fault.Code{fault.ModelAuth, fault.ModelRejected, fault.ModelRefused, fault.ModelInvalid}

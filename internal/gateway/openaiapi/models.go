@@ -9,8 +9,11 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// defaultModel stands for the model that the deployment configures.
-const defaultModel = "cairn"
+// Models that every deployment has. Both stand for the model that the deployment configures.
+const (
+	defaultModel = "cairn"
+	taskModel    = "cairn-task" // one reply, without a conversation and memory
+)
 
 // model is a model in a list.
 type model struct {
@@ -30,7 +33,7 @@ func (a *api) names() []string {
 	for _, m := range a.options.Models {
 		out = append(out, defaultModel+"/"+m)
 	}
-	return out
+	return append(out, taskModel)
 }
 
 func (c *call) models() error {

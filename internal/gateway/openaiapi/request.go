@@ -86,6 +86,7 @@ var refused = map[string]string{
 	"function_call":      "use tool_choice",
 	"prediction":         "omit it",
 	"web_search_options": "omit it",
+	"prompt":             "send instructions and input",
 }
 
 // body reads the request into v, and returns its members.
@@ -125,22 +126,23 @@ func (c *call) request(in chatRequest, members map[string]json.RawMessage) (out 
 	if err := in.options(&spec); err != nil {
 		return out, err
 	}
-	if spec.Client.Tools, spec.Client.ToolChoice, err = c.tools(in); err != nil {
+	if spec.Client.Tools, spec.Client.ToolChoice, err = c.tools(in.tools(), in.ToolChoice); err != nil {
 		return out, err
 	}
-	out = completion.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key}
+	out = completion.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key,
+		Task: in.Model == taskModel}
 	if spec.Client.Instructions, out.Messages, err = in.conversation(); err != nil {
 		return out, err
 	}
 	out.Spec = spec
-	c.identify(&out, in, members)
+	c.identify(&out, in.Metadata, members)
 	return out, nil
 }
 
 // identify sets what names the conversation and the message.
-func (c *call) identify(out *completion.Request, in chatRequest, members map[string]json.RawMessage) {
+func (c *call) identify(out *completion.Request, metadata map[string]any, members map[string]json.RawMessage) {
 	own := func(name string) string {
-		text, _ := in.Metadata[name].(string)
+		text, _ := metadata[name].(string)
 		return text
 	}
 	header := c.r.Header
@@ -171,34 +173,47 @@ func shaOf(v any) [32]byte {
 }
 
 // options pins the options of the model call.
-func (in chatRequest) options(spec *agentrun.Spec) error {
-	for _, o := range []struct {
-		name      string
-		value     *float64
-		low, high float64
-	}{{"temperature", in.Temperature, 0, 2}, {"top_p", in.TopP, 0, 1},
+func (in chatRequest) options(spec *agentrun.Spec) (err error) {
+	for _, o := range []number{{"temperature", in.Temperature, 0, 2}, {"top_p", in.TopP, 0, 1},
 		{"frequency_penalty", in.FrequencyPenalty, -2, 2}, {"presence_penalty", in.PresencePenalty, -2, 2}} {
-		if o.value != nil && (*o.value < o.low || *o.value > o.high) {
-			return invalid(o.name, "%s is %v, must be %v to %v", o.name, *o.value, o.low, o.high)
+		if err := o.check(); err != nil {
+			return err
 		}
 	}
-	if most := cmp.Or(in.MaxCompletion, in.MaxTokens); most < 0 {
-		return invalid("max_tokens", "max_tokens is %d, must be positive", most)
-	} else if most > 0 {
-		spec.Limits.MaxTokens = most
-	}
-	stop, err := stopOf(in.Stop)
-	if err != nil {
-		return err
-	}
-	format, err := formatOf(in.ResponseFormat)
-	if err != nil {
+	if err := limitReply(spec, "max_tokens", cmp.Or(in.MaxCompletion, in.MaxTokens)); err != nil {
 		return err
 	}
 	spec.Client.Temperature = in.Temperature
 	spec.Client.Sampling = llm.Sampling{TopP: in.TopP, FrequencyPenalty: in.FrequencyPenalty,
-		PresencePenalty: in.PresencePenalty, Seed: in.Seed, Stop: stop, ReasoningEffort: in.ReasoningEffort,
-		ParallelCalls: in.ParallelCalls, Format: format}
+		PresencePenalty: in.PresencePenalty, Seed: in.Seed, ReasoningEffort: in.ReasoningEffort,
+		ParallelCalls: in.ParallelCalls}
+	if spec.Client.Sampling.Stop, err = stopOf(in.Stop); err != nil {
+		return err
+	}
+	spec.Client.Sampling.Format, err = formatOf("response_format", in.ResponseFormat)
+	return err
+}
+
+// number is an optional number of a request with its limits.
+type number struct {
+	name      string
+	value     *float64
+	low, high float64
+}
+
+func (n number) check() error {
+	if n.value != nil && (*n.value < n.low || *n.value > n.high) {
+		return invalid(n.name, "%s is %v, must be %v to %v", n.name, *n.value, n.low, n.high)
+	}
+	return nil
+}
+
+// limitReply limits the tokens of a reply; 0 is the limit of the deployment.
+func limitReply(spec *agentrun.Spec, name string, most int) error {
+	if most < 0 {
+		return invalid(name, "%s is %d, must be positive", name, most)
+	}
+	spec.Limits.MaxTokens = cmp.Or(most, spec.Limits.MaxTokens)
 	return nil
 }
 
@@ -216,8 +231,8 @@ func stopOf(raw json.RawMessage) (all []string, err error) {
 	return all, nil
 }
 
-// formatOf checks response_format. Plain text is the default.
-func formatOf(raw json.RawMessage) (json.RawMessage, error) {
+// formatOf checks the format of the reply. Plain text is the default.
+func formatOf(param string, raw json.RawMessage) (json.RawMessage, error) {
 	if empty(raw) {
 		return nil, nil
 	}
@@ -234,9 +249,9 @@ func formatOf(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	case format.Type == "json_object":
 	case format.Type != "json_schema":
-		return nil, invalid("response_format", "type of response_format must be text, json_object or json_schema")
+		return nil, invalid(param, "type of %s must be text, json_object or json_schema", param)
 	case format.Schema.Name == "" || !isObject(format.Schema.Schema):
-		return nil, invalid("response_format", "response_format.json_schema needs a name and a schema")
+		return nil, invalid(param, "a JSON schema in %s needs a name and a schema", param)
 	}
 	var compact bytes.Buffer
 	err := json.Compact(&compact, raw)
@@ -248,46 +263,63 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // maxTools is the maximum number of tools of a client.
 const maxTools = 128
 
+// clientTool is a tool of a request.
+type clientTool struct {
+	param       string // path of the members
+	kind        string
+	name        string
+	description string
+	parameters  json.RawMessage
+}
+
+func (in chatRequest) tools() (all []clientTool) {
+	for i, t := range in.Tools {
+		all = append(all, clientTool{fmt.Sprintf("tools[%d].function", i), t.Type, t.Function.Name,
+			t.Function.Description, t.Function.Parameters})
+	}
+	return all
+}
+
 // tools returns the tools of the client and the choice among them. Cairn offers its own tools, too.
-func (c *call) tools(in chatRequest) (out []llm.Tool, choice llm.ToolChoice, err error) {
-	if len(in.Tools) > maxTools {
-		return nil, "", invalid("tools", "%d tools, the limit is %d", len(in.Tools), maxTools)
+func (c *call) tools(all []clientTool, choice json.RawMessage) (out []llm.Tool, _ llm.ToolChoice, err error) {
+	if len(all) > maxTools {
+		return nil, "", invalid("tools", "%d tools, the limit is %d", len(all), maxTools)
 	}
 	ours, named := c.options.ToolNames(), map[string]bool{}
-	for i, t := range in.Tools {
-		param, name := fmt.Sprintf("tools[%d]", i), t.Function.Name
+	for i, t := range all {
 		switch {
-		case t.Type != "function":
-			return nil, "", invalid(param+".type", "type %.40q is not supported; use function", t.Type)
-		case !toolName.MatchString(name):
+		case t.kind != "function":
 			return nil, "", invalid(
-				param+".function.name",
-				"name %.80q of a tool must have 1 to 64 letters, digits, _ or -",
-				name,
+				fmt.Sprintf("tools[%d].type", i),
+				"type %.40q is not supported; use function",
+				t.kind,
 			)
-		case slices.Contains(ours, name):
-			return nil, "", invalid(param+".function.name", "%s is a tool of Cairn; choose another name", name)
-		case named[name]:
-			return nil, "", invalid(param+".function.name", "two tools have the name %s", name)
-		case !empty(t.Function.Parameters) && !isObject(t.Function.Parameters):
-			return nil, "", invalid(param+".function.parameters", "parameters must be a JSON Schema object")
+		case !toolName.MatchString(t.name):
+			return nil, "", invalid(t.param+".name", "name %.80q of a tool must have 1 to 64 letters, digits, _ or -",
+				t.name)
+		case slices.Contains(ours, t.name):
+			return nil, "", invalid(t.param+".name", "%s is a tool of Cairn; choose another name", t.name)
+		case named[t.name]:
+			return nil, "", invalid(t.param+".name", "two tools have the name %s", t.name)
+		case !empty(t.parameters) && !isObject(t.parameters):
+			return nil, "", invalid(t.param+".parameters", "parameters must be a JSON Schema object")
 		}
-		named[name] = true
-		tool := llm.Tool{Name: name, Description: t.Function.Description}
-		if !empty(t.Function.Parameters) {
-			tool.Schema = t.Function.Parameters
+		named[t.name] = true
+		tool := llm.Tool{Name: t.name, Description: t.description}
+		if !empty(t.parameters) {
+			tool.Schema = t.parameters
 		}
 		out = append(out, tool)
 	}
-	return chosen(out, named, in.ToolChoice)
+	return chosen(out, named, choice)
 }
 
 // chosen applies tool_choice to the client's tools.
 func chosen(all []llm.Tool, named map[string]bool, raw json.RawMessage) ([]llm.Tool, llm.ToolChoice, error) {
 	var word string
 	var one struct {
-		Type     string
-		Function struct{ Name string }
+		Type, Name string // the name is in the function, or directly in a request for a response
+		Function   struct{ Name string }
 	}
 	switch {
 	case empty(raw):
@@ -301,8 +333,8 @@ func chosen(all []llm.Tool, named map[string]bool, raw json.RawMessage) ([]llm.T
 		case word == "required" && len(all) > 0:
 			return all, llm.ChooseAny, nil
 		}
-	case json.Unmarshal(raw, &one) == nil && one.Type == "function" && named[one.Function.Name]:
-		return all, llm.ToolChoice(one.Function.Name), nil
+	case json.Unmarshal(raw, &one) == nil && one.Type == "function" && named[cmp.Or(one.Function.Name, one.Name)]:
+		return all, llm.ToolChoice(cmp.Or(one.Function.Name, one.Name)), nil
 	}
 	return nil, "", invalid("tool_choice", "tool_choice must be auto, none, required, or a function of tools")
 }
@@ -374,7 +406,7 @@ func textOf(param string, raw json.RawMessage) (text string, err error) {
 	var all []string
 	for i, p := range parts {
 		switch p.Type {
-		case "text", "refusal":
+		case "text", "input_text", "output_text", "refusal":
 			all = append(all, p.Text+p.Refusal)
 		default:
 			return "", invalid(

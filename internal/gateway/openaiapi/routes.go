@@ -21,6 +21,10 @@ var table = []route{
 	{"GET /v1/models", apikey.Read, (*call).models},
 	{"GET /v1/models/{id...}", apikey.Read, (*call).model},
 	{"POST /v1/chat/completions", apikey.Write, (*call).chat},
+	{"POST /v1/responses", apikey.Write, (*call).respond},
+	{"GET /v1/responses/{id}", apikey.Read, (*call).showResponse},
+	{"DELETE /v1/responses/{id}", apikey.Write, (*call).deleteResponse},
+	{"POST /v1/responses/{id}/cancel", apikey.Write, (*call).cancelResponse},
 }
 
 // Mount adds the routes to mux.
@@ -30,7 +34,8 @@ func Mount(mux *http.ServeMux, s Services, o Options, d Door) {
 		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) { a.serve(w, req, r) })
 	}
 	if len(o.Origins) > 0 {
-		for _, path := range []string{"/v1/models", "/v1/models/{id...}", "/v1/chat/completions"} {
+		for _, path := range []string{"/v1/models", "/v1/models/{id...}", "/v1/chat/completions", "/v1/responses",
+			"/v1/responses/{id}", "/v1/responses/{id}/cancel"} {
 			mux.HandleFunc("OPTIONS "+path, a.preflight)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,50 +20,61 @@ const (
 	writeTimeout = 10 * time.Second       // for one event; a client that takes longer is disconnected
 )
 
+// sink writes the events of a stream.
+type sink interface {
+	// text writes the next part of the reply's text.
+	text(part string) error
+	// end writes the rest of the reply.
+	end(r completion.Reply) error
+	// failed writes the error that ends the stream.
+	failed(f *failure)
+}
+
 // stream writes the reply while the model writes it. The texts of the events add up to the reply of the
 // plain response, or the last event is an error.
-func (t *turn) stream(usage bool) error {
+func (t *turn) stream() error {
 	e := &events{w: t.w, control: http.NewResponseController(t.w)}
 	defer e.control.SetWriteDeadline(time.Time{}) // the connection may serve another request
-	err := t.follow(e, usage)
+	to := t.form.sink(t, e)
+	err := t.follow(e, to)
 	switch {
 	case t.r.Context().Err() != nil || errors.Is(err, errGone):
 		t.abandon()
 		return nil
 	case err != nil && e.opened: // the status is sent
-		f := t.failureOf("stream a reply", err)
-		if data, err := json.Marshal(f); err == nil {
-			_ = e.write(fmt.Appendf(nil, "event: error\ndata: %s\n\n", data)) // nothing follows
-		}
+		to.failed(t.failureOf("stream a reply", err))
 		return nil
 	}
 	return err
 }
 
+// interruptedCode is the code of a stream that ends before the reply.
+const interruptedCode = "stream_interrupted"
+
 // errReplaced ends a stream whose model was asked again and gave another text.
-var errReplaced = &failure{Status: http.StatusServiceUnavailable, Type: serverError, Code: "stream_interrupted",
+var errReplaced = &failure{Status: http.StatusServiceUnavailable, Type: serverError, Code: interruptedCode,
 	Message: "the model was asked again and gave another text: send the request again to get the whole reply"}
 
 // errStopping ends the streams of a gateway that stops.
-var errStopping = &failure{Status: http.StatusServiceUnavailable, Type: serverError, Code: "stream_interrupted",
+var errStopping = &failure{Status: http.StatusServiceUnavailable, Type: serverError, Code: interruptedCode,
 	Message: "the gateway stops: send the request again to get the whole reply"}
 
 // follow writes the reply until the turn ends.
-func (t *turn) follow(e *events, usage bool) error {
+func (t *turn) follow(e *events, to sink) error {
 	ctx := t.r.Context()
 	news, stop := t.ReplyNews(t.Ref())
 	defer stop()
 	look, beat := time.NewTicker(lookEvery), time.NewTicker(beatEvery)
 	defer look.Stop()
 	defer beat.Stop()
-	text := chunks{turn: t, events: e, follower: t.Replies.Follow(t.Ref(), replystream.Position{})}
+	text := chunks{turn: t, to: to, follower: t.Replies.Follow(t.Ref(), replystream.Position{})}
 	for {
 		now, err := t.status()
 		if err != nil {
 			return err
 		}
 		if now.Status == conversation.StatusEnded {
-			return text.finish(now, usage)
+			return text.finish(now)
 		}
 		deltas, err := text.follower.Next(ctx)
 		if err != nil {
@@ -89,7 +101,7 @@ func (t *turn) follow(e *events, usage bool) error {
 // chunks writes the parts of a reply.
 type chunks struct {
 	*turn
-	events   *events
+	to       sink
 	follower *replystream.Follower
 	step     int  // of the last text
 	spoke    bool // a text was written
@@ -97,10 +109,12 @@ type chunks struct {
 
 // send writes text that is new to the client.
 func (c *chunks) send(deltas []replystream.Delta) error {
-	for _, d := range deltas {
+	for i, d := range deltas {
 		text := d.Text
 		switch {
-		case d.Reset:
+		case !c.form.resumes() && replaced(d, deltas[i+1:]): // the client does not get it
+			continue
+		case d.Reset && c.spoke && d.Step == c.step:
 			return errReplaced
 		case d.Step != c.step && c.spoke:
 			text = completion.Between + strings.TrimLeft(text, " \n\t")
@@ -108,21 +122,21 @@ func (c *chunks) send(deltas []replystream.Delta) error {
 		if text == "" {
 			continue
 		}
-		if !c.spoke {
-			if err := c.write(chatReply{Role: "assistant", Content: new("")}, nil); err != nil {
-				return err
-			}
-		}
 		c.step, c.spoke = d.Step, true
-		if err := c.write(chatReply{Content: &text}, nil); err != nil {
+		if err := c.to.text(text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// replaced reports whether a later delta is the text of another attempt at the same step.
+func replaced(d replystream.Delta, later []replystream.Delta) bool {
+	return slices.ContainsFunc(later, func(l replystream.Delta) bool { return l.Reset && l.Step == d.Step })
+}
+
 // finish writes the rest of the reply, and how it ends.
-func (c *chunks) finish(now conversation.TurnStatus, usage bool) error {
+func (c *chunks) finish(now conversation.TurnStatus) error {
 	reply, err := c.reply(now)
 	if err != nil {
 		return err
@@ -140,34 +154,7 @@ func (c *chunks) finish(now conversation.TurnStatus, usage bool) error {
 	if err != nil {
 		return err
 	}
-	last := chatReply{ToolCalls: callsFor(reply, true)}
-	if !c.spoke {
-		last.Role = "assistant"
-	}
-	if len(last.ToolCalls) > 0 {
-		if err := c.write(last, nil); err != nil {
-			return err
-		}
-	}
-	finish := finishOf(reply)
-	if err := c.write(chatReply{}, &finish); err != nil {
-		return err
-	}
-	if usage {
-		part := c.part("chat.completion.chunk")
-		part.Usage = usageOf(reply)
-		if err := c.events.data(part); err != nil {
-			return err
-		}
-	}
-	return c.events.write([]byte("data: [DONE]\n\n"))
-}
-
-// write writes one part with a choice.
-func (c *chunks) write(delta chatReply, finish *string) error {
-	part := c.part("chat.completion.chunk")
-	part.Choices = append(part.Choices, chatChoice{Delta: &delta, Finish: finish})
-	return c.events.data(part)
+	return c.to.end(reply)
 }
 
 // events writes server-sent events. It sends the header with the first one, so that an error before it

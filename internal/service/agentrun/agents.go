@@ -142,7 +142,7 @@ func (s *Service) brief(ctx context.Context, st *runState, step agent.Step, note
 	since, _ := st.reached(step.N)
 	r := st.request(step, note, since, short)
 	r.NoReasoning = input.Unthinking
-	r.System, r.Tools = input.System, offered(st.offered(step.N))
+	r.System, r.Tools = input.System, slices.Concat(offered(st.offered(step.N)), st.spec.Client.Tools)
 	r.Messages = slices.Concat(input.Messages, r.Messages)
 	return r, nil
 }

@@ -254,7 +254,7 @@ func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base B
 		return nil, err
 	}
 	out.MayNudge = may
-	return out, tx.Runs().EndRun(ctx, st.run.Ref.Run, outcomeOf(e.reason), e.detail, out)
+	return out, tx.Runs().EndRun(ctx, st.run.Ref.Run, OutcomeOf(e.reason), e.detail, out)
 }
 
 // putAnswer adds the messages of the turn to the conversation and returns the position of the reply.
@@ -368,7 +368,8 @@ func parseWrite(tool, result string) (Write, bool) {
 	return Write{Tool: tool, Action: r.Action, Name: r.Name, Version: r.Version}, true
 }
 
-func outcomeOf(r agent.Reason) run.Outcome {
+// OutcomeOf returns the outcome of a run that ended for a reason.
+func OutcomeOf(r agent.Reason) run.Outcome {
 	switch r {
 	case agent.OverBudget:
 		return run.OverBudget

@@ -234,7 +234,7 @@ func (st *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e end
 			return nil, err
 		}
 	}
-	return out, tx.Runs().EndRun(ctx, st.run.Ref.Run, outcomeOf(e.reason), out.Status, out)
+	return out, tx.Runs().EndRun(ctx, st.run.Ref.Run, OutcomeOf(e.reason), out.Status, out)
 }
 
 // reviewed returns the counters after a review. After a failed review, its messages stay unreviewed.

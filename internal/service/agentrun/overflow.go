@@ -224,5 +224,5 @@ func (f Flush) Finish(context.Context, RunView, RunResult) (json.RawMessage, err
 func (f Flush) Result(w RunView, _ json.RawMessage, e *RunResult) (run.Outcome, error) {
 	e.Writes = (&runState{steps: w.Steps}).writes()
 	e.Status, e.Number = reviewStatus(e.Reason, len(e.Writes)), w.Spec.Turn
-	return outcomeOf(e.Reason), nil
+	return OutcomeOf(e.Reason), nil
 }

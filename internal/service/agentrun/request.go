@@ -16,14 +16,16 @@ func (st *runState) request(step agent.Step, note string, since int, short bool)
 	r := llm.Request{Model: st.spec.Model, MaxTokens: st.spec.Limits.MaxTokens,
 		Label: llm.Label{Stage: string(st.run.Kind), Run: st.run.Ref.Run,
 			Task: fmt.Sprintf("step %d", step.N)}}
+	client := st.spec.Client
+	if st.run.Kind == run.Turn || st.run.Kind == run.Completion {
+		r.ToolChoice, r.Temperature, r.Sampling = client.ToolChoice, client.Temperature, client.Sampling
+	}
 	if st.run.Kind == run.Turn {
-		client := st.spec.Client
 		r.System, r.Tools = st.session.Rendered, st.session.Tools
 		if client.Instructions != "" {
 			r.System += "\n\n" + client.Instructions
 		}
 		r.Messages = st.conversation(short)
-		r.ToolChoice, r.Temperature, r.Sampling = client.ToolChoice, client.Temperature, client.Sampling
 	} else if st.agent == nil {
 		r.System, r.Tools = st.spec.System, st.spec.Tools
 		r.Messages = llm.User(st.spec.Material)

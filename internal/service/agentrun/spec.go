@@ -87,6 +87,8 @@ type Client struct {
 	ToolChoice   llm.ToolChoice `json:"tool_choice,omitempty"`  // among them
 	Temperature  *float64       `json:"temperature,omitempty"`
 	Sampling     llm.Sampling   `json:"sampling,omitzero"`
+	// Response is what a later request for the response of the turn shows of this request.
+	Response json.RawMessage `json:"response,omitempty"`
 }
 
 // Timeouts returns the activity timeouts in the form that workflows use.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/run"
@@ -28,6 +29,8 @@ type Request struct {
 	Message      string               // the client's ID of the message, or empty
 	Whole        bool                 // Messages are the whole conversation
 	Repeated     bool                 // the client states that it sends the request again
+	Task         bool                 // one reply of the model, without a conversation and memory
+	After        string               // run of the turn that the request follows, or empty
 	Messages     []transcript.Message // of users, assistants and the client's tools, the oldest first
 	Body         [32]byte             // hash of the request
 	Spec         agentrun.Spec
@@ -36,7 +39,7 @@ type Request struct {
 // Accepted is an accepted request.
 type Accepted struct {
 	conversation.AcceptedTurn
-	Request conversation.Request // names the conversation and the message
+	Request conversation.Request // names the conversation and the message; a task has no conversation
 }
 
 // Ref returns the run of the turn.
@@ -54,8 +57,11 @@ const moves = 5
 // Accept stores a request as a turn of the conversation that it continues, or returns the turn of an
 // equal request that it repeats.
 func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err error) {
+	if r.Task {
+		return s.acceptTask(ctx, r)
+	}
 	d := divide(r.Messages)
-	if err := d.check(); err != nil {
+	if err := d.check(r.After != ""); err != nil {
 		return out, err
 	}
 	for range moves {
@@ -70,27 +76,24 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 	return out, fault.New(fault.Unavailable, "conversation changed during each attempt to continue it", "")
 }
 
-// check returns an error if there is nothing to answer.
-func (d divided) check() error {
-	open := map[string]bool{}
-	for _, m := range d.reply {
-		for _, c := range m.ToolCalls {
-			open[c.ID] = true
-		}
-	}
-	for _, m := range d.now {
-		if m.Role == transcript.Tool && !open[m.ToolCallID] {
-			return fault.New(
-				fault.InvalidArgument,
-				fmt.Sprintf("tool message has unknown tool_call_id %.80q", m.ToolCallID),
-				"send it after the assistant message with the call",
-			)
-		}
-	}
+// check returns an error if there is nothing to answer. Results of calls of an earlier response are checked
+// with it.
+func (d divided) check(follows bool) error {
 	if len(d.now) == 0 {
 		return fault.New(fault.InvalidArgument, "no message to answer", "end messages with a user or tool message")
 	}
-	return nil
+	if follows {
+		return nil
+	}
+	return answers(d.now, d.called())
+}
+
+// called returns the calls of the last reply.
+func (d divided) called() (all []transcript.ToolCall) {
+	for _, m := range d.reply {
+		all = append(all, m.ToolCalls...)
+	}
+	return all
 }
 
 // place returns the request for the conversation that r belongs to.
@@ -117,6 +120,9 @@ func (s *Service) place(ctx context.Context, r Request, d divided) (out conversa
 		return out, nil
 	}
 	out.MessageID = cmp.Or(r.Message, fmt.Sprintf("api-%s-%d", hex.EncodeToString(r.Body[:8]), out.History.Times))
+	if r.After != "" {
+		return out, s.follow(ctx, r, &out)
+	}
 	if !r.Whole {
 		out.Conversation = r.Conversation
 		return out, nil
@@ -235,7 +241,8 @@ func (s *Service) opened(ctx context.Context, r Request, message string) (name s
 // Reply is what a client gets of a turn.
 type Reply struct {
 	Outcome
-	Text string // of all model responses of the turn
+	Text   string // of all model responses of the turn
+	Reason agent.Reason
 }
 
 // Between is the text between two model responses of a turn.
@@ -259,6 +266,9 @@ func (s *Service) Reply(ctx context.Context, ref run.Ref, reply string) (out Rep
 
 // Status returns the status of an accepted request.
 func (s *Service) Status(ctx context.Context, a Accepted) (conversation.TurnStatus, error) {
+	if a.Request.Conversation == "" {
+		return s.taskStatus(ctx, a.Ref())
+	}
 	return s.Inbox.Answer(ctx, a.Request.Workspace, a.Request.Conversation, a.Request.MessageID)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/replystream"
@@ -63,11 +64,19 @@ type Inbox interface {
 	Answer(ctx context.Context, ws int64, conversation, message string) (conversation.TurnStatus, error)
 }
 
+// Workspaces reads the settings of workspaces.
+type Workspaces interface {
+	Settings(ctx context.Context, ws int64) (settings.Settings, error)
+}
+
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store   Store
-	Inbox   Inbox
-	Replies *replystream.Reader
+	Store      Store
+	Responses  Responses
+	Tasks      Tasks
+	Inbox      Inbox
+	Workspaces Workspaces
+	Replies    *replystream.Reader
 }
 
 // Service accepts requests and reads replies.
@@ -75,7 +84,8 @@ type Service struct{ Ports }
 
 // New returns a Service. It fails if a port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("completion", map[string]any{"Store": p.Store, "Inbox": p.Inbox, "Replies": p.Replies})
+	err := ports.Require("completion", map[string]any{"Store": p.Store, "Responses": p.Responses, "Tasks": p.Tasks,
+		"Inbox": p.Inbox, "Workspaces": p.Workspaces, "Replies": p.Replies})
 	if err != nil {
 		return nil, err
 	}

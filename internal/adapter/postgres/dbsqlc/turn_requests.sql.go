@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -45,6 +46,157 @@ func (q *Queries) ClientCalls(ctx context.Context, arg ClientCallsParams) ([]Cli
 		return nil, err
 	}
 	return items, nil
+}
+
+const CompletionSame = `-- name: CompletionSame :one
+select id, generation, status, outcome, created_at, ended_at, now()::timestamptz as now from runs
+where workspace_id = $1 and kind = 'completion' and business_key = $2
+order by generation desc limit 1
+`
+
+type CompletionSameParams struct {
+	WorkspaceID int64
+	BusinessKey string
+}
+
+type CompletionSameRow struct {
+	ID         string
+	Generation int32
+	Status     string
+	Outcome    string
+	CreatedAt  time.Time
+	EndedAt    *time.Time
+	Now        time.Time
+}
+
+// The latest run of a task with a key.
+func (q *Queries) CompletionSame(ctx context.Context, arg CompletionSameParams) (CompletionSameRow, error) {
+	row := q.db.QueryRow(ctx, CompletionSame, arg.WorkspaceID, arg.BusinessKey)
+	var i CompletionSameRow
+	err := row.Scan(
+		&i.ID,
+		&i.Generation,
+		&i.Status,
+		&i.Outcome,
+		&i.CreatedAt,
+		&i.EndedAt,
+		&i.Now,
+	)
+	return i, err
+}
+
+const MessagesUpToTurn = `-- name: MessagesUpToTurn :many
+select m.role, m.content, m.name, m.tool_calls, m.tool_call_id from messages m
+join conversations c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
+where c.workspace_id = $1 and c.external_id = $2 and m.turn <= $3::int
+order by m.seq desc limit $4
+`
+
+type MessagesUpToTurnParams struct {
+	WorkspaceID int64
+	ExternalID  string
+	Turn        int32
+	MaxRows     int32
+}
+
+type MessagesUpToTurnRow struct {
+	Role       string
+	Content    string
+	Name       string
+	ToolCalls  json.RawMessage
+	ToolCallID string
+}
+
+// The latest messages of a conversation up to a turn, the latest first.
+func (q *Queries) MessagesUpToTurn(ctx context.Context, arg MessagesUpToTurnParams) ([]MessagesUpToTurnRow, error) {
+	rows, err := q.db.Query(ctx, MessagesUpToTurn,
+		arg.WorkspaceID,
+		arg.ExternalID,
+		arg.Turn,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MessagesUpToTurnRow
+	for rows.Next() {
+		var i MessagesUpToTurnRow
+		if err := rows.Scan(
+			&i.Role,
+			&i.Content,
+			&i.Name,
+			&i.ToolCalls,
+			&i.ToolCallID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ResponseDelete = `-- name: ResponseDelete :execrows
+update turn_requests q set deleted = true from turns t
+where q.workspace_id = $1 and t.workspace_id = q.workspace_id and t.conversation_id = q.conversation_id
+  and t.number = q.number and t.run_id = $2
+`
+
+type ResponseDeleteParams struct {
+	WorkspaceID int64
+	RunID       *string
+}
+
+func (q *Queries) ResponseDelete(ctx context.Context, arg ResponseDeleteParams) (int64, error) {
+	result, err := q.db.Exec(ctx, ResponseDelete, arg.WorkspaceID, arg.RunID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const ResponseGet = `-- name: ResponseGet :one
+select c.external_id, t.message_id, t.number, (c.next_turn = t.number + 1)::boolean as last,
+  (r.spec -> 'client' -> 'response')::jsonb as shown, r.created_at, r.ended_at
+from turns t
+join turn_requests q on q.workspace_id = t.workspace_id and q.conversation_id = t.conversation_id and q.number = t.number
+join conversations c on c.workspace_id = t.workspace_id and c.id = t.conversation_id
+join runs r on r.workspace_id = t.workspace_id and r.id = t.run_id
+where t.workspace_id = $1 and t.run_id = $2 and not q.deleted and r.spec -> 'client' ? 'response'
+`
+
+type ResponseGetParams struct {
+	WorkspaceID int64
+	RunID       *string
+}
+
+type ResponseGetRow struct {
+	ExternalID string
+	MessageID  string
+	Number     int32
+	Last       bool
+	Shown      json.RawMessage
+	CreatedAt  time.Time
+	EndedAt    *time.Time
+}
+
+// The turn of a response that was not deleted.
+func (q *Queries) ResponseGet(ctx context.Context, arg ResponseGetParams) (ResponseGetRow, error) {
+	row := q.db.QueryRow(ctx, ResponseGet, arg.WorkspaceID, arg.RunID)
+	var i ResponseGetRow
+	err := row.Scan(
+		&i.ExternalID,
+		&i.MessageID,
+		&i.Number,
+		&i.Last,
+		&i.Shown,
+		&i.CreatedAt,
+		&i.EndedAt,
+	)
+	return i, err
 }
 
 const RunOutcome = `-- name: RunOutcome :one

@@ -17,6 +17,7 @@ import (
 	"cairn/internal/bench/isolation"
 	"cairn/internal/bench/production"
 	"cairn/internal/bench/soak"
+	"cairn/internal/bench/streamchaos"
 )
 
 // Experiments that count violations under load and faults.
@@ -69,6 +70,26 @@ func (p *program) soak() *cobra.Command {
 	flags.DurationVar(&o.Goal, "goal", 0, "goal for the total time (default 5m)")
 	flags.BoolVar(&o.Restore, "restore", false, "restore the database from a dump in the middle (default false)")
 	flags.Uint64Var(&o.Seed, "seed", 0, "random seed; 0 means a random one")
+	return cmd
+}
+
+func (p *program) streamChaos() *cobra.Command {
+	o := streamchaos.Options{Log: p.errs}
+	cmd := p.benchmark(&cobra.Command{
+		Use:     "stream-chaos",
+		Short:   "Kill the worker during streamed chats and compare what clients get with the stored replies",
+		Example: "  cairn-bench stream-chaos -n 10",
+	}, func(ctx context.Context) error {
+		result, err := streamchaos.Run(ctx, o)
+		if err != nil {
+			return err
+		}
+		return errors.Join(p.measured(result, result.Print), held(result.Held()))
+	})
+	flags := cmd.Flags()
+	flags.IntVarP(&o.Kills, "kills", "n", 200, "number of kills of the worker")
+	flags.DurationVar(&o.KillEvery, "kill", 0, "interval between kills (default 3s)")
+	flags.IntVar(&o.AtOnce, "at-once", 8, "number of streams at the same time")
 	return cmd
 }
 

@@ -1,0 +1,114 @@
+package completion
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/conversation"
+)
+
+// Responses reads and deletes responses, which are turns with a name of their own. Each method is one
+// transaction.
+type Responses interface {
+	// Response returns the turn of a response. A deleted one is not found.
+	Response(ctx context.Context, ref run.Ref) (Response, error)
+	DeleteResponse(ctx context.Context, ref run.Ref) error
+	// Messages returns the latest messages of a conversation up to the end of a turn, the oldest first.
+	Messages(ctx context.Context, ws int64, conversation string, turn, max int) ([]transcript.Message, error)
+}
+
+// Response is the turn of a response.
+type Response struct {
+	Run          run.Ref
+	Conversation string
+	Message      string
+	Number       int
+	Last         bool // no other turn follows
+	Shown        json.RawMessage
+	CreatedAt    time.Time
+	EndedAt      *time.Time
+}
+
+// ErrNoResponse means that an ID names no response of the workspace.
+func ErrNoResponse(ref run.Ref) error {
+	return fault.New(fault.NotFound, fmt.Sprintf("response of %s not found", ref.Run),
+		"use the ID of a response that is stored and was not deleted")
+}
+
+// Response returns a response that a client may read.
+func (s *Service) Response(ctx context.Context, ref run.Ref) (out Response, err error) {
+	if !run.ValidID(ref.Run) {
+		return out, ErrNoResponse(ref)
+	}
+	return s.Responses.Response(ctx, ref)
+}
+
+// Delete makes a response unreadable. The messages of the conversation remain.
+func (s *Service) Delete(ctx context.Context, ref run.Ref) error {
+	if _, err := s.Response(ctx, ref); err != nil {
+		return err
+	}
+	return s.Responses.DeleteResponse(ctx, ref)
+}
+
+// Accepted returns the accepted request of a response.
+func (r Response) Accepted(workspaceKey string) (out Accepted) {
+	out.Run.Ref, out.Turn.AcceptedAt, out.Turn.Ended = r.Run, r.CreatedAt, r.EndedAt != nil
+	out.Request = conversation.Request{Workspace: r.Run.Workspace, WorkspaceKey: workspaceKey,
+		Conversation: r.Conversation, MessageID: r.Message}
+	return out
+}
+
+// follow places a request after the turn of a response: in its conversation if no other turn follows, else
+// in a new one with the same messages before.
+func (s *Service) follow(ctx context.Context, r Request, out *conversation.Request) error {
+	before, err := s.Response(ctx, run.Ref{Workspace: r.Workspace, Run: r.After})
+	if err != nil {
+		return err
+	}
+	if before.EndedAt == nil {
+		return fault.New(fault.InvalidArgument, "the previous response has not ended",
+			"wait until its status is completed")
+	}
+	ended, err := s.Store.Outcome(ctx, before.Run)
+	if err != nil {
+		return err
+	}
+	if err := answers(r.Messages, ended.Calls); err != nil {
+		return err
+	}
+	sha := shaOf([]string{"after", r.After})
+	out.History.Thread, out.History.SHA = hex.EncodeToString(sha[:]), shaOf([]any{r.After, historySHA(r.Messages)})
+	if out.Inputs = r.Messages; before.Last {
+		out.Conversation, out.History.Turn = before.Conversation, before.Number+1
+		return nil
+	}
+	branch := shaOf([]string{out.History.Thread, out.MessageID})
+	out.Conversation, out.History.Turn = "chat-"+hex.EncodeToString(branch[:10]), 1
+	out.History.Earlier, err = s.Responses.Messages(ctx, r.Workspace, before.Conversation, before.Number, imported)
+	return err
+}
+
+// answers returns an error if a message is the result of a call that was not made.
+func answers(ms []transcript.Message, calls []transcript.ToolCall) error {
+	open := map[string]bool{}
+	for _, c := range calls {
+		open[c.ID] = true
+	}
+	for _, m := range ms {
+		for _, c := range m.ToolCalls {
+			open[c.ID] = true
+		}
+		if m.Role == transcript.Tool && !open[m.ToolCallID] {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("result of an unknown call %.80q", m.ToolCallID),
+				"send it after the message with the call")
+		}
+	}
+	return nil
+}
