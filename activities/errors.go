@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/service/channel"
 	"cairn/internal/service/ledger"
 )
 
@@ -47,6 +48,15 @@ const busyMargin = 20 * time.Millisecond
 func benign(err error, code string, wait time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), code, temporal.ApplicationErrorOptions{
 		Cause: err, NextRetryDelay: wait, Category: temporal.ApplicationErrorCategoryBenign})
+}
+
+// sendError is temporalError for a message to a chat platform, which may state when to try again.
+func sendError(err error) error {
+	var refused *channel.SendError
+	if errors.As(err, &refused) {
+		return benign(err, string(fault.RateLimited), refused.RetryAfter)
+	}
+	return temporalError(err)
 }
 
 // queueError is temporalError for a step that waits for a free resource. Not being free yet is part

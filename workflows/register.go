@@ -15,6 +15,7 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Build, workflow.RegisterOptions{Name: contract.Build})
 	w.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: contract.Conversation})
 	w.RegisterWorkflowWithOptions(Curate, workflow.RegisterOptions{Name: contract.Curate})
+	w.RegisterWorkflowWithOptions(Deliver, workflow.RegisterOptions{Name: contract.Deliver})
 	w.RegisterWorkflowWithOptions(Erase, workflow.RegisterOptions{Name: contract.Erase})
 	w.RegisterWorkflowWithOptions(Evolve, workflow.RegisterOptions{Name: contract.Evolve})
 	w.RegisterWorkflowWithOptions(Nudge, workflow.RegisterOptions{Name: contract.Nudge})

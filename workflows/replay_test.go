@@ -36,7 +36,8 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		})
 	}
 	for _, name := range []string{
-		contract.Adapt, contract.Build, contract.Conversation, contract.Curate, contract.Distill,
+		contract.Adapt, contract.Build, contract.Completion, contract.Conversation, contract.Curate, contract.Deliver,
+		contract.Distill,
 		contract.DistillSkill, contract.Erase, contract.Evolve, contract.Nudge, contract.Offload, contract.Probe,
 		contract.Reembed, contract.Refine, contract.ReflectionWorkflow, contract.Retrieve, contract.Specialist,
 		contract.Summarize, contract.Sweep, contract.Train, contract.TrainEpisode, contract.TrainIteration,

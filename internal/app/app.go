@@ -31,6 +31,7 @@ import (
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/audit"
+	"cairn/internal/service/channel"
 	"cairn/internal/service/completion"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
@@ -78,6 +79,7 @@ type App struct {
 	Inbox       *conversation.Service
 	Replies     *replystream.Reader
 	Completions *completion.Service
+	Channels    *channel.Service
 	AgentRuns   *agentrun.Service
 	Progressive *memoryagent.Service
 	Reflect     *reflection.Service
@@ -244,9 +246,22 @@ func (h *App) buildMaintenance() error {
 	if err != nil {
 		return err
 	}
-	h.Relay, err = relay.New(relay.Ports{Store: h.Store.Outbox(), Leftovers: h.Store.Leftovers(), Driver: h.Driver,
-		Spaces: h.Spaces, Lost: h.endLost, Remove: h.removePackage, Close: conversationLimits(c).Close,
-		Every: relayEvery, Grace: max(c.PackageGrace, c.BackupRetention), Log: h.Log})
+	if err := h.buildChannels(); err != nil {
+		return err
+	}
+	h.Relay, err = relay.New(relay.Ports{
+		Store:     h.Store.Outbox(),
+		Leftovers: h.Store.Leftovers(),
+		Driver:    h.Driver,
+		Spaces:    h.Spaces,
+		Channels:  h.Channels,
+		Lost:      h.endLost,
+		Remove:    h.removePackage,
+		Close:     conversationLimits(c).Close,
+		Every:     relayEvery,
+		Grace:     max(c.PackageGrace, c.BackupRetention),
+		Log:       h.Log,
+	})
 	return err
 }
 

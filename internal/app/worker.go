@@ -86,6 +86,7 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	reflections := activities.Reflect{Open: h.Reflections.Open, Distill: h.Idle.ReadDay}
 	offloads := activities.Offload{Service: h.Offload}
 	reembeds := activities.Reembed{Service: h.Reembed}
+	deliveries := activities.Deliver{Service: h.Channels}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout,
 		MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		// Once workflows are cached, the SDK uses all but one poller for them. With two pollers, all
@@ -118,6 +119,7 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 		skills.RegisterMain(w)
 		offloads.RegisterMain(w)
 		reembeds.RegisterMain(w)
+		deliveries.RegisterMain(w)
 	case contract.QueueLLM:
 		// Turns and distillations run on the queue of their steps. The server then returns a step in
 		// its response to the workflow task that scheduled it, which saves a poll.

@@ -13,14 +13,19 @@ import (
 	"cairn/internal/service/schedule"
 )
 
+// duties returns all kinds of outbox tasks.
+func duties() map[string]inspect.Waiting {
+	return map[string]inspect.Waiting{relay.DriveRun: {}, relay.EmbedDoc: {}, relay.NotifySettings: {},
+		relay.HandleEvents: {}, relay.Deliver: {}}
+}
+
 // Backlog counts open and failed work in one statement.
 func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
 	out := inspect.Backlog{Runs: map[run.Kind]inspect.Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {},
 		run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Completion: {}, run.Reflection: {},
 		run.Build: {}, run.Train: {},
 		run.Evolve: {}, run.Adapt: {}, run.Probe: {}, run.Offload: {}, run.Flush: {}},
-		Duties: map[string]inspect.Waiting{relay.DriveRun: {}, relay.EmbedDoc: {}, relay.NotifySettings: {}},
-		Stuck:  map[string]inspect.Waiting{relay.DriveRun: {}, relay.EmbedDoc: {}, relay.NotifySettings: {}},
+		Duties: duties(), Stuck: duties(),
 		Due: map[schedule.Kind]inspect.Waiting{schedule.Reflection: {}, schedule.Curate: {}, schedule.Evolution: {},
 			schedule.Turn: {}}}
 	var rows []dbsqlc.AttentionRow

@@ -95,6 +95,8 @@ and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attnam
 			"deployment_spend",
 			"sweep_pages",
 			"operator_keys",
+			"channel_accounts",
+			"pairings", // of users without a workspace; valid for an hour
 			"store_state",
 			"goose_db_version",
 		},

@@ -82,6 +82,21 @@ with conversation as (
   insert into failure_memos (workspace_id, key, code, reason) values ($1, 'x', 'model_refused', $3)
 ), key as (
   insert into api_keys (workspace_id, name, hash, hint, scopes) values ($1, $3, sha256($1::text::bytea), 'ck', '{}')
+), account as (
+  insert into channel_accounts (name, platform) values ('a' || $1::text, 'telegram') returning name
+), person as (
+  insert into identities (account, user_id, workspace_id, name, role) select name, 'u', $1, $3, 'user' from account
+), route as (
+  insert into channel_routes (workspace_id, account, chat, conversation)
+  select $1, name, $3, $3 from account returning id
+), received as (
+  insert into channel_events (workspace_id, account, key, route_id, body)
+  select $1, name, 'k', id, jsonb_build_object('text', $3::text) from account, route
+), delivery as (
+  insert into deliveries (workspace_id, route_id, source, body)
+  select $1, id, 'event/1', jsonb_build_object('text', $3::text) from route returning id
+), part as (
+  insert into delivery_parts (workspace_id, delivery_id, number, body) select $1, id, 1, $3 from delivery
 ), event as (
   insert into audit_events (workspace_id, action, object, actor, account) values ($1, 'key.create', $3, 'cli', $3)
 ), erased as (

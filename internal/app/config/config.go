@@ -241,6 +241,8 @@ type Config struct {
 	APIModels string `env:"CAIRN_API_MODELS"`
 	// Origins of web pages that may call the OpenAI-compatible API, separated by commas, or * for all.
 	APIOrigins string `env:"CAIRN_API_ORIGINS"`
+	// File with the accounts of chat platforms, for `cairn gateway`. See docs/how-to/channels.md.
+	Channels string `env:"CAIRN_CHANNELS"`
 	// Name of the MCP server.
 	MCPName string `env:"CAIRN_MCP_NAME" envDefault:"cairn"`
 	// Access to /metrics: key (requires an operator key with the scope metrics), open to all clients, or off.

@@ -16,6 +16,8 @@ type Counts struct {
 	Learnt map[string]LearningOutcomes // outcomes of learning, by kind of run
 	// Inexact counts searches that reached a limit before the best documents by words were certain.
 	Inexact int
+	// Ambiguous counts messages to chat platforms that were sent again after an unknown outcome, by platform.
+	Ambiguous map[string]int
 }
 
 // LearningOutcomes counts the outcomes that memory skills learn from.
@@ -27,7 +29,8 @@ type LearningOutcomes struct {
 
 var (
 	mu  sync.Mutex
-	all = Counts{Blocked: map[string]int{}, Prefix: map[int]int{}, Learnt: map[string]LearningOutcomes{}}
+	all = Counts{Blocked: map[string]int{}, Prefix: map[int]int{}, Learnt: map[string]LearningOutcomes{},
+		Ambiguous: map[string]int{}}
 )
 
 // Blocked counts one entry of a store that was withheld from a prompt or a list.
@@ -42,6 +45,13 @@ func InexactSearch() {
 	mu.Lock()
 	defer mu.Unlock()
 	all.Inexact++
+}
+
+// DeliveryAmbiguous counts one message that was sent again after an unknown outcome.
+func DeliveryAmbiguous(platform string) {
+	mu.Lock()
+	defer mu.Unlock()
+	all.Ambiguous[platform]++
 }
 
 // Outcomes adds the outcomes of a training iteration or a round of evolution.
@@ -63,5 +73,6 @@ const mostPrefix = 100
 func Read() Counts {
 	mu.Lock()
 	defer mu.Unlock()
-	return Counts{maps.Clone(all.Blocked), maps.Clone(all.Prefix), maps.Clone(all.Learnt), all.Inexact}
+	return Counts{maps.Clone(all.Blocked), maps.Clone(all.Prefix), maps.Clone(all.Learnt), all.Inexact,
+		maps.Clone(all.Ambiguous)}
 }

@@ -47,6 +47,9 @@ func TestATaskIsOneReplyWithoutAConversation(t *testing.T) {
 	if streamed.text != "Title 3" || !streamed.done || streamed.finish != "stop" {
 		t.Errorf("streamed: %+v", streamed)
 	}
+	var id string
+	testkit.Must(t, b.connect().QueryRow(t.Context(), "select workflow_id from cairn.runs limit 1").Scan(&id))
+	b.RecordEnded(id, "Completion/completed")
 	var conversations, memories int
 	testkit.Must(t, b.connect().QueryRow(t.Context(), `select (select count(*) from cairn.conversations),
 		(select count(*) from cairn.messages)`).Scan(&conversations, &memories))

@@ -22,6 +22,8 @@ var (
 		"Training iterations and evolution rounds with too many masked outcomes.", []string{"kind"}, nil)
 	inexact = prometheus.NewDesc("cairn_search_inexact_total",
 		"Searches that reached a limit before the best documents by words were certain.", nil, nil)
+	ambiguous = prometheus.NewDesc("cairn_delivery_ambiguous_total",
+		"Messages to chat platforms that were sent again after an unknown outcome.", []string{"platform"}, nil)
 )
 
 // prefixBuckets are numbers of changes within an hour. Sessions of half an hour cause up to
@@ -32,7 +34,7 @@ var prefixBuckets = []int{1, 2, 3, 5, 10, 20}
 type process struct{}
 
 func (process) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{blocked, prefix, learnt, alarms, inexact} {
+	for _, d := range []*prometheus.Desc{blocked, prefix, learnt, alarms, inexact, ambiguous} {
 		out <- d
 	}
 }
@@ -40,6 +42,9 @@ func (process) Describe(out chan<- *prometheus.Desc) {
 func (process) Collect(out chan<- prometheus.Metric) {
 	seen := metrics.Read()
 	out <- prometheus.MustNewConstMetric(inexact, prometheus.CounterValue, float64(seen.Inexact))
+	for platform, n := range seen.Ambiguous {
+		out <- prometheus.MustNewConstMetric(ambiguous, prometheus.CounterValue, float64(n), platform)
+	}
 	for store, n := range seen.Blocked {
 		out <- prometheus.MustNewConstMetric(blocked, prometheus.CounterValue, float64(n), store)
 	}

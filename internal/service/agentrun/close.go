@@ -249,6 +249,11 @@ func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base B
 	if err := tx.Turns().EndTurn(ctx, t); err != nil {
 		return nil, err
 	}
+	if st.spec.Deliver && t.ReplySeq >= 0 {
+		if err := tx.Turns().DeliverReply(ctx, t); err != nil {
+			return nil, err
+		}
+	}
 	may, err := mayNudge(ctx, tx, st.spec.Settings, out.Counters)
 	if err != nil {
 		return nil, err

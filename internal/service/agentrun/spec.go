@@ -56,6 +56,7 @@ type Spec struct {
 
 	PlainTurns bool   `json:"plain_turns,omitempty"` // secrets in messages and results are not replaced
 	Stream     bool   `json:"stream,omitempty"`      // a caller reads along while the model writes
+	Deliver    bool   `json:"deliver,omitempty"`     // the reply is sent to the chat of the conversation
 	Client     Client `json:"client,omitzero"`       // of a turn: what the client of the API adds to its requests
 
 	// Idle is the time after a turn until the conversation is read for long-term memory. 0 means never.

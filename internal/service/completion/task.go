@@ -93,9 +93,6 @@ func (r Request) pinTask(plain bool) (json.RawMessage, error) {
 	spec.Origin, spec.Channel, spec.Pinned, spec.PlainTurns = agent.OriginAgent, agent.ChannelChat, pinned, plain
 	spec.Lang = lang.OfMessages(r.Messages)
 	spec.Budget = agent.Budget{Max: 1, Wall: agent.ForChannel(agent.ChannelChat).Wall}
-	if len(spec.Client.Tools) > 0 { // the last call of a budget has no tools
-		spec.Budget.Max = 2
-	}
 	return spec.Encode()
 }
 

@@ -18,6 +18,9 @@ const (
 	EmbedDoc = "embed" // key: document ID; stays until the vector is stored
 
 	NotifySettings = "settings" // key: 0; stays until running conversations are notified
+
+	HandleEvents = "event"   // key: ID of a route; stays until its events are messages of a conversation
+	Deliver      = "deliver" // key: ID of a route; stays until its deliveries are sent
 )
 
 // OutboxTask is a row of the outbox: accepted work that is not done.
@@ -128,6 +131,13 @@ type Driver interface {
 	Drive(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error)
 	Erase(ctx context.Context, e contract.EraseStart) error
 	Tell(ctx context.Context, workspaceKey string, conversation int64, s contract.SettingsInput) error
+}
+
+// Channels handles what chat platforms have sent, and delivers what they get.
+type Channels interface {
+	Handle(ctx context.Context, ws tenancy.Workspace, route int64) error
+	// Deliver makes the workflow of a route send what is open. Done means that nothing is.
+	Deliver(ctx context.Context, ws tenancy.Workspace, route int64) (done bool, err error)
 }
 
 // Spaces returns the embedding spaces of a workspace.

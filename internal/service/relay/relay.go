@@ -28,6 +28,7 @@ type Ports struct {
 	Leftovers Leftovers
 	Driver    Driver
 	Spaces    Spaces
+	Channels  Channels
 	Lost      func(ctx context.Context, r run.Run) error  // ends a run whose workflow closes again and again
 	Remove    func(ctx context.Context, key string) error // deletes an object of the package store
 	Close     time.Duration                               // time without messages after which a conversation ends
@@ -42,7 +43,7 @@ type Relay struct{ Ports }
 // New returns a Relay. It fails if a required port is nil.
 func New(p Ports) (*Relay, error) {
 	err := ports.Require("relay", map[string]any{"Store": p.Store, "Leftovers": p.Leftovers, "Driver": p.Driver,
-		"Spaces": p.Spaces, "Lost": p.Lost, "Remove": p.Remove, "Log": p.Log})
+		"Spaces": p.Spaces, "Channels": p.Channels, "Lost": p.Lost, "Remove": p.Remove, "Log": p.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -124,12 +125,15 @@ func (r *Relay) do(ctx context.Context, d OutboxTask) error {
 	switch d.Kind {
 	case DriveRun:
 		return r.drive(ctx, d)
-	case EmbedDoc:
-		doc, err := strconv.ParseInt(d.Key, 10, 64)
+	case EmbedDoc, HandleEvents, Deliver:
+		id, err := strconv.ParseInt(d.Key, 10, 64)
 		if err != nil {
 			return fmt.Errorf("parse the key of an outbox task: %w", err)
 		}
-		return r.embed(ctx, d, doc)
+		if d.Kind == EmbedDoc {
+			return r.embed(ctx, d, id)
+		}
+		return r.channel(ctx, d, id)
 	case NotifySettings:
 		return r.tell(ctx, d)
 	}
@@ -243,6 +247,28 @@ func (r *Relay) tell(ctx context.Context, d OutboxTask) error {
 		if err != nil || !reflect.DeepEqual(now, chosen) { // changed in the meantime: the task also covers that change
 			return err
 		}
+		return q.Settle(ctx, d.Kind, d.Key)
+	})
+}
+
+// channel handles a received message, or delivers what is open.
+func (r *Relay) channel(ctx context.Context, d OutboxTask, id int64) error {
+	var ws tenancy.Workspace
+	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
+		ws, err = q.Self(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if d.Kind == HandleEvents {
+		return r.Channels.Handle(ctx, ws, id) // also removes the task
+	}
+	done, err := r.Channels.Deliver(ctx, ws, id)
+	if err != nil || !done {
+		return err
+	}
+	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {
 		return q.Settle(ctx, d.Kind, d.Key)
 	})
 }

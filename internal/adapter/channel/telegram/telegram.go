@@ -1,0 +1,236 @@
+// Package telegram connects a bot of Telegram: Bot API 9.4, long polling.
+//
+// The library's own polling loop confirms updates before they are handled, so the loop is Cairn's: the next request
+// confirms the updates before its offset, and is sent after they are stored.
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"cairn/internal/domain/channel"
+	"cairn/internal/domain/fault"
+	service "cairn/internal/service/channel"
+)
+
+// Options configures an account.
+type Options struct {
+	Account string
+	Token   string // from @BotFather
+	API     string // URL of the server; empty means Telegram's own
+}
+
+// Adapter connects an account.
+type Adapter struct {
+	Options
+	bot    *bot.Bot
+	client *http.Client
+}
+
+var _ service.Adapter = (*Adapter)(nil)
+
+const telegramAPI = "https://api.telegram.org"
+
+// Times of requests.
+const (
+	pollTime = 25 * time.Second // that the server waits for an update
+	sendTime = 20 * time.Second
+)
+
+// New returns an Adapter. It sends no request.
+func New(o Options) (*Adapter, error) {
+	if !strings.Contains(o.Token, ":") {
+		return nil, fault.New(fault.Misconfigured, "missing token of account "+o.Account,
+			"set token to the one that @BotFather gave you")
+	}
+	if o.API == "" {
+		o.API = telegramAPI
+	}
+	o.API = strings.TrimRight(o.API, "/")
+	client := &http.Client{Timeout: pollTime + sendTime}
+	b, err := bot.New(o.Token, bot.WithSkipGetMe(), bot.WithServerURL(o.API), bot.WithHTTPClient(sendTime, client))
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Misconfigured, "open account "+o.Account, "check its token")
+	}
+	return &Adapter{o, b, client}, nil
+}
+
+// Receive polls for updates. The cursor is the offset of the next one.
+func (a *Adapter) Receive(ctx context.Context, cursor string, accept service.Accept) error {
+	me, err := a.bot.GetMe(ctx)
+	if err != nil {
+		return a.sanitize(err)
+	}
+	offset, _ := strconv.ParseInt(cursor, 10, 64) // empty at first: 0 gets what Telegram keeps
+	for ctx.Err() == nil {
+		updates, err := a.poll(ctx, offset)
+		if err != nil {
+			return err
+		}
+		if len(updates) == 0 {
+			continue
+		}
+		var events []channel.Event
+		for _, u := range updates {
+			if e, ok := a.eventOf(u, me.Username); ok {
+				events = append(events, e)
+			}
+			offset = max(offset, u.ID+1)
+		}
+		if err := accept(ctx, events, strconv.FormatInt(offset, 10)); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// response is the form of all responses of the server.
+type response struct {
+	OK          bool            `json:"ok"`
+	Result      json.RawMessage `json:"result"`
+	Description string          `json:"description"`
+	Code        int             `json:"error_code"`
+}
+
+// poll returns the updates from an offset on. It confirms the earlier ones.
+func (a *Adapter) poll(ctx context.Context, offset int64) (updates []models.Update, err error) {
+	query := url.Values{"timeout": {strconv.Itoa(int(pollTime.Seconds()))}, "offset": {strconv.FormatInt(offset, 10)},
+		"allowed_updates": {`["message","callback_query"]`}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.API+"/bot"+a.Token+"/getUpdates?"+query.Encode(), nil)
+	if err != nil {
+		return nil, a.sanitize(err)
+	}
+	res, err := a.client.Do(r)
+	if err != nil {
+		return nil, a.sanitize(err)
+	}
+	defer res.Body.Close()
+	var body response
+	if err := json.NewDecoder(res.Body).Decode(&body); err != nil {
+		return nil, fmt.Errorf("read updates: status %d: %w", res.StatusCode, err)
+	}
+	if !body.OK {
+		return nil, fmt.Errorf("read updates: %d %s", body.Code, body.Description)
+	}
+	if err := json.Unmarshal(body.Result, &updates); err != nil {
+		return nil, fmt.Errorf("decode updates: %w", err)
+	}
+	return updates, nil
+}
+
+// eventOf converts an update. Ok is false for one that Cairn does not read.
+func (a *Adapter) eventOf(u models.Update, username string) (e channel.Event, ok bool) {
+	e = channel.Event{Key: strconv.FormatInt(u.ID, 10), Kind: channel.Message}
+	switch {
+	case u.Message != nil && u.Message.From != nil:
+		m := u.Message
+		e.Place, e.Group = placeOf(a.Account, m), m.Chat.Type != models.ChatTypePrivate
+		e.Sender, e.MessageID = senderOf(*m.From), strconv.Itoa(m.ID)
+		e.Text, e.At = m.Text, time.Unix(int64(m.Date), 0)
+		if e.Text == "" {
+			e.Text = m.Caption
+		}
+		e.Mentioned = strings.Contains(e.Text, "@"+username) ||
+			m.ReplyToMessage != nil && m.ReplyToMessage.From != nil && m.ReplyToMessage.From.Username == username
+		return e, true
+	case u.CallbackQuery != nil && u.CallbackQuery.Message.Message != nil:
+		m := u.CallbackQuery.Message.Message
+		e.Kind, e.Place, e.Group = channel.Button, placeOf(a.Account, m), m.Chat.Type != models.ChatTypePrivate
+		e.Sender, e.Text, e.At = senderOf(u.CallbackQuery.From), u.CallbackQuery.Data, time.Now()
+		return e, true
+	}
+	return e, false
+}
+
+func placeOf(account string, m *models.Message) channel.Place {
+	p := channel.Place{Account: account, Chat: strconv.FormatInt(m.Chat.ID, 10)}
+	if m.IsTopicMessage {
+		p.Thread = strconv.Itoa(m.MessageThreadID)
+	}
+	return p
+}
+
+func senderOf(u models.User) channel.Sender {
+	return channel.Sender{ID: strconv.FormatInt(u.ID, 10), Name: strings.TrimSpace(u.FirstName + " " + u.LastName),
+		Bot: u.IsBot}
+}
+
+// Send sends a message as HTML. If the server does not accept the markup, it sends the text as it is.
+func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (id string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	params := &bot.SendMessageParams{ChatID: to.Chat, Text: HTML(p.Text), ParseMode: models.ParseModeHTML}
+	if to.Thread != "" {
+		if params.MessageThreadID, err = strconv.Atoi(to.Thread); err != nil {
+			return "", &service.SendError{Reason: "invalid thread", Permanent: true}
+		}
+	}
+	if len(p.Buttons) > 0 {
+		params.ReplyMarkup = keyboard(p.Buttons)
+	}
+	m, err := a.bot.SendMessage(ctx, params)
+	if errors.Is(err, bot.ErrorBadRequest) && strings.Contains(err.Error(), "entities") {
+		params.Text, params.ParseMode = p.Text, ""
+		m, err = a.bot.SendMessage(ctx, params)
+	}
+	if err != nil {
+		return "", a.refusal(err)
+	}
+	return strconv.Itoa(m.ID), nil
+}
+
+func keyboard(all []channel.Choice) models.InlineKeyboardMarkup {
+	var row []models.InlineKeyboardButton
+	for _, c := range all {
+		row = append(row, models.InlineKeyboardButton{Text: c.Label, CallbackData: c.Data})
+	}
+	return models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{row}}
+}
+
+// refusal converts an error of a request. Errors that leave the outcome unknown are returned as they are.
+func (a *Adapter) refusal(err error) error {
+	var busy *bot.TooManyRequestsError
+	switch {
+	case errors.As(err, &busy):
+		return &service.SendError{Reason: "rate limited", RetryAfter: time.Duration(busy.RetryAfter) * time.Second}
+	case errors.Is(err, bot.ErrorForbidden), errors.Is(err, bot.ErrorBadRequest):
+		return &service.SendError{Reason: a.sanitize(err).Error(), Permanent: true}
+	case errors.Is(err, bot.ErrorUnauthorized), errors.Is(err, bot.ErrorNotFound): // the token; nothing was sent
+		return &service.SendError{Reason: a.sanitize(err).Error(), RetryAfter: time.Minute}
+	}
+	return a.sanitize(err)
+}
+
+// sanitize removes the token, which is a part of the URL.
+func (a *Adapter) sanitize(err error) error {
+	if err == nil || !strings.Contains(err.Error(), a.Token) {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), a.Token, "TOKEN"))
+}
+
+// Check asks the server whether it accepts the token.
+func (a *Adapter) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	if _, err := a.bot.GetMe(ctx); err != nil {
+		return fault.Wrap(a.sanitize(err), fault.Misconfigured, "Telegram does not accept account "+a.Account,
+			"check its token, and that this machine reaches "+a.API)
+	}
+	return nil
+}
+
+// Limits returns the limits of messages.
+func (a *Adapter) Limits() channel.Limits {
+	return channel.Limits{Units: 4096, Parts: 5, Spacing: time.Second, PerSecond: 30}
+}

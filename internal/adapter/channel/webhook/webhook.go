@@ -1,0 +1,189 @@
+// Package webhook connects any program by signed HTTP requests in both directions, as specified by Standard
+// Webhooks.
+//
+// A program sends events to POST /channels/<account>/events, and gets messages at its own URL. Both requests have
+// the headers webhook-id, webhook-timestamp and webhook-signature.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"cairn/internal/domain/channel"
+	"cairn/internal/domain/fault"
+	service "cairn/internal/service/channel"
+)
+
+// Options configures an account.
+type Options struct {
+	Account string
+	Secret  string // whsec_ and base64; signs both directions
+	URL     string // that gets the messages; empty if the program only sends
+	Units   int    // limit of a message; 0 means 4,000
+	Client  *http.Client
+}
+
+// Adapter connects an account.
+type Adapter struct {
+	Options
+	signer *standardwebhooks.Webhook
+}
+
+var _ service.Adapter = (*Adapter)(nil)
+
+// New returns an Adapter. It fails if the secret has a wrong form.
+func New(o Options) (*Adapter, error) {
+	signer, err := standardwebhooks.NewWebhook(o.Secret)
+	if err != nil || o.Secret == "" {
+		return nil, fault.New(fault.Misconfigured, "invalid secret of account "+o.Account,
+			"set secret to whsec_ and the base64 form of 24 to 64 random bytes, as docs/how-to/channels.md shows")
+	}
+	if o.Client == nil {
+		o.Client = &http.Client{Timeout: sendTimeout}
+	}
+	if o.Units == 0 {
+		o.Units = 4000
+	}
+	return &Adapter{o, signer}, nil
+}
+
+const (
+	sendTimeout = 20 * time.Second
+	mostParts   = 5
+	mostBytes   = 1 << 20 // of a request
+)
+
+// event is the body of a request to Cairn.
+type event struct {
+	Conversation string    `json:"conversation"`
+	Text         string    `json:"text"`
+	Time         time.Time `json:"time"`
+	Sender       struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"sender"`
+}
+
+// Receive waits: events come to Handler.
+func (a *Adapter) Receive(ctx context.Context, _ string, _ service.Accept) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Handler serves the requests of the program. It answers 204 after accept has stored the event.
+func (a *Adapter) Handler(accept service.Accept) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBytes))
+		if err != nil {
+			refuse(w, http.StatusRequestEntityTooLarge, "the body has more than 1 MiB, or stopped arriving")
+			return
+		}
+		if err := a.signer.Verify(raw, r.Header); err != nil {
+			refuse(w, http.StatusUnauthorized, "invalid signature: "+err.Error())
+			return
+		}
+		e, err := a.decode(raw, r.Header)
+		if err != nil {
+			refuse(w, http.StatusBadRequest, err.Error())
+			return
+		}
+		if err := accept(r.Context(), []channel.Event{e}, ""); err != nil {
+			refuse(w, http.StatusServiceUnavailable, "not stored, send it again")
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+}
+
+func (a *Adapter) decode(raw []byte, header http.Header) (out channel.Event, err error) {
+	var in event
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return out, fmt.Errorf("invalid body: %w", err)
+	}
+	if in.Conversation == "" || in.Sender.ID == "" {
+		return out, errors.New("conversation and sender.id must not be empty")
+	}
+	if in.Time.IsZero() {
+		seconds, _ := strconv.ParseInt(header.Get(standardwebhooks.HeaderWebhookTimestamp), 10, 64) // verified
+		in.Time = time.Unix(seconds, 0)
+	}
+	return channel.Event{Key: header.Get(standardwebhooks.HeaderWebhookID), Kind: channel.Message,
+		Place:  channel.Place{Account: a.Account, Chat: in.Conversation},
+		Sender: channel.Sender{ID: in.Sender.ID, Name: in.Sender.Name}, Text: in.Text, At: in.Time}, nil
+}
+
+func refuse(w http.ResponseWriter, status int, why string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"message": why}) // a write error means that the client has left
+}
+
+// message is the body of a request to the program.
+type message struct {
+	Conversation string           `json:"conversation"`
+	Text         string           `json:"text"`
+	Buttons      []channel.Choice `json:"buttons,omitempty"`
+}
+
+// Send sends a message to the program's URL. A status of the class 2xx means that it has it; the program
+// recognizes repetitions by webhook-id.
+func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (id string, err error) {
+	if a.URL == "" {
+		return "", &service.SendError{Reason: "the account has no url", Permanent: true}
+	}
+	body, err := json.Marshal(message{to.Chat, p.Text, p.Buttons})
+	if err != nil {
+		return "", fmt.Errorf("encode the message: %w", err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, bytes.NewReader(body))
+	if err != nil {
+		return "", fmt.Errorf("send to the webhook: %w", err)
+	}
+	now := time.Now()
+	signature, err := a.signer.Sign(p.Key, now, body)
+	if err != nil {
+		return "", fmt.Errorf("sign the message: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set(standardwebhooks.HeaderWebhookID, p.Key)
+	r.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+	r.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	res, err := a.Client.Do(r)
+	if err != nil {
+		return "", fmt.Errorf("send to the webhook: %w", err)
+	}
+	defer res.Body.Close()
+	switch code := res.StatusCode; {
+	case code < http.StatusMultipleChoices:
+		return p.Key, nil
+	case code == http.StatusGone: // as Standard Webhooks says: do not send again
+		return "", &service.SendError{Reason: "the program answered 410", Permanent: true}
+	case code == http.StatusTooManyRequests:
+		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // 0 if it is missing
+		return "", &service.SendError{Reason: "rate limited", RetryAfter: time.Duration(seconds) * time.Second}
+	default:
+		return "", fmt.Errorf("send to the webhook: the program answered %d", code)
+	}
+}
+
+// Check reports whether the account can send.
+func (a *Adapter) Check(context.Context) error {
+	if a.URL == "" {
+		return fault.New(fault.Misconfigured, "account "+a.Account+" has no url", "set url to get the replies")
+	}
+	return nil
+}
+
+// Limits returns the limits of messages.
+func (a *Adapter) Limits() channel.Limits {
+	return channel.Limits{Units: a.Units, Parts: mostParts, Decides: true}
+}

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"sync"
+
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
+
+	"cairn/activities"
+	adapter "cairn/internal/adapter/channel"
+	domain "cairn/internal/domain/channel"
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/service/agentrun"
+	"cairn/internal/service/channel"
+)
+
+// buildChannels wires the service behind chat platforms.
+func (h *App) buildChannels() (err error) {
+	p := channel.Ports{
+		Accounts:   h.Store.ChannelAccounts(),
+		People:     h.Store.People(),
+		Pairings:   h.Store.Pairings(),
+		Events:     h.Store.ChannelEvents(),
+		Deliveries: h.Store.Deliveries(),
+		List:       h.Store.DeliveryList(),
+		Workspaces: h.Store,
+		Inbox:      h.Inbox,
+		TurnSpec:   func() agentrun.Spec { return TurnSpec(h.Config) },
+		Log:        h.Log,
+	}
+	if h.Temporal != nil {
+		p.Driver = h.Driver
+	}
+	h.Channels, err = channel.New(p)
+	return err
+}
+
+// OpenAccounts reads the accounts of the configuration.
+func (h *App) OpenAccounts() ([]channel.Account, error) {
+	if h.Config.Channels == "" {
+		return nil, fault.New(fault.Misconfigured, "no accounts of chat platforms",
+			"set CAIRN_CHANNELS to the path of a YAML file; see docs/how-to/channels.md")
+	}
+	return adapter.Load(h.Config.Channels, os.LookupEnv)
+}
+
+// ServeAccounts receives the events of accounts and sends their messages until ctx ends.
+func (h *App) ServeAccounts(ctx context.Context, accounts []channel.Account) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := make(chan error, len(accounts))
+	for _, a := range accounts {
+		running.Go(func() {
+			if err := h.Channels.Receive(ctx, a); err != nil {
+				failed <- err
+			}
+		})
+		w := h.accountWorker(a, failed)
+		if err := w.Start(); err != nil {
+			return h.classifyTemporalError(err, "start the worker of account "+a.Name)
+		}
+		defer w.Stop()
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-failed:
+		return err
+	}
+}
+
+// sendsAtOnce limits the messages that are sent to different chats of an account at the same time.
+const sendsAtOnce = 16
+
+// accountWorker sends the messages of an account.
+func (h *App) accountWorker(a channel.Account, failed chan<- error) worker.Worker {
+	limits := a.Adapter.Limits()
+	w := worker.New(h.Temporal, contract.DeliverQueue(a.Name), worker.Options{WorkerStopTimeout: h.Config.StopTimeout,
+		DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: sendsAtOnce,
+		TaskQueueActivitiesPerSecond: limits.PerSecond, OnFatalError: func(err error) { failed <- err },
+		Interceptors: []interceptor.WorkerInterceptor{
+			&activities.Incarnations{CountLost: h.Store.CountLostCommit, Log: h.Log}}})
+	activities.Deliver{Service: h.Channels, Account: a}.RegisterAccount(w)
+	return w
+}
+
+// WebhookHandler serves the accounts that get their events by HTTP: POST /channels/<account>/events.
+func (h *App) WebhookHandler(accounts []channel.Account) http.Handler {
+	mux := http.NewServeMux()
+	for _, a := range accounts {
+		if hooked, ok := a.Adapter.(adapter.Handler); ok {
+			mux.Handle("POST /channels/"+a.Name+"/events", hooked.Handler(
+				func(ctx context.Context, events []domain.Event, _ string) error {
+					return h.Channels.AcceptEvents(ctx, a, events)
+				}))
+		}
+	}
+	return mux
+}

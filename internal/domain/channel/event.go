@@ -1,0 +1,72 @@
+package channel
+
+import "time"
+
+// Kind is the kind of an event.
+type Kind string
+
+// Kinds of events.
+const (
+	Message Kind = "message"
+	Button  Kind = "button" // a person pressed a button; Text is its data
+)
+
+// Event is a message or an action of a person on a platform.
+type Event struct {
+	Key       string    `json:"key"` // the platform's ID of the event, unique in its account
+	Kind      Kind      `json:"kind"`
+	Place     Place     `json:"place"`
+	Group     bool      `json:"group,omitempty"`     // several people read the chat
+	Mentioned bool      `json:"mentioned,omitempty"` // names the bot, or replies to it
+	Sender    Sender    `json:"sender"`
+	MessageID string    `json:"message_id,omitempty"` // the platform's ID of the message
+	Text      string    `json:"text"`
+	At        time.Time `json:"at"`
+}
+
+// Place is where messages are read: a chat of an account, or a thread in it.
+type Place struct {
+	Account string `json:"account"` // name of the account in the configuration
+	Chat    string `json:"chat"`
+	Thread  string `json:"thread,omitempty"`
+}
+
+// Sender is a user of a platform.
+type Sender struct {
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+	Bot  bool   `json:"bot,omitempty"` // its messages are ignored
+}
+
+// Conversation returns the caller's ID of the conversation of a place.
+func (p Place) Conversation() string {
+	name := p.Account + "/" + p.Chat
+	if p.Thread != "" {
+		name += "/" + p.Thread
+	}
+	return name
+}
+
+// Part is one message to a platform.
+type Part struct {
+	Key     string   `json:"key"` // unique for each part, the same at each attempt
+	Text    string   `json:"text"`
+	Buttons []Choice `json:"buttons,omitempty"` // on the last part
+}
+
+// Choice is a button.
+type Choice struct {
+	Label string `json:"label"`
+	Data  string `json:"data"`
+}
+
+// Limits are the limits of a platform for messages.
+type Limits struct {
+	Units     int           // of one message, in UTF-16 units
+	Parts     int           // messages of one reply; a longer one is cut
+	Spacing   time.Duration // between two messages to a chat
+	PerSecond float64       // messages of an account; 0 means no limit
+	// Decides reports that a platform recognizes a message that is sent again by its key, so that an unknown
+	// outcome never doubles it.
+	Decides bool
+}

@@ -1,0 +1,121 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cairn/internal/domain/channel"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/metrics"
+	"cairn/internal/domain/tenancy"
+)
+
+// Next returns the next delivery of a route, 0 without one, and how long to wait for it.
+func (s *Service) Next(ctx context.Context, ws, route int64) (id int64, wait time.Duration, err error) {
+	return s.Deliveries.NextDelivery(ctx, ws, route)
+}
+
+// Deliver makes the workflow of a route send what is open. Done means that nothing is.
+func (s *Service) Deliver(ctx context.Context, ws tenancy.Workspace, route int64) (done bool, err error) {
+	account, open, err := s.Deliveries.OpenRoute(ctx, ws.ID, route)
+	if err != nil || !open || s.Driver == nil {
+		return !open, err
+	}
+	return false, s.Driver.Deliver(ctx, ws.Key, ws.ID, route, account)
+}
+
+// Progress is the progress of a delivery.
+type Progress struct {
+	Done    bool          // all messages are sent
+	Spacing time.Duration // before the next one
+}
+
+// SendPart sends the next message of a delivery. A repetition sends a message again only if the outcome of the
+// earlier attempt is unknown.
+func (s *Service) SendPart(ctx context.Context, a Account, ws, id int64) (out Progress, err error) {
+	d, err := s.Deliveries.Delivery(ctx, ws, id)
+	if err != nil || d.State != DeliveryReady {
+		return Progress{Done: true}, err
+	}
+	limits := a.Adapter.Limits()
+	p, err := s.part(ctx, ws, d, limits)
+	if err != nil {
+		return out, err
+	}
+	if p.Number == 0 {
+		return Progress{Done: true}, s.Deliveries.EndDelivery(ctx, ws, id, DeliverySent, "", false)
+	}
+	if p.Attempts > 1 && !limits.Decides {
+		metrics.DeliveryAmbiguous(a.Platform)
+		s.Log.Warn("message sent again after an unknown outcome", "account", a.Name, "delivery", id, "part", p.Number)
+	}
+	part := channel.Part{Key: fmt.Sprintf("d%d-%d-%d", ws, id, p.Number), Text: p.Text}
+	if p.Number == p.Parts {
+		part.Buttons = d.Body.Buttons
+	}
+	messageID, err := a.Adapter.Send(ctx, d.Place, part)
+	var refused *SendError
+	if errors.As(err, &refused) {
+		return Progress{Done: refused.Permanent}, s.refused(ctx, ws, d, p, refused)
+	}
+	if err != nil {
+		return out, fault.Wrap(err, fault.Unavailable, "send a message to "+a.Name, "")
+	}
+	if err := s.Deliveries.EndPart(ctx, ws, id, p.Number, messageID, true); err != nil {
+		return out, err
+	}
+	if p.Number == p.Parts {
+		return Progress{Done: true}, s.Deliveries.EndDelivery(ctx, ws, id, DeliverySent, "", false)
+	}
+	return Progress{Spacing: limits.Spacing}, nil
+}
+
+// part returns the next message of a delivery. The first call divides the text into messages.
+func (s *Service) part(ctx context.Context, ws int64, d Delivery, limits channel.Limits) (StoredPart, error) {
+	p, err := s.Deliveries.NextPart(ctx, ws, d.ID)
+	if err != nil || p.Number != 0 || p.Parts != 0 {
+		return p, err
+	}
+	texts := channel.Split(d.Body.Text, limits.Units)
+	if len(texts) > limits.Parts {
+		texts = append(texts[:limits.Parts-1:limits.Parts-1], "…")
+	}
+	if err := s.Deliveries.PutParts(ctx, ws, d.ID, texts); err != nil {
+		return p, err
+	}
+	return s.Deliveries.NextPart(ctx, ws, d.ID)
+}
+
+// refused stores that a platform refused a message. A permanent refusal ends the delivery and pauses the route.
+func (s *Service) refused(ctx context.Context, ws int64, d Delivery, p StoredPart, why *SendError) error {
+	if err := s.Deliveries.EndPart(ctx, ws, d.ID, p.Number, "", false); err != nil {
+		return err
+	}
+	if why.Permanent {
+		s.Log.Warn("delivery failed permanently", "account", d.Place.Account, "delivery", d.ID, "error", why)
+		return s.Deliveries.EndDelivery(ctx, ws, d.ID, DeliveryDead, why.Reason, true)
+	}
+	return why
+}
+
+// GiveUp ends a delivery that failed for too long.
+func (s *Service) GiveUp(ctx context.Context, ws, id int64, reason string) error {
+	return s.Deliveries.EndDelivery(ctx, ws, id, DeliveryDead, reason, false)
+}
+
+// Retry makes a dead delivery open again.
+func (s *Service) Retry(ctx context.Context, ws, id int64) error { return s.reopen(ctx, ws, id, false) }
+
+// Drop ends a delivery that is not sent.
+func (s *Service) Drop(ctx context.Context, ws, id int64) error { return s.reopen(ctx, ws, id, true) }
+
+func (s *Service) reopen(ctx context.Context, ws, id int64, drop bool) error {
+	found, err := s.List.Reopen(ctx, ws, id, drop)
+	if err == nil && !found {
+		err = fault.New(fault.NotFound, fmt.Sprintf("dead delivery %d not found", id),
+			"run `cairn deliveries list --state dead` to see them")
+	}
+	return err
+}

@@ -1,0 +1,241 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"cairn/internal/domain/channel"
+	"cairn/internal/domain/ports"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/tenancy"
+	"cairn/internal/service/agentrun"
+	"cairn/internal/service/conversation"
+)
+
+// Adapter connects an account of a platform.
+type Adapter interface {
+	// Receive reads events after a cursor until ctx is done, and passes them to accept. It acknowledges an event to
+	// the platform only after accept has returned. An account that gets events by webhooks waits for ctx.
+	Receive(ctx context.Context, cursor string, accept Accept) error
+	// Send sends a message and returns the platform's ID of it. Errors are SendErrors, or may pass.
+	Send(ctx context.Context, to channel.Place, p channel.Part) (id string, err error)
+	// Check returns an error that names what is missing or not allowed.
+	Check(ctx context.Context) error
+	Limits() channel.Limits
+}
+
+// Accept stores events. The cursor is the place after them; an account without cursors passes "".
+type Accept func(ctx context.Context, events []channel.Event, cursor string) error
+
+// SendError is how a platform refused a message. Other errors leave the outcome unknown.
+type SendError struct {
+	Reason     string
+	Permanent  bool          // the chat is gone, or the bot may not write to it
+	RetryAfter time.Duration // 0 means that the platform states none
+}
+
+func (e *SendError) Error() string { return "the platform refused the message: " + e.Reason }
+
+// Accounts are the accounts of all processes. Each method is one transaction.
+type Accounts interface {
+	PutAccount(ctx context.Context, name, platform string) error
+	// Lease takes an account, or extends the lease. It is not held while another process has it.
+	Lease(ctx context.Context, name string, holder uuid.UUID, lease time.Duration) (cursor string, held bool, err error)
+	Release(ctx context.Context, name string, holder uuid.UUID) error
+	// SaveCursor reports whether the process still holds the account.
+	SaveCursor(ctx context.Context, name string, holder uuid.UUID, cursor string) (held bool, err error)
+}
+
+// Identity is a user of a platform who may write, or is blocked.
+type Identity struct {
+	Account   string    `json:"account"`
+	User      string    `json:"user"`
+	Name      string    `json:"name"`
+	Role      string    `json:"role"` // admin, user or blocked
+	Workspace string    `json:"workspace"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Roles of identities.
+const (
+	RoleAdmin   = "admin"
+	RoleUser    = "user"
+	RoleBlocked = "blocked"
+)
+
+// Pairing is the request of a user to write.
+type Pairing struct {
+	Account   string    `json:"account"`
+	User      string    `json:"user"`
+	Name      string    `json:"name"`
+	Code      string    `json:"code"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// People are the users of all accounts. Each method is one transaction.
+type People interface {
+	// Find returns the workspace and the role of a user.
+	Find(ctx context.Context, account, user string) (ws tenancy.Workspace, role string, found bool, err error)
+	// First reports whether an account has no administrator yet.
+	First(ctx context.Context, account string) (bool, error)
+	// PutIdentity stores a new identity; one that exists is kept.
+	PutIdentity(ctx context.Context, ws int64, i Identity) (made bool, err error)
+	SetRole(ctx context.Context, ws int64, account, user, role string) (found bool, err error)
+	Identities(ctx context.Context) ([]Identity, error)
+}
+
+// Pairings are open requests to write. Each method is one transaction.
+type Pairings interface {
+	// PutPairing stores a code. It reports false if the user got one within the hour, or if the account has most codes.
+	PutPairing(ctx context.Context, p Pairing, most int) (tell bool, err error)
+	Pairings(ctx context.Context) ([]Pairing, error)
+	DeletePairing(ctx context.Context, account, user string) error
+}
+
+// Events are received messages. Each method is one transaction.
+type Events interface {
+	// PutEvent stores an event, and the task that handles the events of its route. Route is 0 if it is stored already.
+	PutEvent(ctx context.Context, ws int64, e channel.Event) (route int64, err error)
+	// NextEvent returns the first event of a route that is not handled. Without one, it removes the task.
+	NextEvent(ctx context.Context, ws, route int64) (e StoredEvent, found bool, err error)
+	// EndEvent marks an event as handled and stores what follows from it.
+	EndEvent(ctx context.Context, ws, id int64, o EventOutcome) error
+}
+
+// StoredEvent is an event with the conversation of its place.
+type StoredEvent struct {
+	channel.Event
+	ID           int64
+	Conversation string
+}
+
+// EventOutcome is what follows from an event besides a message.
+type EventOutcome struct {
+	Reply string // a delivery, unless it is empty
+	Renew bool   // the place begins another conversation
+}
+
+// Deliveries are messages to send. Each method is one transaction.
+type Deliveries interface {
+	// OpenRoute returns the account of a route, and whether a delivery of it is open.
+	OpenRoute(ctx context.Context, ws, route int64) (account string, open bool, err error)
+	// NextDelivery returns the first open delivery of a route, and how long to wait for it.
+	NextDelivery(ctx context.Context, ws, route int64) (id int64, wait time.Duration, err error)
+	Delivery(ctx context.Context, ws, id int64) (Delivery, error)
+	PutParts(ctx context.Context, ws, id int64, texts []string) error
+	// NextPart returns the first message that is not sent, and counts the attempt. Number is 0 if all are sent.
+	NextPart(ctx context.Context, ws, id int64) (StoredPart, error)
+	// EndPart stores that a message was sent, or that the platform refused the attempt.
+	EndPart(ctx context.Context, ws, id int64, number int, messageID string, sent bool) error
+	// EndDelivery ends an open delivery. A dead one keeps its text, and pauses the route if pause is set.
+	EndDelivery(ctx context.Context, ws, id int64, state, reason string, pause bool) error
+}
+
+// DeliveryList shows deliveries and changes ended ones. Each method is one transaction.
+type DeliveryList interface {
+	Deliveries(ctx context.Context, ws int64, state string, max int) ([]DeliveryView, error)
+	// Reopen makes a dead delivery open again, or drops one. It reports false if there is none.
+	Reopen(ctx context.Context, ws, id int64, drop bool) (bool, error)
+}
+
+// Delivery is a text to send to a place.
+type Delivery struct {
+	ID    int64
+	Route int64
+	State string
+	Place channel.Place
+	Body  DeliveryBody
+}
+
+// DeliveryBody is the stored content of a delivery.
+type DeliveryBody struct {
+	Text    string           `json:"text"`
+	Buttons []channel.Choice `json:"buttons,omitempty"`
+}
+
+// StoredPart is a message of a delivery.
+type StoredPart struct {
+	Number, Parts int
+	Text          string
+	Attempts      int // this one included
+}
+
+// DeliveryView is a delivery in a list.
+type DeliveryView struct {
+	ID        int64         `json:"id"`
+	Source    string        `json:"source"`
+	State     string        `json:"state"`
+	Reason    string        `json:"reason,omitempty"`
+	Place     channel.Place `json:"place"`
+	Attempts  int           `json:"attempts"` // most of one message
+	CreatedAt time.Time     `json:"created_at"`
+	EndedAt   *time.Time    `json:"ended_at,omitempty"`
+}
+
+// States of deliveries.
+const (
+	DeliveryReady   = "ready"
+	DeliverySent    = "sent"
+	DeliveryDead    = "dead"
+	DeliveryDropped = "dropped"
+)
+
+// Inbox accepts messages of conversations.
+type Inbox interface {
+	Accept(ctx context.Context, r conversation.Request) (conversation.AcceptedTurn, error)
+}
+
+// Workspaces finds and makes workspaces.
+type Workspaces interface {
+	Workspace(ctx context.Context, name string, create bool) (tenancy.Workspace, error)
+}
+
+// Driver starts turns and the workflow that delivers.
+type Driver interface {
+	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
+	Deliver(ctx context.Context, workspaceKey string, ws, route int64, account string) error
+}
+
+// Ports are the dependencies of the service.
+type Ports struct {
+	Accounts   Accounts
+	People     People
+	Pairings   Pairings
+	Events     Events
+	Deliveries Deliveries
+	List       DeliveryList
+	Workspaces Workspaces
+	Inbox      Inbox
+	Driver     Driver // nil without Temporal
+	TurnSpec   func() agentrun.Spec
+	Log        *slog.Logger
+}
+
+// Service connects the accounts that it is given to conversations.
+type Service struct{ Ports }
+
+// New returns a Service. It fails if a required port is nil.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("channel", map[string]any{
+		"Accounts":   p.Accounts,
+		"People":     p.People,
+		"Pairings":   p.Pairings,
+		"Events":     p.Events,
+		"Deliveries": p.Deliveries,
+		"List":       p.List,
+		"Workspaces": p.Workspaces,
+		"Inbox":      p.Inbox,
+		"Log":        p.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if p.TurnSpec == nil {
+		return nil, errors.New("channel: TurnSpec is nil")
+	}
+	return &Service{p}, nil
+}
