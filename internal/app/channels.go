@@ -39,8 +39,17 @@ func (h *App) buildChannels() (err error) {
 	return err
 }
 
-// OpenAccounts reads the accounts of the configuration.
-func (h *App) OpenAccounts() ([]channel.Account, error) {
+// OpenAccounts reads the accounts of the configuration and registers them.
+func (h *App) OpenAccounts(ctx context.Context) ([]channel.Account, error) {
+	accounts, err := h.ReadAccounts()
+	if err == nil {
+		err = h.Channels.Register(ctx, accounts)
+	}
+	return accounts, err
+}
+
+// ReadAccounts reads the accounts of the configuration.
+func (h *App) ReadAccounts() ([]channel.Account, error) {
 	if h.Config.Channels == "" {
 		return nil, fault.New(fault.Misconfigured, "no accounts of chat platforms",
 			"set CAIRN_CHANNELS to the path of a YAML file; see docs/how-to/channels.md")
@@ -97,7 +106,11 @@ func (h *App) WebhookHandler(accounts []channel.Account) http.Handler {
 		if hooked, ok := a.Adapter.(adapter.Handler); ok {
 			mux.Handle("POST /channels/"+a.Name+"/events", hooked.Handler(
 				func(ctx context.Context, events []domain.Event, _ string) error {
-					return h.Channels.AcceptEvents(ctx, a, events)
+					err := h.Channels.AcceptEvents(ctx, a, events)
+					if err != nil {
+						h.Log.Warn("events not stored", "account", a.Name, "error", err)
+					}
+					return err
 				}))
 		}
 	}

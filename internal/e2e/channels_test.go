@@ -95,7 +95,7 @@ func openChats(t *testing.T) *chats {
 		return "You said **" + said[strings.LastIndex(said, "\n")+1:] + "**"
 	}})
 	var err error
-	c.accounts, err = c.App.OpenAccounts()
+	c.accounts, err = c.App.OpenAccounts(t.Context())
 	testkit.Must(t, err)
 	c.webhooks = httptest.NewServer(c.App.WebhookHandler(c.accounts))
 	t.Cleanup(c.webhooks.Close)
@@ -172,6 +172,7 @@ func TestAPersonTalksOverTelegram(t *testing.T) {
 	t.Parallel()
 	c := openChats(t)
 	c.pair(7, "Ada")
+	c.telegram.SayInGroup(-100, 7, "Ada", "What do you know about me?") // must not answer from private memory
 	c.telegram.Say(7, "Ada", "My dog is called Bello.")
 	testkit.Eventually(t, "the reply arrives", func() bool { return len(c.chat("7")) == 2 })
 	if got := c.chat("7")[1]; got != "You said <b>My dog is called Bello.</b>" {
@@ -179,7 +180,7 @@ func TestAPersonTalksOverTelegram(t *testing.T) {
 	}
 	c.telegram.Say(7, "Ada", "/whoami")
 	testkit.Eventually(t, "the command is answered", func() bool { return len(c.chat("7")) == 3 })
-	if got := c.chat("7")[2]; !strings.Contains(got, "person-ada-7") {
+	if got := c.chat("7")[2]; !strings.Contains(got, "person/ada/7") {
 		t.Errorf("the command's reply is %q", got)
 	}
 	c.telegram.Say(7, "Ada", "/new")
@@ -188,6 +189,9 @@ func TestAPersonTalksOverTelegram(t *testing.T) {
 	conversations := c.count("select count(*) from cairn.conversations where external_id like 'ada/7%'")
 	if conversations != 2 {
 		t.Errorf("%d conversations", conversations)
+	}
+	if got := c.chat("-100"); len(got) != 0 {
+		t.Errorf("the group got %q", got)
 	}
 	var route int64
 	testkit.Must(t, c.Admin().QueryRow(t.Context(), "select id from cairn.channel_routes").Scan(&route))
@@ -332,6 +336,7 @@ func TestWebhooksRefuseWhatTheyCannotRead(t *testing.T) {
 			"webhook-signature": signature}
 	}
 	valid := `{"conversation":"room","text":"Hi","sender":{"id":"ada"}}`
+	long := `{"conversation":"` + strings.Repeat("r", 500) + `","sender":{"id":"a"}}`
 	forged := signed(valid, time.Now())
 	forged["webhook-signature"] = "v1," + strings.Repeat("A", 44)
 	for name, r := range map[string]struct {
@@ -343,6 +348,7 @@ func TestWebhooksRefuseWhatTheyCannotRead(t *testing.T) {
 		"old":       {valid, signed(valid, time.Now().Add(-time.Hour)), 401},
 		"not JSON":  {"{", signed("{", time.Now()), 400},
 		"no sender": {`{"conversation":"r"}`, signed(`{"conversation":"r"}`, time.Now()), 400},
+		"long ID":   {long, signed(long, time.Now()), 400},
 		"large":     {strings.Repeat("x", 2<<20), signed("x", time.Now()), 413},
 	} {
 		if status := c.raw([]byte(r.body), r.header); status != r.want {

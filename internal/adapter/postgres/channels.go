@@ -96,7 +96,9 @@ func (s channelStore) Find(ctx context.Context, account, user string) (ws tenanc
 		if isNoRows(err) {
 			return nil
 		}
-		found, role = err == nil, r.Role
+		if found, role = err == nil, r.Role; r.State != "active" { // it is being erased
+			role = service.RoleBlocked
+		}
 		ws = tenancy.Workspace{ID: r.WorkspaceID, Name: r.ExternalID, Key: r.Key}
 		return classify("find the user", err)
 	})

@@ -35,7 +35,7 @@ func (c *cli) runGateway(ctx context.Context, listen string) error {
 		return err
 	}
 	defer s.close()
-	accounts, err := s.OpenAccounts()
+	accounts, err := s.OpenAccounts(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (c *cli) checkChannels(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	accounts, err := s.OpenAccounts()
+	accounts, err := s.ReadAccounts()
 	if err != nil {
 		return err
 	}

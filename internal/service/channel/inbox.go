@@ -40,12 +40,19 @@ const (
 	leaseExtend = 5 * time.Second
 )
 
-// Receive reads the events of an account until ctx is done. Only one process at a time receives them; another
-// one waits and takes over.
-func (s *Service) Receive(ctx context.Context, a Account) error {
-	if err := s.Accounts.PutAccount(ctx, a.Name, a.Platform); err != nil {
-		return err
+// Register stores accounts. It is called before events of them arrive.
+func (s *Service) Register(ctx context.Context, accounts []Account) error {
+	for _, a := range accounts {
+		if err := s.Accounts.PutAccount(ctx, a.Name, a.Platform); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// Receive reads the events of a registered account until ctx is done. Only one process at a time receives them;
+// another one waits and takes over.
+func (s *Service) Receive(ctx context.Context, a Account) error {
 	holder := uuid.New()
 	defer func() {
 		_ = s.Accounts.Release(context.WithoutCancel(ctx), a.Name, holder) // else the lease expires
@@ -114,7 +121,8 @@ type place struct {
 func (s *Service) AcceptEvents(ctx context.Context, a Account, events []channel.Event) error {
 	var places []place
 	for _, e := range events {
-		if e.Sender.Bot {
+		// A person's memories must not appear in a group, and groups have no workspace yet.
+		if e.Sender.Bot || e.Group || e.Kind != channel.Message {
 			continue
 		}
 		ws, ok, err := s.admit(ctx, a, e)
@@ -157,8 +165,6 @@ func (s *Service) admit(ctx context.Context, a Account, e channel.Event) (ws ten
 		return ws, false, err
 	case found:
 		return ws, role != RoleBlocked, nil
-	case e.Group: // a group has no workspace yet
-		return ws, false, nil
 	case a.Access == AccessOpen:
 		ws, _, err = s.join(ctx, Identity{Account: a.Name, User: e.Sender.ID, Name: e.Sender.Name}, "")
 		return ws, err == nil, err

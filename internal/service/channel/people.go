@@ -78,7 +78,7 @@ func (s *Service) join(
 	workspace string,
 ) (ws tenancy.Workspace, _ Identity, err error) {
 	if workspace == "" {
-		workspace = "person-" + i.Account + "-" + i.User
+		workspace = "person/" + i.Account + "/" + i.User // no name of an account has a slash
 	}
 	i.Role = RoleUser
 	first, err := s.People.First(ctx, i.Account)

@@ -9,12 +9,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
@@ -60,6 +61,7 @@ const (
 	sendTimeout = 20 * time.Second
 	mostParts   = 5
 	mostBytes   = 1 << 20 // of a request
+	mostID      = 120     // bytes of an ID
 )
 
 // event is the body of a request to Cairn.
@@ -109,8 +111,10 @@ func (a *Adapter) decode(raw []byte, header http.Header) (out channel.Event, err
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return out, fmt.Errorf("invalid body: %w", err)
 	}
-	if in.Conversation == "" || in.Sender.ID == "" {
-		return out, errors.New("conversation and sender.id must not be empty")
+	for name, value := range map[string]string{"conversation": in.Conversation, "sender.id": in.Sender.ID} {
+		if value == "" || len(value) > mostID || strings.ContainsFunc(value, unicode.IsControl) {
+			return out, fmt.Errorf("%s must have 1 to %d bytes without control characters", name, mostID)
+		}
 	}
 	if in.Time.IsZero() {
 		seconds, _ := strconv.ParseInt(header.Get(standardwebhooks.HeaderWebhookTimestamp), 10, 64) // verified

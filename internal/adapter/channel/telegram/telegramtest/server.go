@@ -69,6 +69,13 @@ func (s *Server) Say(user int64, name, text string) int64 {
 		Chat: models.Chat{ID: user, Type: models.ChatTypePrivate}, Date: int(time.Now().Unix())}})
 }
 
+// SayInGroup makes a user write in a group, and mention the bot.
+func (s *Server) SayInGroup(group, user int64, name, text string) int64 {
+	return s.add(models.Update{Message: &models.Message{From: &models.User{ID: user, FirstName: name},
+		Text: "@cairn_bot " + text, Chat: models.Chat{ID: group, Type: models.ChatTypeSupergroup},
+		Date: int(time.Now().Unix())}})
+}
+
 func (s *Server) add(u models.Update) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
