@@ -9,14 +9,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"cairn/internal/domain/llm"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/service/completion"
 )
 
@@ -170,173 +167,6 @@ func (c *call) identify(out *completion.Request, metadata map[string]any, member
 func shaOf(v any) [32]byte {
 	raw, _ := json.Marshal(v) // decoded JSON always marshals
 	return sha256.Sum256(raw)
-}
-
-// options pins the options of the model call.
-func (in chatRequest) options(spec *agentrun.Spec) (err error) {
-	for _, o := range []number{{"temperature", in.Temperature, 0, 2}, {"top_p", in.TopP, 0, 1},
-		{"frequency_penalty", in.FrequencyPenalty, -2, 2}, {"presence_penalty", in.PresencePenalty, -2, 2}} {
-		if err := o.check(); err != nil {
-			return err
-		}
-	}
-	if err := limitReply(spec, "max_tokens", cmp.Or(in.MaxCompletion, in.MaxTokens)); err != nil {
-		return err
-	}
-	spec.Client.Temperature = in.Temperature
-	spec.Client.Sampling = llm.Sampling{TopP: in.TopP, FrequencyPenalty: in.FrequencyPenalty,
-		PresencePenalty: in.PresencePenalty, Seed: in.Seed, ReasoningEffort: in.ReasoningEffort,
-		ParallelCalls: in.ParallelCalls}
-	if spec.Client.Sampling.Stop, err = stopOf(in.Stop); err != nil {
-		return err
-	}
-	spec.Client.Sampling.Format, err = formatOf("response_format", in.ResponseFormat)
-	return err
-}
-
-// number is an optional number of a request with its limits.
-type number struct {
-	name      string
-	value     *float64
-	low, high float64
-}
-
-func (n number) check() error {
-	if n.value != nil && (*n.value < n.low || *n.value > n.high) {
-		return invalid(n.name, "%s is %v, must be %v to %v", n.name, *n.value, n.low, n.high)
-	}
-	return nil
-}
-
-// limitReply limits the tokens of a reply; 0 is the limit of the deployment.
-func limitReply(spec *agentrun.Spec, name string, most int) error {
-	if most < 0 {
-		return invalid(name, "%s is %d, must be positive", name, most)
-	}
-	spec.Limits.MaxTokens = cmp.Or(most, spec.Limits.MaxTokens)
-	return nil
-}
-
-// stopOf reads one text or a list of at most four.
-func stopOf(raw json.RawMessage) (all []string, err error) {
-	var one string
-	switch {
-	case empty(raw):
-		return nil, nil
-	case json.Unmarshal(raw, &one) == nil:
-		return []string{one}, nil
-	case json.Unmarshal(raw, &all) != nil || len(all) > 4:
-		return nil, invalid("stop", "stop must be a string, or a list of at most 4 strings")
-	}
-	return all, nil
-}
-
-// formatOf checks the format of the reply. Plain text is the default.
-func formatOf(param string, raw json.RawMessage) (json.RawMessage, error) {
-	if empty(raw) {
-		return nil, nil
-	}
-	var format struct {
-		Type   string `json:"type"`
-		Schema struct {
-			Name   string          `json:"name"`
-			Schema json.RawMessage `json:"schema"`
-		} `json:"json_schema"`
-	}
-	_ = json.Unmarshal(raw, &format) // a wrong form has no type
-	switch {
-	case format.Type == "text":
-		return nil, nil
-	case format.Type == "json_object":
-	case format.Type != "json_schema":
-		return nil, invalid(param, "type of %s must be text, json_object or json_schema", param)
-	case format.Schema.Name == "" || !isObject(format.Schema.Schema):
-		return nil, invalid(param, "a JSON schema in %s needs a name and a schema", param)
-	}
-	var compact bytes.Buffer
-	err := json.Compact(&compact, raw)
-	return compact.Bytes(), err
-}
-
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-// maxTools is the maximum number of tools of a client.
-const maxTools = 128
-
-// clientTool is a tool of a request.
-type clientTool struct {
-	param       string // path of the members
-	kind        string
-	name        string
-	description string
-	parameters  json.RawMessage
-}
-
-func (in chatRequest) tools() (all []clientTool) {
-	for i, t := range in.Tools {
-		all = append(all, clientTool{fmt.Sprintf("tools[%d].function", i), t.Type, t.Function.Name,
-			t.Function.Description, t.Function.Parameters})
-	}
-	return all
-}
-
-// tools returns the tools of the client and the choice among them. Cairn offers its own tools, too.
-func (c *call) tools(all []clientTool, choice json.RawMessage) (out []llm.Tool, _ llm.ToolChoice, err error) {
-	if len(all) > maxTools {
-		return nil, "", invalid("tools", "%d tools, the limit is %d", len(all), maxTools)
-	}
-	ours, named := c.options.ToolNames(), map[string]bool{}
-	for i, t := range all {
-		switch {
-		case t.kind != "function":
-			return nil, "", invalid(
-				fmt.Sprintf("tools[%d].type", i),
-				"type %.40q is not supported; use function",
-				t.kind,
-			)
-		case !toolName.MatchString(t.name):
-			return nil, "", invalid(t.param+".name", "name %.80q of a tool must have 1 to 64 letters, digits, _ or -",
-				t.name)
-		case slices.Contains(ours, t.name):
-			return nil, "", invalid(t.param+".name", "%s is a tool of Cairn; choose another name", t.name)
-		case named[t.name]:
-			return nil, "", invalid(t.param+".name", "two tools have the name %s", t.name)
-		case !empty(t.parameters) && !isObject(t.parameters):
-			return nil, "", invalid(t.param+".parameters", "parameters must be a JSON Schema object")
-		}
-		named[t.name] = true
-		tool := llm.Tool{Name: t.name, Description: t.description}
-		if !empty(t.parameters) {
-			tool.Schema = t.parameters
-		}
-		out = append(out, tool)
-	}
-	return chosen(out, named, choice)
-}
-
-// chosen applies tool_choice to the client's tools.
-func chosen(all []llm.Tool, named map[string]bool, raw json.RawMessage) ([]llm.Tool, llm.ToolChoice, error) {
-	var word string
-	var one struct {
-		Type, Name string // the name is in the function, or directly in a request for a response
-		Function   struct{ Name string }
-	}
-	switch {
-	case empty(raw):
-		return all, llm.ChooseAuto, nil
-	case json.Unmarshal(raw, &word) == nil:
-		switch {
-		case word == "auto":
-			return all, llm.ChooseAuto, nil
-		case word == "none":
-			return nil, llm.ChooseAuto, nil
-		case word == "required" && len(all) > 0:
-			return all, llm.ChooseAny, nil
-		}
-	case json.Unmarshal(raw, &one) == nil && one.Type == "function" && named[cmp.Or(one.Function.Name, one.Name)]:
-		return all, llm.ToolChoice(cmp.Or(one.Function.Name, one.Name)), nil
-	}
-	return nil, "", invalid("tool_choice", "tool_choice must be auto, none, required, or a function of tools")
 }
 
 // conversation returns the instructions and the other messages.
