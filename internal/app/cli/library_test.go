@@ -43,6 +43,9 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 	if args[0] == "working" {
 		return w.putAway(t, args)
 	}
+	if args[0] == "people" || args[0] == "deliveries" {
+		return w.chatting(t, args)
+	}
 	if args[0] == "memories" && args[1] == "undo" {
 		if code, _, errs := w.run("user: I am Ada. I always fly from Osaka.\nassistant: Noted.", "summarize", "-",
 			"--request-id", args[2]); code != 0 {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -45,15 +46,19 @@ func idle(t *testing.T, change ...func(*config.Config)) *world {
 	w := &world{folder: t.TempDir()}
 	w.Bundle = apptest.OpenIdle(t, append(change, func(c *config.Config) {
 		c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen"
+		c.Channels = filepath.Join(w.folder, "channels.yaml")
 	})...)
 	c := w.Config
 	w.environ = []string{"HOME=" + w.folder, "DATABASE_URL=" + c.DatabaseURL, "TEMPORAL_ADDRESS=" + c.TemporalAddress,
 		"TEMPORAL_NAMESPACE=" + c.TemporalNamespace,
 		"TEMPORAL_UI_URL=http://ui.example", "CAIRN_HOME=" + filepath.Join(w.folder, "home"),
-		"SKILLS_LOCAL_DIR=" + c.SkillsDir, "CAIRN_WORKSPACE=test", "CAIRN_CONFIG=" + os.DevNull}
+		"SKILLS_LOCAL_DIR=" + c.SkillsDir, "CAIRN_WORKSPACE=test", "CAIRN_CONFIG=" + os.DevNull,
+		"CAIRN_CHANNELS=" + c.Channels}
 	w.write("conversation.json", string(samples.Airline))
 	w.write("airline.json", `[{"messages":[{"role":"user","content":"hello"}]},`+string(samples.Airline)+`]`)
 	w.write("weather-report.zip", string(weather(t, "weather-report", "Look at the sky")))
+	w.write("channels.yaml", "accounts:\n  ada:\n    platform: webhook\n    secret: whsec_"+
+		base64.StdEncoding.EncodeToString(make([]byte, 32))+"\n    url: http://127.0.0.1:1/messages\n")
 	w.write("memories.ndjson", "")
 	w.write("events.ndjson", "")
 	w.write("message.txt", "I always want short answers.\n")
@@ -302,7 +307,8 @@ func (w *world) example(t *testing.T, line string, known listedRun) {
 			args[i] = filepath.Join(w.folder, a)
 		}
 	}
-	if args[0] == "dev" || strings.HasPrefix(line, "cairn serve --listen") { // runs until interrupted
+	if args[0] == "dev" || args[0] == "gateway" ||
+		strings.HasPrefix(line, "cairn serve --listen") { // run until interrupted
 		w.untilReady(t, args, func(string) {})
 		return
 	}

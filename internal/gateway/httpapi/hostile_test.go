@@ -265,7 +265,7 @@ func (p *place) eachHeader(op *operation, base shot, send func(...shot)) {
 	for _, name := range names {
 		send(shots(p.some(hostileHeaders), base, func(s *shot, value string) {
 			s.header = append(slices.Clone(base.header), [2]string{name, value})
-			s.broken = strings.ContainsAny(value, "\x00\x01") || len(value) > 64<<10
+			s.broken = strings.ContainsAny(value, "\x00\x01")
 		})...)
 	}
 }

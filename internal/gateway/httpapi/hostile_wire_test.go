@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/httpapi"
 )
 
 // shot is a request as bytes. Go's client would refuse the worst of them.
@@ -25,6 +26,13 @@ type shot struct {
 	body           []byte
 	bodiless       bool // neither a body nor its length
 	broken         bool // no valid HTTP: Go's server refuses it with a text before Cairn sees it
+}
+
+// refusable reports whether Go's server may refuse the request with a text before Cairn sees it: it is no valid HTTP,
+// or its line and headers are too large.
+func (s shot) refusable() bool {
+	s.body, s.bodiless = nil, true
+	return s.broken || len(s.bytes()) > httpapi.MaxHeader
 }
 
 func (s shot) String() string {
@@ -116,7 +124,7 @@ func (s shot) findings(status int, header http.Header, body []byte) []string {
 	if status >= http.StatusInternalServerError {
 		add("status %d", status)
 	}
-	if s.broken && (status == http.StatusBadRequest || status == http.StatusRequestHeaderFieldsTooLarge) {
+	if s.refusable() && (status == http.StatusBadRequest || status == http.StatusRequestHeaderFieldsTooLarge) {
 		return out
 	}
 	kind := header.Get("Content-Type")

@@ -13,15 +13,17 @@ import (
 const (
 	headerPatience = 10 * time.Second // for a request's header
 	idleConnection = 2 * time.Minute
-	maxHeader      = 64 << 10 // bytes
 )
+
+// MaxHeader is the limit of the request line and the headers of a request in bytes. Go's server answers 431 to more.
+const MaxHeader = 64 << 10
 
 // Serve accepts connections on l until ctx ends. For Options.DrainDelay, it then serves on, but is not
 // ready. After that, it stops accepting, ends streams and waits, and gives open requests
 // Options.StopTimeout to finish.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{Handler: g, ReadHeaderTimeout: headerPatience, IdleTimeout: idleConnection,
-		MaxHeaderBytes: maxHeader,
+		MaxHeaderBytes: MaxHeader,
 		ErrorLog:       slog.NewLogLogger(g.Log.Handler(), slog.LevelDebug)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	domain "cairn/internal/domain/channel"
+	"cairn/internal/service/channel"
+	"cairn/internal/testkit"
+)
+
+// chatting makes the user, the pairing code or the dead delivery that an example names.
+func (w *world) chatting(t *testing.T, args []string) []string {
+	t.Helper()
+	accounts, err := w.App.ReadAccounts()
+	testkit.Must(t, err)
+	testkit.Must(t, w.App.Channels.Register(t.Context(), accounts))
+	user := fmt.Sprintf("user-%d", time.Now().UnixNano())
+	pair := func(user, code string) {
+		p := channel.Pairing{Account: accounts[0].Name, User: user, Name: "Ada", Code: code}
+		_, err := w.Store.Pairings().PutPairing(t.Context(), p, 1000)
+		testkit.Must(t, err)
+	}
+	switch args[1] {
+	case "approve":
+		pair(user, args[2])
+	case "role":
+		pair(args[3], "ABCDEFGH")
+		w.succeeds(t, "", "people", "approve", "ABCDEFGH")
+	case "retry", "drop":
+		ws, err := w.Store.Workspace(t.Context(), "test", true)
+		testkit.Must(t, err)
+		args[2] = fmt.Sprint(w.dead(t, ws.ID, domain.Place{Account: accounts[0].Name, Chat: user}))
+	}
+	return args
+}
+
+// dead makes a delivery that was given up.
+func (w *world) dead(t *testing.T, ws int64, place domain.Place) int64 {
+	t.Helper()
+	events, deliveries := w.Store.ChannelEvents(), w.Store.Deliveries()
+	route, err := events.PutEvent(t.Context(), ws, domain.Event{Key: place.Chat, Kind: domain.Message, Place: place,
+		Sender: domain.Sender{ID: place.Chat}, Text: "/help"})
+	testkit.Must(t, err)
+	e, _, err := events.NextEvent(t.Context(), ws, route)
+	testkit.Must(t, err)
+	testkit.Must(t, events.EndEvent(t.Context(), ws, e.ID, channel.EventOutcome{Reply: "Write to me."}))
+	id, _, err := deliveries.NextDelivery(t.Context(), ws, route)
+	testkit.Must(t, err)
+	testkit.Must(t, deliveries.EndDelivery(t.Context(), ws, id, channel.DeliveryDead, "unreachable", false))
+	return id
+}
