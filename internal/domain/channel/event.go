@@ -8,7 +8,9 @@ type Kind string
 // Kinds of events.
 const (
 	Message Kind = "message"
-	Button  Kind = "button" // a person pressed a button; Text is its data
+	Button  Kind = "button"  // a person pressed a button; Text is its data
+	Edited  Kind = "edited"  // the message MessageID now reads Text
+	Deleted Kind = "deleted" // the message MessageID was deleted
 )
 
 // Event is a message or an action of a person on a platform.
@@ -20,8 +22,18 @@ type Event struct {
 	Mentioned bool      `json:"mentioned,omitempty"` // names the bot, or replies to it
 	Sender    Sender    `json:"sender"`
 	MessageID string    `json:"message_id,omitempty"` // the platform's ID of the message
-	Text      string    `json:"text"`
+	Text      string    `json:"text"`                 // without the mention of the bot
 	At        time.Time `json:"at"`
+
+	Attachments []Attachment `json:"attachments,omitempty"`
+}
+
+// Attachment is a file of a message. Its name and type are what the sender states.
+type Attachment struct {
+	Ref  string `json:"ref"` // the platform's reference, with which the adapter reads the file
+	Name string `json:"name,omitempty"`
+	Type string `json:"type,omitempty"` // MIME type
+	Size int64  `json:"size,omitempty"` // in bytes; 0 if it is not known
 }
 
 // Place is where messages are read: a chat of an account, or a thread in it.
@@ -52,6 +64,9 @@ type Part struct {
 	Key     string   `json:"key"` // unique for each part, the same at each attempt
 	Text    string   `json:"text"`
 	Buttons []Choice `json:"buttons,omitempty"` // on the last part
+	// Repeated reports that the outcome of an earlier attempt is unknown. An adapter whose platform does not
+	// recognize keys looks for the message before it sends another one.
+	Repeated bool `json:"repeated,omitempty"`
 }
 
 // Choice is a button.

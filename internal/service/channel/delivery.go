@@ -51,7 +51,7 @@ func (s *Service) SendPart(ctx context.Context, a Account, ws, id int64) (out Pr
 		metrics.DeliveryAmbiguous(a.Platform)
 		s.Log.Warn("message sent again after an unknown outcome", "account", a.Name, "delivery", id, "part", p.Number)
 	}
-	part := channel.Part{Key: fmt.Sprintf("d%d-%d-%d", ws, id, p.Number), Text: p.Text}
+	part := channel.Part{Key: fmt.Sprintf("d%d-%d-%d", ws, id, p.Number), Text: p.Text, Repeated: p.Attempts > 1}
 	if p.Number == p.Parts {
 		part.Buttons = d.Body.Buttons
 	}

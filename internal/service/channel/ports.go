@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"time"
 
@@ -26,6 +27,21 @@ type Adapter interface {
 	// Check returns an error that names what is missing or not allowed.
 	Check(ctx context.Context) error
 	Limits() channel.Limits
+}
+
+// Editor is an Adapter that can replace the text of a message that it has sent.
+type Editor interface {
+	Edit(ctx context.Context, to channel.Place, messageID, text string) error
+}
+
+// Typer is an Adapter that can show that a reply is being written. The sign disappears by itself.
+type Typer interface {
+	Typing(ctx context.Context, to channel.Place) error
+}
+
+// Fetcher is an Adapter whose platform has attachments. The caller closes the file and limits its size.
+type Fetcher interface {
+	Fetch(ctx context.Context, a channel.Attachment) (io.ReadCloser, error)
 }
 
 // Accept stores events. The cursor is the place after them; an account without cursors passes "".

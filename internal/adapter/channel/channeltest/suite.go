@@ -1,0 +1,476 @@
+package channeltest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/internal/domain/channel"
+	"cairn/internal/domain/fault"
+	service "cairn/internal/service/channel"
+	"cairn/internal/testkit"
+)
+
+// Suite is an adapter with its fake.
+type Suite struct {
+	Start  func() Platform
+	Open   func(Platform) (service.Adapter, error) // the account is "ada"
+	Wrong  func(Platform) (service.Adapter, error) // credentials of the right form that the platform refuses
+	Secret string                                  // a credential that no error may show
+
+	Threads bool // the platform has threads
+	Buttons bool // the platform has buttons
+	NoGroup bool // the platform does not tell groups from private chats
+}
+
+// Webhook is an adapter that gets events by HTTP, and Mounter a platform that sends them to a URL.
+type (
+	Webhook interface {
+		Handler(accept service.Accept) http.Handler
+	}
+	Mounter interface{ Mount(url string) }
+)
+
+// patience is how long a test waits for an event. A receiver may first connect again.
+const patience = 20 * time.Second
+
+// Run runs the tests of the contract in service.Adapter.
+func Run(t *testing.T, s Suite) {
+	for name, test := range map[string]func(*testing.T, Suite){
+		"messages":    messages,
+		"groups":      groups,
+		"threads":     threads,
+		"bots":        bots,
+		"changes":     changes,
+		"buttons":     buttons,
+		"redelivery":  redelivery,
+		"duplicates":  duplicates,
+		"connections": connections,
+		"sends":       sends,
+		"limits":      limits,
+		"busy":        busy,
+		"gone":        gone,
+		"broken":      broken,
+		"unknown":     unknown,
+		"edits":       edits,
+		"check":       check,
+		"stop":        stop,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, s)
+		})
+	}
+}
+
+// room is a running fake with its adapter.
+type room struct {
+	Suite
+	Platform
+	t       *testing.T
+	adapter service.Adapter
+
+	mu     sync.Mutex
+	events []channel.Event
+	cursor string
+	refuse int // batches of events that accept refuses
+}
+
+// open starts a fake and an adapter that receives.
+func (s Suite) open(t *testing.T) *room {
+	t.Helper()
+	r := s.quiet(t)
+	r.receive()
+	return r
+}
+
+// quiet is open without receiving.
+func (s Suite) quiet(t *testing.T) *room {
+	t.Helper()
+	r := &room{Suite: s, Platform: s.Start(), t: t}
+	t.Cleanup(r.Close)
+	var err error
+	r.adapter, err = s.Open(r.Platform)
+	testkit.Must(t, err)
+	return r
+}
+
+// receive receives until the test ends, as the service does: after an error it begins again from the last cursor.
+func (r *room) receive() {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	var running sync.WaitGroup
+	r.t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	if hook, ok := r.adapter.(Webhook); ok {
+		server := httptest.NewServer(hook.Handler(r.accept))
+		r.t.Cleanup(server.Close)
+		if m, ok := r.Platform.(Mounter); ok {
+			m.Mount(server.URL)
+		}
+	}
+	running.Go(func() {
+		for ctx.Err() == nil {
+			if err := r.adapter.Receive(ctx, r.lastCursor(), r.accept); err != nil && ctx.Err() == nil {
+				r.t.Logf("receive: %v", err)
+				r.noSecret(err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	})
+}
+
+func (r *room) lastCursor() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cursor
+}
+
+var errRefused = errors.New("the test does not accept the events")
+
+func (r *room) accept(_ context.Context, events []channel.Event, cursor string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.refuse > 0 && len(events) > 0 {
+		r.refuse--
+		return errRefused
+	}
+	r.events = append(r.events, events...)
+	if cursor != "" {
+		r.cursor = cursor
+	}
+	return nil
+}
+
+func (r *room) all() []channel.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.events)
+}
+
+// event returns the first event with a text.
+func (r *room) event(text string) (found channel.Event) {
+	r.t.Helper()
+	r.wait("an event with the text "+text, func(e channel.Event) bool {
+		found = e
+		return e.Text == text
+	})
+	return found
+}
+
+// wait waits for an event.
+func (r *room) wait(what string, is func(channel.Event) bool) {
+	r.t.Helper()
+	deadline := time.Now().Add(patience)
+	for !slices.ContainsFunc(r.all(), is) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%s did not arrive; got %+v", what, r.all())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (r *room) noSecret(err error) {
+	r.t.Helper()
+	if err != nil && strings.Contains(err.Error(), r.Secret) {
+		r.t.Errorf("an error shows a credential: %v", err)
+	}
+}
+
+// send sends a message to the private chat of user 7.
+func (r *room) send(p channel.Part) (string, error) {
+	r.t.Helper()
+	id, err := r.adapter.Send(r.t.Context(), channel.Place{Account: "ada", Chat: r.Private("7")}, p)
+	r.noSecret(err)
+	return id, err
+}
+
+func messages(t *testing.T, s Suite) {
+	r := s.open(t)
+	id := r.Say(Said{User: "7", Name: "Ada", Text: "Hello"})
+	e := r.event("Hello")
+	if e.Kind != channel.Message || e.Key == "" || e.Place != (channel.Place{Account: "ada", Chat: r.Private("7")}) ||
+		e.Sender.ID != "7" || e.Sender.Name != "Ada" || e.Group || e.MessageID != id || time.Since(e.At).Abs() > time.Minute {
+		t.Errorf("message %s is the event %+v", id, e)
+	}
+	for _, text := range []string{"Zwei\nZeilen", "价格 < 5 & > 3", "*not bold* _x_ `y`", "👩‍👩‍👧"} {
+		r.Say(Said{User: "7", Name: "Ada", Text: text})
+		r.event(text)
+	}
+}
+
+func groups(t *testing.T, s Suite) {
+	if s.NoGroup {
+		t.Skip("the platform does not tell groups from private chats")
+	}
+	r := s.open(t)
+	r.Say(Said{User: "7", Name: "Ada", Chat: r.Group(1), Text: "Among us"})
+	r.Say(Said{User: "7", Name: "Ada", Chat: r.Group(1), Text: "Tell us", Mention: true})
+	quiet, loud := r.event("Among us"), r.event("Tell us")
+	if !quiet.Group || quiet.Mentioned || !loud.Group || !loud.Mentioned || loud.Place.Chat != r.Group(1) {
+		t.Errorf("%+v\n%+v", quiet, loud)
+	}
+}
+
+func threads(t *testing.T, s Suite) {
+	if !s.Threads {
+		t.Skip("the platform has no threads")
+	}
+	r := s.open(t)
+	r.Say(Said{User: "7", Name: "Ada", Chat: r.Group(1), Thread: "42", Text: "In a thread", Mention: true})
+	e := r.event("In a thread")
+	if e.Place.Thread == "" {
+		t.Fatalf("%+v", e)
+	}
+	if _, err := r.adapter.Send(t.Context(), e.Place, channel.Part{Key: "k1", Text: "Reply"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Sent(); len(got) != 1 || got[0].Thread != "42" || got[0].Chat != r.Group(1) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func bots(t *testing.T, s Suite) {
+	r := s.open(t)
+	r.Say(Said{User: "9", Name: "Robot", Text: "I am a bot", Bot: true})
+	r.Say(Said{User: "7", Name: "Ada", Text: "I am not"})
+	r.event("I am not")
+	for _, e := range r.all() {
+		if e.Text == "I am a bot" && !e.Sender.Bot {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+func changes(t *testing.T, s Suite) {
+	r := s.open(t)
+	id := r.Say(Said{User: "7", Name: "Ada", Text: "Before"})
+	r.event("Before")
+	if r.Edit(r.Private("7"), id, "After") {
+		e := r.event("After")
+		if e.Kind != channel.Edited || e.MessageID != id || e.Key == "" || e.Sender.ID != "7" {
+			t.Errorf("%+v", e)
+		}
+	}
+	if r.Delete(r.Private("7"), id) {
+		r.wait("the deletion", func(e channel.Event) bool {
+			return e.Kind == channel.Deleted && e.MessageID == id && e.Key != ""
+		})
+	}
+}
+
+func buttons(t *testing.T, s Suite) {
+	if !s.Buttons {
+		t.Skip("the platform has no buttons")
+	}
+	r := s.open(t)
+	_, err := r.send(channel.Part{Key: "k1", Text: "Approve?", Buttons: []channel.Choice{{Label: "Yes", Data: "approve 7"},
+		{Label: "No", Data: "reject 7"}}})
+	testkit.Must(t, err)
+	if got := r.Sent(); len(got) != 1 || len(got[0].Buttons) != 2 || got[0].Buttons[1].Data != "reject 7" {
+		t.Fatalf("%+v", got)
+	}
+	r.Press("7", r.Private("7"), "approve 7")
+	e := r.event("approve 7")
+	if e.Kind != channel.Button || e.Sender.ID != "7" || e.Place.Chat != r.Private("7") || e.Key == "" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// An event that was not accepted is delivered again, with the same key.
+func redelivery(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	r.refuse = 2
+	r.receive()
+	for _, text := range []string{"one", "two", "three"} {
+		r.Say(Said{User: "7", Name: "Ada", Text: text})
+	}
+	for _, text := range []string{"one", "two", "three"} {
+		r.event(text)
+	}
+}
+
+func duplicates(t *testing.T, s Suite) {
+	r := s.open(t)
+	r.Say(Said{User: "7", Name: "Ada", Text: "Once"})
+	first := r.event("Once")
+	r.Repeat()
+	r.Say(Said{User: "7", Name: "Ada", Text: "Next"})
+	if next := r.event("Next"); next.Key == first.Key {
+		t.Errorf("two messages have the key %q", next.Key)
+	}
+	for _, e := range r.all() {
+		if e.Text == "Once" && e.Key != first.Key {
+			t.Errorf("a repeated event has the keys %q and %q", first.Key, e.Key)
+		}
+	}
+}
+
+// Nothing is lost and the order is kept while connections break.
+func connections(t *testing.T, s Suite) {
+	r := s.open(t)
+	var want []string
+	for i := range 12 {
+		text := "m" + string(rune('a'+i))
+		want = append(want, text)
+		r.Say(Said{User: "7", Name: "Ada", Text: text})
+		if i%4 == 1 {
+			r.Drop()
+		}
+		if i%4 == 2 {
+			time.Sleep(200 * time.Millisecond)
+		}
+	}
+	for _, text := range want {
+		r.event(text)
+	}
+	var got []string
+	seen := map[string]bool{}
+	for _, e := range r.all() {
+		if !seen[e.Key] {
+			got = append(got, e.Text)
+		}
+		seen[e.Key] = true
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the order is %q", got)
+	}
+}
+
+func sends(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	for i, text := range []string{"Hello", "**bold** and `code`", "```go\nfmt.Println(1)\n```", "1 < 2 & 3 > 2", "- a\n- b"} {
+		id, err := r.send(channel.Part{Key: "k" + string(rune('0'+i)), Text: text})
+		if err != nil || id == "" {
+			t.Fatalf("%q: %q, %v", text, id, err)
+		}
+		if got := r.Sent(); len(got) != i+1 || got[i].Chat != r.Private("7") || got[i].ID != id {
+			t.Fatalf("%q: %+v", text, got)
+		}
+	}
+	if got := r.Sent()[0].Text; got != "Hello" {
+		t.Errorf("sent %q", got)
+	}
+}
+
+// A part of the greatest size is accepted. The fake enforces the platform's limit.
+func limits(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	l := r.adapter.Limits()
+	if l.Units < 100 || l.Parts < 1 {
+		t.Fatalf("%+v", l)
+	}
+	for i, piece := range []string{"x", "word ", "界", "<&>"} {
+		text := strings.TrimSpace(channel.Split(strings.Repeat(piece, l.Units), l.Units)[0])
+		if _, err := r.send(channel.Part{Key: "k" + string(rune('0'+i)), Text: text}); err != nil {
+			t.Errorf("%d units of %q: %v", l.Units, piece, err)
+		}
+	}
+}
+
+func busy(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	r.Fail(Fault{Kind: Busy, RetryAfter: 3 * time.Second})
+	_, err := r.send(channel.Part{Key: "k1", Text: "Hello"})
+	var refused *service.SendError
+	if !errors.As(err, &refused) || refused.Permanent || refused.RetryAfter < 3*time.Second || len(r.Sent()) != 0 {
+		t.Errorf("%v, sent %+v", err, r.Sent())
+	}
+}
+
+func gone(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	r.Fail(Fault{Kind: Gone})
+	_, err := r.send(channel.Part{Key: "k1", Text: "Hello"})
+	var refused *service.SendError
+	if !errors.As(err, &refused) || !refused.Permanent || refused.Reason == "" || len(r.Sent()) != 0 {
+		t.Errorf("%v, sent %+v", err, r.Sent())
+	}
+}
+
+func broken(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	r.Fail(Fault{Kind: Broken})
+	_, err := r.send(channel.Part{Key: "k1", Text: "Hello"})
+	var refused *service.SendError
+	if err == nil || errors.As(err, &refused) && refused.Permanent || len(r.Sent()) != 0 {
+		t.Fatalf("%v, sent %+v", err, r.Sent())
+	}
+	if _, err := r.send(channel.Part{Key: "k1", Text: "Hello", Repeated: true}); err != nil || len(r.Sent()) != 1 {
+		t.Errorf("%v, sent %+v", err, r.Sent())
+	}
+}
+
+// The outcome of the first attempt is unknown. A platform that decides shows the message once.
+func unknown(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	r.Fail(Fault{Kind: Unknown})
+	if _, err := r.send(channel.Part{Key: "k1", Text: "Hello"}); err == nil {
+		t.Fatal("a lost response is no error")
+	}
+	id, err := r.send(channel.Part{Key: "k1", Text: "Hello", Repeated: true})
+	want := 2
+	if r.adapter.Limits().Decides {
+		want = 1
+	}
+	if got := r.Sent(); err != nil || id == "" || len(got) != want {
+		t.Errorf("%q, %v, sent %+v", id, err, got)
+	}
+	if _, err := r.send(channel.Part{Key: "k2", Text: "Hello"}); err != nil || len(r.Sent()) != want+1 {
+		t.Errorf("the same text with another key: %v, sent %+v", err, r.Sent())
+	}
+}
+
+func edits(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	editor, ok := r.adapter.(service.Editor)
+	if !ok {
+		t.Skip("the adapter does not change messages")
+	}
+	id, err := r.send(channel.Part{Key: "k1", Text: "Draft"})
+	testkit.Must(t, err)
+	testkit.Must(t, editor.Edit(t.Context(), channel.Place{Account: "ada", Chat: r.Private("7")}, id, "Final"))
+	if got := r.Sent(); len(got) != 1 || got[0].Text != "Final" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func check(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	if err := r.adapter.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wrong, err := s.Wrong(r.Platform)
+	if err == nil {
+		err = wrong.Check(t.Context())
+	}
+	if f := fault.From(err); err == nil || f.Code != fault.Misconfigured || f.Hint == "" {
+		t.Errorf("wrong credentials: %v", err)
+	}
+	r.noSecret(err)
+}
+
+// Receive ends with its context.
+func stop(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.adapter.Receive(ctx, "", r.accept) }()
+	time.Sleep(200 * time.Millisecond)
+	cancel()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Error("Receive continues")
+	}
+}
