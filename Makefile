@@ -82,6 +82,10 @@ soak-restore: ## Answer 2,000 messages with kills of the worker and a restore of
 chaos-stream: ## Kill the worker 200 times during streamed chats and compare with the stored replies (about 12 minutes)
 	$(BENCH) stream-chaos
 
+.PHONY: chaos-channels
+chaos-channels: ## Kill gateway and worker every 5 s while 50 people write over fakes of chat platforms (about 8 minutes)
+	$(BENCH) channel-chaos
+
 .PHONY: isolation
 isolation: ## Compare 10,000 concurrent operations in 50 workspaces with a model of the API
 	$(BENCH) isolation

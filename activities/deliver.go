@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"time"
 
 	"go.temporal.io/sdk/worker"
 
@@ -12,7 +11,7 @@ import (
 
 // DeliverService sends deliveries.
 type DeliverService interface {
-	Next(ctx context.Context, ws, route int64) (id int64, wait time.Duration, err error)
+	Next(ctx context.Context, ws, route int64) (id int64, err error)
 	SendPart(ctx context.Context, a channel.Account, ws, id int64) (channel.Progress, error)
 	GiveUp(ctx context.Context, ws, id int64, reason string) error
 }
@@ -39,7 +38,7 @@ func (a Deliver) NextDelivery(
 	ctx context.Context,
 	in contract.DeliverInput,
 ) (out contract.NextDeliveryResult, err error) {
-	out.Delivery, out.Wait, err = a.Service.Next(ctx, in.Workspace, in.Route)
+	out.Delivery, err = a.Service.Next(ctx, in.Workspace, in.Route)
 	return out, temporalError(err)
 }
 

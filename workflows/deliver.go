@@ -34,9 +34,6 @@ func Deliver(ctx workflow.Context, in contract.DeliverInput) error {
 		if next.Delivery == 0 {
 			continue
 		}
-		if err := workflow.Sleep(ctx, next.Wait); err != nil {
-			return err
-		}
 		n, err := deliver(ctx, contract.DeliveryInput{DeliverInput: in, Delivery: next.Delivery})
 		if err != nil {
 			return err

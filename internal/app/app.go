@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"strings"
 
@@ -80,6 +81,7 @@ type App struct {
 	Replies     *replystream.Reader
 	Completions *completion.Service
 	Channels    *channel.Service
+	Webhooks    http.Handler // of accounts that get events by HTTP; nil without accounts
 	AgentRuns   *agentrun.Service
 	Progressive *memoryagent.Service
 	Reflect     *reflection.Service

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"time"
 
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
@@ -14,8 +15,11 @@ import (
 	domain "cairn/internal/domain/channel"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/channel"
+	"cairn/internal/service/chatcommand"
+	"cairn/internal/service/distill"
 )
 
 // buildChannels wires the service behind chat platforms.
@@ -29,14 +33,46 @@ func (h *App) buildChannels() (err error) {
 		List:       h.Store.DeliveryList(),
 		Workspaces: h.Store,
 		Inbox:      h.Inbox,
+		Settings:   h.Workspaces.Settings,
 		TurnSpec:   func() agentrun.Spec { return TurnSpec(h.Config) },
 		Log:        h.Log,
 	}
 	if h.Temporal != nil {
 		p.Driver = h.Driver
 	}
+	commands := chatcommand.Ports{
+		Conversations: h.Conversations,
+		Skills:        h.Library,
+		Memories:      h.Memory,
+		Approvals:     h.Memory,
+		LongTerm:      h.LongTerm,
+		Workspaces:    h.Workspaces,
+		Runs:          h.Runs,
+		Schedules:     h.Schedules,
+		Distills:      h.Distill,
+		DistillSpec:   func() distill.Spec { return DistillSpec(h.Config, transcript.ExtractAuto) },
+		Reflections:   h.Reflections,
+		Links:         links{h},
+	}
+	if h.Temporal != nil {
+		commands.Starter = h.Driver
+	}
+	if p.Commands, err = chatcommand.New(commands); err != nil {
+		return err
+	}
 	h.Channels, err = channel.New(p)
 	return err
+}
+
+// links joins users by the service behind chat platforms, which the commands are a part of.
+type links struct{ app *App }
+
+func (l links) LinkCode(ctx context.Context, account, user, name string) (string, error) {
+	return l.app.Channels.LinkCode(ctx, account, user, name)
+}
+
+func (l links) Link(ctx context.Context, account, user, code string) (string, error) {
+	return l.app.Channels.Link(ctx, account, user, code)
 }
 
 // OpenAccounts reads the accounts of the configuration and registers them.
@@ -57,8 +93,27 @@ func (h *App) ReadAccounts() ([]channel.Account, error) {
 	return adapter.Load(h.Config.Channels, os.LookupEnv)
 }
 
-// ServeAccounts receives the events of accounts and sends their messages until ctx ends.
+// ServeAccounts receives the events of accounts and sends their messages until ctx ends. If Postgres or Temporal is not
+// available, it logs a warning and tries again.
 func (h *App) ServeAccounts(ctx context.Context, accounts []channel.Account) error {
+	for {
+		err := h.serveAccounts(ctx, accounts)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil || !temporary(err) {
+			return err
+		}
+		h.Log.Warn("accounts interrupted", "error", err, "hint", fault.From(err).Hint, "retry_after", maxPause)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(maxPause):
+		}
+	}
+}
+
+func (h *App) serveAccounts(ctx context.Context, accounts []channel.Account) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	ctx, cancel := context.WithCancel(ctx)

@@ -26,6 +26,7 @@ func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 	s := httpapi.Services{Log: h.Log, Keys: h.Keys, Audit: h.Audit, Runs: h.Runs, Conversations: h.Conversations,
 		Workspaces: h.Workspaces,
 		Waiter:     h.Waiter, Inbox: h.Inbox, Replies: h.Replies, ReplyNews: h.replyNews, Completions: h.Completions,
+		People: h.Channels, Webhooks: h.Webhooks,
 		Distill: h.Distill, Library: h.Library, Curator: h.Curator,
 		Finder: h.Finder,
 		Memory: h.Memory, LongTerm: h.LongTerm, Progressive: h.Progressive, Offload: h.Offload, Dumps: h.Dumps,
@@ -37,6 +38,9 @@ func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 			Embedder: h.CheckEmbedder}}
 	if h.Temporal != nil {
 		s.Driver = h.Driver
+	}
+	if h.Store != nil { // else only the routes are described
+		s.Deliveries = h.Store.DeliveryList()
 	}
 	if h.Codec != nil {
 		s.Codec = converter.NewPayloadCodecHTTPHandler(h.Codec)

@@ -19,7 +19,8 @@ func (h *App) buildViews() (err error) {
 	if err = h.buildCompletions(); err != nil {
 		return err
 	}
-	if h.Keys, err = apikey.New(apikey.Ports{Store: h.Store.Keys(), Operators: h.Store.OperatorKeys()}); err != nil {
+	if h.Keys, err = apikey.New(apikey.Ports{Store: h.Store.Keys(), Operators: h.Store.OperatorKeys(),
+		Gateways: h.Store.GatewayKeys()}); err != nil {
 		return err
 	}
 	if h.Audit, err = audit.New(audit.Ports{Store: h.Store.Audit()}); err != nil {

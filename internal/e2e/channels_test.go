@@ -18,6 +18,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"cairn/internal/adapter/channel/channeltest"
 	"cairn/internal/adapter/channel/telegram/telegramtest"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
@@ -36,6 +37,7 @@ type chats struct {
 	telegram *telegramtest.Server
 	program  *program
 	accounts []channel.Account
+	signer   *standardwebhooks.Webhook
 	webhooks *httptest.Server
 	stop     func()
 }
@@ -77,7 +79,10 @@ func (p *program) got() []string {
 	return append([]string(nil), p.all...)
 }
 
-func openChats(t *testing.T) *chats {
+func openChats(t *testing.T) *chats { return openChatsWith(t, "coalesce: 0s") }
+
+// openChatsWith opens accounts whose profile has the given members.
+func openChatsWith(t *testing.T, profile string) *chats {
 	t.Helper()
 	c := &chats{telegram: telegramtest.Start(), program: &program{seen: map[string]string{}}}
 	t.Cleanup(c.telegram.Close)
@@ -85,9 +90,9 @@ func openChats(t *testing.T) *chats {
 	t.Cleanup(c.program.Close)
 	file := filepath.Join(t.TempDir(), "channels.yaml")
 	testkit.Must(t, os.WriteFile(file, []byte(fmt.Sprintf("accounts:\n"+
-		"  ada: {platform: telegram, token: %q, api: %q, access: pairing}\n"+
-		"  desk: {platform: webhook, secret: %q, url: %q, access: open}\n",
-		telegramtest.Token, c.telegram.URL, secret, c.program.URL)), 0o600))
+		"  ada: {platform: telegram, token: %q, api: %q, access: pairing, profile: test}\n"+
+		"  desk: {platform: webhook, secret: %q, url: %q, access: open, profile: test}\n"+
+		"profiles:\n  test: {%s}\n", telegramtest.Token, c.telegram.URL, secret, c.program.URL, profile)), 0o600))
 	c.Bundle = apptest.OpenIdle(t, func(o *config.Config) { o.Channels = file })
 	c.Start()
 	c.Model.On(openaitest.Rule{Stage: "turn", ReplyFunc: func(r openaitest.Call) string {
@@ -95,6 +100,8 @@ func openChats(t *testing.T) *chats {
 		return "You said **" + said[strings.LastIndex(said, "\n")+1:] + "**"
 	}})
 	var err error
+	c.signer, err = standardwebhooks.NewWebhook(secret)
+	testkit.Must(t, err)
 	c.accounts, err = c.App.OpenAccounts(t.Context())
 	testkit.Must(t, err)
 	c.webhooks = httptest.NewServer(c.App.WebhookHandler(c.accounts))
@@ -123,13 +130,7 @@ func (c *chats) post(id, conversation, user, text string) int {
 	body, err := json.Marshal(map[string]any{"conversation": conversation, "text": text,
 		"sender": map[string]string{"id": user, "name": user}})
 	testkit.Must(c.T, err)
-	signer, err := standardwebhooks.NewWebhook(secret)
-	testkit.Must(c.T, err)
-	now := time.Now()
-	signature, err := signer.Sign(id, now, body)
-	testkit.Must(c.T, err)
-	return c.raw(body, map[string]string{"webhook-id": id, "webhook-timestamp": strconv.FormatInt(now.Unix(), 10),
-		"webhook-signature": signature})
+	return c.raw(body, c.signed(id, body))
 }
 
 func (c *chats) raw(body []byte, header map[string]string) int {
@@ -156,10 +157,20 @@ func (c *chats) chat(id string) (out []string) {
 	return out
 }
 
+// say makes a user of Telegram write in the private chat.
+func (c *chats) say(user int64, name, text string) {
+	c.telegram.Say(channeltest.Said{User: strconv.FormatInt(user, 10), Name: name, Text: text})
+}
+
+// sayIn makes a user of Telegram mention the bot in a group.
+func (c *chats) sayIn(group string, user int64, name, text string) {
+	c.telegram.Say(channeltest.Said{User: strconv.FormatInt(user, 10), Name: name, Chat: group, Text: text, Mention: true})
+}
+
 // pair makes a user of Telegram known.
 func (c *chats) pair(user int64, name string) {
 	c.T.Helper()
-	c.telegram.Say(user, name, "Hello?")
+	c.say(user, name, "Hello?")
 	chat := strconv.FormatInt(user, 10)
 	testkit.Eventually(c.T, "the user has a code", func() bool { return len(c.chat(chat)) == 1 })
 	_, rest, _ := strings.Cut(c.chat(chat)[0], "approve ")
@@ -172,30 +183,30 @@ func TestAPersonTalksOverTelegram(t *testing.T) {
 	t.Parallel()
 	c := openChats(t)
 	c.pair(7, "Ada")
-	c.telegram.SayInGroup(-100, 7, "Ada", "What do you know about me?") // must not answer from private memory
-	c.telegram.Say(7, "Ada", "My dog is called Bello.")
+	c.sayIn("-1001", 9, "Eve", "What do you know about Ada?") // a group that is not served
+	c.say(7, "Ada", "My dog is called Bello.")
 	testkit.Eventually(t, "the reply arrives", func() bool { return len(c.chat("7")) == 2 })
 	if got := c.chat("7")[1]; got != "You said <b>My dog is called Bello.</b>" {
 		t.Errorf("the reply is %q", got)
 	}
-	c.telegram.Say(7, "Ada", "/whoami")
+	c.say(7, "Ada", "/whoami")
 	testkit.Eventually(t, "the command is answered", func() bool { return len(c.chat("7")) == 3 })
 	if got := c.chat("7")[2]; !strings.Contains(got, "person/ada/7") {
 		t.Errorf("the command's reply is %q", got)
 	}
-	c.telegram.Say(7, "Ada", "/new")
-	c.telegram.Say(7, "Ada", "And now?")
+	c.say(7, "Ada", "/new")
+	c.say(7, "Ada", "And now?")
 	testkit.Eventually(t, "the new conversation is answered", func() bool { return len(c.chat("7")) == 5 })
 	conversations := c.count("select count(*) from cairn.conversations where external_id like 'ada/7%'")
 	if conversations != 2 {
 		t.Errorf("%d conversations", conversations)
 	}
-	if got := c.chat("-100"); len(got) != 0 {
+	if got := c.chat("-1001"); len(got) != 0 {
 		t.Errorf("the group got %q", got)
 	}
 	var route int64
 	testkit.Must(t, c.Admin().QueryRow(t.Context(), "select id from cairn.channel_routes").Scan(&route))
-	ws, _, _, err := c.App.Store.People().Find(t.Context(), "ada", "7")
+	ws, _, _, err := c.App.Store.People().Find(t.Context(), "ada", channel.KindUser, "7")
 	testkit.Must(t, err)
 	c.RecordEnded(contract.DeliverID(ws.Key, route), "Deliver/completed")
 	if n := c.count("select count(*) from cairn.channel_events where body <> '{}'"); n != 0 {
@@ -217,11 +228,11 @@ func TestAnUnknownUserGetsOneCode(t *testing.T) {
 	t.Parallel()
 	c := openChats(t)
 	for range 3 {
-		c.telegram.Say(8, "Ben", "Let me in")
+		c.say(8, "Ben", "Let me in")
 	}
 	testkit.Eventually(t, "the user has a code", func() bool { return len(c.chat("8")) == 1 })
 	for user := int64(20); user < 25; user++ {
-		c.telegram.Say(user, "Spam", "请让我进来")
+		c.say(user, "Spam", "请让我进来")
 	}
 	testkit.Eventually(t, "two others have a code", func() bool { return len(c.telegram.Sent()) == 3 })
 	_, rest, _ := strings.Cut(c.chat("8")[0], "approve ")
@@ -242,8 +253,8 @@ func TestAnUnknownUserGetsOneCode(t *testing.T) {
 	if _, err := c.App.Channels.Approve(t.Context(), code, ""); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a code is used twice: %v", err)
 	}
-	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", "8", channel.RoleBlocked))
-	c.telegram.Say(8, "Ben", "Hello")
+	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindUser, "8", channel.RoleBlocked))
+	c.say(8, "Ben", "Hello")
 	c.pair(9, "Cem")
 	if n := c.count("select count(*) from cairn.channel_events"); n != 0 || len(c.Model.Requests()) != 0 {
 		t.Errorf("%d events of unknown and blocked users, %d model calls", n, len(c.Model.Requests()))
@@ -257,10 +268,11 @@ func TestMessagesAreAnsweredOnceAndInOrder(t *testing.T) {
 	c.pair(7, "Ada")
 	const messages = 6
 	for i := range messages {
-		c.telegram.Say(7, "Ada", fmt.Sprintf("m%d", i))
+		c.say(7, "Ada", fmt.Sprintf("m%d", i))
 		switch i {
 		case 1:
-			c.telegram.Fail(telegramtest.Fault{Status: 429, RetryAfter: 1}, telegramtest.Fault{Status: 500})
+			c.telegram.Fail(channeltest.Fault{Kind: channeltest.Busy, RetryAfter: time.Second},
+				channeltest.Fault{Kind: channeltest.Broken})
 		case 3:
 			c.stop()
 			c.serve()
@@ -285,12 +297,12 @@ func TestAChatThatIsGone(t *testing.T) {
 	c := openChats(t)
 	c.pair(7, "Ada")
 	c.pair(8, "Ben")
-	c.telegram.Fail(telegramtest.Fault{Status: 403, Description: "Forbidden: bot was blocked by the user"})
-	c.telegram.Say(7, "Ada", "Hello")
+	c.telegram.Fail(channeltest.Fault{Kind: channeltest.Gone})
+	c.say(7, "Ada", "Hello")
 	testkit.Eventually(t, "the delivery is dead", func() bool {
 		return c.count("select count(*) from cairn.deliveries where state = 'dead' and reason like '%blocked%'") == 1
 	})
-	c.telegram.Say(8, "Ben", "Hello")
+	c.say(8, "Ben", "Hello")
 	testkit.Eventually(t, "another chat is answered", func() bool { return len(c.chat("8")) == 2 })
 	var ws, id int64
 	testkit.Must(t, c.Admin().QueryRow(t.Context(),

@@ -51,7 +51,7 @@ create table operator_keys (
   name         text not null,
   hash         bytea not null unique,                   -- SHA-256 of the key; the key itself is not stored
   hint         text not null,
-  scopes       text[] not null check (scopes <@ '{codec,metrics,support}' and cardinality(scopes) > 0),
+  scopes       text[] not null check (scopes <@ '{codec,metrics,support,gateway}' and cardinality(scopes) > 0),
   created_at   timestamptz not null default now(),
   revoked_at   timestamptz,
   expires_at   timestamptz,                             -- null means never

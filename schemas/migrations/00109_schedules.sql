@@ -14,6 +14,7 @@ create table scheduled_tasks (
   time_zone    text,                                    -- null: the workspace's
   prompt       text not null default '' check ((kind = 'turn') = (prompt <> '')),
   channel      text not null default 'scheduled' check (channel in ('voice', 'sms', 'chat', 'scheduled')),
+  deliver_to   text not null default '',                -- account/chat or account/chat/thread; empty: the home chat
   max_turns    int not null default 0 check (max_turns between 0 and 50), -- model calls; 0 leaves the channel's budget
   catch_up     interval not null default '12 hours' check (catch_up >= '0'), -- a firing that is later than this is skipped
   -- if the previous turn has no reply yet

@@ -1,7 +1,15 @@
 -- name: AccountPut :exec
 -- System role.
-insert into channel_accounts (name, platform) values (@name, @platform)
-on conflict (name) do update set platform = excluded.platform;
+insert into channel_accounts (name, platform, profile) values (@name, @platform, @profile)
+on conflict (name) do update set platform = excluded.platform, profile = excluded.profile;
+
+-- name: AccountAdd :exec
+-- System role.
+insert into channel_accounts (name, platform) values (@name, @platform) on conflict (name) do nothing;
+
+-- name: AccountProfile :one
+-- System role.
+select profile from channel_accounts where name = @name;
 
 -- name: AccountLease :many
 -- System role. Takes or extends the lease of an account that is free, expired or held, and returns the cursor.
@@ -19,37 +27,56 @@ update channel_accounts set cursor = @cursor where name = @name and holder = @ho
 -- name: IdentityFind :one
 -- System role.
 select i.workspace_id, i.role, w.key, w.external_id, w.state from identities i join workspaces w on w.id = i.workspace_id
-where i.account = @account and i.user_id = @user_id;
+where i.account = @account and i.kind = @kind and i.user_id = @user_id;
 
 -- name: IdentityFirst :one
 -- System role. Whether an account has no administrator yet.
-select not exists (select from identities where account = @account and role = 'admin') as first;
+select not exists (select from identities where account = @account and kind = 'user' and role = 'admin') as first;
 
 -- name: IdentityPut :execrows
-insert into identities (account, user_id, workspace_id, name, role) values (@account, @user_id, @workspace_id, @name, @role)
-on conflict (account, user_id) do nothing;
+insert into identities (account, kind, user_id, workspace_id, name, role)
+values (@account, @kind, @user_id, @workspace_id, @name, @role)
+on conflict (account, kind, user_id) do nothing;
+
+-- name: IdentityMove :execrows
+-- System role.
+update identities set workspace_id = @workspace_id where account = @account and kind = 'user' and user_id = @user_id;
+
+-- name: WorkspaceRemembers :one
+-- Whether a workspace has memories of any kind.
+select exists (select from memories m where m.workspace_id = @workspace_id) as remembers;
 
 -- name: IdentityRole :execrows
-update identities set role = @role where workspace_id = @workspace_id and account = @account and user_id = @user_id;
+update identities set role = @role where workspace_id = @workspace_id and account = @account and kind = @kind and user_id = @user_id;
 
 -- name: IdentitiesList :many
 -- System role.
-select i.account, i.user_id, i.name, i.role, i.created_at, w.external_id as workspace from identities i
-join workspaces w on w.id = i.workspace_id order by i.account, i.created_at, i.user_id;
+select i.account, i.kind, i.user_id, i.name, i.role, i.created_at, w.external_id as workspace from identities i
+join workspaces w on w.id = i.workspace_id order by i.account, i.kind desc, i.created_at, i.user_id;
 
 -- name: PairingPut :one
 -- System role. Stores a code for a user; one that is still valid is kept. Returns nothing if the account has too
 -- many codes, or if the user got one within the last hour.
-insert into pairings (account, user_id, name, code, expires_at)
-select @account, @user_id, @name, @code, now() + interval '1 hour'
-where (select count(*) from pairings p where p.account = @account and p.user_id <> @user_id and p.expires_at > now()) < @most::int
-on conflict (account, user_id) do update set name = excluded.name, code = excluded.code, expires_at = excluded.expires_at, told_at = now()
+insert into pairings (account, user_id, name, code, purpose, expires_at)
+select @account, @user_id, @name, @code, 'approve', now() + interval '1 hour'
+where (select count(*) from pairings p where p.account = @account and p.purpose = 'approve' and p.user_id <> @user_id and p.expires_at > now()) < @most::int
+on conflict (account, user_id) do update set name = excluded.name, code = excluded.code, purpose = excluded.purpose, expires_at = excluded.expires_at, told_at = now()
   where pairings.told_at <= now() - interval '1 hour'
 returning code;
 
+-- name: LinkPut :exec
+-- System role. Stores the code with which a known user links another platform.
+insert into pairings (account, user_id, name, code, purpose, expires_at)
+values (@account, @user_id, @name, @code, 'link', now() + interval '10 minutes')
+on conflict (account, user_id) do update set code = excluded.code, purpose = excluded.purpose, expires_at = excluded.expires_at, told_at = now();
+
+-- name: LinkFind :one
+-- System role.
+select account, user_id from pairings where code = @code and purpose = 'link' and expires_at > now();
+
 -- name: PairingsList :many
 -- System role.
-select account, user_id, name, code, expires_at from pairings where expires_at > now() order by account, expires_at;
+select account, user_id, name, code, expires_at from pairings where purpose = 'approve' and expires_at > now() order by account, expires_at;
 
 -- name: PairingDelete :exec
 -- System role.
@@ -62,6 +89,11 @@ values (@workspace_id, @account, @chat, @thread, @conversation)
 on conflict (workspace_id, account, chat, thread) do update set paused = ''
 returning id;
 
+-- name: RouteNamed :one
+-- Whether a workspace has a chat: account/chat or account/chat/thread.
+select exists (select from channel_routes r where r.workspace_id = @workspace_id
+  and r.account || '/' || r.chat || case when r.thread = '' then '' else '/' || r.thread end = @name::text) as known;
+
 -- name: RouteBase :one
 select account, chat, thread from channel_routes where workspace_id = @workspace_id and id = @id;
 
@@ -72,34 +104,68 @@ where workspace_id = @workspace_id and id = @id;
 
 -- name: EventPut :one
 -- Returns nothing if the event is stored already.
-insert into channel_events (workspace_id, account, key, route_id, body) values (@workspace_id, @account, @key, @route_id, @body)
+insert into channel_events (workspace_id, account, key, route_id, message_id, body)
+values (@workspace_id, @account, @key, @route_id, @message_id, @body)
 on conflict (workspace_id, account, key) do nothing returning id;
 
 -- name: RouteLock :one
 -- Keeps events of the route from being stored until the transaction ends.
 select conversation from channel_routes where workspace_id = @workspace_id and id = @id for no key update;
 
--- name: EventNext :one
--- The first event of a route that is not handled.
-select id, body from channel_events where workspace_id = @workspace_id and route_id = @route_id and state = 'received'
-order by id limit 1;
+-- name: EventsOpen :many
+-- The first events of a route that are not handled, with their age.
+select id, first_id, body, extract(epoch from now() - received_at)::float8 as age_seconds from channel_events
+where workspace_id = @workspace_id and route_id = @route_id and state = 'received' order by id limit @max_rows;
 
--- name: EventHandled :many
--- Returns the route, unless the event was handled before.
-update channel_events set state = 'handled', body = '{}' where workspace_id = @workspace_id and id = @id and state = 'received'
+-- name: EventsJoin :exec
+-- Makes events one burst, so that a repetition handles the same ones.
+update channel_events set first_id = @first_id where workspace_id = @workspace_id and id = any(@ids::bigint[]);
+
+-- name: EventsHandled :many
+-- Returns the route, unless the events were handled before.
+update channel_events set state = 'handled', body = '{}' where workspace_id = @workspace_id and id = any(@ids::bigint[]) and state = 'received'
 returning route_id;
+
+-- name: EventSaid :exec
+-- Stores the ID of the message in its conversation.
+update channel_events set said_as = @said_as where workspace_id = @workspace_id and id = @id;
+
+-- name: MessageWithdraw :many
+-- Removes the text of a message from its conversation, and returns the position of the message.
+select w.conversation_id::bigint as conversation_id, w.seq::int as seq from channel_events e
+join channel_routes r on r.workspace_id = e.workspace_id and r.id = e.route_id
+cross join lateral cairn.withdraw_message(r.conversation, e.said_as) w
+where e.workspace_id = @workspace_id and e.route_id = @route_id and e.message_id = @message_id and e.said_as <> '';
 
 -- name: DeliveryPut :one
 -- Returns nothing if the source has a delivery.
 insert into deliveries (workspace_id, route_id, source, body) values (@workspace_id, @route_id, @source, @body)
 on conflict (workspace_id, source) do nothing returning id;
 
+-- name: DeliveryHome :one
+-- Makes a delivery to the home chat, if there is one. It waits for the end of the quiet hours.
+insert into deliveries (workspace_id, route_id, source, waits, body)
+select r.workspace_id, r.id, @source, true, @body from channel_routes r where r.workspace_id = @workspace_id and r.home
+on conflict (workspace_id, source) do nothing returning route_id;
+
+-- name: RouteLeaveHome :exec
+-- Makes another route than the given one no longer the home chat.
+update channel_routes set home = false where workspace_id = @workspace_id and home and id <> @id;
+
+-- name: RouteHome :exec
+update channel_routes set home = true where workspace_id = @workspace_id and id = @id;
+
 -- name: DeliveryOfTurn :one
--- Makes the delivery of the reply of an ended turn, if its conversation belongs to a chat.
-insert into deliveries (workspace_id, route_id, source, body)
-select @workspace_id, r.id, 'turn/' || @run_id::text, jsonb_build_object('text', m.content)
+-- Makes the delivery of the reply of an ended turn, if its conversation belongs to a chat. The reply of a scheduled
+-- task is sent to the task's chat, else to the home chat, and waits for the end of the quiet hours.
+insert into deliveries (workspace_id, route_id, source, waits, body)
+select @workspace_id, r.id, 'turn/' || @run_id::text, @scheduled::boolean, jsonb_build_object('text', m.content)
 from conversations c
-join channel_routes r on r.workspace_id = c.workspace_id and r.conversation = c.external_id
+left join scheduled_tasks t on @scheduled::boolean and t.workspace_id = c.workspace_id and c.external_id = 'schedule/' || t.name || '/' || t.id
+join channel_routes r on r.workspace_id = c.workspace_id and case
+  when not @scheduled::boolean then r.conversation = c.external_id
+  when coalesce(t.deliver_to, '') = '' then r.home
+  else r.account || '/' || r.chat || case when r.thread = '' then '' else '/' || r.thread end = t.deliver_to end
 join messages m on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.seq = @seq::int
 where c.workspace_id = @workspace_id and c.id = @conversation_id and m.content <> ''
 on conflict (workspace_id, source) do nothing returning route_id;
@@ -109,10 +175,11 @@ select r.account, (r.paused = '' and exists (select from deliveries d where d.wo
 from channel_routes r where r.workspace_id = @workspace_id and r.id = @id;
 
 -- name: DeliveryNext :one
--- The first delivery of a route that is not sent.
-select d.id, greatest(0, extract(epoch from d.not_before - now()))::float8 as wait_seconds from deliveries d
+-- The first delivery of a route that is not sent; in quiet hours, the first that does not wait for their end.
+select d.id from deliveries d
 join channel_routes r on r.workspace_id = d.workspace_id and r.id = d.route_id
-where d.workspace_id = @workspace_id and d.route_id = @route_id and d.state = 'ready' and r.paused = '' order by d.id limit 1;
+where d.workspace_id = @workspace_id and d.route_id = @route_id and d.state = 'ready' and r.paused = '' and not (d.waits and @quiet::boolean)
+order by d.id limit 1;
 
 -- name: DeliveryGet :one
 select d.id, d.body, d.state, r.id as route_id, r.account, r.chat, r.thread from deliveries d

@@ -35,11 +35,13 @@ select ws_id::bigint as workspace, ws_name::text as name, ws_key::text as key, k
 from cairn.resolve_key(@hash::bytea);
 
 -- name: OperatorKeyInsert :one
-insert into operator_keys (name, hash, hint, scopes, expires_at) values (@name, @hash, @hint, @scopes, sqlc.narg(expires_at))
+insert into operator_keys (name, hash, hint, scopes, account, expires_at)
+values (@name, @hash, @hint, @scopes, sqlc.narg(account), sqlc.narg(expires_at))
 returning id, created_at;
 
 -- name: OperatorKeysList :many
-select id, name, hint, scopes, created_at, expires_at, last_used_at as used_at, revoked_at from operator_keys order by id;
+select id, name, hint, scopes, coalesce(account, '')::text as account, created_at, expires_at, last_used_at as used_at, revoked_at
+from operator_keys order by id;
 
 -- name: OperatorKeyRevoke :execrows
 update operator_keys set revoked_at = now() where id = @id and revoked_at is null;
@@ -50,3 +52,8 @@ update operator_keys set last_used_at = now() where id = @id and (last_used_at i
 -- name: OperatorKeyResolve :one
 select key_id::bigint as key_id, key_scopes::text[] as scopes, key_seconds::double precision as seconds, key_idle::boolean as idle
 from cairn.resolve_operator_key(@hash::bytea);
+
+-- name: GatewayKeyResolve :one
+select key_id::bigint as key_id, key_account::text as account, coalesce(ws_id, 0)::bigint as workspace, coalesce(ws_name, '')::text as name,
+  coalesce(ws_key, '')::text as key, coalesce(ws_role, '')::text as role, key_seconds::double precision as seconds, key_idle::boolean as idle
+from cairn.resolve_gateway_key(@hash::bytea, @person::text);

@@ -91,15 +91,15 @@ from (select unnest(@workspaces::bigint[]) as workspace_id, unnest(@ids::bigint[
 where t.workspace_id = a.workspace_id and t.id = a.id and t.claim = @claim::text and t.lease_until is not null;
 
 -- name: SchedulePut :one
-insert into scheduled_tasks (workspace_id, name, kind, cron, time_zone, prompt, channel, max_turns, catch_up, overlap, due_at, due_date, due_key)
-values (@workspace_id, @name, 'turn', @cron, sqlc.narg(time_zone), @prompt, @channel, @max_turns, @catch_up, @overlap, @due_at, to_date(@due_date::text, 'YYYY-MM-DD'), @due_key)
+insert into scheduled_tasks (workspace_id, name, kind, cron, time_zone, prompt, channel, max_turns, catch_up, overlap, deliver_to, due_at, due_date, due_key)
+values (@workspace_id, @name, 'turn', @cron, sqlc.narg(time_zone), @prompt, @channel, @max_turns, @catch_up, @overlap, @deliver_to, @due_at, to_date(@due_date::text, 'YYYY-MM-DD'), @due_key)
 on conflict (workspace_id, name) do nothing returning id;
 
 -- name: SchedulesCount :one
 select count(*) from scheduled_tasks where workspace_id = @workspace_id;
 
 -- name: SchedulesList :many
-select t.id, t.name, t.kind, coalesce(t.cron, w.reflection_cron) as cron, coalesce(t.time_zone, w.time_zone) as zone, (t.time_zone is not null)::bool as zoned, t.prompt, t.channel, t.max_turns, extract(epoch from t.catch_up)::float8 as catch_up_seconds, t.overlap,
+select t.id, t.name, t.kind, coalesce(t.cron, w.reflection_cron) as cron, coalesce(t.time_zone, w.time_zone) as zone, (t.time_zone is not null)::bool as zoned, t.prompt, t.channel, t.max_turns, extract(epoch from t.catch_up)::float8 as catch_up_seconds, t.overlap, t.deliver_to,
   (t.kind <> 'reflection' or w.reflects)::boolean as wanted, coalesce(w.quiet_from, '')::text as quiet_from, coalesce(w.quiet_to, '')::text as quiet_to, w.time_zone as home_zone, w.key as workspace_key,
   t.paused_at, t.due_at, t.start_at, coalesce(t.due_date::text, '')::text as due_date, coalesce(t.due_key, '')::text as due_key, t.slot_at, coalesce(t.slot_date::text, '')::text as slot_date, coalesce(t.slot_key, '')::text as slot_key, t.slot_outcome, t.slot_reason, (t.lease_until is not null)::bool as held, t.created_at, now()::timestamptz as at
 from scheduled_tasks t join workspaces w on w.id = t.workspace_id

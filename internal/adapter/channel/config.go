@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -20,12 +21,55 @@ import (
 // file is the configuration file.
 type file struct {
 	Accounts map[string]account `yaml:"accounts"`
+	Profiles map[string]profile `yaml:"profiles"`
+}
+
+// profile is how messages of accounts are answered.
+type profile struct {
+	Channel  string         `yaml:"channel"`
+	Language string         `yaml:"language"`
+	Budget   int            `yaml:"budget"`
+	Coalesce *time.Duration `yaml:"coalesce"`
+	Groups   struct {
+		Allow   []string `yaml:"allow"`
+		Mention *bool    `yaml:"mention"`
+	} `yaml:"groups"`
+}
+
+// mostCoalesce is the longest time within which messages become one turn.
+const mostCoalesce = 10 * time.Second
+
+func (p profile) open(name string) (out service.Profile, err error) {
+	wrong := func(member, hint string) error {
+		return fault.New(fault.Misconfigured, fmt.Sprintf("invalid %s of profile %.40q", member, name), hint)
+	}
+	out = service.Profile{Channel: p.Channel, Language: p.Language, Budget: p.Budget,
+		Coalesce: service.UsualCoalesce, Allow: p.Groups.Allow}
+	if p.Coalesce != nil {
+		out.Coalesce = *p.Coalesce
+	}
+	if p.Groups.Mention != nil {
+		out.Unasked = !*p.Groups.Mention
+	}
+	const mostBudget = 50
+	switch {
+	case !slices.Contains([]string{"", "voice", "sms", "chat", "scheduled"}, p.Channel):
+		return out, wrong("channel", "use voice, sms, chat or scheduled")
+	case !slices.Contains([]string{"", "en", "zh"}, p.Language):
+		return out, wrong("language", "use en or zh, or omit it for the language of each message")
+	case p.Budget < 0 || p.Budget > mostBudget:
+		return out, wrong("budget", "use 1 to 50 model responses, or omit it for the budget of the channel")
+	case out.Coalesce < 0 || out.Coalesce > mostCoalesce:
+		return out, wrong("coalesce", "use 0s to 10s, such as 1.5s")
+	}
+	return out, nil
 }
 
 // account is an account of the file. Each platform reads its own members.
 type account struct {
 	Platform string         `yaml:"platform"`
 	Access   service.Access `yaml:"access"`
+	Profile  string         `yaml:"profile"`
 
 	Token  string `yaml:"token"`  // telegram
 	API    string `yaml:"api"`    // telegram: another server, such as a local one
@@ -73,6 +117,14 @@ func Load(path string, getenv func(string) (string, bool)) ([]service.Account, e
 	for name, a := range f.Accounts {
 		one, err := a.open(name)
 		if err != nil {
+			return nil, err
+		}
+		p, known := f.Profiles[a.Profile]
+		if !known && a.Profile != "" {
+			return nil, fault.New(fault.Misconfigured,
+				fmt.Sprintf("account %s names an unknown profile: %.40q", name, a.Profile), "add it under profiles")
+		}
+		if one.Profile, err = p.open(a.Profile); err != nil {
 			return nil, err
 		}
 		out = append(out, one)

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/channel"
 	service "cairn/internal/service/channel"
 	"cairn/internal/service/relay"
+	"cairn/internal/service/search"
 )
 
 // eventAfter is the time after which the relay handles an event that its process has not handled.
@@ -36,7 +37,7 @@ func (s channelStore) PutEvent(ctx context.Context, ws int64, e channel.Event) (
 			return classify("open the route", err)
 		}
 		_, err = q.q.EventPut(ctx, dbsqlc.EventPutParams{WorkspaceID: q.ws, Account: e.Place.Account,
-			Key: storable(e.Key), RouteID: at, Body: body})
+			Key: storable(e.Key), RouteID: at, MessageID: storable(e.MessageID), Body: body})
 		if isNoRows(err) {
 			return nil
 		}
@@ -49,64 +50,140 @@ func (s channelStore) PutEvent(ctx context.Context, ws int64, e channel.Event) (
 	return route, err
 }
 
-// NextEvent returns the first event of a route that is not handled. Without one, it removes the task: the lock
-// keeps a new event from being stored in between.
-func (s channelStore) NextEvent(ctx context.Context, ws, route int64) (out service.StoredEvent, found bool, err error) {
+// NextBurst returns the first events of a route that are not handled, as divide selects them. Without events, it
+// removes the task: the lock keeps a new event from being stored in between.
+func (s channelStore) NextBurst(ctx context.Context, ws, route int64, divide service.Divide) (out service.Burst,
+	err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
-		conversation, err := q.q.RouteLock(ctx, dbsqlc.RouteLockParams{WorkspaceID: q.ws, ID: route})
+		out = service.Burst{Route: route}
+		out.Conversation, err = q.q.RouteLock(ctx, dbsqlc.RouteLockParams{WorkspaceID: q.ws, ID: route})
 		if err != nil && !isNoRows(err) { // no row: erased
 			return classify("lock the route", err)
 		}
-		r, err := q.q.EventNext(ctx, dbsqlc.EventNextParams{WorkspaceID: q.ws, RouteID: route})
-		if isNoRows(err) {
+		open, err := q.openEvents(ctx, route)
+		if err != nil {
+			return err
+		}
+		if len(open) == 0 {
 			return q.Outbox().Settle(ctx, relay.HandleEvents, strconv.FormatInt(route, 10))
 		}
-		if err != nil {
-			return classify("find the next event", err)
+		if out.Events, out.Wait = divide(open); len(out.Events) == 0 || out.Events[0].First != 0 {
+			return nil
 		}
-		found, out.ID, out.Conversation = true, r.ID, conversation
-		if err := json.Unmarshal(r.Body, &out.Event); err != nil {
-			return fmt.Errorf("decode event %d: %w", r.ID, err)
+		var ids []int64
+		for _, e := range out.Events {
+			ids = append(ids, e.ID)
 		}
-		return nil
+		return classify("select events", q.q.EventsJoin(ctx,
+			dbsqlc.EventsJoinParams{FirstID: &ids[0], WorkspaceID: q.ws, Ids: ids}))
 	})
-	return out, found, err
+	return out, err
 }
 
-// EndEvent marks an event as handled and stores what follows from it.
-func (s channelStore) EndEvent(ctx context.Context, ws, id int64, o service.EventOutcome) error {
+// openEvents returns the first events of a route that are not handled.
+func (q Tx) openEvents(ctx context.Context, route int64) (out []service.StoredEvent, err error) {
+	const most = 50
+	rows, err := q.q.EventsOpen(ctx, dbsqlc.EventsOpenParams{WorkspaceID: q.ws, RouteID: route, MaxRows: most})
+	if err != nil {
+		return nil, classify("find the next events", err)
+	}
+	for _, r := range rows {
+		e := service.StoredEvent{ID: r.ID, Age: time.Duration(r.AgeSeconds * float64(time.Second))}
+		if r.FirstID != nil {
+			e.First = *r.FirstID
+		}
+		if err := json.Unmarshal(r.Body, &e.Event); err != nil {
+			return nil, fmt.Errorf("decode event %d: %w", r.ID, err)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// EndBurst marks events as handled and stores what follows from them.
+func (s channelStore) EndBurst(ctx context.Context, ws int64, b service.Burst, o service.Outcome) error {
 	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
-		n, err := q.q.EventHandled(ctx, dbsqlc.EventHandledParams{WorkspaceID: q.ws, ID: id})
+		var ids []int64
+		for _, e := range b.Events {
+			ids = append(ids, e.ID)
+		}
+		n, err := q.q.EventsHandled(ctx, dbsqlc.EventsHandledParams{WorkspaceID: q.ws, Ids: ids})
 		if err != nil {
-			return classify("end the event", err)
+			return classify("end the events", err)
 		}
 		if len(n) == 0 { // by another process
 			return nil
 		}
-		route := n[0]
-		if o.Renew {
-			name, err := q.q.RouteBase(ctx, dbsqlc.RouteBaseParams{WorkspaceID: q.ws, ID: route})
+		for id, name := range o.Messages {
+			err := q.q.EventSaid(ctx, dbsqlc.EventSaidParams{SaidAs: storable(name), WorkspaceID: q.ws, ID: id})
 			if err != nil {
-				return classify("read the route", err)
-			}
-			place := channel.Place{Account: name.Account, Chat: name.Chat, Thread: name.Thread}
-			if err := q.q.RouteNext(ctx, dbsqlc.RouteNextParams{WorkspaceID: q.ws, ID: route,
-				Name: place.Conversation()}); err != nil {
-				return classify("begin another conversation", err)
+				return classify("store the ID of a message", err)
 			}
 		}
-		if o.Reply == "" {
-			return nil
-		}
-		body, err := encode("the delivery", service.DeliveryBody{Text: o.Reply})
-		if err != nil {
+		if err := q.withdraw(ctx, b.Route, o.Withdraw); err != nil {
 			return err
 		}
-		_, err = q.q.DeliveryPut(ctx, dbsqlc.DeliveryPutParams{WorkspaceID: q.ws, RouteID: route,
-			Source: fmt.Sprintf("event/%d", id), Body: body})
-		if err != nil && !isNoRows(err) {
-			return classify("store the delivery", err)
-		}
-		return q.enqueueDelivery(ctx, route)
+		return q.followUp(ctx, b.Route, ids[0], o)
 	})
+}
+
+// withdraw removes the texts of messages from their conversation and from searches.
+func (q Tx) withdraw(ctx context.Context, route int64, messages []string) error {
+	for _, id := range messages {
+		rows, err := q.q.MessageWithdraw(ctx,
+			dbsqlc.MessageWithdrawParams{WorkspaceID: q.ws, RouteID: route, MessageID: storable(id)})
+		if err != nil {
+			return classify("withdraw a message", err)
+		}
+		for _, r := range rows {
+			_, err := q.Documents().IndexAll(ctx, []search.Doc{{Kind: search.KindTurn, Owner: r.ConversationID,
+				Seq: int(r.Seq), Gone: true}})
+			if err != nil {
+				return fmt.Errorf("remove a message from searches: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// followUp changes the route and stores the reply of a command.
+func (q Tx) followUp(ctx context.Context, route, event int64, o service.Outcome) error {
+	if o.Renew {
+		name, err := q.q.RouteBase(ctx, dbsqlc.RouteBaseParams{WorkspaceID: q.ws, ID: route})
+		if err != nil {
+			return classify("read the route", err)
+		}
+		place := channel.Place{Account: name.Account, Chat: name.Chat, Thread: name.Thread}
+		if err := q.q.RouteNext(ctx, dbsqlc.RouteNextParams{WorkspaceID: q.ws, ID: route,
+			Name: place.Conversation()}); err != nil {
+			return classify("begin another conversation", err)
+		}
+	}
+	if o.Home {
+		if err := q.makeHome(ctx, route); err != nil {
+			return err
+		}
+	}
+	if o.Run != "" {
+		key := fmt.Sprintf("%d/%s", route, o.Run)
+		if err := q.Outbox().Enqueue(ctx, relay.ReportRun, key, reportAfter); err != nil {
+			return err
+		}
+	}
+	if o.Reply == "" {
+		return nil
+	}
+	return q.putDelivery(ctx, route, fmt.Sprintf("event/%d", event), service.DeliveryBody{Text: o.Reply,
+		Buttons: o.Buttons})
+}
+
+// reportAfter is the time after which the relay first looks whether a run has ended.
+const reportAfter = 2 * time.Second
+
+func (q Tx) makeHome(ctx context.Context, route int64) error {
+	err := q.q.RouteLeaveHome(ctx, dbsqlc.RouteLeaveHomeParams{WorkspaceID: q.ws, ID: route})
+	if err == nil {
+		err = q.q.RouteHome(ctx, dbsqlc.RouteHomeParams{WorkspaceID: q.ws, ID: route})
+	}
+	return classify("store the home chat", err)
 }

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,10 +35,30 @@ func (s *Store) DeliveryList() service.DeliveryList { return channelStore{s} }
 type channelStore struct{ *Store }
 
 // PutAccount stores an account of the configuration.
-func (s channelStore) PutAccount(ctx context.Context, name, platform string) error {
+func (s channelStore) PutAccount(ctx context.Context, name, platform string, p service.Profile) error {
+	profile, err := encode("the profile of the account", p)
+	if err != nil {
+		return err
+	}
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		return classify("store the account", q.AccountPut(ctx, dbsqlc.AccountPutParams{Name: name, Platform: platform}))
+		return classify("store the account",
+			q.AccountPut(ctx, dbsqlc.AccountPutParams{Name: name, Platform: platform, Profile: profile}))
 	})
+}
+
+// Profile returns how the messages of an account are answered.
+func (s channelStore) Profile(ctx context.Context, name string) (out service.Profile, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		raw, err := q.AccountProfile(ctx, name)
+		if err != nil {
+			return classify("read the profile of the account", err)
+		}
+		if err := json.Unmarshal(raw, &out); err != nil {
+			return fmt.Errorf("decode the profile of account %s: %w", name, err)
+		}
+		return nil
+	})
+	return out, err
 }
 
 // Lease takes an account, or extends the lease.
@@ -82,11 +104,12 @@ func (s channelStore) SaveCursor(ctx context.Context, name string, holder uuid.U
 	return held, err
 }
 
-// Find returns the workspace and the role of a user.
-func (s channelStore) Find(ctx context.Context, account, user string) (ws tenancy.Workspace, role string, found bool,
-	err error) {
+// Find returns the workspace and the role of a user or group.
+func (s channelStore) Find(ctx context.Context, account, kind, user string) (ws tenancy.Workspace, role string,
+	found bool, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		r, err := q.IdentityFind(ctx, dbsqlc.IdentityFindParams{Account: account, UserID: storable(user)})
+		r, err := q.IdentityFind(ctx,
+			dbsqlc.IdentityFindParams{Account: account, Kind: kind, UserID: storable(user)})
 		if isNoRows(err) {
 			return nil
 		}
@@ -111,8 +134,8 @@ func (s channelStore) First(ctx context.Context, account string) (first bool, er
 // PutIdentity stores a new identity.
 func (s channelStore) PutIdentity(ctx context.Context, ws int64, i service.Identity) (made bool, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
-		n, err := q.q.IdentityPut(ctx, dbsqlc.IdentityPutParams{Account: i.Account, UserID: storable(i.User),
-			WorkspaceID: q.ws, Name: storable(i.Name), Role: i.Role})
+		n, err := q.q.IdentityPut(ctx, dbsqlc.IdentityPutParams{Account: i.Account, Kind: i.Kind,
+			UserID: storable(i.User), WorkspaceID: q.ws, Name: storable(i.Name), Role: i.Role})
 		made = n == 1
 		return classify("store the user", err)
 	})
@@ -120,10 +143,11 @@ func (s channelStore) PutIdentity(ctx context.Context, ws int64, i service.Ident
 }
 
 // SetRole changes what a user may do.
-func (s channelStore) SetRole(ctx context.Context, ws int64, account, user, role string) (found bool, err error) {
+func (s channelStore) SetRole(ctx context.Context, ws int64, account, kind, user, role string) (found bool,
+	err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		n, err := q.q.IdentityRole(ctx, dbsqlc.IdentityRoleParams{Role: role, WorkspaceID: q.ws, Account: account,
-			UserID: storable(user)})
+			Kind: kind, UserID: storable(user)})
 		found = n == 1
 		return classify("store the role of the user", err)
 	})
@@ -135,7 +159,7 @@ func (s channelStore) Identities(ctx context.Context) (out []service.Identity, e
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.IdentitiesList(ctx)
 		for _, r := range rows {
-			out = append(out, service.Identity{Account: r.Account, User: r.UserID, Name: r.Name, Role: r.Role,
+			out = append(out, service.Identity{Account: r.Account, Kind: r.Kind, User: r.UserID, Name: r.Name, Role: r.Role,
 				Workspace: r.Workspace, CreatedAt: r.CreatedAt})
 		}
 		return classify("list the users", err)
@@ -176,4 +200,43 @@ func (s channelStore) DeletePairing(ctx context.Context, account, user string) e
 		return classify("delete the pairing code",
 			q.PairingDelete(ctx, dbsqlc.PairingDeleteParams{Account: account, UserID: storable(user)}))
 	})
+}
+
+// PutLink stores the code with which a known user links another platform.
+func (s channelStore) PutLink(ctx context.Context, p service.Pairing) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		return classify("store the code", q.LinkPut(ctx, dbsqlc.LinkPutParams{Account: p.Account,
+			UserID: storable(p.User), Name: storable(p.Name), Code: p.Code}))
+	})
+}
+
+// FindLink returns the user of a code.
+func (s channelStore) FindLink(ctx context.Context, code string) (account, user string, found bool, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		r, err := q.LinkFind(ctx, storable(code))
+		if isNoRows(err) {
+			return nil
+		}
+		account, user, found = r.Account, r.UserID, err == nil
+		return classify("find the code", err)
+	})
+	return account, user, found, err
+}
+
+// Move makes another workspace that of a user.
+func (s channelStore) Move(ctx context.Context, account, user string, ws int64) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		n, err := q.IdentityMove(ctx,
+			dbsqlc.IdentityMoveParams{WorkspaceID: ws, Account: account, UserID: storable(user)})
+		return someRows("move the user to another workspace", n, 1, err)
+	})
+}
+
+// Remembers reports whether a workspace has memories.
+func (s channelStore) Remembers(ctx context.Context, ws int64) (yes bool, err error) {
+	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
+		yes, err = q.q.WorkspaceRemembers(ctx, q.ws)
+		return classify("look for memories", err)
+	})
+	return yes, err
 }

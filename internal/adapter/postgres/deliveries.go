@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/channel"
@@ -17,6 +16,46 @@ import (
 // enqueueDelivery records the task that sends the deliveries of a route.
 func (q Tx) enqueueDelivery(ctx context.Context, route int64) error {
 	return q.Outbox().Enqueue(ctx, relay.Deliver, strconv.FormatInt(route, 10), 0)
+}
+
+// putDelivery stores a delivery and the task that sends it, once for each source.
+func (q Tx) putDelivery(ctx context.Context, route int64, source string, b service.DeliveryBody) error {
+	body, err := encode("the delivery", b)
+	if err != nil {
+		return err
+	}
+	_, err = q.q.DeliveryPut(ctx,
+		dbsqlc.DeliveryPutParams{WorkspaceID: q.ws, RouteID: route, Source: source, Body: body})
+	if err != nil && !isNoRows(err) {
+		return classify("store the delivery", err)
+	}
+	return q.enqueueDelivery(ctx, route)
+}
+
+// DeliverHome stores a delivery to the home chat, if there is one, once for each source.
+func (q Tx) DeliverHome(ctx context.Context, source string, b service.DeliveryBody) error {
+	body, err := encode("the delivery", b)
+	if err != nil {
+		return err
+	}
+	route, err := q.q.DeliveryHome(ctx, dbsqlc.DeliveryHomeParams{Source: source, Body: body, WorkspaceID: q.ws})
+	if isNoRows(err) { // no home chat, or stored before
+		return nil
+	}
+	if err != nil {
+		return classify("store the delivery to the home chat", err)
+	}
+	return q.enqueueDelivery(ctx, route)
+}
+
+// PutResult stores the delivery of the result of a run, and removes the task that waits for it.
+func (s channelStore) PutResult(ctx context.Context, ws, route int64, run, text string) error {
+	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
+		if err := q.putDelivery(ctx, route, "run/"+run, service.DeliveryBody{Text: text}); err != nil {
+			return err
+		}
+		return q.Outbox().Settle(ctx, relay.ReportRun, fmt.Sprintf("%d/%s", route, run))
+	})
 }
 
 // OpenRoute returns the account of a route, and whether a delivery of it is open.
@@ -33,16 +72,15 @@ func (s channelStore) OpenRoute(ctx context.Context, ws, route int64) (account s
 }
 
 // NextDelivery returns the first open delivery of a route.
-func (s channelStore) NextDelivery(ctx context.Context, ws, route int64) (id int64, wait time.Duration, err error) {
+func (s channelStore) NextDelivery(ctx context.Context, ws, route int64, quiet bool) (id int64, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
-		r, err := q.q.DeliveryNext(ctx, dbsqlc.DeliveryNextParams{WorkspaceID: q.ws, RouteID: route})
+		id, err = q.q.DeliveryNext(ctx, dbsqlc.DeliveryNextParams{WorkspaceID: q.ws, RouteID: route, Quiet: quiet})
 		if isNoRows(err) {
 			return nil
 		}
-		id, wait = r.ID, time.Duration(r.WaitSeconds*float64(time.Second))
 		return classify("find the next delivery", err)
 	})
-	return id, wait, err
+	return id, err
 }
 
 // Delivery returns a delivery.
@@ -158,10 +196,11 @@ func (s channelStore) Reopen(ctx context.Context, ws, id int64, drop bool) (foun
 	return found, err
 }
 
-// DeliverReply makes the delivery of the reply of an ended turn, if its conversation belongs to a chat.
+// DeliverReply makes the delivery of the reply of an ended turn, if its conversation belongs to a chat or it was
+// scheduled.
 func (q turnRepository) DeliverReply(ctx context.Context, t agentrun.Turn) error {
 	route, err := q.q.DeliveryOfTurn(ctx, dbsqlc.DeliveryOfTurnParams{WorkspaceID: q.ws, RunID: t.Run,
-		Seq: int32(t.ReplySeq), ConversationID: t.Conversation})
+		Seq: int32(t.ReplySeq), ConversationID: t.Conversation, Scheduled: t.Origin == "scheduled"})
 	if isNoRows(err) {
 		return nil
 	}
@@ -169,4 +208,9 @@ func (q turnRepository) DeliverReply(ctx context.Context, t agentrun.Turn) error
 		return classify("store the delivery of the reply", err)
 	}
 	return Tx(q).enqueueDelivery(ctx, route)
+}
+
+// PutDigest sends a text about a run to the home chat of the workspace, if it has one.
+func (q workspaceRepository) PutDigest(ctx context.Context, run, text string) error {
+	return Tx(q).DeliverHome(ctx, "reflection/"+run, service.DeliveryBody{Text: text})
 }

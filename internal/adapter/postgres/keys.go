@@ -51,7 +51,8 @@ func (q keyRepository) Keys(ctx context.Context) ([]apikey.Key, error) {
 	}
 	out := make([]apikey.Key, len(rows))
 	for i, r := range rows {
-		out[i] = apikey.Key(r)
+		out[i] = apikey.Key{ID: r.ID, Name: r.Name, Hint: r.Hint, Scopes: r.Scopes, CreatedAt: r.CreatedAt,
+			ExpiresAt: r.ExpiresAt, UsedAt: r.UsedAt, RevokedAt: r.RevokedAt}
 	}
 	return out, nil
 }
@@ -155,4 +156,41 @@ func (s operatorKeys) UseOperatorKey(ctx context.Context, id int64) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("record the use of the operator key", q.OperatorKeyUsed(ctx, id))
 	})
+}
+
+// GatewayKeys returns the store of the keys of gateways.
+func (s *Store) GatewayKeys() apikey.GatewayStore { return operatorKeys{s} }
+
+// PutGatewayKey stores the hash of a new key with its account, and fills in k's ID and time.
+func (s operatorKeys) PutGatewayKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
+	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		if err := q.AccountAdd(ctx, dbsqlc.AccountAddParams{Name: k.Account, Platform: "api"}); err != nil {
+			return classify("store the account", err)
+		}
+		row, err := q.OperatorKeyInsert(ctx, dbsqlc.OperatorKeyInsertParams{Name: storable(k.Name), Hash: hash[:],
+			Hint: k.Hint, Scopes: texts(k.Scopes), Account: &k.Account, ExpiresAt: k.ExpiresAt})
+		if err != nil {
+			return classify("store the key of the gateway", err)
+		}
+		k.ID, k.CreatedAt = row.ID, row.CreatedAt
+		return recordAct(ctx, q, nil, audit.KeyCreate, fmt.Sprintf("operator key %d", k.ID))
+	})
+	return k, err
+}
+
+// GatewayHolder returns the holder of a key and the user with an ID.
+func (s operatorKeys) GatewayHolder(ctx context.Context, hash apikey.Hash, person string) (h apikey.GatewayHolder,
+	u apikey.Usage, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		r, err := q.GatewayKeyResolve(ctx, dbsqlc.GatewayKeyResolveParams{Hash: hash[:], Person: storable(person)})
+		if isNoRows(err) {
+			return fault.New(fault.NotFound, "invalid key of a gateway",
+				"create a key with `cairn keys create --gateway ACCOUNT --name NAME`")
+		}
+		h = apikey.GatewayHolder{Key: r.KeyID, Account: r.Account, Blocked: r.Role == "blocked",
+			Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}}
+		u = usageOf(r.Seconds, r.Idle)
+		return classify("find the key of the gateway", err)
+	})
+	return h, u, err
 }

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/channel"
 	"cairn/internal/service/library"
 	"cairn/internal/service/search"
 )
@@ -151,7 +152,12 @@ func (q pendingSkillRepository) PutPending(ctx context.Context, p library.Pendin
 	id, err := q.q.PendingPut(ctx, dbsqlc.PendingPutParams{WorkspaceID: q.ws, SkillID: p.Skill,
 		BaseVersion: int32(p.Base), Version: raw, Reason: storable(p.Reason), Origin: p.Origin,
 		Op: op, Gist: storable(p.Gist), AbsorbedInto: orNil(p.AbsorbedInto), RunID: orNil(p.Version.Run)})
-	return id, classify("store the pending change", err)
+	if err != nil {
+		return 0, classify("store the pending change", err)
+	}
+	request := channel.ApprovalRequest(fmt.Sprintf("s%d", id), p.Reason, op+" "+p.Version.Name+": "+p.Gist,
+		p.Version.Description)
+	return id, Tx(q).DeliverHome(ctx, fmt.Sprintf("skill/%d", id), request)
 }
 
 // changeOp returns the operation that created a version of an existing skill.

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/channel"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 )
@@ -31,7 +32,11 @@ func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p promptm
 			Gist: storable(p.Gist), Risk: texts(p.Risk), Reason: p.Reason, Origin: w.Origin, Tainted: w.Tainted,
 			RunID: run,
 			OpID:  w.Op, ConversationID: conversation, FromSeq: from, ToSeq: to})
-	return id, classify("store the pending write", err)
+	if err != nil {
+		return 0, classify("store the pending write", err)
+	}
+	request := channel.ApprovalRequest(fmt.Sprintf("m%d", id), p.Reason, p.Lines()...)
+	return id, Tx(q).DeliverHome(ctx, fmt.Sprintf("memory/%d", id), request)
 }
 
 // PendingMemory reads and locks a pending write.

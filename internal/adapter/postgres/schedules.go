@@ -2,9 +2,11 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/service/schedule"
 )
@@ -46,7 +48,7 @@ func (q scheduleRepository) queryTasks(ctx context.Context, name string, id int6
 		out[i] = schedule.Task{ID: r.ID, Name: r.Name, Kind: schedule.Kind(r.Kind), Cron: r.Cron, Zone: r.Zone,
 			Zoned: r.Zoned, Prompt: r.Prompt, Channel: r.Channel,
 			MaxTurns: int(r.MaxTurns), CatchUp: time.Duration(r.CatchUpSeconds * float64(time.Second)),
-			Overlap: r.Overlap, PausedAt: r.PausedAt,
+			Overlap: r.Overlap, To: r.DeliverTo, PausedAt: r.PausedAt,
 			DueAt: r.DueAt, DueDate: r.DueDate, StartsAt: r.StartAt, Off: !r.Wanted, WorkspaceKey: r.WorkspaceKey,
 			Quiet: schedule.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, Created: r.CreatedAt,
 			Now: r.At}
@@ -60,9 +62,20 @@ func (q scheduleRepository) queryTasks(ctx context.Context, name string, id int6
 
 // PutTask creates a task. It returns false if its name is taken.
 func (q scheduleRepository) PutTask(ctx context.Context, d schedule.Draft, next schedule.Firing) (bool, error) {
+	if d.To != "" {
+		known, err := q.q.RouteNamed(ctx, dbsqlc.RouteNamedParams{WorkspaceID: q.ws, Name: storable(d.To)})
+		if err != nil {
+			return false, classify("find the chat", err)
+		}
+		if !known {
+			return false, fault.New(fault.NotFound, fmt.Sprintf("chat %.100q not found", d.To),
+				"name a chat that has written to the bot, as account/chat; the chats are in `cairn deliveries list`")
+		}
+	}
 	_, err := q.q.SchedulePut(ctx, dbsqlc.SchedulePutParams{WorkspaceID: q.ws, Name: d.Name, Cron: &d.Cron,
 		TimeZone: orNil(d.Zone), Prompt: storable(d.Prompt), Channel: d.Channel,
-		MaxTurns: int32(d.MaxTurns), CatchUp: d.CatchUp, Overlap: d.Overlap, DueAt: &next.At, DueDate: next.Date,
+		MaxTurns: int32(d.MaxTurns), CatchUp: d.CatchUp, Overlap: d.Overlap,
+		DeliverTo: storable(d.To), DueAt: &next.At, DueDate: next.Date,
 		DueKey: &next.Key})
 	if isNoRows(err) {
 		return false, nil

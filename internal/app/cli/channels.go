@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/channel"
 )
 
 func (c *cli) gateway() *cobra.Command {
@@ -102,11 +103,23 @@ func (c *cli) people() *cobra.Command {
 			Example: "  cairn people approve K7M2WQ4T\n  cairn people approve K7M2WQ4T --workspace ada",
 			Args:    exactly(1, "the code that the user got"),
 			RunE:    func(cmd *cobra.Command, args []string) error { return c.approve(cmd.Context(), args[0]) }},
-		&cobra.Command{Use: "role ACCOUNT USER ROLE", Short: "Make a user an admin, a user or blocked",
-			Example: "  cairn people role ada 12345 blocked", Args: exactly(3, "the account, the user and the role"),
-			RunE: func(cmd *cobra.Command, args []string) error {
-				return c.setRole(cmd.Context(), args[0], args[1], args[2])
-			}})
+		c.peopleRole())
+	return cmd
+}
+
+func (c *cli) peopleRole() *cobra.Command {
+	var group bool
+	cmd := &cobra.Command{Use: "role ACCOUNT USER ROLE", Short: "Make a user an admin, a user or blocked",
+		Long:    "Make a user an admin, a user or blocked. With --group, USER is the chat of a group that is served or blocked.",
+		Example: "  cairn people role ada 12345 blocked", Args: exactly(3, "the account, the user and the role"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind := channel.KindUser
+			if group {
+				kind = channel.KindGroup
+			}
+			return c.setRole(cmd.Context(), args[0], kind, args[1], args[2])
+		}}
+	cmd.Flags().BoolVar(&group, "group", false, "USER is the chat of a group")
 	return cmd
 }
 
@@ -128,12 +141,12 @@ func (c *cli) listPeople(ctx context.Context) error {
 		return c.printJSON(map[string]any{"people": orEmpty(people), "pairings": orEmpty(open)})
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "ACCOUNT\tUSER\tNAME\tROLE\tWORKSPACE")
+	fmt.Fprintln(tw, "ACCOUNT\tKIND\tID\tNAME\tROLE\tWORKSPACE")
 	for _, p := range people {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", p.Account, p.User, p.Name, p.Role, p.Workspace)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", p.Account, p.Kind, p.User, p.Name, p.Role, p.Workspace)
 	}
 	for _, p := range open {
-		fmt.Fprintf(tw, "%s\t%s\t%s\tcode %s\tuntil %s\n", p.Account, p.User, p.Name, p.Code,
+		fmt.Fprintf(tw, "%s\tuser\t%s\t%s\tcode %s\tuntil %s\n", p.Account, p.User, p.Name, p.Code,
 			p.ExpiresAt.Local().Format(time.TimeOnly))
 	}
 	return tw.Flush()
@@ -171,16 +184,16 @@ func (c *cli) approve(ctx context.Context, code string) error {
 	return err
 }
 
-func (c *cli) setRole(ctx context.Context, account, user, role string) error {
+func (c *cli) setRole(ctx context.Context, account, kind, user, role string) error {
 	s, err := c.open(ctx, needs{noWorkspace: true})
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := s.Channels.SetRole(ctx, account, user, role); err != nil {
+	if err := s.Channels.SetRole(ctx, account, kind, user, role); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "user %s of %s is %s\n", user, account, role)
+	_, err = fmt.Fprintf(c.out, "%s %s of %s is %s\n", kind, user, account, role)
 	return err
 }
 

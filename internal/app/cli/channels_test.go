@@ -43,10 +43,11 @@ func (w *world) dead(t *testing.T, ws int64, place domain.Place) int64 {
 	route, err := events.PutEvent(t.Context(), ws, domain.Event{Key: place.Chat, Kind: domain.Message, Place: place,
 		Sender: domain.Sender{ID: place.Chat}, Text: "/help"})
 	testkit.Must(t, err)
-	e, _, err := events.NextEvent(t.Context(), ws, route)
+	all := func(open []channel.StoredEvent) ([]channel.StoredEvent, time.Duration) { return open, 0 }
+	b, err := events.NextBurst(t.Context(), ws, route, all)
 	testkit.Must(t, err)
-	testkit.Must(t, events.EndEvent(t.Context(), ws, e.ID, channel.EventOutcome{Reply: "Write to me."}))
-	id, _, err := deliveries.NextDelivery(t.Context(), ws, route)
+	testkit.Must(t, events.EndBurst(t.Context(), ws, b, channel.Outcome{Reply: "Write to me."}))
+	id, err := deliveries.NextDelivery(t.Context(), ws, route, false)
 	testkit.Must(t, err)
 	testkit.Must(t, deliveries.EndDelivery(t.Context(), ws, id, channel.DeliveryDead, "unreachable", false))
 	return id

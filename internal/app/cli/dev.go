@@ -16,7 +16,7 @@ func (c *cli) dev() *cobra.Command {
 		Example: "  cairn dev", Args: cobra.NoArgs,
 		Long: "Run the development stack until Ctrl-C: Postgres with pgvector, Temporal with its UI, and a worker. " +
 			"The data is kept in .cairn for the next start. Other cairn commands that you start in the same folder " +
-			"use this stack.",
+			"use this stack. With CAIRN_CHANNELS, it also connects those accounts of chat platforms.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDev(cmd.Context()) },
 	}
 }
@@ -47,6 +47,11 @@ func (c *cli) runDev(ctx context.Context) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
+	ctx, stopped, err := s.startAccounts(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopped()
 	fmt.Fprintln(c.out,
 		"\nready: try `cairn distill FILE` in another terminal; Ctrl-C stops the stack and keeps the data")
 	<-ctx.Done()

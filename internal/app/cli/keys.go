@@ -30,11 +30,17 @@ func (c *cli) keysCreate() *cobra.Command {
 			"reading and changing; admin also allows approving changes, changing settings, importing and erasing.\n\n" +
 			"With --operator, the key belongs to an operator of the installation and to no workspace. Scopes: codec " +
 			"allows decrypting workflow payloads at /codec; metrics allows reading /metrics; support is " +
-			"reserved.",
+			"reserved.\n\nWith --gateway, the key belongs to the account of a program with several users, such as a " +
+			"chat UI. Each request names its user in the header X-Cairn-Person. A user has a workspace, which the " +
+			"first request makes.",
 		Example: "  cairn keys create --name chat-gateway --scopes read,write --expires 90d\n" +
 			"  cairn keys create --name laptop\n" +
+			"  cairn keys create --gateway webui --name open-webui\n" +
 			"  cairn keys create --operator --name temporal-ui --scopes codec", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if n.gateway != "" && (n.operator || cmd.Flags().Changed("scopes")) {
+				return usageError{errors.New("--gateway has its own scope: omit --operator and --scopes")}
+			}
 			if n.operator && !cmd.Flags().Changed("scopes") {
 				return usageError{errors.New("missing --scopes: codec, metrics or support")}
 			}
@@ -44,6 +50,7 @@ func (c *cli) keysCreate() *cobra.Command {
 	create.Flags().StringSliceVar(&n.scopes, "scopes", []string{"read", "write"}, "scopes of the key: read, write, "+
 		"admin; of an operator: codec, metrics, support")
 	create.Flags().BoolVar(&n.operator, "operator", false, "create a key for an operator (default false)")
+	create.Flags().StringVar(&n.gateway, "gateway", "", "account of the gateway that uses the key (default none)")
 	create.Flags().StringVar(&n.expires, "expires", "", expiresHelp+" (default: never)")
 	return create
 }
@@ -54,6 +61,7 @@ type newKey struct {
 	scopes   []string
 	expires  string
 	operator bool
+	gateway  string
 }
 
 const expiresHelp = "when the key expires: a duration such as 90d, or a date such as 2027-01-31 in UTC"
@@ -170,7 +178,7 @@ func (c *cli) createKey(ctx context.Context, n newKey) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.open(ctx, needs{make: true, noWorkspace: n.operator})
+	s, err := c.open(ctx, needs{make: true, noWorkspace: n.operator || n.gateway != ""})
 	if err != nil {
 		return err
 	}
@@ -178,6 +186,13 @@ func (c *cli) createKey(ctx context.Context, n newKey) error {
 	var wanted []apikey.Scope
 	for _, scope := range n.scopes {
 		wanted = append(wanted, apikey.Scope(scope))
+	}
+	if n.gateway != "" {
+		key, made, err := s.Keys.CreateGateway(ctx, n.name, n.gateway, expires)
+		if err != nil {
+			return err
+		}
+		return c.showNewKey(key, made, "the gateway "+n.gateway, map[string]any{"account": n.gateway})
 	}
 	if n.operator {
 		key, made, err := s.Keys.CreateOperator(ctx, n.name, wanted, expires)

@@ -85,6 +85,8 @@ func (c *cli) scheduleAdd() *cobra.Command {
 		"maximum steps of a turn, 1 to 50 (default the channel's budget, 15 for scheduled)")
 	flags.DurationVar(&d.CatchUp, "catch-up", 12*time.Hour, "skip a missed firing that is older than this, at most "+
 		"168h")
+	flags.StringVar(&d.To, "to", "", "chat that gets the replies, as ACCOUNT/CHAT (default the home chat, which "+
+		"/home selects)")
 	flags.StringVar(&d.Overlap, "overlap", schedule.OverlapSkip,
 		"if the previous turn has not ended: skip or queue")
 	return cmd

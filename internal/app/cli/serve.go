@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,8 @@ func (c *cli) serve() *cobra.Command {
 		Example: "  cairn serve --listen 127.0.0.1:0\n  cairn serve --openapi -", Args: cobra.NoArgs,
 		Long: "Serve the HTTP API and MCP until Ctrl-C. Requests need an API key: create one with `cairn keys " +
 			"create`. On Ctrl-C, requests in progress finish first. Without DATABASE_URL and TEMPORAL_ADDRESS, " +
-			"this command starts the development stack with a worker. Otherwise, run the program `worker` as well.",
+			"this command starts the development stack with a worker. Otherwise, run the program `worker` as well. " +
+			"With CAIRN_CHANNELS, it also connects those accounts of chat platforms, as `cairn gateway` does.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case openapi != "":
@@ -70,10 +72,40 @@ func (c *cli) runServe(ctx context.Context, listen string) error {
 		s.Log.Warn("serving without Temporal: requests are accepted and answered later", "error", err)
 	}
 	_ = s.CheckEmbedder(ctx) // logs a failure; the gateway serves without vectors
+	ctx, stopped, err := s.startAccounts(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopped()
 	fmt.Fprintf(c.out, "ready: http://%s serves the API; see /openapi.json, and create a key with `cairn keys "+
 		"create --name NAME`\n",
 		l.Addr())
 	return s.Gateway(prometheus.New(s.Store)).Serve(ctx, l)
+}
+
+// startAccounts serves the accounts of chat platforms until ctx ends, if CAIRN_CHANNELS names some. The returned context
+// ends if they cannot be served any more; stopped waits for their end.
+func (s *session) startAccounts(ctx context.Context) (serving context.Context, stopped func(), err error) {
+	if s.Config.Channels == "" {
+		return ctx, func() {}, nil
+	}
+	accounts, err := s.OpenAccounts(ctx)
+	if err != nil {
+		return ctx, nil, err
+	}
+	s.Webhooks = s.WebhookHandler(accounts)
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		defer cancel()
+		if err := s.ServeAccounts(ctx, accounts); err != nil {
+			s.Log.Error("accounts of chat platforms stopped", "error", err)
+		}
+	})
+	return ctx, func() {
+		cancel()
+		running.Wait()
+	}, nil
 }
 
 // describe writes the OpenAPI document, which is generated from the handlers. It needs no server.

@@ -110,6 +110,11 @@ func (g *Ground) Supervise() *workerproc.Supervisor {
 	return workerproc.Supervise(g.program, g.settings, g.workerLog)
 }
 
+// SuperviseProgram is Supervise for another program, with further settings and arguments.
+func (g *Ground) SuperviseProgram(program string, more []string, arguments ...string) *workerproc.Supervisor {
+	return workerproc.Supervise(program, slices.Concat(g.settings, more), g.workerLog, arguments...)
+}
+
 // Say writes a progress message.
 func (g *Ground) Say(format string, args ...any) {
 	fmt.Fprintf(g.options.Log, g.options.Name+": "+format+"\n", args...)

@@ -9,31 +9,33 @@ import (
 
 // Supervisor restarts a worker whenever it exits, like a service manager.
 type Supervisor struct {
-	program  string
-	settings []string
-	log      io.Writer
-	hit      chan struct{} // requests a kill
-	cancel   context.CancelFunc
-	gone     sync.WaitGroup
-	mu       sync.Mutex
-	kills    int
-	exits    int // exits without a kill
+	program   string
+	arguments []string
+	settings  []string
+	log       io.Writer
+	hit       chan struct{} // requests a kill
+	cancel    context.CancelFunc
+	gone      sync.WaitGroup
+	mu        sync.Mutex
+	kills     int
+	exits     int // exits without a kill
 }
 
 // restartPause limits the restart rate of a worker that cannot start.
 const restartPause = 300 * time.Millisecond
 
 // Supervise starts program as Start does, and restarts it until Stop.
-func Supervise(program string, settings []string, log io.Writer) *Supervisor {
+func Supervise(program string, settings []string, log io.Writer, arguments ...string) *Supervisor {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Supervisor{program: program, settings: settings, log: log, hit: make(chan struct{}), cancel: cancel}
+	s := &Supervisor{program: program, arguments: arguments, settings: settings, log: log, hit: make(chan struct{}),
+		cancel: cancel}
 	s.gone.Go(func() { s.run(ctx) })
 	return s
 }
 
 func (s *Supervisor) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		p, err := Start(s.program, s.settings, s.log)
+		p, err := Start(s.program, s.settings, s.log, s.arguments...)
 		if err != nil {
 			io.WriteString(s.log, err.Error()+"\n")
 			s.pause(ctx)

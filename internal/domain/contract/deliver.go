@@ -29,8 +29,7 @@ type DeliverInput struct {
 
 // NextDeliveryResult is the next delivery of a route, 0 without one.
 type NextDeliveryResult struct {
-	Delivery int64         `json:"delivery,omitempty"`
-	Wait     time.Duration `json:"wait,omitempty"` // until it may be sent
+	Delivery int64 `json:"delivery,omitempty"`
 }
 
 // DeliveryInput identifies a delivery.

@@ -21,6 +21,7 @@ const (
 	DuplicateSuspect Code = "duplicate_suspect"
 	UnknownTool      Code = "unknown_tool"
 	OutOfScope       Code = "out_of_scope"
+	PersonRequired   Code = "person_required" // the key of a gateway without the user for whom it acts
 	OpReused         Code = "op_reused"
 	Unavailable      Code = "unavailable"
 	Erasing          Code = "erasing"
@@ -77,6 +78,7 @@ var Table = map[Code]Row{
 		false,
 		"use a key with the required scope; create one with `cairn keys create --name laptop --scopes admin`",
 	},
+	PersonRequired: {400, 2, false, "send the ID of the user in the header X-Cairn-Person"},
 	OpReused: {409, 4, false,
 		"use a new operation ID, or start a new generation of the run with `cairn runs retry --fresh`"},
 	Unavailable: {503, 7, true, "try again later; run `cairn doctor` to check the dependencies"},

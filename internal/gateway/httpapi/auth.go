@@ -1,17 +1,18 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/apikey"
 )
@@ -37,11 +38,20 @@ func (g *Gateway) admit(scope apikey.Scope) func(huma.Context, func(huma.Context
 			refused.write(w)
 			return
 		}
-		next(huma.WithContext(ctx, audit.WithKey(context.WithValue(ctx.Context(), holderKey{}, h), audit.Key, h.Key)))
+		next(huma.WithContext(ctx, h.Acting(context.WithValue(ctx.Context(), holderKey{}, h))))
 	}
 }
 
 func (g *Gateway) authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, *Problem) {
+	h, refused := g.authorizeAny(r, scope)
+	if refused == nil && h.Workspace.ID == 0 && scope != apikey.Gateway {
+		return h, problem(fault.PersonRequired, "the key of a gateway acts for a user", "")
+	}
+	return h, refused
+}
+
+// authorizeAny is authorize for requests whose user may be named in the body.
+func (g *Gateway) authorizeAny(r *http.Request, scope apikey.Scope) (apikey.Principal, *Problem) {
 	h, refused := g.authenticate(r)
 	if refused != nil {
 		return h, refused
@@ -79,7 +89,7 @@ func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 			return apikey.Principal{}, tooManyBadKeys(wait)
 		}
 	}
-	h, err := g.Keys.Principal(r.Context(), key)
+	h, err := g.principal(r.Context(), key, personOf(r))
 	if !known && fault.CodeOf(err) != fault.NotFound {
 		g.badKeys.good(from)
 	}
@@ -97,6 +107,32 @@ func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 		return h, g.problemFrom(r.Context(), "authenticate", err)
 	}
 	return h, nil
+}
+
+// principal returns the principal of a key. That of a gateway acts for a user.
+func (g *Gateway) principal(ctx context.Context, key, person string) (apikey.Principal, error) {
+	if !apikey.IsGateway(key) {
+		return g.Keys.Principal(ctx, key)
+	}
+	h, err := g.Keys.GatewayPrincipal(ctx, key, person)
+	if err != nil || person == "" || h.Workspace.ID != 0 {
+		return h, err
+	}
+	if len(person) > mostPerson || strings.ContainsFunc(person, unicode.IsControl) {
+		return h, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid ID of a user: %.40q", person),
+			fmt.Sprintf("use 1 to %d bytes without control characters", mostPerson))
+	}
+	g.Keys.ForgetPerson(key, person)
+	h.Workspace, err = g.People.Join(ctx, h.Account, person) // the first request of a user
+	return h, err
+}
+
+// mostPerson is the limit of the ID of a user in bytes.
+const mostPerson = 120
+
+// personOf returns the user whom the headers of a request name.
+func personOf(r *http.Request) string {
+	return cmp.Or(r.Header.Get("X-Cairn-Person"), r.Header.Get("X-OpenWebUI-User-Id"))
 }
 
 const (

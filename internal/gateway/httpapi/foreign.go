@@ -25,11 +25,16 @@ func (g *Gateway) openAIRoutes() {
 type foreign struct{ g *Gateway }
 
 func (f foreign) Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error) {
-	from, refused := f.g.authorize(r, scope)
+	from, refused := f.g.authorizeAny(r, scope)
 	if refused != nil {
 		return from, refused
 	}
 	return from, nil
+}
+
+// ActFor returns the principal of the key of a gateway for a user whom the body of a request names.
+func (f foreign) ActFor(r *http.Request, person string) (apikey.Principal, error) {
+	return f.g.principal(r.Context(), bearerKey(r), person)
 }
 
 func (f foreign) Refuse(ctx context.Context, doing string, err error) door.Refusal {

@@ -79,6 +79,7 @@ func New(s Services, o Options, m Meter) *Gateway {
 	g.packageRoutes()
 	g.changeRoutes()
 	g.pendingRoutes()
+	g.keyRoutes()
 	g.uploadRoutes()
 	g.searchRoutes()
 	g.scheduleRoutes()
@@ -91,6 +92,9 @@ func New(s Services, o Options, m Meter) *Gateway {
 	g.openAIRoutes()
 	g.healthRoutes()
 	g.codecRoutes()
+	if g.Webhooks != nil {
+		g.mux.Handle("/channels/", g.Webhooks)
+	}
 	return g
 }
 
@@ -110,6 +114,7 @@ func description() huma.Config {
 		{Name: tagRuns, Description: "Follow and retry runs"},
 		{Name: tagSkills, Description: "Manage skills, their versions and packages"},
 		{Name: tagApproval, Description: "Approve or reject pending changes"},
+		{Name: tagKeys, Description: "Manage API keys, users of gateways and messages to chat platforms"},
 		{Name: tagSchedules, Description: "Manage scheduled tasks"},
 		{Name: tagReflections, Description: "Reflect on days of conversations"},
 		{Name: tagErase, Description: "Erase a workspace, a conversation or a subject and verify the removal"},

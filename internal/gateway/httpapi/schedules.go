@@ -33,6 +33,7 @@ type NewSchedule struct {
 	Channel  string `json:"channel,omitempty" enum:"voice,sms,chat,scheduled" doc:"Channel, which sets the budget of model calls; scheduled allows 15"`
 	MaxTurns int    `json:"max_turns,omitempty" minimum:"0" maximum:"50" doc:"Maximum number of model calls; 0 or omitted: the channel's budget"`
 	CatchUp  int    `json:"catch_up_minutes,omitempty" minimum:"0" maximum:"10080" doc:"A firing later than this number of minutes is skipped; default 720"`
+	To       string `json:"deliver_to,omitempty" maxLength:"300" doc:"Chat that gets the replies, as account/chat; default: the home chat, which the command /home selects"`
 	Overlap  string `json:"overlap,omitempty" enum:"skip,queue" doc:"What to do if the previous turn has no reply yet; default skip"`
 }
 
@@ -113,7 +114,7 @@ func (g *Gateway) addSchedule(ctx context.Context, in *struct{ Body NewSchedule 
 	t, err := g.Schedules.Add(ctx, workspace(ctx),
 		schedule.Draft{Name: b.Name, Cron: b.Cron, Zone: b.TimeZone, Prompt: b.Prompt, Channel: b.Channel,
 			MaxTurns: b.MaxTurns,
-			CatchUp:  time.Duration(b.CatchUp) * time.Minute, Overlap: b.Overlap})
+			CatchUp:  time.Duration(b.CatchUp) * time.Minute, Overlap: b.Overlap, To: b.To})
 	return &bodyOf[ScheduledTask]{ScheduledTask(t)}, err
 }
 

@@ -9,9 +9,11 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/audit"
+	"cairn/internal/service/channel"
 	"cairn/internal/service/completion"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
@@ -62,6 +64,9 @@ type Services struct {
 	Reembed       *vectorspace.Service
 	Replies       *replystream.Reader
 	Completions   *completion.Service
+	People        People
+	Deliveries    Deliveries
+	Webhooks      http.Handler // of accounts of chat platforms, at /channels/; nil without accounts
 	// ReplyNews returns a channel that receives when a run has new text of its reply.
 	ReplyNews func(ref run.Ref) (news <-chan struct{}, stop func())
 	Offered   *tools.Registry // tools that other programs may call
@@ -72,6 +77,19 @@ type Services struct {
 	Probes Probes
 	// Codec encrypts and decrypts payloads for Temporal UI and CLI; nil without keys.
 	Codec http.Handler
+}
+
+// People are the users of gateways.
+type People interface {
+	// Join returns the workspace of a user, and makes one for the first request of a user.
+	Join(ctx context.Context, account, user string) (tenancy.Workspace, error)
+	// ApproveFor lets the user with a pairing code of an account write.
+	ApproveFor(ctx context.Context, account, code string) (channel.Identity, error)
+}
+
+// Deliveries lists messages to chat platforms.
+type Deliveries interface {
+	Deliveries(ctx context.Context, ws int64, state string, max int) ([]channel.DeliveryView, error)
 }
 
 // Driver sends stored work to Temporal. The relay sends what Driver could not.

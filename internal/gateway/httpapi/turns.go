@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,12 +27,19 @@ type TurnRequest struct {
 	MessageID    string           `json:"message_id" minLength:"1" maxLength:"200" doc:"The caller's ID of the message; a message gets one reply"`
 	Channel      string           `json:"channel,omitempty" maxLength:"200" doc:"Channel, which sets the budget: voice, sms, chat (default) or scheduled; any other value has the budget of sms" example:"chat"`
 	Text         string           `json:"text,omitempty" doc:"The user's message, in mode answer"`
+	Speaker      *Speaker         `json:"speaker,omitempty" doc:"Who wrote the text, if the conversation has several users. The model reads it as name: text"`
 	Messages     []DistillMessage `json:"messages,omitempty" maxItems:"200" doc:"The messages of the exchange in mode observe, the user's message first"`
 	Mode         string           `json:"mode,omitempty" enum:"answer,observe" doc:"answer (default) produces a reply. observe records, counts and reviews an exchange that the caller's agent has answered"`
 	Origin       string           `json:"origin,omitempty" enum:"user,scheduled,heartbeat,subagent" doc:"Origin of the message, default user; other origins start no review"`
 	MaxTurns     int              `json:"max_turns_override,omitempty" minimum:"1" maximum:"50" doc:"Maximum number of model responses, instead of the channel's budget"`
 	StreamOption
 	Wait *int `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for the reply; default 60"`
+}
+
+// Speaker is a user of a conversation with several users.
+type Speaker struct {
+	ID   string `json:"id" minLength:"1" maxLength:"100" doc:"The caller's ID of the user"`
+	Name string `json:"name,omitempty" maxLength:"100" doc:"The name to show; default: the ID"`
 }
 
 // TurnAnswer is a turn with its reply.
@@ -118,6 +126,9 @@ func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*re
 func (b TurnRequest) request() (conversation.Request, error) {
 	r := conversation.Request{Conversation: b.Conversation, Channel: b.Channel, MessageID: b.MessageID,
 		Origin: b.Origin, Text: b.Text, Mode: b.Mode, MaxTurns: b.MaxTurns}
+	if b.Speaker != nil {
+		r.Speaker = cmp.Or(b.Speaker.Name, b.Speaker.ID)
+	}
 	if len(b.Messages) == 0 {
 		return r, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/completion"
 )
@@ -107,7 +108,31 @@ func (c *call) body(v any) (members map[string]json.RawMessage, err error) {
 	} else if err != nil {
 		return nil, invalid("", "invalid body: %v", err)
 	}
-	return members, nil
+	return members, c.actFor(members)
+}
+
+// actFor makes the request one of the user whom the body names, if the key of a gateway sends it.
+func (c *call) actFor(members map[string]json.RawMessage) (err error) {
+	if c.from.Workspace.ID != 0 {
+		return nil
+	}
+	for _, name := range []string{"safety_identifier", "user"} {
+		var person string
+		if json.Unmarshal(members[name], &person) == nil && person != "" {
+			c.from, err = c.door.ActFor(c.r, person)
+			return err
+		}
+	}
+	return c.personRequired()
+}
+
+// personRequired refuses a request of a gateway's key that names no user.
+func (c *call) personRequired() error {
+	if c.from.Workspace.ID != 0 {
+		return nil
+	}
+	return fault.New(fault.PersonRequired, "the key of a gateway acts for a user", "send the ID of the user in the "+
+		"header X-Cairn-Person, or as safety_identifier or user in the body")
 }
 
 // request converts the request of a client.

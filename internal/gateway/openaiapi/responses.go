@@ -230,6 +230,9 @@ func textPart(text string) outputText {
 // stored returns the turn of the response that the route names.
 func (c *call) stored() (*turn, responseForm, error) {
 	var form responseForm
+	if err := c.personRequired(); err != nil {
+		return nil, form, err
+	}
 	id := c.r.PathValue("id")
 	ref := run.Ref{Workspace: c.from.Workspace.ID, Run: runOf(id)}
 	found, err := c.Completions.Response(c.r.Context(), ref)

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"cairn/internal/domain/audit"
 	"cairn/internal/service/apikey"
 )
 
@@ -46,7 +45,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, route route) {
 	from, err := a.door.Authorize(r, route.scope)
 	c := &call{api: a, w: w, r: r, from: from}
 	if err == nil {
-		c.r = r.WithContext(audit.WithKey(r.Context(), audit.Key, from.Key))
+		c.r = r.WithContext(from.Acting(r.Context()))
 		err = route.answer(c)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) { // canceled: the client has disconnected

@@ -52,6 +52,8 @@ type Options struct {
 type Door interface {
 	// Authorize authenticates a request and checks the scope of its key.
 	Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error)
+	// ActFor returns the principal of the key of a gateway for a user whom the body of a request names.
+	ActFor(r *http.Request, person string) (apikey.Principal, error)
 	// Refuse converts an error into a response.
 	Refuse(ctx context.Context, doing string, err error) door.Refusal
 	// Start sends an accepted turn to its conversation. The relay sends what it could not.

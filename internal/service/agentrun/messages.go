@@ -53,8 +53,9 @@ func (st *runState) answer(e ending, notice string) (out []transcript.Message) {
 		}
 		out = append(out, transcript.Message{Role: transcript.Assistant, Content: text})
 	}
+	first := len(st.asked()) // the turn may have several messages of the user and results of the client's tools
 	for i := range out {
-		out[i].ID = MessageID(st.turn.MessageID, i+1)
+		out[i].ID = MessageID(st.turn.MessageID, first+i)
 	}
 	return out
 }

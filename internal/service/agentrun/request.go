@@ -108,6 +108,7 @@ const shortPart = 4
 // call.
 func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 	used := make([]bool, len(ms)) // results rendered with their call
+	context := st.turn.Context    // of the first user message of the turn
 	for i, m := range ms {
 		r := llm.Message{Role: string(m.Role), Content: m.Content}
 		switch m.Role {
@@ -117,8 +118,11 @@ func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 			}
 			r.Role, r.Content = llm.RoleUser, transcript.Clip(m.Content, st.spec.Limits.ResultChars)
 		case transcript.User:
-			if m.Turn == st.turn.Number && st.turn.Context != "" {
-				r.Content = st.turn.Context + m.Content
+			if m.Name != "" { // one of several speakers
+				r.Content = m.Name + ": " + m.Content
+			}
+			if m.Turn == st.turn.Number {
+				r.Content, context = context+r.Content, ""
 			}
 		case transcript.System:
 			r.Role = llm.RoleUser

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/tenancy"
@@ -28,6 +29,9 @@ const (
 // Allows reports whether a key with the given scopes has the permission s.
 func (s Scope) Allows(scopes []string) bool {
 	has := func(o Scope) bool { return slices.Contains(scopes, string(o)) }
+	if s == Gateway { // concerns an account, not the workspace of an administrator
+		return has(s)
+	}
 	return has(Admin) || has(s) || s == Read && has(Write)
 }
 
@@ -47,6 +51,7 @@ type Key struct {
 	Name      string     `json:"name"`
 	Hint      string     `json:"hint"` // first characters, to distinguish keys
 	Scopes    []string   `json:"scopes"`
+	Account   string     `json:"account,omitempty"` // of the key of a gateway
 	CreatedAt time.Time  `json:"created_at"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`   // nil means never
 	UsedAt    *time.Time `json:"last_used_at,omitempty"` // to five minutes
@@ -76,6 +81,15 @@ type Principal struct {
 	Workspace tenancy.Workspace
 	Key       int64
 	Scopes    []string
+	Account   string // of the key of a gateway; its workspace is that of the user whom the request names
+}
+
+// Acting returns a context in which the holder of the key is recorded as the author of what is done.
+func (h Principal) Acting(ctx context.Context) context.Context {
+	if h.Account != "" {
+		return audit.WithKey(ctx, audit.Operator, h.Key)
+	}
+	return audit.WithKey(ctx, audit.Key, h.Key)
 }
 
 // Store stores the hashes of keys.
@@ -99,6 +113,7 @@ type Store interface {
 type Ports struct {
 	Store     Store
 	Operators OperatorStore
+	Gateways  GatewayStore
 }
 
 // Service creates and checks API keys. It looks keys up by hash in an index, so that the duration
@@ -113,7 +128,8 @@ type Service struct {
 
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("apikey", map[string]any{"Store": p.Store, "Operators": p.Operators})
+	err := ports.Require("apikey", map[string]any{"Store": p.Store, "Operators": p.Operators,
+		"Gateways": p.Gateways})
 	if err != nil {
 		return nil, err
 	}
@@ -237,6 +253,18 @@ func (k *Service) Principal(ctx context.Context, key string) (Principal, error) 
 // Seen reports whether this process has found the key valid before and still remembers it. It reads
 // no database; the key may have been revoked since.
 func (k *Service) Seen(key string) bool { return k.principals.has(sha256.Sum256([]byte(key))) }
+
+// CreateWithin is CreateUntil for the holder of another key. The new key has no scope that the holder lacks.
+func (k *Service) CreateWithin(ctx context.Context, h Principal, name string, scopes []Scope,
+	expires *time.Time) (key string, made Key, err error) {
+	for _, s := range scopes {
+		if slices.Contains([]Scope{Read, Write, Admin}, s) && !s.Allows(h.Scopes) {
+			return "", made, fault.New(fault.OutOfScope, fmt.Sprintf("the key has %s, and cannot give %s",
+				strings.Join(h.Scopes, ", "), s), "choose scopes that your own key has")
+		}
+	}
+	return k.CreateUntil(ctx, h.Workspace.ID, name, scopes, expires)
+}
 
 // Forget drops a key that is no longer valid, so that Seen does not report it.
 func (k *Service) Forget(key string) { k.principals.drop(sha256.Sum256([]byte(key))) }

@@ -1,53 +1,85 @@
 package channel
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"unicode"
 
+	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 )
 
-// commandOf returns the name of a command, such as help for "/help" and "/help@bot".
-func commandOf(text string) (name string, ok bool) {
-	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
-	name, ok = strings.CutPrefix(word, "/")
+// commandOf returns the name and the rest of a command, such as "help" for "/help" and "/help@bot". The data of a
+// button is a command without the slash.
+func (s *Service) commandOf(e channel.Event) (name, rest string, ok bool) {
+	text := strings.TrimSpace(e.Text)
+	switch e.Kind {
+	case channel.Message:
+		if text, ok = strings.CutPrefix(text, "/"); !ok {
+			return "", "", false
+		}
+	case channel.Button:
+	default:
+		return "", "", false
+	}
+	name, rest, _ = strings.Cut(text, " ")
+	if i := strings.IndexFunc(name, unicode.IsSpace); i >= 0 { // a line break ends the name, too
+		name, rest = name[:i], name[i:]+" "+rest
+	}
 	name, _, _ = strings.Cut(strings.ToLower(name), "@")
-	_, known := commands[name]
-	return name, ok && known
-}
-
-// commands are the commands with their texts in English and Chinese.
-var commands = map[string][2]string{
-	"help":   {"shows the commands", "显示命令"},
-	"start":  {"shows the commands", "显示命令"},
-	"whoami": {"shows your workspace", "显示你的工作区"},
-	"new":    {"begins another conversation; memories stay", "开始新的对话；记忆保留"},
+	return name, strings.TrimSpace(rest), s.Commands.Known(name)
 }
 
 // command runs a command.
-func (s *Service) command(ws tenancy.Workspace, e StoredEvent, name string) (out EventOutcome) {
-	zh := chinese(e.Text)
-	pick := func(en, cn string) string {
-		if zh {
-			return cn
-		}
-		return en
+func (s *Service) command(ctx context.Context, ws tenancy.Workspace, b Burst, name, rest string, p Profile) (
+	out Outcome, err error) {
+	e := b.Events[0]
+	_, role, _, err := s.People.Find(ctx, e.Place.Account, KindUser, e.Sender.ID)
+	if err != nil {
+		return out, err
 	}
-	switch name {
-	case "whoami":
-		out.Reply = fmt.Sprintf(pick("You are %s (%s) on %s. Your workspace is %s.", "你是 %s（%s），来自 %s。你的工作区是 %s。"),
-			e.Sender.Name, e.Sender.ID, e.Place.Account, ws.Name)
-	case "new":
-		out.Renew = true
-		out.Reply = pick("A new conversation begins. I remember what I have learned about you.", "新的对话开始了。我仍记得关于你的事情。")
-	default:
-		lines := []string{pick("Write to me, or send a command:", "给我写消息，或发送命令：")}
-		for _, one := range []string{"help", "whoami", "new"} {
-			lines = append(lines, "/"+one+" — "+pick(commands[one][0], commands[one][1]))
-		}
-		out.Reply = strings.Join(lines, "\n")
+	reply, err := s.Commands.Run(ctx, CommandInput{
+		Workspace:    ws,
+		Name:         name,
+		Rest:         rest,
+		Key:          e.Place.Account + "/" + e.Key,
+		Conversation: b.Conversation,
+		Sender:       e.Sender,
+		Place:        e.Place,
+		Admin:        role == RoleAdmin,
+		Group:        e.Group,
+		Chinese:      chinese(e.Text),
+	})
+	if f := fault.From(err); err != nil && !fault.Table[f.Code].Retryable && f.Code != fault.Internal {
+		return Outcome{Reply: explain(f)}, nil // the user can repair it
+	}
+	if err != nil {
+		return out, fmt.Errorf("run the command /%s: %w", name, err)
+	}
+	if reply.Ask != "" {
+		e.Text = reply.Ask
+		return s.ask(ctx, ws, b, []StoredEvent{e}, p)
+	}
+	return Outcome{Reply: reply.Text, Buttons: reply.Buttons, Renew: reply.Renew, Home: reply.Home, Run: reply.Run}, nil
+}
+
+// Report sends the result of a run to a chat. Done is false until the run has ended.
+func (s *Service) Report(ctx context.Context, ws tenancy.Workspace, route int64, id string) (done bool, err error) {
+	text, done, err := s.Commands.Report(ctx, run.Ref{Workspace: ws.ID, Run: id})
+	if err != nil || !done {
+		return false, err
+	}
+	return true, s.Deliveries.PutResult(ctx, ws.ID, route, id, text)
+}
+
+// explain returns the text of an error for a user.
+func explain(f *fault.Error) string {
+	out := strings.ToUpper(f.Message[:1]) + f.Message[1:] + "."
+	if f.Hint != "" {
+		out += " Hint: " + f.Hint + "."
 	}
 	return out
 }

@@ -12,16 +12,37 @@ import (
 	"cairn/internal/domain/tenancy"
 )
 
-// Next returns the next delivery of a route, 0 without one, and how long to wait for it.
-func (s *Service) Next(ctx context.Context, ws, route int64) (id int64, wait time.Duration, err error) {
-	return s.Deliveries.NextDelivery(ctx, ws, route)
+// Next returns the next delivery of a route that may be sent now, 0 without one.
+func (s *Service) Next(ctx context.Context, ws, route int64) (id int64, err error) {
+	quiet, err := s.quiet(ctx, ws)
+	if err != nil {
+		return 0, err
+	}
+	return s.Deliveries.NextDelivery(ctx, ws, route, quiet)
 }
 
-// Deliver makes the workflow of a route send what is open. Done means that nothing is.
+// quiet reports whether the quiet hours of a workspace hold. Only direct replies are sent in them.
+func (s *Service) quiet(ctx context.Context, ws int64) (bool, error) {
+	chosen, err := s.Settings(ctx, ws)
+	if err != nil {
+		return false, err
+	}
+	hours, err := chosen.Quiet()
+	if err != nil {
+		return false, fault.Wrap(err, fault.Internal, "read the quiet hours", "")
+	}
+	return hours.Holds(time.Now()), nil
+}
+
+// Deliver makes the workflow of a route send what is open. Done means that nothing is. What waits for the end of the
+// quiet hours is open, but does not start the workflow.
 func (s *Service) Deliver(ctx context.Context, ws tenancy.Workspace, route int64) (done bool, err error) {
 	account, open, err := s.Deliveries.OpenRoute(ctx, ws.ID, route)
 	if err != nil || !open || s.Driver == nil {
 		return !open, err
+	}
+	if next, err := s.Next(ctx, ws.ID, route); err != nil || next == 0 {
+		return false, err
 	}
 	return false, s.Driver.Deliver(ctx, ws.Key, ws.ID, route, account)
 }

@@ -1,18 +1,23 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 )
 
@@ -32,7 +37,22 @@ type Account struct {
 	Platform string
 	Access   Access
 	Adapter  Adapter
+	Profile  Profile
 }
+
+// Profile configures how messages of an account are answered.
+type Profile struct {
+	Channel  string        `json:"channel"`  // that sets the budget; empty means chat
+	Language string        `json:"language"` // of the replies; empty means that of the message
+	Budget   int           `json:"budget"`   // model responses of a turn; 0 means that of the channel
+	Coalesce time.Duration `json:"coalesce"` // within which messages of a user become one turn
+	// Allow are the groups that are served, or *. Another one is served after an administrator has mentioned the bot.
+	Allow   []string `json:"allow"`
+	Unasked bool     `json:"unasked"` // answers messages of groups that do not mention the bot
+}
+
+// UsualCoalesce is the usual time within which messages of a user become one turn.
+const UsualCoalesce = 1500 * time.Millisecond
 
 // Times of the lease of an account.
 const (
@@ -43,7 +63,7 @@ const (
 // Register stores accounts. It is called before events of them arrive.
 func (s *Service) Register(ctx context.Context, accounts []Account) error {
 	for _, a := range accounts {
-		if err := s.Accounts.PutAccount(ctx, a.Name, a.Platform); err != nil {
+		if err := s.Accounts.PutAccount(ctx, a.Name, a.Platform, a.Profile); err != nil {
 			return err
 		}
 	}
@@ -121,8 +141,7 @@ type place struct {
 func (s *Service) AcceptEvents(ctx context.Context, a Account, events []channel.Event) error {
 	var places []place
 	for _, e := range events {
-		// A person's memories must not appear in a group, and groups have no workspace yet.
-		if e.Sender.Bot || e.Group || e.Kind != channel.Message {
+		if e.Sender.Bot {
 			continue
 		}
 		ws, ok, err := s.admit(ctx, a, e)
@@ -141,75 +160,208 @@ func (s *Service) AcceptEvents(ctx context.Context, a Account, events []channel.
 		}
 	}
 	for _, p := range places {
-		s.handleSoon(ctx, p)
+		s.handleSoon(ctx, p, a)
 	}
 	return nil
 }
 
-// handleSoon handles the events of a place at once. If it fails, the relay repeats it.
-func (s *Service) handleSoon(ctx context.Context, p place) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease)
+// handleSoon handles the events of a place without the relay. If it fails, the relay repeats it.
+func (s *Service) handleSoon(ctx context.Context, p place, a Account) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), burstTime+lease)
 	go func() {
 		defer cancel()
-		if err := s.Handle(ctx, p.ws, p.route); err != nil {
-			s.Log.Warn("events deferred to relay", "workspace", p.ws.ID, "route", p.route, "error", err)
+		for {
+			wait, err := s.handleRoute(ctx, p.ws, p.route, a.Profile)
+			if err != nil {
+				s.Log.Warn("events deferred to relay", "workspace", p.ws.ID, "route", p.route, "error", err)
+			}
+			if err != nil || wait == 0 {
+				return
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(wait):
+			}
 		}
 	}()
 }
 
-// admit returns the workspace of a sender who may write.
+// admit returns the workspace of a sender who may write, or of a group that is served.
 func (s *Service) admit(ctx context.Context, a Account, e channel.Event) (ws tenancy.Workspace, ok bool, err error) {
-	ws, role, found, err := s.People.Find(ctx, a.Name, e.Sender.ID)
+	ws, role, found, err := s.People.Find(ctx, a.Name, KindUser, e.Sender.ID)
 	switch {
 	case err != nil:
 		return ws, false, err
+	case role == RoleBlocked:
+		return ws, false, nil
+	case e.Group:
+		return s.admitGroup(ctx, a, e, role == RoleAdmin)
 	case found:
-		return ws, role != RoleBlocked, nil
-	case a.Access == AccessOpen:
-		ws, _, err = s.join(ctx, Identity{Account: a.Name, User: e.Sender.ID, Name: e.Sender.Name}, "")
+		return ws, true, nil
+	}
+	if ws, ok, err = s.link(ctx, a, e); ok || err != nil {
+		return ws, ok, err
+	}
+	if e.Kind != channel.Message {
+		return ws, false, nil
+	}
+	switch a.Access {
+	case AccessOpen:
+		ws, _, err = s.join(ctx, Identity{Account: a.Name, Kind: KindUser, User: e.Sender.ID, Name: e.Sender.Name}, "")
 		return ws, err == nil, err
-	case a.Access == AccessPairing:
+	case AccessPairing:
 		return ws, false, s.pair(ctx, a, e)
 	}
 	return ws, false, nil
 }
 
+// admitGroup returns the workspace of a group. Memories of a person never appear in it, because it is another
+// workspace than theirs.
+func (s *Service) admitGroup(ctx context.Context, a Account, e channel.Event, admin bool) (ws tenancy.Workspace,
+	ok bool, err error) {
+	ws, role, found, err := s.People.Find(ctx, a.Name, KindGroup, e.Place.Chat)
+	if err != nil || found {
+		return ws, role != RoleBlocked, err
+	}
+	allowed := admin || a.Access == AccessOpen || slices.Contains(a.Profile.Allow, e.Place.Chat) ||
+		slices.Contains(a.Profile.Allow, "*")
+	if !allowed || !e.Mentioned && !a.Profile.Unasked || e.Kind != channel.Message {
+		return ws, false, nil
+	}
+	ws, _, err = s.join(ctx, Identity{Account: a.Name, Kind: KindGroup, User: e.Place.Chat}, "")
+	return ws, err == nil, err
+}
+
 // Handle makes the events of a route messages of its conversation, one after another, or runs their commands.
-// Repeating it has no effect, also at the same time.
+// Repeating it has no effect, also at the same time. It leaves events that wait for others.
 func (s *Service) Handle(ctx context.Context, ws tenancy.Workspace, route int64) error {
+	account, _, err := s.Deliveries.OpenRoute(ctx, ws.ID, route)
+	if err != nil {
+		return err
+	}
+	p, err := s.Accounts.Profile(ctx, account)
+	if err != nil {
+		return err
+	}
+	_, err = s.handleRoute(ctx, ws, route, p)
+	return err
+}
+
+// handleRoute handles bursts until none is left, or the next one waits.
+func (s *Service) handleRoute(ctx context.Context, ws tenancy.Workspace, route int64, p Profile) (wait time.Duration,
+	err error) {
 	for {
-		e, found, err := s.Events.NextEvent(ctx, ws.ID, route)
-		if err != nil || !found {
-			return err
+		b, err := s.Events.NextBurst(ctx, ws.ID, route, s.divide(p.Coalesce))
+		if err != nil || len(b.Events) == 0 {
+			return b.Wait, err
 		}
-		out, err := s.handle(ctx, ws, e)
+		out, err := s.handle(ctx, ws, b, p)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if err := s.Events.EndEvent(ctx, ws.ID, e.ID, out); err != nil {
-			return err
+		if err := s.Events.EndBurst(ctx, ws.ID, b, out); err != nil {
+			return 0, err
 		}
 	}
 }
 
-func (s *Service) handle(ctx context.Context, ws tenancy.Workspace, e StoredEvent) (out EventOutcome, err error) {
-	if name, ok := commandOf(e.Text); ok {
-		return s.command(ws, e, name), nil
+// handle handles a burst. It may be repeated: messages and commands have the keys of their events.
+func (s *Service) handle(ctx context.Context, ws tenancy.Workspace, b Burst, p Profile) (out Outcome, err error) {
+	head := b.Events[0]
+	if name, rest, ok := s.commandOf(head.Event); ok {
+		return s.command(ctx, ws, b, name, rest, p)
 	}
-	r := conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: e.Conversation,
-		Channel: agent.ChannelChat, MessageID: e.Place.Account + "/" + e.Key, Text: e.Text, Spec: s.TurnSpec()}
-	r.Spec.Deliver = true
+	switch head.Kind {
+	case channel.Button: // of a command that is not known any more
+		return out, nil
+	case channel.Deleted:
+		return Outcome{Withdraw: []string{head.MessageID}}, nil
+	case channel.Edited:
+		head.Text = "(edited an earlier message) " + head.Text
+		return s.observe(ctx, ws, b, []StoredEvent{head}, p)
+	}
+	said := compose(b.Events)
+	switch {
+	case len(said) == 0:
+		return out, nil
+	case head.Group && !head.Mentioned && !p.Unasked:
+		return s.observe(ctx, ws, b, said, p)
+	}
+	return s.ask(ctx, ws, b, said, p)
+}
+
+// request returns the request with the messages of a burst. Members of a group are named.
+func (s *Service) request(ws tenancy.Workspace, b Burst, said []StoredEvent, p Profile) conversation.Request {
+	head := b.Events[0]
+	r := conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: b.Conversation,
+		Channel: cmp.Or(p.Channel, agent.ChannelChat), MessageID: head.Place.Account + "/" + head.Key,
+		MaxTurns: p.Budget, Spec: s.TurnSpec()}
+	r.Spec.Deliver, r.Spec.Lang = true, p.Language
+	for _, e := range said {
+		m := transcript.Message{Role: transcript.User, Content: e.Text}
+		if e.Group {
+			m.Name = speakerOf(e.Sender)
+		}
+		r.Inputs = append(r.Inputs, m)
+	}
+	return r
+}
+
+// speakerOf returns the name of a sender, in one line.
+func speakerOf(s channel.Sender) string {
+	return transcript.Clip(strings.Join(strings.Fields(cmp.Or(s.Name, s.ID)), " "), conversation.SpeakerRunes)
+}
+
+// ask makes a burst a turn.
+func (s *Service) ask(ctx context.Context, ws tenancy.Workspace, b Burst, said []StoredEvent, p Profile) (out Outcome,
+	err error) {
+	r := s.request(ws, b, said, p)
 	turn, err := s.Inbox.Accept(ctx, r)
 	switch code := fault.CodeOf(err); {
-	case err != nil && (code == fault.InvalidArgument || code == fault.TooLarge):
-		return EventOutcome{Reply: refusal(e.Text, fault.From(err))}, nil
+	case code == fault.InvalidArgument || code == fault.TooLarge:
+		return Outcome{Reply: refusal(said[0].Text, fault.From(err))}, nil
+	case code == fault.OpReused: // accepted before, with another profile of the account
+		return Outcome{Messages: named(r, said)}, nil
 	case err != nil:
-		return out, fmt.Errorf("accept a message of %s: %w", e.Place.Account, err)
+		return out, fmt.Errorf("accept a message of %s: %w", said[0].Place.Account, err)
 	}
 	if s.Driver != nil {
-		if err := s.Driver.Start(ctx, ws.Key, agent.ChannelChat, turn.Run); err != nil {
+		if err := s.Driver.Start(ctx, ws.Key, r.Channel, turn.Run); err != nil {
 			s.Log.Warn("turn start deferred to relay", "run", turn.Run.Ref.Run, "error", err)
 		}
 	}
-	return out, nil
+	return Outcome{Messages: named(r, said)}, nil
+}
+
+// observe adds a burst to the conversation without a reply.
+func (s *Service) observe(ctx context.Context, ws tenancy.Workspace, b Burst, said []StoredEvent, p Profile) (
+	out Outcome, err error) {
+	r := s.request(ws, b, said, p)
+	r.Mode, r.Messages, r.Inputs, r.Spec.Deliver = contract.Observe, r.Inputs, nil, false
+	turn, err := s.Inbox.Accept(ctx, r)
+	switch fault.CodeOf(err) {
+	case fault.InvalidArgument, fault.TooLarge: // an empty or a long text
+		return out, nil
+	case fault.OpReused: // accepted before
+		return Outcome{Messages: named(r, said)}, nil
+	}
+	if err != nil {
+		return out, fmt.Errorf("record a message of %s: %w", b.Events[0].Place.Account, err)
+	}
+	if s.Driver != nil {
+		if err := s.Driver.Start(ctx, ws.Key, r.Channel, turn.Run); err != nil {
+			s.Log.Warn("turn start deferred to relay", "run", turn.Run.Ref.Run, "error", err)
+		}
+	}
+	return Outcome{Messages: named(r, said)}, nil
+}
+
+// named returns the IDs of the messages of a request by their events.
+func named(r conversation.Request, said []StoredEvent) map[int64]string {
+	out := map[int64]string{}
+	for i, e := range said {
+		out[e.ID] = agentrun.MessageID(r.MessageID, i)
+	}
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cairn/internal/domain/channel"
@@ -61,7 +62,7 @@ func (s *Service) Approve(ctx context.Context, code, workspace string) (out Iden
 		if p.Code != code {
 			continue
 		}
-		_, out, err = s.join(ctx, Identity{Account: p.Account, User: p.User, Name: p.Name}, workspace)
+		_, out, err = s.join(ctx, Identity{Account: p.Account, Kind: KindUser, User: p.User, Name: p.Name}, workspace)
 		if err != nil {
 			return out, err
 		}
@@ -71,22 +72,44 @@ func (s *Service) Approve(ctx context.Context, code, workspace string) (out Iden
 		"run `cairn people list` to see the open codes; the user gets a new one by writing again after an hour")
 }
 
-// join makes a user an identity of a workspace.
+// ApproveFor is Approve for a code of one account, in a new workspace.
+func (s *Service) ApproveFor(ctx context.Context, account, code string) (out Identity, err error) {
+	open, err := s.Pairings.Pairings(ctx)
+	if err != nil {
+		return out, err
+	}
+	code = strings.ToUpper(strings.TrimSpace(code))
+	if !slices.ContainsFunc(open, func(p Pairing) bool { return p.Account == account && p.Code == code }) {
+		return out, fault.New(fault.NotFound, fmt.Sprintf("pairing code %.20q not found", code),
+			"a code is valid for an hour; the user gets a new one by writing again after that")
+	}
+	return s.Approve(ctx, code, "")
+}
+
+// Join returns the workspace of a user of an account, and makes one for the first request of a user.
+func (s *Service) Join(ctx context.Context, account, user string) (tenancy.Workspace, error) {
+	ws, _, err := s.join(ctx, Identity{Account: account, Kind: KindUser, User: user}, "")
+	return ws, err
+}
+
+// join makes a user or a group an identity of a workspace.
 func (s *Service) join(
 	ctx context.Context,
 	i Identity,
 	workspace string,
 ) (ws tenancy.Workspace, _ Identity, err error) {
+	if i.Role = RoleUser; i.Kind == KindUser {
+		first, err := s.People.First(ctx, i.Account)
+		if err != nil {
+			return ws, i, err
+		}
+		if first {
+			i.Role = RoleAdmin
+		}
+	}
 	if workspace == "" {
-		workspace = "person/" + i.Account + "/" + i.User // no name of an account has a slash
-	}
-	i.Role = RoleUser
-	first, err := s.People.First(ctx, i.Account)
-	if err != nil {
-		return ws, i, err
-	}
-	if first {
-		i.Role = RoleAdmin
+		prefix := map[string]string{KindUser: "person/", KindGroup: "group/"}[i.Kind]
+		workspace = prefix + i.Account + "/" + i.User // no name of an account has a slash
 	}
 	if ws, err = s.Workspaces.Workspace(ctx, workspace, true); err != nil {
 		return ws, i, err
@@ -95,22 +118,88 @@ func (s *Service) join(
 		return ws, i, err
 	}
 	i.Workspace = workspace
-	ws, _, _, err = s.People.Find(ctx, i.Account, i.User) // another process may have stored it first
+	ws, _, _, err = s.People.Find(ctx, i.Account, i.Kind, i.User) // another process may have stored it first
 	return ws, i, err
 }
 
-// SetRole changes what a user may do.
-func (s *Service) SetRole(ctx context.Context, account, user, role string) error {
+// SetRole changes what a user may do. Of a group, it can be user or blocked.
+func (s *Service) SetRole(ctx context.Context, account, kind, user, role string) error {
+	if kind == KindGroup && role == RoleAdmin {
+		return fault.New(fault.InvalidArgument, "a group cannot be an administrator", "use user or blocked")
+	}
 	if role != RoleAdmin && role != RoleUser && role != RoleBlocked {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid role %.20q", role), "use admin, user or blocked")
 	}
-	ws, _, found, err := s.People.Find(ctx, account, user)
+	ws, _, found, err := s.People.Find(ctx, account, kind, user)
 	if err == nil && found {
-		found, err = s.People.SetRole(ctx, ws.ID, account, user, role)
+		found, err = s.People.SetRole(ctx, ws.ID, account, kind, user, role)
 	}
 	if err == nil && !found {
-		err = fault.New(fault.NotFound, fmt.Sprintf("user %.80q of account %.80q not found", user, account),
-			"run `cairn people list` to see all users")
+		err = fault.New(fault.NotFound, fmt.Sprintf("%s %.80q of account %.80q not found", kind, user, account),
+			"run `cairn people list` to see all users and groups")
 	}
 	return err
+}
+
+// LinkCode returns a code that the user sends from another platform within 10 minutes, as /link CODE.
+func (s *Service) LinkCode(ctx context.Context, account, user, name string) (code string, err error) {
+	code = newCode()
+	return code, s.Pairings.PutLink(ctx, Pairing{Account: account, User: user, Name: name, Code: code})
+}
+
+// link lets an unknown user write who sends the code of a known one.
+func (s *Service) link(ctx context.Context, a Account, e channel.Event) (ws tenancy.Workspace, ok bool, err error) {
+	name, code, isCommand := s.commandOf(e)
+	if !isCommand || name != "link" || code == "" {
+		return ws, false, nil
+	}
+	account, user, found, err := s.Pairings.FindLink(ctx, strings.ToUpper(code))
+	if err != nil || !found {
+		return ws, false, err
+	}
+	ws, role, found, err := s.People.Find(ctx, account, KindUser, user)
+	if err != nil || !found || role == RoleBlocked {
+		return ws, false, err
+	}
+	_, err = s.People.PutIdentity(ctx, ws.ID, Identity{Account: a.Name, Kind: KindUser, User: e.Sender.ID,
+		Name: e.Sender.Name, Role: RoleUser})
+	return ws, err == nil, err
+}
+
+// Link joins the workspaces of two known users, of whom one has sent the code of the other. The workspace with
+// memories is kept.
+func (s *Service) Link(ctx context.Context, account, user, code string) (workspace string, err error) {
+	other, otherUser, found, err := s.Pairings.FindLink(ctx, strings.ToUpper(code))
+	if err != nil {
+		return "", err
+	}
+	if !found {
+		return "", fault.New(fault.NotFound, "the code is unknown or older than 10 minutes",
+			"send /link on the other platform to get a new code")
+	}
+	ours, _, _, err := s.People.Find(ctx, account, KindUser, user)
+	if err != nil {
+		return "", err
+	}
+	theirs, _, _, err := s.People.Find(ctx, other, KindUser, otherUser)
+	if err != nil || ours.ID == theirs.ID {
+		return theirs.Name, err
+	}
+	here, err := s.People.Remembers(ctx, ours.ID)
+	if err != nil || !here {
+		return theirs.Name, s.moved(ctx, err, account, user, theirs.ID)
+	}
+	there, err := s.People.Remembers(ctx, theirs.ID)
+	if err == nil && there {
+		return "", fault.New(fault.VersionConflict, "both sides have memories", fmt.Sprintf("an operator copies those of one "+
+			"with `cairn memories copy`, then erases it with `cairn erase --workspace`: %s and %s", ours.Name, theirs.Name))
+	}
+	return ours.Name, s.moved(ctx, err, other, otherUser, ours.ID)
+}
+
+func (s *Service) moved(ctx context.Context, err error, account, user string, ws int64) error {
+	if err != nil {
+		return err
+	}
+	return s.People.Move(ctx, account, user, ws)
 }

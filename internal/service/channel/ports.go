@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
@@ -58,7 +59,8 @@ func (e *SendError) Error() string { return "the platform refused the message: "
 
 // Accounts are the accounts of all processes. Each method is one transaction.
 type Accounts interface {
-	PutAccount(ctx context.Context, name, platform string) error
+	PutAccount(ctx context.Context, name, platform string, p Profile) error
+	Profile(ctx context.Context, name string) (Profile, error)
 	// Lease takes an account, or extends the lease. It is not held while another process has it.
 	Lease(ctx context.Context, name string, holder uuid.UUID, lease time.Duration) (cursor string, held bool, err error)
 	Release(ctx context.Context, name string, holder uuid.UUID) error
@@ -66,15 +68,22 @@ type Accounts interface {
 	SaveCursor(ctx context.Context, name string, holder uuid.UUID, cursor string) (held bool, err error)
 }
 
-// Identity is a user of a platform who may write, or is blocked.
+// Identity is a user of a platform who may write, or a group that is served. Both can be blocked.
 type Identity struct {
 	Account   string    `json:"account"`
-	User      string    `json:"user"`
+	Kind      string    `json:"kind"` // user or group
+	User      string    `json:"user"` // of a group: the ID of its chat
 	Name      string    `json:"name"`
 	Role      string    `json:"role"` // admin, user or blocked
 	Workspace string    `json:"workspace"`
 	CreatedAt time.Time `json:"created_at"`
 }
+
+// Kinds of identities.
+const (
+	KindUser  = "user"
+	KindGroup = "group"
+)
 
 // Roles of identities.
 const (
@@ -94,14 +103,17 @@ type Pairing struct {
 
 // People are the users of all accounts. Each method is one transaction.
 type People interface {
-	// Find returns the workspace and the role of a user.
-	Find(ctx context.Context, account, user string) (ws tenancy.Workspace, role string, found bool, err error)
+	// Find returns the workspace and the role of a user or group.
+	Find(ctx context.Context, account, kind, user string) (ws tenancy.Workspace, role string, found bool, err error)
 	// First reports whether an account has no administrator yet.
 	First(ctx context.Context, account string) (bool, error)
 	// PutIdentity stores a new identity; one that exists is kept.
 	PutIdentity(ctx context.Context, ws int64, i Identity) (made bool, err error)
-	SetRole(ctx context.Context, ws int64, account, user, role string) (found bool, err error)
+	SetRole(ctx context.Context, ws int64, account, kind, user, role string) (found bool, err error)
 	Identities(ctx context.Context) ([]Identity, error)
+	// Move makes another workspace that of a user, and Remembers reports whether a workspace has memories.
+	Move(ctx context.Context, account, user string, ws int64) error
+	Remembers(ctx context.Context, ws int64) (bool, error)
 }
 
 // Pairings are open requests to write. Each method is one transaction.
@@ -110,43 +122,67 @@ type Pairings interface {
 	PutPairing(ctx context.Context, p Pairing, most int) (tell bool, err error)
 	Pairings(ctx context.Context) ([]Pairing, error)
 	DeletePairing(ctx context.Context, account, user string) error
+	// PutLink stores the code with which a known user links another platform. FindLink returns its user.
+	PutLink(ctx context.Context, p Pairing) error
+	FindLink(ctx context.Context, code string) (account, user string, found bool, err error)
 }
 
 // Events are received messages. Each method is one transaction.
 type Events interface {
 	// PutEvent stores an event, and the task that handles the events of its route. Route is 0 if it is stored already.
 	PutEvent(ctx context.Context, ws int64, e channel.Event) (route int64, err error)
-	// NextEvent returns the first event of a route that is not handled. Without one, it removes the task.
-	NextEvent(ctx context.Context, ws, route int64) (e StoredEvent, found bool, err error)
-	// EndEvent marks an event as handled and stores what follows from it.
-	EndEvent(ctx context.Context, ws, id int64, o EventOutcome) error
+	// NextBurst returns the first events of a route that are not handled, as divide selects them, or how long to wait
+	// for more. The selection is stored, so that a repetition returns the same. Without events, it removes the task.
+	NextBurst(ctx context.Context, ws, route int64, divide Divide) (Burst, error)
+	// EndBurst marks events as handled and stores what follows from them.
+	EndBurst(ctx context.Context, ws int64, b Burst, o Outcome) error
 }
 
-// StoredEvent is an event with the conversation of its place.
+// Divide selects the first events of a list that are handled together. With a time to wait, it selects none.
+type Divide func(open []StoredEvent) (together []StoredEvent, wait time.Duration)
+
+// StoredEvent is an event that is not handled.
 type StoredEvent struct {
 	channel.Event
-	ID           int64
-	Conversation string
+	ID    int64
+	First int64         // the first event of its burst; 0 if none is selected
+	Age   time.Duration // since it was stored
 }
 
-// EventOutcome is what follows from an event besides a message.
-type EventOutcome struct {
-	Reply string // a delivery, unless it is empty
-	Renew bool   // the place begins another conversation
+// Burst are events that are handled together. It has none if there are none, or if Wait is set.
+type Burst struct {
+	Route        int64
+	Conversation string // of the place
+	Events       []StoredEvent
+	Wait         time.Duration
+}
+
+// Outcome is what follows from a burst besides a turn.
+type Outcome struct {
+	Reply    string // a delivery, unless it is empty
+	Buttons  []channel.Choice
+	Renew    bool             // the place begins another conversation
+	Home     bool             // the place becomes the home chat
+	Run      string           // a run whose result is sent when it ends
+	Withdraw []string         // platform's IDs of messages whose text is withdrawn from the conversation
+	Messages map[int64]string // IDs of messages in the conversation, by their events
 }
 
 // Deliveries are messages to send. Each method is one transaction.
 type Deliveries interface {
 	// OpenRoute returns the account of a route, and whether a delivery of it is open.
 	OpenRoute(ctx context.Context, ws, route int64) (account string, open bool, err error)
-	// NextDelivery returns the first open delivery of a route, and how long to wait for it.
-	NextDelivery(ctx context.Context, ws, route int64) (id int64, wait time.Duration, err error)
+	// NextDelivery returns the first open delivery of a route, in quiet hours the first that does not wait for their
+	// end; 0 without one.
+	NextDelivery(ctx context.Context, ws, route int64, quiet bool) (id int64, err error)
 	Delivery(ctx context.Context, ws, id int64) (Delivery, error)
 	PutParts(ctx context.Context, ws, id int64, texts []string) error
 	// NextPart returns the first message that is not sent, and counts the attempt. Number is 0 if all are sent.
 	NextPart(ctx context.Context, ws, id int64) (StoredPart, error)
 	// EndPart stores that a message was sent, or that the platform refused the attempt.
 	EndPart(ctx context.Context, ws, id int64, number int, messageID string, sent bool) error
+	// PutResult stores the delivery of the result of a run, once, and removes the task that waits for it.
+	PutResult(ctx context.Context, ws, route int64, run, text string) error
 	// EndDelivery ends an open delivery. A dead one keeps its text, and pauses the route if pause is set.
 	EndDelivery(ctx context.Context, ws, id int64, state, reason string, pause bool) error
 }
@@ -210,6 +246,40 @@ type Workspaces interface {
 	Workspace(ctx context.Context, name string, create bool) (tenancy.Workspace, error)
 }
 
+// Settings reads the settings of a workspace.
+type Settings func(ctx context.Context, ws int64) (settings.Settings, error)
+
+// Commands runs the commands of chats. Known reports whether there is a command with a name.
+type Commands interface {
+	Known(name string) bool
+	Run(ctx context.Context, in CommandInput) (CommandReply, error)
+	// Report returns what a run that a command has started has done. Done is false until it has ended.
+	Report(ctx context.Context, ref run.Ref) (text string, done bool, err error)
+}
+
+// CommandInput is a command of a user. A repetition has the same Key.
+type CommandInput struct {
+	Workspace    tenancy.Workspace
+	Name, Rest   string // as /name rest
+	Key          string
+	Conversation string
+	Sender       channel.Sender
+	Place        channel.Place
+	Admin        bool // of the account
+	Group        bool
+	Chinese      bool
+}
+
+// CommandReply is the reply to a command.
+type CommandReply struct {
+	Text    string
+	Buttons []channel.Choice
+	Renew   bool
+	Home    bool
+	Ask     string // a message to answer instead of a reply
+	Run     string // a run whose result is sent when it ends
+}
+
 // Driver starts turns and the workflow that delivers.
 type Driver interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
@@ -226,6 +296,8 @@ type Ports struct {
 	List       DeliveryList
 	Workspaces Workspaces
 	Inbox      Inbox
+	Settings   Settings
+	Commands   Commands
 	Driver     Driver // nil without Temporal
 	TurnSpec   func() agentrun.Spec
 	Log        *slog.Logger
@@ -245,13 +317,14 @@ func New(p Ports) (*Service, error) {
 		"List":       p.List,
 		"Workspaces": p.Workspaces,
 		"Inbox":      p.Inbox,
+		"Commands":   p.Commands,
 		"Log":        p.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if p.TurnSpec == nil {
-		return nil, errors.New("channel: TurnSpec is nil")
+	if p.TurnSpec == nil || p.Settings == nil {
+		return nil, errors.New("channel: TurnSpec or Settings is nil")
 	}
 	return &Service{p}, nil
 }

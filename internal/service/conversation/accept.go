@@ -33,6 +33,7 @@ type Request struct {
 	// user; turns with origin scheduled, heartbeat and subagent do not advance the review counters
 	Origin   string
 	Text     string               // message in mode answer
+	Speaker  string               // who wrote Text, if the conversation has several users
 	Messages []transcript.Message // messages in mode observe
 	Mode     string
 	Inputs   []transcript.Message // in mode answer, instead of Text: results of the client's tools, and user messages
@@ -72,6 +73,9 @@ const (
 	maxName     = 200    // runes of the ID of a conversation or message
 	maxText     = 32_000 // runes of one message
 	maxObserved = 200    // messages of one observed exchange
+
+	// SpeakerRunes is the limit of the name of a speaker.
+	SpeakerRunes = 100
 )
 
 // imports is the channel of imported conversations.
@@ -121,6 +125,9 @@ func (r *Request) check() error {
 	if !slices.Contains(channels, r.Channel) {
 		r.Channel = agent.ChannelSMS
 	}
+	if err := checkSpeaker(r.Speaker); err != nil {
+		return err
+	}
 	if r.Mode == contract.Observe {
 		return r.checkObserved()
 	}
@@ -139,8 +146,20 @@ func (r *Request) check() error {
 	return nil
 }
 
+// checkSpeaker refuses a name that could be taken for a message.
+func checkSpeaker(name string) error {
+	if utf8.RuneCountInString(name) > SpeakerRunes || !shows(name) {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid name of a speaker: %.40q", name),
+			fmt.Sprintf("use at most %d characters in one line", SpeakerRunes))
+	}
+	return nil
+}
+
 func checkInput(m transcript.Message) error {
 	if m.Role != transcript.Tool {
+		if err := checkSpeaker(m.Name); err != nil {
+			return err
+		}
 		return checkText(m.Content)
 	}
 	if n := utf8.RuneCountInString(m.Content); n > maxText {
@@ -212,7 +231,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out AcceptedTurn, err 
 	case len(r.Inputs) > 0:
 		messages = slices.Clone(r.Inputs)
 	case r.Mode == contract.Answer:
-		messages = []transcript.Message{{Role: transcript.User, Content: r.Text}}
+		messages = []transcript.Message{{Role: transcript.User, Content: r.Text, Name: r.Speaker}}
 	}
 	if spec.Lang == "" {
 		spec.Lang = lang.OfMessages(messages)
@@ -370,7 +389,8 @@ func (r Request) sha() (sum [32]byte, err error) {
 		Messages           []transcript.Message
 		MaxTurns           int
 		Inputs             []transcript.Message `json:",omitempty"`
-	}{r.Mode, r.Origin, r.Text, r.Messages, r.MaxTurns, r.Inputs})
+		Speaker            string               `json:",omitempty"`
+	}{r.Mode, r.Origin, r.Text, r.Messages, r.MaxTurns, r.Inputs, r.Speaker})
 	if err != nil {
 		return sum, fmt.Errorf("encode the message: %w", err)
 	}

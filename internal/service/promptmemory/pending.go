@@ -32,6 +32,21 @@ type Pending struct {
 	ExpiresAt  time.Time          `json:"expires_at"`
 }
 
+// Lines returns the operations as lines for the person who decides.
+func (p Pending) Lines() (out []string) {
+	for _, o := range p.Operations {
+		line := string(o.Op)
+		if o.Match != "" {
+			line += " " + o.Match
+		}
+		if o.Content != "" {
+			line += ": " + o.Content
+		}
+		out = append(out, string(p.Store)+", "+line)
+	}
+	return out
+}
+
 // maxPending is the maximum number of pending writes in a workspace. The limit stops an agent that
 // writes faster than people review.
 const maxPending = 200

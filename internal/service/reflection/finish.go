@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 )
@@ -57,7 +58,13 @@ func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e agentrun.RunRes
 		if err := mark(ctx, tx, id, out.Status != Failed); err != nil {
 			return err
 		}
-		return day(ctx, tx, id, p, out.Status, out.Report)
+		if err := day(ctx, tx, id, p, out.Status, out.Report); err != nil {
+			return err
+		}
+		if p.Why != contract.ReflectionOfSweep || out.Report.Wrote()+out.Report.Staged == 0 {
+			return nil
+		}
+		return tx.Workspace().PutDigest(ctx, id, out.Report.digest())
 	})
 	if err != nil {
 		return nil, fmt.Errorf("finish the reflection of %s: %w", p.Date, err)

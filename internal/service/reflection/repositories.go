@@ -68,4 +68,6 @@ type WorkspaceRepository interface {
 	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id string) error
 	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
 	SaveCounters(ctx context.Context, c agentrun.Conversation) error
+	// PutDigest sends a text about a run to the home chat of the workspace, if it has one.
+	PutDigest(ctx context.Context, run, text string) error
 }

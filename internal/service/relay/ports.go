@@ -20,6 +20,7 @@ const (
 	NotifySettings = "settings" // key: 0; stays until running conversations are notified
 
 	HandleEvents = "event"   // key: ID of a route; stays until its events are messages of a conversation
+	ReportRun    = "report"  // key: ID of a route, a slash and a run; stays until the result of the run is a delivery
 	Deliver      = "deliver" // key: ID of a route; stays until its deliveries are sent
 )
 
@@ -136,6 +137,8 @@ type Driver interface {
 // Channels handles what chat platforms have sent, and delivers what they get.
 type Channels interface {
 	Handle(ctx context.Context, ws tenancy.Workspace, route int64) error
+	// Report sends the result of a run to a chat. Done is false until the run has ended.
+	Report(ctx context.Context, ws tenancy.Workspace, route int64, run string) (done bool, err error)
 	// Deliver makes the workflow of a route send what is open. Done means that nothing is.
 	Deliver(ctx context.Context, ws tenancy.Workspace, route int64) (done bool, err error)
 }

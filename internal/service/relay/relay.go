@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -125,6 +126,8 @@ func (r *Relay) do(ctx context.Context, d OutboxTask) error {
 	switch d.Kind {
 	case DriveRun:
 		return r.drive(ctx, d)
+	case ReportRun:
+		return r.report(ctx, d)
 	case EmbedDoc, HandleEvents, Deliver:
 		id, err := strconv.ParseInt(d.Key, 10, 64)
 		if err != nil {
@@ -251,13 +254,33 @@ func (r *Relay) tell(ctx context.Context, d OutboxTask) error {
 	})
 }
 
-// channel handles a received message, or delivers what is open.
-func (r *Relay) channel(ctx context.Context, d OutboxTask, id int64) error {
-	var ws tenancy.Workspace
-	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
+// workspaceOf returns the workspace of a task.
+func (r *Relay) workspaceOf(ctx context.Context, d OutboxTask) (ws tenancy.Workspace, err error) {
+	err = r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
 		ws, err = q.Self(ctx)
 		return err
 	})
+	return ws, err
+}
+
+// report sends the result of a run to a chat. The task stays until the run has ended.
+func (r *Relay) report(ctx context.Context, d OutboxTask) error {
+	at, id, _ := strings.Cut(d.Key, "/")
+	route, err := strconv.ParseInt(at, 10, 64)
+	if err != nil {
+		return fmt.Errorf("parse the key of an outbox task: %w", err)
+	}
+	ws, err := r.workspaceOf(ctx, d)
+	if err != nil {
+		return err
+	}
+	_, err = r.Channels.Report(ctx, ws, route, id) // also removes the task
+	return err
+}
+
+// channel handles a received message, or delivers what is open.
+func (r *Relay) channel(ctx context.Context, d OutboxTask, id int64) error {
+	ws, err := r.workspaceOf(ctx, d)
 	if err != nil {
 		return err
 	}

@@ -150,10 +150,12 @@ func (s *Dispatcher) say(ctx context.Context, slot ClaimedFiring) (outcome, reas
 	case open:
 		return Skipped, "previous turn has no reply yet", nil
 	}
+	spec := s.TurnSpec()
+	spec.Deliver = true // to the chat of the task, else to the home chat
 	accepted, err := s.Messages.Accept(ctx,
 		conversation.Request{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey, Conversation: t.Conversation(),
 			Channel:   t.Channel,
-			MessageID: slot.Key, Origin: "scheduled", Text: t.Prompt, MaxTurns: t.MaxTurns, Spec: s.TurnSpec()})
+			MessageID: slot.Key, Origin: "scheduled", Text: t.Prompt, MaxTurns: t.MaxTurns, Spec: spec})
 	if err != nil {
 		return "", "", fmt.Errorf("accept the turn: %w", err)
 	}

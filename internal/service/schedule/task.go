@@ -50,6 +50,7 @@ type Task struct {
 	MaxTurns int           `json:"max_turns,omitempty" doc:"Maximum number of model calls; 0 uses the budget of the channel"`
 	CatchUp  time.Duration `json:"-"`
 	Overlap  string        `json:"overlap"`
+	To       string        `json:"deliver_to,omitempty" doc:"Chat that gets the replies, as account/chat; empty: the home chat"`
 	PausedAt *time.Time    `json:"paused_at,omitempty"`
 	DueAt    *time.Time    `json:"due_at,omitempty" doc:"Next firing; absent until the sweep has planned a new task"`
 	DueDate  string        `json:"due_date,omitempty" doc:"Local date of the next firing"`
@@ -88,6 +89,7 @@ type Draft struct {
 	MaxTurns int           // 1–50; 0 uses the budget of the channel
 	CatchUp  time.Duration // 0 means 12 h; at most 7 days
 	Overlap  string        // empty uses skip
+	To       string        // chat that gets the replies, as account/chat or account/chat/thread; empty: the home chat
 }
 
 const (

@@ -474,3 +474,29 @@ func stop(t *testing.T, s Suite) {
 		t.Error("Receive continues")
 	}
 }
+
+// First returns the first event that an adapter receives.
+func First(t *testing.T, a service.Adapter) channel.Event {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	got := make(chan channel.Event, 1)
+	go func() {
+		_ = a.Receive(ctx, "", func(_ context.Context, events []channel.Event, _ string) error {
+			if len(events) > 0 {
+				select {
+				case got <- events[0]:
+				default:
+				}
+			}
+			return nil
+		}) // ends with ctx
+	}()
+	select {
+	case e := <-got:
+		return e
+	case <-ctx.Done():
+		t.Fatal("no event arrived")
+		return channel.Event{}
+	}
+}

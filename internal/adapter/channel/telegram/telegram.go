@@ -5,10 +5,12 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -37,7 +39,12 @@ type Adapter struct {
 	client *http.Client
 }
 
-var _ service.Adapter = (*Adapter)(nil)
+var (
+	_ service.Adapter = (*Adapter)(nil)
+	_ service.Editor  = (*Adapter)(nil)
+	_ service.Typer   = (*Adapter)(nil)
+	_ service.Fetcher = (*Adapter)(nil)
+)
 
 const telegramAPI = "https://api.telegram.org"
 
@@ -90,8 +97,18 @@ func (a *Adapter) Receive(ctx context.Context, cursor string, accept service.Acc
 		if err := accept(ctx, events, strconv.FormatInt(offset, 10)); err != nil {
 			return err
 		}
+		a.release(ctx, updates)
 	}
 	return ctx.Err()
+}
+
+// release ends the waiting sign of pressed buttons. It also disappears by itself.
+func (a *Adapter) release(ctx context.Context, updates []models.Update) {
+	for _, u := range updates {
+		if u.CallbackQuery != nil {
+			_, _ = a.bot.AnswerCallbackQuery(ctx, &bot.AnswerCallbackQueryParams{CallbackQueryID: u.CallbackQuery.ID})
+		}
+	}
 }
 
 // response is the form of all responses of the server.
@@ -105,7 +122,7 @@ type response struct {
 // poll returns the updates from an offset on. It confirms the earlier ones.
 func (a *Adapter) poll(ctx context.Context, offset int64) (updates []models.Update, err error) {
 	query := url.Values{"timeout": {strconv.Itoa(int(pollTime.Seconds()))}, "offset": {strconv.FormatInt(offset, 10)},
-		"allowed_updates": {`["message","callback_query"]`}}
+		"allowed_updates": {`["message","edited_message","callback_query"]`}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.API+"/bot"+a.Token+"/getUpdates?"+query.Encode(), nil)
 	if err != nil {
 		return nil, a.sanitize(err)
@@ -131,17 +148,22 @@ func (a *Adapter) poll(ctx context.Context, offset int64) (updates []models.Upda
 // eventOf converts an update. Ok is false for one that Cairn does not read.
 func (a *Adapter) eventOf(u models.Update, username string) (e channel.Event, ok bool) {
 	e = channel.Event{Key: strconv.FormatInt(u.ID, 10), Kind: channel.Message}
+	m := u.Message
+	if m == nil && u.EditedMessage != nil {
+		m, e.Kind = u.EditedMessage, channel.Edited
+	}
 	switch {
-	case u.Message != nil && u.Message.From != nil:
-		m := u.Message
+	case m != nil && m.From != nil:
 		e.Place, e.Group = placeOf(a.Account, m), m.Chat.Type != models.ChatTypePrivate
 		e.Sender, e.MessageID = senderOf(*m.From), strconv.Itoa(m.ID)
-		e.Text, e.At = m.Text, time.Unix(int64(m.Date), 0)
-		if e.Text == "" {
-			e.Text = m.Caption
-		}
-		e.Mentioned = strings.Contains(e.Text, "@"+username) ||
+		e.Text, e.At = cmp.Or(m.Text, m.Caption), time.Unix(int64(max(m.Date, m.EditDate)), 0)
+		e.Attachments = attachmentsOf(m)
+		mention := "@" + username
+		e.Mentioned = strings.Contains(e.Text, mention) ||
 			m.ReplyToMessage != nil && m.ReplyToMessage.From != nil && m.ReplyToMessage.From.Username == username
+		if !strings.HasPrefix(e.Text, "/") { // a command names its bot
+			e.Text = strings.TrimSpace(strings.ReplaceAll(e.Text, mention, ""))
+		}
 		return e, true
 	case u.CallbackQuery != nil && u.CallbackQuery.Message.Message != nil:
 		m := u.CallbackQuery.Message.Message
@@ -150,6 +172,24 @@ func (a *Adapter) eventOf(u models.Update, username string) (e channel.Event, ok
 		return e, true
 	}
 	return e, false
+}
+
+// attachmentsOf returns the files of a message, of a photo the largest size.
+func attachmentsOf(m *models.Message) (out []channel.Attachment) {
+	if n := len(m.Photo); n > 0 {
+		p := m.Photo[n-1]
+		out = append(out, channel.Attachment{Ref: p.FileID, Type: "image/jpeg", Size: int64(p.FileSize)})
+	}
+	if d := m.Document; d != nil {
+		out = append(out, channel.Attachment{Ref: d.FileID, Name: d.FileName, Type: d.MimeType, Size: d.FileSize})
+	}
+	if v := m.Voice; v != nil {
+		out = append(out, channel.Attachment{Ref: v.FileID, Type: cmp.Or(v.MimeType, "audio/ogg"), Size: v.FileSize})
+	}
+	if v := m.Audio; v != nil {
+		out = append(out, channel.Attachment{Ref: v.FileID, Name: v.FileName, Type: v.MimeType, Size: v.FileSize})
+	}
+	return out
 }
 
 func placeOf(account string, m *models.Message) channel.Place {
@@ -187,6 +227,53 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 		return "", a.refusal(err)
 	}
 	return strconv.Itoa(m.ID), nil
+}
+
+// Edit replaces the text of a message.
+func (a *Adapter) Edit(ctx context.Context, to channel.Place, messageID, text string) error {
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	id, err := strconv.Atoi(messageID)
+	if err != nil {
+		return &service.SendError{Reason: "invalid ID of a message", Permanent: true}
+	}
+	_, err = a.bot.EditMessageText(ctx, &bot.EditMessageTextParams{ChatID: to.Chat, MessageID: id, Text: HTML(text),
+		ParseMode: models.ParseModeHTML})
+	if err != nil {
+		return a.refusal(err)
+	}
+	return nil
+}
+
+// Typing shows for 5 seconds that a reply is being written.
+func (a *Adapter) Typing(ctx context.Context, to channel.Place) error {
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	params := &bot.SendChatActionParams{ChatID: to.Chat, Action: models.ChatActionTyping}
+	params.MessageThreadID, _ = strconv.Atoi(to.Thread) // 0 without a thread
+	_, err := a.bot.SendChatAction(ctx, params)
+	return a.sanitize(err)
+}
+
+// Fetch reads a file.
+func (a *Adapter) Fetch(ctx context.Context, file channel.Attachment) (io.ReadCloser, error) {
+	f, err := a.bot.GetFile(ctx, &bot.GetFileParams{FileID: file.Ref})
+	if err != nil {
+		return nil, a.sanitize(err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.API+"/file/bot"+a.Token+"/"+f.FilePath, nil)
+	if err != nil {
+		return nil, a.sanitize(err)
+	}
+	res, err := a.client.Do(r)
+	if err != nil {
+		return nil, a.sanitize(err)
+	}
+	if res.StatusCode != http.StatusOK {
+		res.Body.Close()
+		return nil, fmt.Errorf("read a file: status %d", res.StatusCode)
+	}
+	return res.Body, nil
 }
 
 func keyboard(all []channel.Choice) models.InlineKeyboardMarkup {

@@ -7,6 +7,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -66,14 +67,26 @@ const (
 
 // event is the body of a request to Cairn.
 type event struct {
+	// Type is message (default), edited or deleted, which name the message, button, whose text is its data, or workflow.
+	Type         string    `json:"type"`
 	Conversation string    `json:"conversation"`
+	Thread       string    `json:"thread"`
+	Group        bool      `json:"group"`     // several people read the conversation
+	Mentioned    bool      `json:"mentioned"` // the message is for the bot
+	MessageID    string    `json:"message_id"`
 	Text         string    `json:"text"`
+	Name         string    `json:"name"` // of a workflow: distill or reflect
 	Time         time.Time `json:"time"`
 	Sender       struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
+		Bot  bool   `json:"bot"`
 	} `json:"sender"`
 }
+
+// kinds are the types of events.
+var kinds = map[string]channel.Kind{"": channel.Message, "message": channel.Message, "edited": channel.Edited,
+	"deleted": channel.Deleted, "button": channel.Button, "workflow": channel.Button}
 
 // Receive waits: events come to Handler.
 func (a *Adapter) Receive(ctx context.Context, _ string, _ service.Accept) error {
@@ -116,13 +129,26 @@ func (a *Adapter) decode(raw []byte, header http.Header) (out channel.Event, err
 			return out, fmt.Errorf("%s must have 1 to %d bytes without control characters", name, mostID)
 		}
 	}
+	kind, known := kinds[in.Type]
+	switch {
+	case !known:
+		return out, fmt.Errorf("unknown type %.40q: use message, edited, deleted, button or workflow", in.Type)
+	case len(in.Thread) > mostID || len(in.MessageID) > mostID:
+		return out, fmt.Errorf("thread and message_id must have at most %d bytes", mostID)
+	case in.Type == "workflow" && in.Name != "distill" && in.Name != "reflect":
+		return out, fmt.Errorf("unknown workflow %.40q: use distill or reflect", in.Name)
+	case in.Type == "workflow":
+		in.Text = in.Name
+	}
 	if in.Time.IsZero() {
 		seconds, _ := strconv.ParseInt(header.Get(standardwebhooks.HeaderWebhookTimestamp), 10, 64) // verified
 		in.Time = time.Unix(seconds, 0)
 	}
-	return channel.Event{Key: header.Get(standardwebhooks.HeaderWebhookID), Kind: channel.Message,
-		Place:  channel.Place{Account: a.Account, Chat: in.Conversation},
-		Sender: channel.Sender{ID: in.Sender.ID, Name: in.Sender.Name}, Text: in.Text, At: in.Time}, nil
+	key := header.Get(standardwebhooks.HeaderWebhookID)
+	return channel.Event{Key: key, Kind: kind, Group: in.Group, Mentioned: in.Mentioned,
+		Place:     channel.Place{Account: a.Account, Chat: in.Conversation, Thread: in.Thread},
+		Sender:    channel.Sender{ID: in.Sender.ID, Name: in.Sender.Name, Bot: in.Sender.Bot},
+		MessageID: cmp.Or(in.MessageID, key), Text: in.Text, At: in.Time}, nil
 }
 
 func refuse(w http.ResponseWriter, status int, why string) {
@@ -134,6 +160,7 @@ func refuse(w http.ResponseWriter, status int, why string) {
 // message is the body of a request to the program.
 type message struct {
 	Conversation string           `json:"conversation"`
+	Thread       string           `json:"thread,omitempty"`
 	Text         string           `json:"text"`
 	Buttons      []channel.Choice `json:"buttons,omitempty"`
 }
@@ -144,7 +171,7 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 	if a.URL == "" {
 		return "", &service.SendError{Reason: "the account has no url", Permanent: true}
 	}
-	body, err := json.Marshal(message{to.Chat, p.Text, p.Buttons})
+	body, err := json.Marshal(message{to.Chat, to.Thread, p.Text, p.Buttons})
 	if err != nil {
 		return "", fmt.Errorf("encode the message: %w", err)
 	}

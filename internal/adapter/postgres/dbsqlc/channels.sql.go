@@ -13,6 +13,21 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
+const AccountAdd = `-- name: AccountAdd :exec
+insert into channel_accounts (name, platform) values ($1, $2) on conflict (name) do nothing
+`
+
+type AccountAddParams struct {
+	Name     string
+	Platform string
+}
+
+// System role.
+func (q *Queries) AccountAdd(ctx context.Context, arg AccountAddParams) error {
+	_, err := q.db.Exec(ctx, AccountAdd, arg.Name, arg.Platform)
+	return err
+}
+
 const AccountCursor = `-- name: AccountCursor :execrows
 update channel_accounts set cursor = $1 where name = $2 and holder = $3
 `
@@ -65,19 +80,32 @@ func (q *Queries) AccountLease(ctx context.Context, arg AccountLeaseParams) ([]s
 	return items, nil
 }
 
+const AccountProfile = `-- name: AccountProfile :one
+select profile from channel_accounts where name = $1
+`
+
+// System role.
+func (q *Queries) AccountProfile(ctx context.Context, name string) (json.RawMessage, error) {
+	row := q.db.QueryRow(ctx, AccountProfile, name)
+	var profile json.RawMessage
+	err := row.Scan(&profile)
+	return profile, err
+}
+
 const AccountPut = `-- name: AccountPut :exec
-insert into channel_accounts (name, platform) values ($1, $2)
-on conflict (name) do update set platform = excluded.platform
+insert into channel_accounts (name, platform, profile) values ($1, $2, $3)
+on conflict (name) do update set platform = excluded.platform, profile = excluded.profile
 `
 
 type AccountPutParams struct {
 	Name     string
 	Platform string
+	Profile  json.RawMessage
 }
 
 // System role.
 func (q *Queries) AccountPut(ctx context.Context, arg AccountPutParams) error {
-	_, err := q.db.Exec(ctx, AccountPut, arg.Name, arg.Platform)
+	_, err := q.db.Exec(ctx, AccountPut, arg.Name, arg.Platform, arg.Profile)
 	return err
 }
 
@@ -229,52 +257,76 @@ func (q *Queries) DeliveryGet(ctx context.Context, arg DeliveryGetParams) (Deliv
 	return i, err
 }
 
+const DeliveryHome = `-- name: DeliveryHome :one
+insert into deliveries (workspace_id, route_id, source, waits, body)
+select r.workspace_id, r.id, $1, true, $2 from channel_routes r where r.workspace_id = $3 and r.home
+on conflict (workspace_id, source) do nothing returning route_id
+`
+
+type DeliveryHomeParams struct {
+	Source      string
+	Body        json.RawMessage
+	WorkspaceID int64
+}
+
+// Makes a delivery to the home chat, if there is one. It waits for the end of the quiet hours.
+func (q *Queries) DeliveryHome(ctx context.Context, arg DeliveryHomeParams) (int64, error) {
+	row := q.db.QueryRow(ctx, DeliveryHome, arg.Source, arg.Body, arg.WorkspaceID)
+	var route_id int64
+	err := row.Scan(&route_id)
+	return route_id, err
+}
+
 const DeliveryNext = `-- name: DeliveryNext :one
-select d.id, greatest(0, extract(epoch from d.not_before - now()))::float8 as wait_seconds from deliveries d
+select d.id from deliveries d
 join channel_routes r on r.workspace_id = d.workspace_id and r.id = d.route_id
-where d.workspace_id = $1 and d.route_id = $2 and d.state = 'ready' and r.paused = '' order by d.id limit 1
+where d.workspace_id = $1 and d.route_id = $2 and d.state = 'ready' and r.paused = '' and not (d.waits and $3::boolean)
+order by d.id limit 1
 `
 
 type DeliveryNextParams struct {
 	WorkspaceID int64
 	RouteID     int64
+	Quiet       bool
 }
 
-type DeliveryNextRow struct {
-	ID          int64
-	WaitSeconds float64
-}
-
-// The first delivery of a route that is not sent.
-func (q *Queries) DeliveryNext(ctx context.Context, arg DeliveryNextParams) (DeliveryNextRow, error) {
-	row := q.db.QueryRow(ctx, DeliveryNext, arg.WorkspaceID, arg.RouteID)
-	var i DeliveryNextRow
-	err := row.Scan(&i.ID, &i.WaitSeconds)
-	return i, err
+// The first delivery of a route that is not sent; in quiet hours, the first that does not wait for their end.
+func (q *Queries) DeliveryNext(ctx context.Context, arg DeliveryNextParams) (int64, error) {
+	row := q.db.QueryRow(ctx, DeliveryNext, arg.WorkspaceID, arg.RouteID, arg.Quiet)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
 }
 
 const DeliveryOfTurn = `-- name: DeliveryOfTurn :one
-insert into deliveries (workspace_id, route_id, source, body)
-select $1, r.id, 'turn/' || $2::text, jsonb_build_object('text', m.content)
+insert into deliveries (workspace_id, route_id, source, waits, body)
+select $1, r.id, 'turn/' || $2::text, $3::boolean, jsonb_build_object('text', m.content)
 from conversations c
-join channel_routes r on r.workspace_id = c.workspace_id and r.conversation = c.external_id
-join messages m on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.seq = $3::int
-where c.workspace_id = $1 and c.id = $4 and m.content <> ''
+left join scheduled_tasks t on $3::boolean and t.workspace_id = c.workspace_id and c.external_id = 'schedule/' || t.name || '/' || t.id
+join channel_routes r on r.workspace_id = c.workspace_id and case
+  when not $3::boolean then r.conversation = c.external_id
+  when coalesce(t.deliver_to, '') = '' then r.home
+  else r.account || '/' || r.chat || case when r.thread = '' then '' else '/' || r.thread end = t.deliver_to end
+join messages m on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.seq = $4::int
+where c.workspace_id = $1 and c.id = $5 and m.content <> ''
 on conflict (workspace_id, source) do nothing returning route_id
 `
 
 type DeliveryOfTurnParams struct {
 	WorkspaceID    int64
 	RunID          string
+	Scheduled      bool
 	Seq            int32
 	ConversationID int64
 }
 
-// Makes the delivery of the reply of an ended turn, if its conversation belongs to a chat.
+// Makes the delivery of the reply of an ended turn, if its conversation belongs to a chat. The reply of a scheduled
+// task is sent to the task's chat, else to the home chat, and waits for the end of the quiet hours.
 func (q *Queries) DeliveryOfTurn(ctx context.Context, arg DeliveryOfTurnParams) (int64, error) {
 	row := q.db.QueryRow(ctx, DeliveryOfTurn,
 		arg.WorkspaceID,
 		arg.RunID,
+		arg.Scheduled,
 		arg.Seq,
 		arg.ConversationID,
 	)
@@ -325,19 +377,65 @@ func (q *Queries) DeliveryRetry(ctx context.Context, arg DeliveryRetryParams) (i
 	return route_id, err
 }
 
-const EventHandled = `-- name: EventHandled :many
-update channel_events set state = 'handled', body = '{}' where workspace_id = $1 and id = $2 and state = 'received'
-returning route_id
+const EventPut = `-- name: EventPut :one
+insert into channel_events (workspace_id, account, key, route_id, message_id, body)
+values ($1, $2, $3, $4, $5, $6)
+on conflict (workspace_id, account, key) do nothing returning id
 `
 
-type EventHandledParams struct {
+type EventPutParams struct {
+	WorkspaceID int64
+	Account     string
+	Key         string
+	RouteID     int64
+	MessageID   string
+	Body        json.RawMessage
+}
+
+// Returns nothing if the event is stored already.
+func (q *Queries) EventPut(ctx context.Context, arg EventPutParams) (int64, error) {
+	row := q.db.QueryRow(ctx, EventPut,
+		arg.WorkspaceID,
+		arg.Account,
+		arg.Key,
+		arg.RouteID,
+		arg.MessageID,
+		arg.Body,
+	)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
+const EventSaid = `-- name: EventSaid :exec
+update channel_events set said_as = $1 where workspace_id = $2 and id = $3
+`
+
+type EventSaidParams struct {
+	SaidAs      string
 	WorkspaceID int64
 	ID          int64
 }
 
-// Returns the route, unless the event was handled before.
-func (q *Queries) EventHandled(ctx context.Context, arg EventHandledParams) ([]int64, error) {
-	rows, err := q.db.Query(ctx, EventHandled, arg.WorkspaceID, arg.ID)
+// Stores the ID of the message in its conversation.
+func (q *Queries) EventSaid(ctx context.Context, arg EventSaidParams) error {
+	_, err := q.db.Exec(ctx, EventSaid, arg.SaidAs, arg.WorkspaceID, arg.ID)
+	return err
+}
+
+const EventsHandled = `-- name: EventsHandled :many
+update channel_events set state = 'handled', body = '{}' where workspace_id = $1 and id = any($2::bigint[]) and state = 'received'
+returning route_id
+`
+
+type EventsHandledParams struct {
+	WorkspaceID int64
+	Ids         []int64
+}
+
+// Returns the route, unless the events were handled before.
+func (q *Queries) EventsHandled(ctx context.Context, arg EventsHandledParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, EventsHandled, arg.WorkspaceID, arg.Ids)
 	if err != nil {
 		return nil, err
 	}
@@ -356,63 +454,74 @@ func (q *Queries) EventHandled(ctx context.Context, arg EventHandledParams) ([]i
 	return items, nil
 }
 
-const EventNext = `-- name: EventNext :one
-select id, body from channel_events where workspace_id = $1 and route_id = $2 and state = 'received'
-order by id limit 1
+const EventsJoin = `-- name: EventsJoin :exec
+update channel_events set first_id = $1 where workspace_id = $2 and id = any($3::bigint[])
 `
 
-type EventNextParams struct {
+type EventsJoinParams struct {
+	FirstID     *int64
 	WorkspaceID int64
-	RouteID     int64
+	Ids         []int64
 }
 
-type EventNextRow struct {
-	ID   int64
-	Body json.RawMessage
+// Makes events one burst, so that a repetition handles the same ones.
+func (q *Queries) EventsJoin(ctx context.Context, arg EventsJoinParams) error {
+	_, err := q.db.Exec(ctx, EventsJoin, arg.FirstID, arg.WorkspaceID, arg.Ids)
+	return err
 }
 
-// The first event of a route that is not handled.
-func (q *Queries) EventNext(ctx context.Context, arg EventNextParams) (EventNextRow, error) {
-	row := q.db.QueryRow(ctx, EventNext, arg.WorkspaceID, arg.RouteID)
-	var i EventNextRow
-	err := row.Scan(&i.ID, &i.Body)
-	return i, err
-}
-
-const EventPut = `-- name: EventPut :one
-insert into channel_events (workspace_id, account, key, route_id, body) values ($1, $2, $3, $4, $5)
-on conflict (workspace_id, account, key) do nothing returning id
+const EventsOpen = `-- name: EventsOpen :many
+select id, first_id, body, extract(epoch from now() - received_at)::float8 as age_seconds from channel_events
+where workspace_id = $1 and route_id = $2 and state = 'received' order by id limit $3
 `
 
-type EventPutParams struct {
+type EventsOpenParams struct {
 	WorkspaceID int64
-	Account     string
-	Key         string
 	RouteID     int64
-	Body        json.RawMessage
+	MaxRows     int32
 }
 
-// Returns nothing if the event is stored already.
-func (q *Queries) EventPut(ctx context.Context, arg EventPutParams) (int64, error) {
-	row := q.db.QueryRow(ctx, EventPut,
-		arg.WorkspaceID,
-		arg.Account,
-		arg.Key,
-		arg.RouteID,
-		arg.Body,
-	)
-	var id int64
-	err := row.Scan(&id)
-	return id, err
+type EventsOpenRow struct {
+	ID         int64
+	FirstID    *int64
+	Body       json.RawMessage
+	AgeSeconds float64
+}
+
+// The first events of a route that are not handled, with their age.
+func (q *Queries) EventsOpen(ctx context.Context, arg EventsOpenParams) ([]EventsOpenRow, error) {
+	rows, err := q.db.Query(ctx, EventsOpen, arg.WorkspaceID, arg.RouteID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []EventsOpenRow
+	for rows.Next() {
+		var i EventsOpenRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.FirstID,
+			&i.Body,
+			&i.AgeSeconds,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const IdentitiesList = `-- name: IdentitiesList :many
-select i.account, i.user_id, i.name, i.role, i.created_at, w.external_id as workspace from identities i
-join workspaces w on w.id = i.workspace_id order by i.account, i.created_at, i.user_id
+select i.account, i.kind, i.user_id, i.name, i.role, i.created_at, w.external_id as workspace from identities i
+join workspaces w on w.id = i.workspace_id order by i.account, i.kind desc, i.created_at, i.user_id
 `
 
 type IdentitiesListRow struct {
 	Account   string
+	Kind      string
 	UserID    string
 	Name      string
 	Role      string
@@ -432,6 +541,7 @@ func (q *Queries) IdentitiesList(ctx context.Context) ([]IdentitiesListRow, erro
 		var i IdentitiesListRow
 		if err := rows.Scan(
 			&i.Account,
+			&i.Kind,
 			&i.UserID,
 			&i.Name,
 			&i.Role,
@@ -450,11 +560,12 @@ func (q *Queries) IdentitiesList(ctx context.Context) ([]IdentitiesListRow, erro
 
 const IdentityFind = `-- name: IdentityFind :one
 select i.workspace_id, i.role, w.key, w.external_id, w.state from identities i join workspaces w on w.id = i.workspace_id
-where i.account = $1 and i.user_id = $2
+where i.account = $1 and i.kind = $2 and i.user_id = $3
 `
 
 type IdentityFindParams struct {
 	Account string
+	Kind    string
 	UserID  string
 }
 
@@ -468,7 +579,7 @@ type IdentityFindRow struct {
 
 // System role.
 func (q *Queries) IdentityFind(ctx context.Context, arg IdentityFindParams) (IdentityFindRow, error) {
-	row := q.db.QueryRow(ctx, IdentityFind, arg.Account, arg.UserID)
+	row := q.db.QueryRow(ctx, IdentityFind, arg.Account, arg.Kind, arg.UserID)
 	var i IdentityFindRow
 	err := row.Scan(
 		&i.WorkspaceID,
@@ -481,7 +592,7 @@ func (q *Queries) IdentityFind(ctx context.Context, arg IdentityFindParams) (Ide
 }
 
 const IdentityFirst = `-- name: IdentityFirst :one
-select not exists (select from identities where account = $1 and role = 'admin') as first
+select not exists (select from identities where account = $1 and kind = 'user' and role = 'admin') as first
 `
 
 // System role. Whether an account has no administrator yet.
@@ -492,13 +603,34 @@ func (q *Queries) IdentityFirst(ctx context.Context, account string) (bool, erro
 	return first, err
 }
 
+const IdentityMove = `-- name: IdentityMove :execrows
+update identities set workspace_id = $1 where account = $2 and kind = 'user' and user_id = $3
+`
+
+type IdentityMoveParams struct {
+	WorkspaceID int64
+	Account     string
+	UserID      string
+}
+
+// System role.
+func (q *Queries) IdentityMove(ctx context.Context, arg IdentityMoveParams) (int64, error) {
+	result, err := q.db.Exec(ctx, IdentityMove, arg.WorkspaceID, arg.Account, arg.UserID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const IdentityPut = `-- name: IdentityPut :execrows
-insert into identities (account, user_id, workspace_id, name, role) values ($1, $2, $3, $4, $5)
-on conflict (account, user_id) do nothing
+insert into identities (account, kind, user_id, workspace_id, name, role)
+values ($1, $2, $3, $4, $5, $6)
+on conflict (account, kind, user_id) do nothing
 `
 
 type IdentityPutParams struct {
 	Account     string
+	Kind        string
 	UserID      string
 	WorkspaceID int64
 	Name        string
@@ -508,6 +640,7 @@ type IdentityPutParams struct {
 func (q *Queries) IdentityPut(ctx context.Context, arg IdentityPutParams) (int64, error) {
 	result, err := q.db.Exec(ctx, IdentityPut,
 		arg.Account,
+		arg.Kind,
 		arg.UserID,
 		arg.WorkspaceID,
 		arg.Name,
@@ -520,13 +653,14 @@ func (q *Queries) IdentityPut(ctx context.Context, arg IdentityPutParams) (int64
 }
 
 const IdentityRole = `-- name: IdentityRole :execrows
-update identities set role = $1 where workspace_id = $2 and account = $3 and user_id = $4
+update identities set role = $1 where workspace_id = $2 and account = $3 and kind = $4 and user_id = $5
 `
 
 type IdentityRoleParams struct {
 	Role        string
 	WorkspaceID int64
 	Account     string
+	Kind        string
 	UserID      string
 }
 
@@ -535,12 +669,93 @@ func (q *Queries) IdentityRole(ctx context.Context, arg IdentityRoleParams) (int
 		arg.Role,
 		arg.WorkspaceID,
 		arg.Account,
+		arg.Kind,
 		arg.UserID,
 	)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const LinkFind = `-- name: LinkFind :one
+select account, user_id from pairings where code = $1 and purpose = 'link' and expires_at > now()
+`
+
+type LinkFindRow struct {
+	Account string
+	UserID  string
+}
+
+// System role.
+func (q *Queries) LinkFind(ctx context.Context, code string) (LinkFindRow, error) {
+	row := q.db.QueryRow(ctx, LinkFind, code)
+	var i LinkFindRow
+	err := row.Scan(&i.Account, &i.UserID)
+	return i, err
+}
+
+const LinkPut = `-- name: LinkPut :exec
+insert into pairings (account, user_id, name, code, purpose, expires_at)
+values ($1, $2, $3, $4, 'link', now() + interval '10 minutes')
+on conflict (account, user_id) do update set code = excluded.code, purpose = excluded.purpose, expires_at = excluded.expires_at, told_at = now()
+`
+
+type LinkPutParams struct {
+	Account string
+	UserID  string
+	Name    string
+	Code    string
+}
+
+// System role. Stores the code with which a known user links another platform.
+func (q *Queries) LinkPut(ctx context.Context, arg LinkPutParams) error {
+	_, err := q.db.Exec(ctx, LinkPut,
+		arg.Account,
+		arg.UserID,
+		arg.Name,
+		arg.Code,
+	)
+	return err
+}
+
+const MessageWithdraw = `-- name: MessageWithdraw :many
+select w.conversation_id::bigint as conversation_id, w.seq::int as seq from channel_events e
+join channel_routes r on r.workspace_id = e.workspace_id and r.id = e.route_id
+cross join lateral cairn.withdraw_message(r.conversation, e.said_as) w
+where e.workspace_id = $1 and e.route_id = $2 and e.message_id = $3 and e.said_as <> ''
+`
+
+type MessageWithdrawParams struct {
+	WorkspaceID int64
+	RouteID     int64
+	MessageID   string
+}
+
+type MessageWithdrawRow struct {
+	ConversationID int64
+	Seq            int32
+}
+
+// Removes the text of a message from its conversation, and returns the position of the message.
+func (q *Queries) MessageWithdraw(ctx context.Context, arg MessageWithdrawParams) ([]MessageWithdrawRow, error) {
+	rows, err := q.db.Query(ctx, MessageWithdraw, arg.WorkspaceID, arg.RouteID, arg.MessageID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MessageWithdrawRow
+	for rows.Next() {
+		var i MessageWithdrawRow
+		if err := rows.Scan(&i.ConversationID, &i.Seq); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const PairingDelete = `-- name: PairingDelete :exec
@@ -559,10 +774,10 @@ func (q *Queries) PairingDelete(ctx context.Context, arg PairingDeleteParams) er
 }
 
 const PairingPut = `-- name: PairingPut :one
-insert into pairings (account, user_id, name, code, expires_at)
-select $1, $2, $3, $4, now() + interval '1 hour'
-where (select count(*) from pairings p where p.account = $1 and p.user_id <> $2 and p.expires_at > now()) < $5::int
-on conflict (account, user_id) do update set name = excluded.name, code = excluded.code, expires_at = excluded.expires_at, told_at = now()
+insert into pairings (account, user_id, name, code, purpose, expires_at)
+select $1, $2, $3, $4, 'approve', now() + interval '1 hour'
+where (select count(*) from pairings p where p.account = $1 and p.purpose = 'approve' and p.user_id <> $2 and p.expires_at > now()) < $5::int
+on conflict (account, user_id) do update set name = excluded.name, code = excluded.code, purpose = excluded.purpose, expires_at = excluded.expires_at, told_at = now()
   where pairings.told_at <= now() - interval '1 hour'
 returning code
 `
@@ -591,7 +806,7 @@ func (q *Queries) PairingPut(ctx context.Context, arg PairingPutParams) (string,
 }
 
 const PairingsList = `-- name: PairingsList :many
-select account, user_id, name, code, expires_at from pairings where expires_at > now() order by account, expires_at
+select account, user_id, name, code, expires_at from pairings where purpose = 'approve' and expires_at > now() order by account, expires_at
 `
 
 type PairingsListRow struct {
@@ -749,6 +964,35 @@ func (q *Queries) RouteBase(ctx context.Context, arg RouteBaseParams) (RouteBase
 	return i, err
 }
 
+const RouteHome = `-- name: RouteHome :exec
+update channel_routes set home = true where workspace_id = $1 and id = $2
+`
+
+type RouteHomeParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+func (q *Queries) RouteHome(ctx context.Context, arg RouteHomeParams) error {
+	_, err := q.db.Exec(ctx, RouteHome, arg.WorkspaceID, arg.ID)
+	return err
+}
+
+const RouteLeaveHome = `-- name: RouteLeaveHome :exec
+update channel_routes set home = false where workspace_id = $1 and home and id <> $2
+`
+
+type RouteLeaveHomeParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+// Makes another route than the given one no longer the home chat.
+func (q *Queries) RouteLeaveHome(ctx context.Context, arg RouteLeaveHomeParams) error {
+	_, err := q.db.Exec(ctx, RouteLeaveHome, arg.WorkspaceID, arg.ID)
+	return err
+}
+
 const RouteLock = `-- name: RouteLock :one
 select conversation from channel_routes where workspace_id = $1 and id = $2 for no key update
 `
@@ -764,6 +1008,24 @@ func (q *Queries) RouteLock(ctx context.Context, arg RouteLockParams) (string, e
 	var conversation string
 	err := row.Scan(&conversation)
 	return conversation, err
+}
+
+const RouteNamed = `-- name: RouteNamed :one
+select exists (select from channel_routes r where r.workspace_id = $1
+  and r.account || '/' || r.chat || case when r.thread = '' then '' else '/' || r.thread end = $2::text) as known
+`
+
+type RouteNamedParams struct {
+	WorkspaceID int64
+	Name        string
+}
+
+// Whether a workspace has a chat: account/chat or account/chat/thread.
+func (q *Queries) RouteNamed(ctx context.Context, arg RouteNamedParams) (bool, error) {
+	row := q.db.QueryRow(ctx, RouteNamed, arg.WorkspaceID, arg.Name)
+	var known bool
+	err := row.Scan(&known)
+	return known, err
 }
 
 const RouteNext = `-- name: RouteNext :exec
@@ -847,4 +1109,16 @@ type RoutePauseParams struct {
 func (q *Queries) RoutePause(ctx context.Context, arg RoutePauseParams) error {
 	_, err := q.db.Exec(ctx, RoutePause, arg.Paused, arg.WorkspaceID, arg.ID)
 	return err
+}
+
+const WorkspaceRemembers = `-- name: WorkspaceRemembers :one
+select exists (select from memories m where m.workspace_id = $1) as remembers
+`
+
+// Whether a workspace has memories of any kind.
+func (q *Queries) WorkspaceRemembers(ctx context.Context, workspaceID int64) (bool, error) {
+	row := q.db.QueryRow(ctx, WorkspaceRemembers, workspaceID)
+	var remembers bool
+	err := row.Scan(&remembers)
+	return remembers, err
 }

@@ -10,6 +10,44 @@ import (
 	"time"
 )
 
+const GatewayKeyResolve = `-- name: GatewayKeyResolve :one
+select key_id::bigint as key_id, key_account::text as account, coalesce(ws_id, 0)::bigint as workspace, coalesce(ws_name, '')::text as name,
+  coalesce(ws_key, '')::text as key, coalesce(ws_role, '')::text as role, key_seconds::double precision as seconds, key_idle::boolean as idle
+from cairn.resolve_gateway_key($1::bytea, $2::text)
+`
+
+type GatewayKeyResolveParams struct {
+	Hash   []byte
+	Person string
+}
+
+type GatewayKeyResolveRow struct {
+	KeyID     int64
+	Account   string
+	Workspace int64
+	Name      string
+	Key       string
+	Role      string
+	Seconds   float64
+	Idle      bool
+}
+
+func (q *Queries) GatewayKeyResolve(ctx context.Context, arg GatewayKeyResolveParams) (GatewayKeyResolveRow, error) {
+	row := q.db.QueryRow(ctx, GatewayKeyResolve, arg.Hash, arg.Person)
+	var i GatewayKeyResolveRow
+	err := row.Scan(
+		&i.KeyID,
+		&i.Account,
+		&i.Workspace,
+		&i.Name,
+		&i.Key,
+		&i.Role,
+		&i.Seconds,
+		&i.Idle,
+	)
+	return i, err
+}
+
 const KeyInsert = `-- name: KeyInsert :one
 
 insert into api_keys (workspace_id, name, hash, hint, scopes, expires_at, lifetime)
@@ -206,7 +244,8 @@ func (q *Queries) KeysList(ctx context.Context, workspaceID int64) ([]KeysListRo
 }
 
 const OperatorKeyInsert = `-- name: OperatorKeyInsert :one
-insert into operator_keys (name, hash, hint, scopes, expires_at) values ($1, $2, $3, $4, $5)
+insert into operator_keys (name, hash, hint, scopes, account, expires_at)
+values ($1, $2, $3, $4, $5, $6)
 returning id, created_at
 `
 
@@ -215,6 +254,7 @@ type OperatorKeyInsertParams struct {
 	Hash      []byte
 	Hint      string
 	Scopes    []string
+	Account   *string
 	ExpiresAt *time.Time
 }
 
@@ -229,6 +269,7 @@ func (q *Queries) OperatorKeyInsert(ctx context.Context, arg OperatorKeyInsertPa
 		arg.Hash,
 		arg.Hint,
 		arg.Scopes,
+		arg.Account,
 		arg.ExpiresAt,
 	)
 	var i OperatorKeyInsertRow
@@ -282,7 +323,8 @@ func (q *Queries) OperatorKeyUsed(ctx context.Context, id int64) error {
 }
 
 const OperatorKeysList = `-- name: OperatorKeysList :many
-select id, name, hint, scopes, created_at, expires_at, last_used_at as used_at, revoked_at from operator_keys order by id
+select id, name, hint, scopes, coalesce(account, '')::text as account, created_at, expires_at, last_used_at as used_at, revoked_at
+from operator_keys order by id
 `
 
 type OperatorKeysListRow struct {
@@ -290,6 +332,7 @@ type OperatorKeysListRow struct {
 	Name      string
 	Hint      string
 	Scopes    []string
+	Account   string
 	CreatedAt time.Time
 	ExpiresAt *time.Time
 	UsedAt    *time.Time
@@ -310,6 +353,7 @@ func (q *Queries) OperatorKeysList(ctx context.Context) ([]OperatorKeysListRow, 
 			&i.Name,
 			&i.Hint,
 			&i.Scopes,
+			&i.Account,
 			&i.CreatedAt,
 			&i.ExpiresAt,
 			&i.UsedAt,

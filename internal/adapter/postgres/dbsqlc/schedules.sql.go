@@ -96,8 +96,8 @@ func (q *Queries) SchedulePlan(ctx context.Context, arg SchedulePlanParams) (int
 }
 
 const SchedulePut = `-- name: SchedulePut :one
-insert into scheduled_tasks (workspace_id, name, kind, cron, time_zone, prompt, channel, max_turns, catch_up, overlap, due_at, due_date, due_key)
-values ($1, $2, 'turn', $3, $4, $5, $6, $7, $8, $9, $10, to_date($11::text, 'YYYY-MM-DD'), $12)
+insert into scheduled_tasks (workspace_id, name, kind, cron, time_zone, prompt, channel, max_turns, catch_up, overlap, deliver_to, due_at, due_date, due_key)
+values ($1, $2, 'turn', $3, $4, $5, $6, $7, $8, $9, $10, $11, to_date($12::text, 'YYYY-MM-DD'), $13)
 on conflict (workspace_id, name) do nothing returning id
 `
 
@@ -111,6 +111,7 @@ type SchedulePutParams struct {
 	MaxTurns    int32
 	CatchUp     time.Duration
 	Overlap     string
+	DeliverTo   string
 	DueAt       *time.Time
 	DueDate     string
 	DueKey      *string
@@ -127,6 +128,7 @@ func (q *Queries) SchedulePut(ctx context.Context, arg SchedulePutParams) (int64
 		arg.MaxTurns,
 		arg.CatchUp,
 		arg.Overlap,
+		arg.DeliverTo,
 		arg.DueAt,
 		arg.DueDate,
 		arg.DueKey,
@@ -193,7 +195,7 @@ func (q *Queries) SchedulesCount(ctx context.Context, workspaceID int64) (int64,
 }
 
 const SchedulesList = `-- name: SchedulesList :many
-select t.id, t.name, t.kind, coalesce(t.cron, w.reflection_cron) as cron, coalesce(t.time_zone, w.time_zone) as zone, (t.time_zone is not null)::bool as zoned, t.prompt, t.channel, t.max_turns, extract(epoch from t.catch_up)::float8 as catch_up_seconds, t.overlap,
+select t.id, t.name, t.kind, coalesce(t.cron, w.reflection_cron) as cron, coalesce(t.time_zone, w.time_zone) as zone, (t.time_zone is not null)::bool as zoned, t.prompt, t.channel, t.max_turns, extract(epoch from t.catch_up)::float8 as catch_up_seconds, t.overlap, t.deliver_to,
   (t.kind <> 'reflection' or w.reflects)::boolean as wanted, coalesce(w.quiet_from, '')::text as quiet_from, coalesce(w.quiet_to, '')::text as quiet_to, w.time_zone as home_zone, w.key as workspace_key,
   t.paused_at, t.due_at, t.start_at, coalesce(t.due_date::text, '')::text as due_date, coalesce(t.due_key, '')::text as due_key, t.slot_at, coalesce(t.slot_date::text, '')::text as slot_date, coalesce(t.slot_key, '')::text as slot_key, t.slot_outcome, t.slot_reason, (t.lease_until is not null)::bool as held, t.created_at, now()::timestamptz as at
 from scheduled_tasks t join workspaces w on w.id = t.workspace_id
@@ -218,6 +220,7 @@ type SchedulesListRow struct {
 	MaxTurns       int32
 	CatchUpSeconds float64
 	Overlap        string
+	DeliverTo      string
 	Wanted         bool
 	QuietFrom      string
 	QuietTo        string
@@ -259,6 +262,7 @@ func (q *Queries) SchedulesList(ctx context.Context, arg SchedulesListParams) ([
 			&i.MaxTurns,
 			&i.CatchUpSeconds,
 			&i.Overlap,
+			&i.DeliverTo,
 			&i.Wanted,
 			&i.QuietFrom,
 			&i.QuietTo,

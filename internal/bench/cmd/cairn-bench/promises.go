@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app/lab"
+	"cairn/internal/bench/channelchaos"
 	"cairn/internal/bench/chaos"
 	"cairn/internal/bench/clients"
 	"cairn/internal/bench/ground"
@@ -90,6 +91,27 @@ func (p *program) streamChaos() *cobra.Command {
 	flags.IntVarP(&o.Kills, "kills", "n", 200, "number of kills of the worker")
 	flags.DurationVar(&o.KillEvery, "kill", 0, "interval between kills (default 3s)")
 	flags.IntVar(&o.AtOnce, "at-once", 8, "number of streams at the same time")
+	return cmd
+}
+
+func (p *program) channelChaos() *cobra.Command {
+	o := channelchaos.Options{Log: p.errs, Crashes: true}
+	cmd := p.benchmark(&cobra.Command{
+		Use:     "channel-chaos",
+		Short:   "Kill gateway and worker while people write over fakes of chat platforms, then count the replies",
+		Example: "  cairn-bench channel-chaos --people 10 -n 50",
+	}, func(ctx context.Context) error {
+		result, err := channelchaos.Run(ctx, o)
+		if err != nil {
+			return err
+		}
+		return errors.Join(p.measured(result, result.Print), held(result.Held()))
+	})
+	flags := cmd.Flags()
+	flags.IntVarP(&o.Messages, "messages", "n", 1000, "number of messages")
+	flags.IntVar(&o.People, "people", 50, "number of people, divided among the platforms")
+	flags.DurationVar(&o.KillEvery, "kill", 0, "interval between kills of the gateway, and of the worker (default 5s)")
+	flags.Uint64Var(&o.Seed, "seed", 1, "seed of the gaps and faults")
 	return cmd
 }
 

@@ -1,0 +1,68 @@
+package telegram_test
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"cairn/internal/adapter/channel/channeltest"
+	"cairn/internal/adapter/channel/telegram"
+	"cairn/internal/adapter/channel/telegram/telegramtest"
+	"cairn/internal/domain/channel"
+	service "cairn/internal/service/channel"
+	"cairn/internal/testkit"
+)
+
+func open(p channeltest.Platform, token string) (service.Adapter, error) {
+	return telegram.New(telegram.Options{Account: "ada", Token: token, API: p.(*telegramtest.Server).URL})
+}
+
+func TestTelegram(t *testing.T) {
+	t.Parallel()
+	channeltest.Run(t, channeltest.Suite{
+		Start:   func() channeltest.Platform { return telegramtest.Start() },
+		Open:    func(p channeltest.Platform) (service.Adapter, error) { return open(p, telegramtest.Token) },
+		Wrong:   func(p channeltest.Platform) (service.Adapter, error) { return open(p, "12345:wrong") },
+		Secret:  telegramtest.Token,
+		Threads: true,
+		Buttons: true,
+	})
+}
+
+func TestAFileIsAnAttachment(t *testing.T) {
+	t.Parallel()
+	server := telegramtest.Start()
+	t.Cleanup(server.Close)
+	a, err := open(server, telegramtest.Token)
+	testkit.Must(t, err)
+	server.SayWith(channeltest.Said{User: "7", Name: "Ada", Text: "Read this"}, []byte("secret plan"))
+	e := channeltest.First(t, a)
+	if len(e.Attachments) != 1 || e.Text != "Read this" || e.Attachments[0].Name != "notes.txt" ||
+		e.Attachments[0].Size != 11 {
+		t.Fatalf("%+v", e)
+	}
+	f, err := a.(service.Fetcher).Fetch(t.Context(), e.Attachments[0])
+	testkit.Must(t, err)
+	defer f.Close()
+	if raw, err := io.ReadAll(f); err != nil || string(raw) != "secret plan" {
+		t.Errorf("%q, %v", raw, err)
+	}
+	testkit.Must(t, a.(service.Typer).Typing(t.Context(), channel.Place{Account: "ada", Chat: "7"}))
+}
+
+// The server counts a message without its markup, so a full message with much markup is accepted.
+func TestMarkupDoesNotCount(t *testing.T) {
+	t.Parallel()
+	server := telegramtest.Start()
+	t.Cleanup(server.Close)
+	a, err := open(server, telegramtest.Token)
+	testkit.Must(t, err)
+	text := ""
+	for len(text) < 4000 {
+		text += "**b** "
+	}
+	_, err = a.Send(t.Context(), channel.Place{Account: "ada", Chat: "7"}, channel.Part{Key: "k", Text: text})
+	if err != nil || len(server.Sent()) != 1 || time.Since(server.Sent()[0].At) > time.Minute {
+		t.Errorf("%v", err)
+	}
+}

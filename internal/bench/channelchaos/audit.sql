@@ -1,0 +1,9 @@
+-- name: attempts
+-- Repeated attempts to send a message, by account.
+select r.account, coalesce(sum(p.attempts - 1), 0)::bigint from cairn.delivery_parts p
+join cairn.deliveries d on d.workspace_id = p.workspace_id and d.id = p.delivery_id
+join cairn.channel_routes r on r.workspace_id = d.workspace_id and r.id = d.route_id
+where p.attempts > 1 group by r.account;
+
+-- name: dead
+select count(*) from cairn.deliveries where state = 'dead';

@@ -1,0 +1,318 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/internal/adapter/channel/channeltest"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/domain/agent"
+	"cairn/internal/service/channel"
+	"cairn/internal/service/chatcommand"
+	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/schedule"
+	"cairn/internal/testkit"
+)
+
+// last waits until a chat of Telegram has got n messages and returns the last one.
+func (c *chats) last(chat string, n int) channeltest.Message {
+	c.T.Helper()
+	var all []channeltest.Message
+	testkit.Eventually(c.T, fmt.Sprintf("chat %s has %d messages", chat, n), func() bool {
+		all = nil
+		for _, m := range c.telegram.Sent() {
+			if m.Chat == chat {
+				all = append(all, m)
+			}
+		}
+		return len(all) >= n
+	})
+	return all[n-1]
+}
+
+// lastRequest returns the texts of the latest request to the model.
+func (c *chats) lastRequest() string {
+	all := c.Model.Requests()
+	raw, err := json.Marshal(all[len(all)-1].Messages)
+	testkit.Must(c.T, err)
+	return string(raw)
+}
+
+// A group has a workspace of its own. Messages that do not mention the bot are context, and are not answered.
+func TestAGroupHasAWorkspaceOfItsOwn(t *testing.T) {
+	t.Parallel()
+	c := openChats(t)
+	c.pair(7, "Ada")
+	group := c.telegram.Group(1)
+	c.sayIn(group, 9, "Eve", "Serve us")                                                 // no administrator
+	c.telegram.Say(channeltest.Said{User: "7", Name: "Ada", Chat: group, Text: "Early"}) // before the group is served
+	c.sayIn(group, 7, "Ada", "What is new?")
+	if got := c.last(group, 1).Text; got != "You said <b>Ada: What is new?</b>" {
+		t.Errorf("the reply is %q", got)
+	}
+	c.telegram.Say(channeltest.Said{User: "9", Name: "Eve", Chat: group, Text: "The party is on Friday."})
+	c.sayIn(group, 9, "Eve", "When is it?")
+	if got := c.last(group, 2).Text; got != "You said <b>Eve: When is it?</b>" {
+		t.Errorf("the reply is %q", got)
+	}
+	if got := c.lastRequest(); !strings.Contains(got, "Eve: The party is on Friday.") || strings.Contains(got, "Early") {
+		t.Errorf("the model read %s", got)
+	}
+	c.say(7, "Ada", "And here?")
+	c.last("7", 2)
+	if got := c.lastRequest(); strings.Contains(got, "party") {
+		t.Errorf("a private chat read messages of the group: %s", got)
+	}
+	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindGroup, group, channel.RoleBlocked))
+	before := len(c.Model.Requests())
+	c.sayIn(group, 7, "Ada", "Are you there?")
+	c.say(7, "Ada", "Done")
+	c.last("7", 3)
+	if got := len(c.Model.Requests()) - before; got != 1 {
+		t.Errorf("%d model calls with a blocked group", got)
+	}
+}
+
+// Messages that follow each other are one turn, as the last edits left them.
+func TestABurstIsOneTurn(t *testing.T) {
+	t.Parallel()
+	c := openChatsWith(t, "coalesce: 1s")
+	c.pair(7, "Ada")
+	c.say(7, "Ada", "First line")
+	id := c.telegram.Say(channeltest.Said{User: "7", Name: "Ada", Text: "Secand line"})
+	c.telegram.Edit("7", id, "Second line")
+	c.say(7, "Ada", "Third line")
+	c.last("7", 2)
+	time.Sleep(2 * time.Second) // nothing else may follow
+	if n := len(c.Model.Requests()); n != 1 || len(c.chat("7")) != 2 {
+		t.Errorf("%d model calls, %d messages", n, len(c.chat("7")))
+	}
+	got := c.lastRequest()
+	for _, want := range []string{"First line", "Second line", "Third line"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %s", want, got)
+		}
+	}
+	if strings.Contains(got, "Secand") {
+		t.Errorf("the text before the edit is in %s", got)
+	}
+	c.telegram.Edit("7", id, "Second verse")
+	c.say(7, "Ada", "What did I change?")
+	c.last("7", 3)
+	if got := c.lastRequest(); !strings.Contains(got, "Second verse") {
+		t.Errorf("a later edit is not in %s", got)
+	}
+}
+
+// A deleted message is not in later prompts.
+func TestADeletedMessageIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	c := openChats(t)
+	c.post("e1", "room", "ada", "My PIN is 4711")
+	testkit.Eventually(t, "the reply arrives", func() bool { return len(c.program.got()) == 1 })
+	c.event("e2", map[string]any{"type": "deleted", "conversation": "room", "message_id": "e1",
+		"sender": map[string]string{"id": "ada"}})
+	testkit.Eventually(t, "the text is gone", func() bool {
+		return c.count("select count(*) from cairn.messages where content like '%My PIN%' and role = 'user'") == 0
+	})
+	c.post("e3", "room", "ada", "And now?")
+	testkit.Eventually(t, "the reply arrives", func() bool { return len(c.program.got()) == 2 })
+	if got := c.lastRequest(); strings.Contains(got, `"My PIN is 4711"`) {
+		t.Errorf("the deleted message is in %s", got)
+	}
+}
+
+// event sends an event of the program.
+func (c *chats) event(id string, body map[string]any) {
+	c.T.Helper()
+	raw, err := json.Marshal(body)
+	testkit.Must(c.T, err)
+	if status := c.raw(raw, c.signed(id, raw)); status != http.StatusNoContent {
+		c.T.Fatalf("status %d", status)
+	}
+}
+
+// Replies of scheduled tasks come to the home chat once, after the quiet hours. Direct replies do not wait.
+func TestAScheduledReplyComesToTheHomeChat(t *testing.T) {
+	t.Parallel()
+	c := openChats(t)
+	c.pair(7, "Ada")
+	c.say(7, "Ada", "/home")
+	c.last("7", 2)
+	ws, _, _, err := c.App.Store.People().Find(t.Context(), "ada", channel.KindUser, "7")
+	testkit.Must(t, err)
+	now := time.Now().UTC()
+	c.change(ws.ID, map[string]any{"quiet_hours": map[string]string{"from": now.Add(-2 * time.Hour).Format("15:04"),
+		"to": now.Add(2 * time.Hour).Format("15:04")}})
+	_, err = c.App.Schedules.Add(t.Context(), ws.ID, schedule.Draft{Name: "report", Cron: "@daily", Prompt: "Report!"})
+	testkit.Must(t, err)
+	_, err = c.App.Schedules.Add(t.Context(), ws.ID, schedule.Draft{Name: "lost", Cron: "@daily", Prompt: "Report!",
+		To: "ada/99"})
+	if err == nil || !strings.Contains(err.Error(), "not found") {
+		t.Errorf("a chat that does not exist: %v", err)
+	}
+	_, err = c.App.Schedules.Trigger(t.Context(), ws.ID, ws.Key, "report", "")
+	testkit.Must(t, err)
+	testkit.Eventually(t, "the reply waits", func() bool {
+		return c.count("select count(*) from cairn.deliveries where waits and state = 'ready'") == 1
+	})
+	c.stop()
+	c.serve()
+	c.say(7, "Ada", "Hello")
+	if got := c.last("7", 3).Text; got != "You said <b>Hello</b>" {
+		t.Errorf("in quiet hours came %q", got)
+	}
+	c.change(ws.ID, map[string]any{"quiet_hours": map[string]string{"from": "", "to": ""}})
+	c.hurry()
+	if got := c.last("7", 4).Text; got != "You said <b>Report!</b>" {
+		t.Errorf("after quiet hours came %q", got)
+	}
+	time.Sleep(time.Second) // nothing else may follow
+	if n := len(c.chat("7")); n != 4 {
+		t.Errorf("%d messages", n)
+	}
+}
+
+// hurry makes the tasks of the relay due.
+func (c *chats) hurry() {
+	c.T.Helper()
+	_, err := c.Admin().Exec(c.T.Context(), "update cairn.outbox set due_at = now()")
+	testkit.Must(c.T, err)
+}
+
+func (c *chats) change(ws int64, patch map[string]any) {
+	c.T.Helper()
+	raw, err := json.Marshal(patch)
+	testkit.Must(c.T, err)
+	_, err = c.App.Workspaces.ChangeSettings(c.T.Context(), ws, raw)
+	testkit.Must(c.T, err)
+}
+
+// A change that waits for approval comes to the home chat with buttons. Two presses approve it once.
+func TestAnApprovalComesToTheHomeChat(t *testing.T) {
+	t.Parallel()
+	c := openChats(t)
+	c.pair(7, "Ada")
+	c.say(7, "Ada", "/home")
+	c.last("7", 2)
+	ws, _, _, err := c.App.Store.People().Find(t.Context(), "ada", channel.KindUser, "7")
+	testkit.Must(t, err)
+	c.change(ws.ID, map[string]any{"write_approval": map[string]string{"memory": "all"}})
+	w, err := c.App.Memory.Save(t.Context(), agent.Actor{Workspace: ws.ID, Origin: agent.OriginAgent, Op: "test/1"},
+		promptmemory.SaveArgs{Store: "profile", Content: "Ada lives in Rome."})
+	testkit.Must(t, err)
+	m := c.last("7", 3)
+	want := fmt.Sprintf("approve m%d", w.Pending)
+	if !strings.Contains(m.Text, "Ada lives in Rome") || len(m.Buttons) != 2 || m.Buttons[0].Data != want {
+		t.Fatalf("%+v", m)
+	}
+	c.telegram.Press("7", "7", want)
+	if got := c.last("7", 4).Text; got != "Approved." {
+		t.Errorf("the first press: %q", got)
+	}
+	c.telegram.Press("7", "7", want)
+	if got := c.last("7", 5).Text; !strings.Contains(got, "decided before") {
+		t.Errorf("the second press: %q", got)
+	}
+	c.say(7, "Ada", "/memory")
+	if got := c.last("7", 6).Text; strings.Count(got, "Rome") != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+// A user of two platforms has one workspace after /link.
+func TestLinking(t *testing.T) {
+	t.Parallel()
+	c := openChats(t)
+	c.pair(7, "Ada")
+	c.say(7, "Ada", "/link")
+	_, code, _ := strings.Cut(c.last("7", 2).Text, "/link ")
+	c.post("e1", "room", "adas-laptop", "/link "+strings.ToLower(code))
+	c.post("e2", "room", "adas-laptop", "/whoami")
+	testkit.Eventually(t, "the program is linked", func() bool { return len(c.program.got()) == 2 })
+	if got := c.program.got()[1]; !strings.Contains(got, "person/ada/7") {
+		t.Errorf("%q", got)
+	}
+	// Ben is known on both sides, and both remember something.
+	c.post("e3", "desk", "ben", "/remember I am Ben.")
+	c.say(7, "Ada", "/remember I am Ada.")
+	c.last("7", 3)
+	c.say(7, "Ada", "/link")
+	_, code, _ = strings.Cut(c.last("7", 4).Text, "/link ")
+	c.post("e4", "desk", "ben", "/link "+code)
+	testkit.Eventually(t, "linking is refused", func() bool { return len(c.program.got()) == 4 })
+	if got := c.program.got()[3]; !strings.Contains(got, "Both sides have memories") {
+		t.Errorf("%q", got)
+	}
+	c.post("e5", "desk", "ben", "/link AAAAAAAA")
+	testkit.Eventually(t, "a wrong code is refused", func() bool { return len(c.program.got()) == 5 })
+	if got := c.program.got()[4]; !strings.Contains(got, "unknown or older") {
+		t.Errorf("%q", got)
+	}
+}
+
+// Each command has a reply, in English and in Chinese, and runs that it starts report once.
+func TestCommandsOfChats(t *testing.T) {
+	t.Parallel()
+	c := openChats(t)
+	c.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	c.pair(7, "Ada")
+	c.say(7, "Ada", "How do I deploy? First run make, then push.")
+	n := 2
+	c.last("7", n)
+	for _, command := range chatcommand.Names() {
+		if name := command[0]; name != "retry" && name != "distill" && name != "reflect" && name != "new" {
+			c.say(7, "Ada", "/"+name)
+			n++
+			if got := c.last("7", n).Text; got == "" || strings.HasPrefix(got, "You said") {
+				t.Errorf("/%s: %q", name, got)
+			}
+		}
+	}
+	for _, command := range [][2]string{
+		{"/settings time_zone Europe/Berlin", "Europe/Berlin"}, {"/settings nonsense", "Hint:"},
+		{"/remember I am tall.", "Saved."}, {"/forget tall", "/forget profile:"},
+		{"/retry", "You said <b>How do I deploy?"}, {"/help 帮助", "显示命令"}, {"/nonsense", "You said <b>/nonsense"},
+	} {
+		c.say(7, "Ada", command[0])
+		n++
+		if got := c.last("7", n).Text; !strings.Contains(got, command[1]) {
+			t.Errorf("%s: %q", command[0], got)
+		}
+	}
+	c.telegram.Press("7", "7", c.last("7", n-3).Buttons[0].Data)
+	n++
+	if got := c.last("7", n).Text; got != "Deleted." {
+		t.Errorf("the button of /forget: %q", got)
+	}
+	c.say(7, "Ada", "/distill")
+	c.last("7", n+1)
+	if got := c.reported("7", n+2).Text; !strings.HasPrefix(got, "Distill ended: ") {
+		t.Errorf("%q", got)
+	}
+}
+
+// reported is last for the result of a run, which the relay sends.
+func (c *chats) reported(chat string, n int) channeltest.Message {
+	c.T.Helper()
+	testkit.Eventually(c.T, "the result arrives", func() bool {
+		c.hurry()
+		return len(c.chat(chat)) >= n
+	})
+	return c.last(chat, n)
+}
+
+// signed returns the headers of a signed request.
+func (c *chats) signed(id string, body []byte) map[string]string {
+	c.T.Helper()
+	now := time.Now()
+	signature, err := c.signer.Sign(id, now, body)
+	testkit.Must(c.T, err)
+	return map[string]string{"webhook-id": id, "webhook-timestamp": strconv.FormatInt(now.Unix(), 10),
+		"webhook-signature": signature}
+}

@@ -1,0 +1,77 @@
+package apikey
+
+import (
+	"context"
+	"crypto/sha256"
+	"time"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/tenancy"
+)
+
+// Gateway is the scope of the keys of gateways. Their requests act for users of one account, with read and write. Only
+// the command line makes them.
+const Gateway Scope = "gateway"
+
+// gatewayPrefix distinguishes the keys of gateways from those of workspaces, which have another length.
+const gatewayPrefix = "cairn_gw_"
+
+// GatewayHolder is the account of a key, and one of its users.
+type GatewayHolder struct {
+	Key       int64
+	Account   string
+	Workspace tenancy.Workspace // of the user; its ID is 0 if the user is not known
+	Blocked   bool
+}
+
+// GatewayStore stores the hashes of the keys of gateways.
+type GatewayStore interface {
+	// PutGatewayKey stores the hash of a new key with its account, and sets the ID and time of k.
+	PutGatewayKey(ctx context.Context, k Key, hash Hash) (Key, error)
+	// GatewayHolder returns the holder of a key and the user with an ID. It returns NotFound if the key is unknown,
+	// revoked or expired.
+	GatewayHolder(ctx context.Context, hash Hash, person string) (GatewayHolder, Usage, error)
+}
+
+// CreateGateway stores a new key for the gateway of an account and returns it. The key cannot be displayed again. No
+// gateway calls it: the holder of a workspace's key must not be able to make one.
+func (k *Service) CreateGateway(ctx context.Context, name, account string, expires *time.Time) (key string, made Key,
+	err error) {
+	if account == "" || len(account) > 40 {
+		return "", made, fault.New(fault.InvalidArgument, "invalid account of a gateway", "use 1 to 40 characters")
+	}
+	if made, err = describe(name, []Scope{Gateway}, expires, Gateway, Gateway); err != nil {
+		return "", made, err
+	}
+	key = generate(gatewayPrefix)
+	made.Account, made.Hint = account, key[:len(gatewayPrefix)+hintChars-len(keyPrefix)]
+	if made, err = k.Gateways.PutGatewayKey(ctx, made, sha256.Sum256([]byte(key))); err != nil {
+		return "", made, err
+	}
+	return key, made, nil
+}
+
+// IsGateway reports whether a key has the form of the key of a gateway.
+func IsGateway(key string) bool { return wellFormed(key, gatewayPrefix) }
+
+// GatewayPrincipal returns the principal of the key of a gateway for a user. Its workspace has the ID 0 if the user is
+// not known, or if person is empty. It returns NotFound if the key is invalid, and OutOfScope if the user is blocked.
+func (k *Service) GatewayPrincipal(ctx context.Context, key, person string) (Principal, error) {
+	hash := sha256.Sum256([]byte(key))
+	return k.principals.find(sha256.Sum256([]byte(key+"\x00"+person)), func(Hash) (Principal, Usage, error) {
+		h, u, err := k.Gateways.GatewayHolder(ctx, hash, person)
+		if err == nil && u.Idle {
+			k.uses.record(ctx, func(ctx context.Context) error { return k.Operators.UseOperatorKey(ctx, h.Key) })
+		}
+		if err == nil && h.Blocked {
+			err = fault.New(fault.OutOfScope, "the user is blocked", "run `cairn people list` to see all users")
+		}
+		return Principal{Workspace: h.Workspace, Key: h.Key, Scopes: []string{string(Read), string(Write), string(Gateway)},
+			Account: h.Account}, u, err
+	})
+}
+
+// ForgetPerson drops the workspace of a user who was not known.
+func (k *Service) ForgetPerson(key, person string) {
+	k.principals.drop(sha256.Sum256([]byte(key + "\x00" + person)))
+}

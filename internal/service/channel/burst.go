@@ -1,0 +1,83 @@
+package channel
+
+import (
+	"slices"
+	"time"
+
+	"cairn/internal/domain/channel"
+)
+
+// Limits of a burst: messages of a user that become one turn.
+const (
+	burstTime = 10 * time.Second // from the first message
+	burstMost = 20               // messages
+)
+
+// divide returns a Divide that joins the messages of a user which follow each other within a time. 0 joins none.
+// Changes of a message belong to its burst; commands and buttons are alone.
+func (s *Service) divide(window time.Duration) Divide {
+	return func(open []StoredEvent) ([]StoredEvent, time.Duration) {
+		head := open[0]
+		if head.First != 0 { // selected before
+			return selected(open, head.First), 0
+		}
+		joins := func(e StoredEvent) bool {
+			_, _, command := s.commandOf(e.Event)
+			return e.Kind == channel.Message && !command && e.Sender.ID == head.Sender.ID && e.Mentioned == head.Mentioned
+		}
+		if !joins(head) {
+			return open[:1], 0
+		}
+		burst, messages, ended := open[:1], 1, false
+		for _, e := range open[1:] {
+			changes := changesOneOf(burst, e)
+			if ended = !changes && (!joins(e) || window == 0 || messages == burstMost); ended {
+				break
+			}
+			burst = open[:len(burst)+1]
+			if !changes {
+				messages++
+			}
+		}
+		if ended || window == 0 {
+			return burst, 0
+		}
+		if wait := min(window-burst[len(burst)-1].Age, burstTime-head.Age); wait > 0 && messages < burstMost {
+			return nil, wait
+		}
+		return burst, 0
+	}
+}
+
+// selected returns the first events of a list that belong to a burst.
+func selected(open []StoredEvent, first int64) []StoredEvent {
+	n := slices.IndexFunc(open, func(e StoredEvent) bool { return e.First != first })
+	if n < 0 {
+		return open
+	}
+	return open[:n]
+}
+
+// changesOneOf reports whether an event edits or deletes a message of a burst.
+func changesOneOf(burst []StoredEvent, e StoredEvent) bool {
+	if e.Kind != channel.Edited && e.Kind != channel.Deleted {
+		return false
+	}
+	return slices.ContainsFunc(burst, func(b StoredEvent) bool { return b.MessageID == e.MessageID })
+}
+
+// compose returns the messages of a burst as their last edits left them, without the deleted ones.
+func compose(burst []StoredEvent) (out []StoredEvent) {
+	for _, e := range burst {
+		at := slices.IndexFunc(out, func(o StoredEvent) bool { return o.MessageID == e.MessageID && e.MessageID != "" })
+		switch {
+		case e.Kind == channel.Message:
+			out = append(out, e)
+		case at >= 0 && e.Kind == channel.Edited:
+			out[at].Text = e.Text
+		case at >= 0 && e.Kind == channel.Deleted:
+			out = slices.Delete(out, at, at+1)
+		}
+	}
+	return out
+}

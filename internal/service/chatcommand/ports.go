@@ -1,0 +1,141 @@
+// Package chatcommand runs the commands that users of chat platforms send, such as /memory. They act in the workspace
+// of the user or group, through the services that HTTP and the command line use.
+package chatcommand
+
+import (
+	"context"
+	"encoding/json"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/ports"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/tenancy"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/curate"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/inspect"
+	"cairn/internal/service/library"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/reflection"
+	"cairn/internal/service/schedule"
+)
+
+// Conversations reads conversations and cancels turns.
+type Conversations interface {
+	Cancel(ctx context.Context, ws tenancy.Workspace, name, message string) (asked bool, err error)
+	Lines(ctx context.Context, ws int64, name string, after, max int) ([]conversation.Line, error)
+}
+
+// Skills lists skills and decides about their changes.
+type Skills interface {
+	List(ctx context.Context, ws int64, f library.Filter) (library.Page, error)
+	PendingList(ctx context.Context, ws int64, max int) ([]library.Pending, error)
+	ApproveChange(ctx context.Context, ws, pending int64) (skill.Head, error)
+	RejectChange(ctx context.Context, ws, pending int64) error
+}
+
+// Memories reads and writes the memories of prompts and the soul.
+type Memories interface {
+	List(ctx context.Context, a agent.Actor, in promptmemory.ListArgs) (promptmemory.Listing, error)
+	Save(ctx context.Context, a agent.Actor, in promptmemory.SaveArgs) (promptmemory.WriteResult, error)
+	Remove(ctx context.Context, a agent.Actor, in promptmemory.RemoveArgs) (promptmemory.WriteResult, error)
+	Search(ctx context.Context, a agent.Actor, in promptmemory.SearchArgs) (promptmemory.SearchResult, error)
+	SoulGet(ctx context.Context, a agent.Actor) (memory.Soul, error)
+}
+
+// Approvals decides about memory writes.
+type Approvals interface {
+	PendingList(ctx context.Context, a agent.Actor, max int) ([]promptmemory.Pending, error)
+	Approve(ctx context.Context, a agent.Actor, id int64) (promptmemory.DecisionResult, error)
+	Reject(ctx context.Context, a agent.Actor, id int64) (promptmemory.DecisionResult, error)
+}
+
+// LongTerm deletes long-term memories.
+type LongTerm interface {
+	DeleteMemories(ctx context.Context, a agent.Actor, in []longterm.DeleteRequest) ([]longterm.ItemResult, error)
+}
+
+// Workspaces reads and changes settings.
+type Workspaces interface {
+	Settings(ctx context.Context, ws int64) (settings.Settings, error)
+	ChangeSettings(ctx context.Context, ws int64, patch json.RawMessage) (settings.Settings, error)
+	Insights(ctx context.Context, ws int64, days int) (curate.Insights, error)
+}
+
+// Runs lists runs.
+type Runs interface {
+	List(ctx context.Context, ws int64, max int) ([]run.Summary, error)
+	Report(ctx context.Context, ref run.Ref) (inspect.RunReport, error)
+}
+
+// Schedules lists scheduled tasks.
+type Schedules interface {
+	List(ctx context.Context, ws int64) ([]schedule.Task, error)
+}
+
+// Distills starts the distillation of a conversation.
+type Distills interface {
+	Accept(ctx context.Context, r distill.Request) (run.Run, bool, error)
+}
+
+// Reflections starts reflections.
+type Reflections interface {
+	Now(ctx context.Context, ws tenancy.Workspace, of reflection.DateRequest) (reflection.OpenResult, error)
+}
+
+// Starter starts the workflow of a stored run.
+type Starter interface {
+	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
+}
+
+// Links joins users of several platforms.
+type Links interface {
+	LinkCode(ctx context.Context, account, user, name string) (string, error)
+	Link(ctx context.Context, account, user, code string) (workspace string, err error)
+}
+
+// Ports are the dependencies of the commands.
+type Ports struct {
+	Conversations Conversations
+	Skills        Skills
+	Memories      Memories
+	Approvals     Approvals
+	LongTerm      LongTerm
+	Workspaces    Workspaces
+	Runs          Runs
+	Schedules     Schedules
+	Distills      Distills
+	DistillSpec   func() distill.Spec
+	Reflections   Reflections
+	Starter       Starter // nil without Temporal
+	Links         Links
+}
+
+// Service runs commands.
+type Service struct{ Ports }
+
+// New returns a Service. It fails if a required port is nil.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("chat commands", map[string]any{
+		"Conversations": p.Conversations,
+		"Skills":        p.Skills,
+		"Memories":      p.Memories,
+		"Approvals":     p.Approvals,
+		"LongTerm":      p.LongTerm,
+		"Workspaces":    p.Workspaces,
+		"Runs":          p.Runs,
+		"Schedules":     p.Schedules,
+		"Distills":      p.Distills,
+		"DistillSpec":   p.DistillSpec,
+		"Reflections":   p.Reflections,
+		"Links":         p.Links,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{p}, nil
+}

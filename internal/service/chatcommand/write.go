@@ -1,0 +1,260 @@
+package chatcommand
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	domain "cairn/internal/domain/channel"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/channel"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/reflection"
+)
+
+func (s *Service) stop(ctx context.Context, in channel.CommandInput) (channel.CommandReply, error) {
+	asked, err := s.Conversations.Cancel(ctx, in.Workspace, in.Conversation, "")
+	if err != nil && fault.CodeOf(err) != fault.NotFound { // without messages there is no conversation
+		return channel.CommandReply{}, err
+	}
+	if !asked {
+		return say(in, "No reply is in progress.", "没有正在生成的回复。"), nil
+	}
+	return say(in, "Stopped.", "已停止。"), nil
+}
+
+// mostLines is the most messages of a conversation that a command reads.
+const mostLines = 2000
+
+// lines returns the messages of the conversation. It has none before the first message.
+func (s *Service) lines(ctx context.Context, in channel.CommandInput) (out []transcript.Message, err error) {
+	all, err := s.Conversations.Lines(ctx, in.Workspace.ID, in.Conversation, -1, mostLines)
+	if err != nil && fault.CodeOf(err) != fault.NotFound {
+		return nil, err
+	}
+	for _, l := range all {
+		out = append(out, transcript.Message{Role: l.Role, Content: l.Content, Name: l.Name, ToolCalls: l.ToolCalls,
+			ToolCallID: l.ToolCallID, Time: l.CreatedAt})
+	}
+	return out, nil
+}
+
+func (s *Service) retry(ctx context.Context, in channel.CommandInput) (channel.CommandReply, error) {
+	all, err := s.lines(ctx, in)
+	if err != nil {
+		return channel.CommandReply{}, err
+	}
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Role == transcript.User && all[i].Content != "" {
+			return channel.CommandReply{Ask: all[i].Content}, nil
+		}
+	}
+	return say(in, "There is no message to answer.", "没有可回答的消息。"), nil
+}
+
+func (s *Service) remember(ctx context.Context, in channel.CommandInput) (channel.CommandReply, error) {
+	if in.Rest == "" {
+		return say(in, "Send the memory with the command, as in /remember I am vegetarian.",
+			"请把内容写在命令后，例如 /remember 我吃素。"), nil
+	}
+	store := "profile"
+	if in.Group {
+		store = "core"
+	}
+	w, err := s.Memories.Save(ctx, actor(in), promptmemory.SaveArgs{Content: in.Rest, Store: store})
+	switch {
+	case err != nil:
+		return channel.CommandReply{}, err
+	case w.Pending != 0:
+		return say(in, fmt.Sprintf("It waits for approval: /approve m%d", w.Pending),
+			fmt.Sprintf("等待批准：/approve m%d", w.Pending)), nil
+	}
+	return say(in, "Saved.", "已保存。"), nil
+}
+
+// memoryID matches the argument with which a button of /forget names a memory.
+var memoryID = regexp.MustCompile(`^(\w+):([0-9a-f]{16})$`)
+
+// forget shows the memories that match a text, with a button that deletes each.
+func (s *Service) forget(ctx context.Context, in channel.CommandInput) (out channel.CommandReply, err error) {
+	if m := memoryID.FindStringSubmatch(in.Rest); m != nil {
+		return s.deleted(ctx, in, memory.Type(m[1]), m[2])
+	}
+	if in.Rest == "" {
+		return say(in, "Send words of the memory with the command.", "请把记忆中的词语写在命令后。"), nil
+	}
+	const most = 5
+	found, err := s.Memories.Search(ctx, actor(in),
+		promptmemory.SearchArgs{Query: in.Rest, K: most, Sources: []string{"memory"}})
+	if err != nil {
+		return out, err
+	}
+	var lines []string
+	for i, r := range found.Results {
+		data := fmt.Sprintf("%s:%s", r.Type, r.ID)
+		lines = append(lines, fmt.Sprintf("%d. %s — /forget %s", i+1, r.Content, data))
+		out.Buttons = append(out.Buttons, domain.Choice{Label: pick(in, "Delete ", "删除 ") + strconv.Itoa(i+1),
+			Data: "forget " + data})
+	}
+	buttons := out.Buttons
+	out = list(pick(in, "Which one do I delete?", "删除哪一条？"), pick(in, "I found nothing.", "没有找到。"), lines)
+	out.Buttons = buttons
+	return out, nil
+}
+
+func (s *Service) deleted(ctx context.Context, in channel.CommandInput, t memory.Type, id string) (
+	out channel.CommandReply, err error) {
+	if t == memory.Core || t == memory.Profile {
+		_, err = s.Memories.Remove(ctx, actor(in), promptmemory.RemoveArgs{Store: string(t), Match: id})
+	} else {
+		var results []longterm.ItemResult
+		results, err = s.LongTerm.DeleteMemories(ctx, actor(in), []longterm.DeleteRequest{{ID: id}})
+		if err == nil && len(results) == 1 && results[0].Code != "" {
+			err = fault.New(results[0].Code, results[0].Message, results[0].Hint)
+		}
+	}
+	if code := fault.CodeOf(err); code == fault.NotFound || code == fault.NoMatch { // by another press of the button
+		return say(in, "It was deleted before.", "此前已删除。"), nil
+	}
+	return say(in, "Deleted.", "已删除。"), err
+}
+
+func (s *Service) distill(ctx context.Context, in channel.CommandInput) (out channel.CommandReply, err error) {
+	all, err := s.lines(ctx, in)
+	if err != nil {
+		return out, err
+	}
+	if len(all) == 0 {
+		return say(in, "There is nothing to distill yet.", "还没有可提炼的内容。"), nil
+	}
+	r, _, err := s.Distills.Accept(ctx, distill.Request{Workspace: in.Workspace.ID, WorkspaceKey: in.Workspace.Key,
+		ID: "chat/" + in.Key, Channel: "import", Spec: s.DistillSpec(),
+		Conversation: transcript.Conversation{ID: in.Conversation + "/" + in.Key, Title: in.Conversation, Messages: all}})
+	if err != nil {
+		return out, err
+	}
+	return s.started(ctx, in, r)
+}
+
+func (s *Service) reflect(ctx context.Context, in channel.CommandInput) (out channel.CommandReply, err error) {
+	opened, err := s.Reflections.Now(ctx, in.Workspace, reflection.DateRequest{})
+	if err != nil {
+		return out, err
+	}
+	if opened.Ended != nil {
+		return say(in, "Everything of today was read.", "今天的内容都已整理。"), nil
+	}
+	return s.started(ctx, in, opened.Run)
+}
+
+// started starts a stored run. Its result is sent to the chat when it ends.
+func (s *Service) started(ctx context.Context, in channel.CommandInput, r run.Run) (channel.CommandReply, error) {
+	if s.Starter != nil {
+		_ = s.Starter.Start(ctx, in.Workspace.Key, "", r) // else the relay starts it
+	}
+	out := say(in, "Started. I send the result here.", "已开始。结果将发到这里。")
+	out.Run = r.Ref.Run
+	return out, nil
+}
+
+// changeID matches the name of a change: s and the number of a change of a skill, or m and that of a memory.
+var changeID = regexp.MustCompile(`^([sm])([0-9]{1,18})$`)
+
+func (s *Service) approve(ctx context.Context, in channel.CommandInput) (channel.CommandReply, error) {
+	if in.Rest == "" {
+		return s.waiting(ctx, in)
+	}
+	return s.decide(ctx, in, true)
+}
+
+func (s *Service) reject(ctx context.Context, in channel.CommandInput) (channel.CommandReply, error) {
+	if in.Rest == "" {
+		return s.waiting(ctx, in)
+	}
+	return s.decide(ctx, in, false)
+}
+
+// waiting lists the changes that wait for approval.
+func (s *Service) waiting(ctx context.Context, in channel.CommandInput) (out channel.CommandReply, err error) {
+	var lines []string
+	skills, err := s.Skills.PendingList(ctx, in.Workspace.ID, shown)
+	if err != nil {
+		return out, err
+	}
+	for _, p := range skills {
+		lines = append(lines, fmt.Sprintf("- s%d: %s %s: %s (%s)", p.ID, p.Op, p.Name, p.Gist, p.Reason))
+	}
+	memories, err := s.Approvals.PendingList(ctx, actor(in), shown)
+	if err != nil {
+		return out, err
+	}
+	for _, p := range memories {
+		lines = append(lines, fmt.Sprintf("- m%d: %s (%s)", p.ID, strings.Join(p.Lines(), "; "), p.Reason))
+	}
+	return list(pick(in, "These changes wait. Send /approve or /reject with the number:",
+		"以下更改等待批准。请发送 /approve 或 /reject 加编号："), pick(in, "Nothing waits for approval.", "没有待批准的更改。"), lines), nil
+}
+
+func (s *Service) decide(ctx context.Context, in channel.CommandInput, yes bool) (out channel.CommandReply, err error) {
+	m := changeID.FindStringSubmatch(strings.ToLower(in.Rest))
+	if m == nil {
+		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid number %.20q", in.Rest),
+			"send /approve to see the numbers, such as s7 or m3")
+	}
+	id, err := strconv.ParseInt(m[2], 10, 64)
+	if err != nil {
+		return out, fmt.Errorf("parse the number of a change: %w", err)
+	}
+	switch {
+	case m[1] == "m" && yes:
+		_, err = s.Approvals.Approve(ctx, actor(in), id)
+	case m[1] == "m":
+		_, err = s.Approvals.Reject(ctx, actor(in), id)
+	case yes:
+		_, err = s.Skills.ApproveChange(ctx, in.Workspace.ID, id)
+	default:
+		err = s.Skills.RejectChange(ctx, in.Workspace.ID, id)
+	}
+	switch {
+	case fault.CodeOf(err) == fault.NotFound: // by another press of the button
+		return say(in, "There is no such change, or it was decided before.", "没有此更改，或此前已决定。"), nil
+	case err != nil:
+		return out, err
+	case yes:
+		return say(in, "Approved.", "已批准。"), nil
+	}
+	return say(in, "Rejected.", "已拒绝。"), nil
+}
+
+// Report returns what a run that a command has started has done. Done is false until it has ended.
+func (s *Service) Report(ctx context.Context, ref run.Ref) (text string, done bool, err error) {
+	r, err := s.Runs.Report(ctx, ref)
+	if err != nil || r.Report.Status != run.Ended {
+		return "", false, err
+	}
+	title := strings.ToUpper(string(r.Kind[:1])) + string(r.Kind[1:])
+	lines := []string{fmt.Sprintf("%s ended: %s", title, r.Report.Outcome)}
+	if r.Report.Reason != "" {
+		lines[0] += " (" + r.Report.Reason + ")"
+	}
+	for _, t := range r.Tasks {
+		line := fmt.Sprintf("- %s: %s", t.Name, t.Outcome)
+		if t.Skill != "" {
+			line += fmt.Sprintf(", %s version %d, %s", t.Skill, t.Version, t.Status)
+		}
+		lines = append(lines, line)
+	}
+	if r.Agent != nil {
+		for _, w := range r.Agent.Writes {
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("- %s %s %s", w.Tool, w.Action, w.Name)))
+		}
+	}
+	return strings.Join(lines, "\n"), true, nil
+}
