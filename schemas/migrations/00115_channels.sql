@@ -137,7 +137,8 @@ grant update (workspace_id) on identities to cairn_system; -- linking moves a us
 
 -- Removes the text of a message that its user has deleted, in the workspace that the caller has entered. It returns the
 -- position of the message.
-create policy messages_withdraw on messages to cairn_owner using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint);
+create policy messages_withdraw on messages for update to cairn_owner using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint);
+create policy messages_withdraw_see on messages for select to cairn_owner using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint);
 create policy conversations_withdraw on conversations for select to cairn_owner using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint);
 -- +goose StatementBegin
 create function cairn.withdraw_message(conversation text, message text) returns table (conversation_id bigint, seq int)

@@ -58,6 +58,15 @@ var reviewedPolicies = []string{
 	"offload_blobs.offload_blobs_system_see {cairn_system} r (expires_at < now()) -",
 	// the gateway looks up operators' keys, and the command line manages them; the hash is not readable
 	"channel_accounts.channel_accounts_system {cairn_system} * true true",
+	"identities.identities_definer {cairn_owner} r true -", // resolve_gateway_key: only the owner of a key has its hash
+	"identities.identities_system_link {cairn_system} w true true", // linking moves a user to another workspace
+	// withdraw_message: in the workspace that the caller has entered
+	"conversations.conversations_withdraw {cairn_owner} r (workspace_id = " +
+		"(NULLIF(current_setting('cairn.workspace'::text, true), ''::text))::bigint) -",
+	"messages.messages_withdraw {cairn_owner} w (workspace_id = " +
+		"(NULLIF(current_setting('cairn.workspace'::text, true), ''::text))::bigint) -",
+	"messages.messages_withdraw_see {cairn_owner} r (workspace_id = " +
+		"(NULLIF(current_setting('cairn.workspace'::text, true), ''::text))::bigint) -",
 	"identities.identities_system {cairn_system} r true -", // a sender is looked up before its workspace is known
 	"pairings.pairings_system {cairn_system} * true true",
 	"operator_keys.operator_keys_definer {cairn_owner} r true -",
@@ -111,6 +120,8 @@ var reviewedFunctions = []string{
 	"erase_memory_runs invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_readers invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_requests definer search_path=cairn, pg_catalog, pg_temp",
+	"resolve_gateway_key definer search_path=cairn, pg_catalog, pg_temp",
+	"withdraw_message definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_runs invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_scope invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_sessions invoker search_path=cairn, pg_catalog, pg_temp",

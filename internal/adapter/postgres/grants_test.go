@@ -23,7 +23,7 @@ var reviewedGrants = []string{
 	"deliveries cairn_app: insert, select, update",
 	"delivery_parts cairn_app: insert, select, update",
 	"identities cairn_app: insert, select, update(name role)",
-	"identities cairn_system: select",
+	"identities cairn_system: select, update(workspace_id)",
 	"pairings cairn_system: delete, insert, select, update",
 	"conversations cairn_system: select(channel dated id last_turn_at next_seq workspace_id)",
 	"conversations cairn_app: insert, select, update(closed_at counted counters dated last_turn_at next_seq " +
@@ -63,7 +63,8 @@ var reviewedGrants = []string{
 	"memory_views cairn_app: insert, select",
 	"messages cairn_app: insert, select",
 	"note_recalls cairn_app: insert, select, update(last_at recalls relevance)",
-	"operator_keys cairn_system: insert, select(created_at expires_at hint id last_used_at name revoked_at scopes), " +
+	"operator_keys cairn_system: insert, " +
+		"select(account created_at expires_at hint id last_used_at name revoked_at scopes), " +
 		"update(last_used_at revoked_at)",
 	"outbox cairn_app: delete, insert, select, update",
 	"outbox cairn_system: delete, select, update(attempts due_at failed_since failures last_error)",
