@@ -1,4 +1,5 @@
-// Command dingtalk serves the fake of DingTalk until its input ends, so that check.py can run the official client with it.
+// Command dingtalk serves the fake of DingTalk until its input ends, so that check.py can run the official client with
+// it.
 package main
 
 import (

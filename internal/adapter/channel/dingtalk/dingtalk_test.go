@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -171,7 +172,7 @@ func TestMessagesOfTheSystem(t *testing.T) {
 	s, in := start(t)
 	in.message(t, s.Say(channeltest.Said{User: "7", Name: "Ada", Text: "Hello"}))
 	s.System("ping", `{"opaque":"x"}`)
-	eventually(t, "the answer to a ping", func() bool { return len(s.Answers()) == 1 && s.Answers()[0] == `{"opaque":"x"}` })
+	eventually(t, "the answer to a ping", func() bool { return slices.Equal(s.Answers(), []string{`{"opaque":"x"}`}) })
 	s.System("KEEPALIVE", "{}")
 	s.System("disconnect", `{"reason":"shutdown"}`)
 	in.message(t, s.Say(channeltest.Said{User: "7", Name: "Ada", Text: "After the move"}))

@@ -122,8 +122,11 @@ func TestPostsBecomeMarkdown(t *testing.T) {
 	s := start(t, feishutest.Options{})
 	in := receive(t, s)
 	s.SayContent(channeltest.Said{User: "7", Name: "Ada"}, "post", map[string]any{"title": "Plan", "content": []any{
-		[]any{map[string]any{"tag": "text", "text": "See "}, map[string]any{"tag": "a", "text": "page", "href": "https://x.org"},
-			map[string]any{"tag": "img", "image_key": "img_1"}},
+		[]any{
+			map[string]any{"tag": "text", "text": "See "},
+			map[string]any{"tag": "a", "text": "page", "href": "https://x.org"},
+			map[string]any{"tag": "img", "image_key": "img_1"},
+		},
 		[]any{map[string]any{"tag": "code_block", "language": "GO", "text": "a < b\n"}},
 	}}, nil)
 	e := in.text(t, "Plan\nSee [page](https://x.org)\n```go\na < b\n```")
@@ -198,6 +201,20 @@ func TestButtonsKeepTheirThread(t *testing.T) {
 	}
 }
 
+// The first message of a topic has no root_id, and later ones name it.
+func TestTopicsAreThreads(t *testing.T) {
+	t.Parallel()
+	s := start(t, feishutest.Options{})
+	in := receive(t, s)
+	said := channeltest.Said{User: "7", Name: "Ada", Chat: s.Group(1)}
+	id := s.SayContent(said, "text", map[string]any{"text": "Topic"}, map[string]any{"thread_id": "omt_1"})
+	s.SayContent(said, "text", map[string]any{"text": "More"}, map[string]any{"thread_id": "omt_1", "root_id": id})
+	first, second := in.text(t, "Topic").Place, in.text(t, "More").Place
+	if first.Thread != id || second != first {
+		t.Errorf("%+v, %+v", first, second)
+	}
+}
+
 func TestNamesNeedAPermission(t *testing.T) {
 	t.Parallel()
 	s := start(t, feishutest.Options{})
@@ -267,11 +284,12 @@ func TestRefusedCardsBecomeText(t *testing.T) {
 	s := start(t, feishutest.Options{})
 	a, err := open(s, feishutest.AppSecret)
 	testkit.Must(t, err)
-	text := "`![cat](https://x.org/cat.png)`"
+	text := "`![cat](https://x.org/cat.png)` <at user_id=\"all\"></at>"
 	_, err = a.Send(t.Context(), channel.Place{Chat: s.Private("7")}, channel.Part{Key: "k1", Text: text,
 		Buttons: []channel.Choice{{Label: "Yes", Data: "/approve 7"}}})
 	testkit.Must(t, err)
-	if got := s.Sent(); len(got) != 1 || got[0].Text != text+"\nYes: /approve 7" {
+	want := strings.Replace(text, "<at", "<\u200bat", 1) + "\nYes: /approve 7"
+	if got := s.Sent(); len(got) != 1 || got[0].Text != want {
 		t.Errorf("%+v", got)
 	}
 }

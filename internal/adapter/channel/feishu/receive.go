@@ -22,6 +22,7 @@ const (
 	pingTime    = 2 * time.Minute  // between two pings, unless the server states it
 	pongTime    = 30 * time.Second // that the server has for an answer
 	partTime    = time.Minute      // that the frames of a message are kept
+	maxParts    = 1000             // frames of a message
 	healthyTime = 10 * time.Second // after which a broken connection is opened again at once
 )
 
@@ -120,8 +121,11 @@ func (l *line) answer(f *Frame, status int) error {
 // join returns the payload of a message, or nil if frames of it are missing.
 func (l *line) join(f *Frame) []byte {
 	sum, seq, id := f.Int(HeaderSum), f.Int(HeaderSeq), f.Get(HeaderMessage)
-	if sum <= 1 {
+	switch {
+	case sum <= 1:
 		return f.Payload
+	case sum > maxParts:
+		return nil
 	}
 	for id, p := range l.parts {
 		if time.Since(p.since) > partTime {

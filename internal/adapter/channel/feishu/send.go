@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"regexp"
 
 	larkim "github.com/larksuite/oapi-sdk-go/v3/service/im/v1"
 
@@ -33,13 +34,16 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 	return id, refusal(err)
 }
 
-// plainText returns a message without a card. Buttons become lines.
+// atTag begins a tag that mentions a user or everybody.
+var atTag = regexp.MustCompile(`(?i)<(at\b)`)
+
+// plainText returns a message without a card. Buttons become lines, and no tag mentions a user.
 func plainText(p channel.Part) string {
 	out := p.Text
 	for _, c := range p.Buttons {
 		out += "\n" + c.Label + ": " + c.Data
 	}
-	return out
+	return atTag.ReplaceAllString(out, "<\u200b$1") // a space of no width
 }
 
 // post sends a message to a chat or a thread. The server recognizes the key of one that it has.
