@@ -263,6 +263,21 @@ func TestTheServerSetsTheTimeOfPings(t *testing.T) {
 	t.Errorf("got %d pings", s.Pings())
 }
 
+func TestARefusedConnectionIsOpenedLater(t *testing.T) {
+	t.Parallel()
+	s := start(t, feishutest.Options{})
+	s.Shut(true)
+	a, err := open(s, feishutest.AppSecret)
+	testkit.Must(t, err)
+	err = a.Receive(t.Context(), "", nil)
+	if err == nil || !strings.Contains(err.Error(), "514 auth failed") || strings.Contains(err.Error(), "ticket") {
+		t.Errorf("%v", err)
+	}
+	s.Say(channeltest.Said{User: "7", Name: "Ada", Text: "Waiting"})
+	s.Shut(false)
+	receive(t, s).text(t, "Waiting")
+}
+
 func TestAnOldTokenIsRenewed(t *testing.T) {
 	t.Parallel()
 	s := start(t, feishutest.Options{})

@@ -70,7 +70,10 @@ func (l *line) Send(id string, body []byte) error {
 func (l *line) Close() error { return l.ws.Close() }
 
 func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Query().Get("ticket") != s.ticket {
+	s.mu.Lock()
+	shut := s.shut
+	s.mu.Unlock()
+	if shut || r.URL.Query().Get("ticket") != s.ticket {
 		w.Header().Set("Handshake-Status", "514")
 		w.Header().Set("Handshake-Msg", "auth failed")
 		w.Header().Set("Handshake-Autherrcode", "1000040344")

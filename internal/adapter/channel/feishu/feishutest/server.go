@@ -51,6 +51,7 @@ type Server struct {
 	faults   []channeltest.Fault
 	latest   *event
 	pings    int
+	shut     bool
 }
 
 // message is a message of a chat.
@@ -118,6 +119,13 @@ func (s *Server) Expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.token = "t-" + rand.Text()
+}
+
+// Shut makes the server refuse the connections that clients have asked for.
+func (s *Server) Shut(shut bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shut = shut
 }
 
 // Grant replaces the permissions of the app.
