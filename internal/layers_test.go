@@ -39,6 +39,12 @@ var layers = map[string]string{
 	"docs":             "experiment",
 	"docs/examples":    "experiment",
 
+	"clients/channels": "experiment",
+
+	"internal/adapter/channel/channeltest":           "test support",
+	"internal/adapter/channel/dingtalk/dingtalktest": "test support",
+	"internal/adapter/channel/feishu/feishutest":     "test support",
+
 	"internal/app/apptest":                 "test support",
 	"internal/adapter/postgres/pgtest":     "test support",
 	"internal/adapter/openai/openaitest":   "test support",

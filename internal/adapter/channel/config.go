@@ -12,6 +12,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"cairn/internal/adapter/channel/dingtalk"
+	"cairn/internal/adapter/channel/feishu"
 	"cairn/internal/adapter/channel/telegram"
 	"cairn/internal/adapter/channel/webhook"
 	"cairn/internal/domain/fault"
@@ -72,9 +74,16 @@ type account struct {
 	Profile  string         `yaml:"profile"`
 
 	Token  string `yaml:"token"`  // telegram
-	API    string `yaml:"api"`    // telegram: another server, such as a local one
+	API    string `yaml:"api"`    // another server than the platform's own, such as a local one
 	Secret string `yaml:"secret"` // webhook
 	URL    string `yaml:"url"`    // webhook
+
+	AppID     string `yaml:"app_id"`     // feishu
+	AppSecret string `yaml:"app_secret"` // feishu
+
+	ClientID     string `yaml:"client_id"`     // dingtalk
+	ClientSecret string `yaml:"client_secret"` // dingtalk
+	RobotCode    string `yaml:"robot_code"`    // dingtalk; empty means client_id
 }
 
 // accountName is the form of the names of accounts. They are part of task queues and of paths.
@@ -155,9 +164,14 @@ func (a account) open(name string) (out service.Account, err error) {
 		out.Adapter, err = telegram.New(telegram.Options{Account: name, Token: a.Token, API: a.API})
 	case "webhook":
 		out.Adapter, err = webhook.New(webhook.Options{Account: name, Secret: a.Secret, URL: a.URL})
+	case "feishu":
+		out.Adapter, err = feishu.New(feishu.Options{Account: name, AppID: a.AppID, AppSecret: a.AppSecret, API: a.API})
+	case "dingtalk":
+		out.Adapter, err = dingtalk.New(dingtalk.Options{Account: name, ClientID: a.ClientID,
+			ClientSecret: a.ClientSecret, RobotCode: a.RobotCode, API: a.API})
 	default:
 		err = fault.New(fault.Misconfigured, fmt.Sprintf("unknown platform of account %s: %.40q", name, a.Platform),
-			"use telegram or webhook")
+			"use telegram, feishu, dingtalk or webhook")
 	}
 	return out, err
 }

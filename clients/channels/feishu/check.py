@@ -1,0 +1,164 @@
+"""Runs Feishu's client lark-oapi 1.7.5 with Cairn's fake of Feishu.
+
+FAKE_URL is what `go run ./clients/channels/feishu` prints. The script prints one line for each check, and exits with
+status 1 if one fails.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+
+import lark_oapi as lark
+import requests
+from lark_oapi.api.im.v1 import (
+    CreateMessageRequest,
+    CreateMessageRequestBody,
+    GetMessageRequest,
+    PatchMessageRequest,
+    PatchMessageRequestBody,
+    ReplyMessageRequest,
+    ReplyMessageRequestBody,
+)
+from lark_oapi.event.callback.model.p2_card_action_trigger import P2CardActionTriggerResponse
+
+FAKE = os.environ["FAKE_URL"]
+APP, SECRET = "cli_a1b2c3", "feishu-app-secret"
+CHAT = "oc_private_7"
+failed = False
+events = []
+refuse = []
+
+
+def check(name, ok, detail=""):
+    global failed
+    failed = failed or not ok
+    print(("ok   " if ok else "FAIL ") + name + (f": {detail}" if detail and not ok else ""), flush=True)
+
+
+def control(name, body=None):
+    return requests.post(f"{FAKE}/control/{name}", json=body or {}, timeout=10).json()
+
+
+def sent():
+    return requests.get(f"{FAKE}/control/sent", timeout=10).json()
+
+
+def wait(is_done, seconds=20):
+    end = time.time() + seconds
+    while time.time() < end:
+        if is_done():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def acknowledged():
+    return wait(lambda: requests.get(f"{FAKE}/control/open", timeout=10).json() == 0)
+
+
+def card(text, *buttons):
+    elements = [{"tag": "markdown", "content": text}]
+    for label, data in buttons:
+        elements.append({"tag": "button", "text": {"tag": "plain_text", "content": label},
+                         "behaviors": [{"type": "callback", "value": {"data": data}}]})
+    return json.dumps({"schema": "2.0", "config": {"update_multi": True}, "body": {"elements": elements}})
+
+
+def on_message(data):
+    if refuse:
+        refuse.pop()
+        raise RuntimeError("the check does not accept the message")
+    m = data.event.message
+    events.append(("message", m.message_id, json.loads(m.content).get("text"), m.thread_id, m.chat_type,
+                   data.event.sender.sender_id.open_id, [x.id.open_id for x in m.mentions or []]))
+
+
+def on_recall(data):
+    events.append(("recalled", data.event.message_id))
+
+
+def on_press(data):
+    events.append(("press", data.event.action.value["data"], data.event.operator.open_id,
+                   data.event.context.open_chat_id))
+    return P2CardActionTriggerResponse({"toast": {"type": "info", "content": "Done"}})
+
+
+def receive():
+    handler = (lark.EventDispatcherHandler.builder("", "")
+               .register_p2_im_message_receive_v1(on_message)
+               .register_p2_im_message_recalled_v1(on_recall)
+               .register_p2_card_action_trigger(on_press)
+               .build())
+    lark.ws.Client(APP, SECRET, event_handler=handler, domain=FAKE, log_level=lark.LogLevel.CRITICAL).start()
+
+
+def has(*wanted):
+    return wait(lambda: any(e[:len(wanted)] == wanted for e in events))
+
+
+def check_requests():
+    # First, because the client keeps tokens for all secrets of an app.
+    wrong = lark.Client.builder().app_id(APP).app_secret("wrong").domain(FAKE).log_level(lark.LogLevel.CRITICAL).build()
+    try:
+        accepted = wrong.im.v1.message.get(GetMessageRequest.builder().message_id("om_1").build()).success()
+    except Exception:
+        accepted = False
+    check("a wrong secret is refused", not accepted)
+    client = lark.Client.builder().app_id(APP).app_secret(SECRET).domain(FAKE).build()
+
+    def create(key, text, *buttons):
+        body = (CreateMessageRequestBody.builder().receive_id(CHAT).msg_type("interactive")
+                .content(card(text, *buttons)).uuid(key).build())
+        return client.im.v1.message.create(
+            CreateMessageRequest.builder().receive_id_type("chat_id").request_body(body).build())
+
+    first = create("k1", "Hello", ("Yes", "approve 7"))
+    check("a card is sent", first.success() and sent()[-1]["Text"] == "Hello", first.msg)
+    again = create("k1", "Hello", ("Yes", "approve 7"))
+    check("a uuid is sent once", again.success() and again.data.message_id == first.data.message_id
+          and len(sent()) == 1, again.msg)
+    large = create("k2", "x" * 31_000)
+    check("a card of 31 KB is refused", large.code == 230025, large.msg)
+    body = PatchMessageRequestBody.builder().content(card("Changed")).build()
+    patched = client.im.v1.message.patch(
+        PatchMessageRequest.builder().message_id(first.data.message_id).request_body(body).build())
+    check("a card is changed", patched.success() and sent()[0]["Text"] == "Changed", patched.msg)
+    found = client.im.v1.message.get(GetMessageRequest.builder().message_id(first.data.message_id).build())
+    check("a message is read", found.success() and found.data.items[0].sender.id == APP, found.msg)
+    body = (ReplyMessageRequestBody.builder().msg_type("interactive").content(card("Reply"))
+            .reply_in_thread(True).uuid("k3").build())
+    reply = client.im.v1.message.reply(
+        ReplyMessageRequest.builder().message_id(first.data.message_id).request_body(body).build())
+    check("a reply is in a thread", reply.success() and sent()[-1]["Thread"] != "", reply.msg)
+    check("a button is shown", create("k4", "Approve?", ("Yes", "approve 7")).success()
+          and sent()[-1]["Buttons"][0]["data"] == "approve 7", sent()[-1])
+
+
+def check_events():
+    threading.Thread(target=receive, daemon=True).start()
+    said = {"User": "7", "Name": "Ada", "Text": "Hello"}
+    message = control("say", said)["id"]
+    check("a message arrives", has("message", message, "Hello", None, "p2p", "7"), events)
+    check("and is acknowledged", acknowledged())
+    mention = control("say", {**said, "Chat": "oc_group_1", "Text": "You", "Mention": True, "Thread": "42"})["id"]
+    check("a mention arrives", has("message", mention, "@_user_1 You", "omt_42", "group", "7", ["ou_bot"]), events)
+    long = "word " * 4000
+    check("a message of many frames arrives", has("message", control("say", {**said, "Text": long})["id"], long))
+    refuse.append(True)
+    check("a refused message arrives again", has("message", control("say", {**said, "Text": "Again"})["id"], "Again"))
+    control("drop")
+    check("a message arrives on a new connection",
+          has("message", control("say", {**said, "Text": "After"})["id"], "After"))
+    control("press", {"User": "7", "Chat": CHAT, "Data": "approve 7"})
+    check("a press arrives", has("press", "approve 7", "7", CHAT), events)
+    control("delete", {"Chat": CHAT, "Message": message})
+    check("a recall arrives", has("recalled", message), events)
+    check("all is acknowledged", acknowledged())
+
+
+check_requests()
+check_events()
+sys.stdout.flush()
+os._exit(1 if failed else 0)

@@ -1,0 +1,150 @@
+package dingtalk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/open-dingtalk/dingtalk-stream-sdk-go/payload"
+
+	"cairn/internal/adapter/channel/socket"
+	"cairn/internal/domain/channel"
+	service "cairn/internal/service/channel"
+)
+
+// Times of a connection.
+const (
+	pongTime    = 30 * time.Second // that the server has for an answer
+	healthyTime = 10 * time.Second // after which a broken connection is opened again at once
+)
+
+var (
+	errBroken = errors.New("the connection broke")
+	// errMove means that the server asked to connect again. It closes the connection after 10 seconds.
+	errMove = errors.New("the server closes the connection")
+)
+
+// Receive reads messages until ctx is done. DingTalk keeps no cursor.
+func (a *Adapter) Receive(ctx context.Context, _ string, accept service.Accept) error {
+	for {
+		began := time.Now()
+		err := a.session(ctx, accept)
+		again := errors.Is(err, errMove) || errors.Is(err, errBroken)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !again, time.Since(began) < healthyTime:
+			return err
+		}
+	}
+}
+
+// endpoint asks for a place to connect to, and a ticket.
+func (a *Adapter) endpoint(ctx context.Context) (*payload.ConnectionEndpointResponse, error) {
+	var body payload.ConnectionEndpointResponse
+	err := a.post(ctx, "/v1.0/gateway/connections/open", "", payload.ConnectionEndpointRequest{
+		ClientId:      a.ClientID,
+		ClientSecret:  a.ClientSecret,
+		UserAgent:     "cairn",
+		Subscriptions: []*payload.SubscriptionModel{{Type: "CALLBACK", Topic: payload.BotMessageCallbackTopic}},
+	}, &body)
+	if err != nil {
+		return nil, err
+	}
+	return &body, body.Valid()
+}
+
+// session reads the messages of one connection.
+func (a *Adapter) session(ctx context.Context, accept service.Accept) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	at, err := a.endpoint(ctx)
+	if err != nil {
+		return err
+	}
+	conn, _, err := socket.Dial(ctx, at.Endpoint+"?ticket="+url.QueryEscape(at.Ticket), a.Ping+pongTime)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	go a.pings(ctx, conn)
+	for {
+		raw, err := conn.Read()
+		if err != nil {
+			return fmt.Errorf("%w: %w", errBroken, err)
+		}
+		frame, err := payload.DecodeDataFrame(raw)
+		if err != nil {
+			return fmt.Errorf("decode a frame: %w", err)
+		}
+		if err := a.handle(ctx, conn, frame, accept); err != nil {
+			return err
+		}
+	}
+}
+
+// handle accepts the message of a frame, and then acknowledges it.
+func (a *Adapter) handle(
+	ctx context.Context,
+	conn *socket.Conn,
+	frame *payload.DataFrame,
+	accept service.Accept,
+) error {
+	answer := payload.NewSuccessDataFrameResponse()
+	answer.Message = "OK"
+	switch frame.GetTopic() {
+	case "disconnect":
+		return errMove
+	case "ping":
+		answer.Data = frame.Data
+	case payload.BotMessageCallbackTopic:
+		answer.Data = `{"response":null}`
+		if e, ok := a.eventOf([]byte(frame.Data)); ok {
+			if err := accept(ctx, []channel.Event{e}, ""); err != nil {
+				answer.Code, answer.Message = http.StatusInternalServerError, "not stored"
+				_ = write(conn, frame, answer) // without an answer DingTalk repeats it, too
+				return err
+			}
+		}
+	default:
+		if frame.Type == "SYSTEM" {
+			return nil
+		}
+		answer.Code = payload.DataFrameResponseStatusCodeKHandlerNotFound
+	}
+	if err := write(conn, frame, answer); err != nil {
+		return fmt.Errorf("%w: acknowledge a message: %w", errBroken, err)
+	}
+	return nil
+}
+
+func write(conn *socket.Conn, frame *payload.DataFrame, answer *payload.DataFrameResponse) error {
+	answer.SetHeader(payload.DataFrameHeaderKMessageId, frame.GetMessageId())
+	answer.SetHeader(payload.DataFrameHeaderKContentType, payload.DataFrameContentTypeKJson)
+	raw, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	return conn.Text(raw)
+}
+
+// pings keeps a connection open. It breaks if the server does not answer.
+func (a *Adapter) pings(ctx context.Context, conn *socket.Conn) {
+	tick := time.NewTicker(a.Ping)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if conn.Ping() != nil {
+				_ = conn.Close() // the reader reports it
+				return
+			}
+		}
+	}
+}
