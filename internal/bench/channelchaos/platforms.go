@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/internal/adapter/channel/channeltest"
+	"cairn/internal/adapter/channel/feishu/feishutest"
 	"cairn/internal/adapter/channel/telegram/telegramtest"
 	"cairn/internal/adapter/channel/webhook/webhooktest"
 )
@@ -26,6 +27,11 @@ func kinds() []kind {
 		{"telegram", func() channeltest.Platform { return telegramtest.Start() }, func(p channeltest.Platform) string {
 			return fmt.Sprintf("token: %q, api: %q", telegramtest.Token, p.(*telegramtest.Server).URL)
 		}, false},
+		{"feishu", func() channeltest.Platform { return feishutest.Start(feishutest.Options{}) },
+			func(p channeltest.Platform) string {
+				return fmt.Sprintf("app_id: %q, app_secret: %q, api: %q", feishutest.AppID, feishutest.AppSecret,
+					p.(*feishutest.Server).URL)
+			}, true},
 		{"webhook", func() channeltest.Platform { return webhooktest.Start() }, func(p channeltest.Platform) string {
 			return fmt.Sprintf("secret: %q, url: %q", webhooktest.Secret, p.(*webhooktest.Program).URL)
 		}, true},

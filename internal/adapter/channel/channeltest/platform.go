@@ -10,27 +10,36 @@ import (
 
 // Platform is a fake of a chat platform on loopback, with one bot.
 type Platform interface {
+	Users
+	Faults
+	// Sent returns the messages of the bot in their order.
+	Sent() []Message
+	Close()
+}
+
+// Users are the users of a platform.
+type Users interface {
 	// Say makes a user write, and returns the platform's ID of the message.
 	Say(Said) (messageID string)
 	// Press makes a user press a button of a message of the bot.
 	Press(user, chat, data string)
-	// Edit makes a user change a message, and Delete makes a user delete one. They report whether the platform tells
-	// bots of it.
+	// Edit makes a user change a message, and Delete makes a user delete one. They report whether the platform
+	// notifies bots of it.
 	Edit(chat, messageID, text string) bool
 	Delete(chat, messageID string) bool
 	// Private returns the ID of the private chat of a user, and Group the ID of the group with a number.
 	Private(user string) (chat string)
 	Group(number int) (chat string)
+}
 
+// Faults are the faults of a platform.
+type Faults interface {
 	// Repeat delivers the latest event once more.
 	Repeat()
 	// Drop breaks all connections on which events are delivered.
 	Drop()
 	// Fail makes the next requests to send a message fail, one after another.
 	Fail(...Fault)
-	// Sent returns the messages of the bot in their order.
-	Sent() []Message
-	Close()
 }
 
 // Said is a message of a user.

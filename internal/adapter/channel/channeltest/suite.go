@@ -26,18 +26,18 @@ type Suite struct {
 
 	Threads bool // the platform has threads
 	Buttons bool // the platform has buttons
-	NoGroup bool // the platform does not tell groups from private chats
+	NoGroup bool // the platform does not distinguish groups from private chats
 
 	OnlyMentions bool // a bot gets messages of groups only if they mention it
 }
 
-// Webhook is an adapter that gets events by HTTP, and Mounter a platform that sends them to a URL.
-type (
-	Webhook interface {
-		Handler(accept service.Accept) http.Handler
-	}
-	Mounter interface{ Mount(url string) }
-)
+// Webhook is an adapter that gets events by HTTP.
+type Webhook interface {
+	Handler(accept service.Accept) http.Handler
+}
+
+// Mounter is a platform that sends its events to a URL.
+type Mounter interface{ Mount(url string) }
 
 // patience is how long a test waits for an event. A receiver may first connect again.
 const patience = 20 * time.Second
@@ -213,7 +213,7 @@ func messages(t *testing.T, s Suite) {
 
 func groups(t *testing.T, s Suite) {
 	if s.NoGroup {
-		t.Skip("the platform does not tell groups from private chats")
+		t.Skip("the platform does not distinguish groups from private chats")
 	}
 	r := s.open(t)
 	r.Say(Said{User: "7", Name: "Ada", Chat: r.Group(1), Text: "Among us"})
@@ -281,8 +281,10 @@ func buttons(t *testing.T, s Suite) {
 		t.Skip("the platform has no buttons")
 	}
 	r := s.open(t)
-	_, err := r.send(channel.Part{Key: "k1", Text: "Approve?", Buttons: []channel.Choice{{Label: "Yes", Data: "approve 7"},
-		{Label: "No", Data: "reject 7"}}})
+	_, err := r.send(
+		channel.Part{Key: "k1", Text: "Approve?", Buttons: []channel.Choice{{Label: "Yes", Data: "approve 7"},
+			{Label: "No", Data: "reject 7"}}},
+	)
 	testkit.Must(t, err)
 	if got := r.Sent(); len(got) != 1 || len(got[0].Buttons) != 2 || got[0].Buttons[1].Data != "reject 7" {
 		t.Fatalf("%+v", got)

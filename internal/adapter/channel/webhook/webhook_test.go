@@ -14,7 +14,9 @@ func TestWebhook(t *testing.T) {
 	channeltest.Run(t, channeltest.Suite{
 		Start: func() channeltest.Platform { return webhooktest.Start() },
 		Open: func(p channeltest.Platform) (service.Adapter, error) {
-			return webhook.New(webhook.Options{Account: "ada", Secret: webhooktest.Secret, URL: p.(*webhooktest.Program).URL})
+			return webhook.New(
+				webhook.Options{Account: "ada", Secret: webhooktest.Secret, URL: p.(*webhooktest.Program).URL},
+			)
 		},
 		Wrong: func(channeltest.Platform) (service.Adapter, error) {
 			return webhook.New(webhook.Options{Account: "ada", Secret: "whsec_!"})

@@ -230,8 +230,14 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusForbidden, "Forbidden: bot was blocked by the user", 0)
 		return
 	}
-	m := channeltest.Message{ID: strconv.Itoa(len(s.sent) + 1), Chat: r.FormValue("chat_id"), Text: text, At: time.Now(),
-		Thread: r.FormValue("message_thread_id"), Buttons: buttonsOf(r.FormValue("reply_markup"))}
+	m := channeltest.Message{
+		ID:      strconv.Itoa(len(s.sent) + 1),
+		Chat:    r.FormValue("chat_id"),
+		Text:    text,
+		At:      time.Now(),
+		Thread:  r.FormValue("message_thread_id"),
+		Buttons: buttonsOf(r.FormValue("reply_markup")),
+	}
 	s.sent = append(s.sent, m)
 	if f.Kind == channeltest.Unknown {
 		panic(http.ErrAbortHandler) // the connection breaks
