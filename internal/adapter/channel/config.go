@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"cairn/internal/adapter/channel/discord"
 	"cairn/internal/adapter/channel/telegram"
 	"cairn/internal/adapter/channel/webhook"
 	"cairn/internal/domain/fault"
@@ -27,8 +28,8 @@ type account struct {
 	Platform string         `yaml:"platform"`
 	Access   service.Access `yaml:"access"`
 
-	Token  string `yaml:"token"`  // telegram
-	API    string `yaml:"api"`    // telegram: another server, such as a local one
+	Token  string `yaml:"token"`  // telegram, discord
+	API    string `yaml:"api"`    // telegram, discord: another server, such as a local one
 	Secret string `yaml:"secret"` // webhook
 	URL    string `yaml:"url"`    // webhook
 }
@@ -99,13 +100,15 @@ func (a account) open(name string) (out service.Account, err error) {
 	}
 	out = service.Account{Name: name, Platform: a.Platform, Access: a.Access}
 	switch a.Platform {
+	case "discord":
+		out.Adapter, err = discord.New(discord.Options{Account: name, Token: a.Token, API: a.API})
 	case "telegram":
 		out.Adapter, err = telegram.New(telegram.Options{Account: name, Token: a.Token, API: a.API})
 	case "webhook":
 		out.Adapter, err = webhook.New(webhook.Options{Account: name, Secret: a.Secret, URL: a.URL})
 	default:
 		err = fault.New(fault.Misconfigured, fmt.Sprintf("unknown platform of account %s: %.40q", name, a.Platform),
-			"use telegram or webhook")
+			"use discord, telegram or webhook")
 	}
 	return out, err
 }
