@@ -169,11 +169,12 @@ async def reconnecting(bot):
 
 
 async def main():
-    try:
-        await discord.Client(intents=discord.Intents.none()).login("wrong.token.here")
-        check("wrong token", False, "accepted")
-    except discord.LoginFailure:
-        check("wrong token", True)
+    async with discord.Client(intents=discord.Intents.none()) as other:
+        try:
+            await other.login("wrong.token.here")
+            check("wrong token", False, "accepted")
+        except discord.LoginFailure:
+            check("wrong token", True)
     bot = Bot()
     await bot.login(TOKEN)
     _, gateway, _ = await bot.http.get_bot_gateway()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -72,18 +73,22 @@ func (r *inbox) accept(_ context.Context, events []channel.Event, cursor string)
 	return nil
 }
 
+func (r *inbox) all() []channel.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.events)
+}
+
 // await waits for an event.
 func (r *inbox) await(what string, is func(channel.Event) bool) channel.Event {
 	r.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		r.mu.Lock()
-		i := slices.IndexFunc(r.events, is)
-		r.mu.Unlock()
-		if i >= 0 {
-			return r.events[i]
+		all := r.all()
+		if i := slices.IndexFunc(all, is); i >= 0 {
+			return all[i]
 		}
 	}
-	r.t.Fatalf("%s did not arrive; got %+v", what, r.events)
+	r.t.Fatalf("%s did not arrive; got %+v", what, r.all())
 	return channel.Event{}
 }
 
@@ -94,10 +99,8 @@ func (r *inbox) text(text string) channel.Event {
 
 // texts returns the texts of all events without repetitions.
 func (r *inbox) texts() (all []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	seen := map[string]bool{}
-	for _, e := range r.events {
+	for _, e := range r.all() {
 		if !seen[e.Key] {
 			all = append(all, e.Text)
 		}
@@ -119,7 +122,7 @@ func TestRestartResumesTheSession(t *testing.T) {
 	s.Say(say("three"))
 	r.run(open(t, s))
 	r.text("three")
-	if c := s.Counts(); c.Started != 1 || c.Resumed != 1 || len(r.events) != 3 {
+	if c := s.Counts(); c.Started != 1 || c.Resumed != 1 || len(r.all()) != 3 {
 		t.Errorf("%+v, events %q", c, r.texts())
 	}
 }
@@ -308,8 +311,8 @@ func TestOtherEventsAreLeftOut(t *testing.T) {
 	s.Emit("MESSAGE_DELETE_BULK", map[string]any{"ids": []string{"31", "32"}, "channel_id": s.Group(1),
 		"guild_id": "900000000000000001"})
 	e := r.await("the last removal", func(e channel.Event) bool { return e.Key == "deleted-32" })
-	if e.Kind != channel.Deleted || !e.Group || e.Place.Chat != s.Group(1) || len(r.events) != 3 {
-		t.Errorf("%+v", r.events)
+	if e.Kind != channel.Deleted || !e.Group || e.Place.Chat != s.Group(1) || len(r.all()) != 3 {
+		t.Errorf("%+v", r.all())
 	}
 }
 
@@ -345,4 +348,61 @@ func TestUnreadableCursorBeginsANewSession(t *testing.T) {
 	r := receive(t, a, "{broken")
 	s.Say(say("Hello"))
 	r.text("Hello")
+}
+
+// Connections break, sessions end, events are not accepted, and the process starts again. No message is lost, and
+// the order of each chat is kept.
+func TestNoMessageIsLost(t *testing.T) {
+	t.Parallel()
+	const users, messages = 5, 200
+	s, a := start(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	r := receive(t, a, "")
+	want := map[string][]string{}
+	tell := func(user, n int) {
+		text := fmt.Sprintf("%d of %d", n, user)
+		chat := s.Private(fmt.Sprint(user))
+		want[chat] = append(want[chat], text)
+		s.Say(channeltest.Said{User: fmt.Sprint(user), Name: "User", Text: text})
+	}
+	for user := range users {
+		tell(user+1, -1) // makes the chat known
+		r.text(fmt.Sprintf("-1 of %d", user+1))
+	}
+	r.mu.Lock()
+	r.refuse = func([]channel.Event) bool { return random.IntN(8) == 0 } // under the lock
+	r.mu.Unlock()
+	faults := rand.New(rand.NewPCG(3, 4))
+	for n := range messages {
+		tell(1+n%users, n)
+		switch faults.IntN(25) {
+		case 0:
+			s.Drop()
+		case 1:
+			s.Forget()
+		case 2:
+			s.Reconnect()
+		case 3:
+			r.stop()
+			r.run(open(t, s))
+		case 4:
+			time.Sleep(pause)
+		}
+	}
+	for user := range users {
+		texts := want[s.Private(fmt.Sprint(user+1))]
+		r.text(texts[len(texts)-1])
+	}
+	got, seen := map[string][]string{}, map[string]bool{}
+	for _, e := range r.all() {
+		if !seen[e.Key] {
+			got[e.Place.Chat] = append(got[e.Place.Chat], e.Text)
+		}
+		seen[e.Key] = true
+	}
+	for chat, texts := range want {
+		if !slices.Equal(got[chat], texts) {
+			t.Errorf("chat %s: %q, want %q", chat, got[chat], texts)
+		}
+	}
 }
