@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +225,29 @@ func TestTyping(t *testing.T) {
 	testkit.Must(t, a.Typing(t.Context(), private))
 	if s.Counts().Typing != 1 {
 		t.Errorf("%+v", s.Counts())
+	}
+}
+
+// The library does not pass the context to its requests.
+func TestRequestsEndWithTheirContext(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan struct{}, 1)
+	release := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	}))
+	defer s.Close()
+	defer close(release)
+	a, err := discord.New(discord.Options{Account: "ada", Token: discordtest.Token, API: s.URL})
+	testkit.Must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-arrived
+		cancel()
+	}()
+	if err := a.Typing(ctx, private); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -1,113 +1,18 @@
 package discord_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"cairn/internal/adapter/channel/channeltest"
-	"cairn/internal/adapter/channel/discord"
 	"cairn/internal/adapter/channel/discord/discordtest"
 	"cairn/internal/domain/channel"
 	"cairn/internal/testkit"
 )
-
-// inbox receives events as the service does: after an error it begins again from the last cursor.
-type inbox struct {
-	t    *testing.T
-	stop func()
-
-	mu     sync.Mutex
-	events []channel.Event
-	cursor string
-	refuse func([]channel.Event) bool // nil accepts all
-}
-
-// receive receives until the test ends or stop is called.
-func receive(t *testing.T, a *discord.Adapter, cursor string) *inbox {
-	t.Helper()
-	r := &inbox{t: t, cursor: cursor}
-	r.run(a)
-	return r
-}
-
-func (r *inbox) run(a *discord.Adapter) {
-	ctx, cancel := context.WithCancel(r.t.Context())
-	var running sync.WaitGroup
-	running.Go(func() {
-		for ctx.Err() == nil {
-			_ = a.Receive(ctx, r.saved(), r.accept) // begins again
-			select {
-			case <-ctx.Done():
-			case <-time.After(pause):
-			}
-		}
-	})
-	r.stop = func() {
-		cancel()
-		running.Wait()
-	}
-	r.t.Cleanup(r.stop)
-}
-
-func (r *inbox) saved() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.cursor
-}
-
-func (r *inbox) accept(_ context.Context, events []channel.Event, cursor string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.refuse != nil && r.refuse(events) {
-		return errors.New("refused")
-	}
-	r.events = append(r.events, events...)
-	r.cursor = cursor
-	return nil
-}
-
-func (r *inbox) all() []channel.Event {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.events)
-}
-
-// await waits for an event.
-func (r *inbox) await(what string, is func(channel.Event) bool) channel.Event {
-	r.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		all := r.all()
-		if i := slices.IndexFunc(all, is); i >= 0 {
-			return all[i]
-		}
-	}
-	r.t.Fatalf("%s did not arrive; got %+v", what, r.all())
-	return channel.Event{}
-}
-
-func (r *inbox) text(text string) channel.Event {
-	r.t.Helper()
-	return r.await(text, func(e channel.Event) bool { return e.Text == text })
-}
-
-// texts returns the texts of all events without repetitions.
-func (r *inbox) texts() (all []string) {
-	seen := map[string]bool{}
-	for _, e := range r.all() {
-		if !seen[e.Key] {
-			all = append(all, e.Text)
-		}
-		seen[e.Key] = true
-	}
-	return all
-}
 
 func say(text string) channeltest.Said { return channeltest.Said{User: "7", Name: "Ada", Text: text} }
 
@@ -167,21 +72,26 @@ func TestCrashWhileReadingMissedMessagesLosesNone(t *testing.T) {
 	s, a := start(t)
 	r := receive(t, a, "")
 	s.Say(say("one"))
+	s.Say(channeltest.Said{User: "8", Name: "Bob", Text: "two"})
 	r.text("one")
+	r.text("two")
 	r.stop()
 	s.Forget()
-	s.Say(say("two"))
-	s.Say(channeltest.Said{User: "8", Name: "Bob", Text: "unknown channel"}) // cannot be found
+	s.Say(say("three"))
+	s.Say(channeltest.Said{User: "8", Name: "Bob", Text: "four"})
+	s.Say(channeltest.Said{User: "9", Name: "Eve", Text: "in an unknown channel"}) // cannot be found
 	refused := 0
-	r.refuse = func(events []channel.Event) bool {
-		if len(events) == 0 || refused == 3 {
+	r.refuse = func(events []channel.Event) bool { // those of the second channel
+		last := len(events) - 1
+		if last < 0 || events[last].Text != "four" || refused == 3 {
 			return false
 		}
 		refused++
 		return true
 	}
 	r.run(open(t, s))
-	r.text("two")
+	r.text("three")
+	r.text("four")
 	if refused != 3 {
 		t.Errorf("refused %d times", refused)
 	}
@@ -201,9 +111,7 @@ func TestMissedMessagesOfLostChannelsAreLeftOut(t *testing.T) {
 	s.Say(say("two"))
 	r.run(open(t, s))
 	r.text("two")
-	for !strings.Contains(r.saved(), "session") {
-		time.Sleep(pause)
-	}
+	until(t, "a session", func() bool { return strings.Contains(r.saved(), "session") })
 	if strings.Contains(r.saved(), s.Group(2)) {
 		t.Errorf("the cursor is %s", r.saved())
 	}
@@ -216,9 +124,7 @@ func TestReceiveFollowsTheRequestToReconnect(t *testing.T) {
 	s.Say(say("one"))
 	r.text("one")
 	s.Reconnect()
-	for s.Counts().Resumed == 0 {
-		time.Sleep(pause)
-	}
+	until(t, "a resumed session", func() bool { return s.Counts().Resumed > 0 })
 	s.Say(say("two"))
 	r.text("two")
 	if c := s.Counts(); c.Started != 1 {
@@ -238,9 +144,7 @@ func TestHeartbeatsKeepTheConnectionAndConfirmStoredEventsOnly(t *testing.T) {
 	r.mu.Lock() // the next event is not stored until the lock is free
 	s.Say(say("two"))
 	before := len(s.Counts().Beats)
-	for len(s.Counts().Beats) < before+3 {
-		time.Sleep(pause)
-	}
+	until(t, "heartbeats", func() bool { return len(s.Counts().Beats) >= before+3 })
 	beats := s.Counts().Beats
 	r.mu.Unlock()
 	if slices.Max(beats) != 2 {
@@ -267,9 +171,7 @@ func TestPressedButtonsAreAnsweredAfterTheyAreStored(t *testing.T) {
 		t.Error("answered before it was stored")
 	}
 	r.text("approve 7")
-	for s.Counts().Answered == 0 {
-		time.Sleep(pause)
-	}
+	until(t, "an answer", func() bool { return s.Counts().Answered > 0 })
 }
 
 func TestTextsAreReadable(t *testing.T) {
@@ -338,7 +240,7 @@ func TestCursorKeepsTheLatestChannels(t *testing.T) {
 	r.text("from 229")
 	if n := strings.Count(r.saved(), `"7000000`); n != 200 || strings.Contains(r.saved(), s.Private("1000")) ||
 		!strings.Contains(r.saved(), s.Private("1229")) {
-		t.Errorf("%d channels in %s", n, r.saved())
+		t.Errorf("%d channels in a cursor of %d bytes", n, len(r.saved()))
 	}
 }
 
