@@ -38,12 +38,14 @@ var layers = map[string]string{
 	"deploy":           "experiment",
 	"docs":             "experiment",
 	"docs/examples":    "experiment",
-
-	"clients/channels": "experiment",
+	"clients":          "experiment",
 
 	"internal/adapter/channel/channeltest":           "test support",
 	"internal/adapter/channel/dingtalk/dingtalktest": "test support",
+	"internal/adapter/channel/discord/discordtest":   "test support",
 	"internal/adapter/channel/feishu/feishutest":     "test support",
+	"internal/adapter/channel/telegram/telegramtest": "test support",
+	"internal/adapter/channel/webhook/webhooktest":   "test support",
 
 	"internal/app/apptest":                 "test support",
 	"internal/adapter/postgres/pgtest":     "test support",

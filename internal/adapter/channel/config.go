@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"cairn/internal/adapter/channel/dingtalk"
+	"cairn/internal/adapter/channel/discord"
 	"cairn/internal/adapter/channel/feishu"
 	"cairn/internal/adapter/channel/telegram"
 	"cairn/internal/adapter/channel/webhook"
@@ -73,7 +74,7 @@ type account struct {
 	Access   service.Access `yaml:"access"`
 	Profile  string         `yaml:"profile"`
 
-	Token  string `yaml:"token"`  // telegram
+	Token  string `yaml:"token"`  // telegram, discord
 	API    string `yaml:"api"`    // another server than the platform's own, such as a local one
 	Secret string `yaml:"secret"` // webhook
 	URL    string `yaml:"url"`    // webhook
@@ -160,6 +161,8 @@ func (a account) open(name string) (out service.Account, err error) {
 	}
 	out = service.Account{Name: name, Platform: a.Platform, Access: a.Access}
 	switch a.Platform {
+	case "discord":
+		out.Adapter, err = discord.New(discord.Options{Account: name, Token: a.Token, API: a.API})
 	case "telegram":
 		out.Adapter, err = telegram.New(telegram.Options{Account: name, Token: a.Token, API: a.API})
 	case "webhook":
@@ -171,7 +174,7 @@ func (a account) open(name string) (out service.Account, err error) {
 			ClientSecret: a.ClientSecret, RobotCode: a.RobotCode, API: a.API})
 	default:
 		err = fault.New(fault.Misconfigured, fmt.Sprintf("unknown platform of account %s: %.40q", name, a.Platform),
-			"use telegram, feishu, dingtalk or webhook")
+			"use discord, telegram, feishu, dingtalk or webhook")
 	}
 	return out, err
 }

@@ -1,0 +1,68 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	disgo "github.com/disgoorg/disgo/discord"
+	"github.com/disgoorg/disgo/rest"
+	"github.com/disgoorg/snowflake/v2"
+
+	"cairn/internal/domain/channel"
+)
+
+// mostPlaces is the number of channels whose kinds are kept in memory.
+const mostPlaces = 5000
+
+// place is where the messages of a channel are read.
+type place struct {
+	channel.Place
+	group bool
+}
+
+// room is a channel or a thread of Discord.
+type room struct {
+	ID     snowflake.ID      `json:"id"`
+	Type   disgo.ChannelType `json:"type"`
+	Parent snowflake.ID      `json:"parent_id"`
+}
+
+func (a *Adapter) placeOf(r room) place {
+	p := place{channel.Place{Account: a.Account, Chat: r.ID.String()}, r.Type != disgo.ChannelTypeDM}
+	switch r.Type {
+	case disgo.ChannelTypeGuildNewsThread, disgo.ChannelTypeGuildPublicThread, disgo.ChannelTypeGuildPrivateThread:
+		if r.Parent != 0 {
+			p.Chat, p.Thread = r.Parent.String(), r.ID.String()
+		}
+	}
+	return p
+}
+
+// find returns the place of a channel, and asks Discord for one that is new. If the bot may not read the channel,
+// the place is the channel itself; server states whether the channel is in a server.
+func (a *Adapter) find(ctx context.Context, id snowflake.ID, server bool) (place, error) {
+	a.mu.Lock()
+	p, known := a.places[id]
+	a.mu.Unlock()
+	if known {
+		return p, nil
+	}
+	var r room
+	err := a.read(ctx, rest.GetChannel.Compile(nil, id), &r)
+	var refused *apiError
+	if errors.As(err, &refused) && refused.Status < http.StatusInternalServerError && refused.Code != 0 {
+		return place{channel.Place{Account: a.Account, Chat: id.String()}, server}, nil
+	}
+	if err != nil {
+		return place{}, err
+	}
+	p = a.placeOf(r)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.places) >= mostPlaces {
+		clear(a.places)
+	}
+	a.places[id] = p
+	return p, nil
+}

@@ -1,0 +1,156 @@
+package discord
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	disgo "github.com/disgoorg/disgo/discord"
+	"github.com/disgoorg/disgo/rest"
+	"github.com/disgoorg/snowflake/v2"
+
+	"cairn/internal/domain/channel"
+	service "cairn/internal/service/channel"
+)
+
+// Limits of messages with buttons, and of looking for a message.
+const (
+	mostInRow     = 5
+	mostButtons   = 25
+	mostLabel     = 80  // characters
+	mostData      = 100 // characters
+	mostReadBack  = 50  // messages
+	mostSent      = 1000
+	longestRepeat = 24 * time.Hour // of a delivery
+)
+
+// nonceOf derives the nonce of a part, which has at most 25 characters.
+func nonceOf(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:12])
+}
+
+// noPings lets a message notify no user, whatever its text mentions.
+func noPings() *disgo.AllowedMentions {
+	return &disgo.AllowedMentions{Parse: []disgo.AllowedMentionType{}, Roles: []snowflake.ID{}, Users: []snowflake.ID{}}
+}
+
+// Send sends a message as it is: Discord reads Markdown. Discord recognizes the nonce for a few minutes. After an
+// attempt with an unknown outcome, Send looks for the message first.
+func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (id string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	target, err := channelOf(to)
+	if err != nil {
+		return "", err
+	}
+	create := disgo.MessageCreate{Content: p.Text, Nonce: nonceOf(p.Key), EnforceNonce: true,
+		AllowedMentions: noPings()}
+	if create.Components, err = buttonRows(p.Buttons); err != nil {
+		return "", err
+	}
+	if p.Repeated {
+		if id, err := a.findSent(ctx, target, create); err != nil || id != "" {
+			return id, err
+		}
+	}
+	var made message
+	err = a.do(ctx, rest.CreateMessage.Compile(nil, target), create, &made)
+	var refused *apiError
+	if errors.As(err, &refused) && refused.Code == unknownMessage {
+		return "", nil // the nonce is known, and the message was deleted since
+	}
+	if err != nil {
+		return "", refusal(err)
+	}
+	a.remember(made.ID, create.Nonce)
+	return made.ID.String(), nil
+}
+
+// buttonRows makes rows of buttons.
+func buttonRows(all []channel.Choice) (rows []disgo.ContainerComponent, err error) {
+	if len(all) > mostButtons {
+		return nil, &service.SendError{Reason: fmt.Sprintf("more than %d buttons", mostButtons), Permanent: true}
+	}
+	var row disgo.ActionRowComponent
+	for i, c := range all {
+		if n := utf8.RuneCountInString(c.Data); n > mostData || n == 0 {
+			return nil, &service.SendError{Reason: fmt.Sprintf("the data of a button must have 1 to %d characters",
+				mostData), Permanent: true}
+		}
+		label := []rune(c.Label)
+		row = append(row, disgo.NewSecondaryButton(string(label[:min(len(label), mostLabel)]), c.Data))
+		if len(row) == mostInRow || i == len(all)-1 {
+			rows, row = append(rows, row), nil
+		}
+	}
+	return rows, nil
+}
+
+// findSent looks for a message among the latest of a channel, and returns its ID. Discord does not always show the
+// nonce, so a message of the bot with the same text counts, unless this process has sent it for another part.
+func (a *Adapter) findSent(ctx context.Context, target snowflake.ID, want disgo.MessageCreate) (id string, err error) {
+	me, err := a.self(ctx)
+	if err != nil {
+		return "", refusal(err)
+	}
+	var latest []message
+	err = a.do(ctx, rest.GetMessages.Compile(disgo.QueryValues{"limit": mostReadBack}, target), nil, &latest)
+	if isGone(err) {
+		return "", nil // the bot may not read the channel; the nonce decides
+	}
+	if err != nil {
+		return "", refusal(err)
+	}
+	for _, m := range latest {
+		if m.Author.ID == me && a.isSame(m, want) {
+			return m.ID.String(), nil
+		}
+	}
+	return "", nil
+}
+
+func (a *Adapter) isSame(m message, want disgo.MessageCreate) bool {
+	a.mu.Lock()
+	known := a.sent[m.ID]
+	a.mu.Unlock()
+	for _, nonce := range []string{known, string(m.Nonce)} {
+		if nonce != "" {
+			return nonce == want.Nonce
+		}
+	}
+	return strings.TrimSpace(m.Content) == strings.TrimSpace(want.Content) && time.Since(m.ID.Time()) < longestRepeat
+}
+
+// remember stores the nonce of a message, for the latest ones.
+func (a *Adapter) remember(id snowflake.ID, nonce string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, known := a.sent[id]; !known {
+		a.order = append(a.order, id)
+	}
+	a.sent[id] = nonce
+	if len(a.order) > mostSent {
+		delete(a.sent, a.order[0])
+		a.order = a.order[1:]
+	}
+}
+
+// Edit replaces the text of a message.
+func (a *Adapter) Edit(ctx context.Context, to channel.Place, messageID, text string) error {
+	target, err := channelOf(to)
+	if err != nil {
+		return err
+	}
+	id, err := snowflake.Parse(messageID)
+	if err != nil {
+		return &service.SendError{Reason: fmt.Sprintf("invalid message %.40q", messageID), Permanent: true}
+	}
+	update := disgo.MessageUpdate{Content: &text, AllowedMentions: noPings()}
+	return refusal(a.do(ctx, rest.UpdateMessage.Compile(nil, target, id), update, nil))
+}
