@@ -38,12 +38,16 @@ var layers = map[string]string{
 	"deploy":           "experiment",
 	"docs":             "experiment",
 	"docs/examples":    "experiment",
+	"clients/channels": "experiment",
 
 	"internal/app/apptest":                 "test support",
 	"internal/adapter/postgres/pgtest":     "test support",
 	"internal/adapter/openai/openaitest":   "test support",
 	"internal/adapter/objectstore/osstest": "test support",
 	"internal/adapter/devstack/devtest":    "test support",
+
+	"internal/adapter/channel/channeltest":     "test support",
+	"internal/adapter/channel/slack/slacktest": "test support",
 }
 
 // allowed lists, for each layer, the layers and path prefixes that it may import

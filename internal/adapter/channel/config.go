@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"cairn/internal/adapter/channel/slack"
 	"cairn/internal/adapter/channel/telegram"
 	"cairn/internal/adapter/channel/webhook"
 	"cairn/internal/domain/fault"
@@ -28,9 +29,13 @@ type account struct {
 	Access   service.Access `yaml:"access"`
 
 	Token  string `yaml:"token"`  // telegram
-	API    string `yaml:"api"`    // telegram: another server, such as a local one
+	API    string `yaml:"api"`    // telegram, slack: another server, such as a local one
 	Secret string `yaml:"secret"` // webhook
 	URL    string `yaml:"url"`    // webhook
+
+	BotToken      string `yaml:"bot_token"`      // slack
+	AppToken      string `yaml:"app_token"`      // slack: receives by Socket Mode
+	SigningSecret string `yaml:"signing_secret"` // slack: receives by the Events API, instead of app_token
 }
 
 // accountName is the form of the names of accounts. They are part of task queues and of paths.
@@ -101,11 +106,14 @@ func (a account) open(name string) (out service.Account, err error) {
 	switch a.Platform {
 	case "telegram":
 		out.Adapter, err = telegram.New(telegram.Options{Account: name, Token: a.Token, API: a.API})
+	case "slack":
+		out.Adapter, err = slack.New(slack.Options{Account: name, BotToken: a.BotToken, AppToken: a.AppToken,
+			SigningSecret: a.SigningSecret, API: a.API})
 	case "webhook":
 		out.Adapter, err = webhook.New(webhook.Options{Account: name, Secret: a.Secret, URL: a.URL})
 	default:
 		err = fault.New(fault.Misconfigured, fmt.Sprintf("unknown platform of account %s: %.40q", name, a.Platform),
-			"use telegram or webhook")
+			"use telegram, slack or webhook")
 	}
 	return out, err
 }
