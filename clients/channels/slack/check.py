@@ -1,4 +1,7 @@
-"""Checks that Slack's own SDK for Python works with the fake at FAKE_URL. Prints one line for each check."""
+"""Checks that slack-sdk 3.47.0 works with the fakes at FAKE_URL. Prints one line for each check.
+
+The program in this folder starts the fakes and prints their URL.
+"""
 
 import json
 import os

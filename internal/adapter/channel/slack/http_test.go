@@ -31,6 +31,7 @@ func TestTheHandlerChecksRequests(t *testing.T) {
 		accepted += len(events)
 		return nil
 	})
+	large := strings.Repeat("x", 10_000_000)
 	challenge := `{"type":"url_verification","challenge":"abc"}`
 	sign := func(at time.Duration, text string) http.Header {
 		return slacktest.Sign(slacktest.SigningSecret, time.Now().Add(at), []byte(text))
@@ -51,7 +52,7 @@ func TestTheHandlerChecksRequests(t *testing.T) {
 		"another body":        {sign(0, body), body + " ", false, http.StatusUnauthorized},
 		"another secret":      {slacktest.Sign("x", time.Now(), []byte(body)), body, false, http.StatusUnauthorized},
 		"no JSON":             {sign(0, "x"), "x", false, http.StatusBadRequest},
-		"10 MB":               {http.Header{}, strings.Repeat("x", 10_000_000), false, http.StatusRequestEntityTooLarge},
+		"10 MB":               {http.Header{}, large, false, http.StatusRequestEntityTooLarge},
 		"nothing to read":     {sign(0, "{}"), "{}", false, http.StatusOK},
 		"signed, unusual way": {strangeSignature(), body, false, http.StatusUnauthorized},
 	} {

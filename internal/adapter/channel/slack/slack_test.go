@@ -47,13 +47,14 @@ func suite(start func() channeltest.Platform, options func(channeltest.Platform)
 
 func TestSocketMode(t *testing.T) {
 	t.Parallel()
-	channeltest.Run(t, suite(func() channeltest.Platform { return slacktest.Start(slacktest.Options{}) }, socketOptions))
+	start := func() channeltest.Platform { return slacktest.Start(slacktest.Options{}) }
+	channeltest.Run(t, suite(start, socketOptions))
 }
 
 func TestEventsAPI(t *testing.T) {
 	t.Parallel()
-	channeltest.Run(t, suite(func() channeltest.Platform { return slacktest.StartHTTP(slacktest.Options{}) },
-		hookOptions))
+	start := func() channeltest.Platform { return slacktest.StartHTTP(slacktest.Options{}) }
+	channeltest.Run(t, suite(start, hookOptions))
 }
 
 // desk is a fake with an adapter.

@@ -213,7 +213,7 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the connection breaks
 	}
 	if m.token == BotToken {
-		w.Header().Set("X-Oauth-Scopes", s.Scopes)
+		w.Header()["x-oauth-scopes"] = []string{s.Scopes} // in Slack's case
 	}
 	answer(w, out, code)
 }
