@@ -15,7 +15,7 @@ func Conversation(ctx workflow.Context, in contract.ConversationInput) error {
 	if err := inWorkspace(ctx, in.WorkspaceKey); err != nil {
 		return err
 	}
-	c := &conversation{in: in, state: in.State, turns: workflow.NewMutex(ctx)}
+	c := &conversation{in: in, state: in.State}
 	if err := c.registerHandlers(ctx); err != nil {
 		return err
 	}
@@ -36,14 +36,14 @@ func Conversation(ctx workflow.Context, in contract.ConversationInput) error {
 type conversation struct {
 	in      contract.ConversationInput
 	state   contract.ConversationState
-	turns   workflow.Mutex // turns run one at a time
-	handled int            // turns of this run
-	busy    int            // updates that are waiting or in progress
-	closing bool           // no more updates are accepted: this run ends
-	ending  bool           // its user has ended the conversation
-	erased  bool           // its rows were erased
-	waiting []string       // messages whose turn has not started
-	answers string         // message in progress
+	handled int                 // turns of this run
+	busy    int                 // updates that are waiting or in progress
+	closing bool                // no more updates are accepted: this run ends
+	ending  bool                // its user has ended the conversation
+	erased  bool                // its rows were erased
+	waiting []*contract.TurnRef // turns that have not started, in the order of their arrival
+	running bool                // a turn is in progress: turns run one at a time
+	answers string              // message in progress
 	cancel  workflow.CancelFunc
 }
 

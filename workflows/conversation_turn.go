@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -41,12 +42,23 @@ func (c *conversation) settingsChanged(ctx workflow.Context, ch workflow.Receive
 	}
 }
 
-// begin removes a message from the waiting ones, and reports whether it is still wanted.
+// begin reports whether the reply to a message is still wanted.
 func (c *conversation) begin(message string) (wanted bool) {
 	is := func(m string) bool { return m == message }
 	wanted = !slices.ContainsFunc(c.state.Stopped, is)
-	c.waiting, c.state.Stopped = slices.DeleteFunc(c.waiting, is), slices.DeleteFunc(c.state.Stopped, is)
+	c.state.Stopped = slices.DeleteFunc(c.state.Stopped, is)
 	return wanted
+}
+
+// await waits until no turn is in progress and no earlier one waits. The order is that of the numbers: updates that
+// arrive together are handled in any order.
+func (c *conversation) await(ctx workflow.Context, t *contract.TurnRef) error {
+	c.waiting = append(c.waiting, t)
+	defer func() { c.waiting = slices.DeleteFunc(c.waiting, func(w *contract.TurnRef) bool { return w == t }) }()
+	return workflow.Await(ctx, func() bool {
+		first := slices.MinFunc(c.waiting, func(a, b *contract.TurnRef) int { return cmp.Compare(a.Number, b.Number) })
+		return !c.running && first == t
+	})
 }
 
 // receiveCancellations handles cancellations that arrived with the message. If both arrive when the
@@ -61,14 +73,14 @@ func (c *conversation) receiveCancellations(ctx workflow.Context) {
 func (c *conversation) turn(ctx workflow.Context, t contract.TurnRef) (contract.TurnResult, error) {
 	c.busy++
 	defer func() { c.busy-- }()
-	c.waiting = append(c.waiting, t.MessageID)
 	if !c.state.Seen.Has(t.Delivery()) { // evaluated here, because settings that change while it waits are newer
 		c.state.Settings, c.state.Idle = t.Settings, t.Idle
 	}
-	if err := c.turns.Lock(ctx); err != nil {
+	if err := c.await(ctx, &t); err != nil {
 		return contract.TurnResult{}, err
 	}
-	defer c.turns.Unlock()
+	c.running = true
+	defer func() { c.running = false }()
 	c.receiveCancellations(ctx)
 	wanted := c.begin(t.MessageID)
 	if c.state.Seen.Has(t.Delivery()) {

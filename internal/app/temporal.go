@@ -42,7 +42,8 @@ func (h *App) dial() error {
 	if h.Temporal, err = client.NewLazyClient(options); err != nil {
 		return h.classifyTemporalError(err, "invalid options for Temporal at "+h.Config.TemporalAddress)
 	}
-	h.Driver = launcher.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
+	h.Driver = launcher.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat,
+		Earlier: h.Store.OpenTurnsBefore}
 	h.Progressive.Starter, h.Offload.Starter = h.Driver, h.Driver
 	return nil
 }

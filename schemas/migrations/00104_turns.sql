@@ -27,6 +27,7 @@ create table turns (
   check ((status = 'ended') = (reason <> ''))
 );
 create index turns_run on turns (workspace_id, run_id);
+create index turns_open on turns (workspace_id, conversation_id, number) where status = 'accepted';
 
 -- What a request of the OpenAI-compatible API stated about its conversation, for the requests that
 -- continue or repeat it.

@@ -220,3 +220,9 @@ select context from turns where workspace_id = @workspace_id and conversation_id
 -- name: TurnContextPin :execrows
 -- Set once: later callers get the stored one.
 update turns set context = @context where workspace_id = @workspace_id and conversation_id = @conversation_id and number = @number and context = '';
+
+-- name: TurnsOpenBefore :many
+-- The runs of the turns of a conversation before a number that have not ended, in their order.
+select r.* from turns t join runs r on r.workspace_id = t.workspace_id and r.id = t.run_id
+where t.workspace_id = @workspace_id and t.conversation_id = @conversation_id and t.number < @number::int and t.status = 'accepted'
+order by t.number limit @max_rows;

@@ -26,6 +26,9 @@ type Driver struct {
 	Client client.Client
 	Limits contract.ConversationLimits // of new conversations
 
+	// Earlier returns the turns of a conversation before a number that have not ended, in their order; nil means none.
+	Earlier func(ctx context.Context, ws, conversation int64, number int) ([]run.Run, error)
+
 	Heartbeat time.Duration // time after which a silent worker that erases is considered dead
 }
 

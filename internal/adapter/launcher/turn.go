@@ -36,13 +36,48 @@ func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run) (out c
 	if err != nil {
 		return out, err
 	}
+	if err := d.sendEarlier(ctx, workspaceKey, r, spec); err != nil {
+		return out, err
+	}
+	err = taken(ctx, func() error { return d.update(ctx, workspaceKey, r, spec, &out) })
+	return out, err
+}
+
+// sendEarlier delivers earlier turns that have not ended, because a conversation answers turns in the order of their
+// arrival. Another process may have stored one and stopped before it delivered it.
+func (d Driver) sendEarlier(ctx context.Context, workspaceKey string, r run.Run, spec agentrun.Spec) error {
+	if d.Earlier == nil {
+		return nil
+	}
+	earlier, err := d.Earlier(ctx, r.Workspace, r.Conversation, spec.Number)
+	if err != nil {
+		return err
+	}
+	for _, e := range earlier {
+		spec, err := agentrun.SpecOf(e)
+		if err != nil {
+			return err
+		}
+		err = taken(ctx, func() error {
+			_, err := d.offer(ctx, workspaceKey, e, spec, client.WorkflowUpdateStageAccepted)
+			return err
+		})
+		if err != nil {
+			return deliveryError(ctx, err)
+		}
+	}
+	return nil
+}
+
+// taken sends a turn again until its conversation has accepted it.
+func taken(ctx context.Context, send func() error) error {
 	for wait := resendDelay; ; wait = min(2*wait, time.Second) {
-		if err := d.update(ctx, workspaceKey, r, spec, &out); !notTaken(err) {
-			return out, err
+		if err := send(); !notTaken(err) {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return out, ctx.Err()
+			return ctx.Err()
 		case <-time.After(wait):
 		}
 	}

@@ -220,3 +220,17 @@ func (q runRepository) RequireOpenRun(ctx context.Context, id string) (bool, err
 	status, err := q.q.RunHold(ctx, dbsqlc.RunHoldParams{WorkspaceID: q.ws, ID: id})
 	return run.Status(status) != run.Ended, noRun(id, err)
 }
+
+// OpenTurnsBefore returns the runs of the turns of a conversation before a number that have not ended, in their order.
+func (s *Store) OpenTurnsBefore(ctx context.Context, ws, conversation int64, number int) (out []run.Run, err error) {
+	const most = 50 // the relay delivers the others
+	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
+		rows, err := q.q.TurnsOpenBefore(ctx, dbsqlc.TurnsOpenBeforeParams{WorkspaceID: q.ws,
+			ConversationID: conversation, Number: int32(number), MaxRows: most})
+		for _, r := range rows {
+			out = append(out, runOf(r))
+		}
+		return classify("read the open turns", err)
+	})
+	return out, err
+}

@@ -1386,6 +1386,67 @@ func (q *Queries) TurnNews(ctx context.Context, arg TurnNewsParams) ([]TurnNewsR
 	return items, nil
 }
 
+const TurnsOpenBefore = `-- name: TurnsOpenBefore :many
+select r.workspace_id, r.id, r.kind, r.business_key, r.generation, r.attempt, r.args_sha, r.conversation_id, r.spec, r.status, r.outcome, r.reason, r.result, r.workflow_id, r.session_id, r.parent_id, r.created_at, r.started_at, r.ended_at, r.redriven, r.opened_at from turns t join runs r on r.workspace_id = t.workspace_id and r.id = t.run_id
+where t.workspace_id = $1 and t.conversation_id = $2 and t.number < $3::int and t.status = 'accepted'
+order by t.number limit $4
+`
+
+type TurnsOpenBeforeParams struct {
+	WorkspaceID    int64
+	ConversationID int64
+	Number         int32
+	MaxRows        int32
+}
+
+// The runs of the turns of a conversation before a number that have not ended, in their order.
+func (q *Queries) TurnsOpenBefore(ctx context.Context, arg TurnsOpenBeforeParams) ([]Run, error) {
+	rows, err := q.db.Query(ctx, TurnsOpenBefore,
+		arg.WorkspaceID,
+		arg.ConversationID,
+		arg.Number,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Run
+	for rows.Next() {
+		var i Run
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.ID,
+			&i.Kind,
+			&i.BusinessKey,
+			&i.Generation,
+			&i.Attempt,
+			&i.ArgsSha,
+			&i.ConversationID,
+			&i.Spec,
+			&i.Status,
+			&i.Outcome,
+			&i.Reason,
+			&i.Result,
+			&i.WorkflowID,
+			&i.SessionID,
+			&i.ParentID,
+			&i.CreatedAt,
+			&i.StartedAt,
+			&i.EndedAt,
+			&i.Redriven,
+			&i.OpenedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const TurnsRange = `-- name: TurnsRange :many
 select workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, context, first_seq, reply_seq, status, reason, facts, tainted, accepted_at, ended_at from turns where workspace_id = $1 and conversation_id = $2 and number between $3 and $4 order by number
 `
