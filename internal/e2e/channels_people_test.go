@@ -60,7 +60,8 @@ func TestAGroupHasAWorkspaceOfItsOwn(t *testing.T) {
 	if got := c.last(group, 2).Text; got != "You said <b>Eve: When is it?</b>" {
 		t.Errorf("the reply is %q", got)
 	}
-	if got := c.lastRequest(); !strings.Contains(got, "Eve: The party is on Friday.") || strings.Contains(got, "Early") {
+	if got := c.lastRequest(); !strings.Contains(got, "Eve: The party is on Friday.") ||
+		strings.Contains(got, "Early") {
 		t.Errorf("the model read %s", got)
 	}
 	c.say(7, "Ada", "And here?")
@@ -325,7 +326,8 @@ func TestAFileOfAChatIsRead(t *testing.T) {
 	c.pair(7, "Ada")
 	c.telegram.SayWith(channeltest.Said{User: "7", Name: "Ada", Text: "Sum this up"}, []byte("The plan: sail to Rome."))
 	c.last("7", 2)
-	if got := c.lastRequest(); !strings.Contains(got, "Sum this up") || !strings.Contains(got, "The plan: sail to Rome.") {
+	if got := c.lastRequest(); !strings.Contains(got, "Sum this up") ||
+		!strings.Contains(got, "The plan: sail to Rome.") {
 		t.Errorf("the model read %s", got)
 	}
 	if n := c.count("select count(*) from cairn.turns where tainted"); n != 1 {

@@ -164,7 +164,9 @@ func (c *chats) say(user int64, name, text string) {
 
 // sayIn makes a user of Telegram mention the bot in a group.
 func (c *chats) sayIn(group string, user int64, name, text string) {
-	c.telegram.Say(channeltest.Said{User: strconv.FormatInt(user, 10), Name: name, Chat: group, Text: text, Mention: true})
+	c.telegram.Say(
+		channeltest.Said{User: strconv.FormatInt(user, 10), Name: name, Chat: group, Text: text, Mention: true},
+	)
 }
 
 // pair makes a user of Telegram known.

@@ -34,7 +34,8 @@ func TestALaterMessageDoesNotOvertake(t *testing.T) {
 	}
 	for n, r := range all {
 		last := r.Messages[len(r.Messages)-1].Content
-		if !strings.Contains(last, fmt.Sprintf("question %d", n)) || strings.Count(fmt.Sprint(r.Messages), "Yes.") != n {
+		if !strings.Contains(last, fmt.Sprintf("question %d", n)) ||
+			strings.Count(fmt.Sprint(r.Messages), "Yes.") != n {
 			t.Errorf("call %d is for %q", n, last)
 		}
 	}

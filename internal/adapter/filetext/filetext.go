@@ -74,7 +74,7 @@ func ofDOCX(raw []byte) (string, error) {
 	var out strings.Builder
 	for inText := false; out.Len() < most; {
 		token, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

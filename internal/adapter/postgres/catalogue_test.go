@@ -58,7 +58,8 @@ var reviewedPolicies = []string{
 	"offload_blobs.offload_blobs_system_see {cairn_system} r (expires_at < now()) -",
 	// the gateway looks up operators' keys, and the command line manages them; the hash is not readable
 	"channel_accounts.channel_accounts_system {cairn_system} * true true",
-	"identities.identities_definer {cairn_owner} r true -",         // resolve_gateway_key: only the owner of a key has its hash
+	// resolve_gateway_key: only the owner of a key has its hash
+	"identities.identities_definer {cairn_owner} r true -",
 	"identities.identities_system_link {cairn_system} w true true", // linking moves a user to another workspace
 	// withdraw_message: in the workspace that the caller has entered
 	"conversations.conversations_withdraw {cairn_owner} r (workspace_id = " +

@@ -159,8 +159,11 @@ func (s channelStore) Identities(ctx context.Context) (out []service.Identity, e
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.IdentitiesList(ctx)
 		for _, r := range rows {
-			out = append(out, service.Identity{Account: r.Account, Kind: r.Kind, User: r.UserID, Name: r.Name, Role: r.Role,
-				Workspace: r.Workspace, CreatedAt: r.CreatedAt})
+			out = append(
+				out,
+				service.Identity{Account: r.Account, Kind: r.Kind, User: r.UserID, Name: r.Name, Role: r.Role,
+					Workspace: r.Workspace, CreatedAt: r.CreatedAt},
+			)
 		}
 		return classify("list the users", err)
 	})

@@ -85,7 +85,8 @@ with conversation as (
 ), account as (
   insert into channel_accounts (name, platform) values ('a' || $1::text, 'telegram') returning name
 ), person as (
-  insert into identities (account, kind, user_id, workspace_id, name, role) select name, 'user', 'u', $1, $3, 'user' from account
+  insert into identities (account, kind, user_id, workspace_id, name, role)
+  select name, 'user', 'u', $1, $3, 'user' from account
 ), route as (
   insert into channel_routes (workspace_id, account, chat, conversation)
   select $1, name, $3, $3 from account returning id

@@ -109,16 +109,21 @@ func (c *cli) people() *cobra.Command {
 
 func (c *cli) peopleRole() *cobra.Command {
 	var group bool
-	cmd := &cobra.Command{Use: "role ACCOUNT USER ROLE", Short: "Make a user an admin, a user or blocked",
-		Long:    "Make a user an admin, a user or blocked. With --group, USER is the chat of a group that is served or blocked.",
-		Example: "  cairn people role ada 12345 blocked", Args: exactly(3, "the account, the user and the role"),
+	cmd := &cobra.Command{
+		Use:   "role ACCOUNT USER ROLE",
+		Short: "Make a user an admin, a user or blocked",
+		Long: "Make a user an admin, a user or blocked. With --group, USER is the chat of a group that is " +
+			"served or blocked.",
+		Example: "  cairn people role ada 12345 blocked",
+		Args:    exactly(3, "the account, the user and the role"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind := channel.KindUser
 			if group {
 				kind = channel.KindGroup
 			}
 			return c.setRole(cmd.Context(), args[0], kind, args[1], args[2])
-		}}
+		},
+	}
 	cmd.Flags().BoolVar(&group, "group", false, "USER is the chat of a group")
 	return cmd
 }

@@ -83,8 +83,8 @@ func (c *cli) runServe(ctx context.Context, listen string) error {
 	return s.Gateway(prometheus.New(s.Store)).Serve(ctx, l)
 }
 
-// startAccounts serves the accounts of chat platforms until ctx ends, if CAIRN_CHANNELS names some. The returned context
-// ends if they cannot be served any more; stopped waits for their end.
+// startAccounts serves the accounts of chat platforms until ctx ends, if CAIRN_CHANNELS names some. The returned
+// context ends if they cannot be served any more; stopped waits for their end.
 func (s *session) startAccounts(ctx context.Context) (serving context.Context, stopped func(), err error) {
 	if s.Config.Channels == "" {
 		return ctx, func() {}, nil

@@ -66,8 +66,12 @@ func (k *Service) GatewayPrincipal(ctx context.Context, key, person string) (Pri
 		if err == nil && h.Blocked {
 			err = fault.New(fault.OutOfScope, "the user is blocked", "run `cairn people list` to see all users")
 		}
-		return Principal{Workspace: h.Workspace, Key: h.Key, Scopes: []string{string(Read), string(Write), string(Gateway)},
-			Account: h.Account}, u, err
+		return Principal{
+			Workspace: h.Workspace,
+			Key:       h.Key,
+			Scopes:    []string{string(Read), string(Write), string(Gateway)},
+			Account:   h.Account,
+		}, u, err
 	})
 }
 

@@ -23,7 +23,8 @@ func (s *Service) divide(window time.Duration) Divide {
 		}
 		joins := func(e StoredEvent) bool {
 			_, _, command := s.commandOf(e.Event)
-			return e.Kind == channel.Message && !command && e.Sender.ID == head.Sender.ID && e.Mentioned == head.Mentioned
+			return e.Kind == channel.Message && !command && e.Sender.ID == head.Sender.ID &&
+				e.Mentioned == head.Mentioned
 		}
 		if !joins(head) {
 			return open[:1], 0

@@ -51,6 +51,7 @@ func TestMessagesOfAUserAreOneBurst(t *testing.T) {
 		many[i] = "m"
 	}
 	s := &Service{Ports{Commands: noCommands{}}}
+	late := []time.Duration{9500 * time.Millisecond, 0}
 	for name, c := range map[string]struct {
 		window time.Duration
 		open   []StoredEvent
@@ -69,7 +70,7 @@ func TestMessagesOfAUserAreOneBurst(t *testing.T) {
 		"an edit of another one":  {window, open(old, "a", "edit 9: A"), 1, 0},
 		"too many":                {window, open(young, many...), 20, 0},
 		"too long":                {window, open([]time.Duration{11 * time.Second, 0}, "a", "b"), 2, 0},
-		"the end of the time":     {window, open([]time.Duration{9500 * time.Millisecond, 0}, "a", "b"), 0, 500 * time.Millisecond},
+		"the end of the time":     {window, open(late, "a", "b"), 0, 500 * time.Millisecond},
 		"only an edit":            {window, open(young, "edit 9: A", "b"), 1, 0},
 		"mentioned and not":       {window, mentioned(open(old, "a", "b")), 1, 0},
 		"selected before a crash": {window, chosen(open(young, "a", "b", "c"), 2), 2, 0},
@@ -121,8 +122,9 @@ func TestABurstHasTheLastEdits(t *testing.T) {
 func TestCommandsAreKnownByTheirNames(t *testing.T) {
 	t.Parallel()
 	s := &Service{Ports{Commands: noCommands{}}}
-	for text, want := range map[string]string{"/help": "help", "/help@bot": "help", " /HELP me ": "help", "/help\nme": "help",
-		"help": "", "/nonsense": "", "/": "", "": ""} {
+	for text, want := range map[string]string{"/help": "help", "/help@bot": "help", " /HELP me ": "help",
+		"/help\nme": "help",
+		"help":      "", "/nonsense": "", "/": "", "": ""} {
 		name, _, known := s.commandOf(channel.Event{Kind: channel.Message, Text: text})
 		if known != (want != "") || known && name != want {
 			t.Errorf("%q is %q, %t", text, name, known)

@@ -191,8 +191,13 @@ func (s *Service) Link(ctx context.Context, account, user, code string) (workspa
 	}
 	there, err := s.People.Remembers(ctx, theirs.ID)
 	if err == nil && there {
-		return "", fault.New(fault.VersionConflict, "both sides have memories", fmt.Sprintf("an operator copies those of one "+
-			"with `cairn memories copy`, then erases it with `cairn erase --workspace`: %s and %s", ours.Name, theirs.Name))
+		return "", fault.New(
+			fault.VersionConflict,
+			"both sides have memories",
+			fmt.Sprintf("an operator copies those of one "+
+				"with `cairn memories copy`, then erases it with `cairn erase --workspace`: %s and %s", ours.Name,
+				theirs.Name),
+		)
 	}
 	return ours.Name, s.moved(ctx, err, other, otherUser, ours.ID)
 }

@@ -56,8 +56,12 @@ func (s *Service) skills(ctx context.Context, in channel.CommandInput) (channel.
 	for _, h := range page.Skills {
 		lines = append(lines, fmt.Sprintf("- %s (%s): %s", h.Name, h.Status, h.Description))
 	}
-	return list(pick(in, "Skills:", "技能："), pick(in, "There are no skills yet. /distill makes some of this conversation.",
-		"还没有技能。/distill 可从本次对话提炼。"), lines), err
+	return list(
+		pick(in, "Skills:", "技能："),
+		pick(in, "There are no skills yet. /distill makes some of this conversation.",
+			"还没有技能。/distill 可从本次对话提炼。"),
+		lines,
+	), err
 }
 
 func (s *Service) soul(ctx context.Context, in channel.CommandInput) (channel.CommandReply, error) {
@@ -86,8 +90,11 @@ func (s *Service) settings(ctx context.Context, in channel.CommandInput) (out ch
 	if now.QuietHours.From != "" {
 		quiet = now.QuietHours.From + "–" + now.QuietHours.To
 	}
-	return say(in, fmt.Sprintf("Time zone: %s\nQuiet hours: %s\nDaily reflection: %t", now.TimeZone, quiet, now.Reflection),
-		fmt.Sprintf("时区：%s\n安静时段：%s\n每日整理：%t", now.TimeZone, quiet, now.Reflection)), nil
+	return say(
+		in,
+		fmt.Sprintf("Time zone: %s\nQuiet hours: %s\nDaily reflection: %t", now.TimeZone, quiet, now.Reflection),
+		fmt.Sprintf("时区：%s\n安静时段：%s\n每日整理：%t", now.TimeZone, quiet, now.Reflection),
+	), nil
 }
 
 // patchOf returns the change that a command describes.

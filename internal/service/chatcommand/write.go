@@ -134,9 +134,18 @@ func (s *Service) distill(ctx context.Context, in channel.CommandInput) (out cha
 	if len(all) == 0 {
 		return say(in, "There is nothing to distill yet.", "还没有可提炼的内容。"), nil
 	}
-	r, _, err := s.Distills.Accept(ctx, distill.Request{Workspace: in.Workspace.ID, WorkspaceKey: in.Workspace.Key,
-		ID: "chat/" + in.Key, Channel: "import", Spec: s.DistillSpec(),
-		Conversation: transcript.Conversation{ID: in.Conversation + "/" + in.Key, Title: in.Conversation, Messages: all}})
+	r, _, err := s.Distills.Accept(ctx, distill.Request{
+		Workspace:    in.Workspace.ID,
+		WorkspaceKey: in.Workspace.Key,
+		ID:           "chat/" + in.Key,
+		Channel:      "import",
+		Spec:         s.DistillSpec(),
+		Conversation: transcript.Conversation{
+			ID:       in.Conversation + "/" + in.Key,
+			Title:    in.Conversation,
+			Messages: all,
+		},
+	})
 	if err != nil {
 		return out, err
 	}

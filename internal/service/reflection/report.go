@@ -234,8 +234,14 @@ func reportOf(r run.Run) (out DayRun, err error) {
 
 // digest returns what a reflection has done, as a message for the user.
 func (r Report) digest() string {
-	text := fmt.Sprintf("Reflection of %s: %d messages read; saved %d memories, %d notes and %d skills.", r.Date, r.Messages,
-		r.Memories+r.Promoted, r.Notes, r.Skills)
+	text := fmt.Sprintf(
+		"Reflection of %s: %d messages read; saved %d memories, %d notes and %d skills.",
+		r.Date,
+		r.Messages,
+		r.Memories+r.Promoted,
+		r.Notes,
+		r.Skills,
+	)
 	if r.Staged > 0 {
 		text += fmt.Sprintf(" %d changes wait for approval: send /approve.", r.Staged)
 	}

@@ -202,7 +202,8 @@ func messages(t *testing.T, s Suite) {
 	id := r.Say(Said{User: "7", Name: "Ada", Text: "Hello"})
 	e := r.event("Hello")
 	if e.Kind != channel.Message || e.Key == "" || e.Place != (channel.Place{Account: "ada", Chat: r.Private("7")}) ||
-		e.Sender.ID != "7" || e.Sender.Name != "Ada" || e.Group || e.MessageID != id || time.Since(e.At).Abs() > time.Minute {
+		e.Sender.ID != "7" || e.Sender.Name != "Ada" || e.Group || e.MessageID != id ||
+		time.Since(e.At).Abs() > time.Minute {
 		t.Errorf("message %s is the event %+v", id, e)
 	}
 	for _, text := range []string{"Zwei\nZeilen", "价格 < 5 & > 3", "*not bold* _x_ `y`", "👩‍👩‍👧"} {
@@ -358,7 +359,8 @@ func connections(t *testing.T, s Suite) {
 
 func sends(t *testing.T, s Suite) {
 	r := s.quiet(t)
-	for i, text := range []string{"Hello", "**bold** and `code`", "```go\nfmt.Println(1)\n```", "1 < 2 & 3 > 2", "- a\n- b"} {
+	texts := []string{"Hello", "**bold** and `code`", "```go\nfmt.Println(1)\n```", "1 < 2 & 3 > 2", "- a\n- b"}
+	for i, text := range texts {
 		id, err := r.send(channel.Part{Key: "k" + string(rune('0'+i)), Text: text})
 		if err != nil || id == "" {
 			t.Fatalf("%q: %q, %v", text, id, err)

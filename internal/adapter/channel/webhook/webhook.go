@@ -67,7 +67,8 @@ const (
 
 // event is the body of a request to Cairn.
 type event struct {
-	// Type is message (default), edited or deleted, which name the message, button, whose text is its data, or workflow.
+	// Type is message (default), edited or deleted, which name the message; button, whose text is its data; or
+	// workflow.
 	Type         string    `json:"type"`
 	Conversation string    `json:"conversation"`
 	Thread       string    `json:"thread"`
