@@ -38,7 +38,7 @@ def sent():
     return control("sent") or []
 
 
-def wait(is_done, seconds=20):
+def wait(is_done, seconds=30):
     end = time.monotonic() + seconds
     while not is_done():
         if time.monotonic() > end:

@@ -48,7 +48,8 @@ func (p *program) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.UsageError(err) })
 	root.AddCommand(p.distill(), p.turns(), p.stream(), p.sweep(), p.tau(), p.loop(), p.search(), p.find(), p.load(),
-		p.httpSearch(), p.chaos(), p.soak(), p.streamChaos(), p.channelChaos(), p.isolation(), p.production(), p.clients(), p.openAI())
+		p.httpSearch(), p.chaos(), p.soak(), p.streamChaos(), p.channelChaos(), p.isolation(), p.production(),
+		p.clients(), p.openAI(), p.channelSDKs())
 	return root
 }
 
