@@ -17,7 +17,7 @@ type Result struct {
 	WorkerKills  int `json:"worker_kills"`
 	Crashes      int `json:"crashes"`   // of Postgres and Temporal
 	Exits        int `json:"exits"`     // without a kill
-	Ambiguous    int `json:"ambiguous"` // messages that were sent again after an unknown outcome, where a platform cannot decide
+	Ambiguous    int `json:"ambiguous"` // messages sent again after an unknown outcome, where a platform cannot decide
 	Repeated     int `json:"repeated"`  // that such platforms show twice
 
 	Unanswered int      `json:"unanswered"` // messages without a reply
@@ -45,8 +45,8 @@ func (r Result) Print(w io.Writer) error {
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
-	fmt.Fprintf(w, "\n%d messages, %d replies; gateway killed %d times, worker %d times, servers %d times (%d unexpected "+
-		"exits)\n%d messages sent again after an unknown outcome where the platform cannot decide, %d of them shown "+
+	fmt.Fprintf(w, "\n%d messages, %d replies; gateway killed %d times, worker %d times, servers %d times (%d "+
+		"unexpected exits)\n%d messages sent again after an unknown outcome where the platform cannot decide, %d of them shown "+
 		"twice\n", r.Messages, r.Replies, r.GatewayKills, r.WorkerKills, r.Crashes, r.Exits, r.Ambiguous, r.Repeated)
 	ground.PrintFindings(w, r.Details)
 	return nil

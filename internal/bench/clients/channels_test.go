@@ -35,7 +35,8 @@ func TestLinesOfACheckAreRows(t *testing.T) {
 	}
 	var out strings.Builder
 	testkit.Must(t, Result{Rows: got}.PrintSummary(&out))
-	for _, line := range []string{"slack     4       2   slack-sdk==3.47.0\n", "FAILED slack: a press: KeyError: 'x'\n"} {
+	for _, line := range []string{"slack     4       2   slack-sdk==3.47.0\n",
+		"FAILED slack: a press: KeyError: 'x'\n"} {
 		if !strings.Contains(out.String(), line) {
 			t.Errorf("no %q in\n%s", line, &out)
 		}

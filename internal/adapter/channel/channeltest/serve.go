@@ -41,7 +41,9 @@ func Serve(s Served, in io.Reader, out io.Writer) error {
 			return err
 		}
 		proxy := httputil.NewSingleHostReverseProxy(target)
-		proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // as the fake
+		proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) {
+			panic(http.ErrAbortHandler) // the fake has broken the connection
+		}
 		s.Handler = proxy
 	}
 	mux := http.NewServeMux()

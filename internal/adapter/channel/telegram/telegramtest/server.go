@@ -110,9 +110,10 @@ func (s *Server) Press(user, chat, data string) {
 		if p.Chat != chat || !slices.ContainsFunc(p.Buttons, func(c channel.Choice) bool { return c.Data == data }) {
 			continue
 		}
-		s.add(models.Update{CallbackQuery: &models.CallbackQuery{ID: strconv.FormatInt(s.next, 10), Data: data,
-			From: *userOf(user), ChatInstance: "instance" + chat,
-			Message: models.MaybeInaccessibleMessage{Type: models.MaybeInaccessibleMessageTypeMessage, Message: p.shown()}}})
+		q := &models.CallbackQuery{ID: strconv.FormatInt(s.next, 10), Data: data, From: *userOf(user),
+			ChatInstance: "instance" + chat}
+		q.Message.Message = p.shown()
+		s.add(models.Update{CallbackQuery: q})
 		return
 	}
 }
