@@ -44,6 +44,7 @@ var layers = map[string]string{
 	"internal/adapter/channel/dingtalk/dingtalktest": "test support",
 	"internal/adapter/channel/discord/discordtest":   "test support",
 	"internal/adapter/channel/feishu/feishutest":     "test support",
+	"internal/adapter/channel/slack/slacktest":       "test support",
 	"internal/adapter/channel/telegram/telegramtest": "test support",
 	"internal/adapter/channel/webhook/webhooktest":   "test support",
 

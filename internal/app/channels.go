@@ -12,6 +12,7 @@ import (
 
 	"cairn/activities"
 	adapter "cairn/internal/adapter/channel"
+	"cairn/internal/adapter/filetext"
 	domain "cairn/internal/domain/channel"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -34,6 +35,7 @@ func (h *App) buildChannels() (err error) {
 		Workspaces: h.Store,
 		Inbox:      h.Inbox,
 		Settings:   h.Workspaces.Settings,
+		FileText:   filetext.Of,
 		TurnSpec:   func() agentrun.Spec { return TurnSpec(h.Config) },
 		Log:        h.Log,
 	}

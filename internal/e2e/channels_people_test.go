@@ -316,3 +316,28 @@ func (c *chats) signed(id string, body []byte) map[string]string {
 	return map[string]string{"webhook-id": id, "webhook-timestamp": strconv.FormatInt(now.Unix(), 10),
 		"webhook-signature": signature}
 }
+
+// The text of a file is part of the message, and marks the turn as one with untrusted text. A file that cannot be read
+// is named.
+func TestAFileOfAChatIsRead(t *testing.T) {
+	t.Parallel()
+	c := openChats(t)
+	c.pair(7, "Ada")
+	c.telegram.SayWith(channeltest.Said{User: "7", Name: "Ada", Text: "Sum this up"}, []byte("The plan: sail to Rome."))
+	c.last("7", 2)
+	if got := c.lastRequest(); !strings.Contains(got, "Sum this up") || !strings.Contains(got, "The plan: sail to Rome.") {
+		t.Errorf("the model read %s", got)
+	}
+	if n := c.count("select count(*) from cairn.turns where tainted"); n != 1 {
+		t.Errorf("%d tainted turns", n)
+	}
+	c.telegram.SayWith(channeltest.Said{User: "7", Name: "Ada"}, []byte("\x89PNG\r\n\x1a\n"))
+	if got := c.last("7", 3).Text; !strings.Contains(got, "PDF and DOCX") {
+		t.Errorf("an image alone: %q", got)
+	}
+	c.telegram.SayWith(channeltest.Said{User: "7", Name: "Ada", Text: "Look"}, []byte("\x89PNG\r\n\x1a\n"))
+	c.last("7", 4)
+	if got := c.lastRequest(); !strings.Contains(got, "not read]") {
+		t.Errorf("the model read %s", got)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"cairn/internal/adapter/channel/dingtalk"
 	"cairn/internal/adapter/channel/discord"
 	"cairn/internal/adapter/channel/feishu"
+	"cairn/internal/adapter/channel/slack"
 	"cairn/internal/adapter/channel/telegram"
 	"cairn/internal/adapter/channel/webhook"
 	"cairn/internal/domain/fault"
@@ -85,6 +86,10 @@ type account struct {
 	ClientID     string `yaml:"client_id"`     // dingtalk
 	ClientSecret string `yaml:"client_secret"` // dingtalk
 	RobotCode    string `yaml:"robot_code"`    // dingtalk; empty means client_id
+
+	BotToken      string `yaml:"bot_token"`      // slack
+	AppToken      string `yaml:"app_token"`      // slack: receives by Socket Mode
+	SigningSecret string `yaml:"signing_secret"` // slack: receives by the Events API, instead of app_token
 }
 
 // accountName is the form of the names of accounts. They are part of task queues and of paths.
@@ -165,6 +170,9 @@ func (a account) open(name string) (out service.Account, err error) {
 		out.Adapter, err = discord.New(discord.Options{Account: name, Token: a.Token, API: a.API})
 	case "telegram":
 		out.Adapter, err = telegram.New(telegram.Options{Account: name, Token: a.Token, API: a.API})
+	case "slack":
+		out.Adapter, err = slack.New(slack.Options{Account: name, BotToken: a.BotToken, AppToken: a.AppToken,
+			SigningSecret: a.SigningSecret, API: a.API})
 	case "webhook":
 		out.Adapter, err = webhook.New(webhook.Options{Account: name, Secret: a.Secret, URL: a.URL})
 	case "feishu":
@@ -174,7 +182,7 @@ func (a account) open(name string) (out service.Account, err error) {
 			ClientSecret: a.ClientSecret, RobotCode: a.RobotCode, API: a.API})
 	default:
 		err = fault.New(fault.Misconfigured, fmt.Sprintf("unknown platform of account %s: %.40q", name, a.Platform),
-			"use discord, telegram, feishu, dingtalk or webhook")
+			"use telegram, slack, discord, feishu, dingtalk or webhook")
 	}
 	return out, err
 }

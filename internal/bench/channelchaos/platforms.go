@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"cairn/internal/adapter/channel/channeltest"
+	"cairn/internal/adapter/channel/discord/discordtest"
 	"cairn/internal/adapter/channel/feishu/feishutest"
+	"cairn/internal/adapter/channel/slack/slacktest"
 	"cairn/internal/adapter/channel/telegram/telegramtest"
 	"cairn/internal/adapter/channel/webhook/webhooktest"
 )
@@ -27,6 +29,14 @@ func kinds() []kind {
 		{"telegram", func() channeltest.Platform { return telegramtest.Start() }, func(p channeltest.Platform) string {
 			return fmt.Sprintf("token: %q, api: %q", telegramtest.Token, p.(*telegramtest.Server).URL)
 		}, false},
+		{"slack", func() channeltest.Platform { return slacktest.Start(slacktest.Options{}) },
+			func(p channeltest.Platform) string {
+				return fmt.Sprintf("app_token: %q, bot_token: %q, api: %q", slacktest.AppToken, slacktest.BotToken,
+					p.(*slacktest.Server).API())
+			}, true},
+		{"discord", func() channeltest.Platform { return discordtest.Start() }, func(p channeltest.Platform) string {
+			return fmt.Sprintf("token: %q, api: %q", discordtest.Token, p.(*discordtest.Server).API())
+		}, true},
 		{"feishu", func() channeltest.Platform { return feishutest.Start(feishutest.Options{}) },
 			func(p channeltest.Platform) string {
 				return fmt.Sprintf("app_id: %q, app_secret: %q, api: %q", feishutest.AppID, feishutest.AppSecret,

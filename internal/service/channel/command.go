@@ -87,7 +87,7 @@ func explain(f *fault.Error) string {
 // refusal returns the reply to a message that was not accepted.
 func refusal(text string, f *fault.Error) string {
 	if strings.TrimSpace(text) == "" {
-		return "I can read text only."
+		return "I can read text, and text, PDF and DOCX files of up to 20 MB."
 	}
 	out := "I could not accept your message: " + f.Message + "."
 	if f.Hint != "" {

@@ -151,9 +151,12 @@ func (s *Service) AcceptEvents(ctx context.Context, a Account, events []channel.
 		if !ok {
 			continue
 		}
-		route, err := s.Events.PutEvent(ctx, ws.ID, e)
+		route, err := s.Events.PutEvent(ctx, ws.ID, s.withFiles(ctx, a, e))
 		if err != nil {
 			return err
+		}
+		if route != 0 {
+			s.typing(ctx, a, e)
 		}
 		if p := (place{ws, route}); route != 0 && !slices.Contains(places, p) {
 			places = append(places, p)
@@ -299,6 +302,7 @@ func (s *Service) request(ws tenancy.Workspace, b Burst, said []StoredEvent, p P
 		MaxTurns: p.Budget, Spec: s.TurnSpec()}
 	r.Spec.Deliver, r.Spec.Lang = true, p.Language
 	for _, e := range said {
+		r.Spec.Tainted = r.Spec.Tainted || len(e.Attachments) > 0 // files are not written by the user
 		m := transcript.Message{Role: transcript.User, Content: e.Text}
 		if e.Group {
 			m.Name = speakerOf(e.Sender)

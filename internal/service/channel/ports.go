@@ -297,10 +297,12 @@ type Ports struct {
 	Workspaces Workspaces
 	Inbox      Inbox
 	Settings   Settings
-	Commands   Commands
-	Driver     Driver // nil without Temporal
-	TurnSpec   func() agentrun.Spec
-	Log        *slog.Logger
+	// FileText returns the text of a file.
+	FileText func(raw []byte) (string, error)
+	Commands Commands
+	Driver   Driver // nil without Temporal
+	TurnSpec func() agentrun.Spec
+	Log      *slog.Logger
 }
 
 // Service connects the accounts that it is given to conversations.
@@ -323,8 +325,8 @@ func New(p Ports) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.TurnSpec == nil || p.Settings == nil {
-		return nil, errors.New("channel: TurnSpec or Settings is nil")
+	if p.TurnSpec == nil || p.Settings == nil || p.FileText == nil {
+		return nil, errors.New("channel: TurnSpec, Settings or FileText is nil")
 	}
 	return &Service{p}, nil
 }
