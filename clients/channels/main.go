@@ -18,6 +18,7 @@ import (
 	"cairn/internal/adapter/channel/dingtalk/dingtalktest"
 	"cairn/internal/adapter/channel/discord/discordtest"
 	"cairn/internal/adapter/channel/feishu/feishutest"
+	"cairn/internal/adapter/channel/slack/slacktest"
 	"cairn/internal/adapter/channel/telegram/telegramtest"
 )
 
@@ -32,6 +33,7 @@ var platforms = map[string]func() (channeltest.Served, error){
 		s := feishutest.Start(feishutest.Options{})
 		return channeltest.Served{Platform: s, URL: s.URL}, nil
 	},
+	"slack": slack,
 	"telegram": func() (channeltest.Served, error) {
 		s := telegramtest.Start()
 		return channeltest.Served{Platform: s, URL: s.URL, Actions: channeltest.Actions{
@@ -52,6 +54,38 @@ func discord() (channeltest.Served, error) {
 			return nil
 		},
 		"counts": func(channeltest.Body) any { return s.Counts() },
+	}}, nil
+}
+
+// slacks are the fakes of two apps: the first one uses Socket Mode, and the second one the Events API.
+type slacks struct {
+	*slacktest.Server
+	hook slacktest.HTTP
+}
+
+// Close ends both fakes.
+func (s slacks) Close() {
+	s.hook.Close()
+	s.Server.Close()
+}
+
+func slack() (channeltest.Served, error) {
+	s := slacks{slacktest.Start(slacktest.Options{}), slacktest.StartHTTP(slacktest.Options{})}
+	// Without a proxy, the names of headers stay in lower case, as Slack sends them.
+	return channeltest.Served{Platform: s, Handler: s.Config.Handler, Actions: channeltest.Actions{
+		"attach": func(b channeltest.Body) any {
+			return s.Share(b.Said, slacktest.File{Name: "notes.txt", Type: "text/plain", Content: []byte(b.Data)})
+		},
+		"warn": func(channeltest.Body) any {
+			s.Warn()
+			return nil
+		},
+		"open": func(channeltest.Body) any { return s.Pending() },
+		"mount": func(b channeltest.Body) any {
+			s.hook.Mount(b.URL)
+			return nil
+		},
+		"notify": func(b channeltest.Body) any { return s.hook.Say(b.Said) }, // by the Events API
 	}}, nil
 }
 

@@ -34,9 +34,9 @@ const platformLimit = 3 * time.Minute
 
 // channels runs the checks of chat platforms.
 type channels struct {
-	source   string // clients/channels
-	programs string // folder with the compiled fakes, and home of the SDKs
-	log      io.Writer
+	source string // clients/channels
+	home   string // of the SDKs; has the program with the fakes, too
+	log    io.Writer
 }
 
 // RunChannels runs each clients/channels/PLATFORM/check.py with the fake and the SDK of its platform. It needs the
@@ -48,12 +48,11 @@ func RunChannels(ctx context.Context, log io.Writer) (out Result, err error) {
 		return out, fault.New(fault.Misconfigured, "checks of chat platforms not found", "run this in a clone of Cairn")
 	}
 	out.Clients = len(checks)
-	if c.programs, err = os.MkdirTemp("", "cairn-channels"); err != nil {
+	if c.home, err = os.MkdirTemp("", "cairn-channels"); err != nil {
 		return out, err
 	}
-	defer os.RemoveAll(c.programs)
-	// Builds the program of all fakes, and those of fakes that have their own.
-	build := exec.CommandContext(ctx, "go", "build", "-o", c.programs+string(os.PathSeparator), "./"+c.source+"/...")
+	defer os.RemoveAll(c.home)
+	build := exec.CommandContext(ctx, "go", "build", "-o", c.program(), "./"+c.source)
 	if said, err := build.CombinedOutput(); err != nil {
 		return out, fmt.Errorf("build the fakes: %w\n%s", err, said)
 	}
@@ -73,6 +72,8 @@ func RunChannels(ctx context.Context, log io.Writer) (out Result, err error) {
 	return out, ctx.Err()
 }
 
+func (c channels) program() string { return filepath.Join(c.home, "fakes") }
+
 func (c channels) run(ctx context.Context, platform, script string) ([]Row, error) {
 	sdk, ok := channelSDKs[platform]
 	if !ok {
@@ -90,17 +91,14 @@ func (c channels) run(ctx context.Context, platform, script string) ([]Row, erro
 	}
 	defer stop()
 	check := exec.CommandContext(ctx, python, script)
-	check.Env = []string{"HOME=" + c.programs, "PATH=" + os.Getenv("PATH"), "PYTHONPATH=" + c.source,
+	check.Env = []string{"HOME=" + c.home, "PATH=" + os.Getenv("PATH"), "PYTHONPATH=" + c.source,
 		"PYTHONDONTWRITEBYTECODE=1", "FAKE_URL=" + url}
 	return calls(platform, check, checksOf)
 }
 
 // start starts a fake and returns its URL.
 func (c channels) start(ctx context.Context, platform string) (url string, stop func(), err error) {
-	fake := exec.CommandContext(ctx, filepath.Join(c.programs, "channels"), platform)
-	if own := filepath.Join(c.programs, platform); isFile(own) {
-		fake = exec.CommandContext(ctx, own)
-	}
+	fake := exec.CommandContext(ctx, c.program(), platform)
 	fake.Stderr = c.log
 	in, err := fake.StdinPipe() // a fake ends with it
 	if err != nil {
@@ -124,11 +122,6 @@ func (c channels) start(ctx context.Context, platform string) (url string, stop 
 		return "", nil, err
 	}
 	return strings.TrimPrefix(strings.TrimSpace(line), "FAKE_URL="), stop, nil
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // checksOf reads the lines of a check.py: the result, the name of the check, and a colon and the reason if it failed.
