@@ -97,7 +97,8 @@ def sending(url):
 
     result = send(204)
     value, headers, body = Program.got[-1]
-    check("Cairn's signature is verified", not isinstance(value, Exception) and headers["webhook-id"] == "part/1", value)
+    check("Cairn's signature is verified", not isinstance(value, Exception) and headers["webhook-id"] == "part/1",
+          value)
     check("the message has its members", value == {"conversation": "c1", "thread": "42", "text": "Grüße 👋 <b>",
                                                    "buttons": [{"label": "Yes", "data": "approve 7"}]}, value)
     check("and is sent", result["ID"] == "part/1" and not result["Error"], result)

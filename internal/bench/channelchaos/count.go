@@ -46,8 +46,9 @@ func (r Result) Print(w io.Writer) error {
 		return fmt.Errorf("print the result: %w", err)
 	}
 	fmt.Fprintf(w, "\n%d messages, %d replies; gateway killed %d times, worker %d times, servers %d times (%d "+
-		"unexpected exits)\n%d messages sent again after an unknown outcome where the platform cannot decide, %d of them shown "+
-		"twice\n", r.Messages, r.Replies, r.GatewayKills, r.WorkerKills, r.Crashes, r.Exits, r.Ambiguous, r.Repeated)
+		"unexpected exits)\n%d messages sent again after an unknown outcome where the platform cannot decide, %d of "+
+		"them shown twice\n", r.Messages, r.Replies, r.GatewayKills, r.WorkerKills, r.Crashes, r.Exits, r.Ambiguous,
+		r.Repeated)
 	ground.PrintFindings(w, r.Details)
 	return nil
 }

@@ -226,7 +226,7 @@ func (p *program) channelSDKs() *cobra.Command {
 		Use:   "channels-sdk",
 		Short: "Run the SDKs of chat platforms with Cairn's fakes (needs Python and a package index)",
 		Long: "Run clients/channels/PLATFORM/check.py with the fake of each platform, and print how many checks " +
-			"passed.\nIt builds the fakes: run it in a clone of Cairn. The SDKs are installed once, into Cairn's cache.",
+			"passed.\nIt builds the fakes: run it in a clone of Cairn. SDKs are installed once, into Cairn's cache.",
 		Example: "  cairn-bench channels-sdk",
 	}, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)
