@@ -103,6 +103,10 @@ openai-sdk: build ## Run OpenAI's clients for Go, JavaScript and Python (needs n
 	$(GO) test -count=1 -run OfOpenAI ./internal/e2e
 	$(BENCH) openai-sdk --cairn $(BIN)/cairn
 
+.PHONY: channels-sdk
+channels-sdk: ## Run the SDKs of chat platforms with the fakes of the tests (needs Python and a package index)
+	$(BENCH) channels-sdk
+
 .PHONY: bench
 bench: ## Run the benchmarks distill, turns, tau and search
 	@$(MAKE) --keep-going bench-distill bench-turns bench-tau bench-search

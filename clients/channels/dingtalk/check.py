@@ -1,56 +1,23 @@
-"""Runs DingTalk's client dingtalk-stream 0.24.3 with Cairn's fake of DingTalk.
-
-FAKE_URL is what `go run ./clients/channels/dingtalk` prints. The script prints one line for each check, and exits with
-status 1 if one fails.
-"""
+"""Runs dingtalk-stream 0.24.3 with Cairn's fake of DingTalk; see checks.py."""
 
 import asyncio
 import json
 import logging
 import os
-import sys
 import threading
-import time
 
 import requests
 
-FAKE = os.environ["FAKE_URL"]
-os.environ["DINGTALK_OPENAPI_ENDPOINT"] = FAKE  # read when the client is imported
+from checks import URL, acknowledged, check, control, end, say, sent, wait
+
+os.environ["DINGTALK_OPENAPI_ENDPOINT"] = URL  # read when the client is imported
 
 import dingtalk_stream  # noqa: E402
 from dingtalk_stream import AckMessage  # noqa: E402
 
 CLIENT, SECRET = "dingabc123", "dingtalk-client-secret"
-failed = False
 events = []
 refuse = []
-
-
-def check(name, ok, detail=""):
-    global failed
-    failed = failed or not ok
-    print(("ok   " if ok else "FAIL ") + name + (f": {detail}" if detail and not ok else ""), flush=True)
-
-
-def control(name, body=None):
-    return requests.post(f"{FAKE}/control/{name}", json=body or {}, timeout=10).json()
-
-
-def sent():
-    return requests.get(f"{FAKE}/control/sent", timeout=10).json()
-
-
-def wait(is_done, seconds=30):
-    end = time.time() + seconds
-    while time.time() < end:
-        if is_done():
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def acknowledged():
-    return wait(lambda: requests.get(f"{FAKE}/control/open", timeout=10).json() == 0)
 
 
 class Handler(dingtalk_stream.ChatbotHandler):
@@ -83,7 +50,7 @@ def has(*wanted):
 
 def request(path, body):
     headers = {"x-acs-dingtalk-access-token": client.get_access_token() or ""}
-    return requests.post(FAKE + path, headers=headers, json=body, timeout=10)
+    return requests.post(URL + path, headers=headers, json=body, timeout=10)
 
 
 def markdown(text):
@@ -102,21 +69,19 @@ def check_requests():
 
 def check_messages():
     threading.Thread(target=receive, daemon=True).start()
-    said = {"User": "7", "Name": "Ada", "Text": "Hello"}
-    first = control("say", said)["id"]
+    first = say("Hello")
     check("a message arrives", has(first, "Hello", "1", "7", "Ada"), events)
     check("and is acknowledged", acknowledged())
     check("a reply by its session is sent", wait(lambda: sent()[-1]["Text"] == "Answer"), sent())
-    group = control("say", {**said, "Chat": "cidgroup1", "Text": "You", "Mention": True})["id"]
+    group = say("You", Chat="cidgroup1", Mention=True)
     check("a mention arrives", has(group, " You", "2", "7"), events)
     refuse.append(True)
-    check("a refused message arrives again", has(control("say", {**said, "Text": "Again"})["id"], "Again"))
+    check("a refused message arrives again", has(say("Again"), "Again"))
     control("drop")
-    check("a message arrives on a new connection", has(control("say", {**said, "Text": "After"})["id"], "After"))
+    check("a message arrives on a new connection", has(say("After"), "After"))
     check("all is acknowledged", acknowledged())
 
 
 check_requests()
 check_messages()
-sys.stdout.flush()
-os._exit(1 if failed else 0)
+end()

@@ -1,43 +1,20 @@
-"""Tries discord.py 2.7.1 with the server of the tests for Discord.
-
-    go run ./clients/channels/discord &
-    FAKE_URL=http://127.0.0.1:8093 python clients/channels/discord/check.py
-
-Only the addresses of the library are set. Prints one line per check and exits with 1 if one fails.
-"""
+"""Runs discord.py 2.7.1 with Cairn's fake of Discord; see checks.py."""
 
 import asyncio
-import json
-import os
-import sys
-import urllib.request
 
 import discord
 import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
-URL = os.environ["FAKE_URL"].rstrip("/")
+from checks import BUSY, URL, act, check, end
+
 TOKEN = "NTAw.Test.secret-of-the-bot"
 ADA = "700000000000000007"  # private channel of user 7
 GROUP = "800000000000000001"
 PATIENCE = 15  # seconds
 
 Route.BASE = URL + "/api/v10"
-failed = False
-
-
-def control(action, **body):
-    """Acts for a user."""
-    request = urllib.request.Request(f"{URL}/control/{action}", json.dumps(body).encode(), method="POST")
-    with urllib.request.urlopen(request, timeout=PATIENCE) as response:
-        return json.loads(response.read() or "null")
-
-
-def check(name, ok, detail=""):
-    global failed
-    failed = failed or not ok
-    print(f"{'ok  ' if ok else 'FAIL'} {name}{'' if ok else f': {detail}'}", flush=True)
 
 
 class Bot(discord.Client):
@@ -74,20 +51,16 @@ class Bot(discord.Client):
                     return event
 
 
-async def act(action, **body):
-    return await asyncio.to_thread(control, action, **body)
-
-
 async def receiving(bot):
     identifier = await act("say", User="7", Name="Ada", Text="Grüße 👋")
     message = await bot.next("message")
     check("private message", (message.content, str(message.id)) == ("Grüße 👋", identifier), message)
     check("private channel", isinstance(message.channel, discord.DMChannel) and message.author.global_name == "Ada",
           message)
-    await act("edit", Chat=ADA, MessageID=identifier, Text="Changed")
+    await act("edit", Chat=ADA, ID=identifier, Text="Changed")
     event = await bot.next("edit")
     check("edit", event.message.content == "Changed" and event.message.edited_at is not None, event)
-    await act("delete", Chat=ADA, MessageID=identifier)
+    await act("delete", Chat=ADA, ID=identifier)
     check("deletion", str((await bot.next("delete")).message_id) == identifier)
     await act("say", User="7", Name="Ada", Chat=GROUP, Text="Hello", Mention=True)
     message = await bot.next("message")
@@ -97,7 +70,7 @@ async def receiving(bot):
     message = await bot.next("message")
     channel = await bot.http.get_channel(42)
     check("thread", message.channel.id == 42 and channel["parent_id"] == GROUP, channel)
-    await act("attach", User="7", Name="notes.txt", Text="eggs")
+    await act("attach", User="7", Data="eggs")
     file = (await bot.next("message")).attachments[0]
     check("attachment", file.filename == "notes.txt" and await file.read() == b"eggs", file)
 
@@ -128,7 +101,7 @@ async def sending(bot):
         check("limit of 2,000", False, "accepted")
     except discord.HTTPException as error:
         check("limit of 2,000", error.code == 50035 and error.status == 400, error)
-    await act("busy", Seconds=1)
+    await act("fail", Fault=BUSY, Seconds=1)
     check("rate limit is waited for", (await channel.send("After a while")).content == "After a while")
     await first.delete()
     try:
@@ -192,4 +165,4 @@ async def main():
 
 
 asyncio.run(main())
-sys.exit(1 if failed else 0)
+end()

@@ -1,17 +1,9 @@
-"""Runs Feishu's client lark-oapi 1.7.5 with Cairn's fake of Feishu.
-
-FAKE_URL is what `go run ./clients/channels/feishu` prints. The script prints one line for each check, and exits with
-status 1 if one fails.
-"""
+"""Runs lark-oapi 1.7.5 with Cairn's fake of Feishu; see checks.py."""
 
 import json
-import os
-import sys
 import threading
-import time
 
 import lark_oapi as lark
-import requests
 from lark_oapi.api.im.v1 import (
     CreateMessageRequest,
     CreateMessageRequestBody,
@@ -23,39 +15,12 @@ from lark_oapi.api.im.v1 import (
 )
 from lark_oapi.event.callback.model.p2_card_action_trigger import P2CardActionTriggerResponse
 
-FAKE = os.environ["FAKE_URL"]
+from checks import URL, acknowledged, check, control, end, say, sent, wait
+
 APP, SECRET = "cli_a1b2c3", "feishu-app-secret"
 CHAT = "oc_private_7"
-failed = False
 events = []
 refuse = []
-
-
-def check(name, ok, detail=""):
-    global failed
-    failed = failed or not ok
-    print(("ok   " if ok else "FAIL ") + name + (f": {detail}" if detail and not ok else ""), flush=True)
-
-
-def control(name, body=None):
-    return requests.post(f"{FAKE}/control/{name}", json=body or {}, timeout=10).json()
-
-
-def sent():
-    return requests.get(f"{FAKE}/control/sent", timeout=10).json()
-
-
-def wait(is_done, seconds=20):
-    end = time.time() + seconds
-    while time.time() < end:
-        if is_done():
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def acknowledged():
-    return wait(lambda: requests.get(f"{FAKE}/control/open", timeout=10).json() == 0)
 
 
 def card(text, *buttons):
@@ -91,7 +56,7 @@ def receive():
                .register_p2_im_message_recalled_v1(on_recall)
                .register_p2_card_action_trigger(on_press)
                .build())
-    lark.ws.Client(APP, SECRET, event_handler=handler, domain=FAKE, log_level=lark.LogLevel.CRITICAL).start()
+    lark.ws.Client(APP, SECRET, event_handler=handler, domain=URL, log_level=lark.LogLevel.CRITICAL).start()
 
 
 def has(*wanted):
@@ -100,13 +65,13 @@ def has(*wanted):
 
 def check_requests():
     # First, because the client keeps tokens for all secrets of an app.
-    wrong = lark.Client.builder().app_id(APP).app_secret("wrong").domain(FAKE).log_level(lark.LogLevel.CRITICAL).build()
+    wrong = lark.Client.builder().app_id(APP).app_secret("wrong").domain(URL).log_level(lark.LogLevel.CRITICAL).build()
     try:
         accepted = wrong.im.v1.message.get(GetMessageRequest.builder().message_id("om_1").build()).success()
     except Exception:
         accepted = False
     check("a wrong secret is refused", not accepted)
-    client = lark.Client.builder().app_id(APP).app_secret(SECRET).domain(FAKE).build()
+    client = lark.Client.builder().app_id(APP).app_secret(SECRET).domain(URL).build()
 
     def create(key, text, *buttons):
         body = (CreateMessageRequestBody.builder().receive_id(CHAT).msg_type("interactive")
@@ -138,27 +103,24 @@ def check_requests():
 
 def check_events():
     threading.Thread(target=receive, daemon=True).start()
-    said = {"User": "7", "Name": "Ada", "Text": "Hello"}
-    message = control("say", said)["id"]
+    message = say("Hello")
     check("a message arrives", has("message", message, "Hello", None, "p2p", "7"), events)
     check("and is acknowledged", acknowledged())
-    mention = control("say", {**said, "Chat": "oc_group_1", "Text": "You", "Mention": True, "Thread": "42"})["id"]
+    mention = say("You", Chat="oc_group_1", Mention=True, Thread="42")
     check("a mention arrives", has("message", mention, "@_user_1 You", "omt_42", "group", "7", ["ou_bot"]), events)
     long = "word " * 4000
-    check("a message of many frames arrives", has("message", control("say", {**said, "Text": long})["id"], long))
+    check("a message of many frames arrives", has("message", say(long), long))
     refuse.append(True)
-    check("a refused message arrives again", has("message", control("say", {**said, "Text": "Again"})["id"], "Again"))
+    check("a refused message arrives again", has("message", say("Again"), "Again"))
     control("drop")
-    check("a message arrives on a new connection",
-          has("message", control("say", {**said, "Text": "After"})["id"], "After"))
-    control("press", {"User": "7", "Chat": CHAT, "Data": "approve 7"})
+    check("a message arrives on a new connection", has("message", say("After"), "After"))
+    control("press", User="7", Chat=CHAT, Data="approve 7")
     check("a press arrives", has("press", "approve 7", "7", CHAT), events)
-    control("delete", {"Chat": CHAT, "Message": message})
+    control("delete", Chat=CHAT, ID=message)
     check("a recall arrives", has("recalled", message), events)
     check("all is acknowledged", acknowledged())
 
 
 check_requests()
 check_events()
-sys.stdout.flush()
-os._exit(1 if failed else 0)
+end()

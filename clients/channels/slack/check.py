@@ -1,11 +1,6 @@
-"""Checks that slack-sdk 3.47.0 works with the fakes at FAKE_URL. Prints one line for each check.
-
-The program in this folder starts the fakes and prints their URL.
-"""
+"""Runs slack-sdk 3.47.0 with Cairn's fake of Slack; see checks.py."""
 
 import json
-import os
-import sys
 import threading
 import time
 import urllib.request
@@ -20,28 +15,9 @@ from slack_sdk.signature import SignatureVerifier
 from slack_sdk.socket_mode import SocketModeClient
 from slack_sdk.socket_mode.response import SocketModeResponse
 
-URL = os.environ["FAKE_URL"]
+from checks import BUSY, URL, check, control, end, say, sent, wait
+
 BOT, APP, SECRET = "xoxb-1-test", "xapp-1-test", "signing-secret-of-the-test"
-failed = False
-
-
-def control(action, fake="socket", **body):
-    request = urllib.request.Request(f"{URL}/{fake}/control/{action}", json.dumps(body).encode())
-    with urllib.request.urlopen(request, timeout=20) as response:
-        return json.load(response)
-
-
-def check(name, ok, shown=""):
-    global failed
-    failed = failed or not ok
-    print(f"{'ok' if ok else 'FAILED':7}{name}{'' if ok else f': {shown}'}", flush=True)
-
-
-def wait(holds, seconds=20):
-    until = time.time() + seconds
-    while not holds() and time.time() < until:
-        time.sleep(0.05)
-    return bool(holds())
 
 
 def code(call):
@@ -60,24 +36,24 @@ def methods(web):
     blocks = [MarkdownBlock(text="**bold**"),
               ActionsBlock(elements=[ButtonElement(text="Yes", action_id="a", value="approve 7")])]
     metadata = Metadata("cairn_part", {"key": "k1"})
-    sent = web.chat_postMessage(channel="D7", text="bold", blocks=blocks, metadata=metadata)
-    check("chat.postMessage", sent["message"]["blocks"][0]["text"] == "**bold**", sent)
-    reply = web.chat_postMessage(channel="D7", text="reply", thread_ts=sent["ts"])
+    first = web.chat_postMessage(channel="D7", text="bold", blocks=blocks, metadata=metadata)
+    check("chat.postMessage", first["message"]["blocks"][0]["text"] == "**bold**", first)
+    reply = web.chat_postMessage(channel="D7", text="reply", thread_ts=first["ts"])
     read = web.conversations_history(channel="D7", include_all_metadata=True, limit=1)
     check("conversations.history", read["messages"][0].get("metadata", {}).get("event_payload") == {"key": "k1"}, read)
-    read = web.conversations_replies(channel="D7", ts=sent["ts"])
-    check("conversations.replies", [m["ts"] for m in read["messages"]] == [sent["ts"], reply["ts"]], read)
-    pages = [len(p["messages"]) for p in web.conversations_replies(channel="D7", ts=sent["ts"], limit=1)]
+    read = web.conversations_replies(channel="D7", ts=first["ts"])
+    check("conversations.replies", [m["ts"] for m in read["messages"]] == [first["ts"], reply["ts"]], read)
+    pages = [len(p["messages"]) for p in web.conversations_replies(channel="D7", ts=first["ts"], limit=1)]
     check("pages", pages == [1, 1], pages)
     changed = web.chat_update(channel="D7", ts=reply["ts"], text="changed")
-    check("chat.update", changed["text"] == "changed" and control("sent")[1]["Text"] == "changed", changed)
+    check("chat.update", changed["text"] == "changed" and sent()[1]["Text"] == "changed", changed)
     check("a text that is too long", code(lambda: web.chat_update(
         channel="D7", ts=reply["ts"], text="x" * 4001)) == "msg_too_long")
-    control("fail", Fault=1, Seconds=1)
+    control("fail", Fault=BUSY, Seconds=1)
     began = time.time()
     web.chat_postMessage(channel="D7", text="busy")
-    check("a rate limit", time.time() - began >= 1 and control("sent")[-1]["Text"] == "busy")
-    control("say", User="7", Name="Ada", Text="file", Content="content of the file")
+    check("a rate limit", time.time() - began >= 1 and sent()[-1]["Text"] == "busy")
+    control("attach", User="7", Name="Ada", Text="file", Data="content of the file")
     name = web.users_info(user="7")["user"]["real_name"]
     check("users.info", name == "Ada", name)
     files = web.conversations_history(channel="D7", limit=1)["messages"][0]["files"]
@@ -104,11 +80,11 @@ def socket_mode(web):
     client.socket_mode_request_listeners.append(receive)
     client.connect()
     check("Socket Mode connects", wait(client.is_connected))
-    control("say", User="7", Name="Ada", Text="hello")
+    say("hello")
     check("an event", wait(lambda: "hello" in texts()), texts())
-    check("its acknowledgement", wait(lambda: control("pending") == 0))
+    check("its acknowledgement", wait(lambda: control("open") == 0))
     refuse.append(True)
-    control("say", User="7", Name="Ada", Text="again")
+    say("again")
     check("an event is repeated", wait(lambda: texts().count("again") == 2), texts())
     repeated = [r for r in got if r.payload.get("event", {}).get("text") == "again"][-1]
     check("its retry_attempt", repeated.retry_attempt == 1 and repeated.retry_reason == "timeout", repeated.to_dict())
@@ -118,7 +94,7 @@ def socket_mode(web):
     for action in ("warn", "drop"):
         session = client.session_id()
         control(action)
-        control("say", User="7", Name="Ada", Text=action)
+        say(action)
         check(f"another connection after {action}", wait(lambda: client.session_id() != session))
         check(f"an event after {action}", wait(lambda: action in texts()), texts())
     client.close()
@@ -142,18 +118,18 @@ def events_api():
 
     server = HTTPServer(("127.0.0.1", 0), Hook)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    control("mount", fake="hook", URL=f"http://127.0.0.1:{server.server_port}")
+    control("mount", URL=f"http://127.0.0.1:{server.server_port}")
     check("a challenge", len(seen) == 1 and seen[0][0] and seen[0][2]["type"] == "url_verification", seen)
-    control("say", fake="hook", User="7", Name="Ada", Text="hello")
+    control("notify", User="7", Name="Ada", Text="hello")
     check("an event by HTTP", wait(lambda: len(seen) == 3), seen)
     check("signatures", all(s[0] for s in seen), seen)
     check("X-Slack-Retry-Num", [s[1] for s in seen] == [None, None, "1"], seen)
     server.shutdown()
 
 
-web_client = WebClient(BOT, base_url=f"{URL}/socket/api/")
+web_client = WebClient(BOT, base_url=f"{URL}/api/")
 web_client.retry_handlers.append(RateLimitErrorRetryHandler(max_retry_count=1))
 methods(web_client)
 socket_mode(web_client)
 events_api()
-sys.exit(1 if failed else 0)
+end()

@@ -47,9 +47,9 @@ func cached(name string) (string, bool) {
 	return "", false
 }
 
-// buildOnce builds something into the cache once. If several processes call it, one of them builds. A
+// BuildOnce builds something into the cache once. If several processes call it, one of them builds. A
 // folder under its final name is always complete.
-func buildOnce(ctx context.Context, name string, build func(folder string) error) (string, error) {
+func BuildOnce(ctx context.Context, name string, build func(folder string) error) (string, error) {
 	if path, ok := cached(name); ok {
 		return path, nil
 	}

@@ -127,7 +127,7 @@ func TestStartOnABareMachineSaysWhatToInstall(t *testing.T) {
 func TestCacheBuildsOnceAndOnlyWhole(t *testing.T) {
 	t.Setenv("CAIRN_CACHE", t.TempDir())
 	refusal := errors.New("refused")
-	if _, err := buildOnce(t.Context(), "thing", func(string) error { return refusal }); !errors.Is(err, refusal) {
+	if _, err := BuildOnce(t.Context(), "thing", func(string) error { return refusal }); !errors.Is(err, refusal) {
 		t.Fatalf("got %v", err)
 	}
 	if _, ok := cached("thing"); ok {
@@ -137,7 +137,7 @@ func TestCacheBuildsOnceAndOnlyWhole(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			path, err := buildOnce(t.Context(), "thing", func(folder string) error {
+			path, err := BuildOnce(t.Context(), "thing", func(folder string) error {
 				builds.Add(1)
 				return os.WriteFile(filepath.Join(folder, "file"), nil, 0o600)
 			})

@@ -41,7 +41,7 @@ func installPooler(ctx context.Context, progress io.Writer) (folder string, err 
 	if problem := prefixProblem(ctx); problem != "" {
 		return "", fault.New(fault.Unavailable, "PgBouncer is not installed ("+problem+")", hint)
 	}
-	return buildOnce(ctx, poolerName, func(folder string) (err error) {
+	return BuildOnce(ctx, poolerName, func(folder string) (err error) {
 		done := newJournal(progress).task("installing PgBouncer", "about 10 s, once")
 		defer func() { done(err) }()
 		if _, err = run(ctx, prefixCommand(folder, "pgbouncer")); err != nil {

@@ -37,7 +37,7 @@ func cachedPrefix(ctx context.Context, who account) (server, bool) {
 
 // installPrefix unpacks a PostgreSQL with pgvector into the cache.
 func installPrefix(ctx context.Context, who account, log *journal) (server, error) {
-	folder, err := buildOnce(ctx, prefixName, func(folder string) (err error) {
+	folder, err := BuildOnce(ctx, prefixName, func(folder string) (err error) {
 		done := log.task("installing PostgreSQL 17 with pgvector", "about 10 s, once")
 		defer func() { done(err) }()
 		_, err = run(ctx, prefixCommand(folder, fmt.Sprint(prefixMajor)))

@@ -41,7 +41,7 @@ func findTemporal(ctx context.Context, log *journal) (string, error) {
 	if found, ok := localTemporal(ctx); ok && found.problem == "" {
 		return found.path, nil
 	}
-	folder, err := buildOnce(ctx, temporalName, func(folder string) (err error) {
+	folder, err := BuildOnce(ctx, temporalName, func(folder string) (err error) {
 		if _, err := exec.LookPath("go"); err != nil {
 			return fault.Wrap(err, fault.Unavailable, "no Temporal server and no Go to build one found",
 				"put Go or the temporal command on PATH, or set TEMPORAL_ADDRESS")

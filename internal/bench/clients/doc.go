@@ -3,4 +3,7 @@
 // Agent Skills. It installs them unchanged with npm into a temporary folder, in the versions
 // of Packages. The gateway is `cairn serve` with its own development stack and the offline
 // model. The command line is bin/cairn.
+//
+// RunOpenAI does the same with OpenAI's clients, and RunChannels runs the SDKs of chat platforms with Cairn's fakes of
+// these platforms.
 package clients

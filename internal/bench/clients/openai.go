@@ -51,7 +51,7 @@ func RunOpenAI(ctx context.Context, o Options) (out Result, err error) {
 	if err != nil {
 		return out, err
 	}
-	python, err := installPython(ctx, filepath.Join(packages, "python"), o.Log)
+	python, err := installPython(ctx, filepath.Join(packages, "python"), "openai=="+openaiPyPI, o.Log)
 	if err != nil {
 		return out, err
 	}
@@ -90,7 +90,7 @@ func RunOpenAI(ctx context.Context, o Options) (out Result, err error) {
 		if err := os.WriteFile(script, one.calls, 0o644); err != nil {
 			return out, err
 		}
-		rows, err := calls(one.client, one.command(script))
+		rows, err := calls(one.client, one.command(script), rowsOf)
 		out.Rows = append(out.Rows, rows...)
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", one.client, err)
@@ -112,11 +112,14 @@ func counter(model *openaitest.Server) http.HandlerFunc {
 	}
 }
 
-// installPython makes an environment with OpenAI's client and returns the path of its python.
-func installPython(ctx context.Context, folder string, log io.Writer) (python string, err error) {
-	python = filepath.Join(folder, "bin", "python")
+// pythonOf returns the path of the python of an environment.
+func pythonOf(folder string) string { return filepath.Join(folder, "bin", "python") }
+
+// installPython makes an environment with a package and returns the path of its python.
+func installPython(ctx context.Context, folder, requirement string, log io.Writer) (python string, err error) {
+	python = pythonOf(folder)
 	for _, args := range [][]string{{"python3", "-m", "venv", folder},
-		{python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "openai==" + openaiPyPI}} {
+		{python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement}} {
 		fmt.Fprintln(log, strings.Join(args, " "))
 		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 			return "", fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
@@ -155,12 +158,12 @@ func poorKey(ctx context.Context, s *gatewayproc.Process) (string, error) {
 	return made.Key, nil
 }
 
-// calls runs a script and returns its calls.
-func calls(client string, c *exec.Cmd) (out []Row, err error) {
+// calls runs a script and returns its calls, which read finds in its lines.
+func calls(client string, c *exec.Cmd, read func(string, io.Reader) []Row) (out []Row, err error) {
 	var said, trouble bytes.Buffer
 	c.Stdout, c.Stderr = &said, &trouble
 	ended := c.Run()
-	out = rowsOf(client, &said)
+	out = read(client, &said)
 	if ended != nil {
 		return out, fmt.Errorf("%w\n%s", ended, &trouble)
 	}

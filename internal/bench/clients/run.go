@@ -81,7 +81,7 @@ func runMem0(ctx context.Context, n npm, s *gatewayproc.Process) (out []Row, err
 		return nil, err
 	}
 	c := n.command(ctx, []string{"CAIRN_URL=" + s.URL, "CAIRN_KEY=" + s.Key, "MEM0_TELEMETRY=false"}, script)
-	if out, err = calls(mem0, c); err != nil {
+	if out, err = calls(mem0, c, rowsOf); err != nil {
 		return out, err
 	}
 	if len(out) < mem0Least {

@@ -229,7 +229,7 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 	return strconv.Itoa(m.ID), nil
 }
 
-// Edit replaces the text of a message.
+// Edit replaces the text of a message. It is no error if the message has this text.
 func (a *Adapter) Edit(ctx context.Context, to channel.Place, messageID, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
@@ -239,7 +239,7 @@ func (a *Adapter) Edit(ctx context.Context, to channel.Place, messageID, text st
 	}
 	_, err = a.bot.EditMessageText(ctx, &bot.EditMessageTextParams{ChatID: to.Chat, MessageID: id, Text: HTML(text),
 		ParseMode: models.ParseModeHTML})
-	if err != nil {
+	if err != nil && !strings.Contains(err.Error(), "message is not modified") {
 		return a.refusal(err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package telegram_test
 
 import (
+	"errors"
 	"io"
 	"testing"
 	"time"
@@ -64,5 +65,28 @@ func TestMarkupDoesNotCount(t *testing.T) {
 	_, err = a.Send(t.Context(), channel.Place{Account: "ada", Chat: "7"}, channel.Part{Key: "k", Text: text})
 	if err != nil || len(server.Sent()) != 1 || time.Since(server.Sent()[0].At) > time.Minute {
 		t.Errorf("%v", err)
+	}
+}
+
+// An edit may be repeated, because the outcome of the first attempt can be unknown.
+func TestAnEditCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	server := telegramtest.Start()
+	t.Cleanup(server.Close)
+	a, err := open(server, telegramtest.Token)
+	testkit.Must(t, err)
+	at := channel.Place{Account: "ada", Chat: "7"}
+	id, err := a.Send(t.Context(), at, channel.Part{Key: "k", Text: "Draft"})
+	testkit.Must(t, err)
+	for range 2 {
+		testkit.Must(t, a.(service.Editor).Edit(t.Context(), at, id, "**Final**"))
+	}
+	if got := server.Sent()[0].Text; got != "<b>Final</b>" {
+		t.Errorf("%q", got)
+	}
+	var refused *service.SendError
+	err = a.(service.Editor).Edit(t.Context(), at, "99", "Final")
+	if !errors.As(err, &refused) || !refused.Permanent {
+		t.Errorf("a message that does not exist: %v", err)
 	}
 }

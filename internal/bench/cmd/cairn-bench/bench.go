@@ -66,6 +66,7 @@ func (p *program) root() *cobra.Command {
 		p.production(),
 		p.clients(),
 		p.openAI(),
+		p.channelSDKs(),
 	)
 	return root
 }

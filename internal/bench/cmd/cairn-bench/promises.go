@@ -220,6 +220,27 @@ func (p *program) openAI() *cobra.Command {
 	return cmd
 }
 
+func (p *program) channelSDKs() *cobra.Command {
+	limit := 15 * time.Minute
+	cmd := p.benchmark(&cobra.Command{
+		Use:   "channels-sdk",
+		Short: "Run the SDKs of chat platforms with Cairn's fakes (needs Python and a package index)",
+		Long: "Run clients/channels/PLATFORM/check.py with the fake of each platform, and print how many checks " +
+			"passed.\nIt builds the fakes: run it in a clone of Cairn. SDKs are installed once, into Cairn's cache.",
+		Example: "  cairn-bench channels-sdk",
+	}, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		result, err := clients.RunChannels(ctx, p.errs)
+		if len(result.Rows) == 0 {
+			return err
+		}
+		return errors.Join(p.measured(result, result.PrintSummary), err, held(result.Held()))
+	})
+	cmd.Flags().DurationVar(&limit, "limit", limit, "time limit; unfinished checks fail")
+	return cmd
+}
+
 func (p *program) runClients(ctx context.Context, program, report string) (err error) {
 	if program, err = filepath.Abs(program); err != nil {
 		return err

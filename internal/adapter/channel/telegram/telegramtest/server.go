@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf16"
 
 	"github.com/go-telegram/bot/models"
 
@@ -34,9 +33,10 @@ type Server struct {
 	updates []models.Update
 	last    models.Update
 	next    int64
-	sent    []channeltest.Message
+	lastID  int // of messages
+	sent    []*post
 	faults  []channeltest.Fault
-	said    map[int]models.Message // messages of users by their ID
+	said    map[int]*models.Message // messages of users by their ID
 	files   map[string][]byte
 }
 
@@ -44,11 +44,11 @@ var _ channeltest.Platform = (*Server)(nil)
 
 // Start starts a server on loopback.
 func Start() *Server {
-	s := &Server{news: make(chan struct{}), next: 1, said: map[int]models.Message{}, files: map[string][]byte{}}
+	s := &Server{news: make(chan struct{}), next: 1, said: map[int]*models.Message{}, files: map[string][]byte{}}
 	mux := http.NewServeMux()
 	for method, serve := range map[string]http.HandlerFunc{
 		"getMe": s.me, "getUpdates": s.poll, "sendMessage": s.send, "editMessageText": s.edit, "getFile": s.file,
-		"sendChatAction": done, "answerCallbackQuery": done,
+		"sendChatAction": done, "answerCallbackQuery": done, "deleteWebhook": done,
 	} {
 		mux.HandleFunc("/bot"+Token+"/"+method, serve)
 	}
@@ -75,49 +75,47 @@ func (s *Server) Say(m channeltest.Said) string { return s.SayWith(m, nil) }
 
 // SayWith makes a user write with a file, unless it is nil.
 func (s *Server) SayWith(m channeltest.Said, file []byte) string {
-	user, _ := strconv.ParseInt(m.User, 10, 64) // digits
-	chat := models.Chat{ID: user, Type: models.ChatTypePrivate}
-	if m.Chat != "" && m.Chat != m.User {
-		chat = models.Chat{Type: models.ChatTypeSupergroup}
-		chat.ID, _ = strconv.ParseInt(m.Chat, 10, 64)
+	if m.Chat == "" {
+		m.Chat = m.User
 	}
 	if m.Mention {
 		m.Text = "@" + username + " " + m.Text
 	}
-	out := models.Message{From: &models.User{ID: user, FirstName: m.Name, IsBot: m.Bot}, Chat: chat,
-		Text: m.Text, Date: int(time.Now().Unix())}
+	out := &models.Message{From: userOf(m.User), Chat: chatOf(m.Chat), Text: m.Text, Date: now(),
+		Entities: entitiesOf(m.Text)}
+	out.From.FirstName, out.From.IsBot = m.Name, m.Bot
 	if out.MessageThreadID, _ = strconv.Atoi(m.Thread); m.Thread != "" {
 		out.IsTopicMessage = true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out.ID = int(s.next)
+	out.ID = s.newID()
 	if file != nil {
 		id := fmt.Sprintf("file-%d", out.ID)
 		s.files[id] = file
-		out.Text, out.Caption = "", m.Text
-		out.Document = &models.Document{FileID: id, FileName: "notes.txt", MimeType: "text/plain",
-			FileSize: int64(len(file))}
+		out.Text, out.Entities, out.Caption, out.CaptionEntities = "", nil, m.Text, out.Entities
+		out.Document = &models.Document{FileID: id, FileUniqueID: "unique-" + id, FileName: "notes.txt",
+			MimeType: "text/plain", FileSize: int64(len(file))}
 	}
 	s.said[out.ID] = out
-	s.add(models.Update{Message: &out})
+	s.add(models.Update{Message: out})
 	return strconv.Itoa(out.ID)
 }
 
-// Press makes a user press a button of a message of the bot.
+// Press makes a user press a button of the bot's latest message that has it.
 func (s *Server) Press(user, chat, data string) {
-	id, _ := strconv.ParseInt(user, 10, 64)
-	at, _ := strconv.ParseInt(chat, 10, 64)
-	kind := models.ChatTypePrivate
-	if chat != user {
-		kind = models.ChatTypeSupergroup
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.add(models.Update{CallbackQuery: &models.CallbackQuery{ID: strconv.FormatInt(s.next, 10), Data: data,
-		From: models.User{ID: id, FirstName: "Ada"},
-		Message: models.MaybeInaccessibleMessage{Type: models.MaybeInaccessibleMessageTypeMessage,
-			Message: &models.Message{ID: 1, Date: int(time.Now().Unix()), Chat: models.Chat{ID: at, Type: kind}}}}})
+	for _, p := range slices.Backward(s.sent) {
+		if p.Chat != chat || !slices.ContainsFunc(p.Buttons, func(c channel.Choice) bool { return c.Data == data }) {
+			continue
+		}
+		q := &models.CallbackQuery{ID: strconv.FormatInt(s.next, 10), Data: data, From: *userOf(user),
+			ChatInstance: "instance" + chat}
+		q.Message.Message = p.shown()
+		s.add(models.Update{CallbackQuery: q})
+		return
+	}
 }
 
 // Edit makes a user change a message.
@@ -125,8 +123,12 @@ func (s *Server) Edit(_, messageID, text string) bool {
 	id, _ := strconv.Atoi(messageID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.said[id]
-	m.Text = text
+	if s.said[id] == nil {
+		return false
+	}
+	m := *s.said[id]
+	m.Text, m.Entities, m.EditDate = text, entitiesOf(text), now()
+	s.said[id] = &m
 	s.add(models.Update{EditedMessage: &m})
 	return true
 }
@@ -164,14 +166,23 @@ func (s *Server) Fail(faults ...channeltest.Fault) {
 }
 
 // Sent returns the messages that were sent.
-func (s *Server) Sent() []channeltest.Message {
+func (s *Server) Sent() (all []channeltest.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.sent)
+	for _, p := range s.sent {
+		all = append(all, p.Message)
+	}
+	return all
+}
+
+// newID returns the ID of the next message. The lock is held.
+func (s *Server) newID() int {
+	s.lastID++
+	return s.lastID
 }
 
 func (s *Server) me(w http.ResponseWriter, _ *http.Request) {
-	answer(w, models.User{ID: 1, IsBot: true, FirstName: "Cairn", Username: username})
+	answer(w, bot())
 }
 
 func done(w http.ResponseWriter, _ *http.Request) { answer(w, true) }
@@ -207,102 +218,17 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-const mostUnits = 4096 // UTF-16 units of a message after its markup
-
-func (s *Server) send(w http.ResponseWriter, r *http.Request) {
-	_ = r.ParseMultipartForm(1 << 20) // a request of another form has no values
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	text := r.FormValue("text")
-	if n := len(utf16.Encode([]rune(plain(text, r.FormValue("parse_mode"))))); n == 0 || n > mostUnits {
-		fail(w, http.StatusBadRequest, "Bad Request: message is too long", 0)
-		return
-	}
-	f := s.fault()
-	switch f.Kind {
-	case channeltest.Busy:
-		fail(w, http.StatusTooManyRequests, "Too Many Requests", int(f.RetryAfter.Seconds()))
-		return
-	case channeltest.Broken:
-		fail(w, http.StatusInternalServerError, "Internal Server Error", 0)
-		return
-	case channeltest.Gone:
-		fail(w, http.StatusForbidden, "Forbidden: bot was blocked by the user", 0)
-		return
-	}
-	m := channeltest.Message{
-		ID:      strconv.Itoa(len(s.sent) + 1),
-		Chat:    r.FormValue("chat_id"),
-		Text:    text,
-		At:      time.Now(),
-		Thread:  r.FormValue("message_thread_id"),
-		Buttons: buttonsOf(r.FormValue("reply_markup")),
-	}
-	s.sent = append(s.sent, m)
-	if f.Kind == channeltest.Unknown {
-		panic(http.ErrAbortHandler) // the connection breaks
-	}
-	chat, _ := strconv.ParseInt(m.Chat, 10, 64)
-	answer(w, models.Message{ID: len(s.sent), Chat: models.Chat{ID: chat, Type: models.ChatTypePrivate}, Text: text})
-}
-
-// fault returns the fault of the next request. The lock is held.
-func (s *Server) fault() (f channeltest.Fault) {
-	if len(s.faults) > 0 {
-		f, s.faults = s.faults[0], s.faults[1:]
-	}
-	return f
-}
-
-// plain returns the text of a message without its markup.
-func plain(text, mode string) string {
-	if mode != string(models.ParseModeHTML) {
-		return text
-	}
-	var out strings.Builder
-	tag := false
-	for _, r := range text {
-		switch {
-		case r == '<':
-			tag = true
-		case r == '>':
-			tag = false
-		case !tag:
-			out.WriteRune(r)
-		}
-	}
-	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`).Replace(out.String())
-}
-
-func buttonsOf(markup string) (out []channel.Choice) {
-	var m models.InlineKeyboardMarkup
-	_ = json.Unmarshal([]byte(markup), &m) // empty without buttons
-	for _, row := range m.InlineKeyboard {
-		for _, b := range row {
-			out = append(out, channel.Choice{Label: b.Text, Data: b.CallbackData})
-		}
-	}
-	return out
-}
-
-func (s *Server) edit(w http.ResponseWriter, r *http.Request) {
-	_ = r.ParseMultipartForm(1 << 20) // a request of another form has no values
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range s.sent {
-		if s.sent[i].ID == r.FormValue("message_id") && s.sent[i].Chat == r.FormValue("chat_id") {
-			s.sent[i].Text = r.FormValue("text")
-			answer(w, models.Message{ID: i + 1})
-			return
-		}
-	}
-	fail(w, http.StatusBadRequest, "Bad Request: message to edit not found", 0)
-}
-
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseMultipartForm(1 << 20) // a request of another form has no values
 	id := r.FormValue("file_id")
-	answer(w, models.File{FileID: id, FilePath: id})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, ok := s.files[id]
+	if !ok {
+		fail(w, http.StatusBadRequest, "Bad Request: invalid file_id", 0)
+		return
+	}
+	answer(w, models.File{FileID: id, FileUniqueID: "unique-" + id, FileSize: int64(len(data)), FilePath: id})
 }
 
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,210 @@
+package telegramtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/go-telegram/bot/models"
+
+	"cairn/internal/adapter/channel/channeltest"
+	"cairn/internal/domain/channel"
+)
+
+// post is a message of the bot.
+type post struct {
+	channeltest.Message
+	plain  string // the text without its markup
+	edited int    // Unix time; 0 means never
+}
+
+// shown returns the message as the server sends it.
+func (p *post) shown() *models.Message {
+	m := &models.Message{Chat: chatOf(p.Chat), From: bot(), Date: int(p.At.Unix()), EditDate: p.edited, Text: p.plain}
+	m.ID, _ = strconv.Atoi(p.ID)                  // a number
+	m.MessageThreadID, _ = strconv.Atoi(p.Thread) // 0 without a thread
+	m.IsTopicMessage = m.MessageThreadID != 0
+	if len(p.Buttons) > 0 {
+		var row []models.InlineKeyboardButton
+		for _, b := range p.Buttons {
+			row = append(row, models.InlineKeyboardButton{Text: b.Label, CallbackData: b.Data})
+		}
+		m.ReplyMarkup = &models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{row}}
+	}
+	return m
+}
+
+func (s *Server) send(w http.ResponseWriter, r *http.Request) {
+	plain, err := textOf(r)
+	if err != nil {
+		fail(w, http.StatusBadRequest, "Bad Request: "+err.Error(), 0)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.fault()
+	switch f.Kind {
+	case channeltest.Busy:
+		after := int(f.RetryAfter.Seconds())
+		fail(w, http.StatusTooManyRequests, fmt.Sprintf("Too Many Requests: retry after %d", after), after)
+		return
+	case channeltest.Broken:
+		fail(w, http.StatusInternalServerError, "Internal Server Error", 0)
+		return
+	case channeltest.Gone:
+		fail(w, http.StatusForbidden, "Forbidden: bot was blocked by the user", 0)
+		return
+	}
+	p := &post{plain: plain, Message: channeltest.Message{
+		ID:      strconv.Itoa(s.newID()),
+		Chat:    r.FormValue("chat_id"),
+		Text:    r.FormValue("text"),
+		At:      time.Now(),
+		Thread:  r.FormValue("message_thread_id"),
+		Buttons: buttonsOf(r.FormValue("reply_markup")),
+	}}
+	s.sent = append(s.sent, p)
+	if f.Kind == channeltest.Unknown {
+		panic(http.ErrAbortHandler) // the connection breaks
+	}
+	answer(w, p.shown())
+}
+
+// fault returns the fault of the next request. The lock is held.
+func (s *Server) fault() (f channeltest.Fault) {
+	if len(s.faults) > 0 {
+		f, s.faults = s.faults[0], s.faults[1:]
+	}
+	return f
+}
+
+func (s *Server) edit(w http.ResponseWriter, r *http.Request) {
+	plain, err := textOf(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.sent, func(p *post) bool {
+		return p.ID == r.FormValue("message_id") && p.Chat == r.FormValue("chat_id")
+	})
+	buttons := buttonsOf(r.FormValue("reply_markup"))
+	switch {
+	case err != nil:
+	case i < 0:
+		err = errors.New("message to edit not found")
+	case s.sent[i].plain == plain && s.sent[i].Text == r.FormValue("text") && slices.Equal(s.sent[i].Buttons, buttons):
+		err = errors.New("message is not modified: specified new message content and reply markup are exactly the " +
+			"same as a current content and reply markup of the message")
+	}
+	if err != nil {
+		fail(w, http.StatusBadRequest, "Bad Request: "+err.Error(), 0)
+		return
+	}
+	p := s.sent[i]
+	p.plain, p.Text, p.Buttons, p.edited = plain, r.FormValue("text"), buttons, now()
+	answer(w, p.shown())
+}
+
+const mostUnits = 4096 // UTF-16 units of a message after its markup
+
+// textOf returns the text of a request without its markup, and reads the form of the request.
+func textOf(r *http.Request) (plain string, err error) {
+	_ = r.ParseMultipartForm(1 << 20) // a request of another form has no values
+	plain = r.FormValue("text")
+	if r.FormValue("parse_mode") == string(models.ParseModeHTML) {
+		plain, err = withoutTags(plain)
+	}
+	switch n := units(strings.TrimSpace(plain)); {
+	case err != nil:
+		return "", err
+	case n == 0:
+		return "", errors.New("message text is empty")
+	case n > mostUnits:
+		return "", errors.New("message is too long")
+	}
+	return plain, nil
+}
+
+var (
+	tag       = regexp.MustCompile(`<(/?)([a-z][a-z0-9-]*|)[^<>]*>?`)
+	supported = []string{"b", "strong", "i", "em", "u", "ins", "s", "strike", "del", "a", "code", "pre", "blockquote",
+		"tg-spoiler", "tg-emoji", "span"}
+)
+
+// withoutTags returns the text of HTML. Telegram refuses tags that it does not know, or that are not nested.
+func withoutTags(source string) (string, error) {
+	var open []string
+	for _, at := range tag.FindAllStringSubmatch(source, -1) {
+		name := at[2]
+		switch {
+		case !strings.HasSuffix(at[0], ">") || !slices.Contains(supported, name):
+			return "", fmt.Errorf("can't parse entities: Unsupported start tag %q", name)
+		case at[1] == "":
+			open = append(open, name)
+		case len(open) == 0 || open[len(open)-1] != name:
+			return "", fmt.Errorf("can't parse entities: Unmatched end tag, found %q", name)
+		default:
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		return "", fmt.Errorf("can't parse entities: Can't find end tag corresponding to start tag %q", open[0])
+	}
+	return html.UnescapeString(tag.ReplaceAllString(source, "")), nil
+}
+
+func buttonsOf(markup string) (out []channel.Choice) {
+	var m models.InlineKeyboardMarkup
+	_ = json.Unmarshal([]byte(markup), &m) // empty without buttons
+	for _, row := range m.InlineKeyboard {
+		for _, b := range row {
+			out = append(out, channel.Choice{Label: b.Text, Data: b.CallbackData})
+		}
+	}
+	return out
+}
+
+func now() int { return int(time.Now().Unix()) }
+
+// units counts as Telegram does.
+func units(text string) int { return len(utf16.Encode([]rune(text))) }
+
+func bot() *models.User {
+	return &models.User{ID: 1, IsBot: true, FirstName: "Cairn", Username: username}
+}
+
+// userOf returns a user with the default name.
+func userOf(user string) *models.User {
+	id, _ := strconv.ParseInt(user, 10, 64) // digits
+	return &models.User{ID: id, FirstName: "Ada"}
+}
+
+// chatOf returns a private chat, whose ID is that of the user, or a group, whose ID is negative.
+func chatOf(chat string) models.Chat {
+	id, _ := strconv.ParseInt(chat, 10, 64) // a number
+	if id < 0 {
+		return models.Chat{ID: id, Type: models.ChatTypeSupergroup, Title: "Group", IsForum: true}
+	}
+	return models.Chat{ID: id, Type: models.ChatTypePrivate, FirstName: "Ada"}
+}
+
+var marked = regexp.MustCompile(`(?:^|\s)(/[a-z][a-z0-9_]*(?:@\w+)?|@[A-Za-z]\w{4,31})`)
+
+// entitiesOf returns the commands and the mentions in a text of a user.
+func entitiesOf(text string) (out []models.MessageEntity) {
+	for _, at := range marked.FindAllStringSubmatchIndex(text, -1) {
+		e := models.MessageEntity{Type: models.MessageEntityTypeMention, Offset: units(text[:at[2]]),
+			Length: units(text[at[2]:at[3]])}
+		if text[at[2]] == '/' {
+			e.Type = models.MessageEntityTypeBotCommand
+		}
+		out = append(out, e)
+	}
+	return out
+}
