@@ -45,13 +45,14 @@ create table channel_routes (
   chat         text collate "C" not null,
   thread       text collate "C" not null default '',
   conversation text not null,                           -- the caller's ID of the current one
-  conversations int not null default 1,                 -- so far; /new begins another one
+  conversations int not null default 1,                 -- so far; /new begins another one, with # and its number
+  name         text not null generated always as (regexp_replace(conversation, '#[0-9]+$', '')) stored, -- the first one
   paused       text not null default '',                -- why nothing is sent: the platform refused it
   home         boolean not null default false,          -- gets scheduled replies, digests and approval requests
   created_at   timestamptz not null default now(),
   primary key (workspace_id, id),
   unique (workspace_id, account, chat, thread),
-  unique (workspace_id, conversation)
+  unique (workspace_id, name)
 );
 create unique index channel_routes_home on channel_routes (workspace_id) where home;
 
