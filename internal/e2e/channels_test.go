@@ -371,3 +371,17 @@ func TestWebhooksRefuseWhatTheyCannotRead(t *testing.T) {
 		t.Errorf("%d events are stored", n)
 	}
 }
+
+// An account whose administrator was blocked does not make the next user one.
+func TestAnAccountHasOneFirstUser(t *testing.T) {
+	t.Parallel()
+	c := openChats(t)
+	c.pair(7, "Ada")
+	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindUser, "7", channel.RoleBlocked))
+	c.pair(8, "Eve")
+	_, role, _, err := c.App.Store.People().Find(t.Context(), "ada", channel.KindUser, "8")
+	testkit.Must(t, err)
+	if role != channel.RoleUser {
+		t.Errorf("the role is %s", role)
+	}
+}

@@ -30,8 +30,8 @@ select i.workspace_id, i.role, w.key, w.external_id, w.state from identities i j
 where i.account = @account and i.kind = @kind and i.user_id = @user_id;
 
 -- name: IdentityFirst :one
--- System role. Whether an account has no administrator yet.
-select not exists (select from identities where account = @account and kind = 'user' and role = 'admin') as first;
+-- System role. Whether an account has no user yet. An account whose administrator was blocked gets no other one.
+select not exists (select from identities where account = @account and kind = 'user') as first;
 
 -- name: IdentityPut :execrows
 insert into identities (account, kind, user_id, workspace_id, name, role)

@@ -592,10 +592,10 @@ func (q *Queries) IdentityFind(ctx context.Context, arg IdentityFindParams) (Ide
 }
 
 const IdentityFirst = `-- name: IdentityFirst :one
-select not exists (select from identities where account = $1 and kind = 'user' and role = 'admin') as first
+select not exists (select from identities where account = $1 and kind = 'user') as first
 `
 
-// System role. Whether an account has no administrator yet.
+// System role. Whether an account has no user yet. An account whose administrator was blocked gets no other one.
 func (q *Queries) IdentityFirst(ctx context.Context, account string) (bool, error) {
 	row := q.db.QueryRow(ctx, IdentityFirst, account)
 	var first bool
