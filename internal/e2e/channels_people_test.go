@@ -316,3 +316,25 @@ func (c *chats) signed(id string, body []byte) map[string]string {
 	return map[string]string{"webhook-id": id, "webhook-timestamp": strconv.FormatInt(now.Unix(), 10),
 		"webhook-signature": signature}
 }
+
+// The code of a user who was erased or blocked in the meantime links nothing.
+func TestACodeOfAnErasedUserLinksNothing(t *testing.T) {
+	t.Parallel()
+	c := openChats(t)
+	c.pair(7, "Ada")
+	erased, err := c.App.Channels.LinkCode(t.Context(), "ada", "404", "Cem")
+	testkit.Must(t, err)
+	blocked, err := c.App.Channels.LinkCode(t.Context(), "ada", "7", "Ada")
+	testkit.Must(t, err)
+	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindUser, "7", channel.RoleBlocked))
+	for i, code := range []string{erased, blocked} {
+		c.post(fmt.Sprintf("e%d", i), "room", "ben", "/link "+code)
+		if got := c.got(i + 1); !strings.Contains(got, "unknown or older") {
+			t.Errorf("%q", got)
+		}
+	}
+	c.post("whoami", "room", "ben", "/whoami")
+	if got := c.got(3); !strings.Contains(got, "person/desk/ben") {
+		t.Errorf("%q", got)
+	}
+}
