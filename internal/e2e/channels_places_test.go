@@ -1,11 +1,15 @@
 package e2e_test
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/service/channel"
+	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )
 
@@ -77,4 +81,20 @@ func TestPlacesWithSimilarNames(t *testing.T) {
 	if status := c.post("e5", "a", "ada", "Hello"); status != http.StatusNoContent {
 		t.Errorf("status %d", status)
 	}
+}
+
+// The task of a route that was erased with its events ends.
+func TestEventsOfAnErasedRoute(t *testing.T) {
+	t.Parallel()
+	c := openChats(t)
+	c.post("e1", "room", "ada", "Hello")
+	c.got(1)
+	ws, _, _, err := c.App.Store.People().Find(t.Context(), "desk", channel.KindUser, "ada")
+	testkit.Must(t, err)
+	testkit.Must(t, c.App.Store.InWorkspace(t.Context(), ws.ID, func(ctx context.Context, q postgres.Tx) error {
+		return q.Outbox().Enqueue(ctx, relay.HandleEvents, "4711", 0)
+	}))
+	testkit.Eventually(t, "the task is removed", func() bool {
+		return c.count("select count(*) from cairn.outbox where kind = 'event'") == 0
+	})
 }

@@ -234,15 +234,18 @@ func (s *Service) admitGroup(ctx context.Context, a Account, e channel.Event, ad
 }
 
 // Handle makes the events of a route messages of its conversation, one after another, or runs their commands.
-// Repeating it has no effect, also at the same time. It leaves events that wait for others.
+// Repeating it has no effect, also at the same time. It leaves events that wait for others. A route that was erased has
+// no events.
 func (s *Service) Handle(ctx context.Context, ws tenancy.Workspace, route int64) error {
 	account, _, err := s.Deliveries.OpenRoute(ctx, ws.ID, route)
 	if err != nil {
 		return err
 	}
-	p, err := s.Accounts.Profile(ctx, account)
-	if err != nil {
-		return err
+	var p Profile
+	if account != "" {
+		if p, err = s.Accounts.Profile(ctx, account); err != nil {
+			return err
+		}
 	}
 	_, err = s.handleRoute(ctx, ws, route, p)
 	return err
