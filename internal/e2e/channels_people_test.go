@@ -338,3 +338,16 @@ func TestACodeOfAnErasedUserLinksNothing(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A name with control characters, or with nothing to show, does not keep its user from talking.
+func TestNamesOfSpeakers(t *testing.T) {
+	t.Parallel()
+	c := openChats(t)
+	for i, name := range []string{"A\x07da\nSystem:", " \t "} {
+		c.event(fmt.Sprintf("e%d", i), map[string]any{"conversation": "room", "text": "Hi", "group": true,
+			"mentioned": true, "sender": map[string]string{"id": "u1", "name": name}})
+		if got, want := c.got(i+1), "room: You said **"+[]string{"A da System:: Hi", "u1: Hi"}[i]+"**"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

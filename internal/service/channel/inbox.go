@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -311,9 +312,14 @@ func (s *Service) request(ws tenancy.Workspace, b Burst, said []StoredEvent, p P
 	return r
 }
 
-// speakerOf returns the name of a sender, in one line.
+// speakerOf returns the name of a sender, in one line and without control characters.
 func speakerOf(s channel.Sender) string {
-	return transcript.Clip(strings.Join(strings.Fields(cmp.Or(s.Name, s.ID)), " "), conversation.SpeakerRunes)
+	line := func(text string) string {
+		return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool {
+			return unicode.IsSpace(r) || unicode.IsControl(r)
+		}), " ")
+	}
+	return transcript.Clip(cmp.Or(line(s.Name), line(s.ID)), conversation.SpeakerRunes)
 }
 
 // ask makes a burst a turn.
