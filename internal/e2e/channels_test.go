@@ -351,25 +351,43 @@ func TestWebhooksRefuseWhatTheyCannotRead(t *testing.T) {
 	}
 	valid := `{"conversation":"room","text":"Hi","sender":{"id":"ada"}}`
 	long := `{"conversation":"` + strings.Repeat("r", 500) + `","sender":{"id":"a"}}`
+	thread := `{"conversation":"` + strings.Repeat("r", 99) + `","thread":"` + strings.Repeat("t", 99) + `","sender":{"id":"a"}}`
+	name := `{"conversation":"r","sender":{"id":"a","name":"` + strings.Repeat("n", 500) + `"}}`
 	forged := signed(valid, time.Now())
 	forged["webhook-signature"] = "v1," + strings.Repeat("A", 44)
-	for name, r := range map[string]struct {
+	for what, r := range map[string]struct {
 		body   string
 		header map[string]string
 		want   int
 	}{
 		"unsigned": {valid, nil, 401}, "forged": {valid, forged, 401},
-		"old":       {valid, signed(valid, time.Now().Add(-time.Hour)), 401},
-		"not JSON":  {"{", signed("{", time.Now()), 400},
-		"no sender": {`{"conversation":"r"}`, signed(`{"conversation":"r"}`, time.Now()), 400},
-		"long ID":   {long, signed(long, time.Now()), 400},
-		"large":     {strings.Repeat("x", 2<<20), signed("x", time.Now()), 413},
+		"old":             {valid, signed(valid, time.Now().Add(-time.Hour)), 401},
+		"not JSON":        {"{", signed("{", time.Now()), 400},
+		"no sender":       {`{"conversation":"r"}`, signed(`{"conversation":"r"}`, time.Now()), 400},
+		"long ID":         {long, signed(long, time.Now()), 400},
+		"large":           {strings.Repeat("x", 2<<20), signed("x", time.Now()), 413},
+		"long webhook-id": {valid, c.signed(strings.Repeat("e", 500), []byte(valid)), 400},
+		"long thread":     {thread, signed(thread, time.Now()), 400}, "long name": {name, signed(name, time.Now()), 400},
 	} {
 		if status := c.raw([]byte(r.body), r.header); status != r.want {
-			t.Errorf("%s: status %d, want %d", name, status, r.want)
+			t.Errorf("%s: status %d, want %d", what, status, r.want)
 		}
 	}
 	if n := c.count("select count(*) from cairn.channel_events"); n != 0 {
 		t.Errorf("%d events are stored", n)
+	}
+}
+
+// An account whose administrator was blocked does not make the next user one.
+func TestAnAccountHasOneFirstUser(t *testing.T) {
+	t.Parallel()
+	c := openChats(t)
+	c.pair(7, "Ada")
+	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindUser, "7", channel.RoleBlocked))
+	c.pair(8, "Eve")
+	_, role, _, err := c.App.Store.People().Find(t.Context(), "ada", channel.KindUser, "8")
+	testkit.Must(t, err)
+	if role != channel.RoleUser {
+		t.Errorf("the role is %s", role)
 	}
 }

@@ -45,13 +45,14 @@ create table channel_routes (
   chat         text collate "C" not null,
   thread       text collate "C" not null default '',
   conversation text not null,                           -- the caller's ID of the current one
-  conversations int not null default 1,                 -- so far; /new begins another one
+  conversations int not null default 1,                 -- so far; /new begins another one, with # and its number
+  name         text not null generated always as (regexp_replace(conversation, '#[0-9]+$', '')) stored, -- the first one
   paused       text not null default '',                -- why nothing is sent: the platform refused it
   home         boolean not null default false,          -- gets scheduled replies, digests and approval requests
   created_at   timestamptz not null default now(),
   primary key (workspace_id, id),
   unique (workspace_id, account, chat, thread),
-  unique (workspace_id, conversation)
+  unique (workspace_id, name)
 );
 create unique index channel_routes_home on channel_routes (workspace_id) where home;
 
@@ -182,8 +183,9 @@ insert into erase_rules (tbl, how, scope, subject) values
   ('identities', 'none', null, null),                   -- names of users, kept until the workspace is erased
   ('channel_routes', 'rows', 't.conversation in (select external_id from conversations where workspace_id = $1 and id = any($2))', null),
   ('channel_events', 'rows', 't.route_id in (select r.id from channel_routes r join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where r.workspace_id = $1 and c.id = any($2))', $$t.state = 'received'$$),
-  ('deliveries', 'rows', 't.route_id in (select r.id from channel_routes r join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where r.workspace_id = $1 and c.id = any($2))',
-    $$t.body <> '{}' and (t.source in (select 'turn/' || r from cairn.erase_runs($3) r) or t.source ~ '^(event|memory|skill|run)/')$$),
-  ('delivery_parts', 'rows', 't.delivery_id in (select d.id from deliveries d join channel_routes r on r.workspace_id = d.workspace_id and r.id = d.route_id join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where d.workspace_id = $1 and c.id = any($2))',
-    $$t.delivery_id in (select d.id from deliveries d where d.workspace_id = $1 and d.body <> '{}' and (d.source in (select 'turn/' || r from cairn.erase_runs($3) r) or d.source ~ '^(event|memory|skill|run)/'))$$);
+  -- A reply belongs to the conversation of its turn, which need not be the current one of its route.
+  ('deliveries', 'rows', $$t.route_id in (select r.id from channel_routes r join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where r.workspace_id = $1 and c.id = any($2)) or t.source in (select 'turn/' || id from runs where workspace_id = $1 and conversation_id = any($2))$$,
+    $$t.body <> '{}' and (t.source in (select 'turn/' || r from cairn.erase_runs($3) r) or t.source ~ '^(event|memory|skill|run|reflection)/')$$),
+  ('delivery_parts', 'rows', $$t.delivery_id in (select d.id from deliveries d join channel_routes r on r.workspace_id = d.workspace_id and r.id = d.route_id join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where d.workspace_id = $1 and c.id = any($2)) or t.delivery_id in (select id from deliveries where workspace_id = $1 and source in (select 'turn/' || id from runs where workspace_id = $1 and conversation_id = any($2)))$$,
+    $$t.delivery_id in (select d.id from deliveries d where d.workspace_id = $1 and d.body <> '{}' and (d.source in (select 'turn/' || r from cairn.erase_runs($3) r) or d.source ~ '^(event|memory|skill|run|reflection)/'))$$);
 select cairn.cover_erase();

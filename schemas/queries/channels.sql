@@ -30,8 +30,8 @@ select i.workspace_id, i.role, w.key, w.external_id, w.state from identities i j
 where i.account = @account and i.kind = @kind and i.user_id = @user_id;
 
 -- name: IdentityFirst :one
--- System role. Whether an account has no administrator yet.
-select not exists (select from identities where account = @account and kind = 'user' and role = 'admin') as first;
+-- System role. Whether an account has no user yet. An account whose administrator was blocked gets no other one.
+select not exists (select from identities where account = @account and kind = 'user') as first;
 
 -- name: IdentityPut :execrows
 insert into identities (account, kind, user_id, workspace_id, name, role)
@@ -94,12 +94,9 @@ returning id;
 select exists (select from channel_routes r where r.workspace_id = @workspace_id
   and r.account || '/' || r.chat || case when r.thread = '' then '' else '/' || r.thread end = @name::text) as known;
 
--- name: RouteBase :one
-select account, chat, thread from channel_routes where workspace_id = @workspace_id and id = @id;
-
 -- name: RouteNext :exec
 -- Begins another conversation in a place.
-update channel_routes set conversations = conversations + 1, conversation = @name::text || '#' || (conversations + 1)
+update channel_routes set conversations = conversations + 1, conversation = name || '#' || (conversations + 1)
 where workspace_id = @workspace_id and id = @id;
 
 -- name: EventPut :one
@@ -131,10 +128,12 @@ returning route_id;
 update channel_events set said_as = @said_as where workspace_id = @workspace_id and id = @id;
 
 -- name: MessageWithdraw :many
--- Removes the text of a message from its conversation, and returns the position of the message.
+-- Removes the text of a message from its conversation, also an earlier one of the place, and returns the position of
+-- the message.
 select w.conversation_id::bigint as conversation_id, w.seq::int as seq from channel_events e
 join channel_routes r on r.workspace_id = e.workspace_id and r.id = e.route_id
-cross join lateral cairn.withdraw_message(r.conversation, e.said_as) w
+cross join generate_series(1, r.conversations) n
+cross join lateral cairn.withdraw_message(r.name || case when n > 1 then '#' || n else '' end, e.said_as) w
 where e.workspace_id = @workspace_id and e.route_id = @route_id and e.message_id = @message_id and e.said_as <> '';
 
 -- name: DeliveryPut :one
@@ -156,14 +155,14 @@ update channel_routes set home = false where workspace_id = @workspace_id and ho
 update channel_routes set home = true where workspace_id = @workspace_id and id = @id;
 
 -- name: DeliveryOfTurn :one
--- Makes the delivery of the reply of an ended turn, if its conversation belongs to a chat. The reply of a scheduled
+-- Makes the delivery of the reply of an ended turn, if its conversation belongs to a chat, also after /new. The reply of a scheduled
 -- task is sent to the task's chat, else to the home chat, and waits for the end of the quiet hours.
 insert into deliveries (workspace_id, route_id, source, waits, body)
 select @workspace_id, r.id, 'turn/' || @run_id::text, @scheduled::boolean, jsonb_build_object('text', m.content)
 from conversations c
 left join scheduled_tasks t on @scheduled::boolean and t.workspace_id = c.workspace_id and c.external_id = 'schedule/' || t.name || '/' || t.id
 join channel_routes r on r.workspace_id = c.workspace_id and case
-  when not @scheduled::boolean then r.conversation = c.external_id
+  when not @scheduled::boolean then r.name = regexp_replace(c.external_id, '#[0-9]+$', '')
   when coalesce(t.deliver_to, '') = '' then r.home
   else r.account || '/' || r.chat || case when r.thread = '' then '' else '/' || r.thread end = t.deliver_to end
 join messages m on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.seq = @seq::int

@@ -149,13 +149,7 @@ func (q Tx) withdraw(ctx context.Context, route int64, messages []string) error 
 // followUp changes the route and stores the reply of a command.
 func (q Tx) followUp(ctx context.Context, route, event int64, o service.Outcome) error {
 	if o.Renew {
-		name, err := q.q.RouteBase(ctx, dbsqlc.RouteBaseParams{WorkspaceID: q.ws, ID: route})
-		if err != nil {
-			return classify("read the route", err)
-		}
-		place := channel.Place{Account: name.Account, Chat: name.Chat, Thread: name.Thread}
-		if err := q.q.RouteNext(ctx, dbsqlc.RouteNextParams{WorkspaceID: q.ws, ID: route,
-			Name: place.Conversation()}); err != nil {
+		if err := q.q.RouteNext(ctx, dbsqlc.RouteNextParams{WorkspaceID: q.ws, ID: route}); err != nil {
 			return classify("begin another conversation", err)
 		}
 	}

@@ -122,11 +122,11 @@ func (s channelStore) Find(ctx context.Context, account, kind, user string) (ws 
 	return ws, role, found, err
 }
 
-// First reports whether an account has no administrator yet.
+// First reports whether an account has no user yet.
 func (s channelStore) First(ctx context.Context, account string) (first bool, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		first, err = q.IdentityFirst(ctx, account)
-		return classify("find the administrator of the account", err)
+		return classify("find the first user of the account", err)
 	})
 	return first, err
 }

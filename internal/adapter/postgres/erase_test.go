@@ -337,3 +337,21 @@ func TestWhatHasOtherSourcesStays(t *testing.T) {
 		})
 	}
 }
+
+// A reply that could not be sent is erased with the conversation of its turn, also after /new.
+func TestAnUnsentReplyIsErasedWithItsConversation(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.seed(b.a)
+	talk := int64(b.number("select id from conversations"))
+	b.exec("update channel_routes set conversation = 'another'")
+	b.exec("update deliveries set state = 'dead', ended_at = now(), source = 'turn/' || (select id from runs where " +
+		"conversation_id is not null limit 1)")
+	b.erase(erase.Target{Workspace: b.a.ID, Conversation: talk, Derived: erase.Keep})
+	if n := b.number("select (select count(*) from deliveries) + (select count(*) from delivery_parts)"); n != 0 {
+		t.Errorf("%d deliveries and parts", n)
+	}
+	if n := b.number("select count(*) from channel_routes"); n != 1 {
+		t.Error("the route of the current conversation is erased")
+	}
+}

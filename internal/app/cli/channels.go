@@ -243,7 +243,7 @@ func (c *cli) listDeliveries(ctx context.Context, state string) error {
 			tw,
 			"%d\t%s\t%s\t%s\t%d\t%s\n",
 			d.ID,
-			d.Place.Conversation(),
+			d.Place,
 			d.Source,
 			d.State,
 			d.Attempts,

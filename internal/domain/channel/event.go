@@ -1,6 +1,9 @@
 package channel
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Kind is the kind of an event.
 type Kind string
@@ -50,13 +53,23 @@ type Sender struct {
 	Bot  bool   `json:"bot,omitempty"` // its messages are ignored
 }
 
-// Conversation returns the caller's ID of the conversation of a place.
-func (p Place) Conversation() string {
+// String returns the name of a place for people, such as ada/12345.
+func (p Place) String() string {
 	name := p.Account + "/" + p.Chat
 	if p.Thread != "" {
 		name += "/" + p.Thread
 	}
 	return name
+}
+
+// escapes are the characters of the ID of a conversation that have a meaning.
+var escapes = strings.NewReplacer("%", "%25", "/", "%2F", "#", "%23")
+
+// Conversation returns the caller's ID of the first conversation of a place. Different places have different IDs. A
+// later one has the same ID with # and its number.
+func (p Place) Conversation() string {
+	p.Chat, p.Thread = escapes.Replace(p.Chat), escapes.Replace(p.Thread)
+	return p.String()
 }
 
 // Part is one message to a platform.

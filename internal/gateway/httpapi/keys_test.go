@@ -151,3 +151,31 @@ func TestAGatewayApprovesCodesOfItsAccount(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Invalid keys at the address of a gateway do not lock its key out.
+func TestInvalidKeysDoNotLockAGatewayOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key, _, err := b.App.Keys.CreateGateway(t.Context(), "open-webui", "webui", nil)
+	testkit.Must(t, err)
+	ask := request{path: "/v1/skills", key: key, header: map[string]string{"X-Cairn-Person": "ada"}}
+	b.do(ask).into(http.StatusOK, nil)
+	for range 20 {
+		b.do(request{path: "/v1/skills", key: "cairn_" + strings.Repeat("x", 43)}).refused(fault.Unauthenticated)
+	}
+	b.do(request{path: "/v1/skills", key: "cairn_" + strings.Repeat("x", 43)}).refused(fault.RateLimited)
+	b.do(ask).into(http.StatusOK, nil)
+	ask.header = map[string]string{"X-Cairn-Person": "ben"}
+	b.do(ask).into(http.StatusOK, nil)
+}
+
+// A slash in the name of an account would make the user b/ada of the account a and the user ada of a/b share a workspace.
+func TestAccountsOfGatewaysHaveSimpleNames(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, account := range []string{"", "a/b", "Webui", "a b", strings.Repeat("a", 41)} {
+		if _, _, err := b.App.Keys.CreateGateway(t.Context(), "gateway", account, nil); fault.CodeOf(err) != fault.InvalidArgument {
+			t.Errorf("%q: %v", account, err)
+		}
+	}
+}

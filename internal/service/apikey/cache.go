@@ -44,6 +44,13 @@ func (c *cache[T]) find(hash Hash, look func(Hash) (T, Usage, error)) (T, error)
 	return holder, nil
 }
 
+// see makes has report a key whose holders are cached for each user. find looks it up again.
+func (c *cache[T]) see(hash Hash) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known[hash] = cached[T]{}
+}
+
 // has reports whether a key is remembered, even if it must be looked up again.
 func (c *cache[T]) has(hash Hash) bool {
 	c.mu.Lock()

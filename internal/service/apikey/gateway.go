@@ -3,6 +3,8 @@ package apikey
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
+	"regexp"
 	"time"
 
 	"cairn/internal/domain/fault"
@@ -15,6 +17,10 @@ const Gateway Scope = "gateway"
 
 // gatewayPrefix distinguishes the keys of gateways from those of workspaces, which have another length.
 const gatewayPrefix = "cairn_gw_"
+
+// accountName is the form of the names of accounts, the same as in the file of CAIRN_CHANNELS. A slash would make the
+// users of two accounts share a workspace.
+var accountName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
 
 // GatewayHolder is the account of a key, and one of its users.
 type GatewayHolder struct {
@@ -37,8 +43,9 @@ type GatewayStore interface {
 // gateway calls it: the holder of a workspace's key must not be able to make one.
 func (k *Service) CreateGateway(ctx context.Context, name, account string, expires *time.Time) (key string, made Key,
 	err error) {
-	if account == "" || len(account) > 40 {
-		return "", made, fault.New(fault.InvalidArgument, "invalid account of a gateway", "use 1 to 40 characters")
+	if !accountName.MatchString(account) {
+		return "", made, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid account of a gateway: %.60q", account),
+			"use 1 to 40 lower-case letters, digits, - and _, for example \"webui\"")
 	}
 	if made, err = describe(name, []Scope{Gateway}, expires, Gateway, Gateway); err != nil {
 		return "", made, err
@@ -58,7 +65,7 @@ func IsGateway(key string) bool { return wellFormed(key, gatewayPrefix) }
 // not known, or if person is empty. It returns NotFound if the key is invalid, and OutOfScope if the user is blocked.
 func (k *Service) GatewayPrincipal(ctx context.Context, key, person string) (Principal, error) {
 	hash := sha256.Sum256([]byte(key))
-	return k.principals.find(sha256.Sum256([]byte(key+"\x00"+person)), func(Hash) (Principal, Usage, error) {
+	h, err := k.principals.find(sha256.Sum256([]byte(key+"\x00"+person)), func(Hash) (Principal, Usage, error) {
 		h, u, err := k.Gateways.GatewayHolder(ctx, hash, person)
 		if err == nil && u.Idle {
 			k.uses.record(ctx, func(ctx context.Context) error { return k.Operators.UseOperatorKey(ctx, h.Key) })
@@ -73,6 +80,10 @@ func (k *Service) GatewayPrincipal(ctx context.Context, key, person string) (Pri
 			Account:   h.Account,
 		}, u, err
 	})
+	if err == nil {
+		k.principals.see(hash)
+	}
+	return h, err
 }
 
 // ForgetPerson drops the workspace of a user who was not known.

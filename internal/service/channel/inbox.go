@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -237,15 +238,18 @@ func (s *Service) admitGroup(ctx context.Context, a Account, e channel.Event, ad
 }
 
 // Handle makes the events of a route messages of its conversation, one after another, or runs their commands.
-// Repeating it has no effect, also at the same time. It leaves events that wait for others.
+// Repeating it has no effect, also at the same time. It leaves events that wait for others. A route that was erased has
+// no events.
 func (s *Service) Handle(ctx context.Context, ws tenancy.Workspace, route int64) error {
 	account, _, err := s.Deliveries.OpenRoute(ctx, ws.ID, route)
 	if err != nil {
 		return err
 	}
-	p, err := s.Accounts.Profile(ctx, account)
-	if err != nil {
-		return err
+	var p Profile
+	if account != "" {
+		if p, err = s.Accounts.Profile(ctx, account); err != nil {
+			return err
+		}
 	}
 	_, err = s.handleRoute(ctx, ws, route, p)
 	return err
@@ -312,9 +316,14 @@ func (s *Service) request(ws tenancy.Workspace, b Burst, said []StoredEvent, p P
 	return r
 }
 
-// speakerOf returns the name of a sender, in one line.
+// speakerOf returns the name of a sender, in one line and without control characters.
 func speakerOf(s channel.Sender) string {
-	return transcript.Clip(strings.Join(strings.Fields(cmp.Or(s.Name, s.ID)), " "), conversation.SpeakerRunes)
+	line := func(text string) string {
+		return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool {
+			return unicode.IsSpace(r) || unicode.IsControl(r)
+		}), " ")
+	}
+	return transcript.Clip(cmp.Or(line(s.Name), line(s.ID)), conversation.SpeakerRunes)
 }
 
 // ask makes a burst a turn.

@@ -174,14 +174,16 @@ func (s *Service) Link(ctx context.Context, account, user, code string) (workspa
 		return "", err
 	}
 	if !found {
-		return "", fault.New(fault.NotFound, "the code is unknown or older than 10 minutes",
-			"send /link on the other platform to get a new code")
+		return "", unknownLink()
 	}
 	ours, _, _, err := s.People.Find(ctx, account, KindUser, user)
 	if err != nil {
 		return "", err
 	}
-	theirs, _, _, err := s.People.Find(ctx, other, KindUser, otherUser)
+	theirs, role, found, err := s.People.Find(ctx, other, KindUser, otherUser)
+	if err == nil && (!found || role == RoleBlocked) { // erased or blocked since
+		err = unknownLink()
+	}
 	if err != nil || ours.ID == theirs.ID {
 		return theirs.Name, err
 	}
@@ -200,6 +202,11 @@ func (s *Service) Link(ctx context.Context, account, user, code string) (workspa
 		)
 	}
 	return ours.Name, s.moved(ctx, err, other, otherUser, ours.ID)
+}
+
+func unknownLink() error {
+	return fault.New(fault.NotFound, "the code is unknown or older than 10 minutes",
+		"send /link on the other platform to get a new code")
 }
 
 func (s *Service) moved(ctx context.Context, err error, account, user string, ws int64) error {

@@ -105,7 +105,7 @@ type Pairing struct {
 type People interface {
 	// Find returns the workspace and the role of a user or group.
 	Find(ctx context.Context, account, kind, user string) (ws tenancy.Workspace, role string, found bool, err error)
-	// First reports whether an account has no administrator yet.
+	// First reports whether an account has no user yet.
 	First(ctx context.Context, account string) (bool, error)
 	// PutIdentity stores a new identity; one that exists is kept.
 	PutIdentity(ctx context.Context, ws int64, i Identity) (made bool, err error)

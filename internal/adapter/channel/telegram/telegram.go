@@ -161,9 +161,12 @@ func (a *Adapter) eventOf(u models.Update, username string) (e channel.Event, ok
 		mention := "@" + username
 		e.Mentioned = strings.Contains(e.Text, mention) ||
 			m.ReplyToMessage != nil && m.ReplyToMessage.From != nil && m.ReplyToMessage.From.Username == username
-		if !strings.HasPrefix(e.Text, "/") { // a command names its bot
-			e.Text = strings.TrimSpace(strings.ReplaceAll(e.Text, mention, ""))
+		if strings.HasPrefix(e.Text, "/") { // a command may name its bot
+			command, _, _ := strings.Cut(e.Text, " ")
+			_, named, found := strings.Cut(strings.TrimSpace(command), "@")
+			return e, !found || strings.EqualFold(named, username)
 		}
+		e.Text = strings.TrimSpace(strings.ReplaceAll(e.Text, mention, ""))
 		return e, true
 	case u.CallbackQuery != nil && u.CallbackQuery.Message.Message != nil:
 		m := u.CallbackQuery.Message.Message
@@ -210,6 +213,9 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	params := &bot.SendMessageParams{ChatID: to.Chat, Text: HTML(p.Text), ParseMode: models.ParseModeHTML}
+	if params.Text == "" { // such as an image without a description, or only definitions of links
+		params.Text, params.ParseMode = p.Text, ""
+	}
 	if to.Thread != "" {
 		if params.MessageThreadID, err = strconv.Atoi(to.Thread); err != nil {
 			return "", &service.SendError{Reason: "invalid thread", Permanent: true}

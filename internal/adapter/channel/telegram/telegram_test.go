@@ -90,3 +90,33 @@ func TestAnEditCanBeRepeated(t *testing.T) {
 		t.Errorf("a message that does not exist: %v", err)
 	}
 }
+
+// A command for another bot is not for this one.
+func TestACommandNamesItsBot(t *testing.T) {
+	t.Parallel()
+	server := telegramtest.Start()
+	t.Cleanup(server.Close)
+	a, err := open(server, telegramtest.Token)
+	testkit.Must(t, err)
+	for _, text := range []string{"/new@other_bot", "/new@other_bot now", "/New@Cairn_Bot now"} {
+		server.Say(channeltest.Said{User: "7", Chat: server.Group(1), Name: "Ada", Text: text})
+	}
+	if e := channeltest.First(t, a); e.Text != "/New@Cairn_Bot now" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A text that has nothing to show as HTML is sent as it is. Telegram refuses empty messages.
+func TestATextWithoutWords(t *testing.T) {
+	t.Parallel()
+	server := telegramtest.Start()
+	t.Cleanup(server.Close)
+	a, err := open(server, telegramtest.Token)
+	testkit.Must(t, err)
+	for i, text := range []string{"![](https://example.org/cat.png)", "[1]: https://example.org"} {
+		_, err = a.Send(t.Context(), channel.Place{Account: "ada", Chat: "7"}, channel.Part{Key: "k", Text: text})
+		if err != nil || len(server.Sent()) != i+1 || server.Sent()[i].Text != text {
+			t.Errorf("%q: %v, %+v", text, err, server.Sent())
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -63,6 +64,7 @@ const (
 	mostParts   = 5
 	mostBytes   = 1 << 20 // of a request
 	mostID      = 120     // bytes of an ID
+	mostName    = 180     // bytes of the name of a place or a sender; the ID of a conversation has at most 200
 )
 
 // event is the body of a request to Cairn.
@@ -130,8 +132,18 @@ func (a *Adapter) decode(raw []byte, header http.Header) (out channel.Event, err
 			return out, fmt.Errorf("%s must have 1 to %d bytes without control characters", name, mostID)
 		}
 	}
+	key := header.Get(standardwebhooks.HeaderWebhookID)
+	place := channel.Place{Account: a.Account, Chat: in.Conversation, Thread: in.Thread}
 	kind, known := kinds[in.Type]
 	switch {
+	case len(key) > mostID:
+		return out, fmt.Errorf("webhook-id must have at most %d bytes", mostID)
+	case strings.ContainsFunc(in.Thread, unicode.IsControl):
+		return out, errors.New("thread must have no control characters")
+	case len(place.Conversation()) > mostName:
+		return out, errors.New("conversation and thread are too long together; / # and % count three bytes")
+	case len(in.Sender.Name) > mostName:
+		return out, fmt.Errorf("sender.name must have at most %d bytes", mostName)
 	case !known:
 		return out, fmt.Errorf("unknown type %.40q: use message, edited, deleted, button or workflow", in.Type)
 	case len(in.Thread) > mostID || len(in.MessageID) > mostID:
@@ -145,9 +157,8 @@ func (a *Adapter) decode(raw []byte, header http.Header) (out channel.Event, err
 		seconds, _ := strconv.ParseInt(header.Get(standardwebhooks.HeaderWebhookTimestamp), 10, 64) // verified
 		in.Time = time.Unix(seconds, 0)
 	}
-	key := header.Get(standardwebhooks.HeaderWebhookID)
 	return channel.Event{Key: key, Kind: kind, Group: in.Group, Mentioned: in.Mentioned,
-		Place:     channel.Place{Account: a.Account, Chat: in.Conversation, Thread: in.Thread},
+		Place:     place,
 		Sender:    channel.Sender{ID: in.Sender.ID, Name: in.Sender.Name, Bot: in.Sender.Bot},
 		MessageID: cmp.Or(in.MessageID, key), Text: in.Text, At: in.Time}, nil
 }

@@ -304,7 +304,7 @@ select $1, r.id, 'turn/' || $2::text, $3::boolean, jsonb_build_object('text', m.
 from conversations c
 left join scheduled_tasks t on $3::boolean and t.workspace_id = c.workspace_id and c.external_id = 'schedule/' || t.name || '/' || t.id
 join channel_routes r on r.workspace_id = c.workspace_id and case
-  when not $3::boolean then r.conversation = c.external_id
+  when not $3::boolean then r.name = regexp_replace(c.external_id, '#[0-9]+$', '')
   when coalesce(t.deliver_to, '') = '' then r.home
   else r.account || '/' || r.chat || case when r.thread = '' then '' else '/' || r.thread end = t.deliver_to end
 join messages m on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.seq = $4::int
@@ -320,7 +320,7 @@ type DeliveryOfTurnParams struct {
 	ConversationID int64
 }
 
-// Makes the delivery of the reply of an ended turn, if its conversation belongs to a chat. The reply of a scheduled
+// Makes the delivery of the reply of an ended turn, if its conversation belongs to a chat, also after /new. The reply of a scheduled
 // task is sent to the task's chat, else to the home chat, and waits for the end of the quiet hours.
 func (q *Queries) DeliveryOfTurn(ctx context.Context, arg DeliveryOfTurnParams) (int64, error) {
 	row := q.db.QueryRow(ctx, DeliveryOfTurn,
@@ -592,10 +592,10 @@ func (q *Queries) IdentityFind(ctx context.Context, arg IdentityFindParams) (Ide
 }
 
 const IdentityFirst = `-- name: IdentityFirst :one
-select not exists (select from identities where account = $1 and kind = 'user' and role = 'admin') as first
+select not exists (select from identities where account = $1 and kind = 'user') as first
 `
 
-// System role. Whether an account has no administrator yet.
+// System role. Whether an account has no user yet. An account whose administrator was blocked gets no other one.
 func (q *Queries) IdentityFirst(ctx context.Context, account string) (bool, error) {
 	row := q.db.QueryRow(ctx, IdentityFirst, account)
 	var first bool
@@ -722,7 +722,8 @@ func (q *Queries) LinkPut(ctx context.Context, arg LinkPutParams) error {
 const MessageWithdraw = `-- name: MessageWithdraw :many
 select w.conversation_id::bigint as conversation_id, w.seq::int as seq from channel_events e
 join channel_routes r on r.workspace_id = e.workspace_id and r.id = e.route_id
-cross join lateral cairn.withdraw_message(r.conversation, e.said_as) w
+cross join generate_series(1, r.conversations) n
+cross join lateral cairn.withdraw_message(r.name || case when n > 1 then '#' || n else '' end, e.said_as) w
 where e.workspace_id = $1 and e.route_id = $2 and e.message_id = $3 and e.said_as <> ''
 `
 
@@ -737,7 +738,8 @@ type MessageWithdrawRow struct {
 	Seq            int32
 }
 
-// Removes the text of a message from its conversation, and returns the position of the message.
+// Removes the text of a message from its conversation, also an earlier one of the place, and returns the position of
+// the message.
 func (q *Queries) MessageWithdraw(ctx context.Context, arg MessageWithdrawParams) ([]MessageWithdrawRow, error) {
 	rows, err := q.db.Query(ctx, MessageWithdraw, arg.WorkspaceID, arg.RouteID, arg.MessageID)
 	if err != nil {
@@ -942,28 +944,6 @@ func (q *Queries) PartsPut(ctx context.Context, arg PartsPutParams) error {
 	return err
 }
 
-const RouteBase = `-- name: RouteBase :one
-select account, chat, thread from channel_routes where workspace_id = $1 and id = $2
-`
-
-type RouteBaseParams struct {
-	WorkspaceID int64
-	ID          int64
-}
-
-type RouteBaseRow struct {
-	Account string
-	Chat    string
-	Thread  string
-}
-
-func (q *Queries) RouteBase(ctx context.Context, arg RouteBaseParams) (RouteBaseRow, error) {
-	row := q.db.QueryRow(ctx, RouteBase, arg.WorkspaceID, arg.ID)
-	var i RouteBaseRow
-	err := row.Scan(&i.Account, &i.Chat, &i.Thread)
-	return i, err
-}
-
 const RouteHome = `-- name: RouteHome :exec
 update channel_routes set home = true where workspace_id = $1 and id = $2
 `
@@ -1029,19 +1009,18 @@ func (q *Queries) RouteNamed(ctx context.Context, arg RouteNamedParams) (bool, e
 }
 
 const RouteNext = `-- name: RouteNext :exec
-update channel_routes set conversations = conversations + 1, conversation = $1::text || '#' || (conversations + 1)
-where workspace_id = $2 and id = $3
+update channel_routes set conversations = conversations + 1, conversation = name || '#' || (conversations + 1)
+where workspace_id = $1 and id = $2
 `
 
 type RouteNextParams struct {
-	Name        string
 	WorkspaceID int64
 	ID          int64
 }
 
 // Begins another conversation in a place.
 func (q *Queries) RouteNext(ctx context.Context, arg RouteNextParams) error {
-	_, err := q.db.Exec(ctx, RouteNext, arg.Name, arg.WorkspaceID, arg.ID)
+	_, err := q.db.Exec(ctx, RouteNext, arg.WorkspaceID, arg.ID)
 	return err
 }
 
