@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -98,6 +99,11 @@ var accountName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
 // variable is a reference to a variable of the environment.
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
+// These characters enclose the name of a variable while the file is parsed. They have no meaning in YAML.
+const placeOpen, placeClose = "\uE000", "\uE001"
+
+var place = regexp.MustCompile(placeOpen + "[A-Za-z0-9_]+" + placeClose)
+
 // Load reads the accounts of a file. Values may name variables of the environment, as ${NAME}. Unknown members and
 // unset variables are errors.
 func Load(path string, getenv func(string) (string, bool)) ([]service.Account, error) {
@@ -106,21 +112,9 @@ func Load(path string, getenv func(string) (string, bool)) ([]service.Account, e
 		return nil, fault.Wrap(err, fault.Misconfigured, "read the accounts",
 			"set CAIRN_CHANNELS to the path of a YAML file; see docs/how-to/channels.md")
 	}
-	var missing []string
-	text := variable.ReplaceAllStringFunc(string(raw), func(ref string) string {
-		name := ref[2 : len(ref)-1]
-		value, ok := getenv(name)
-		if !ok {
-			missing = append(missing, name)
-		}
-		return value
-	})
-	if len(missing) > 0 {
-		return nil, fault.New(fault.Misconfigured, path+" names unset variables: "+strings.Join(missing, ", "),
-			"set them in the environment of the gateway")
-	}
 	var f file
-	d := yaml.NewDecoder(bytes.NewReader([]byte(text)))
+	// A secret can have characters with a meaning in YAML, so the values are put in after the file is parsed.
+	d := yaml.NewDecoder(bytes.NewReader(variable.ReplaceAll(raw, []byte(placeOpen+"$1"+placeClose))))
 	d.KnownFields(true)
 	if err := d.Decode(&f); err != nil {
 		return nil, fault.Wrap(err, fault.Misconfigured, "read "+path, "see docs/how-to/channels.md for all members")
@@ -130,6 +124,11 @@ func Load(path string, getenv func(string) (string, bool)) ([]service.Account, e
 	}
 	var out []service.Account
 	for name, a := range f.Accounts {
+		if missing := a.expand(getenv); len(missing) > 0 {
+			return nil, fault.New(fault.Misconfigured,
+				fmt.Sprintf("account %s names unset variables: %s", name, strings.Join(missing, ", ")),
+				"set them in the environment of the gateway")
+		}
 		one, err := a.open(name)
 		if err != nil {
 			return nil, err
@@ -146,6 +145,24 @@ func Load(path string, getenv func(string) (string, bool)) ([]service.Account, e
 	}
 	slices.SortFunc(out, func(a, b service.Account) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
+}
+
+// expand puts the values of variables into the members of an account, and returns the variables that are not set.
+func (a *account) expand(getenv func(string) (string, bool)) (missing []string) {
+	for _, field := range reflect.ValueOf(a).Elem().Fields() {
+		if field.Kind() != reflect.String {
+			continue
+		}
+		field.SetString(place.ReplaceAllStringFunc(field.String(), func(ref string) string {
+			name := strings.TrimSuffix(strings.TrimPrefix(ref, placeOpen), placeClose)
+			value, ok := getenv(name)
+			if !ok {
+				missing = append(missing, name)
+			}
+			return value
+		}))
+	}
+	return missing
 }
 
 // open makes the adapter of an account.

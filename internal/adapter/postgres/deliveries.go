@@ -51,8 +51,14 @@ func (q Tx) DeliverHome(ctx context.Context, source string, b service.DeliveryBo
 // PutResult stores the delivery of the result of a run, and removes the task that waits for it.
 func (s channelStore) PutResult(ctx context.Context, ws, route int64, run, text string) error {
 	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
-		if err := q.putDelivery(ctx, route, "run/"+run, service.DeliveryBody{Text: text}); err != nil {
-			return err
+		_, err := q.q.RouteLock(ctx, dbsqlc.RouteLockParams{WorkspaceID: q.ws, ID: route})
+		if err != nil && !isNoRows(err) {
+			return classify("read the route", err)
+		}
+		if err == nil && text != "" {
+			if err := q.putDelivery(ctx, route, "run/"+run, service.DeliveryBody{Text: text}); err != nil {
+				return err
+			}
 		}
 		return q.Outbox().Settle(ctx, relay.ReportRun, fmt.Sprintf("%d/%s", route, run))
 	})

@@ -99,7 +99,7 @@ func (c *cli) people() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.listPeople(cmd.Context()) }},
 		&cobra.Command{Use: "approve CODE", Short: "Let the user with a pairing code write",
 			Long: "Let the user with a pairing code write. Their messages are read in the workspace of -w, else in a " +
-				"new one. The first user of an account is its administrator.",
+				"new one. If an account has no user yet, the approved one is its administrator.",
 			Example: "  cairn people approve K7M2WQ4T\n  cairn people approve K7M2WQ4T --workspace ada",
 			Args:    exactly(1, "the code that the user got"),
 			RunE:    func(cmd *cobra.Command, args []string) error { return c.approve(cmd.Context(), args[0]) }},

@@ -22,6 +22,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/settings"
+	"cairn/internal/service/chatcommand"
 	"cairn/internal/testkit"
 )
 
@@ -242,6 +243,9 @@ func (v *vocabulary) unknown(text string) (wrong []string) {
 		}
 	}
 	for _, m := range routeInHint.FindAllStringSubmatch(text, -1) {
+		if slices.ContainsFunc(chatcommand.Names(), func(c [2]string) bool { return "/"+c[0] == m[2] }) {
+			continue // a command of chats
+		}
 		if !slices.ContainsFunc(v.routes, func(route string) bool { return sameRoute(route, m[2]) }) {
 			wrong = append(wrong, "unknown route "+m[2])
 		}

@@ -69,6 +69,9 @@ func (s *Service) command(ctx context.Context, ws tenancy.Workspace, b Burst, na
 // Report sends the result of a run to a chat. Done is false until the run has ended.
 func (s *Service) Report(ctx context.Context, ws tenancy.Workspace, route int64, id string) (done bool, err error) {
 	text, done, err := s.Commands.Report(ctx, run.Ref{Workspace: ws.ID, Run: id})
+	if fault.CodeOf(err) == fault.NotFound { // erased: there is nothing to report
+		text, done, err = "", true, nil
+	}
 	if err != nil || !done {
 		return false, err
 	}

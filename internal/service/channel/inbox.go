@@ -265,12 +265,27 @@ func (s *Service) handleRoute(ctx context.Context, ws tenancy.Workspace, route i
 		}
 		out, err := s.handle(ctx, ws, b, p)
 		if err != nil {
-			return 0, err
+			if out, err = s.surrender(b, err); err != nil {
+				return 0, err
+			}
 		}
 		if err := s.Events.EndBurst(ctx, ws.ID, b, out); err != nil {
 			return 0, err
 		}
 	}
+}
+
+// surrenderAfter is the age of an event that fails without end, after which later events are handled.
+const surrenderAfter = 10 * time.Minute
+
+// surrender ends a burst whose error does not pass, so that it does not stop the chat. It returns other errors.
+func (s *Service) surrender(b Burst, err error) (out Outcome, _ error) {
+	head := b.Events[0]
+	if head.Age < surrenderAfter || fault.Table[fault.CodeOf(err)].Retryable {
+		return out, err
+	}
+	s.Log.Error("event given up", "account", head.Place.Account, "route", b.Route, "event", head.ID, "error", err)
+	return Outcome{Reply: "I could not handle your message because of an internal error. Please send it again."}, nil
 }
 
 // handle handles a burst. It may be repeated: messages and commands have the keys of their events.

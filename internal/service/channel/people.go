@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -50,8 +51,8 @@ func (s *Service) pair(ctx context.Context, a Account, e channel.Event) error {
 	return nil
 }
 
-// Approve lets the user with a code write, in a workspace with the given name, or in a new one. The first user of
-// an account is its administrator. Repeating it after a failure has no effect on what was done.
+// Approve lets the user with a code write, in a workspace with the given name, or in a new one. If an account has no
+// user yet, the approved one is its administrator. Repeating it after a failure has no effect on what was done.
 func (s *Service) Approve(ctx context.Context, code, workspace string) (out Identity, err error) {
 	code = strings.ToUpper(strings.TrimSpace(code))
 	open, err := s.Pairings.Pairings(ctx)
@@ -62,8 +63,15 @@ func (s *Service) Approve(ctx context.Context, code, workspace string) (out Iden
 		if p.Code != code {
 			continue
 		}
-		_, out, err = s.join(ctx, Identity{Account: p.Account, Kind: KindUser, User: p.User, Name: p.Name}, workspace)
+		i := Identity{Account: p.Account, Kind: KindUser, User: p.User, Name: p.Name}
+		first, err := s.People.First(ctx, p.Account)
 		if err != nil {
+			return out, err
+		}
+		if first {
+			i.Role = RoleAdmin
+		}
+		if _, out, err = s.join(ctx, i, workspace); err != nil {
 			return out, err
 		}
 		return out, s.Pairings.DeletePairing(ctx, p.Account, p.User)
@@ -98,15 +106,7 @@ func (s *Service) join(
 	i Identity,
 	workspace string,
 ) (ws tenancy.Workspace, _ Identity, err error) {
-	if i.Role = RoleUser; i.Kind == KindUser {
-		first, err := s.People.First(ctx, i.Account)
-		if err != nil {
-			return ws, i, err
-		}
-		if first {
-			i.Role = RoleAdmin
-		}
-	}
+	i.Role = cmp.Or(i.Role, RoleUser)
 	if workspace == "" {
 		prefix := map[string]string{KindUser: "person/", KindGroup: "group/"}[i.Kind]
 		workspace = prefix + i.Account + "/" + i.User // no name of an account has a slash

@@ -181,7 +181,8 @@ type Deliveries interface {
 	NextPart(ctx context.Context, ws, id int64) (StoredPart, error)
 	// EndPart stores that a message was sent, or that the platform refused the attempt.
 	EndPart(ctx context.Context, ws, id int64, number int, messageID string, sent bool) error
-	// PutResult stores the delivery of the result of a run, once, and removes the task that waits for it.
+	// PutResult stores the delivery of the result of a run, once, and removes the task that waits for it. An empty
+	// text, or a route that was erased, only removes the task.
 	PutResult(ctx context.Context, ws, route int64, run, text string) error
 	// EndDelivery ends an open delivery. A dead one keeps its text, and pauses the route if pause is set.
 	EndDelivery(ctx context.Context, ws, id int64, state, reason string, pause bool) error

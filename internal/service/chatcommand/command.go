@@ -32,7 +32,7 @@ func table() []command {
 		{"stop", text{"stops the reply in progress", "停止正在生成的回复"}, false, (*Service).stop},
 		{"retry", text{"answers your last message again", "重新回答上一条消息"}, false, (*Service).retry},
 		{"memory", text{"shows what I remember; with words, searches", "显示我的记忆；加上词语则搜索"}, false, (*Service).memory},
-		{"remember", text{"TEXT: saves a memory", "内容：保存一条记忆"}, false, (*Service).remember},
+		{"remember", text{"TEXT: saves a memory", "内容：保存一条记忆"}, true, (*Service).remember},
 		{"forget", text{"TEXT: shows memories to delete", "内容：显示可删除的记忆"}, true, (*Service).forget},
 		{"skills", text{"lists the skills", "列出技能"}, false, (*Service).skills},
 		{"soul", text{"shows how I should behave", "显示我的行为准则"}, false, (*Service).soul},

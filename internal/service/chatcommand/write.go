@@ -30,20 +30,27 @@ func (s *Service) stop(ctx context.Context, in channel.CommandInput) (channel.Co
 	return say(in, "Stopped.", "已停止。"), nil
 }
 
-// mostLines is the most messages of a conversation that a command reads.
-const mostLines = 2000
+const (
+	mostLines = 2000 // latest messages of a conversation that a command uses
+	pageLines = 500
+)
 
-// lines returns the messages of the conversation. It has none before the first message.
+// lines returns the latest messages of the conversation. It has none before the first message.
 func (s *Service) lines(ctx context.Context, in channel.CommandInput) (out []transcript.Message, err error) {
-	all, err := s.Conversations.Lines(ctx, in.Workspace.ID, in.Conversation, -1, mostLines)
-	if err != nil && fault.CodeOf(err) != fault.NotFound {
-		return nil, err
+	for after := -1; ; {
+		page, err := s.Conversations.Lines(ctx, in.Workspace.ID, in.Conversation, after, pageLines)
+		if err != nil && fault.CodeOf(err) != fault.NotFound {
+			return nil, err
+		}
+		for _, l := range page {
+			out = append(out, transcript.Message{Role: l.Role, Content: l.Content, Name: l.Name, ToolCalls: l.ToolCalls,
+				ToolCallID: l.ToolCallID, Time: l.CreatedAt})
+		}
+		if len(page) < pageLines {
+			return out[max(0, len(out)-mostLines):], nil
+		}
+		after = page[len(page)-1].Seq
 	}
-	for _, l := range all {
-		out = append(out, transcript.Message{Role: l.Role, Content: l.Content, Name: l.Name, ToolCalls: l.ToolCalls,
-			ToolCallID: l.ToolCallID, Time: l.CreatedAt})
-	}
-	return out, nil
 }
 
 func (s *Service) retry(ctx context.Context, in channel.CommandInput) (channel.CommandReply, error) {
