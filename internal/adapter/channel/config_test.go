@@ -49,8 +49,11 @@ func TestProfilesAreChecked(t *testing.T) {
 	t.Parallel()
 	for members, want := range map[string]string{"": "", "coalesce: 0s, budget: 50, language: zh": "",
 		"coalesce: 11s": "coalesce", "budget: 51": "budget", "language: fr": "language", "channel: fax": "channel"} {
-		err := load(t, "accounts:\n  ada: {platform: telegram, token: ${TOKEN}, profile: p}\nprofiles:\n  p: {"+members+"}",
-			"1:a")
+		err := load(
+			t,
+			"accounts:\n  ada: {platform: telegram, token: ${TOKEN}, profile: p}\nprofiles:\n  p: {"+members+"}",
+			"1:a",
+		)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v", members, err)
 		}

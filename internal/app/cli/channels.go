@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -113,8 +114,8 @@ func (c *cli) peopleRole() *cobra.Command {
 		Use:   "role ACCOUNT USER ROLE",
 		Short: "Make a user an admin, a user or blocked",
 		Long: "Make a user an admin, a user or blocked. With --group, USER is the chat of a group that is " +
-			"served or blocked.",
-		Example: "  cairn people role ada 12345 blocked",
+			"served or blocked. Write -- before an ID that begins with a minus.",
+		Example: "  cairn people role ada 12345 blocked\n  cairn people role --group -- ada -100123 blocked",
 		Args:    exactly(3, "the account, the user and the role"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind := channel.KindUser
@@ -223,6 +224,10 @@ func (c *cli) deliveries() *cobra.Command {
 }
 
 func (c *cli) listDeliveries(ctx context.Context, state string) error {
+	states := []string{"", channel.DeliveryReady, channel.DeliverySent, channel.DeliveryDead, channel.DeliveryDropped}
+	if !slices.Contains(states, state) {
+		return usageError{fmt.Errorf("invalid --state %q: use ready, sent, dead or dropped", state)}
+	}
 	s, err := c.open(ctx, needs{})
 	if err != nil {
 		return err

@@ -26,6 +26,14 @@ func (w *world) chatting(t *testing.T, args []string) []string {
 	case "approve":
 		pair(user, args[2])
 	case "role":
+		if args[2] == "--group" {
+			ws, err := w.Store.Workspace(t.Context(), "group", true)
+			testkit.Must(t, err)
+			_, err = w.Store.People().PutIdentity(t.Context(), ws.ID, channel.Identity{Account: accounts[0].Name,
+				Kind: channel.KindGroup, User: args[5], Role: channel.RoleUser})
+			testkit.Must(t, err)
+			return args
+		}
 		pair(args[3], "ABCDEFGH")
 		w.succeeds(t, "", "people", "approve", "ABCDEFGH")
 	case "retry", "drop":
@@ -51,4 +59,17 @@ func (w *world) dead(t *testing.T, ws int64, place domain.Place) int64 {
 	testkit.Must(t, err)
 	testkit.Must(t, deliveries.EndDelivery(t.Context(), ws, id, channel.DeliveryDead, "unreachable", false))
 	return id
+}
+
+func TestChannelCommandsRefuseWhatTheyDoNotKnow(t *testing.T) {
+	t.Parallel()
+	w := idle(t)
+	for line, want := range map[string]int{"deliveries list --state what": 2, "deliveries retry x": 2,
+		"deliveries retry 404": 3, "people role ada 404 admin": 3, "people role ada 404 king": 2,
+		"people approve AAAAAAAA": 3, "people role --group -- ada -100 admin": 2,
+		"people role --group -- ada -100 blocked": 3} {
+		if code, out, errs := w.run("", words(line)...); code != want || out != "" {
+			t.Errorf("%s: exit %d, want %d: %s%s", line, code, want, out, errs)
+		}
+	}
 }
