@@ -356,7 +356,8 @@ func TestWebhooksRefuseWhatTheyCannotRead(t *testing.T) {
 	}
 	valid := `{"conversation":"room","text":"Hi","sender":{"id":"ada"}}`
 	long := `{"conversation":"` + strings.Repeat("r", 500) + `","sender":{"id":"a"}}`
-	thread := `{"conversation":"` + strings.Repeat("r", 99) + `","thread":"` + strings.Repeat("t", 99) + `","sender":{"id":"a"}}`
+	thread := `{"conversation":"` + strings.Repeat("r", 99) + `","thread":"` + strings.Repeat("t", 99) +
+		`","sender":{"id":"a"}}`
 	name := `{"conversation":"r","sender":{"id":"a","name":"` + strings.Repeat("n", 500) + `"}}`
 	forged := signed(valid, time.Now())
 	forged["webhook-signature"] = "v1," + strings.Repeat("A", 44)
@@ -372,7 +373,8 @@ func TestWebhooksRefuseWhatTheyCannotRead(t *testing.T) {
 		"long ID":         {long, signed(long, time.Now()), 400},
 		"large":           {strings.Repeat("x", 2<<20), signed("x", time.Now()), 413},
 		"long webhook-id": {valid, c.signed(strings.Repeat("e", 500), []byte(valid)), 400},
-		"long thread":     {thread, signed(thread, time.Now()), 400}, "long name": {name, signed(name, time.Now()), 400},
+		"long thread":     {thread, signed(thread, time.Now()), 400},
+		"long name":       {name, signed(name, time.Now()), 400},
 	} {
 		if status := c.raw([]byte(r.body), r.header); status != r.want {
 			t.Errorf("%s: status %d, want %d", what, status, r.want)

@@ -169,12 +169,14 @@ func TestInvalidKeysDoNotLockAGatewayOut(t *testing.T) {
 	b.do(ask).into(http.StatusOK, nil)
 }
 
-// A slash in the name of an account would make the user b/ada of the account a and the user ada of a/b share a workspace.
+// A slash in the name of an account would make the user b/ada of the account a and the user ada of a/b share a
+// workspace.
 func TestAccountsOfGatewaysHaveSimpleNames(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for _, account := range []string{"", "a/b", "Webui", "a b", strings.Repeat("a", 41)} {
-		if _, _, err := b.App.Keys.CreateGateway(t.Context(), "gateway", account, nil); fault.CodeOf(err) != fault.InvalidArgument {
+		_, _, err := b.App.Keys.CreateGateway(t.Context(), "gateway", account, nil)
+		if fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%q: %v", account, err)
 		}
 	}
