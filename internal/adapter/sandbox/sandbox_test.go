@@ -269,7 +269,7 @@ func TestEveryLimitEndsWhatGoesOverIt(t *testing.T) {
 		return l
 	}
 	quick := with(func(l *sandbox.Limits) { l.Wall = 300 * time.Millisecond })
-	patient := with(func(l *sandbox.Limits) { l.Wall = 30 * time.Second }) // for a slow machine
+	patient := with(func(l *sandbox.Limits) { l.Wall, l.CPU = time.Minute, time.Minute }) // for a slow machine
 	for name, c := range map[string]struct {
 		limits sandbox.Limits
 		script string
@@ -282,12 +282,12 @@ func TestEveryLimitEndsWhatGoesOverIt(t *testing.T) {
 			"while :; do :; done", sandbox.StopCPU, false},
 		"fork bomb": {quick, "exec 2>/dev/null; bomb() { (bomb | bomb) & }; bomb; while :; do :; done",
 			sandbox.StopWall, false},
-		"gigabyte of output": {small(), "head -c 1000000000 /dev/zero", sandbox.StopOutput, false},
-		"gigabyte of errors": {small(), "head -c 1000000000 /dev/zero >&2", sandbox.StopOutput, false},
-		"gigabyte in a file": {small(), "exec head -c 1000000000 /dev/zero > big", "", true},
-		"gigabyte of files": {small(), "i=0; while [ $i -lt 1000 ]; do head -c 1000000 /dev/zero > f$i || exit " +
+		"gigabyte of output": {patient, "head -c 1000000000 /dev/zero", sandbox.StopOutput, false},
+		"gigabyte of errors": {patient, "head -c 1000000000 /dev/zero >&2", sandbox.StopOutput, false},
+		"gigabyte in a file": {patient, "exec head -c 1000000000 /dev/zero > big", "", true},
+		"gigabyte of files": {patient, "i=0; while [ $i -lt 1000 ]; do head -c 1000000 /dev/zero > f$i || exit " +
 			"9; i=$((i+1)); done", "", true},
-		"files without end": {small(), "i=0; while :; do : > e$i || exit 9; i=$((i+1)); done", "", true},
+		"files without end": {patient, "i=0; while :; do : > e$i || exit 9; i=$((i+1)); done", "", true},
 		"daemon": {small(), "(setsid sh -c 'setsid sleep 60 & sleep 60' >/dev/null 2>&1 &); echo left",
 			"", false},
 		"many processes": {patient, "i=0; while [ $i -lt 100 ]; do sleep 60 & i=$((i+1)); done; exit 0", "",
