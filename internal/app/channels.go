@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"cairn/activities"
 	adapter "cairn/internal/adapter/channel"
 	"cairn/internal/adapter/filetext"
+	"cairn/internal/domain/agent"
 	domain "cairn/internal/domain/channel"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -53,6 +57,8 @@ func (h *App) buildChannels() (err error) {
 		Schedules:     h.Schedules,
 		Distills:      h.Distill,
 		DistillSpec:   func() distill.Spec { return DistillSpec(h.Config, transcript.ExtractAuto) },
+		Summaries:     h.Progressive,
+		TurnSpec:      p.TurnSpec,
 		Reflections:   h.Reflections,
 		Links:         links{h},
 	}
@@ -92,7 +98,34 @@ func (h *App) ReadAccounts() ([]channel.Account, error) {
 		return nil, fault.New(fault.Misconfigured, "no accounts of chat platforms",
 			"set CAIRN_CHANNELS to the path of a YAML file; see docs/how-to/channels.md")
 	}
-	return adapter.Load(h.Config.Channels, os.LookupEnv)
+	accounts, err := adapter.Load(h.Config.Channels, os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range accounts {
+		if err := h.checkDenied(a); err != nil {
+			return nil, err
+		}
+	}
+	return accounts, nil
+}
+
+// checkDenied checks that the tools that a profile denies exist.
+func (h *App) checkDenied(a channel.Account) error {
+	offered := append(h.AgentRuns.Tools.Offered(agent.OriginAgent),
+		h.AgentRuns.MemoryAgentTools.Offered(agent.OriginAgent)...)
+	var names []string
+	for _, t := range offered {
+		names = append(names, t.Name)
+	}
+	for _, denied := range a.Profile.Deny {
+		if !slices.Contains(names, denied) {
+			slices.Sort(names)
+			return fault.New(fault.Misconfigured, fmt.Sprintf("the profile of account %s denies an unknown tool: %.60q",
+				a.Name, denied), "use names of "+strings.Join(slices.Compact(names), ", "))
+		}
+	}
+	return nil
 }
 
 // ServeAccounts receives the events of accounts and sends their messages until ctx ends. If Postgres or Temporal is not

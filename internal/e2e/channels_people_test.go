@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +15,7 @@ import (
 	"cairn/internal/adapter/channel/channeltest"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
 	"cairn/internal/service/channel"
 	"cairn/internal/service/chatcommand"
 	"cairn/internal/service/promptmemory"
@@ -128,6 +132,55 @@ func TestADeletedMessageIsWithdrawn(t *testing.T) {
 	}
 }
 
+// With busy: redirect, a message cancels the reply in progress, and one reply answers both.
+func TestAMessageRedirectsTheReplyInProgress(t *testing.T) {
+	t.Parallel()
+	c := openChatsWith(t, "coalesce: 0s, busy: redirect")
+	testkit.Must(t, c.Model.Script(openaitest.Script{Rules: []openaitest.Rule{
+		{Stage: "turn", Match: "Book a flight", Times: 1, Barrier: "flight", Reply: "Booked."}, echo}}))
+	defer c.Model.Release("flight")
+	c.pair(7, "Ada")
+	c.say(7, "Ada", "Book a flight to Rome")
+	testkit.Eventually(t, "the model is asked", func() bool { return len(c.Model.Requests()) == 1 })
+	c.say(7, "Ada", "No, to Oslo")
+	if got := c.last("7", 2).Text; got != "You said <b>No, to Oslo</b>" {
+		t.Errorf("the reply is %q", got)
+	}
+	if got := c.lastRequest(); !strings.Contains(got, "Book a flight to Rome") {
+		t.Errorf("the earlier message is not in %s", got)
+	}
+	c.say(7, "Ada", "Thanks")
+	if got := c.last("7", 3).Text; got != "You said <b>Thanks</b>" {
+		t.Errorf("the next message is %q", got)
+	}
+}
+
+// A profile takes tools away. It cannot name one that does not exist.
+func TestAProfileDeniesTools(t *testing.T) {
+	t.Parallel()
+	c := openChatsWith(t, "coalesce: 0s, tools: {deny: [skill_save, memory_save]}")
+	c.pair(7, "Ada")
+	c.say(7, "Ada", "Hello")
+	c.last("7", 2)
+	all := c.Model.Requests()
+	var offered []string
+	for _, tool := range all[len(all)-1].Tools {
+		offered = append(offered, tool.Name)
+	}
+	if slices.Contains(offered, "skill_save") || slices.Contains(offered, "memory_save") ||
+		!slices.Contains(offered, "memory_search") {
+		t.Errorf("the model gets %q", offered)
+	}
+	file := filepath.Join(t.TempDir(), "channels.yaml")
+	testkit.Must(t, os.WriteFile(file, []byte("accounts:\n  ada: {platform: telegram, token: \"1:x\", profile: p}\n"+
+		"profiles:\n  p: {tools: {deny: [execute_shel]}}\n"), 0o600))
+	c.App.Config.Channels = file
+	if _, err := c.App.ReadAccounts(); err == nil || !strings.Contains(err.Error(), `unknown tool: "execute_shel"`) ||
+		!strings.Contains(fault.From(err).Hint, "memory_search") {
+		t.Errorf("%v", err)
+	}
+}
+
 // event sends an event of the program.
 func (c *chats) event(id string, body map[string]any) {
 	c.T.Helper()
@@ -239,6 +292,11 @@ func TestLinking(t *testing.T) {
 	if got := c.program.got()[1]; !strings.Contains(got, "person/ada/7") {
 		t.Errorf("%q", got)
 	}
+	c.post("e2b", "kitchen", "eve", "/link "+code)
+	testkit.Eventually(t, "the code is used", func() bool { return len(c.program.got()) == 3 })
+	if got := c.program.got()[2]; !strings.Contains(got, "unknown or older") {
+		t.Errorf("%q", got)
+	}
 	// Ben is known on both sides, and both remember something.
 	c.post("e3", "desk", "ben", "/remember I am Ben.")
 	c.say(7, "Ada", "/remember I am Ada.")
@@ -246,13 +304,13 @@ func TestLinking(t *testing.T) {
 	c.say(7, "Ada", "/link")
 	_, code, _ = strings.Cut(c.last("7", 4).Text, "/link ")
 	c.post("e4", "desk", "ben", "/link "+code)
-	testkit.Eventually(t, "linking is refused", func() bool { return len(c.program.got()) == 4 })
-	if got := c.program.got()[3]; !strings.Contains(got, "Both sides have memories") {
+	testkit.Eventually(t, "linking is refused", func() bool { return len(c.program.got()) == 5 })
+	if got := c.program.got()[4]; !strings.Contains(got, "Both sides have memories") {
 		t.Errorf("%q", got)
 	}
 	c.post("e5", "desk", "ben", "/link AAAAAAAA")
-	testkit.Eventually(t, "a wrong code is refused", func() bool { return len(c.program.got()) == 5 })
-	if got := c.program.got()[4]; !strings.Contains(got, "unknown or older") {
+	testkit.Eventually(t, "a wrong code is refused", func() bool { return len(c.program.got()) == 6 })
+	if got := c.program.got()[5]; !strings.Contains(got, "unknown or older") {
 		t.Errorf("%q", got)
 	}
 }
@@ -262,18 +320,23 @@ func TestCommandsOfChats(t *testing.T) {
 	t.Parallel()
 	c := openChats(t)
 	c.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	c.Model.On(openaitest.Rule{Stage: "summarize", Reply: "Nothing to save."})
 	c.pair(7, "Ada")
 	c.say(7, "Ada", "How do I deploy? First run make, then push.")
 	n := 2
 	c.last("7", n)
-	for _, command := range chatcommand.Names() {
-		if name := command[0]; name != "retry" && name != "distill" && name != "reflect" && name != "new" {
-			c.say(7, "Ada", "/"+name)
-			n++
-			if got := c.last("7", n).Text; got == "" || strings.HasPrefix(got, "You said") {
-				t.Errorf("/%s: %q", name, got)
-			}
+	for _, command := range chatcommand.All() {
+		if slices.Contains([]string{"retry", "distill", "summarize", "reflect", "new"}, command.Name) {
+			continue
 		}
+		c.say(7, "Ada", "/"+command.Name)
+		n++
+		if got := c.last("7", n).Text; got == "" || strings.HasPrefix(got, "You said") {
+			t.Errorf("/%s: %q", command.Name, got)
+		}
+	}
+	if menu := c.telegram.Menu("zh"); len(menu) != len(chatcommand.All()) || menu["help"] != "显示命令" {
+		t.Errorf("Telegram shows %v", menu)
 	}
 	for _, command := range [][2]string{
 		{"/settings time_zone Europe/Berlin", "Europe/Berlin"}, {"/settings nonsense", "Hint:"},
@@ -291,10 +354,13 @@ func TestCommandsOfChats(t *testing.T) {
 	if got := c.last("7", n).Text; got != "Deleted." {
 		t.Errorf("the button of /forget: %q", got)
 	}
-	c.say(7, "Ada", "/distill")
-	c.last("7", n+1)
-	if got := c.reported("7", n+2).Text; !strings.HasPrefix(got, "Distill ended: ") {
-		t.Errorf("%q", got)
+	for _, run := range []string{"Distill", "Summarize"} {
+		c.say(7, "Ada", "/"+strings.ToLower(run))
+		c.last("7", n+1)
+		n += 2
+		if got := c.reported("7", n).Text; !strings.HasPrefix(got, run+" ended: ") {
+			t.Errorf("%q", got)
+		}
 	}
 }
 

@@ -95,10 +95,7 @@ func openChatsWith(t *testing.T, profile string) *chats {
 		"profiles:\n  test: {%s}\n", telegramtest.Token, c.telegram.URL, secret, c.program.URL, profile)), 0o600))
 	c.Bundle = apptest.OpenIdle(t, func(o *config.Config) { o.Channels = file })
 	c.Start()
-	c.Model.On(openaitest.Rule{Stage: "turn", ReplyFunc: func(r openaitest.Call) string {
-		said := r.Messages[len(r.Messages)-1].Content
-		return "You said **" + said[strings.LastIndex(said, "\n")+1:] + "**"
-	}})
+	c.Model.On(echo)
 	var err error
 	c.signer, err = standardwebhooks.NewWebhook(secret)
 	testkit.Must(t, err)
@@ -110,6 +107,12 @@ func openChatsWith(t *testing.T, profile string) *chats {
 	t.Cleanup(func() { c.stop() })
 	return c
 }
+
+// echo makes the model repeat the last line of the last message.
+var echo = openaitest.Rule{Stage: "turn", ReplyFunc: func(r openaitest.Call) string {
+	said := r.Messages[len(r.Messages)-1].Content
+	return "You said **" + said[strings.LastIndex(said, "\n")+1:] + "**"
+}}
 
 // serve starts a gateway; stop ends it.
 func (c *chats) serve() {

@@ -33,6 +33,7 @@ create table pairings (
   code       text collate "C" not null unique,
   purpose    text not null check (purpose in ('approve', 'link')),
   told_at    timestamptz not null default now(),        -- when the user got the code
+  used_by    text collate "C" not null default '',      -- the user who sent the code to link: account/user
   expires_at timestamptz not null,
   primary key (account, user_id)
 );
@@ -75,6 +76,7 @@ create table channel_events (
   check ((state = 'handled') = (body = '{}'))
 );
 create index channel_events_open on channel_events (workspace_id, route_id, id) where state = 'received';
+create index channel_events_age on channel_events (received_at) where state = 'handled';
 create index channel_events_message on channel_events (workspace_id, route_id, message_id) where message_id <> '';
 
 -- What is to be sent, in the order of the IDs of a route. The text is deleted when it was sent.
@@ -95,6 +97,7 @@ create table deliveries (
   foreign key (workspace_id, route_id) references channel_routes,
   check ((state = 'ready') = (ended_at is null))
 );
+create index deliveries_age on deliveries (ended_at) where state in ('sent', 'dropped');
 create index deliveries_ready on deliveries (workspace_id, route_id, id) where state = 'ready';
 
 -- The messages of a delivery.
@@ -107,7 +110,7 @@ create table delivery_parts (
   message_id   text not null default '',                -- the platform's ID; set when it was sent
   sent_at      timestamptz,
   primary key (workspace_id, delivery_id, number),
-  foreign key (workspace_id, delivery_id) references deliveries
+  foreign key (workspace_id, delivery_id) references deliveries on delete cascade
 );
 
 -- +goose StatementBegin
@@ -135,6 +138,14 @@ create policy identities_system on identities for select to cairn_system using (
 create policy identities_system_link on identities for update to cairn_system using (true) with check (true);
 grant select on identities to cairn_system;
 grant update (workspace_id) on identities to cairn_system; -- linking moves a user to another workspace
+
+-- What was handled or sent is kept for 90 days: it recognizes repetitions, and finds messages that are deleted later.
+create policy channel_events_system_see on channel_events for select to cairn_system using (state = 'handled' and received_at < now() - interval '90 days');
+create policy channel_events_system_purge on channel_events for delete to cairn_system using (state = 'handled' and received_at < now() - interval '90 days');
+grant select (workspace_id, id, state, received_at), delete on channel_events to cairn_system;
+create policy deliveries_system_see on deliveries for select to cairn_system using (state in ('sent', 'dropped') and ended_at < now() - interval '90 days');
+create policy deliveries_system_purge on deliveries for delete to cairn_system using (state in ('sent', 'dropped') and ended_at < now() - interval '90 days');
+grant select (workspace_id, id, state, ended_at), delete on deliveries to cairn_system;
 
 -- Removes the text of a message that its user has deleted, in the workspace that the caller has entered. It returns the
 -- position of the message.
@@ -181,11 +192,12 @@ alter table outbox add check (kind in ('drive', 'embed', 'settings', 'event', 'd
 
 insert into erase_rules (tbl, how, scope, subject) values
   ('identities', 'none', null, null),                   -- names of users, kept until the workspace is erased
-  ('channel_routes', 'rows', 't.conversation in (select external_id from conversations where workspace_id = $1 and id = any($2))', null),
+  ('channel_routes', 'none', null, null),               -- places, which go on with another conversation
   ('channel_events', 'rows', 't.route_id in (select r.id from channel_routes r join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where r.workspace_id = $1 and c.id = any($2))', $$t.state = 'received'$$),
-  -- A reply belongs to the conversation of its turn, which need not be the current one of its route.
-  ('deliveries', 'rows', $$t.route_id in (select r.id from channel_routes r join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where r.workspace_id = $1 and c.id = any($2)) or t.source in (select 'turn/' || id from runs where workspace_id = $1 and conversation_id = any($2))$$,
+  -- A reply belongs to the conversation of its turn, which need not be the current one of its route. What was not sent
+  -- yet to the home chat, such as a digest, may be about any conversation.
+  ('deliveries', 'rows', $$t.route_id in (select r.id from channel_routes r join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where r.workspace_id = $1 and c.id = any($2)) or t.source in (select 'turn/' || id from runs where workspace_id = $1 and conversation_id = any($2)) or t.body <> '{}' and t.source ~ '^(memory|skill|run|reflection)/'$$,
     $$t.body <> '{}' and (t.source in (select 'turn/' || r from cairn.erase_runs($3) r) or t.source ~ '^(event|memory|skill|run|reflection)/')$$),
-  ('delivery_parts', 'rows', $$t.delivery_id in (select d.id from deliveries d join channel_routes r on r.workspace_id = d.workspace_id and r.id = d.route_id join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where d.workspace_id = $1 and c.id = any($2)) or t.delivery_id in (select id from deliveries where workspace_id = $1 and source in (select 'turn/' || id from runs where workspace_id = $1 and conversation_id = any($2)))$$,
+  ('delivery_parts', 'rows', $$t.delivery_id in (select d.id from deliveries d join channel_routes r on r.workspace_id = d.workspace_id and r.id = d.route_id join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where d.workspace_id = $1 and c.id = any($2)) or t.delivery_id in (select id from deliveries where workspace_id = $1 and (source in (select 'turn/' || id from runs where workspace_id = $1 and conversation_id = any($2)) or body <> '{}' and source ~ '^(memory|skill|run|reflection)/'))$$,
     $$t.delivery_id in (select d.id from deliveries d where d.workspace_id = $1 and d.body <> '{}' and (d.source in (select 'turn/' || r from cairn.erase_runs($3) r) or d.source ~ '^(event|memory|skill|run|reflection)/'))$$);
 select cairn.cover_erase();

@@ -60,7 +60,7 @@ join workspaces w on w.id = i.workspace_id order by i.account, i.kind desc, i.cr
 insert into pairings (account, user_id, name, code, purpose, expires_at)
 select @account, @user_id, @name, @code, 'approve', now() + interval '1 hour'
 where (select count(*) from pairings p where p.account = @account and p.purpose = 'approve' and p.user_id <> @user_id and p.expires_at > now()) < @most::int
-on conflict (account, user_id) do update set name = excluded.name, code = excluded.code, purpose = excluded.purpose, expires_at = excluded.expires_at, told_at = now()
+on conflict (account, user_id) do update set name = excluded.name, code = excluded.code, purpose = excluded.purpose, expires_at = excluded.expires_at, used_by = '', told_at = now()
   where pairings.told_at <= now() - interval '1 hour'
 returning code;
 
@@ -68,11 +68,26 @@ returning code;
 -- System role. Stores the code with which a known user links another platform.
 insert into pairings (account, user_id, name, code, purpose, expires_at)
 values (@account, @user_id, @name, @code, 'link', now() + interval '10 minutes')
-on conflict (account, user_id) do update set code = excluded.code, purpose = excluded.purpose, expires_at = excluded.expires_at, told_at = now();
+on conflict (account, user_id) do update set code = excluded.code, purpose = excluded.purpose, expires_at = excluded.expires_at, used_by = '', told_at = now();
 
--- name: LinkFind :one
+-- name: LinkClaim :one
+-- System role. The first user who sends a code gets it, also when the request is repeated.
+update pairings set used_by = @used_by where code = @code and purpose = 'link' and expires_at > now() and used_by in ('', @used_by)
+returning account, user_id;
+
+-- name: PairingsPurge :execrows
 -- System role.
-select account, user_id from pairings where code = @code and purpose = 'link' and expires_at > now();
+delete from pairings where expires_at < now() - interval '1 day';
+
+-- name: EventsPurge :execrows
+-- System role. Its policies show only what has expired.
+delete from channel_events where (workspace_id, id) in (
+  select workspace_id, id from channel_events where state = 'handled' order by received_at limit @max_rows);
+
+-- name: DeliveriesPurge :execrows
+-- System role. Its policies show only what has expired. The messages of the deliveries are deleted with them.
+delete from deliveries where (workspace_id, id) in (
+  select workspace_id, id from deliveries where state in ('sent', 'dropped') order by ended_at limit @max_rows);
 
 -- name: PairingsList :many
 -- System role.
@@ -87,7 +102,8 @@ delete from pairings where account = @account and user_id = @user_id;
 insert into channel_routes (workspace_id, account, chat, thread, conversation)
 values (@workspace_id, @account, @chat, @thread, @conversation)
 on conflict (workspace_id, account, chat, thread) do update set paused = ''
-returning id;
+returning id, exists (select from channel_routes o where o.workspace_id = @workspace_id and o.account = @account and o.chat = @chat
+  and o.thread = @thread and o.paused <> '') as resumed;
 
 -- name: RouteNamed :one
 -- Whether a workspace has a chat: account/chat or account/chat/thread.
@@ -135,6 +151,9 @@ join channel_routes r on r.workspace_id = e.workspace_id and r.id = e.route_id
 cross join generate_series(1, r.conversations) n
 cross join lateral cairn.withdraw_message(r.name || case when n > 1 then '#' || n else '' end, e.said_as) w
 where e.workspace_id = @workspace_id and e.route_id = @route_id and e.message_id = @message_id and e.said_as <> '';
+
+-- name: ConversationUntitle :exec
+update conversations set title = '' where workspace_id = @workspace_id and id = @id;
 
 -- name: DeliveryPut :one
 -- Returns nothing if the source has a delivery.

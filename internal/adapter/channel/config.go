@@ -35,7 +35,11 @@ type profile struct {
 	Language string         `yaml:"language"`
 	Budget   int            `yaml:"budget"`
 	Coalesce *time.Duration `yaml:"coalesce"`
-	Groups   struct {
+	Busy     string         `yaml:"busy"`
+	Tools    struct {
+		Deny []string `yaml:"deny"`
+	} `yaml:"tools"`
+	Groups struct {
 		Allow   []string `yaml:"allow"`
 		Mention *bool    `yaml:"mention"`
 	} `yaml:"groups"`
@@ -49,7 +53,8 @@ func (p profile) open(name string) (out service.Profile, err error) {
 		return fault.New(fault.Misconfigured, fmt.Sprintf("invalid %s of profile %.40q", member, name), hint)
 	}
 	out = service.Profile{Channel: p.Channel, Language: p.Language, Budget: p.Budget,
-		Coalesce: service.UsualCoalesce, Allow: p.Groups.Allow}
+		Coalesce: service.UsualCoalesce, Redirect: p.Busy == "redirect", Allow: p.Groups.Allow,
+		Deny: slices.Compact(slices.Sorted(slices.Values(p.Tools.Deny)))}
 	if p.Coalesce != nil {
 		out.Coalesce = *p.Coalesce
 	}
@@ -64,6 +69,8 @@ func (p profile) open(name string) (out service.Profile, err error) {
 		return out, wrong("language", "use en or zh, or omit it for the language of each message")
 	case p.Budget < 0 || p.Budget > mostBudget:
 		return out, wrong("budget", "use 1 to 50 model responses, or omit it for the budget of the channel")
+	case !slices.Contains([]string{"", "queue", "redirect"}, p.Busy):
+		return out, wrong("busy", "use queue or redirect")
 	case out.Coalesce < 0 || out.Coalesce > mostCoalesce:
 		return out, wrong("coalesce", "use 0s to 10s, such as 1.5s")
 	}

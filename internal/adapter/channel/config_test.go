@@ -48,7 +48,8 @@ func TestSecretsAreNotPartOfTheFile(t *testing.T) {
 func TestProfilesAreChecked(t *testing.T) {
 	t.Parallel()
 	for members, want := range map[string]string{"": "", "coalesce: 0s, budget: 50, language: zh": "",
-		"coalesce: 11s": "coalesce", "budget: 51": "budget", "language: fr": "language", "channel: fax": "channel"} {
+		"coalesce: 11s": "coalesce", "budget: 51": "budget", "language: fr": "language", "channel: fax": "channel",
+		"busy: wait": "busy", "busy: redirect, tools: {deny: [soul_update]}": ""} {
 		err := load(
 			t,
 			"accounts:\n  ada: {platform: telegram, token: ${TOKEN}, profile: p}\nprofiles:\n  p: {"+members+"}",

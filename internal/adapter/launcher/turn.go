@@ -196,6 +196,24 @@ func (d Driver) CancelTurn(ctx context.Context, workspaceKey string, r run.Run) 
 	return deliveryError(ctx, err)
 }
 
+// CancelEarlier cancels the turns of a conversation before that of r which have not ended.
+func (d Driver) CancelEarlier(ctx context.Context, workspaceKey string, r run.Run) error {
+	spec, err := agentrun.SpecOf(r)
+	if err != nil {
+		return err
+	}
+	earlier, err := d.Earlier(ctx, r.Workspace, r.Conversation, spec.Number)
+	if err != nil {
+		return err
+	}
+	for _, e := range earlier {
+		if err := d.CancelTurn(ctx, workspaceKey, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Tell sends a change of settings to a running conversation. A conversation that is not running
 // receives it with its next turn.
 func (d Driver) Tell(ctx context.Context, workspaceKey string, conversation int64, s contract.SettingsInput) error {

@@ -56,6 +56,15 @@ var reviewedPolicies = []string{
 	// what has expired: hashes and times
 	"offload_blobs.offload_blobs_system_purge {cairn_system} d (expires_at < now()) -",
 	"offload_blobs.offload_blobs_system_see {cairn_system} r (expires_at < now()) -",
+	// what was handled or sent long ago: IDs and times
+	"channel_events.channel_events_system_purge {cairn_system} d ((state = 'handled'::text) AND (received_at < " +
+		"(now() - '90 days'::interval))) -",
+	"channel_events.channel_events_system_see {cairn_system} r ((state = 'handled'::text) AND (received_at < " +
+		"(now() - '90 days'::interval))) -",
+	"deliveries.deliveries_system_purge {cairn_system} d ((state = ANY (ARRAY['sent'::text, 'dropped'::text])) AND " +
+		"(ended_at < (now() - '90 days'::interval))) -",
+	"deliveries.deliveries_system_see {cairn_system} r ((state = ANY (ARRAY['sent'::text, 'dropped'::text])) AND " +
+		"(ended_at < (now() - '90 days'::interval))) -",
 	// the gateway looks up operators' keys, and the command line manages them; the hash is not readable
 	"channel_accounts.channel_accounts_system {cairn_system} * true true",
 	// resolve_gateway_key: only the owner of a key has its hash

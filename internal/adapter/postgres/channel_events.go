@@ -36,16 +36,21 @@ func (s channelStore) PutEvent(ctx context.Context, ws int64, e channel.Event) (
 		if err != nil {
 			return classify("open the route", err)
 		}
+		if at.Resumed { // what waited is sent
+			if err := q.enqueueDelivery(ctx, at.ID); err != nil {
+				return err
+			}
+		}
 		_, err = q.q.EventPut(ctx, dbsqlc.EventPutParams{WorkspaceID: q.ws, Account: e.Place.Account,
-			Key: storable(e.Key), RouteID: at, MessageID: storable(e.MessageID), Body: body})
+			Key: storable(e.Key), RouteID: at.ID, MessageID: storable(e.MessageID), Body: body})
 		if isNoRows(err) {
 			return nil
 		}
 		if err != nil {
 			return classify("store the event", err)
 		}
-		route = at
-		return q.Outbox().Enqueue(ctx, relay.HandleEvents, strconv.FormatInt(at, 10), eventAfter)
+		route = at.ID
+		return q.Outbox().Enqueue(ctx, relay.HandleEvents, strconv.FormatInt(at.ID, 10), eventAfter)
 	})
 	return route, err
 }
@@ -136,6 +141,13 @@ func (q Tx) withdraw(ctx context.Context, route int64, messages []string) error 
 			return classify("withdraw a message", err)
 		}
 		for _, r := range rows {
+			if r.Seq == 0 { // the title is the start of the first message
+				err := q.q.ConversationUntitle(ctx,
+					dbsqlc.ConversationUntitleParams{WorkspaceID: q.ws, ID: r.ConversationID})
+				if err != nil {
+					return classify("remove the title of the conversation", err)
+				}
+			}
 			_, err := q.Documents().IndexAll(ctx, []search.Doc{{Kind: search.KindTurn, Owner: r.ConversationID,
 				Seq: int(r.Seq), Gone: true}})
 			if err != nil {

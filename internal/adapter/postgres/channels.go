@@ -213,10 +213,10 @@ func (s channelStore) PutLink(ctx context.Context, p service.Pairing) error {
 	})
 }
 
-// FindLink returns the user of a code.
-func (s channelStore) FindLink(ctx context.Context, code string) (account, user string, found bool, err error) {
+// ClaimLink returns the user of a code for the first user who sends it.
+func (s channelStore) ClaimLink(ctx context.Context, code, by string) (account, user string, found bool, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		r, err := q.LinkFind(ctx, storable(code))
+		r, err := q.LinkClaim(ctx, dbsqlc.LinkClaimParams{UsedBy: storable(by), Code: storable(code)})
 		if isNoRows(err) {
 			return nil
 		}
@@ -242,4 +242,23 @@ func (s channelStore) Remembers(ctx context.Context, ws int64) (yes bool, err er
 		return classify("look for memories", err)
 	})
 	return yes, err
+}
+
+// channelsAtOnce is the maximum number of rows in one deletion of handled events and sent deliveries.
+const channelsAtOnce = 1000
+
+// purgeChannels deletes a part of the expired events, deliveries and codes of all workspaces.
+func (s *Store) purgeChannels(ctx context.Context) (int, error) {
+	var codes, events, sent int64
+	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
+		if codes, err = q.PairingsPurge(ctx); err != nil {
+			return err
+		}
+		if events, err = q.EventsPurge(ctx, channelsAtOnce); err != nil {
+			return err
+		}
+		sent, err = q.DeliveriesPurge(ctx, channelsAtOnce)
+		return err
+	})
+	return int(codes + events + sent), classify("purge handled events and sent deliveries", err)
 }

@@ -98,15 +98,19 @@ func (q offloadRepository) Record(ctx context.Context, id string) (agentrun.Reco
 // blobsAtOnce is the maximum number of rows in one deletion of expired content.
 const blobsAtOnce = 100
 
-// Purge deletes a part of the expired offloaded content and of the old chunks of replies of all
-// workspaces, and returns the number of rows.
+// Purge deletes a part of the expired offloaded content, of the old chunks of replies, and of the handled events and
+// sent deliveries of all workspaces, and returns the number of rows.
 func (s *Store) Purge(ctx context.Context) (int, error) {
 	blobs, err := s.purgeBlobs(ctx)
 	if err != nil {
 		return blobs, err
 	}
 	chunks, err := s.purgeChunks(ctx)
-	return blobs + chunks, err
+	if err != nil {
+		return blobs + chunks, err
+	}
+	channels, err := s.purgeChannels(ctx)
+	return blobs + chunks + channels, err
 }
 
 func (s *Store) purgeBlobs(ctx context.Context) (int, error) {

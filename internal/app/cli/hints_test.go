@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/chatcommand"
@@ -243,7 +244,7 @@ func (v *vocabulary) unknown(text string) (wrong []string) {
 		}
 	}
 	for _, m := range routeInHint.FindAllStringSubmatch(text, -1) {
-		if slices.ContainsFunc(chatcommand.Names(), func(c [2]string) bool { return "/"+c[0] == m[2] }) {
+		if slices.ContainsFunc(chatcommand.All(), func(c channel.Command) bool { return "/"+c.Name == m[2] }) {
 			continue // a command of chats
 		}
 		if !slices.ContainsFunc(v.routes, func(route string) bool { return sameRoute(route, m[2]) }) {

@@ -38,7 +38,7 @@ func open(ctx context.Context, o Options, talks []talk) (*experiment, error) {
 	}
 	script(g.Model, o.Reply)
 	e := &experiment{Ground: g, options: o, talks: talks, now: 1,
-		result: Result{Seed: o.Seed, Options: Did{Conversations: o.Conversations, Turns: o.Turns, Goal: o.Goal}}}
+		result: Result{Seed: o.Seed, Options: Did{Conversations: o.Conversations, Turns: o.Turns}}}
 	if err := e.openWorkspaces(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

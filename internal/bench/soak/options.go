@@ -17,7 +17,6 @@ type Options struct {
 	Kills         int           // maximum kills, which stop after the last reply; 60
 	Step          time.Duration // time limit of one model response of a turn; 5 s
 	Patience      time.Duration // time limit of a reply, and of the end after the last kill; 2 min
-	Goal          time.Duration // goal of the total time, including the start of the servers; 5 min
 	Restore       bool          // restore the database in the middle from an older dump
 	Seed          uint64        // random seed; 0 means a seed from the clock
 	Log           io.Writer     // progress messages; nil discards them
@@ -33,7 +32,6 @@ func (o Options) withDefaults() Options {
 	o.Kills = cmp.Or(o.Kills, 60)
 	o.Step = cmp.Or(o.Step, 5*time.Second)
 	o.Patience = cmp.Or(o.Patience, 2*time.Minute)
-	o.Goal = cmp.Or(o.Goal, 5*time.Minute)
 	o.Seed = cmp.Or(o.Seed, uint64(time.Now().UnixNano()))
 	if o.Log == nil {
 		o.Log = io.Discard

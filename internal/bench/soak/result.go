@@ -29,9 +29,8 @@ type Result struct {
 
 // Did is the size of the experiment.
 type Did struct {
-	Conversations int           `json:"conversations"`
-	Turns         int           `json:"turns"` // per conversation
-	Goal          time.Duration `json:"goal_ns"`
+	Conversations int `json:"conversations"`
+	Turns         int `json:"turns"` // per conversation
 }
 
 // Lost counts accepted work whose result is missing.
@@ -83,14 +82,8 @@ func (r Reviews) Sum() int { return r.Missing + r.Extra + r.Astray + r.Counters 
 // Sum is the number that must be 0.
 func (s Stuck) Sum() int { return s.Open + s.Failed + s.Runs + s.Duties }
 
-// Held reports whether all counts that must be 0 are 0 and the time goal was met.
-func (r Result) Held() bool { return r.Exact() && r.InTime() }
-
-// Exact reports whether all counts that must be 0 are 0.
-func (r Result) Exact() bool {
+// Held reports whether all counts that must be 0 are 0.
+func (r Result) Held() bool {
 	return r.Lost.Turns+r.Lost.Memories+r.Doubled.Sum()+r.Doubled.Memories+r.Calls.PaidTwice+r.Reviews.Sum()+
 		r.Stuck.Sum()+len(r.Refused) == 0
 }
-
-// InTime reports whether the time goal was met.
-func (r Result) InTime() bool { return r.Total <= r.Options.Goal }

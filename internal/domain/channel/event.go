@@ -98,3 +98,6 @@ type Limits struct {
 	// outcome never doubles it.
 	Decides bool
 }
+
+// Command is what a user sends as /name, with what it does.
+type Command struct{ Name, English, Chinese string }

@@ -103,6 +103,10 @@ func TestATaskFailsLikeAChat(t *testing.T) {
 	if out, status := ask("two", key); status != http.StatusBadRequest || out.Error.Code != "idempotency_key_reused" {
 		t.Errorf("%d %+v", status, out.Error)
 	}
+	key["Idempotency-Key"] = strings.Repeat("k", 201)
+	if out, status := ask("three", key); status != http.StatusBadRequest {
+		t.Errorf("%d %+v", status, out.Error)
+	}
 	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: object{"tokens_per_day": 1}}).
 		into(http.StatusOK, new(any))
 	if out, status := ask("poor", nil); status != http.StatusTooManyRequests || out.Error.Code != "insufficient_quota" {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/app"
 	"cairn/internal/domain/llm"
 	"cairn/internal/testkit"
 )
@@ -368,6 +369,15 @@ func TestOptionsOfAChatReachTheModel(t *testing.T) {
 		if raw, _ := json.Marshal(sent[name]); string(raw) != want {
 			t.Errorf("%s is %s, want %s", name, raw, want)
 		}
+	}
+	b.chat(chatting(said("user", "And then?")).with("max_tokens", 10_000_000)) // above the limit of the deployment
+	all := b.Model.Requests()
+	var capped struct {
+		Max int `json:"max_tokens"`
+	}
+	testkit.Must(t, json.Unmarshal(all[len(all)-1].Body, &capped))
+	if own := app.TurnSpec(b.App.Config).Limits.MaxTokens; capped.Max != own {
+		t.Errorf("max_tokens is %d, want %d", capped.Max, own)
 	}
 	if raw, _ := json.Marshal(sent["response_format"]); !strings.Contains(string(raw), `"name":"city"`) {
 		t.Errorf("response_format %s", raw)

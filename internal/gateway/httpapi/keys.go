@@ -29,7 +29,7 @@ type KeyList struct {
 type NewKey struct {
 	Name      string         `json:"name" minLength:"1" maxLength:"100" doc:"Name of the key's user"`
 	Scopes    []apikey.Scope `json:"scopes" minItems:"1" maxItems:"3" enum:"read,write,admin" doc:"Scopes of the key; none may be above those of the caller's key"`
-	ExpiresAt *time.Time     `json:"expires_at,omitempty" doc:"When the key expires; default never"`
+	ExpiresAt *time.Time     `json:"expires_at,omitempty" doc:"When the key expires; default and limit are the expiry of the caller's key, else never"`
 }
 
 // CreatedKey is a new key. The response is the only one that contains it.

@@ -53,6 +53,28 @@ func TestKeysAreManagedOverHTTP(t *testing.T) {
 	b.do(request{path: "/v1/skills", key: made.Key}).refused(fault.Unauthenticated)
 }
 
+// A key that expires makes no key that lives longer.
+func TestAKeyMakesNoKeyThatOutlivesIt(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	type key struct {
+		Key       string
+		ExpiresAt time.Time `json:"expires_at"`
+	}
+	var parent, child key
+	end := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	b.post("/v1/keys", object{"name": "contractor", "scopes": []string{"admin"},
+		"expires_at": end.Format(time.RFC3339)}).into(http.StatusCreated, &parent)
+	b.do(request{method: http.MethodPost, path: "/v1/keys", key: parent.Key,
+		body: `{"name":"forever","scopes":["admin"]}`}).into(http.StatusCreated, &child)
+	if off := child.ExpiresAt.Sub(end).Abs(); off > time.Minute {
+		t.Errorf("the new key expires at %s, its maker's at %s", child.ExpiresAt, end)
+	}
+	later := end.Add(time.Hour).Format(time.RFC3339)
+	b.do(request{method: http.MethodPost, path: "/v1/keys", key: parent.Key,
+		body: `{"name":"later","scopes":["admin"],"expires_at":"` + later + `"}`}).refused(fault.OutOfScope)
+}
+
 // The key of a gateway acts for users of its account, each in a workspace of its own, and reaches nothing else.
 func TestTheKeyOfAGatewayActsForItsUsers(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -274,6 +275,13 @@ func TestAResponseStreamContinues(t *testing.T) {
 	if end := all[len(all)-1]; deltas(all) != want || end.Type != "response.completed" || end.Response.text() != want ||
 		end.Number != last {
 		t.Errorf("from the beginning: %q, %+v", deltas(all), end)
+	}
+	after := fmt.Sprintf("/v1/responses/%s?stream=true&starting_after=", id)
+	if rest := b.responseStream(http.MethodGet, after+strconv.Itoa(last), nil, nil); len(rest) != 0 {
+		t.Errorf("a client that has everything gets %+v", rest)
+	}
+	if r := b.get(after + strconv.Itoa(last+1000)); r.status != http.StatusServiceUnavailable { // it has another text
+		t.Errorf("status %d: %s", r.status, r.body)
 	}
 	var shown responseBody
 	b.get("/v1/responses/"+id).into(http.StatusOK, &shown)

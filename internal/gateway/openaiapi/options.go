@@ -45,12 +45,14 @@ func (n number) check() error {
 	return nil
 }
 
-// limitReply limits the tokens of a reply; 0 is the limit of the deployment.
+// limitReply limits the tokens of a reply; 0 is the limit of the deployment, which a request cannot exceed.
 func limitReply(spec *agentrun.Spec, name string, most int) error {
 	if most < 0 {
 		return invalid(name, "%s is %d, must be positive", name, most)
 	}
-	spec.Limits.MaxTokens = cmp.Or(most, spec.Limits.MaxTokens)
+	if own := spec.Limits.MaxTokens; most > 0 && (own == 0 || most < own) {
+		spec.Limits.MaxTokens = most
+	}
 	return nil
 }
 

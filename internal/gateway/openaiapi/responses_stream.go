@@ -104,7 +104,13 @@ func (s *responseSink) end(r completion.Reply) error {
 	if whole.Status != completed {
 		kind = "response.incomplete"
 	}
-	return s.next(event{"type": kind, "response": whole})
+	if err := s.next(event{"type": kind, "response": whole}); err != nil || s.events.opened {
+		return err
+	}
+	if s.form.first > s.number+1 { // the client has more than the whole reply
+		return errReplaced
+	}
+	return s.events.comment() // the client has everything
 }
 
 // endText writes the events that end the text.
@@ -143,13 +149,15 @@ func (s *responseSink) call(at int, made outputCall) error {
 
 // failed writes how a stream without a whole reply ends. The turn may still run.
 func (s *responseSink) failed(f *failure) {
-	if f.Code == interruptedCode {
-		_ = s.next(event{"type": "error", "code": f.Code, "message": f.Message, "param": nil}) // nothing follows
-		return
+	end := event{"type": "error", "code": f.Code, "message": f.Message, "param": nil}
+	if f.Code != interruptedCode {
+		if s.open() != nil {
+			return
+		}
+		end = event{"type": "response.failed", "response": s.form.failed(s.turn, f)}
 	}
-	if s.open() == nil {
-		_ = s.next(event{"type": "response.failed", "response": s.form.failed(s.turn, f)})
-	}
+	s.number = max(s.number, s.form.first-1) // a client that continues does not have this event
+	_ = s.next(end)                          // nothing follows
 }
 
 // next writes an event with the next number.

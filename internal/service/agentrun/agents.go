@@ -63,20 +63,21 @@ func (s *Service) resolveAgent(st *runState) (err error) {
 // turnTools returns the tools of the agent that answers turns.
 func (s *Service) turnTools(spec Spec) Tools {
 	if spec.Agent == settings.Remy {
-		return chosen{s.MemoryAgentTools, spec.Toolsets}
+		return chosen{s.MemoryAgentTools, spec.Toolsets, spec.Denied}
 	}
-	return chosen{s.Tools, spec.Toolsets}
+	return chosen{s.Tools, spec.Toolsets, spec.Denied}
 }
 
-// chosen filters tools: it hides the tool groups that the workspace did not choose.
+// chosen filters tools: it hides the tool groups that the workspace did not choose, and the denied tools.
 type chosen struct {
 	Tools
-	sets []agent.ToolSet
+	sets   []agent.ToolSet
+	denied []string
 }
 
 func (c chosen) Offered(o agent.Origin, names ...string) []agent.ToolSpec {
 	return slices.DeleteFunc(c.Tools.Offered(o, names...), func(t agent.ToolSpec) bool {
-		return t.Set != "" && !slices.Contains(c.sets, t.Set)
+		return t.Set != "" && !slices.Contains(c.sets, t.Set) || slices.Contains(c.denied, t.Name)
 	})
 }
 

@@ -212,6 +212,11 @@ func mayNudge(ctx context.Context, tx Tx, s nudge.Settings, c nudge.Counters) (b
 	return today < s.DailyCap, err
 }
 
+// redirected reports that a later message has cancelled the turn. The reply to that message answers both.
+func (st *runState) redirected(c Conversation, e ending) bool {
+	return st.spec.Redirect && e.reason == agent.Interrupted && c.NextTurn > st.turn.Number+1
+}
+
 // closeTurn stores the reply and the counters of a turn and ends it, in one transaction.
 func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*RunResult, error) {
 	out := &RunResult{
@@ -249,7 +254,7 @@ func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base B
 	if err := tx.Turns().EndTurn(ctx, t); err != nil {
 		return nil, err
 	}
-	if st.spec.Deliver && t.ReplySeq >= 0 {
+	if st.spec.Deliver && t.ReplySeq >= 0 && !st.redirected(c, e) {
 		if err := tx.Turns().DeliverReply(ctx, t); err != nil {
 			return nil, err
 		}

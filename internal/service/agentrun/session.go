@@ -31,7 +31,7 @@ type Session struct {
 	ExpiresAt time.Time
 }
 
-// sessions returns the key of the sessions that a turn may use: channel, agent, tool groups, whether
+// sessions returns the key of the sessions that a turn may use: channel, agent, tool groups, denied tools, whether
 // the conversation has offloaded content, and the client's tools. Only sessions of offloaded conversations have the
 // tools that read it.
 func (s Spec) sessions(offloaded bool) string {
@@ -41,6 +41,9 @@ func (s Spec) sessions(offloaded bool) string {
 	}
 	for _, set := range s.Toolsets {
 		name += "+" + string(set)
+	}
+	for _, tool := range s.Denied {
+		name += "-" + tool
 	}
 	if offloaded {
 		name += "/offloaded"

@@ -57,6 +57,7 @@ type Spec struct {
 	PlainTurns bool   `json:"plain_turns,omitempty"` // secrets in messages and results are not replaced
 	Stream     bool   `json:"stream,omitempty"`      // a caller reads along while the model writes
 	Deliver    bool   `json:"deliver,omitempty"`     // the reply is sent to the chat of the conversation
+	Redirect   bool   `json:"redirect,omitempty"`    // if a later message cancels the turn, its reply is not sent
 	Client     Client `json:"client,omitzero"`       // of a turn: what the client of the API adds to its requests
 
 	// Idle is the time after a turn until the conversation is read for long-term memory. 0 means never.
@@ -76,6 +77,7 @@ type Spec struct {
 	// Fields of memory agents and of the agent that answers turns.
 	Agent    string          `json:"agent,omitempty"`    // agent that answers: empty for the default one, or remy
 	Toolsets []agent.ToolSet `json:"toolsets,omitempty"` // of a turn: additional groups of tools, sorted
+	Denied   []string        `json:"denied,omitempty"`   // of a turn: tools that it does not have, sorted
 	Pinned   json.RawMessage `json:"pinned,omitempty"`   // pinned data of the run's Agent
 	Ordered  bool            `json:"ordered,omitempty"`  // calls of one response run in the order of the tools
 	Interval time.Duration   `json:"interval,omitempty"` // between the starts of two calls of one response

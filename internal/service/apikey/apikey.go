@@ -82,6 +82,8 @@ type Principal struct {
 	Key       int64
 	Scopes    []string
 	Account   string // of the key of a gateway; its workspace is that of the user whom the request names
+	// ExpiresAt is the end of the key, zero for never.
+	ExpiresAt time.Time
 }
 
 // Acting returns a context in which the holder of the key is recorded as the author of what is done.
@@ -243,6 +245,9 @@ func (k *Service) Principal(ctx context.Context, key string) (Principal, error) 
 	}
 	return k.principals.find(sha256.Sum256([]byte(key)), func(hash Hash) (Principal, Usage, error) {
 		h, u, err := k.Store.Principal(ctx, hash)
+		if u.Left > 0 {
+			h.ExpiresAt = time.Now().Add(u.Left).Round(time.Second)
+		}
 		if err == nil && u.Idle {
 			k.uses.record(ctx, func(ctx context.Context) error { return k.Store.UseKey(ctx, h.Workspace.ID, h.Key) })
 		}
@@ -254,7 +259,8 @@ func (k *Service) Principal(ctx context.Context, key string) (Principal, error) 
 // no database; the key may have been revoked since.
 func (k *Service) Seen(key string) bool { return k.principals.has(sha256.Sum256([]byte(key))) }
 
-// CreateWithin is CreateUntil for the holder of another key. The new key has no scope that the holder lacks.
+// CreateWithin is CreateUntil for the holder of another key. The new key has no scope that the holder lacks, and
+// expires no later than the holder's.
 func (k *Service) CreateWithin(ctx context.Context, h Principal, name string, scopes []Scope,
 	expires *time.Time) (key string, made Key, err error) {
 	for _, s := range scopes {
@@ -262,6 +268,14 @@ func (k *Service) CreateWithin(ctx context.Context, h Principal, name string, sc
 			return "", made, fault.New(fault.OutOfScope, fmt.Sprintf("the key has %s, and cannot give %s",
 				strings.Join(h.Scopes, ", "), s), "choose scopes that your own key has")
 		}
+	}
+	switch {
+	case h.ExpiresAt.IsZero():
+	case expires == nil:
+		expires = &h.ExpiresAt
+	case expires.After(h.ExpiresAt):
+		return "", made, fault.New(fault.OutOfScope, "the key expires earlier than the new key would",
+			"use an expiry of at most "+h.ExpiresAt.UTC().Format(time.RFC3339))
 	}
 	return k.CreateUntil(ctx, h.Workspace.ID, name, scopes, expires)
 }

@@ -16,6 +16,8 @@ type noCommands struct{}
 
 func (noCommands) Known(name string) bool { return name == "help" }
 
+func (noCommands) List() []channel.Command { return nil }
+
 func (noCommands) Run(context.Context, CommandInput) (CommandReply, error) {
 	return CommandReply{}, nil
 }
@@ -50,7 +52,7 @@ func TestMessagesOfAUserAreOneBurst(t *testing.T) {
 	for i := range many {
 		many[i] = "m"
 	}
-	s := &Service{Ports{Commands: noCommands{}}}
+	s := &Service{Ports: Ports{Commands: noCommands{}}}
 	late := []time.Duration{9500 * time.Millisecond, 0}
 	for name, c := range map[string]struct {
 		window time.Duration
@@ -121,7 +123,7 @@ func TestABurstHasTheLastEdits(t *testing.T) {
 
 func TestCommandsAreKnownByTheirNames(t *testing.T) {
 	t.Parallel()
-	s := &Service{Ports{Commands: noCommands{}}}
+	s := &Service{Ports: Ports{Commands: noCommands{}}}
 	for text, want := range map[string]string{"/help": "help", "/help@bot": "help", " /HELP me ": "help",
 		"/help\nme": "help",
 		"help":      "", "/nonsense": "", "/": "", "": ""} {

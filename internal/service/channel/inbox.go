@@ -16,6 +16,7 @@ import (
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
@@ -47,6 +48,9 @@ type Profile struct {
 	Language string        `json:"language"` // of the replies; empty means that of the message
 	Budget   int           `json:"budget"`   // model responses of a turn; 0 means that of the channel
 	Coalesce time.Duration `json:"coalesce"` // within which messages of a user become one turn
+	// Redirect makes a message in a private chat cancel the reply in progress. The reply to it answers both.
+	Redirect bool     `json:"redirect"`
+	Deny     []string `json:"deny"` // tools that turns do not have, sorted
 	// Allow are the groups that are served, or *. Another one is served after an administrator has mentioned the bot.
 	Allow   []string `json:"allow"`
 	Unasked bool     `json:"unasked"` // answers messages of groups that do not mention the bot
@@ -116,6 +120,11 @@ func (s *Service) receive(ctx context.Context, a Account, holder uuid.UUID, curs
 			}
 		}
 	}()
+	if m, ok := a.Adapter.(Menu); ok {
+		if err := m.SetMenu(ctx, s.Commands.List()); err != nil {
+			s.Log.Info("commands not shown on the platform", "account", a.Name, "error", err)
+		}
+	}
 	err := a.Adapter.Receive(ctx, cursor, func(ctx context.Context, events []channel.Event, cursor string) error {
 		if err := s.AcceptEvents(ctx, a, events); err != nil || cursor == "" {
 			return err
@@ -169,11 +178,17 @@ func (s *Service) AcceptEvents(ctx context.Context, a Account, events []channel.
 	return nil
 }
 
-// handleSoon handles the events of a place without the relay. If it fails, the relay repeats it.
+// handleSoon handles the events of a place without the relay. If it fails, or too many places are handled, the relay
+// does it.
 func (s *Service) handleSoon(ctx context.Context, p place, a Account) {
+	select {
+	case s.soon <- struct{}{}:
+	default:
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), burstTime+lease)
 	go func() {
-		defer cancel()
+		defer func() { <-s.soon; cancel() }()
 		for {
 			wait, err := s.handleRoute(ctx, p.ws, p.route, a.Profile)
 			if err != nil {
@@ -319,7 +334,8 @@ func (s *Service) request(ws tenancy.Workspace, b Burst, said []StoredEvent, p P
 	r := conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: b.Conversation,
 		Channel: cmp.Or(p.Channel, agent.ChannelChat), MessageID: head.Place.Account + "/" + head.Key,
 		MaxTurns: p.Budget, Spec: s.TurnSpec()}
-	r.Spec.Deliver, r.Spec.Lang = true, p.Language
+	r.Spec.Deliver, r.Spec.Lang, r.Spec.Denied = true, p.Language, p.Deny
+	r.Spec.Redirect = p.Redirect && !head.Group
 	for _, e := range said {
 		r.Spec.Tainted = r.Spec.Tainted || len(e.Attachments) > 0 // files are not written by the user
 		m := transcript.Message{Role: transcript.User, Content: e.Text}
@@ -331,14 +347,16 @@ func (s *Service) request(ws tenancy.Workspace, b Burst, said []StoredEvent, p P
 	return r
 }
 
-// speakerOf returns the name of a sender, in one line and without control characters.
+// speakerOf returns the name of a sender, else the ID.
 func speakerOf(s channel.Sender) string {
-	line := func(text string) string {
-		return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool {
-			return unicode.IsSpace(r) || unicode.IsControl(r)
-		}), " ")
-	}
 	return transcript.Clip(cmp.Or(line(s.Name), line(s.ID)), conversation.SpeakerRunes)
+}
+
+// line returns a text in one line and without control characters.
+func line(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
 }
 
 // ask makes a burst a turn.
@@ -354,12 +372,23 @@ func (s *Service) ask(ctx context.Context, ws tenancy.Workspace, b Burst, said [
 	case err != nil:
 		return out, fmt.Errorf("accept a message of %s: %w", said[0].Place.Account, err)
 	}
-	if s.Driver != nil {
-		if err := s.Driver.Start(ctx, ws.Key, r.Channel, turn.Run); err != nil {
-			s.Log.Warn("turn start deferred to relay", "run", turn.Run.Ref.Run, "error", err)
+	s.start(ctx, ws, r.Channel, turn.Run)
+	if r.Spec.Redirect && s.Driver != nil {
+		if err := s.Driver.CancelEarlier(ctx, ws.Key, turn.Run); err != nil { // they are answered as usual
+			s.Log.Warn("earlier turns not cancelled", "run", turn.Run.Ref.Run, "error", err)
 		}
 	}
 	return Outcome{Messages: named(r, said)}, nil
+}
+
+// start starts a turn. If it fails, the relay starts it.
+func (s *Service) start(ctx context.Context, ws tenancy.Workspace, channel string, turn run.Run) {
+	if s.Driver == nil {
+		return
+	}
+	if err := s.Driver.Start(ctx, ws.Key, channel, turn); err != nil {
+		s.Log.Warn("turn start deferred to relay", "run", turn.Ref.Run, "error", err)
+	}
 }
 
 // observe adds a burst to the conversation without a reply.
@@ -377,11 +406,7 @@ func (s *Service) observe(ctx context.Context, ws tenancy.Workspace, b Burst, sa
 	if err != nil {
 		return out, fmt.Errorf("record a message of %s: %w", b.Events[0].Place.Account, err)
 	}
-	if s.Driver != nil {
-		if err := s.Driver.Start(ctx, ws.Key, r.Channel, turn.Run); err != nil {
-			s.Log.Warn("turn start deferred to relay", "run", turn.Run.Ref.Run, "error", err)
-		}
-	}
+	s.start(ctx, ws, r.Channel, turn.Run)
 	return Outcome{Messages: named(r, said)}, nil
 }
 

@@ -34,7 +34,7 @@ func (s *Service) pair(ctx context.Context, a Account, e channel.Event) error {
 	code := newCode()
 	tell, err := s.Pairings.PutPairing(
 		ctx,
-		Pairing{Account: a.Name, User: e.Sender.ID, Name: e.Sender.Name, Code: code},
+		Pairing{Account: a.Name, User: e.Sender.ID, Name: line(e.Sender.Name), Code: code},
 		mostPairings,
 	)
 	if err != nil || !tell {
@@ -106,7 +106,7 @@ func (s *Service) join(
 	i Identity,
 	workspace string,
 ) (ws tenancy.Workspace, _ Identity, err error) {
-	i.Role = cmp.Or(i.Role, RoleUser)
+	i.Role, i.Name = cmp.Or(i.Role, RoleUser), line(i.Name)
 	if workspace == "" {
 		prefix := map[string]string{KindUser: "person/", KindGroup: "group/"}[i.Kind]
 		workspace = prefix + i.Account + "/" + i.User // no name of an account has a slash
@@ -141,7 +141,8 @@ func (s *Service) SetRole(ctx context.Context, account, kind, user, role string)
 	return err
 }
 
-// LinkCode returns a code that the user sends from another platform within 10 minutes, as /link CODE.
+// LinkCode returns a code that the user sends from another platform within 10 minutes, as /link CODE. It links one
+// user.
 func (s *Service) LinkCode(ctx context.Context, account, user, name string) (code string, err error) {
 	code = newCode()
 	return code, s.Pairings.PutLink(ctx, Pairing{Account: account, User: user, Name: name, Code: code})
@@ -153,7 +154,7 @@ func (s *Service) link(ctx context.Context, a Account, e channel.Event) (ws tena
 	if !isCommand || name != "link" || code == "" {
 		return ws, false, nil
 	}
-	account, user, found, err := s.Pairings.FindLink(ctx, strings.ToUpper(code))
+	account, user, found, err := s.Pairings.ClaimLink(ctx, strings.ToUpper(code), a.Name+"/"+e.Sender.ID)
 	if err != nil || !found {
 		return ws, false, err
 	}
@@ -162,14 +163,14 @@ func (s *Service) link(ctx context.Context, a Account, e channel.Event) (ws tena
 		return ws, false, err
 	}
 	_, err = s.People.PutIdentity(ctx, ws.ID, Identity{Account: a.Name, Kind: KindUser, User: e.Sender.ID,
-		Name: e.Sender.Name, Role: RoleUser})
+		Name: line(e.Sender.Name), Role: RoleUser})
 	return ws, err == nil, err
 }
 
 // Link joins the workspaces of two known users, of whom one has sent the code of the other. The workspace with
 // memories is kept.
 func (s *Service) Link(ctx context.Context, account, user, code string) (workspace string, err error) {
-	other, otherUser, found, err := s.Pairings.FindLink(ctx, strings.ToUpper(code))
+	other, otherUser, found, err := s.Pairings.ClaimLink(ctx, strings.ToUpper(code), account+"/"+user)
 	if err != nil {
 		return "", err
 	}

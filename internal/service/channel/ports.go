@@ -40,6 +40,11 @@ type Typer interface {
 	Typing(ctx context.Context, to channel.Place) error
 }
 
+// Menu is an Adapter whose platform shows users a list of commands.
+type Menu interface {
+	SetMenu(ctx context.Context, commands []channel.Command) error
+}
+
 // Fetcher is an Adapter whose platform has attachments. The caller closes the file and limits its size.
 type Fetcher interface {
 	Fetch(ctx context.Context, a channel.Attachment) (io.ReadCloser, error)
@@ -122,9 +127,10 @@ type Pairings interface {
 	PutPairing(ctx context.Context, p Pairing, most int) (tell bool, err error)
 	Pairings(ctx context.Context) ([]Pairing, error)
 	DeletePairing(ctx context.Context, account, user string) error
-	// PutLink stores the code with which a known user links another platform. FindLink returns its user.
+	// PutLink stores the code with which a known user links another platform. ClaimLink returns its user for the first
+	// user who sends it, also when that user repeats it.
 	PutLink(ctx context.Context, p Pairing) error
-	FindLink(ctx context.Context, code string) (account, user string, found bool, err error)
+	ClaimLink(ctx context.Context, code, by string) (account, user string, found bool, err error)
 }
 
 // Events are received messages. Each method is one transaction.
@@ -250,9 +256,11 @@ type Workspaces interface {
 // Settings reads the settings of a workspace.
 type Settings func(ctx context.Context, ws int64) (settings.Settings, error)
 
-// Commands runs the commands of chats. Known reports whether there is a command with a name.
+// Commands runs the commands of chats.
 type Commands interface {
+	// Known reports whether there is a command with a name, and List returns all.
 	Known(name string) bool
+	List() []channel.Command
 	Run(ctx context.Context, in CommandInput) (CommandReply, error)
 	// Report returns what a run that a command has started has done. Done is false until it has ended.
 	Report(ctx context.Context, ref run.Ref) (text string, done bool, err error)
@@ -284,6 +292,8 @@ type CommandReply struct {
 // Driver starts turns and the workflow that delivers.
 type Driver interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
+	// CancelEarlier cancels the turns of the conversation of a turn before it that have not ended.
+	CancelEarlier(ctx context.Context, workspaceKey string, r run.Run) error
 	Deliver(ctx context.Context, workspaceKey string, ws, route int64, account string) error
 }
 
@@ -307,7 +317,13 @@ type Ports struct {
 }
 
 // Service connects the accounts that it is given to conversations.
-type Service struct{ Ports }
+type Service struct {
+	Ports
+	soon chan struct{} // has an element for each route that is handled without the relay
+}
+
+// handledAtOnce limits the routes that a process handles without the relay.
+const handledAtOnce = 200
 
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
@@ -329,5 +345,5 @@ func New(p Ports) (*Service, error) {
 	if p.TurnSpec == nil || p.Settings == nil || p.FileText == nil {
 		return nil, errors.New("channel: TurnSpec, Settings or FileText is nil")
 	}
-	return &Service{p}, nil
+	return &Service{p, make(chan struct{}, handledAtOnce)}, nil
 }

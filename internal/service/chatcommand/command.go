@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/agent"
+	domain "cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/channel"
 )
@@ -42,6 +43,7 @@ func table() []command {
 		{"usage", text{"shows the usage of 30 days", "显示 30 天的用量"}, false, (*Service).usage},
 		{"runs", text{"lists the latest runs", "列出最近的运行"}, false, (*Service).runs},
 		{"distill", text{"makes skills of this conversation", "从本次对话提炼技能"}, true, (*Service).distill},
+		{"summarize", text{"saves long-term memories of this conversation", "从本次对话保存长期记忆"}, true, (*Service).summarize},
 		{"reflect", text{"reads what was not read today", "整理今天的对话"}, true, (*Service).reflect},
 		{"approve", text{"approves a change; without a number, lists what waits", "批准一项更改；不加编号则列出待批准项"},
 			true, (*Service).approve},
@@ -73,13 +75,16 @@ func (s *Service) Known(name string) bool {
 	return ok
 }
 
-// Names returns the names of the commands with their descriptions in English.
-func Names() (out [][2]string) {
+// All returns the commands in the order of the help.
+func All() (out []domain.Command) {
 	for _, c := range table() {
-		out = append(out, [2]string{c.name, c.about.en})
+		out = append(out, domain.Command{Name: c.name, English: c.about.en, Chinese: c.about.zh})
 	}
 	return out
 }
+
+// List returns All.
+func (s *Service) List() []domain.Command { return All() }
 
 // Run runs a command. Errors whose code is not retryable are for the user.
 func (s *Service) Run(ctx context.Context, in channel.CommandInput) (out channel.CommandReply, err error) {

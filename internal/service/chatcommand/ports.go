@@ -13,12 +13,14 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/schedule"
@@ -82,6 +84,11 @@ type Distills interface {
 	Accept(ctx context.Context, r distill.Request) (run.Run, bool, error)
 }
 
+// Summaries starts the extraction of long-term memories from a conversation.
+type Summaries interface {
+	Summarize(ctx context.Context, r memoryagent.Request) (run.Run, error)
+}
+
 // Reflections starts reflections.
 type Reflections interface {
 	Now(ctx context.Context, ws tenancy.Workspace, of reflection.DateRequest) (reflection.OpenResult, error)
@@ -110,6 +117,8 @@ type Ports struct {
 	Schedules     Schedules
 	Distills      Distills
 	DistillSpec   func() distill.Spec
+	Summaries     Summaries
+	TurnSpec      func() agentrun.Spec
 	Reflections   Reflections
 	Starter       Starter // nil without Temporal
 	Links         Links
@@ -131,6 +140,8 @@ func New(p Ports) (*Service, error) {
 		"Schedules":     p.Schedules,
 		"Distills":      p.Distills,
 		"DistillSpec":   p.DistillSpec,
+		"Summaries":     p.Summaries,
+		"TurnSpec":      p.TurnSpec,
 		"Reflections":   p.Reflections,
 		"Links":         p.Links,
 	})

@@ -15,6 +15,7 @@ import (
 	"cairn/internal/service/channel"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/reflection"
 )
@@ -145,6 +146,7 @@ func (s *Service) distill(ctx context.Context, in channel.CommandInput) (out cha
 		Workspace:    in.Workspace.ID,
 		WorkspaceKey: in.Workspace.Key,
 		ID:           "chat/" + in.Key,
+		ByID:         true,
 		Channel:      "import",
 		Spec:         s.DistillSpec(),
 		Conversation: transcript.Conversation{
@@ -152,6 +154,28 @@ func (s *Service) distill(ctx context.Context, in channel.CommandInput) (out cha
 			Title:    in.Conversation,
 			Messages: all,
 		},
+	})
+	if err != nil {
+		return out, err
+	}
+	return s.started(ctx, in, r)
+}
+
+func (s *Service) summarize(ctx context.Context, in channel.CommandInput) (out channel.CommandReply, err error) {
+	all, err := s.lines(ctx, in)
+	if err != nil {
+		return out, err
+	}
+	if len(all) == 0 {
+		return say(in, "There is nothing to summarize yet.", "还没有可总结的内容。"), nil
+	}
+	r, err := s.Summaries.Summarize(ctx, memoryagent.Request{
+		Workspace:    in.Workspace.ID,
+		WorkspaceKey: in.Workspace.Key,
+		ID:           "chat/" + in.Key,
+		ByID:         true,
+		Messages:     all,
+		Spec:         s.TurnSpec(),
 	})
 	if err != nil {
 		return out, err

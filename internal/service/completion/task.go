@@ -50,6 +50,11 @@ func (s *Service) acceptTask(ctx context.Context, r Request) (out Accepted, err 
 	if len(r.Messages) == 0 {
 		return out, fault.New(fault.InvalidArgument, "no message to answer", "end messages with a user message")
 	}
+	if r.Message != "" {
+		if err := conversation.CheckID("message", r.Message); err != nil {
+			return out, err
+		}
+	}
 	chosen, err := s.Workspaces.Settings(ctx, r.Workspace)
 	if err != nil {
 		return out, err

@@ -23,21 +23,13 @@ func (r *Request) check() error {
 	if r.Channel == "" {
 		r.Channel = "chat"
 	}
+	if err := CheckID("conversation", r.Conversation); err != nil {
+		return err
+	}
+	if err := CheckID("message", r.MessageID); err != nil {
+		return err
+	}
 	switch {
-	case !shows(r.Conversation):
-		return fault.New(fault.InvalidArgument, "conversation ID has unprintable characters",
-			"use letters, digits and punctuation")
-	case !shows(r.MessageID):
-		return fault.New(fault.InvalidArgument, "message ID has unprintable characters",
-			"use letters, digits and punctuation")
-	case r.Conversation == "" || utf8.RuneCountInString(r.Conversation) > maxName:
-		return fault.New(fault.InvalidArgument,
-			fmt.Sprintf("invalid conversation ID: %d characters", utf8.RuneCountInString(r.Conversation)),
-			fmt.Sprintf("use 1 to %d characters", maxName))
-	case r.MessageID == "" || utf8.RuneCountInString(r.MessageID) > maxName:
-		return fault.New(fault.InvalidArgument,
-			fmt.Sprintf("invalid message ID: %d characters", utf8.RuneCountInString(r.MessageID)),
-			fmt.Sprintf("use the message ID of the channel, 1 to %d characters", maxName))
 	case r.Channel == imports || !shows(r.Channel) || utf8.RuneCountInString(r.Channel) > maxName:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid channel %.40q", r.Channel),
 			"use one of "+strings.Join(channels, ", ")+", or another name, which is treated as sms")
@@ -68,6 +60,19 @@ func (r *Request) check() error {
 		if err := checkInput(m); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// CheckID checks the ID that a caller has given to a conversation or a message.
+func CheckID(of, id string) error {
+	if !shows(id) {
+		return fault.New(fault.InvalidArgument, of+" ID has unprintable characters",
+			"use letters, digits and punctuation")
+	}
+	if n := utf8.RuneCountInString(id); n == 0 || n > maxName {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid %s ID: %d characters", of, n),
+			fmt.Sprintf("use 1 to %d characters", maxName))
 	}
 	return nil
 }

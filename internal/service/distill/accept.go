@@ -20,6 +20,7 @@ type Request struct {
 	WorkspaceKey string
 	// ID of the request, set by the caller; if empty, it is derived from the conversation and the options
 	ID           string
+	ByID         bool // the ID alone identifies the request, because the conversation may have grown since
 	Conversation transcript.Conversation
 	Channel      string
 	Spec         Spec // configuration to pin; Accept sets the instructions and the message range
@@ -57,6 +58,9 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool
 	}{r.Conversation.ID, r.Conversation.Messages, spec.Options, r.From})
 	if err != nil {
 		return run.Run{}, false, fmt.Errorf("encode the request: %w", err)
+	}
+	if r.ByID {
+		args = []byte(r.ID)
 	}
 	sha := sha256.Sum256(args)
 	if r.ID == "" {

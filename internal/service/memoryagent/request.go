@@ -26,6 +26,7 @@ type Request struct {
 	Workspace    int64
 	WorkspaceKey string
 	ID           string // request ID of the caller; empty derives it from the content
+	ByID         bool   // the ID alone identifies the request, because the conversation may have grown since
 	Messages     []transcript.Message
 	Query        string // text to remember; replaces the messages
 	Trajectories []Trajectory
@@ -141,6 +142,9 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 	}{messages, r.Targets, r.KnownOnly, r.Choices.orNil(), r.Metadata})
 	if err != nil {
 		return out, fmt.Errorf("encode the request: %w", err)
+	}
+	if r.ByID {
+		args = []byte(r.ID)
 	}
 	sha := sha256.Sum256(args)
 	if r.ID == "" {

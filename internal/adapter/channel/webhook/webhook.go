@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,7 +79,7 @@ type event struct {
 	Mentioned    bool      `json:"mentioned"` // the message is for the bot
 	MessageID    string    `json:"message_id"`
 	Text         string    `json:"text"`
-	Name         string    `json:"name"` // of a workflow: distill or reflect
+	Name         string    `json:"name"` // of a workflow: distill, summarize or reflect
 	Time         time.Time `json:"time"`
 	Sender       struct {
 		ID   string `json:"id"`
@@ -90,6 +91,9 @@ type event struct {
 // kinds are the types of events.
 var kinds = map[string]channel.Kind{"": channel.Message, "message": channel.Message, "edited": channel.Edited,
 	"deleted": channel.Deleted, "button": channel.Button, "workflow": channel.Button}
+
+// workflows are what a program can start for its conversation. They are commands of chats.
+var workflows = []string{"distill", "summarize", "reflect"}
 
 // Receive waits: events come to Handler.
 func (a *Adapter) Receive(ctx context.Context, _ string, _ service.Accept) error {
@@ -148,8 +152,8 @@ func (a *Adapter) decode(raw []byte, header http.Header) (out channel.Event, err
 		return out, fmt.Errorf("unknown type %.40q: use message, edited, deleted, button or workflow", in.Type)
 	case len(in.Thread) > mostID || len(in.MessageID) > mostID:
 		return out, fmt.Errorf("thread and message_id must have at most %d bytes", mostID)
-	case in.Type == "workflow" && in.Name != "distill" && in.Name != "reflect":
-		return out, fmt.Errorf("unknown workflow %.40q: use distill or reflect", in.Name)
+	case in.Type == "workflow" && !slices.Contains(workflows, in.Name):
+		return out, fmt.Errorf("unknown workflow %.40q: use %s", in.Name, strings.Join(workflows, ", "))
 	case in.Type == "workflow":
 		in.Text = in.Name
 	}

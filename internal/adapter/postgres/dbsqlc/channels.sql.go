@@ -123,6 +123,20 @@ func (q *Queries) AccountRelease(ctx context.Context, arg AccountReleaseParams) 
 	return err
 }
 
+const ConversationUntitle = `-- name: ConversationUntitle :exec
+update conversations set title = '' where workspace_id = $1 and id = $2
+`
+
+type ConversationUntitleParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+func (q *Queries) ConversationUntitle(ctx context.Context, arg ConversationUntitleParams) error {
+	_, err := q.db.Exec(ctx, ConversationUntitle, arg.WorkspaceID, arg.ID)
+	return err
+}
+
 const DeliveriesList = `-- name: DeliveriesList :many
 select d.id, d.source, d.state, d.reason, d.created_at, d.ended_at, r.account, r.chat, r.thread,
   coalesce((select max(p.attempts) from delivery_parts p where p.workspace_id = d.workspace_id and p.delivery_id = d.id), 0)::int as attempts
@@ -178,6 +192,20 @@ func (q *Queries) DeliveriesList(ctx context.Context, arg DeliveriesListParams) 
 		return nil, err
 	}
 	return items, nil
+}
+
+const DeliveriesPurge = `-- name: DeliveriesPurge :execrows
+delete from deliveries where (workspace_id, id) in (
+  select workspace_id, id from deliveries where state in ('sent', 'dropped') order by ended_at limit $1)
+`
+
+// System role. Its policies show only what has expired. The messages of the deliveries are deleted with them.
+func (q *Queries) DeliveriesPurge(ctx context.Context, maxRows int32) (int64, error) {
+	result, err := q.db.Exec(ctx, DeliveriesPurge, maxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const DeliveryDrop = `-- name: DeliveryDrop :execrows
@@ -514,6 +542,20 @@ func (q *Queries) EventsOpen(ctx context.Context, arg EventsOpenParams) ([]Event
 	return items, nil
 }
 
+const EventsPurge = `-- name: EventsPurge :execrows
+delete from channel_events where (workspace_id, id) in (
+  select workspace_id, id from channel_events where state = 'handled' order by received_at limit $1)
+`
+
+// System role. Its policies show only what has expired.
+func (q *Queries) EventsPurge(ctx context.Context, maxRows int32) (int64, error) {
+	result, err := q.db.Exec(ctx, EventsPurge, maxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const IdentitiesList = `-- name: IdentitiesList :many
 select i.account, i.kind, i.user_id, i.name, i.role, i.created_at, w.external_id as workspace from identities i
 join workspaces w on w.id = i.workspace_id order by i.account, i.kind desc, i.created_at, i.user_id
@@ -678,19 +720,25 @@ func (q *Queries) IdentityRole(ctx context.Context, arg IdentityRoleParams) (int
 	return result.RowsAffected(), nil
 }
 
-const LinkFind = `-- name: LinkFind :one
-select account, user_id from pairings where code = $1 and purpose = 'link' and expires_at > now()
+const LinkClaim = `-- name: LinkClaim :one
+update pairings set used_by = $1 where code = $2 and purpose = 'link' and expires_at > now() and used_by in ('', $1)
+returning account, user_id
 `
 
-type LinkFindRow struct {
+type LinkClaimParams struct {
+	UsedBy string
+	Code   string
+}
+
+type LinkClaimRow struct {
 	Account string
 	UserID  string
 }
 
-// System role.
-func (q *Queries) LinkFind(ctx context.Context, code string) (LinkFindRow, error) {
-	row := q.db.QueryRow(ctx, LinkFind, code)
-	var i LinkFindRow
+// System role. The first user who sends a code gets it, also when the request is repeated.
+func (q *Queries) LinkClaim(ctx context.Context, arg LinkClaimParams) (LinkClaimRow, error) {
+	row := q.db.QueryRow(ctx, LinkClaim, arg.UsedBy, arg.Code)
+	var i LinkClaimRow
 	err := row.Scan(&i.Account, &i.UserID)
 	return i, err
 }
@@ -698,7 +746,7 @@ func (q *Queries) LinkFind(ctx context.Context, code string) (LinkFindRow, error
 const LinkPut = `-- name: LinkPut :exec
 insert into pairings (account, user_id, name, code, purpose, expires_at)
 values ($1, $2, $3, $4, 'link', now() + interval '10 minutes')
-on conflict (account, user_id) do update set code = excluded.code, purpose = excluded.purpose, expires_at = excluded.expires_at, told_at = now()
+on conflict (account, user_id) do update set code = excluded.code, purpose = excluded.purpose, expires_at = excluded.expires_at, used_by = '', told_at = now()
 `
 
 type LinkPutParams struct {
@@ -779,7 +827,7 @@ const PairingPut = `-- name: PairingPut :one
 insert into pairings (account, user_id, name, code, purpose, expires_at)
 select $1, $2, $3, $4, 'approve', now() + interval '1 hour'
 where (select count(*) from pairings p where p.account = $1 and p.purpose = 'approve' and p.user_id <> $2 and p.expires_at > now()) < $5::int
-on conflict (account, user_id) do update set name = excluded.name, code = excluded.code, purpose = excluded.purpose, expires_at = excluded.expires_at, told_at = now()
+on conflict (account, user_id) do update set name = excluded.name, code = excluded.code, purpose = excluded.purpose, expires_at = excluded.expires_at, used_by = '', told_at = now()
   where pairings.told_at <= now() - interval '1 hour'
 returning code
 `
@@ -844,6 +892,19 @@ func (q *Queries) PairingsList(ctx context.Context) ([]PairingsListRow, error) {
 		return nil, err
 	}
 	return items, nil
+}
+
+const PairingsPurge = `-- name: PairingsPurge :execrows
+delete from pairings where expires_at < now() - interval '1 day'
+`
+
+// System role.
+func (q *Queries) PairingsPurge(ctx context.Context) (int64, error) {
+	result, err := q.db.Exec(ctx, PairingsPurge)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const PartNext = `-- name: PartNext :one
@@ -1028,7 +1089,8 @@ const RouteOpen = `-- name: RouteOpen :one
 insert into channel_routes (workspace_id, account, chat, thread, conversation)
 values ($1, $2, $3, $4, $5)
 on conflict (workspace_id, account, chat, thread) do update set paused = ''
-returning id
+returning id, exists (select from channel_routes o where o.workspace_id = $1 and o.account = $2 and o.chat = $3
+  and o.thread = $4 and o.paused <> '') as resumed
 `
 
 type RouteOpenParams struct {
@@ -1039,8 +1101,13 @@ type RouteOpenParams struct {
 	Conversation string
 }
 
+type RouteOpenRow struct {
+	ID      int64
+	Resumed bool
+}
+
 // Finds or makes the route of a place.
-func (q *Queries) RouteOpen(ctx context.Context, arg RouteOpenParams) (int64, error) {
+func (q *Queries) RouteOpen(ctx context.Context, arg RouteOpenParams) (RouteOpenRow, error) {
 	row := q.db.QueryRow(ctx, RouteOpen,
 		arg.WorkspaceID,
 		arg.Account,
@@ -1048,9 +1115,9 @@ func (q *Queries) RouteOpen(ctx context.Context, arg RouteOpenParams) (int64, er
 		arg.Thread,
 		arg.Conversation,
 	)
-	var id int64
-	err := row.Scan(&id)
-	return id, err
+	var i RouteOpenRow
+	err := row.Scan(&i.ID, &i.Resumed)
+	return i, err
 }
 
 const RouteOpenWork = `-- name: RouteOpenWork :one

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -207,4 +208,34 @@ func entitiesOf(text string) (out []models.MessageEntity) {
 		out = append(out, e)
 	}
 	return out
+}
+
+// setMenu replaces the commands of a language. Telegram refuses names and descriptions that it cannot show.
+func (s *Server) setMenu(w http.ResponseWriter, r *http.Request) {
+	var commands []models.BotCommand
+	if err := json.Unmarshal([]byte(r.FormValue("commands")), &commands); err != nil || len(commands) > 100 {
+		fail(w, http.StatusBadRequest, "Bad Request: can't parse commands", 0)
+		return
+	}
+	menu := map[string]string{}
+	for _, c := range commands {
+		if n := len([]rune(c.Description)); !commandName.MatchString(c.Command) || n == 0 || n > 256 {
+			fail(w, http.StatusBadRequest, "Bad Request: BOT_COMMAND_INVALID", 0)
+			return
+		}
+		menu[c.Command] = c.Description
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.menus[r.FormValue("language_code")] = menu
+	answer(w, true)
+}
+
+var commandName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+
+// Menu returns the descriptions of the commands in a language, by their names.
+func (s *Server) Menu(language string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.menus[language])
 }

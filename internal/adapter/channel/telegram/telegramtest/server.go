@@ -38,17 +38,20 @@ type Server struct {
 	faults  []channeltest.Fault
 	said    map[int]*models.Message // messages of users by their ID
 	files   map[string][]byte
+	menus   map[string]map[string]string // descriptions of commands by their names, by the language
 }
 
 var _ channeltest.Platform = (*Server)(nil)
 
 // Start starts a server on loopback.
 func Start() *Server {
-	s := &Server{news: make(chan struct{}), next: 1, said: map[int]*models.Message{}, files: map[string][]byte{}}
+	s := &Server{news: make(chan struct{}), next: 1, said: map[int]*models.Message{}, files: map[string][]byte{},
+		menus: map[string]map[string]string{}}
 	mux := http.NewServeMux()
 	for method, serve := range map[string]http.HandlerFunc{
 		"getMe": s.me, "getUpdates": s.poll, "sendMessage": s.send, "editMessageText": s.edit, "getFile": s.file,
 		"sendChatAction": done, "answerCallbackQuery": done, "deleteWebhook": done,
+		"setMyCommands": s.setMenu,
 	} {
 		mux.HandleFunc("/bot"+Token+"/"+method, serve)
 	}
