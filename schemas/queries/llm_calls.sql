@@ -48,6 +48,12 @@ from workspaces w where w.id = @workspace_id;
 select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, finished_at
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id order by created_at, step, round;
 
+-- name: CallExchanges :many
+-- The calls of a run with their requests and replies; of all steps without a step.
+select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, finished_at,
+  request, reply, tool_calls, refusal, finish, reply_model
+from llm_calls where workspace_id = @workspace_id and run_id = @run_id and @step::text in ('', step) order by created_at, step, round;
+
 -- name: BudgetLock :exec
 select pg_advisory_xact_lock(3, hashint8(@workspace_id::bigint));
 

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
+	"cairn/internal/service/inspect"
 	"cairn/internal/service/ledger"
 )
 
@@ -287,6 +288,34 @@ func (q callRepository) Calls(ctx context.Context, ref run.Ref) ([]run.Call, err
 			Estimated:  r.Estimated,
 			CostMicros: r.CostMicros, ErrorClass: r.ErrorClass, Error: r.Error, StartedAt: r.CreatedAt,
 			FinishedAt: r.FinishedAt}
+	}
+	return out, nil
+}
+
+// Exchanges lists the calls of a run, or of one of its steps, with their requests and replies.
+func (q callRepository) Exchanges(ctx context.Context, ref run.Ref, step string) (out []inspect.StoredExchange,
+	err error) {
+	rows, err := q.q.CallExchanges(ctx, dbsqlc.CallExchangesParams{WorkspaceID: q.ws, RunID: ref.Run, Step: step})
+	if err != nil {
+		return nil, classify("read the calls", err)
+	}
+	for _, r := range rows {
+		one := inspect.StoredExchange{Request: r.Request, Call: run.Call{
+			Key:   run.CallKey{Ref: ref, Step: r.Step, Round: int(r.Round)},
+			State: run.CallState(r.State), Stage: r.Stage, Model: r.Model, Attempts: int(r.Attempts),
+			Unknown: int(r.Unknown), Input: r.InputTokens, Output: r.OutputTokens, Estimated: r.Estimated,
+			CostMicros: r.CostMicros, ErrorClass: r.ErrorClass, Error: r.Error, StartedAt: r.CreatedAt,
+			FinishedAt: r.FinishedAt}}
+		if r.Reply != nil {
+			reply, err := storedReply(dbsqlc.CallReplyRow{Reply: r.Reply, ToolCalls: r.ToolCalls, Refusal: r.Refusal,
+				Finish: r.Finish, ReplyModel: r.ReplyModel, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
+				Estimated: r.Estimated})
+			if err != nil {
+				return nil, err
+			}
+			one.Reply = &reply
+		}
+		out = append(out, one)
 	}
 	return out, nil
 }

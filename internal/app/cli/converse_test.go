@@ -136,6 +136,14 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 		!strings.Contains(out, "turn of c") || !strings.Contains(out, "model calls") {
 		t.Errorf("exit %d: %s", code, out)
 	}
+	if code, out, errs := w.run("", "runs", "show", first.Run, "--calls"); code != 0 || !strings.Contains(out,
+		"user:\n  Hello, I am Ada.") || !strings.Contains(out, "reply:\n  "+strings.SplitN(first.Reply, "\n", 2)[0]) {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if code, _, errs := w.run("", "runs", "show", first.Run, "--call", "nonsense"); code != 3 ||
+		!strings.Contains(errs, "no call of step") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
 	if code, _, errs := w.run("", "runs", "retry", first.Run); code != 2 ||
 		!strings.Contains(errs, "cannot be retried") {
 		t.Errorf("exit %d: %s", code, errs)

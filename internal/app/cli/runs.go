@@ -23,10 +23,6 @@ func (c *cli) runs() *cobra.Command {
 		Example: "  cairn runs list --max 5", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listRuns(cmd.Context(), max) }}
 	list.Flags().IntVar(&max, "max", 20, "maximum number of runs")
-	show := &cobra.Command{Use: "show RUN",
-		Short:   "Show a run with its tasks, steps and model calls",
-		Example: "  cairn runs show run_0h3xk9m2p7q4r8s1t5v6w0y3zd", Args: exactly(1, "the run's ID"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.showRun(cmd.Context(), args[0]) }}
 	var fresh bool
 	retry := &cobra.Command{Use: "retry RUN",
 		Short: "Retry a run from its stored replies",
@@ -37,7 +33,27 @@ func (c *cli) runs() *cobra.Command {
 			"  cairn runs retry run_0h3xk9m2p7q4r8s1t5v6w0y3zd --fresh", Args: exactly(1, "the run's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.retryRun(cmd.Context(), args[0], fresh) }}
 	retry.Flags().BoolVar(&fresh, "fresh", false, "start a new generation of the run, which repeats all model calls")
-	cmd.AddCommand(list, show, retry)
+	cmd.AddCommand(list, c.runsShow(), retry)
+	return cmd
+}
+
+func (c *cli) runsShow() *cobra.Command {
+	var calls bool
+	var step string
+	cmd := &cobra.Command{Use: "show RUN",
+		Short: "Show a run with its tasks, steps and model calls",
+		Long: "Show a run with its tasks, steps and model calls. With --calls, show what each call sent and got " +
+			"instead, with secrets replaced. A reply that was not valid is marked with ✗, and the next round says why.",
+		Example: "  cairn runs show run_0h3xk9m2p7q4r8s1t5v6w0y3zd\n" +
+			"  cairn runs show run_0h3xk9m2p7q4r8s1t5v6w0y3zd --calls --call chunk", Args: exactly(1, "the run's ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if calls || step != "" {
+				return c.showCalls(cmd.Context(), args[0], step)
+			}
+			return c.showRun(cmd.Context(), args[0])
+		}}
+	cmd.Flags().BoolVar(&calls, "calls", false, "show the requests and replies of the model calls")
+	cmd.Flags().StringVar(&step, "call", "", "show only those of a step, as the run lists it")
 	return cmd
 }
 

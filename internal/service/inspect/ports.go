@@ -34,6 +34,8 @@ type RunReader interface {
 	Runs(ctx context.Context, max int) ([]run.Summary, error)
 	Usage(ctx context.Context, id string) (run.Usage, error)
 	Calls(ctx context.Context, ref run.Ref) ([]run.Call, error)
+	// Exchanges lists the calls of a run, or of one of its steps, with their requests and replies.
+	Exchanges(ctx context.Context, ref run.Ref, step string) ([]StoredExchange, error)
 	AgentProgress(ctx context.Context, id string) (conversation.Progress, error)
 }
 

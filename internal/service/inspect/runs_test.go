@@ -195,3 +195,41 @@ func TestARunThatIsNotThereIsNotFound(t *testing.T) {
 		}
 	}
 }
+
+// The calls of a run are shown with what is new in each round. Secrets are replaced, and an invalid reply is marked.
+func TestTheCallsOfARunAreShown(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ref := b.distils("first").Ref
+	const secret = "sk-4fjA83kdPq0zLm27XnRtYw61"
+	put := func(round int, messages, reply string) {
+		b.Exec("insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, "+
+			"request_sha, holder, lease_until, reply) values ($1, $2, 'chunk', $3, 'done', 'chunk', 'm', '{}', $4, '', "+
+			"gen_random_uuid(), now(), $5)", ref.Workspace, ref.Run, round,
+			`{"model":"m","messages":[{"role":"system","content":"Divide."},{"role":"user","content":"key `+secret+
+				`"}`+messages+`]}`, reply)
+	}
+	put(0, "", "Here: "+secret)
+	put(1, `,{"role":"assistant","content":"Here"},{"role":"user","content":"No JSON."}`, "[]")
+	got, err := b.runs.Exchanges(t.Context(), ref, "")
+	testkit.Must(t, err)
+	if len(got) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	first, second := got[0], got[1]
+	if !first.Rejected || second.Rejected || len(first.Messages) != 2 || first.Messages[0].Content != "Divide." ||
+		second.Earlier != 2 || len(second.Messages) != 2 || second.Messages[1].Content != "No JSON." ||
+		second.Reply.Text != "[]" {
+		t.Errorf("%+v", got)
+	}
+	if shown := first.Messages[1].Content + first.Reply.Text; strings.Contains(shown, secret) {
+		t.Errorf("a secret is shown: %s", shown)
+	}
+	if _, err := b.runs.Exchanges(t.Context(), ref, "extract"); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("another step: %v", err)
+	}
+	if _, err := b.runs.Exchanges(t.Context(), run.Ref{Workspace: b.B.ID, Run: ref.Run}, ""); fault.CodeOf(err) !=
+		fault.NotFound {
+		t.Errorf("another workspace: %v", err)
+	}
+}

@@ -84,6 +84,85 @@ func (q *Queries) CallDone(ctx context.Context, arg CallDoneParams) (int64, erro
 	return result.RowsAffected(), nil
 }
 
+const CallExchanges = `-- name: CallExchanges :many
+select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, finished_at,
+  request, reply, tool_calls, refusal, finish, reply_model
+from llm_calls where workspace_id = $1 and run_id = $2 and $3::text in ('', step) order by created_at, step, round
+`
+
+type CallExchangesParams struct {
+	WorkspaceID int64
+	RunID       string
+	Step        string
+}
+
+type CallExchangesRow struct {
+	Step         string
+	Round        int32
+	State        string
+	Stage        string
+	Model        string
+	Attempts     int32
+	Unknown      int32
+	InputTokens  int64
+	OutputTokens int64
+	Estimated    bool
+	CostMicros   *int64
+	ErrorClass   string
+	Error        string
+	CreatedAt    time.Time
+	FinishedAt   *time.Time
+	Request      string
+	Reply        *string
+	ToolCalls    json.RawMessage
+	Refusal      string
+	Finish       string
+	ReplyModel   string
+}
+
+// The calls of a run with their requests and replies; of all steps without a step.
+func (q *Queries) CallExchanges(ctx context.Context, arg CallExchangesParams) ([]CallExchangesRow, error) {
+	rows, err := q.db.Query(ctx, CallExchanges, arg.WorkspaceID, arg.RunID, arg.Step)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CallExchangesRow
+	for rows.Next() {
+		var i CallExchangesRow
+		if err := rows.Scan(
+			&i.Step,
+			&i.Round,
+			&i.State,
+			&i.Stage,
+			&i.Model,
+			&i.Attempts,
+			&i.Unknown,
+			&i.InputTokens,
+			&i.OutputTokens,
+			&i.Estimated,
+			&i.CostMicros,
+			&i.ErrorClass,
+			&i.Error,
+			&i.CreatedAt,
+			&i.FinishedAt,
+			&i.Request,
+			&i.Reply,
+			&i.ToolCalls,
+			&i.Refusal,
+			&i.Finish,
+			&i.ReplyModel,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const CallExtend = `-- name: CallExtend :execrows
 update llm_calls set lease_until = now() + $1::interval
 where workspace_id = $2 and run_id = $3 and step = $4 and round = $5 and state = 'started' and holder = $6

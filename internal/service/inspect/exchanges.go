@@ -1,0 +1,104 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/run"
+)
+
+// StoredExchange is a model call with the bytes of its request and its reply, nil without one.
+type StoredExchange struct {
+	run.Call
+	Request string
+	Reply   *llm.Reply
+}
+
+// Exchange is a model call with its request and reply. Secrets are replaced.
+type Exchange struct {
+	run.Call
+	Earlier  int           // messages that the round before has, too
+	Messages []llm.Message // the others; instructions have the role system
+	Tools    []string      // that the request offers
+	Reply    *llm.Reply    // nil without one
+	// Rejected reports that the reply was not valid. The last message of the next round says why.
+	Rejected bool
+}
+
+// Exchanges returns the model calls of a run in their order, or of one of its steps.
+func (s *Runs) Exchanges(ctx context.Context, ref run.Ref, step string) (out []Exchange, err error) {
+	var stored []StoredExchange
+	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
+		if _, err := q.RunState(ctx, ref.Run); err != nil {
+			return err
+		}
+		stored, err = q.Exchanges(ctx, ref, step)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(stored) == 0 && step != "" {
+		return nil, fault.New(fault.NotFound, fmt.Sprintf("run %s has no call of step %.80q", ref.Run, step),
+			"`cairn runs show "+ref.Run+"` lists the steps")
+	}
+	redactor := guard.NewRedactor(guard.Options{})
+	before := map[string][]llm.Message{} // of the round before, by step
+	for _, e := range stored {
+		one, messages, err := e.open(redactor, before[e.Key.Step])
+		if err != nil {
+			return nil, err
+		}
+		before[e.Key.Step] = messages
+		if at := slices.IndexFunc(out, func(o Exchange) bool {
+			return o.Key.Step == e.Key.Step && o.Key.Round == e.Key.Round-1
+		}); at >= 0 {
+			out[at].Rejected = out[at].Reply != nil
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// open decodes a stored exchange. It also returns all messages of the request.
+func (e StoredExchange) open(redactor *guard.Redactor, before []llm.Message) (out Exchange, all []llm.Message,
+	err error) {
+	asked, err := llm.ReadAsked([]byte(e.Request))
+	if err != nil {
+		return out, nil, fmt.Errorf("decode the request of step %s: %w", e.Key.Step, err)
+	}
+	out = Exchange{Call: e.Call}
+	for i := range asked.Messages {
+		hide(redactor, &asked.Messages[i].Content, asked.Messages[i].Calls)
+	}
+	all = asked.Messages
+	for out.Earlier < min(len(before), len(all)) && same(before[out.Earlier], all[out.Earlier]) {
+		out.Earlier++
+	}
+	out.Messages = all[out.Earlier:]
+	for _, t := range asked.Tools {
+		out.Tools = append(out.Tools, t.Name)
+	}
+	if e.Reply != nil {
+		reply := *e.Reply
+		hide(redactor, &reply.Text, reply.Calls)
+		out.Reply = &reply
+	}
+	return out, all, nil
+}
+
+func same(a, b llm.Message) bool {
+	return a.Role == b.Role && a.Content == b.Content && a.CallID == b.CallID && slices.Equal(a.Calls, b.Calls)
+}
+
+// hide replaces secrets in a text and in the arguments of calls.
+func hide(redactor *guard.Redactor, text *string, calls []llm.ToolCall) {
+	*text, _ = redactor.Redact(*text)
+	for i := range calls {
+		calls[i].Arguments, _ = redactor.Redact(calls[i].Arguments)
+	}
+}
