@@ -137,7 +137,7 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	if code, out, errs := w.run("", "runs", "show", first.Run, "--calls"); code != 0 || !strings.Contains(out,
-		"user:\n  Hello, I am Ada.") || !strings.Contains(out, "reply:\n  "+strings.SplitN(first.Reply, "\n", 2)[0]) {
+		"\n  Hello, I am Ada.") || !strings.Contains(out, "reply:\n  "+strings.SplitN(first.Reply, "\n", 2)[0]) {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 	if code, _, errs := w.run("", "runs", "show", first.Run, "--call", "nonsense"); code != 3 ||

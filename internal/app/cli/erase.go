@@ -124,7 +124,7 @@ func (c *cli) eraseAccepted(ctx context.Context, s *session, target erase.Target
 	for !e.Ended {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stopped waiting; a worker completes erasure %d: %w", e.ID, ctx.Err())
+			return stopped{fmt.Sprintf("erasure %d", e.ID), "a worker completes it"}
 		case <-time.After(pollInterval):
 		}
 		if e, err = s.Erase.Report(ctx, 0, e.ID); err != nil {

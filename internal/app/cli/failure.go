@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,24 @@ type usageError struct{ error }
 
 // UsageError marks an error in the arguments or flags of a command.
 func UsageError(err error) error { return usageError{err} }
+
+// stopped is the error of a command that waited when the user interrupted it. What it waited for continues.
+type stopped struct{ what, command string }
+
+func (e stopped) Error() string {
+	return fmt.Sprintf("interrupted; %s continues: %s", e.what, e.command)
+}
+
+// waited returns the error of waiting, and stopped if the user has interrupted it.
+func waited(ctx context.Context, err error, what, command string) error {
+	if err != nil && ctx.Err() != nil {
+		return stopped{what, command}
+	}
+	return err
+}
+
+// exitInterrupted is the exit code of a command that the user has interrupted, as shells use it.
+const exitInterrupted = 130
 
 // PrintError prints the error of a command, as JSON if output is "json", and returns its exit code.
 func PrintError(w io.Writer, program, output string, err error) int {

@@ -53,6 +53,13 @@ func execute(ctx context.Context, args, environ []string, in io.Reader, out, err
 	root.SetOut(out)
 	root.SetErr(errs)
 	if err := root.ExecuteContext(audit.With(ctx, audit.Actor{Kind: audit.CLI, Account: account()})); err != nil {
+		if ctx.Err() != nil { // Ctrl-C
+			if !errors.As(err, new(stopped)) {
+				err = errors.New("interrupted")
+			}
+			fmt.Fprintf(errs, "%s: %s\n", root.Name(), err)
+			return exitInterrupted
+		}
 		return PrintError(errs, root.Name(), c.output, err)
 	}
 	return 0

@@ -172,7 +172,7 @@ func (c *cli) reembedWait(ctx context.Context, s *session, running map[string]st
 	for name, id := range running {
 		fmt.Fprintf(c.errs, "re-embedding workspace %s; see `cairn reembed status` for the progress\n", name)
 		if err := s.Driver.Ended(ctx, id); err != nil {
-			return fmt.Errorf("stopped waiting; a worker continues, see `cairn reembed status`: %w", err)
+			return waited(ctx, err, "the re-embedding", "cairn reembed status")
 		}
 	}
 	return nil

@@ -80,12 +80,10 @@ func (s *session) waitReflection(ctx context.Context, r run.Run) error {
 	for {
 		now, err := s.Reflect.Run(ctx, r.Ref)
 		if err != nil || now.Status == run.Ended {
-			return err
+			return waited(ctx, err, "the reflection", "cairn reflect status --date "+r.Key)
 		}
 		select {
-		case <-ctx.Done():
-			return fmt.Errorf("stopped waiting; a worker completes the run, see `cairn reflect status --date %s`: %w",
-				r.Key, ctx.Err())
+		case <-ctx.Done(): // the next read fails
 		case <-time.After(pollInterval):
 		}
 	}

@@ -13,10 +13,11 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
+	"cairn/internal/service/inspect"
 )
 
 func (c *cli) runs() *cobra.Command {
-	cmd := &cobra.Command{Use: "runs", Short: "List, show and retry runs", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "runs", Short: "List, show, await and retry runs", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var max int
 	list := &cobra.Command{Use: "list", Short: "List runs, newest first",
@@ -33,7 +34,11 @@ func (c *cli) runs() *cobra.Command {
 			"  cairn runs retry run_0h3xk9m2p7q4r8s1t5v6w0y3zd --fresh", Args: exactly(1, "the run's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.retryRun(cmd.Context(), args[0], fresh) }}
 	retry.Flags().BoolVar(&fresh, "fresh", false, "start a new generation of the run, which repeats all model calls")
-	cmd.AddCommand(list, c.runsShow(), retry)
+	wait := &cobra.Command{Use: "wait RUN", Short: "Wait until a run has ended, then show it",
+		Long:    "Wait until a run has ended, then show it. Ctrl-C ends only the waiting.",
+		Example: "  cairn runs wait run_0h3xk9m2p7q4r8s1t5v6w0y3zd", Args: exactly(1, "the run's ID"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.waitRun(cmd.Context(), args[0]) }}
+	cmd.AddCommand(list, c.runsShow(), wait, retry)
 	return cmd
 }
 
@@ -118,6 +123,11 @@ func (c *cli) showRun(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	return c.printRun(s, whole)
+}
+
+// printRun prints a run with its tasks, steps and model calls.
+func (c *cli) printRun(s *session, whole inspect.RunReport) error {
 	whole.Report = s.linked(whole.Report)
 	r := whole.Report
 	if c.output == "json" {
@@ -139,6 +149,31 @@ func (c *cli) showRun(ctx context.Context, id string) error {
 			call.Model, call.Attempts, call.Unknown, call.Input, call.Output, seconds(call), call.Error)
 	}
 	return tw.Flush()
+}
+
+// waitRun waits until a run of any kind has ended, and shows it.
+func (c *cli) waitRun(ctx context.Context, id string) error {
+	if err := run.CheckID(id); err != nil {
+		return err
+	}
+	s, err := c.open(ctx, needs{temporal: true})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for {
+		r, err := s.Runs.Report(ctx, run.Ref{Workspace: s.workspace.ID, Run: id})
+		if err != nil {
+			return waited(ctx, err, "the run", "cairn runs wait "+id)
+		}
+		if r.Status == run.Ended {
+			return c.printRun(s, r)
+		}
+		select {
+		case <-ctx.Done(): // the next report fails
+		case <-time.After(pollInterval):
+		}
+	}
 }
 
 func seconds(c run.Call) string {

@@ -102,12 +102,10 @@ func (s *session) waitSummary(ctx context.Context, ref run.Ref, detach bool) (me
 	for {
 		r, err := s.Progressive.Report(ctx, ref)
 		if err != nil || detach || r.State == run.Ended {
-			return r, err
+			return r, waited(ctx, err, "the run", "cairn runs wait "+ref.Run)
 		}
 		select {
-		case <-ctx.Done():
-			return r, fmt.Errorf("stopped waiting; a worker completes the run, see `cairn runs show %s`: %w", ref.Run,
-				ctx.Err())
+		case <-ctx.Done(): // the next report fails
 		case <-time.After(pollInterval):
 		}
 	}

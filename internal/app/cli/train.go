@@ -182,8 +182,7 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (train
 		}
 		select {
 		case <-ctx.Done():
-			return training.Result{}, fmt.Errorf(
-				"stopped waiting; a worker completes the training, see `cairn runs show %s`: %w", ref.Run, ctx.Err())
+			return training.Result{}, stopped{"the training", "cairn runs wait " + ref.Run}
 		case <-time.After(pollInterval):
 		}
 	}
@@ -280,8 +279,7 @@ func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (evolutio
 		}
 		select {
 		case <-ctx.Done():
-			return evolution.Round{}, fmt.Errorf(
-				"stopped waiting; a worker completes the round, see `cairn runs show %s`: %w", ref.Run, ctx.Err())
+			return evolution.Round{}, stopped{"the round", "cairn runs wait " + ref.Run}
 		case <-time.After(pollInterval):
 		}
 	}

@@ -22,8 +22,9 @@ func (s *session) wait(ctx context.Context, refs []run.Ref, errs io.Writer) erro
 	show := newProgress(errs, len(refs))
 	defer show.finish()
 	for i, ref := range refs {
-		if err := s.watch(ctx, ref, func(p distill.Progress) { show.at(i, p) }); err != nil {
-			return err
+		err := s.watch(ctx, ref, func(p distill.Progress) { show.at(i, p) })
+		if err != nil {
+			return waited(ctx, err, "the run", "cairn runs wait "+ref.Run)
 		}
 	}
 	return nil
@@ -44,8 +45,7 @@ func (s *session) watch(ctx context.Context, ref run.Ref, report func(distill.Pr
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stopped waiting; a worker completes the run, see `cairn runs show %s`: %w", ref.Run,
-				ctx.Err())
+			return ctx.Err()
 		case <-ended:
 		case <-time.After(pollInterval):
 		}
