@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/disgoorg/disgo/rest"
 	"github.com/disgoorg/snowflake/v2"
 
+	"cairn/internal/adapter/channel/apiclient"
 	"cairn/internal/domain/channel"
 	service "cairn/internal/service/channel"
 )
@@ -48,7 +48,7 @@ func (a *Adapter) do(ctx context.Context, e *rest.CompiledEndpoint, in, out any)
 	if errors.As(err, &refused) && refused.Response != nil {
 		return convert(refused)
 	}
-	return a.sanitize(err)
+	return apiclient.Redact(err, a.Token)
 }
 
 func convert(refused rest.Error) *apiError {
@@ -72,26 +72,6 @@ func retryAfter(body []byte, header http.Header) time.Duration {
 		_, _ = fmt.Sscan(header.Get("Retry-After"), &limit.RetryAfter) // keeps 1 if it is missing
 	}
 	return time.Duration(math.Ceil(limit.RetryAfter*1000)) * time.Millisecond
-}
-
-// sanitize removes the token, and the addresses of requests, some of which have tokens.
-func (a *Adapter) sanitize(err error) error {
-	if err == nil {
-		return nil
-	}
-	text := err.Error()
-	if !strings.Contains(text, a.Token) && !strings.Contains(text, "/interactions/") {
-		return err
-	}
-	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, cause) {
-			return fmt.Errorf("request to Discord: %w", cause)
-		}
-	}
-	if strings.Contains(text, "/interactions/") {
-		return errors.New("the request to Discord failed")
-	}
-	return errors.New(strings.ReplaceAll(text, a.Token, "TOKEN"))
 }
 
 // read is do for requests that the receive loop needs. It waits for a rate limit at most three times.

@@ -163,6 +163,11 @@ func TestAttachmentsAreRead(t *testing.T) {
 			t.Errorf("%s: read %q", c.kind, raw)
 		}
 	}
+	s.Expire() // the token is renewed, also for files
+	last := in.all()[len(in.all())-1].Attachments[0]
+	body, err := in.Fetch(t.Context(), last)
+	testkit.Must(t, err)
+	testkit.Must(t, body.Close())
 	if _, err := in.Fetch(t.Context(), channel.Attachment{Ref: "om_1/file/none"}); err == nil {
 		t.Error("a missing file was read")
 	}

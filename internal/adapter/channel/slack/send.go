@@ -186,5 +186,5 @@ func (a *Adapter) refusal(err error) error {
 	case credential[code]:
 		return &service.SendError{Reason: code, RetryAfter: time.Minute}
 	}
-	return a.sanitize(fmt.Errorf("send to Slack: %w", err))
+	return a.redact(fmt.Errorf("send to Slack: %w", err))
 }
