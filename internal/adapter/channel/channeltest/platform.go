@@ -78,4 +78,5 @@ const (
 	Broken                       // status 500, and the message is not sent
 	Unknown                      // the message is sent, but the connection breaks before the response
 	Gone                         // the chat does not exist any more, or the bot was removed from it
+	Refused                      // the platform never accepts this message
 )

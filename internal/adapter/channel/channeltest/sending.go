@@ -60,8 +60,25 @@ func gone(t *testing.T, s Suite) {
 	r.Fail(Fault{Kind: Gone})
 	_, err := r.send(channel.Part{Key: "k1", Text: "Hello"})
 	var refused *service.SendError
-	if !errors.As(err, &refused) || !refused.Permanent || refused.Reason == "" || len(r.Sent()) != 0 {
-		t.Errorf("%v, sent %+v", err, r.Sent())
+	if !errors.As(err, &refused) || !refused.Permanent || !refused.Gone || refused.Reason == "" || len(r.Sent()) != 0 {
+		t.Errorf("%+v, sent %+v", err, r.Sent())
+	}
+}
+
+// A message that the platform does not accept says nothing about the chat.
+func refused(t *testing.T, s Suite) {
+	if s.Retries {
+		t.Skip("the platform accepts a repeated message")
+	}
+	r := s.quiet(t)
+	r.Fail(Fault{Kind: Refused})
+	_, err := r.send(channel.Part{Key: "k1", Text: "Hello"})
+	var why *service.SendError
+	if !errors.As(err, &why) || !why.Permanent || why.Gone || why.Reason == "" || len(r.Sent()) != 0 {
+		t.Errorf("%+v, sent %+v", err, r.Sent())
+	}
+	if _, err := r.send(channel.Part{Key: "k2", Text: "Hello"}); err != nil || len(r.Sent()) != 1 {
+		t.Errorf("the next message: %v, sent %+v", err, r.Sent())
 	}
 }
 

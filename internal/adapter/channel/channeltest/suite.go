@@ -28,6 +28,7 @@ type Suite struct {
 	NoGroup bool // the platform does not distinguish groups from private chats
 
 	OnlyMentions bool // a bot gets messages of groups only if they mention it
+	Retries      bool // the platform refuses no message permanently
 }
 
 // Webhook is an adapter that gets events by HTTP.
@@ -57,6 +58,7 @@ func Run(t *testing.T, s Suite) {
 		"limits":      limits,
 		"busy":        busy,
 		"gone":        gone,
+		"refused":     refused,
 		"broken":      broken,
 		"unknown":     unknown,
 		"edits":       edits,

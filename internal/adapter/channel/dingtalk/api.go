@@ -94,12 +94,13 @@ func (a *Adapter) redact(err error, more ...string) error {
 // busyTime is how long to wait after a rate limit, for which DingTalk states no time.
 const busyTime = time.Minute
 
-// busyWords are parts of the codes of rate limits, and goneWords of those of chats that get no more messages. All are
-// in lower case.
+// busyWords are parts of the codes of rate limits, goneWords of those of chats that get no more messages, and
+// wrongWords of those of messages that DingTalk never accepts. All are in lower case.
 var (
 	busyWords = []string{"qpslimit", "throttl", "flowcontrol", "toomanyrequests", "ratelimit", "frequency"}
-	goneWords = []string{"disbanded", "notexist", "invalid.openconversationid", "invalidparameter", "miss.",
-		"bot.stopped", "robotnotingroup", "robot.not.in"}
+	goneWords = []string{"disbanded", "notexist", "invalid.openconversationid", "bot.stopped", "robotnotingroup",
+		"robot.not.in"}
+	wrongWords = []string{"invalidparameter", "miss."}
 )
 
 func hasAny(text string, words []string) bool {
@@ -128,7 +129,9 @@ func refusal(err error) error {
 	case e.status >= http.StatusInternalServerError:
 		return err
 	case hasAny(e.code, goneWords):
-		return &service.SendError{Reason: e.Error(), Permanent: true}
+		return &service.SendError{Reason: err.Error(), Permanent: true, Gone: true}
+	case hasAny(e.code, wrongWords):
+		return &service.SendError{Reason: err.Error(), Permanent: true}
 	}
 	return &service.SendError{Reason: err.Error(), RetryAfter: time.Minute} // a permission, for example
 }

@@ -31,9 +31,20 @@ func (e *apiError) Error() string {
 
 // Codes of Discord that are no matter of the chat: https://discord.com/developers/docs/topics/opcodes-and-status-codes
 const (
-	unknownMessage = 10008
-	slowMode       = 20016
-	overloaded     = 130000
+	unknownMessage  = 10008
+	explicitContent = 20009
+	slowMode        = 20016
+	overloaded      = 130000
+	autoModeration  = 200000 // and the next one
+	harmfulLink     = 240000
+)
+
+// Codes of channels in which the bot cannot write, in responses with status 400.
+const (
+	wrongChannel   = 50008
+	wrongType      = 50024
+	archivedThread = 50083
+	lockedThread   = 160005
 )
 
 // do sends a request, and reads the response into out unless it is nil. It stops with ctx.
@@ -101,8 +112,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 // isGone reports whether Discord's API refused a request because of the chat or the rights of the bot in it.
 func isGone(err error) bool {
 	var refused *apiError
-	return errors.As(err, &refused) && refused.Code != 0 &&
-		(refused.Status == http.StatusForbidden || refused.Status == http.StatusNotFound)
+	if !errors.As(err, &refused) {
+		return false
+	}
+	switch refused.Code {
+	case 0, unknownMessage, explicitContent, autoModeration, autoModeration + 1, harmfulLink:
+		return false
+	case wrongChannel, wrongType, archivedThread, lockedThread:
+		return true
+	}
+	return refused.Status == http.StatusForbidden || refused.Status == http.StatusNotFound
 }
 
 // refusal converts an error of a request that writes. Errors that leave the outcome unknown are returned as they
@@ -121,7 +140,7 @@ func refusal(err error) error {
 		// The token, a proxy or the load is the cause, not the chat. Nothing was sent.
 		return &service.SendError{Reason: e.Error(), RetryAfter: time.Minute}
 	}
-	return &service.SendError{Reason: e.Error(), Permanent: true}
+	return &service.SendError{Reason: e.Error(), Permanent: true, Gone: isGone(err)}
 }
 
 // channelOf returns the channel or the thread of a place.
@@ -132,7 +151,7 @@ func channelOf(to channel.Place) (snowflake.ID, error) {
 	}
 	id, err := snowflake.Parse(text)
 	if err != nil || id == 0 {
-		return 0, &service.SendError{Reason: fmt.Sprintf("invalid channel %.40q", text), Permanent: true}
+		return 0, &service.SendError{Reason: fmt.Sprintf("invalid channel %.40q", text), Permanent: true, Gone: true}
 	}
 	return id, nil
 }

@@ -55,17 +55,21 @@ const (
 	codeNoPermission = 230027
 )
 
-// permanent are the codes of messages that will never be sent to a chat.
+// permanent are the codes of messages that will never be sent.
 var permanent = map[int]bool{
 	230001: true, // a parameter is not valid
+	230022: true, // the content is forbidden
+	230025: true, // the message is too long
+	230028: true, // a rule of the tenant forbids the content
+}
+
+// gone are the codes of chats and threads that get no message of the bot.
+var gone = map[int]bool{
 	230002: true, // the bot is not in the chat
 	230011: true, // the first message of the thread was recalled
 	230013: true, // the user may not use the bot
 	230018: true, // the chat does not allow the bot to write
 	230019: true, // the thread does not exist
-	230022: true, // the content is forbidden
-	230025: true, // the message is too long
-	230028: true, // a rule of the tenant forbids the content
 	230029: true, // the user has left the tenant
 	230034: true, // the chat ID is not valid
 	230035: true, // the bot may not write to the chat
@@ -159,7 +163,7 @@ func refusal(err error) error {
 	case e.code == codeBotOff, e.code == codeNoPermission, e.code == codeToken:
 		return &service.SendError{Reason: err.Error(), RetryAfter: time.Minute}
 	}
-	return &service.SendError{Reason: e.Error(), Permanent: permanent[e.code]}
+	return &service.SendError{Reason: err.Error(), Permanent: permanent[e.code] || gone[e.code], Gone: gone[e.code]}
 }
 
 // Fetch reads an attachment.

@@ -306,9 +306,9 @@ func TestRefusedCardsBecomeText(t *testing.T) {
 	testkit.Must(t, err)
 	text := "`![cat](https://x.org/cat.png)` <at user_id=\"all\"></at>"
 	_, err = a.Send(t.Context(), channel.Place{Chat: s.Private("7")}, channel.Part{Key: "k1", Text: text,
-		Buttons: []channel.Choice{{Label: "Yes", Data: "/approve 7"}}})
+		Buttons: []channel.Choice{{Label: "Yes", Data: "/approve 7"}, {Label: "No", Data: "reject 7"}}})
 	testkit.Must(t, err)
-	want := strings.Replace(text, "<at", "<\u200bat", 1) + "\nYes: /approve 7"
+	want := strings.Replace(text, "<at", "<\u200bat", 1) + "\nYes: /approve 7\nNo: /reject 7"
 	if got := s.Sent(); len(got) != 1 || got[0].Text != want {
 		t.Errorf("%+v", got)
 	}

@@ -225,7 +225,7 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 		params.ReplyMarkup = keyboard(p.Buttons)
 	}
 	m, err := a.bot.SendMessage(ctx, params)
-	if errors.Is(err, bot.ErrorBadRequest) && strings.Contains(err.Error(), "entities") {
+	if refusesMarkup(err) {
 		params.Text, params.ParseMode = p.Text, ""
 		m, err = a.bot.SendMessage(ctx, params)
 	}
@@ -293,11 +293,14 @@ func keyboard(all []channel.Choice) models.InlineKeyboardMarkup {
 // refusal converts an error of a request. Errors that leave the outcome unknown are returned as they are.
 func (a *Adapter) refusal(err error) error {
 	var busy *bot.TooManyRequestsError
+	var moved *bot.MigrateError // a group has another ID now; its next message has it
 	switch {
 	case errors.As(err, &busy):
 		return &service.SendError{Reason: "rate limited", RetryAfter: time.Duration(busy.RetryAfter) * time.Second}
-	case errors.Is(err, bot.ErrorForbidden), errors.Is(err, bot.ErrorBadRequest):
-		return &service.SendError{Reason: a.sanitize(err).Error(), Permanent: true}
+	case errors.Is(err, bot.ErrorForbidden), errors.As(err, &moved):
+		return &service.SendError{Reason: a.sanitize(err).Error(), Permanent: true, Gone: true}
+	case errors.Is(err, bot.ErrorBadRequest):
+		return &service.SendError{Reason: a.sanitize(err).Error(), Permanent: true, Gone: hasAny(err.Error(), gone...)}
 	case errors.Is(err, bot.ErrorUnauthorized), errors.Is(err, bot.ErrorNotFound): // the token; nothing was sent
 		return &service.SendError{Reason: a.sanitize(err).Error(), RetryAfter: time.Minute}
 	}

@@ -181,7 +181,7 @@ type message struct {
 // recognizes repetitions by webhook-id.
 func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (id string, err error) {
 	if a.URL == "" {
-		return "", &service.SendError{Reason: "the account has no url", Permanent: true}
+		return "", &service.SendError{Reason: "the account has no url", Permanent: true, Gone: true}
 	}
 	body, err := json.Marshal(message{to.Chat, to.Thread, p.Text, p.Buttons})
 	if err != nil {
@@ -209,7 +209,7 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 	case code < http.StatusMultipleChoices:
 		return p.Key, nil
 	case code == http.StatusGone: // as Standard Webhooks says: do not send again
-		return "", &service.SendError{Reason: "the program answered 410", Permanent: true}
+		return "", &service.SendError{Reason: "the program answered 410", Permanent: true, Gone: true}
 	case code == http.StatusTooManyRequests:
 		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // 0 if it is missing
 		return "", &service.SendError{Reason: "rate limited", RetryAfter: time.Duration(seconds) * time.Second}

@@ -24,5 +24,6 @@ func TestWebhook(t *testing.T) {
 		Secret:  webhooktest.Secret,
 		Threads: true,
 		Buttons: true,
+		Retries: true,
 	})
 }

@@ -231,6 +231,8 @@ func (s *Server) call(name string, m method, args map[string]string) (out object
 		return nil, "", fault
 	case channeltest.Gone:
 		return nil, "channel_not_found", fault
+	case channeltest.Refused:
+		return nil, "msg_too_long", fault
 	}
 	out, code = m.run(s, args)
 	return out, code, fault

@@ -62,6 +62,9 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 	case channeltest.Gone:
 		fail(w, http.StatusForbidden, "Forbidden: bot was blocked by the user", 0)
 		return
+	case channeltest.Refused:
+		fail(w, http.StatusBadRequest, "Bad Request: BUTTON_DATA_INVALID", 0)
+		return
 	}
 	p := &post{plain: plain, Message: channeltest.Message{
 		ID:      strconv.Itoa(s.newID()),
