@@ -57,3 +57,27 @@ func TestRefusalsOfMessagesAndOfChats(t *testing.T) {
 		}
 	}
 }
+
+// Markup can make a message too large, although its text is not.
+func TestMarkupThatIsTooLargeIsLeftOut(t *testing.T) {
+	t.Parallel()
+	server := telegramtest.Start()
+	t.Cleanup(server.Close)
+	a, err := open(server, telegramtest.Token)
+	testkit.Must(t, err)
+	for name, text := range map[string]string{
+		"quotes": strings.Repeat(">", 2000) + " a", // 50 KB of HTML
+		"lists":  strings.Repeat("- ", 2000) + "a", // 36,000 units to show
+	} {
+		id, err := a.Send(t.Context(), ada, channel.Part{Key: "k", Text: text})
+		testkit.Must(t, err)
+		got := server.Sent()
+		if last := got[len(got)-1]; last.Text != text {
+			t.Errorf("%s: sent %.100q", name, last.Text)
+		}
+		testkit.Must(t, a.(service.Editor).Edit(t.Context(), ada, id, text+"!"))
+	}
+	if n := len(telegram.HTML(strings.Repeat("- ", 2000) + "a")); n > 100_000 {
+		t.Errorf("2,000 lists in each other become %d bytes", n)
+	}
+}

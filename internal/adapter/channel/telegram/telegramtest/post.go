@@ -114,12 +114,18 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) {
 	answer(w, p.shown())
 }
 
-const mostUnits = 4096 // UTF-16 units of a message after its markup
+const (
+	mostUnits = 4096    // UTF-16 units of a message after its markup
+	mostBytes = 1 << 15 // of a message with its markup
+)
 
 // textOf returns the text of a request without its markup, and reads the form of the request.
 func textOf(r *http.Request) (plain string, err error) {
 	_ = r.ParseMultipartForm(1 << 20) // a request of another form has no values
 	plain = r.FormValue("text")
+	if len(plain) > mostBytes {
+		return "", errors.New("text is too long")
+	}
 	if r.FormValue("parse_mode") == string(models.ParseModeHTML) {
 		plain, err = withoutTags(plain)
 	}
@@ -197,7 +203,7 @@ func chatOf(chat string) models.Chat {
 	return models.Chat{ID: id, Type: models.ChatTypePrivate, FirstName: "Ada"}
 }
 
-var marked = regexp.MustCompile(`(?:^|\s)(/[a-z][a-z0-9_]*(?:@\w+)?|@[A-Za-z]\w{4,31})`)
+var marked = regexp.MustCompile(`(?:^|\s)(/[A-Za-z0-9_]{1,64}(?:@\w+)?|@[A-Za-z]\w{4,31})(?:[^\w/<>]|$)`)
 
 // entitiesOf returns the commands and the mentions in a text of a user.
 func entitiesOf(text string) (out []models.MessageEntity) {
