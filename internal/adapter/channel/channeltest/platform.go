@@ -59,6 +59,7 @@ type Message struct {
 	Chat    string
 	Thread  string
 	Text    string // as the platform got it
+	Preview bool   // the platform may fetch the links of the text
 	Buttons []channel.Choice
 	At      time.Time
 }

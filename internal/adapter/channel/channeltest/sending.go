@@ -30,6 +30,21 @@ func sends(t *testing.T, s Suite) {
 	}
 }
 
+// A text can have a link that others made the model write, and the link can contain what they should not get. So no
+// platform fetches links without a user.
+func links(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	id, err := r.send(channel.Part{Key: "k1", Text: "See https://example.org/?q=secret"})
+	testkit.Must(t, err)
+	if editor, ok := r.adapter.(service.Editor); ok {
+		at := channel.Place{Account: "ada", Chat: r.Private("7")}
+		testkit.Must(t, editor.Edit(t.Context(), at, id, "See https://example.org/?q=more"))
+	}
+	if r.Sent()[0].Preview {
+		t.Error("the platform may fetch the link")
+	}
+}
+
 // A part of the greatest size is accepted. The fake enforces the platform's limit.
 func limits(t *testing.T, s Suite) {
 	r := s.quiet(t)

@@ -55,6 +55,7 @@ func Run(t *testing.T, s Suite) {
 		"duplicates":  duplicates,
 		"connections": connections,
 		"sends":       sends,
+		"links":       links,
 		"limits":      limits,
 		"busy":        busy,
 		"gone":        gone,

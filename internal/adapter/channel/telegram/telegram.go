@@ -211,11 +211,16 @@ func senderOf(u models.User) channel.Sender {
 		Bot: u.IsBot}
 }
 
+// noPreviews keeps Telegram from fetching the links of a message: a link in a reply can contain what others should not
+// get.
+var noPreviews = &models.LinkPreviewOptions{IsDisabled: bot.True()}
+
 // Send sends a message as HTML. If the server does not accept the markup, it sends the text as it is.
 func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (id string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	params := &bot.SendMessageParams{ChatID: to.Chat, Text: HTML(p.Text), ParseMode: models.ParseModeHTML}
+	params := &bot.SendMessageParams{ChatID: to.Chat, Text: HTML(p.Text), ParseMode: models.ParseModeHTML,
+		LinkPreviewOptions: noPreviews}
 	if params.Text == "" { // such as an image without a description, or only definitions of links
 		params.Text, params.ParseMode = p.Text, ""
 	}
@@ -247,7 +252,7 @@ func (a *Adapter) Edit(ctx context.Context, to channel.Place, messageID, text st
 		return &service.SendError{Reason: "invalid ID of a message", Permanent: true}
 	}
 	params := &bot.EditMessageTextParams{ChatID: to.Chat, MessageID: id, Text: HTML(text),
-		ParseMode: models.ParseModeHTML}
+		ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreviews}
 	_, err = a.bot.EditMessageText(ctx, params)
 	if refusesMarkup(err) {
 		params.Text, params.ParseMode = text, ""

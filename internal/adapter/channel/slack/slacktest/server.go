@@ -86,6 +86,7 @@ type post struct {
 	buttons          []channel.Choice
 	at               time.Time
 	deleted          bool
+	preview          bool // the links of the bot's message are fetched
 }
 
 // Start starts a fake.
@@ -141,7 +142,7 @@ func (s *Server) Sent() (all []channeltest.Message) {
 			thread = name
 		}
 		all = append(all, channeltest.Message{ID: p.ts, Chat: p.chat, Thread: thread, Text: p.text,
-			Buttons: p.buttons, At: p.at})
+			Preview: p.preview, Buttons: p.buttons, At: p.at})
 	}
 	return all
 }

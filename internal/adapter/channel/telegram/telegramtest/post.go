@@ -73,6 +73,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 		At:      time.Now(),
 		Thread:  r.FormValue("message_thread_id"),
 		Buttons: buttonsOf(r.FormValue("reply_markup")),
+		Preview: previews(r),
 	}}
 	s.sent = append(s.sent, p)
 	if f.Kind == channeltest.Unknown {
@@ -111,7 +112,15 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) {
 	}
 	p := s.sent[i]
 	p.plain, p.Text, p.Buttons, p.edited = plain, r.FormValue("text"), buttons, now()
+	p.Preview = previews(r)
 	answer(w, p.shown())
+}
+
+// previews reports whether the links of a message are fetched.
+func previews(r *http.Request) bool {
+	var o models.LinkPreviewOptions
+	_ = json.Unmarshal([]byte(r.FormValue("link_preview_options")), &o) // empty without options
+	return o.IsDisabled == nil || !*o.IsDisabled
 }
 
 const (
