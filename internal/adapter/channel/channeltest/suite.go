@@ -274,7 +274,7 @@ func changes(t *testing.T, s Suite) {
 	}
 	if r.Delete(r.Private("7"), id) {
 		r.wait("the deletion", func(e channel.Event) bool {
-			return e.Kind == channel.Deleted && e.MessageID == id && e.Key != ""
+			return e.Kind == channel.Deleted && e.MessageID == id && e.Key != "" && !e.Group && e.Sender.ID == "7"
 		})
 	}
 }

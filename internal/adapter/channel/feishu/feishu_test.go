@@ -220,6 +220,21 @@ func TestTopicsAreThreads(t *testing.T) {
 	}
 }
 
+// Feishu does not state who has recalled a message. A restart does not matter.
+func TestARecalledMessageHasItsUser(t *testing.T) {
+	t.Parallel()
+	s := start(t, feishutest.Options{})
+	id := s.Say(channeltest.Said{User: "7", Name: "Ada", Text: "Hello"})
+	a, err := open(s, feishutest.AppSecret)
+	testkit.Must(t, err)
+	channeltest.First(t, a)
+	s.Delete(s.Private("7"), id)
+	e := receive(t, s).one(t, func(e channel.Event) bool { return e.Kind == channel.Deleted })
+	if e.Sender.ID != "7" || e.Group || e.MessageID != id {
+		t.Errorf("%+v", e)
+	}
+}
+
 func TestNamesNeedAPermission(t *testing.T) {
 	t.Parallel()
 	s := start(t, feishutest.Options{})
