@@ -1,11 +1,16 @@
 package discord_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
 
 	"cairn/internal/adapter/channel/discord"
 	"cairn/internal/adapter/channel/discord/discordtest"
@@ -47,5 +52,39 @@ func TestRefusalsOfMessagesAndOfChannels(t *testing.T) {
 		if !errors.As(err, &refused) || !refused.Permanent || refused.Gone != c.gone {
 			t.Errorf("%s: %+v", name, err)
 		}
+	}
+}
+
+// A gateway that accepts a connection and says nothing does not keep a process from ending.
+func TestWaitingForTheGatewayEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	connected := make(chan struct{})
+	mux := http.NewServeMux()
+	var s *httptest.Server
+	mux.HandleFunc("GET /users/@me", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"id":"5"}`) })
+	mux.HandleFunc("GET /gateway/bot", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"url":%q,"session_start_limit":{"remaining":1000}}`, strings.Replace(s.URL, "http", "ws", 1))
+	})
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		var upgrader websocket.Upgrader
+		if c, err := upgrader.Upgrade(w, r, nil); err == nil {
+			defer c.Close()
+			close(connected)
+			_, _, _ = c.ReadMessage() // ends with the connection
+		}
+	})
+	s = httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	a, err := discord.New(discord.Options{Account: "ada", Token: discordtest.Token, API: s.URL})
+	testkit.Must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Receive(ctx, "", nil) }()
+	<-connected
+	cancel()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("Receive waits for the gateway")
 	}
 }
