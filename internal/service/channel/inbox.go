@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/uuid"
 
@@ -145,6 +143,7 @@ func (s *Service) AcceptEvents(ctx context.Context, a Account, events []channel.
 		if e.Sender.Bot {
 			continue
 		}
+		e.Sender.Name = inOneLine(e.Sender.Name)
 		ws, ok, err := s.admit(ctx, a, e)
 		if err != nil {
 			return err
@@ -331,14 +330,9 @@ func (s *Service) request(ws tenancy.Workspace, b Burst, said []StoredEvent, p P
 	return r
 }
 
-// speakerOf returns the name of a sender, in one line and without control characters.
+// speakerOf returns the name of a sender.
 func speakerOf(s channel.Sender) string {
-	line := func(text string) string {
-		return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool {
-			return unicode.IsSpace(r) || unicode.IsControl(r)
-		}), " ")
-	}
-	return transcript.Clip(cmp.Or(line(s.Name), line(s.ID)), conversation.SpeakerRunes)
+	return transcript.Clip(cmp.Or(inOneLine(s.Name), inOneLine(s.ID)), conversation.SpeakerRunes)
 }
 
 // ask makes a burst a turn.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
@@ -214,4 +215,11 @@ func (s *Service) moved(ctx context.Context, err error, account, user string, ws
 		return err
 	}
 	return s.People.Move(ctx, account, user, ws)
+}
+
+// inOneLine returns a name in one line, without control characters and without those that change the direction of text.
+func inOneLine(name string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(name, ""), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	}), " ")
 }
