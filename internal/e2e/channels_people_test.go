@@ -443,4 +443,9 @@ func TestNamesOfSpeakers(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+	c.event("e2", map[string]any{"conversation": "private", "text": "Hi",
+		"sender": map[string]string{"id": "u2", "name": "B\x07o\u202eb\n"}})
+	if n := c.count("select count(*) from cairn.identities where user_id = 'u2' and name = 'B o b'"); n != 1 {
+		t.Errorf("the name is not stored in one line")
+	}
 }

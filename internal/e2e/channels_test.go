@@ -321,6 +321,21 @@ func TestAChatThatIsGone(t *testing.T) {
 	testkit.Eventually(t, "the delivery is sent after a retry", func() bool { return len(c.chat("7")) == 2 })
 }
 
+// A message that the platform never accepts ends its delivery, and the chat goes on.
+func TestARefusedMessageDoesNotPauseTheChat(t *testing.T) {
+	t.Parallel()
+	c := openChats(t)
+	c.pair(7, "Ada")
+	c.telegram.Fail(channeltest.Fault{Kind: channeltest.Refused})
+	c.say(7, "Ada", "Hello")
+	testkit.Eventually(t, "the delivery is dead", func() bool {
+		return c.count("select count(*) from cairn.deliveries where state = 'dead' and reason like '%BUTTON_DATA%'") == 1
+	})
+	if n := c.count("select count(*) from cairn.channel_routes where paused <> ''"); n != 0 {
+		t.Errorf("%d chats are paused", n)
+	}
+}
+
 func TestAProgramTalksOverAWebhook(t *testing.T) {
 	t.Parallel()
 	c := openChats(t)

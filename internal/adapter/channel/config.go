@@ -3,6 +3,7 @@ package channel
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"reflect"
@@ -130,7 +131,8 @@ func Load(path string, getenv func(string) (string, bool)) ([]service.Account, e
 		return nil, fault.New(fault.Misconfigured, path+" has no accounts", "add one; see docs/how-to/channels.md")
 	}
 	var out []service.Account
-	for name, a := range f.Accounts {
+	for _, name := range slices.Sorted(maps.Keys(f.Accounts)) {
+		a := f.Accounts[name]
 		if missing := a.expand(getenv); len(missing) > 0 {
 			return nil, fault.New(fault.Misconfigured,
 				fmt.Sprintf("account %s names unset variables: %s", name, strings.Join(missing, ", ")),
@@ -150,7 +152,6 @@ func Load(path string, getenv func(string) (string, bool)) ([]service.Account, e
 		}
 		out = append(out, one)
 	}
-	slices.SortFunc(out, func(a, b service.Account) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

@@ -60,3 +60,14 @@ func TestProfilesAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// Of several wrong accounts, the error names the same one each time.
+func TestErrorsNameTheFirstAccount(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		err := load(t, "accounts:\n  b: {platform: x}\n  a: {platform: x}\n  c: {platform: x}\n  d: {platform: x}", "")
+		if err == nil || !strings.Contains(err.Error(), "of account a:") {
+			t.Fatalf("%v", err)
+		}
+	}
+}

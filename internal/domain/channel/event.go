@@ -21,9 +21,9 @@ type Event struct {
 	Key       string    `json:"key"` // the platform's ID of the event, unique in its account
 	Kind      Kind      `json:"kind"`
 	Place     Place     `json:"place"`
-	Group     bool      `json:"group,omitempty"`     // several people read the chat
-	Mentioned bool      `json:"mentioned,omitempty"` // names the bot, or replies to it
-	Sender    Sender    `json:"sender"`
+	Group     bool      `json:"group,omitempty"`      // several people read the chat
+	Mentioned bool      `json:"mentioned,omitempty"`  // names the bot, or replies to it
+	Sender    Sender    `json:"sender"`               // of a deletion in a group, it can be empty
 	MessageID string    `json:"message_id,omitempty"` // the platform's ID of the message
 	Text      string    `json:"text"`                 // without the mention of the bot
 	At        time.Time `json:"at"`
@@ -87,6 +87,9 @@ type Choice struct {
 	Label string `json:"label"`
 	Data  string `json:"data"`
 }
+
+// Command returns what a user can write instead of pressing a button.
+func (c Choice) Command() string { return "/" + strings.TrimPrefix(c.Data, "/") }
 
 // Limits are the limits of a platform for messages.
 type Limits struct {

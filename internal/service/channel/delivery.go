@@ -109,14 +109,15 @@ func (s *Service) part(ctx context.Context, ws int64, d Delivery, limits channel
 	return s.Deliveries.NextPart(ctx, ws, d.ID)
 }
 
-// refused stores that a platform refused a message. A permanent refusal ends the delivery and pauses the route.
+// refused stores that a platform refused a message. A permanent refusal ends the delivery. If the chat is gone, the
+// route pauses.
 func (s *Service) refused(ctx context.Context, ws int64, d Delivery, p StoredPart, why *SendError) error {
 	if err := s.Deliveries.EndPart(ctx, ws, d.ID, p.Number, "", false); err != nil {
 		return err
 	}
 	if why.Permanent {
 		s.Log.Warn("delivery failed permanently", "account", d.Place.Account, "delivery", d.ID, "error", why)
-		return s.Deliveries.EndDelivery(ctx, ws, d.ID, DeliveryDead, why.Reason, true)
+		return s.Deliveries.EndDelivery(ctx, ws, d.ID, DeliveryDead, why.Reason, why.Gone)
 	}
 	return why
 }

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/uuid"
 
@@ -154,6 +152,7 @@ func (s *Service) AcceptEvents(ctx context.Context, a Account, events []channel.
 		if e.Sender.Bot {
 			continue
 		}
+		e.Sender.Name = inOneLine(e.Sender.Name)
 		ws, ok, err := s.admit(ctx, a, e)
 		if err != nil {
 			return err
@@ -349,14 +348,7 @@ func (s *Service) request(ws tenancy.Workspace, b Burst, said []StoredEvent, p P
 
 // speakerOf returns the name of a sender, else the ID.
 func speakerOf(s channel.Sender) string {
-	return transcript.Clip(cmp.Or(line(s.Name), line(s.ID)), conversation.SpeakerRunes)
-}
-
-// line returns a text in one line and without control characters.
-func line(text string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r)
-	}), " ")
+	return transcript.Clip(cmp.Or(inOneLine(s.Name), inOneLine(s.ID)), conversation.SpeakerRunes)
 }
 
 // ask makes a burst a turn.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
@@ -34,7 +35,7 @@ func (s *Service) pair(ctx context.Context, a Account, e channel.Event) error {
 	code := newCode()
 	tell, err := s.Pairings.PutPairing(
 		ctx,
-		Pairing{Account: a.Name, User: e.Sender.ID, Name: line(e.Sender.Name), Code: code},
+		Pairing{Account: a.Name, User: e.Sender.ID, Name: e.Sender.Name, Code: code},
 		mostPairings,
 	)
 	if err != nil || !tell {
@@ -106,7 +107,7 @@ func (s *Service) join(
 	i Identity,
 	workspace string,
 ) (ws tenancy.Workspace, _ Identity, err error) {
-	i.Role, i.Name = cmp.Or(i.Role, RoleUser), line(i.Name)
+	i.Role = cmp.Or(i.Role, RoleUser)
 	if workspace == "" {
 		prefix := map[string]string{KindUser: "person/", KindGroup: "group/"}[i.Kind]
 		workspace = prefix + i.Account + "/" + i.User // no name of an account has a slash
@@ -163,7 +164,7 @@ func (s *Service) link(ctx context.Context, a Account, e channel.Event) (ws tena
 		return ws, false, err
 	}
 	_, err = s.People.PutIdentity(ctx, ws.ID, Identity{Account: a.Name, Kind: KindUser, User: e.Sender.ID,
-		Name: line(e.Sender.Name), Role: RoleUser})
+		Name: e.Sender.Name, Role: RoleUser})
 	return ws, err == nil, err
 }
 
@@ -215,4 +216,11 @@ func (s *Service) moved(ctx context.Context, err error, account, user string, ws
 		return err
 	}
 	return s.People.Move(ctx, account, user, ws)
+}
+
+// inOneLine returns a name in one line, without control characters and without those that change the direction of text.
+func inOneLine(name string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(name, ""), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	}), " ")
 }

@@ -21,7 +21,7 @@ import (
 // Adapter connects an account of a platform.
 type Adapter interface {
 	// Receive reads events after a cursor until ctx is done, and passes them to accept. It acknowledges an event to
-	// the platform only after accept has returned. An account that gets events by webhooks waits for ctx.
+	// the platform only after accept has returned no error. An account that gets events by webhooks waits for ctx.
 	Receive(ctx context.Context, cursor string, accept Accept) error
 	// Send sends a message and returns the platform's ID of it. Errors are SendErrors, or may pass.
 	Send(ctx context.Context, to channel.Place, p channel.Part) (id string, err error)
@@ -56,7 +56,8 @@ type Accept func(ctx context.Context, events []channel.Event, cursor string) err
 // SendError is how a platform refused a message. Other errors leave the outcome unknown.
 type SendError struct {
 	Reason     string
-	Permanent  bool          // the chat is gone, or the bot may not write to it
+	Permanent  bool          // the platform will never accept this message
+	Gone       bool          // and no other one: the chat is gone, or the bot may not write to it
 	RetryAfter time.Duration // 0 means that the platform states none
 }
 

@@ -59,6 +59,7 @@ type Message struct {
 	Chat    string
 	Thread  string
 	Text    string // as the platform got it
+	Preview bool   // the platform may fetch the links of the text
 	Buttons []channel.Choice
 	At      time.Time
 }
@@ -78,4 +79,5 @@ const (
 	Broken                       // status 500, and the message is not sent
 	Unknown                      // the message is sent, but the connection breaks before the response
 	Gone                         // the chat does not exist any more, or the bot was removed from it
+	Refused                      // the platform never accepts this message
 )

@@ -30,6 +30,21 @@ func sends(t *testing.T, s Suite) {
 	}
 }
 
+// A text can have a link that others made the model write, and the link can contain what they should not get. So no
+// platform fetches links without a user.
+func links(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	id, err := r.send(channel.Part{Key: "k1", Text: "See https://example.org/?q=secret"})
+	testkit.Must(t, err)
+	if editor, ok := r.adapter.(service.Editor); ok {
+		at := channel.Place{Account: "ada", Chat: r.Private("7")}
+		testkit.Must(t, editor.Edit(t.Context(), at, id, "See https://example.org/?q=more"))
+	}
+	if r.Sent()[0].Preview {
+		t.Error("the platform may fetch the link")
+	}
+}
+
 // A part of the greatest size is accepted. The fake enforces the platform's limit.
 func limits(t *testing.T, s Suite) {
 	r := s.quiet(t)
@@ -60,8 +75,25 @@ func gone(t *testing.T, s Suite) {
 	r.Fail(Fault{Kind: Gone})
 	_, err := r.send(channel.Part{Key: "k1", Text: "Hello"})
 	var refused *service.SendError
-	if !errors.As(err, &refused) || !refused.Permanent || refused.Reason == "" || len(r.Sent()) != 0 {
-		t.Errorf("%v, sent %+v", err, r.Sent())
+	if !errors.As(err, &refused) || !refused.Permanent || !refused.Gone || refused.Reason == "" || len(r.Sent()) != 0 {
+		t.Errorf("%+v, sent %+v", err, r.Sent())
+	}
+}
+
+// A message that the platform does not accept says nothing about the chat.
+func refused(t *testing.T, s Suite) {
+	if s.Retries {
+		t.Skip("the platform accepts a repeated message")
+	}
+	r := s.quiet(t)
+	r.Fail(Fault{Kind: Refused})
+	_, err := r.send(channel.Part{Key: "k1", Text: "Hello"})
+	var why *service.SendError
+	if !errors.As(err, &why) || !why.Permanent || why.Gone || why.Reason == "" || len(r.Sent()) != 0 {
+		t.Errorf("%+v, sent %+v", err, r.Sent())
+	}
+	if _, err := r.send(channel.Part{Key: "k2", Text: "Hello"}); err != nil || len(r.Sent()) != 1 {
+		t.Errorf("the next message: %v, sent %+v", err, r.Sent())
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
+	"cairn/internal/adapter/channel/apiclient"
 	"cairn/internal/domain/channel"
 	service "cairn/internal/service/channel"
 )
@@ -27,11 +27,6 @@ type apiError struct {
 func (e *apiError) Error() string {
 	return fmt.Sprintf("DingTalk answered %s with status %d: %s", e.code, e.status, e.message)
 }
-
-// tokenError means that there is no token, so that the request was not sent.
-type tokenError struct{ error }
-
-func (e *tokenError) Unwrap() error { return e.error }
 
 // maxResponse is the size of a response that is read.
 const maxResponse = 1 << 20
@@ -53,12 +48,12 @@ func (a *Adapter) post(ctx context.Context, path, token string, body, out any) e
 	}
 	res, err := a.client.Do(r)
 	if err != nil {
-		return a.sanitize(err, token)
+		return a.redact(err, token)
 	}
 	defer res.Body.Close()
 	raw, err = io.ReadAll(io.LimitReader(res.Body, maxResponse))
 	if err != nil {
-		return a.sanitize(err, token)
+		return a.redact(err, token)
 	}
 	if res.StatusCode == http.StatusOK {
 		return json.Unmarshal(raw, out)
@@ -68,79 +63,44 @@ func (a *Adapter) post(ctx context.Context, path, token string, body, out any) e
 		Message string `json:"message"`
 	}
 	_ = json.Unmarshal(raw, &refused) // the status says enough
-	seconds, _ := strconv.Atoi(res.Header.Get("Retry-After"))
-	return a.sanitize(&apiError{res.StatusCode, refused.Code, refused.Message, time.Duration(seconds) * time.Second},
-		token)
+	return a.redact(&apiError{res.StatusCode, refused.Code, refused.Message, apiclient.RetryAfter(res.Header)}, token)
 }
 
 // request is post with the token of the app. A token that is not valid any more is renewed once.
 func (a *Adapter) request(ctx context.Context, path string, body, out any) error {
-	for again := true; ; again = false {
-		token, err := a.accessToken(ctx)
-		if err != nil {
-			return &tokenError{err}
-		}
-		err = a.post(ctx, path, token, body, out)
-		var refused *apiError
-		if !again || !errors.As(err, &refused) || refused.status != http.StatusUnauthorized {
-			return err
-		}
-		a.mu.Lock()
-		if a.token == token {
-			a.token = ""
-		}
-		a.mu.Unlock()
-	}
+	return a.token.Do(ctx, func(token string) error { return a.post(ctx, path, token, body, out) },
+		func(err error) bool {
+			var refused *apiError
+			return errors.As(err, &refused) && refused.status == http.StatusUnauthorized
+		})
 }
 
-// tokenMargin is how long before its end a token is renewed.
-const tokenMargin = 5 * time.Minute
-
-// accessToken returns the token of the app.
-func (a *Adapter) accessToken(ctx context.Context) (string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.token != "" && time.Now().Before(a.until) {
-		return a.token, nil
-	}
+// fetchToken asks for the token of the app.
+func (a *Adapter) fetchToken(ctx context.Context) (value string, valid time.Duration, err error) {
 	var body struct {
 		AccessToken string `json:"accessToken"`
 		ExpireIn    int    `json:"expireIn"` // seconds
 	}
-	err := a.post(ctx, "/v1.0/oauth2/accessToken", "",
+	err = a.post(ctx, "/v1.0/oauth2/accessToken", "",
 		map[string]string{"appKey": a.ClientID, "appSecret": a.ClientSecret}, &body)
-	if err != nil {
-		return "", err
-	}
-	if body.AccessToken == "" {
-		return "", errors.New("the server states no token")
-	}
-	valid := time.Duration(body.ExpireIn) * time.Second
-	a.token, a.until = body.AccessToken, time.Now().Add(max(valid/2, valid-tokenMargin))
-	return a.token, nil
+	return body.AccessToken, time.Duration(body.ExpireIn) * time.Second, err
 }
 
-// sanitize removes the credentials from an error.
-func (a *Adapter) sanitize(err error, token string) error {
-	clean := strings.ReplaceAll(err.Error(), a.ClientSecret, "SECRET")
-	if token != "" {
-		clean = strings.ReplaceAll(clean, token, "TOKEN")
-	}
-	if clean == err.Error() {
-		return err
-	}
-	return errors.New(clean)
+// redact removes the credentials from an error.
+func (a *Adapter) redact(err error, more ...string) error {
+	return apiclient.Redact(err, append(more, a.ClientSecret)...)
 }
 
 // busyTime is how long to wait after a rate limit, for which DingTalk states no time.
 const busyTime = time.Minute
 
-// busyWords are parts of the codes of rate limits, and goneWords of those of chats that get no more messages. All are
-// in lower case.
+// busyWords are parts of the codes of rate limits, goneWords of those of chats that get no more messages, and
+// wrongWords of those of messages that DingTalk never accepts. All are in lower case.
 var (
 	busyWords = []string{"qpslimit", "throttl", "flowcontrol", "toomanyrequests", "ratelimit", "frequency"}
-	goneWords = []string{"disbanded", "notexist", "invalid.openconversationid", "invalidparameter", "miss.",
-		"bot.stopped", "robotnotingroup", "robot.not.in"}
+	goneWords = []string{"disbanded", "notexist", "invalid.openconversationid", "bot.stopped", "robotnotingroup",
+		"robot.not.in"}
+	wrongWords = []string{"invalidparameter", "miss."}
 )
 
 func hasAny(text string, words []string) bool {
@@ -155,7 +115,7 @@ func hasAny(text string, words []string) bool {
 
 // refusal converts an error of a request. Errors that leave the outcome unknown are returned as they are.
 func refusal(err error) error {
-	var noToken *tokenError
+	var noToken *apiclient.NoTokenError
 	var e *apiError
 	switch {
 	case err == nil:
@@ -169,9 +129,11 @@ func refusal(err error) error {
 	case e.status >= http.StatusInternalServerError:
 		return err
 	case hasAny(e.code, goneWords):
-		return &service.SendError{Reason: e.Error(), Permanent: true}
+		return &service.SendError{Reason: err.Error(), Permanent: true, Gone: true}
+	case hasAny(e.code, wrongWords):
+		return &service.SendError{Reason: err.Error(), Permanent: true}
 	}
-	return &service.SendError{Reason: e.Error(), RetryAfter: time.Minute} // a permission, for example
+	return &service.SendError{Reason: err.Error(), RetryAfter: time.Minute} // a permission, for example
 }
 
 // Fetch reads an attachment.
@@ -190,7 +152,7 @@ func (a *Adapter) Fetch(ctx context.Context, file channel.Attachment) (io.ReadCl
 	}
 	res, err := a.files.Do(r)
 	if err != nil {
-		return nil, a.sanitize(err, "")
+		return nil, a.redact(err)
 	}
 	if res.StatusCode != http.StatusOK {
 		_ = res.Body.Close()

@@ -13,9 +13,9 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
+	"cairn/internal/adapter/channel/apiclient"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	service "cairn/internal/service/channel"
@@ -35,11 +35,8 @@ type Options struct {
 type Adapter struct {
 	Options
 	client *http.Client
-	files  *http.Client // for downloads
-
-	mu    sync.Mutex
-	token string
-	until time.Time // the token is renewed then
+	files  *http.Client     // for downloads
+	token  *apiclient.Token // of the app
 }
 
 var (
@@ -53,6 +50,8 @@ const dingtalkAPI = "https://api.dingtalk.com"
 const (
 	sendTime = 20 * time.Second
 	fileTime = 5 * time.Minute
+
+	tokenMargin = 5 * time.Minute // before the end of a token, when it is renewed
 )
 
 // New returns an Adapter. It sends no request.
@@ -71,7 +70,9 @@ func New(o Options) (*Adapter, error) {
 	if o.Ping <= 0 {
 		o.Ping = time.Minute
 	}
-	return &Adapter{Options: o, client: &http.Client{Timeout: sendTime}, files: &http.Client{Timeout: fileTime}}, nil
+	a := &Adapter{Options: o, client: &http.Client{Timeout: sendTime}, files: &http.Client{Timeout: fileTime}}
+	a.token = apiclient.NewToken(tokenMargin, a.fetchToken)
+	return a, nil
 }
 
 // Limits returns the limits of messages. DingTalk states none of the length of a message, and 20 a minute.
@@ -83,7 +84,7 @@ func (a *Adapter) Limits() channel.Limits {
 func (a *Adapter) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	if _, err := a.accessToken(ctx); err != nil {
+	if _, err := a.token.Get(ctx); err != nil {
 		return fault.Wrap(err, fault.Misconfigured, "DingTalk does not accept account "+a.Account,
 			"check client_id and client_secret, and that this machine reaches "+a.API)
 	}

@@ -3,7 +3,6 @@ package dingtalk
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -16,31 +15,15 @@ import (
 	service "cairn/internal/service/channel"
 )
 
-// Times of a connection.
-const (
-	pongTime    = 30 * time.Second // that the server has for an answer
-	healthyTime = 10 * time.Second // after which a broken connection is opened again at once
-)
+// pongTime is what the server has for an answer to a ping.
+const pongTime = 30 * time.Second
 
-var (
-	errBroken = errors.New("the connection broke")
-	// errMove means that the server asked to connect again. It closes the connection after 10 seconds.
-	errMove = errors.New("the server closes the connection")
-)
+// errMove means that the server asked to connect again. It closes the connection after 10 seconds.
+var errMove = fmt.Errorf("%w: the server closes it", socket.ErrBroken)
 
 // Receive reads messages until ctx is done. DingTalk keeps no cursor.
 func (a *Adapter) Receive(ctx context.Context, _ string, accept service.Accept) error {
-	for {
-		began := time.Now()
-		err := a.session(ctx, accept)
-		again := errors.Is(err, errMove) || errors.Is(err, errBroken)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case !again, time.Since(began) < healthyTime:
-			return err
-		}
-	}
+	return socket.Keep(ctx, func(ctx context.Context) error { return a.session(ctx, accept) })
 }
 
 // endpoint asks for a place to connect to, and a ticket.
@@ -75,7 +58,7 @@ func (a *Adapter) session(ctx context.Context, accept service.Accept) error {
 	for {
 		raw, err := conn.Read()
 		if err != nil {
-			return fmt.Errorf("%w: %w", errBroken, err)
+			return fmt.Errorf("%w: %w", socket.ErrBroken, err)
 		}
 		frame, err := payload.DecodeDataFrame(raw)
 		if err != nil {
@@ -117,7 +100,7 @@ func (a *Adapter) handle(
 		answer.Code = payload.DataFrameResponseStatusCodeKHandlerNotFound
 	}
 	if err := write(conn, frame, answer); err != nil {
-		return fmt.Errorf("%w: acknowledge a message: %w", errBroken, err)
+		return fmt.Errorf("%w: acknowledge a message: %w", socket.ErrBroken, err)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 	}
 	switch {
 	case private && slices.Contains(res.Invalid, user):
-		return "", &service.SendError{Reason: "the user does not exist", Permanent: true}
+		return "", &service.SendError{Reason: "the user does not exist", Permanent: true, Gone: true}
 	case private && slices.Contains(res.Limited, user):
 		return "", &service.SendError{Reason: "rate limited", RetryAfter: busyTime}
 	}
@@ -61,7 +61,7 @@ func commands(buttons []channel.Choice) string {
 		if i == 0 {
 			out.WriteString("\n")
 		}
-		out.WriteString("\n- " + c.Label + ": `/" + strings.TrimPrefix(c.Data, "/") + "`")
+		out.WriteString("\n- " + c.Label + ": `" + c.Command() + "`")
 	}
 	return out.String()
 }

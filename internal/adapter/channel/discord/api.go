@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/disgoorg/disgo/rest"
 	"github.com/disgoorg/snowflake/v2"
 
+	"cairn/internal/adapter/channel/apiclient"
 	"cairn/internal/domain/channel"
 	service "cairn/internal/service/channel"
 )
@@ -31,9 +31,20 @@ func (e *apiError) Error() string {
 
 // Codes of Discord that are no matter of the chat: https://discord.com/developers/docs/topics/opcodes-and-status-codes
 const (
-	unknownMessage = 10008
-	slowMode       = 20016
-	overloaded     = 130000
+	unknownMessage  = 10008
+	explicitContent = 20009
+	slowMode        = 20016
+	overloaded      = 130000
+	autoModeration  = 200000 // and the next one
+	harmfulLink     = 240000
+)
+
+// Codes of channels in which the bot cannot write, in responses with status 400.
+const (
+	wrongChannel   = 50008
+	wrongType      = 50024
+	archivedThread = 50083
+	lockedThread   = 160005
 )
 
 // do sends a request, and reads the response into out unless it is nil. It stops with ctx.
@@ -48,7 +59,7 @@ func (a *Adapter) do(ctx context.Context, e *rest.CompiledEndpoint, in, out any)
 	if errors.As(err, &refused) && refused.Response != nil {
 		return convert(refused)
 	}
-	return a.sanitize(err)
+	return apiclient.Redact(err, a.Token)
 }
 
 func convert(refused rest.Error) *apiError {
@@ -72,26 +83,6 @@ func retryAfter(body []byte, header http.Header) time.Duration {
 		_, _ = fmt.Sscan(header.Get("Retry-After"), &limit.RetryAfter) // keeps 1 if it is missing
 	}
 	return time.Duration(math.Ceil(limit.RetryAfter*1000)) * time.Millisecond
-}
-
-// sanitize removes the token, and the addresses of requests, some of which have tokens.
-func (a *Adapter) sanitize(err error) error {
-	if err == nil {
-		return nil
-	}
-	text := err.Error()
-	if !strings.Contains(text, a.Token) && !strings.Contains(text, "/interactions/") {
-		return err
-	}
-	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, cause) {
-			return fmt.Errorf("request to Discord: %w", cause)
-		}
-	}
-	if strings.Contains(text, "/interactions/") {
-		return errors.New("the request to Discord failed")
-	}
-	return errors.New(strings.ReplaceAll(text, a.Token, "TOKEN"))
 }
 
 // read is do for requests that the receive loop needs. It waits for a rate limit at most three times.
@@ -121,8 +112,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 // isGone reports whether Discord's API refused a request because of the chat or the rights of the bot in it.
 func isGone(err error) bool {
 	var refused *apiError
-	return errors.As(err, &refused) && refused.Code != 0 &&
-		(refused.Status == http.StatusForbidden || refused.Status == http.StatusNotFound)
+	if !errors.As(err, &refused) {
+		return false
+	}
+	switch refused.Code {
+	case 0, unknownMessage, explicitContent, autoModeration, autoModeration + 1, harmfulLink:
+		return false
+	case wrongChannel, wrongType, archivedThread, lockedThread:
+		return true
+	}
+	return refused.Status == http.StatusForbidden || refused.Status == http.StatusNotFound
 }
 
 // refusal converts an error of a request that writes. Errors that leave the outcome unknown are returned as they
@@ -141,7 +140,7 @@ func refusal(err error) error {
 		// The token, a proxy or the load is the cause, not the chat. Nothing was sent.
 		return &service.SendError{Reason: e.Error(), RetryAfter: time.Minute}
 	}
-	return &service.SendError{Reason: e.Error(), Permanent: true}
+	return &service.SendError{Reason: e.Error(), Permanent: true, Gone: isGone(err)}
 }
 
 // channelOf returns the channel or the thread of a place.
@@ -152,7 +151,7 @@ func channelOf(to channel.Place) (snowflake.ID, error) {
 	}
 	id, err := snowflake.Parse(text)
 	if err != nil || id == 0 {
-		return 0, &service.SendError{Reason: fmt.Sprintf("invalid channel %.40q", text), Permanent: true}
+		return 0, &service.SendError{Reason: fmt.Sprintf("invalid channel %.40q", text), Permanent: true, Gone: true}
 	}
 	return id, nil
 }

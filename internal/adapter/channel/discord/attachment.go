@@ -12,6 +12,7 @@ import (
 	"github.com/disgoorg/disgo/rest"
 	"github.com/disgoorg/snowflake/v2"
 
+	"cairn/internal/adapter/channel/apiclient"
 	"cairn/internal/domain/channel"
 )
 
@@ -79,7 +80,7 @@ func (a *Adapter) download(ctx context.Context, address string) (io.ReadCloser, 
 	r.Header.Set("User-Agent", userAgent)
 	res, err := a.files.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("read a file: %w", err)
+		return nil, fmt.Errorf("read a file: %w", apiclient.Redact(err))
 	}
 	switch res.StatusCode {
 	case http.StatusOK:

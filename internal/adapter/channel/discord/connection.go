@@ -63,6 +63,8 @@ func dial(ctx context.Context, address string) (*connection, error) {
 	_ = res.Body.Close() // empty after the handshake
 	socket.SetReadLimit(longestFrame)
 	c := &connection{socket: socket, interval: requestTime}
+	stop := context.AfterFunc(ctx, c.close) // ends the read
+	defer stop()
 	f, err := c.read()
 	if err != nil {
 		c.close()

@@ -185,7 +185,8 @@ func (r *receiver) textOf(m message) (text string, mentioned bool) {
 	return strings.TrimSpace(text), mentioned || m.ReplyTo != nil && m.ReplyTo.Author.ID == r.bot
 }
 
-// removalEvents converts a removal. Discord does not state whose the message was.
+// removalEvents converts a removal. Discord does not state whose the message was; in a private chat it is taken for one
+// of the user, because the bot removes none.
 func (r *receiver) removalEvents(ctx context.Context, d removal) (events []channel.Event, err error) {
 	if d.ID != 0 {
 		d.IDs = append(d.IDs, d.ID)
@@ -196,7 +197,7 @@ func (r *receiver) removalEvents(ctx context.Context, d removal) (events []chann
 	}
 	for _, id := range d.IDs {
 		events = append(events, channel.Event{Key: "deleted-" + id.String(), Kind: channel.Deleted, Place: p.Place,
-			Group: p.group, MessageID: id.String(), At: time.Now()})
+			Group: p.group, Sender: p.user, MessageID: id.String(), At: time.Now()})
 	}
 	return events, nil
 }

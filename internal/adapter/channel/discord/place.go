@@ -19,6 +19,7 @@ const mostPlaces = 5000
 type place struct {
 	channel.Place
 	group bool
+	user  channel.Sender // of a private chat
 }
 
 // room is a channel or a thread of Discord.
@@ -26,11 +27,16 @@ type room struct {
 	ID     snowflake.ID      `json:"id"`
 	Type   disgo.ChannelType `json:"type"`
 	Parent snowflake.ID      `json:"parent_id"`
+	Users  []user            `json:"recipients"` // of a private chat
 }
 
 func (a *Adapter) placeOf(r room) place {
-	p := place{channel.Place{Account: a.Account, Chat: r.ID.String()}, r.Type != disgo.ChannelTypeDM}
+	p := place{Place: channel.Place{Account: a.Account, Chat: r.ID.String()}, group: r.Type != disgo.ChannelTypeDM}
 	switch r.Type {
+	case disgo.ChannelTypeDM:
+		if len(r.Users) > 0 {
+			p.user = channel.Sender{ID: r.Users[0].ID.String(), Name: r.Users[0].shown("")}
+		}
 	case disgo.ChannelTypeGuildNewsThread, disgo.ChannelTypeGuildPublicThread, disgo.ChannelTypeGuildPrivateThread:
 		if r.Parent != 0 {
 			p.Chat, p.Thread = r.Parent.String(), r.ID.String()
@@ -52,7 +58,7 @@ func (a *Adapter) find(ctx context.Context, id snowflake.ID, server bool) (place
 	err := a.read(ctx, rest.GetChannel.Compile(nil, id), &r)
 	var refused *apiError
 	if errors.As(err, &refused) && refused.Status < http.StatusInternalServerError && refused.Code != 0 {
-		return place{channel.Place{Account: a.Account, Chat: id.String()}, server}, nil
+		return place{Place: channel.Place{Account: a.Account, Chat: id.String()}, group: server}, nil
 	}
 	if err != nil {
 		return place{}, err

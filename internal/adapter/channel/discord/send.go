@@ -40,7 +40,8 @@ func noPings() *disgo.AllowedMentions {
 	return &disgo.AllowedMentions{Parse: []disgo.AllowedMentionType{}, Roles: []snowflake.ID{}, Users: []snowflake.ID{}}
 }
 
-// Send sends a message as it is: Discord reads Markdown. Discord recognizes the nonce for a few minutes. After an
+// Send sends a message as it is: Discord reads Markdown. It shows no previews of links, which Discord would fetch: a
+// link in a reply can contain what others should not get. Discord recognizes the nonce for a few minutes. After an
 // attempt with an unknown outcome, Send looks for the message first.
 func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (id string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
@@ -50,7 +51,7 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 		return "", err
 	}
 	create := disgo.MessageCreate{Content: p.Text, Nonce: nonceOf(p.Key), EnforceNonce: true,
-		AllowedMentions: noPings()}
+		AllowedMentions: noPings(), Flags: disgo.MessageFlagSuppressEmbeds}
 	if create.Components, err = buttonRows(p.Buttons); err != nil {
 		return "", err
 	}

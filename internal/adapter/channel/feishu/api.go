@@ -9,12 +9,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	larkcore "github.com/larksuite/oapi-sdk-go/v3/core"
 
+	"cairn/internal/adapter/channel/apiclient"
 	"cairn/internal/domain/channel"
 	service "cairn/internal/service/channel"
 )
@@ -55,17 +55,21 @@ const (
 	codeNoPermission = 230027
 )
 
-// permanent are the codes of messages that will never be sent to a chat.
+// permanent are the codes of messages that will never be sent.
 var permanent = map[int]bool{
 	230001: true, // a parameter is not valid
+	230022: true, // the content is forbidden
+	230025: true, // the message is too long
+	230028: true, // a rule of the tenant forbids the content
+}
+
+// gone are the codes of chats and threads that get no message of the bot.
+var gone = map[int]bool{
 	230002: true, // the bot is not in the chat
 	230011: true, // the first message of the thread was recalled
 	230013: true, // the user may not use the bot
 	230018: true, // the chat does not allow the bot to write
 	230019: true, // the thread does not exist
-	230022: true, // the content is forbidden
-	230025: true, // the message is too long
-	230028: true, // a rule of the tenant forbids the content
 	230029: true, // the user has left the tenant
 	230034: true, // the chat ID is not valid
 	230035: true, // the bot may not write to the chat
@@ -88,28 +92,20 @@ func (a *Adapter) request(ctx context.Context, method, path string, values map[s
 			r.QueryParams.Set(name, value)
 		}
 	}
-	for again := true; ; again = false {
-		token, err := a.tenantToken(ctx)
-		if err != nil {
-			return &tokenError{err}
-		}
+	return a.token.Do(ctx, func(token string) error {
 		res, err := larkcore.Request(ctx, r, a.config, larkcore.WithTenantAccessToken(token))
 		if err != nil {
-			return a.sanitize(err, token)
+			return a.redact(err, token)
 		}
-		err = decode(res.StatusCode, res.Header, res.RawBody, out)
-		var refused *apiError
-		if !again || !errors.As(err, &refused) || refused.code != codeToken {
-			return a.sanitize(err, token)
-		}
-		a.forget(token)
-	}
+		return a.redact(decode(res.StatusCode, res.Header, res.RawBody, out), token)
+	}, isOldToken)
 }
 
-// tokenError means that there is no token, so that the request was not sent.
-type tokenError struct{ error }
-
-func (e *tokenError) Unwrap() error { return e.error }
+// isOldToken reports whether the server refused a request because the token is not valid any more.
+func isOldToken(err error) bool {
+	var refused *apiError
+	return errors.As(err, &refused) && refused.code == codeToken
+}
 
 // decode reads a response, and returns an apiError if the server refuses.
 func decode(status int, header http.Header, raw []byte, out any) error {
@@ -121,8 +117,7 @@ func decode(status int, header http.Header, raw []byte, out any) error {
 		return fmt.Errorf("read the response: status %d: %w", status, err)
 	}
 	if head.Code != 0 || status >= http.StatusBadRequest {
-		seconds, _ := strconv.Atoi(header.Get("x-ogw-ratelimit-reset"))
-		return &apiError{status, head.Code, head.Message, time.Duration(seconds) * time.Second}
+		return &apiError{status, head.Code, head.Message, apiclient.Seconds(header.Get("x-ogw-ratelimit-reset"))}
 	}
 	if out == nil {
 		return nil
@@ -130,60 +125,29 @@ func decode(status int, header http.Header, raw []byte, out any) error {
 	return json.Unmarshal(raw, out)
 }
 
-// tokenMargin is how long before its end a token is renewed.
-const tokenMargin = 10 * time.Minute
-
-// tenantToken returns the token of the tenant.
-func (a *Adapter) tenantToken(ctx context.Context) (string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.token != "" && time.Now().Before(a.until) {
-		return a.token, nil
-	}
+// fetchToken asks for the token of the tenant.
+func (a *Adapter) fetchToken(ctx context.Context) (value string, valid time.Duration, err error) {
 	res, err := larkcore.Request(ctx, &larkcore.ApiReq{
 		HttpMethod: http.MethodPost,
 		ApiPath:    larkcore.TenantAccessTokenInternalUrlPath,
 		Body:       &larkcore.SelfBuiltTenantAccessTokenReq{AppID: a.AppID, AppSecret: a.AppSecret},
 	}, a.config)
 	if err != nil {
-		return "", a.sanitize(err, "")
+		return "", 0, a.redact(err)
 	}
 	var body larkcore.TenantAccessTokenResp
-	if err := decode(res.StatusCode, res.Header, res.RawBody, &body); err != nil {
-		return "", a.sanitize(err, "")
-	}
-	valid := time.Duration(body.Expire) * time.Second
-	a.token, a.until = body.TenantAccessToken, time.Now().Add(max(valid/2, valid-tokenMargin))
-	return a.token, nil
+	err = decode(res.StatusCode, res.Header, res.RawBody, &body)
+	return body.TenantAccessToken, time.Duration(body.Expire) * time.Second, a.redact(err)
 }
 
-// forget drops a token that the server does not accept.
-func (a *Adapter) forget(token string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.token == token {
-		a.token = ""
-	}
-}
-
-// sanitize removes the credentials from an error.
-func (a *Adapter) sanitize(err error, token string) error {
-	if err == nil {
-		return nil
-	}
-	clean := strings.ReplaceAll(err.Error(), a.AppSecret, "SECRET")
-	if token != "" {
-		clean = strings.ReplaceAll(clean, token, "TOKEN")
-	}
-	if clean == err.Error() {
-		return err
-	}
-	return errors.New(clean)
+// redact removes the credentials from an error.
+func (a *Adapter) redact(err error, more ...string) error {
+	return apiclient.Redact(err, append(more, a.AppSecret)...)
 }
 
 // refusal converts an error of a request. Errors that leave the outcome unknown are returned as they are.
 func refusal(err error) error {
-	var noToken *tokenError
+	var noToken *apiclient.NoTokenError
 	var e *apiError
 	switch {
 	case err == nil:
@@ -197,23 +161,27 @@ func refusal(err error) error {
 	case e.status >= http.StatusInternalServerError:
 		return err
 	case e.code == codeBotOff, e.code == codeNoPermission, e.code == codeToken:
-		return &service.SendError{Reason: e.Error(), RetryAfter: time.Minute}
+		return &service.SendError{Reason: err.Error(), RetryAfter: time.Minute}
 	}
-	return &service.SendError{Reason: e.Error(), Permanent: permanent[e.code]}
+	return &service.SendError{Reason: err.Error(), Permanent: permanent[e.code] || gone[e.code], Gone: gone[e.code]}
 }
 
 // Fetch reads an attachment.
-func (a *Adapter) Fetch(ctx context.Context, file channel.Attachment) (io.ReadCloser, error) {
+func (a *Adapter) Fetch(ctx context.Context, file channel.Attachment) (body io.ReadCloser, err error) {
 	parts := strings.Split(file.Ref, "/")
 	if len(parts) != 3 {
 		return nil, fmt.Errorf("invalid reference of an attachment: %.60q", file.Ref)
 	}
-	token, err := a.tenantToken(ctx)
-	if err != nil {
-		return nil, err
-	}
 	address := a.API + "/open-apis/im/v1/messages/" + url.PathEscape(parts[0]) + "/resources/" +
 		url.PathEscape(parts[2]) + "?type=" + url.QueryEscape(parts[1])
+	err = a.token.Do(ctx, func(token string) error {
+		body, err = a.download(ctx, address, token)
+		return a.redact(err, token)
+	}, isOldToken)
+	return body, err
+}
+
+func (a *Adapter) download(ctx context.Context, address, token string) (io.ReadCloser, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
@@ -221,17 +189,15 @@ func (a *Adapter) Fetch(ctx context.Context, file channel.Attachment) (io.ReadCl
 	r.Header.Set("Authorization", "Bearer "+token)
 	res, err := a.files.Do(r)
 	if err != nil {
-		return nil, a.sanitize(err, token)
+		return nil, err
 	}
 	if res.StatusCode == http.StatusOK {
 		return res.Body, nil
 	}
 	defer res.Body.Close()
 	raw, _ := io.ReadAll(io.LimitReader(res.Body, 4096)) // an error shows in decode
-	err = decode(res.StatusCode, res.Header, raw, nil)
-	var refused *apiError
-	if errors.As(err, &refused) && refused.code == codeToken {
-		a.forget(token)
+	if err := decode(res.StatusCode, res.Header, raw, nil); err != nil {
+		return nil, err
 	}
-	return nil, a.sanitize(err, token)
+	return nil, fmt.Errorf("read an attachment: status %d", res.StatusCode)
 }

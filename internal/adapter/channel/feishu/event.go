@@ -3,6 +3,7 @@ package feishu
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"mime"
 	"net/http"
 	"path"
@@ -39,9 +40,7 @@ func (a *Adapter) eventOf(ctx context.Context, payload []byte, bot string) (e ch
 		if json.Unmarshal(base.Event, &d) != nil || value(d.MessageId) == "" {
 			return e, false
 		}
-		id, chat := value(d.MessageId), value(d.ChatId)
-		return channel.Event{Key: "recalled/" + id, Kind: channel.Deleted, MessageID: id, Group: a.isGroup(ctx, chat),
-			Place: channel.Place{Account: a.Account, Chat: chat}, At: milliseconds(value(d.RecallTime))}, true
+		return a.recall(ctx, &d), true
 	case "card.action.trigger":
 		var d callback.CardActionTriggerRequest
 		if json.Unmarshal(base.Event, &d) != nil || d.Operator == nil || d.Action == nil || d.Context == nil {
@@ -87,7 +86,7 @@ func (a *Adapter) message(
 		}
 	}
 	mode := value(m.ChatType)
-	a.chats.put(chat, mode, time.Hour)
+	a.chats.put(chat, mode, placeLife)
 	e.Group = mode != modePrivate
 	e.Sender.Bot = value(d.Sender.SenderType) != "user"
 	if d.Sender.SenderId != nil {
@@ -98,10 +97,27 @@ func (a *Adapter) message(
 	if e.Sender.Bot {
 		return e, true
 	}
+	if !e.Group {
+		a.partners.put(chat, e.Sender.ID, placeLife)
+	}
 	e.Sender.Name = a.name(ctx, e.Sender.ID)
-	parent := value(m.ParentId)
-	e.Mentioned = e.Mentioned || e.Group && parent != "" && a.isMine(ctx, parent)
+	if parent := value(m.ParentId); e.Group && parent != "" && !e.Mentioned {
+		sender, err := a.senderOf(ctx, parent)
+		e.Mentioned = err == nil && sender == a.AppID // a reply to the bot
+	}
 	return e, e.Text != "" || len(e.Attachments) > 0 || e.Mentioned
+}
+
+// recall converts a recalled message. Feishu does not state whose it was. In a private chat it is one of the user,
+// because the bot recalls none.
+func (a *Adapter) recall(ctx context.Context, d *larkim.P2MessageRecalledV1Data) channel.Event {
+	id, chat := value(d.MessageId), value(d.ChatId)
+	e := channel.Event{Key: "recalled/" + id, Kind: channel.Deleted, MessageID: id, Group: a.isGroup(ctx, chat),
+		Place: channel.Place{Account: a.Account, Chat: chat}, At: milliseconds(value(d.RecallTime))}
+	if !e.Group {
+		e.Sender.ID = a.partners.get(chat, func() (string, error) { return a.senderOf(ctx, id) })
+	}
+	return e
 }
 
 // placeholder is a mention in a text.
@@ -269,8 +285,8 @@ func (a *Adapter) name(ctx context.Context, user string) string {
 	return name
 }
 
-// isMine reports whether the bot has sent a message.
-func (a *Adapter) isMine(ctx context.Context, message string) bool {
+// senderOf returns the open_id of the user who has sent a message, or the app_id of a bot.
+func (a *Adapter) senderOf(ctx context.Context, message string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, quickTime)
 	defer cancel()
 	var body struct {
@@ -284,5 +300,11 @@ func (a *Adapter) isMine(ctx context.Context, message string) bool {
 	}
 	err := a.request(ctx, http.MethodGet, "/open-apis/im/v1/messages/:message_id",
 		map[string]string{":message_id": message}, nil, &body)
-	return err == nil && len(body.Data.Items) > 0 && body.Data.Items[0].Sender.ID == a.AppID
+	if err == nil && len(body.Data.Items) == 0 {
+		err = errors.New("the server does not show the message")
+	}
+	if err != nil {
+		return "", err
+	}
+	return body.Data.Items[0].Sender.ID, nil
 }

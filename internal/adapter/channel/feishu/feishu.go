@@ -20,6 +20,7 @@ import (
 
 	larkcore "github.com/larksuite/oapi-sdk-go/v3/core"
 
+	"cairn/internal/adapter/channel/apiclient"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	service "cairn/internal/service/channel"
@@ -37,14 +38,12 @@ type Options struct {
 type Adapter struct {
 	Options
 	config *larkcore.Config
-	files  *http.Client // for downloads
+	files  *http.Client     // for downloads
+	token  *apiclient.Token // of the tenant
 
-	mu    sync.Mutex
-	token string
-	until time.Time // the token is renewed then
-
-	people memo // names of users
-	chats  memo // modes of chats
+	people   memo // names of users
+	chats    memo // modes of chats
+	partners memo // users of private chats
 }
 
 var (
@@ -60,6 +59,9 @@ const (
 	sendTime  = 20 * time.Second
 	quickTime = time.Second // of requests while an event waits: it must be acknowledged within 3 s
 	fileTime  = 5 * time.Minute
+
+	tokenMargin = 10 * time.Minute    // before the end of a token, when it is renewed
+	placeLife   = 30 * 24 * time.Hour // that the mode and the user of a chat are kept; they do not change
 )
 
 // New returns an Adapter. It sends no request.
@@ -82,7 +84,9 @@ func New(o Options) (*Adapter, error) {
 		Serializable: &serializer{},
 	}
 	larkcore.NewLogger(config)
-	return &Adapter{Options: o, config: config, files: &http.Client{Timeout: fileTime}}, nil
+	a := &Adapter{Options: o, config: config, files: &http.Client{Timeout: fileTime}}
+	a.token = apiclient.NewToken(tokenMargin, a.fetchToken)
+	return a, nil
 }
 
 // Limits returns the limits of messages. A card may have 30 KB, and a unit needs at most 5 bytes in it. Feishu
@@ -101,7 +105,7 @@ var scopes = [][]string{
 func (a *Adapter) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	if _, err := a.tenantToken(ctx); err != nil {
+	if _, err := a.token.Get(ctx); err != nil {
 		return fault.Wrap(err, fault.Misconfigured, "Feishu does not accept account "+a.Account,
 			"check app_id and app_secret, and that this machine reaches "+a.API)
 	}

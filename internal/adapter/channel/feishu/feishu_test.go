@@ -163,6 +163,11 @@ func TestAttachmentsAreRead(t *testing.T) {
 			t.Errorf("%s: read %q", c.kind, raw)
 		}
 	}
+	s.Expire() // the token is renewed, also for files
+	last := in.all()[len(in.all())-1].Attachments[0]
+	body, err := in.Fetch(t.Context(), last)
+	testkit.Must(t, err)
+	testkit.Must(t, body.Close())
 	if _, err := in.Fetch(t.Context(), channel.Attachment{Ref: "om_1/file/none"}); err == nil {
 		t.Error("a missing file was read")
 	}
@@ -212,6 +217,21 @@ func TestTopicsAreThreads(t *testing.T) {
 	first, second := in.text(t, "Topic").Place, in.text(t, "More").Place
 	if first.Thread != id || second != first {
 		t.Errorf("%+v, %+v", first, second)
+	}
+}
+
+// Feishu does not state who has recalled a message. A restart does not matter.
+func TestARecalledMessageHasItsUser(t *testing.T) {
+	t.Parallel()
+	s := start(t, feishutest.Options{})
+	id := s.Say(channeltest.Said{User: "7", Name: "Ada", Text: "Hello"})
+	a, err := open(s, feishutest.AppSecret)
+	testkit.Must(t, err)
+	channeltest.First(t, a)
+	s.Delete(s.Private("7"), id)
+	e := receive(t, s).one(t, func(e channel.Event) bool { return e.Kind == channel.Deleted })
+	if e.Sender.ID != "7" || e.Group || e.MessageID != id {
+		t.Errorf("%+v", e)
 	}
 }
 
@@ -301,9 +321,9 @@ func TestRefusedCardsBecomeText(t *testing.T) {
 	testkit.Must(t, err)
 	text := "`![cat](https://x.org/cat.png)` <at user_id=\"all\"></at>"
 	_, err = a.Send(t.Context(), channel.Place{Chat: s.Private("7")}, channel.Part{Key: "k1", Text: text,
-		Buttons: []channel.Choice{{Label: "Yes", Data: "/approve 7"}}})
+		Buttons: []channel.Choice{{Label: "Yes", Data: "/approve 7"}, {Label: "No", Data: "reject 7"}}})
 	testkit.Must(t, err)
-	want := strings.Replace(text, "<at", "<\u200bat", 1) + "\nYes: /approve 7"
+	want := strings.Replace(text, "<at", "<\u200bat", 1) + "\nYes: /approve 7\nNo: /reject 7"
 	if got := s.Sent(); len(got) != 1 || got[0].Text != want {
 		t.Errorf("%+v", got)
 	}

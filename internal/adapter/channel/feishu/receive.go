@@ -19,11 +19,10 @@ import (
 
 // Times of a connection.
 const (
-	pingTime    = 2 * time.Minute  // between two pings, unless the server states it
-	pongTime    = 30 * time.Second // that the server has for an answer
-	partTime    = time.Minute      // that the frames of a message are kept
-	maxParts    = 1000             // frames of a message
-	healthyTime = 10 * time.Second // after which a broken connection is opened again at once
+	pingTime = 2 * time.Minute  // between two pings, unless the server states it
+	pongTime = 30 * time.Second // that the server has for an answer
+	partTime = time.Minute      // that the frames of a message are kept
+	maxParts = 1000             // frames of a message
 )
 
 // Receive reads events until ctx is done. Feishu keeps no cursor: it delivers what is not acknowledged again.
@@ -32,20 +31,8 @@ func (a *Adapter) Receive(ctx context.Context, _ string, accept service.Accept) 
 	if err != nil {
 		return err
 	}
-	for {
-		began := time.Now()
-		err := a.session(ctx, bot, accept)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case !errors.Is(err, errBroken), time.Since(began) < healthyTime:
-			return err
-		}
-	}
+	return socket.Keep(ctx, func(ctx context.Context) error { return a.session(ctx, bot, accept) })
 }
-
-// errBroken means that a connection ended.
-var errBroken = errors.New("the long connection broke")
 
 // line is an open connection.
 type line struct {
@@ -75,7 +62,7 @@ func (a *Adapter) session(ctx context.Context, bot string, accept service.Accept
 	for {
 		raw, err := l.Read()
 		if err != nil {
-			return fmt.Errorf("%w: %w", errBroken, err)
+			return fmt.Errorf("%w: %w", socket.ErrBroken, err)
 		}
 		var f Frame
 		if err := f.Unmarshal(raw); err != nil {
@@ -106,7 +93,7 @@ func (a *Adapter) handle(ctx context.Context, l *line, f *Frame, bot string, acc
 		}
 	}
 	if err := l.answer(f, http.StatusOK); err != nil {
-		return fmt.Errorf("%w: acknowledge an event: %w", errBroken, err)
+		return fmt.Errorf("%w: acknowledge an event: %w", socket.ErrBroken, err)
 	}
 	return nil
 }
@@ -217,13 +204,13 @@ func (a *Adapter) endpoint(ctx context.Context) (*endpoint, error) {
 		Body:       map[string]string{"AppID": a.AppID, "AppSecret": a.AppSecret},
 	}, a.config)
 	if err != nil {
-		return nil, a.sanitize(err, "")
+		return nil, a.redact(err)
 	}
 	var body struct {
 		Data endpoint `json:"data"`
 	}
 	if err := decode(res.StatusCode, res.Header, res.RawBody, &body); err != nil {
-		return nil, a.sanitize(err, "")
+		return nil, a.redact(err)
 	}
 	if body.Data.URL == "" {
 		return nil, errors.New("the server states no URL of the long connection")

@@ -37,11 +37,11 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 // atTag begins a tag that mentions a user or everybody.
 var atTag = regexp.MustCompile(`(?i)<(at\b)`)
 
-// plainText returns a message without a card. Buttons become lines, and no tag mentions a user.
+// plainText returns a message without a card. Buttons become commands, and no tag mentions a user.
 func plainText(p channel.Part) string {
 	out := p.Text
 	for _, c := range p.Buttons {
-		out += "\n" + c.Label + ": " + c.Data
+		out += "\n" + c.Label + ": " + c.Command()
 	}
 	return atTag.ReplaceAllString(out, "<\u200b$1") // a space of no width
 }

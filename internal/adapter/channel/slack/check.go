@@ -36,7 +36,7 @@ func (a *Adapter) Check(ctx context.Context) error {
 }
 
 func (a *Adapter) wrong(err error, what, hint string) error {
-	return fault.Wrap(a.sanitize(err), fault.Misconfigured, "Slack does not accept "+what+" of account "+a.Account,
+	return fault.Wrap(a.redact(err), fault.Misconfigured, "Slack does not accept "+what+" of account "+a.Account,
 		hint)
 }
 

@@ -14,7 +14,7 @@ import (
 func (a *Adapter) Fetch(ctx context.Context, at channel.Attachment) (io.ReadCloser, error) {
 	f, err := a.fileInfo(ctx, at.Ref)
 	if err != nil {
-		return nil, a.sanitize(fmt.Errorf("ask Slack for file %s: %w", at.Ref, err))
+		return nil, a.redact(fmt.Errorf("ask Slack for file %s: %w", at.Ref, err))
 	}
 	if f.IsExternal {
 		return nil, fmt.Errorf("file %s is stored outside Slack, by %s", at.Ref, f.ExternalType)
@@ -23,7 +23,7 @@ func (a *Adapter) Fetch(ctx context.Context, at channel.Attachment) (io.ReadClos
 	reader, writer := io.Pipe()
 	go func() {
 		err := a.client.GetFileContext(ctx, firstOf(f.URLPrivateDownload, f.URLPrivate), writer)
-		writer.CloseWithError(a.sanitize(err)) // nil is the end of the file
+		writer.CloseWithError(a.redact(err)) // nil is the end of the file
 	}()
 	return &download{reader, cancel}, nil
 }

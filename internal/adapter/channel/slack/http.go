@@ -1,21 +1,27 @@
 package slack
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"time"
 
 	slackapi "github.com/slack-go/slack"
 
 	service "cairn/internal/service/channel"
 )
 
-const mostBody = 1 << 20 // bytes of a request
+const (
+	mostBody  = 1 << 20     // bytes of a request
+	storeTime = time.Minute // of storing an event
+)
 
 // Handler serves the requests of the Events API and of interactive components. It answers 200 after accept has stored
-// the events; Slack repeats an event after any other answer, but not a press of a button.
+// the events; Slack repeats an event after any other answer, but not a press of a button. Slack waits 3 seconds for the
+// answer. An event that takes longer is stored nevertheless, and Slack's repetition has the same key.
 func (a *Adapter) Handler(accept service.Accept) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if a.SigningSecret == "" {
@@ -42,10 +48,12 @@ func (a *Adapter) Handler(accept service.Accept) http.Handler {
 			_, _ = io.WriteString(w, c.Challenge) // a write error means that the client has left
 			return
 		}
-		me, err := a.whoami(r.Context())
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), storeTime)
+		defer cancel()
+		me, err := a.whoami(ctx)
 		if err == nil {
-			if events := a.eventsOf(r.Context(), me, kind, payload); len(events) > 0 {
-				err = accept(r.Context(), events, "")
+			if events := a.eventsOf(ctx, me, kind, payload); len(events) > 0 {
+				err = accept(ctx, events, "")
 			}
 		}
 		if err != nil {

@@ -78,6 +78,29 @@ func strangeSignature() http.Header {
 	return h
 }
 
+// Slack hangs up after 3 seconds. What is being stored then is stored nevertheless: the repetitions take as long.
+func TestAnEventIsStoredAfterSlackHasHungUp(t *testing.T) {
+	t.Parallel()
+	d := open(t, slacktest.Options{}, func(o *slack.Options) {
+		o.AppToken, o.SigningSecret = "", slacktest.SigningSecret
+	})
+	ctx, hangUp := context.WithCancel(t.Context())
+	h := d.Handler(func(ctx context.Context, events []channel.Event, cursor string) error {
+		hangUp()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return d.accept(ctx, events, cursor)
+	})
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/channels/ada/events", strings.NewReader(body))
+	r.Header = slacktest.Sign(slacktest.SigningSecret, time.Now(), []byte(body))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != http.StatusOK || len(d.all("Hello")) != 1 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
 func TestAnAccountWithSocketModeHasNoHandler(t *testing.T) {
 	t.Parallel()
 	d := open(t, slacktest.Options{}, nil)

@@ -137,12 +137,16 @@ func (a *Adapter) history(ctx context.Context, to channel.Place, oldest, cursor 
 
 // permanent are the errors of Slack for messages that it will never accept.
 var permanent = map[string]bool{
-	"as_user_not_supported": true, "cannot_reply_to_message": true, "cant_update_message": true,
-	"channel_not_found": true, "channel_type_not_supported": true, "ekm_access_denied": true,
-	"edit_window_closed": true, "invalid_arguments": true, "invalid_blocks": true, "invalid_blocks_format": true,
-	"invalid_metadata_format": true, "is_archived": true, "is_inactive": true, "message_not_found": true,
-	"messages_tab_disabled": true, "metadata_too_large": true, "msg_blocks_too_long": true, "msg_too_long": true,
-	"no_permission": true, "no_text": true, "not_in_channel": true, "cannot_dm_bot": true, "thread_not_found": true,
+	"as_user_not_supported": true, "cant_update_message": true, "edit_window_closed": true, "invalid_arguments": true,
+	"invalid_blocks": true, "invalid_blocks_format": true, "invalid_metadata_format": true, "message_not_found": true,
+	"metadata_too_large": true, "msg_blocks_too_long": true, "msg_too_long": true, "no_text": true,
+}
+
+// gone are the errors of Slack for chats and threads in which it accepts no message of the bot.
+var gone = map[string]bool{
+	"cannot_dm_bot": true, "cannot_reply_to_message": true, "channel_not_found": true,
+	"channel_type_not_supported": true, "ekm_access_denied": true, "is_archived": true, "is_inactive": true,
+	"messages_tab_disabled": true, "no_permission": true, "not_in_channel": true, "thread_not_found": true,
 	"user_disabled": true, "user_not_found": true,
 }
 
@@ -181,10 +185,12 @@ func (a *Adapter) refusal(err error) error {
 	case errors.As(err, &status) && status.Code == http.StatusTooManyRequests,
 		code == "ratelimited", code == "rate_limited", code == "message_limit_exceeded":
 		return &service.SendError{Reason: "rate limited", RetryAfter: time.Minute}
-	case permanent[code], strings.HasPrefix(code, "restricted_action"):
+	case permanent[code]:
 		return &service.SendError{Reason: code, Permanent: true}
+	case gone[code], strings.HasPrefix(code, "restricted_action"):
+		return &service.SendError{Reason: code, Permanent: true, Gone: true}
 	case credential[code]:
 		return &service.SendError{Reason: code, RetryAfter: time.Minute}
 	}
-	return a.sanitize(fmt.Errorf("send to Slack: %w", err))
+	return a.redact(fmt.Errorf("send to Slack: %w", err))
 }

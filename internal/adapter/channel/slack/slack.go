@@ -10,7 +10,6 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/gorilla/websocket"
 	slackapi "github.com/slack-go/slack"
 
+	"cairn/internal/adapter/channel/apiclient"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	service "cairn/internal/service/channel"
@@ -118,7 +118,7 @@ func (a *Adapter) whoami(ctx context.Context) (identity, error) {
 	defer cancel()
 	me, err := a.client.AuthTestContext(ctx)
 	if err != nil {
-		return identity{}, a.sanitize(fmt.Errorf("ask Slack for the bot of account %s: %w", a.Account, err))
+		return identity{}, a.redact(fmt.Errorf("ask Slack for the bot of account %s: %w", a.Account, err))
 	}
 	a.self = identity{me.UserID, me.BotID}
 	return a.self, nil
@@ -127,21 +127,9 @@ func (a *Adapter) whoami(ctx context.Context) (identity, error) {
 // is reports whether a message is from the bot itself.
 func (i identity) is(user, bot string) bool { return user == i.user || bot != "" && bot == i.bot }
 
-// sanitize removes credentials from an error.
-func (a *Adapter) sanitize(err error, more ...string) error {
-	if err == nil {
-		return nil
-	}
-	text := err.Error()
-	for _, secret := range append(more, a.BotToken, a.AppToken, a.SigningSecret) {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "TOKEN")
-		}
-	}
-	if text == err.Error() {
-		return err
-	}
-	return errors.New(text)
+// redact removes credentials from an error.
+func (a *Adapter) redact(err error, more ...string) error {
+	return apiclient.Redact(err, append(more, a.BotToken, a.AppToken, a.SigningSecret)...)
 }
 
 // Limits returns the limits of messages. Slack recommends 4,000 characters; a block of Markdown may have 12,000.

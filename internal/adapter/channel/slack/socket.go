@@ -110,11 +110,11 @@ func (a *Adapter) dial(ctx context.Context) (*connection, error) {
 		}
 	}
 	if err != nil {
-		return nil, a.sanitize(fmt.Errorf("ask Slack for a connection: %w", err))
+		return nil, a.redact(fmt.Errorf("ask Slack for a connection: %w", err))
 	}
 	conn, _, err := a.dialer.DialContext(ctx, address, nil) // the response has no body to close
 	if err != nil {
-		return nil, a.sanitize(fmt.Errorf("connect to Slack: %w", err), address)
+		return nil, a.redact(fmt.Errorf("connect to Slack: %w", err), address)
 	}
 	c := &connection{Conn: conn, silence: a.Silence}
 	conn.SetReadLimit(mostFrame)

@@ -1,4 +1,4 @@
-// Package socket is the WebSocket on which adapters receive events.
+// Package socket is the WebSocket on which the adapters of DingTalk and Feishu receive events.
 package socket
 
 import (

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"bufio"
 	"fmt"
 	"html"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	extast "github.com/yuin/goldmark/extension/ast"
+	render "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 )
 
@@ -74,7 +76,11 @@ func (r *renderer) enter(n ast.Node) ast.WalkStatus {
 	r.out.WriteString(open)
 	switch n := n.(type) {
 	case *ast.Text:
-		r.text(n.Segment.Value(r.source))
+		if raw := n.Segment.Value(r.source); n.IsRaw() { // code
+			r.text(raw)
+		} else {
+			r.prose(raw)
+		}
 		if n.SoftLineBreak() || n.HardLineBreak() {
 			r.out.WriteString("\n")
 		}
@@ -128,6 +134,16 @@ func (r *renderer) lines(n ast.Node) {
 
 func (r *renderer) text(raw []byte) { r.out.WriteString(html.EscapeString(string(raw))) }
 
+// prose writes a text without its backslashes and with the characters that its entities name.
+func (r *renderer) prose(raw []byte) {
+	w := bufio.NewWriter(&r.out)
+	render.DefaultWriter.Write(w, raw)
+	_ = w.Flush() // a strings.Builder accepts everything
+}
+
+// deepest is the depth of lists up to which items are indented.
+const deepest = 8
+
 // marker is what an item of a list begins with, indented by its depth.
 func marker(n *ast.ListItem) string {
 	depth := 0
@@ -136,7 +152,7 @@ func marker(n *ast.ListItem) string {
 			depth++
 		}
 	}
-	indent := strings.Repeat("  ", depth)
+	indent := strings.Repeat("  ", min(depth, deepest))
 	list, ok := n.Parent().(*ast.List)
 	if !ok || !list.IsOrdered() {
 		return indent + "• "

@@ -23,6 +23,9 @@ func TestMarkdownBecomesTheHTMLOfTelegram(t *testing.T) {
 		"a | b":                              "a | b",
 		"See <https://example.org>":          "See https://example.org",
 		"2 < 3 and ![cat](https://x.org/c)":  "2 &lt; 3 and cat",
+		`1 \* 2 \_ \<b\>`:                    "1 * 2 _ &lt;b&gt;",
+		"a &lt;b&gt; &amp; &copy;":           "a &lt;b&gt; &amp; ©",
+		"`a \\* &lt;`":                       `<code>a \* &amp;lt;</code>`,
 	} {
 		if got := telegram.HTML(source); got != want {
 			t.Errorf("%q became %q, want %q", source, got, want)

@@ -20,6 +20,7 @@ import (
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
+	"cairn/internal/adapter/channel/apiclient"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	service "cairn/internal/service/channel"
@@ -50,8 +51,9 @@ const telegramAPI = "https://api.telegram.org"
 
 // Times of requests.
 const (
-	pollTime = 25 * time.Second // that the server waits for an update
-	sendTime = 20 * time.Second
+	pollTime    = 25 * time.Second // that the server waits for an update
+	sendTime    = 20 * time.Second
+	releaseTime = 5 * time.Second // of confirming the pressed buttons of a poll, while the next one waits
 )
 
 // New returns an Adapter. It sends no request.
@@ -76,24 +78,24 @@ func New(o Options) (*Adapter, error) {
 func (a *Adapter) Receive(ctx context.Context, cursor string, accept service.Accept) error {
 	me, err := a.bot.GetMe(ctx)
 	if err != nil {
-		return a.sanitize(err)
+		return a.redact(err)
 	}
 	offset, _ := strconv.ParseInt(cursor, 10, 64) // empty at first: 0 gets what Telegram keeps
 	for ctx.Err() == nil {
-		updates, err := a.poll(ctx, offset)
+		updates, next, err := a.poll(ctx, offset)
 		if err != nil {
 			return err
 		}
-		if len(updates) == 0 {
+		if next == 0 {
 			continue
 		}
 		var events []channel.Event
 		for _, u := range updates {
-			if e, ok := a.eventOf(u, me.Username); ok {
+			if e, ok := a.eventOf(u, me); ok {
 				events = append(events, e)
 			}
-			offset = max(offset, u.ID+1)
 		}
+		offset = next
 		if err := accept(ctx, events, strconv.FormatInt(offset, 10)); err != nil {
 			return err
 		}
@@ -104,6 +106,8 @@ func (a *Adapter) Receive(ctx context.Context, cursor string, accept service.Acc
 
 // release ends the waiting sign of pressed buttons. It also disappears by itself.
 func (a *Adapter) release(ctx context.Context, updates []models.Update) {
+	ctx, cancel := context.WithTimeout(ctx, releaseTime)
+	defer cancel()
 	for _, u := range updates {
 		if u.CallbackQuery != nil {
 			_, _ = a.bot.AnswerCallbackQuery(ctx, &bot.AnswerCallbackQueryParams{CallbackQueryID: u.CallbackQuery.ID})
@@ -119,34 +123,32 @@ type response struct {
 	Code        int             `json:"error_code"`
 }
 
-// poll returns the updates from an offset on. It confirms the earlier ones.
-func (a *Adapter) poll(ctx context.Context, offset int64) (updates []models.Update, err error) {
+// poll returns the updates from an offset on, and the offset after them, which is 0 without updates. It confirms the
+// earlier ones.
+func (a *Adapter) poll(ctx context.Context, offset int64) (updates []models.Update, next int64, err error) {
 	query := url.Values{"timeout": {strconv.Itoa(int(pollTime.Seconds()))}, "offset": {strconv.FormatInt(offset, 10)},
 		"allowed_updates": {`["message","edited_message","callback_query"]`}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.API+"/bot"+a.Token+"/getUpdates?"+query.Encode(), nil)
 	if err != nil {
-		return nil, a.sanitize(err)
+		return nil, 0, a.redact(err)
 	}
 	res, err := a.client.Do(r)
 	if err != nil {
-		return nil, a.sanitize(err)
+		return nil, 0, a.redact(err)
 	}
 	defer res.Body.Close()
 	var body response
-	if err := json.NewDecoder(res.Body).Decode(&body); err != nil {
-		return nil, fmt.Errorf("read updates: status %d: %w", res.StatusCode, err)
+	if err := json.NewDecoder(io.LimitReader(res.Body, mostUpdates)).Decode(&body); err != nil {
+		return nil, 0, fmt.Errorf("read updates: status %d: %w", res.StatusCode, err)
 	}
 	if !body.OK {
-		return nil, fmt.Errorf("read updates: %d %s", body.Code, body.Description)
+		return nil, 0, fmt.Errorf("read updates: %d %s", body.Code, body.Description)
 	}
-	if err := json.Unmarshal(body.Result, &updates); err != nil {
-		return nil, fmt.Errorf("decode updates: %w", err)
-	}
-	return updates, nil
+	return decodeUpdates(body.Result)
 }
 
 // eventOf converts an update. Ok is false for one that Cairn does not read.
-func (a *Adapter) eventOf(u models.Update, username string) (e channel.Event, ok bool) {
+func (a *Adapter) eventOf(u models.Update, me *models.User) (e channel.Event, ok bool) {
 	e = channel.Event{Key: strconv.FormatInt(u.ID, 10), Kind: channel.Message}
 	m := u.Message
 	if m == nil && u.EditedMessage != nil {
@@ -156,22 +158,23 @@ func (a *Adapter) eventOf(u models.Update, username string) (e channel.Event, ok
 	case m != nil && m.From != nil:
 		e.Place, e.Group = placeOf(a.Account, m), m.Chat.Type != models.ChatTypePrivate
 		e.Sender, e.MessageID = senderOf(*m.From), strconv.Itoa(m.ID)
-		e.Text, e.At = cmp.Or(m.Text, m.Caption), time.Unix(int64(max(m.Date, m.EditDate)), 0)
-		e.Attachments = attachmentsOf(m)
-		mention := "@" + username
-		e.Mentioned = strings.Contains(e.Text, mention) ||
-			m.ReplyToMessage != nil && m.ReplyToMessage.From != nil && m.ReplyToMessage.From.Username == username
-		if strings.HasPrefix(e.Text, "/") { // a command may name its bot
-			command, _, _ := strings.Cut(e.Text, " ")
-			_, named, found := strings.Cut(strings.TrimSpace(command), "@")
-			return e, !found || strings.EqualFold(named, username)
+		e.At, e.Attachments = time.Unix(int64(max(m.Date, m.EditDate)), 0), attachmentsOf(m)
+		text := textOf(m)
+		e.Text, e.Mentioned = text.without(me)
+		named := text.addressee()
+		e.Mentioned = e.Mentioned || named != "" || repliesTo(m, me)
+		switch {
+		case named != "" && !strings.EqualFold(named, me.Username): // a command for another bot
+			return e, false
+		case len(text.units) == 0 && len(e.Attachments) == 0 && (e.Kind == channel.Edited || !isSaid(m)):
+			return e, false // a notice, or a shared place that moves
 		}
-		e.Text = strings.TrimSpace(strings.ReplaceAll(e.Text, mention, ""))
 		return e, true
 	case u.CallbackQuery != nil && u.CallbackQuery.Message.Message != nil:
 		m := u.CallbackQuery.Message.Message
 		e.Kind, e.Place, e.Group = channel.Button, placeOf(a.Account, m), m.Chat.Type != models.ChatTypePrivate
 		e.Sender, e.Text, e.At = senderOf(u.CallbackQuery.From), u.CallbackQuery.Data, time.Now()
+		e.MessageID = strconv.Itoa(m.ID)
 		return e, true
 	}
 	return e, false
@@ -208,11 +211,16 @@ func senderOf(u models.User) channel.Sender {
 		Bot: u.IsBot}
 }
 
+// noPreviews keeps Telegram from fetching the links of a message: a link in a reply can contain what others should not
+// get.
+var noPreviews = &models.LinkPreviewOptions{IsDisabled: bot.True()}
+
 // Send sends a message as HTML. If the server does not accept the markup, it sends the text as it is.
 func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (id string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	params := &bot.SendMessageParams{ChatID: to.Chat, Text: HTML(p.Text), ParseMode: models.ParseModeHTML}
+	params := &bot.SendMessageParams{ChatID: to.Chat, Text: HTML(p.Text), ParseMode: models.ParseModeHTML,
+		LinkPreviewOptions: noPreviews}
 	if params.Text == "" { // such as an image without a description, or only definitions of links
 		params.Text, params.ParseMode = p.Text, ""
 	}
@@ -225,7 +233,7 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 		params.ReplyMarkup = keyboard(p.Buttons)
 	}
 	m, err := a.bot.SendMessage(ctx, params)
-	if errors.Is(err, bot.ErrorBadRequest) && strings.Contains(err.Error(), "entities") {
+	if refusesMarkup(err) {
 		params.Text, params.ParseMode = p.Text, ""
 		m, err = a.bot.SendMessage(ctx, params)
 	}
@@ -243,8 +251,13 @@ func (a *Adapter) Edit(ctx context.Context, to channel.Place, messageID, text st
 	if err != nil {
 		return &service.SendError{Reason: "invalid ID of a message", Permanent: true}
 	}
-	_, err = a.bot.EditMessageText(ctx, &bot.EditMessageTextParams{ChatID: to.Chat, MessageID: id, Text: HTML(text),
-		ParseMode: models.ParseModeHTML})
+	params := &bot.EditMessageTextParams{ChatID: to.Chat, MessageID: id, Text: HTML(text),
+		ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreviews}
+	_, err = a.bot.EditMessageText(ctx, params)
+	if refusesMarkup(err) {
+		params.Text, params.ParseMode = text, ""
+		_, err = a.bot.EditMessageText(ctx, params)
+	}
 	if err != nil && !strings.Contains(err.Error(), "message is not modified") {
 		return a.refusal(err)
 	}
@@ -258,22 +271,22 @@ func (a *Adapter) Typing(ctx context.Context, to channel.Place) error {
 	params := &bot.SendChatActionParams{ChatID: to.Chat, Action: models.ChatActionTyping}
 	params.MessageThreadID, _ = strconv.Atoi(to.Thread) // 0 without a thread
 	_, err := a.bot.SendChatAction(ctx, params)
-	return a.sanitize(err)
+	return a.redact(err)
 }
 
 // Fetch reads a file.
 func (a *Adapter) Fetch(ctx context.Context, file channel.Attachment) (io.ReadCloser, error) {
 	f, err := a.bot.GetFile(ctx, &bot.GetFileParams{FileID: file.Ref})
 	if err != nil {
-		return nil, a.sanitize(err)
+		return nil, a.redact(err)
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.API+"/file/bot"+a.Token+"/"+f.FilePath, nil)
 	if err != nil {
-		return nil, a.sanitize(err)
+		return nil, a.redact(err)
 	}
 	res, err := a.client.Do(r)
 	if err != nil {
-		return nil, a.sanitize(err)
+		return nil, a.redact(err)
 	}
 	if res.StatusCode != http.StatusOK {
 		res.Body.Close()
@@ -293,31 +306,30 @@ func keyboard(all []channel.Choice) models.InlineKeyboardMarkup {
 // refusal converts an error of a request. Errors that leave the outcome unknown are returned as they are.
 func (a *Adapter) refusal(err error) error {
 	var busy *bot.TooManyRequestsError
+	var moved *bot.MigrateError // a group has another ID now; its next message has it
+	err = a.redact(err)
 	switch {
 	case errors.As(err, &busy):
 		return &service.SendError{Reason: "rate limited", RetryAfter: time.Duration(busy.RetryAfter) * time.Second}
-	case errors.Is(err, bot.ErrorForbidden), errors.Is(err, bot.ErrorBadRequest):
-		return &service.SendError{Reason: a.sanitize(err).Error(), Permanent: true}
+	case errors.Is(err, bot.ErrorForbidden), errors.As(err, &moved):
+		return &service.SendError{Reason: err.Error(), Permanent: true, Gone: true}
+	case errors.Is(err, bot.ErrorBadRequest):
+		return &service.SendError{Reason: err.Error(), Permanent: true, Gone: hasAny(err.Error(), gone...)}
 	case errors.Is(err, bot.ErrorUnauthorized), errors.Is(err, bot.ErrorNotFound): // the token; nothing was sent
-		return &service.SendError{Reason: a.sanitize(err).Error(), RetryAfter: time.Minute}
+		return &service.SendError{Reason: err.Error(), RetryAfter: time.Minute}
 	}
-	return a.sanitize(err)
+	return err
 }
 
-// sanitize removes the token, which is a part of the URL.
-func (a *Adapter) sanitize(err error) error {
-	if err == nil || !strings.Contains(err.Error(), a.Token) {
-		return err
-	}
-	return errors.New(strings.ReplaceAll(err.Error(), a.Token, "TOKEN"))
-}
+// redact removes the token, which is a part of the URL.
+func (a *Adapter) redact(err error) error { return apiclient.Redact(err, a.Token) }
 
 // Check asks the server whether it accepts the token.
 func (a *Adapter) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	if _, err := a.bot.GetMe(ctx); err != nil {
-		return fault.Wrap(a.sanitize(err), fault.Misconfigured, "Telegram does not accept account "+a.Account,
+		return fault.Wrap(a.redact(err), fault.Misconfigured, "Telegram does not accept account "+a.Account,
 			"check its token, and that this machine reaches "+a.API)
 	}
 	return nil

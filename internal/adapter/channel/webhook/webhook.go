@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"cairn/internal/adapter/channel/apiclient"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	service "cairn/internal/service/channel"
@@ -46,13 +48,17 @@ var _ service.Adapter = (*Adapter)(nil)
 
 // New returns an Adapter. It fails if the secret has a wrong form.
 func New(o Options) (*Adapter, error) {
-	signer, err := standardwebhooks.NewWebhook(o.Secret)
-	if err != nil || o.Secret == "" {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(o.Secret, "whsec_"))
+	if err != nil || len(key) < leastKey || len(key) > mostKey { // with an empty key, all can sign
 		return nil, fault.New(fault.Misconfigured, "invalid secret of account "+o.Account,
 			"set secret to whsec_ and the base64 form of 24 to 64 random bytes, as docs/how-to/channels.md shows")
 	}
+	signer, err := standardwebhooks.NewWebhookRaw(key)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Misconfigured, "open account "+o.Account, "check its secret")
+	}
 	if o.Client == nil {
-		o.Client = &http.Client{Timeout: sendTimeout}
+		o.Client = &http.Client{Timeout: sendTimeout, CheckRedirect: noRedirect}
 	}
 	if o.Units == 0 {
 		o.Units = 4000
@@ -60,7 +66,12 @@ func New(o Options) (*Adapter, error) {
 	return &Adapter{o, signer}, nil
 }
 
+// noRedirect makes a redirect the response. A client that follows one can lose the body: it turns the POST into a GET.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
 const (
+	leastKey    = 24 // bytes of the secret
+	mostKey     = 64
 	sendTimeout = 20 * time.Second
 	mostParts   = 5
 	mostBytes   = 1 << 20 // of a request
@@ -182,10 +193,10 @@ type message struct {
 }
 
 // Send sends a message to the program's URL. A status of the class 2xx means that it has it; the program
-// recognizes repetitions by webhook-id.
+// recognizes repetitions by webhook-id. A redirect is a failure.
 func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (id string, err error) {
 	if a.URL == "" {
-		return "", &service.SendError{Reason: "the account has no url", Permanent: true}
+		return "", &service.SendError{Reason: "the account has no url", Permanent: true, Gone: true}
 	}
 	body, err := json.Marshal(message{to.Chat, to.Thread, p.Text, p.Buttons})
 	if err != nil {
@@ -193,7 +204,7 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, bytes.NewReader(body))
 	if err != nil {
-		return "", fmt.Errorf("send to the webhook: %w", err)
+		return "", fmt.Errorf("send to the webhook: %w", apiclient.Redact(err))
 	}
 	now := time.Now()
 	signature, err := a.signer.Sign(p.Key, now, body)
@@ -206,17 +217,16 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 	r.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
 	res, err := a.Client.Do(r)
 	if err != nil {
-		return "", fmt.Errorf("send to the webhook: %w", err)
+		return "", fmt.Errorf("send to the webhook: %w", apiclient.Redact(err))
 	}
 	defer res.Body.Close()
 	switch code := res.StatusCode; {
 	case code < http.StatusMultipleChoices:
 		return p.Key, nil
 	case code == http.StatusGone: // as Standard Webhooks says: do not send again
-		return "", &service.SendError{Reason: "the program answered 410", Permanent: true}
+		return "", &service.SendError{Reason: "the program answered 410", Permanent: true, Gone: true}
 	case code == http.StatusTooManyRequests:
-		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // 0 if it is missing
-		return "", &service.SendError{Reason: "rate limited", RetryAfter: time.Duration(seconds) * time.Second}
+		return "", &service.SendError{Reason: "rate limited", RetryAfter: apiclient.RetryAfter(res.Header)}
 	default:
 		return "", fmt.Errorf("send to the webhook: the program answered %d", code)
 	}

@@ -191,6 +191,9 @@ func (s *Server) store(w http.ResponseWriter, m channeltest.Message) {
 		}
 		refuse(w, http.StatusBadRequest, code, "the chat does not exist")
 		return
+	case channeltest.Refused:
+		refuse(w, http.StatusBadRequest, "invalidParameter.msgParam.invalid", "invalid msgParam")
+		return
 	}
 	if s.absent != "" && m.Chat == userPrefix+s.absent {
 		write(w, http.StatusOK, object{"processQueryKey": s.id("key-"), "invalidStaffIdList": []string{s.absent},

@@ -191,6 +191,8 @@ func (s *Server) fault(w http.ResponseWriter) (answered, lost bool) {
 		refuse(w, http.StatusInternalServerError, 0, "500: Internal Server Error")
 	case channeltest.Gone:
 		refuse(w, http.StatusNotFound, 10003, "Unknown Channel")
+	case channeltest.Refused:
+		refuse(w, http.StatusBadRequest, 200000, "Message was blocked by automatic moderation")
 	case channeltest.Unknown:
 		return false, true
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	disgo "github.com/disgoorg/disgo/discord"
+
 	"cairn/internal/domain/channel"
 )
 
@@ -27,7 +29,9 @@ type body struct {
 	Enforce    bool            `json:"enforce_nonce"`
 	Components json.RawMessage `json:"components"`
 	Embeds     []any           `json:"embeds"`
-	Allowed    *struct {
+
+	Flags   disgo.MessageFlags `json:"flags"` // those of a message that is changed stay
+	Allowed *struct {
 		Parse []string `json:"parse"`
 	} `json:"allowed_mentions"`
 }
@@ -109,7 +113,7 @@ func (s *Server) createMessage(w http.ResponseWriter, r *http.Request, c *room) 
 		return
 	}
 	m := &message{id: s.newID(), room: c, author: BotID, at: time.Now(), nonce: b.nonce(), components: b.Components,
-		buttons: buttons}
+		buttons: buttons, flags: b.Flags}
 	if b.Content != nil {
 		m.content = strings.TrimSpace(*b.Content)
 	}

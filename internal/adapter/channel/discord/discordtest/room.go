@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	disgo "github.com/disgoorg/disgo/discord"
+
 	"cairn/internal/domain/channel"
 )
 
@@ -45,6 +47,7 @@ type message struct {
 	buttons             []channel.Choice
 	files               []*file
 	extra               map[string]any
+	flags               disgo.MessageFlags
 }
 
 type file struct {
@@ -146,7 +149,7 @@ func (s *Server) messagePayload(m *message) map[string]any {
 	out := map[string]any{"id": m.id, "channel_id": m.room.id, "author": s.userPayload(m.author),
 		"content": m.content, "timestamp": stamp(m.at), "edited_timestamp": nil, "tts": false,
 		"mention_everyone": m.everyone, "mention_roles": []string{}, "embeds": []any{}, "pinned": false, "type": 0,
-		"flags": 0, "components": m.components}
+		"flags": m.flags, "components": m.components}
 	if m.edited != nil {
 		out["edited_timestamp"] = stamp(*m.edited)
 	}

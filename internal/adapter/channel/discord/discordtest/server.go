@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	disgo "github.com/disgoorg/disgo/discord"
 	"github.com/disgoorg/snowflake/v2"
 
 	"cairn/internal/adapter/channel/channeltest"
@@ -212,6 +213,7 @@ func (s *Server) Sent() (all []channeltest.Message) {
 	defer s.mu.Unlock()
 	for _, m := range s.sent {
 		out := channeltest.Message{ID: m.id, Chat: m.room.id, Text: m.content, Buttons: m.buttons, At: m.at}
+		out.Preview = !m.flags.Has(disgo.MessageFlagSuppressEmbeds)
 		if m.room.parent != nil {
 			out.Chat, out.Thread = m.room.parent.id, m.room.id
 		}

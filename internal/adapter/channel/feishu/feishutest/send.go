@@ -104,6 +104,9 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, p post, m channelt
 	case channeltest.Gone:
 		refuse(w, http.StatusBadRequest, 230002, "Bot/User can NOT be out of the chat.")
 		return
+	case channeltest.Refused:
+		refuse(w, http.StatusBadRequest, 230028, "The messages do NOT pass the audit")
+		return
 	}
 	done := s.uuids[p.UUID]
 	if p.UUID == "" || done == nil {

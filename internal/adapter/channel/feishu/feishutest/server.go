@@ -44,6 +44,7 @@ type Server struct {
 	scopes   []string
 	names    map[string]string // of users
 	messages map[string]*message
+	recalled map[string]*message
 	threads  map[string]string // first message → name of the thread
 	sent     []*message        // by the bot
 	uuids    map[string]*message
@@ -83,6 +84,7 @@ func Start(o Options) *Server {
 		scopes:   []string{"im:message:send_as_bot", "im:message.p2p_msg:readonly", "contact:user.base:readonly"},
 		names:    map[string]string{},
 		messages: map[string]*message{},
+		recalled: map[string]*message{},
 		threads:  map[string]string{},
 		uuids:    map[string]*message{},
 		files:    map[string][]byte{},
@@ -226,7 +228,11 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 func (s *Server) read(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.messages[r.PathValue("id")]
+	id := r.PathValue("id")
+	m, recalled := s.messages[id], s.recalled[id] != nil
+	if recalled {
+		m = s.recalled[id]
+	}
 	if m == nil {
 		refuse(w, http.StatusBadRequest, 230001, "invalid message_id")
 		return
@@ -235,7 +241,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) {
 	if m.sender == AppID {
 		kind, idType = "app", "app_id"
 	}
-	succeed(w, object{"items": []object{{"message_id": m.ID, "chat_id": m.Chat,
+	succeed(w, object{"items": []object{{"message_id": m.ID, "chat_id": m.Chat, "deleted": recalled,
 		"sender": object{"id": m.sender, "id_type": idType, "sender_type": kind}}}})
 }
 

@@ -104,6 +104,7 @@ func (s *Server) Edit(string, string, string) bool { return false }
 func (s *Server) Delete(chat, messageID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.recalled[messageID] = s.messages[messageID]
 	delete(s.messages, messageID)
 	s.publish("im.message.recalled_v1", object{"message_id": messageID, "chat_id": chat,
 		"recall_time": milliseconds(time.Now()), "recall_type": "message_owner"})

@@ -116,7 +116,8 @@ func (s *Server) postMessage(args map[string]string) (object, string) {
 	if code != "" {
 		return nil, code
 	}
-	p := &post{chat: chat, ts: s.stamp(), thread: args["thread_ts"], text: c.text, buttons: c.buttons, at: time.Now()}
+	p := &post{chat: chat, ts: s.stamp(), thread: args["thread_ts"], text: c.text, buttons: c.buttons, at: time.Now(),
+		preview: args["unfurl_links"] != "false" || args["unfurl_media"] != "false"}
 	if raw := args["metadata"]; raw != "" {
 		var m struct {
 			Type    string `json:"event_type"`

@@ -86,6 +86,7 @@ type post struct {
 	buttons          []channel.Choice
 	at               time.Time
 	deleted          bool
+	preview          bool // the links of the bot's message are fetched
 }
 
 // Start starts a fake.
@@ -141,7 +142,7 @@ func (s *Server) Sent() (all []channeltest.Message) {
 			thread = name
 		}
 		all = append(all, channeltest.Message{ID: p.ts, Chat: p.chat, Thread: thread, Text: p.text,
-			Buttons: p.buttons, At: p.at})
+			Preview: p.preview, Buttons: p.buttons, At: p.at})
 	}
 	return all
 }
@@ -231,6 +232,8 @@ func (s *Server) call(name string, m method, args map[string]string) (out object
 		return nil, "", fault
 	case channeltest.Gone:
 		return nil, "channel_not_found", fault
+	case channeltest.Refused:
+		return nil, "msg_too_long", fault
 	}
 	out, code = m.run(s, args)
 	return out, code, fault

@@ -63,6 +63,9 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 	case channeltest.Gone:
 		fail(w, http.StatusForbidden, "Forbidden: bot was blocked by the user", 0)
 		return
+	case channeltest.Refused:
+		fail(w, http.StatusBadRequest, "Bad Request: BUTTON_DATA_INVALID", 0)
+		return
 	}
 	p := &post{plain: plain, Message: channeltest.Message{
 		ID:      strconv.Itoa(s.newID()),
@@ -71,6 +74,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 		At:      time.Now(),
 		Thread:  r.FormValue("message_thread_id"),
 		Buttons: buttonsOf(r.FormValue("reply_markup")),
+		Preview: previews(r),
 	}}
 	s.sent = append(s.sent, p)
 	if f.Kind == channeltest.Unknown {
@@ -109,15 +113,29 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) {
 	}
 	p := s.sent[i]
 	p.plain, p.Text, p.Buttons, p.edited = plain, r.FormValue("text"), buttons, now()
+	p.Preview = previews(r)
 	answer(w, p.shown())
 }
 
-const mostUnits = 4096 // UTF-16 units of a message after its markup
+// previews reports whether the links of a message are fetched.
+func previews(r *http.Request) bool {
+	var o models.LinkPreviewOptions
+	_ = json.Unmarshal([]byte(r.FormValue("link_preview_options")), &o) // empty without options
+	return o.IsDisabled == nil || !*o.IsDisabled
+}
+
+const (
+	mostUnits = 4096    // UTF-16 units of a message after its markup
+	mostBytes = 1 << 15 // of a message with its markup
+)
 
 // textOf returns the text of a request without its markup, and reads the form of the request.
 func textOf(r *http.Request) (plain string, err error) {
 	_ = r.ParseMultipartForm(1 << 20) // a request of another form has no values
 	plain = r.FormValue("text")
+	if len(plain) > mostBytes {
+		return "", errors.New("text is too long")
+	}
 	if r.FormValue("parse_mode") == string(models.ParseModeHTML) {
 		plain, err = withoutTags(plain)
 	}
@@ -195,7 +213,7 @@ func chatOf(chat string) models.Chat {
 	return models.Chat{ID: id, Type: models.ChatTypePrivate, FirstName: "Ada"}
 }
 
-var marked = regexp.MustCompile(`(?:^|\s)(/[a-z][a-z0-9_]*(?:@\w+)?|@[A-Za-z]\w{4,31})`)
+var marked = regexp.MustCompile(`(?:^|\s)(/[A-Za-z0-9_]{1,64}(?:@\w+)?|@[A-Za-z]\w{4,31})(?:[^\w/<>]|$)`)
 
 // entitiesOf returns the commands and the mentions in a text of a user.
 func entitiesOf(text string) (out []models.MessageEntity) {

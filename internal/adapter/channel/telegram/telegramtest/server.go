@@ -30,10 +30,10 @@ type Server struct {
 	*httptest.Server
 	mu      sync.Mutex
 	news    chan struct{} // closed when there is a new update
-	updates []models.Update
-	last    models.Update
-	next    int64
-	lastID  int // of messages
+	updates []update
+	last    update
+	next    int64 // ID of the next update
+	lastID  int   // of messages
 	sent    []*post
 	faults  []channeltest.Fault
 	said    map[int]*models.Message // messages of users by their ID
@@ -89,6 +89,8 @@ func (s *Server) SayWith(m channeltest.Said, file []byte) string {
 	out.From.FirstName, out.From.IsBot = m.Name, m.Bot
 	if out.MessageThreadID, _ = strconv.Atoi(m.Thread); m.Thread != "" {
 		out.IsTopicMessage = true
+		out.ReplyToMessage = &models.Message{ID: out.MessageThreadID, Chat: out.Chat, From: bot(), Date: now(),
+			ForumTopicCreated: &models.ForumTopicCreated{Name: "Topic"}} // the bot made the topic
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,14 +141,46 @@ func (s *Server) Edit(_, messageID, text string) bool {
 // Delete does nothing: Telegram does not notify bots.
 func (s *Server) Delete(_, _ string) bool { return false }
 
+// update is an update with its ID.
+type update struct {
+	id  int64
+	raw json.RawMessage
+}
+
+// MarshalJSON returns the update as the server sends it.
+func (u update) MarshalJSON() ([]byte, error) { return u.raw, nil }
+
 // add stores an update and wakes the polls. The lock is held.
 func (s *Server) add(u models.Update) {
 	u.ID = s.next
+	s.put(u)
+}
+
+func (s *Server) put(members any) {
+	raw, err := json.Marshal(members)
+	if err != nil {
+		panic(err) // the fake made the update
+	}
+	s.last = update{s.next, raw}
 	s.next++
-	s.last = u
-	s.updates = append(s.updates, u)
+	s.updates = append(s.updates, s.last)
 	close(s.news)
 	s.news = make(chan struct{})
+}
+
+// Emit delivers an update of any form.
+func (s *Server) Emit(members map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	members["update_id"] = s.next
+	s.put(members)
+}
+
+// Renumber begins with another ID of updates, as Telegram does after a week without updates. Earlier ones are gone.
+func (s *Server) Renumber(next int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.updates, s.next = nil, next
 }
 
 // Repeat delivers the latest update once more.
@@ -190,6 +224,11 @@ func (s *Server) me(w http.ResponseWriter, _ *http.Request) {
 
 func done(w http.ResponseWriter, _ *http.Request) { answer(w, true) }
 
+const (
+	mostUpdates = 100 // of a response
+	mostAhead   = 10  // that an offset can be above the latest ID; a greater one has no effect
+)
+
 // poll returns the updates from an offset on, and forgets the earlier ones.
 func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	offset, _ := strconv.ParseInt(r.FormValue("offset"), 10, 64)
@@ -197,13 +236,11 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	patience := time.After(time.Duration(seconds) * time.Second)
 	for {
 		s.mu.Lock()
-		kept := s.updates[:0:0]
-		for _, u := range s.updates {
-			if u.ID >= offset {
-				kept = append(kept, u)
-			}
+		if offset > s.next+mostAhead {
+			offset = 0
 		}
-		s.updates = kept
+		s.updates = slices.DeleteFunc(slices.Clone(s.updates), func(u update) bool { return u.id < offset })
+		kept := s.updates[:min(len(s.updates), mostUpdates)]
 		news := s.news
 		s.mu.Unlock()
 		if len(kept) > 0 {
@@ -213,7 +250,7 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-news:
 		case <-patience:
-			answer(w, []models.Update{})
+			answer(w, []update{})
 			return
 		case <-r.Context().Done():
 			return
