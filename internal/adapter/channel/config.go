@@ -35,6 +35,7 @@ type profile struct {
 	Language string         `yaml:"language"`
 	Budget   int            `yaml:"budget"`
 	Coalesce *time.Duration `yaml:"coalesce"`
+	Partial  *bool          `yaml:"partial"`
 	Groups   struct {
 		Allow   []string `yaml:"allow"`
 		Mention *bool    `yaml:"mention"`
@@ -141,6 +142,8 @@ func Load(path string, getenv func(string) (string, bool)) ([]service.Account, e
 		if one.Profile, err = p.open(a.Profile); err != nil {
 			return nil, err
 		}
+		_, streams := one.Adapter.(service.Streamer)
+		one.Profile.Partial = streams && (p.Partial == nil || *p.Partial)
 		out = append(out, one)
 	}
 	slices.SortFunc(out, func(a, b service.Account) int { return strings.Compare(a.Name, b.Name) })

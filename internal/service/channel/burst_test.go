@@ -50,7 +50,7 @@ func TestMessagesOfAUserAreOneBurst(t *testing.T) {
 	for i := range many {
 		many[i] = "m"
 	}
-	s := &Service{Ports{Commands: noCommands{}}}
+	s := &Service{Ports: Ports{Commands: noCommands{}}}
 	late := []time.Duration{9500 * time.Millisecond, 0}
 	for name, c := range map[string]struct {
 		window time.Duration
@@ -121,7 +121,7 @@ func TestABurstHasTheLastEdits(t *testing.T) {
 
 func TestCommandsAreKnownByTheirNames(t *testing.T) {
 	t.Parallel()
-	s := &Service{Ports{Commands: noCommands{}}}
+	s := &Service{Ports: Ports{Commands: noCommands{}}}
 	for text, want := range map[string]string{"/help": "help", "/help@bot": "help", " /HELP me ": "help",
 		"/help\nme": "help",
 		"help":      "", "/nonsense": "", "/": "", "": ""} {

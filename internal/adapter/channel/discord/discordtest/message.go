@@ -212,6 +212,10 @@ func (s *Server) editMessage(w http.ResponseWriter, r *http.Request, c *room) {
 	if broken {
 		return
 	}
+	answered, lost := s.fault(w)
+	if answered {
+		return
+	}
 	now := time.Now()
 	m.edited = &now
 	if b.Content != nil {
@@ -221,6 +225,9 @@ func (s *Server) editMessage(w http.ResponseWriter, r *http.Request, c *room) {
 		m.components, m.buttons = b.Components, buttons
 	}
 	s.publishMessage("MESSAGE_UPDATE", m)
+	if lost {
+		panic(http.ErrAbortHandler)
+	}
 	reply(w, s.messagePayload(m))
 }
 

@@ -93,7 +93,8 @@ func (s *Server) remove(r *room, id string) bool {
 	if r.message(id) == nil {
 		return false
 	}
-	r.messages = slices.DeleteFunc(r.messages, func(m *message) bool { return m.id == id })
+	deleted := func(m *message) bool { return m.id == id }
+	r.messages, s.sent = slices.DeleteFunc(r.messages, deleted), slices.DeleteFunc(s.sent, deleted)
 	data := map[string]any{"id": id, "channel_id": r.id}
 	if r.kind != typeDM {
 		data["guild_id"] = serverID

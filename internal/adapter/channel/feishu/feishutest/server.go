@@ -47,6 +47,7 @@ type Server struct {
 	threads  map[string]string // first message → name of the thread
 	sent     []*message        // by the bot
 	uuids    map[string]*message
+	recalled map[string]bool // messages of the bot
 	files    map[string][]byte
 	faults   []channeltest.Fault
 	latest   *event
@@ -85,6 +86,7 @@ func Start(o Options) *Server {
 		messages: map[string]*message{},
 		threads:  map[string]string{},
 		uuids:    map[string]*message{},
+		recalled: map[string]bool{},
 		files:    map[string][]byte{},
 	}
 	mux := http.NewServeMux()
@@ -100,6 +102,7 @@ func Start(o Options) *Server {
 		"POST /open-apis/im/v1/messages":                      s.create,
 		"POST /open-apis/im/v1/messages/{id}/reply":           s.reply,
 		"PATCH /open-apis/im/v1/messages/{id}":                s.patch,
+		"DELETE /open-apis/im/v1/messages/{id}":               s.recall,
 		"GET /open-apis/im/v1/messages/{id}/resources/{file}": s.resource,
 	} {
 		mux.HandleFunc(pattern, s.authorized(handle))
