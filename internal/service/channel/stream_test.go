@@ -120,15 +120,17 @@ func TestErrorsOfPartialReplies(t *testing.T) {
 // The whole reply is sent again only if the platform has it not.
 func TestErrorsOfTheWholeReply(t *testing.T) {
 	t.Parallel()
+	busy := &service.SendError{Reason: "rate limited", RetryAfter: time.Second}
+	refused := &service.SendError{Reason: "not a card", Permanent: true}
 	for name, c := range map[string]struct {
 		err    error
 		delete bool // by a user
 		again  bool // the first attempt fails
 		log    []string
 	}{
-		"busy":         {err: &service.SendError{Reason: "rate limited", RetryAfter: time.Second}, again: true, log: []string{"send", "edit"}},
+		"busy":         {err: busy, again: true, log: []string{"send", "edit"}},
 		"broken":       {err: errBroken, again: true, log: []string{"send", "edit"}},
-		"not accepted": {err: &service.SendError{Reason: "not a card", Permanent: true}, log: []string{"send", "delete", "send"}},
+		"not accepted": {err: refused, log: []string{"send", "delete", "send"}},
 		"deleted":      {delete: true, log: []string{"send", "delete", "send"}},
 	} {
 		t.Run(name, func(t *testing.T) {
