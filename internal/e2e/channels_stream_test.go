@@ -185,7 +185,7 @@ func TestADeletedPartialReplyIsSentAgain(t *testing.T) {
 	testkit.Eventually(t, "the reply has begun", func() bool { return len(c.got()) == 2 })
 	m := c.shows(t)
 	s.discord.Delete(c.id, m.ID)
-	if got := c.ends(t, 2); got[0].Text != "Fine." || got[1].ID == m.ID {
+	if got := c.ends(t, 3); got[0].Text != "Fine." || got[1].ID != m.ID || got[1].Text == story { // as it was deleted
 		t.Errorf("%+v", got)
 	}
 	var partial int

@@ -232,10 +232,12 @@ func (s *Server) editMessage(w http.ResponseWriter, r *http.Request, c *room) {
 }
 
 func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request, c *room) {
-	if !s.remove(c, r.PathValue("message")) {
+	id := r.PathValue("message")
+	if !s.remove(c, id) {
 		refuse(w, http.StatusNotFound, 10008, "Unknown Message")
 		return
 	}
+	s.sent = slices.DeleteFunc(s.sent, func(m *message) bool { return m.id == id })
 	w.WriteHeader(http.StatusNoContent)
 }
 

@@ -93,8 +93,7 @@ func (s *Server) remove(r *room, id string) bool {
 	if r.message(id) == nil {
 		return false
 	}
-	deleted := func(m *message) bool { return m.id == id }
-	r.messages, s.sent = slices.DeleteFunc(r.messages, deleted), slices.DeleteFunc(s.sent, deleted)
+	r.messages = slices.DeleteFunc(r.messages, func(m *message) bool { return m.id == id })
 	data := map[string]any{"id": id, "channel_id": r.id}
 	if r.kind != typeDM {
 		data["guild_id"] = serverID
