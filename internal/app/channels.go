@@ -35,6 +35,8 @@ func (h *App) buildChannels() (err error) {
 		Pairings:   h.Store.Pairings(),
 		Events:     h.Store.ChannelEvents(),
 		Deliveries: h.Store.Deliveries(),
+		Partials:   h.Store.Partials(),
+		Replies:    chatReplies{h.Replies, h.Store},
 		List:       h.Store.DeliveryList(),
 		Workspaces: h.Store,
 		Inbox:      h.Inbox,

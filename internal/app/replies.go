@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/completion"
 	"cairn/internal/service/replystream"
@@ -21,6 +23,22 @@ func (h *App) openReplies() (agentrun.Replies, error) {
 	}
 	h.Replies, err = replystream.NewReader(h.Store)
 	return replies{w, h.Replies}, err
+}
+
+// chatReplies are the replies that chat platforms show while a model writes them.
+type chatReplies struct {
+	*replystream.Reader
+	store *postgres.Store
+}
+
+// News returns channels that receive when a run has new text, and when it may have ended.
+func (r chatReplies) News(ref run.Ref) (text, ended <-chan struct{}, stop func()) {
+	text, stopText := r.store.ReplyNews(ref.Run)
+	ended, stopEnded := r.store.Ended(ref.Run)
+	return text, ended, func() {
+		stopText()
+		stopEnded()
+	}
 }
 
 // buildCompletions wires the service behind the OpenAI-compatible API.

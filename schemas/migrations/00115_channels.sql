@@ -88,14 +88,18 @@ create table deliveries (
   source       text collate "C" not null,
   waits        boolean not null default false,          -- for the end of the quiet hours
   body         jsonb not null,                          -- text and buttons
-  state        text not null default 'ready' check (state in ('ready', 'sent', 'dead', 'dropped')),
+  -- streaming: a model writes the reply, and the platform shows what there is of it
+  state        text not null default 'ready' check (state in ('streaming', 'ready', 'sent', 'dead', 'dropped')),
   reason       text not null default '',                -- of a dead one
+  partial_id   text,                                    -- platform's ID of the message with the partial reply; empty while it is not known
+  partial_until timestamptz,                            -- until then, a process may be changing the partial reply
   created_at   timestamptz not null default now(),
   ended_at     timestamptz,
   primary key (workspace_id, id),
   unique (workspace_id, source),
   foreign key (workspace_id, route_id) references channel_routes,
-  check ((state = 'ready') = (ended_at is null))
+  check ((state in ('streaming', 'ready')) = (ended_at is null)),
+  check (state <> 'streaming' or body = '{}')
 );
 create index deliveries_age on deliveries (ended_at) where state in ('sent', 'dropped');
 create index deliveries_ready on deliveries (workspace_id, route_id, id) where state = 'ready';

@@ -175,9 +175,10 @@ update channel_routes set home = true where workspace_id = @workspace_id and id 
 
 -- name: DeliveryOfTurn :one
 -- Makes the delivery of the reply of an ended turn, if its conversation belongs to a chat, also after /new. The reply of a scheduled
--- task is sent to the task's chat, else to the home chat, and waits for the end of the quiet hours.
+-- task is sent to the task's chat, else to the home chat, and waits for the end of the quiet hours. A partial reply becomes
+-- the delivery. Without a text, and if the reply is withdrawn, this deletes it. The caller has locked the run, so no partial reply begins in between.
 insert into deliveries (workspace_id, route_id, source, waits, body)
-select @workspace_id, r.id, 'turn/' || @run_id::text, @scheduled::boolean, jsonb_build_object('text', m.content)
+select @workspace_id, r.id, 'turn/' || @run_id::text, @scheduled::boolean, jsonb_build_object('text', case when @withdrawn::boolean then '' else m.content end)
 from conversations c
 left join scheduled_tasks t on @scheduled::boolean and t.workspace_id = c.workspace_id and c.external_id = 'schedule/' || t.name || '/' || t.id
 join channel_routes r on r.workspace_id = c.workspace_id and case
@@ -185,8 +186,31 @@ join channel_routes r on r.workspace_id = c.workspace_id and case
   when coalesce(t.deliver_to, '') = '' then r.home
   else r.account || '/' || r.chat || case when r.thread = '' then '' else '/' || r.thread end = t.deliver_to end
 join messages m on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.seq = @seq::int
-where c.workspace_id = @workspace_id and c.id = @conversation_id and m.content <> ''
-on conflict (workspace_id, source) do nothing returning route_id;
+where c.workspace_id = @workspace_id and c.id = @conversation_id and (m.content <> '' and not @withdrawn::boolean or exists (select from deliveries s
+  where s.workspace_id = c.workspace_id and s.source = 'turn/' || @run_id::text and s.state = 'streaming'))
+on conflict (workspace_id, source) do update set state = 'ready', body = excluded.body where deliveries.state = 'streaming'
+returning route_id;
+
+-- name: PartialBegin :one
+-- Lets a process change the partial reply of an open run for a time. The first time makes its row. Returns nothing if the run has
+-- ended, if another process may be changing it, or if an earlier message of the route is not sent: it is to be shown first.
+insert into deliveries (workspace_id, route_id, source, state, body, partial_id, partial_until)
+select r.workspace_id, c.id, 'turn/' || r.id, 'streaming', '{}', case when @message::boolean then '' end, now() + @lease::interval
+from runs r join channel_routes c on c.workspace_id = r.workspace_id and c.id = @route_id and c.paused = ''
+where r.workspace_id = @workspace_id and r.id = @run_id and r.status <> 'ended' and not exists (
+  select from deliveries o where o.workspace_id = r.workspace_id and o.route_id = c.id and o.state = 'ready')
+for share of r
+on conflict (workspace_id, source) do update set partial_until = excluded.partial_until
+  where deliveries.state = 'streaming' and coalesce(deliveries.partial_until <= now(), true)
+returning partial_id, (xmax = 0)::boolean as first;
+
+-- name: PartialOpen :one
+-- Whether a run may get partial text.
+select exists (select from runs r where r.workspace_id = @workspace_id and r.id = @run_id and r.status <> 'ended') as open;
+
+-- name: PartialEnd :exec
+update deliveries set partial_id = sqlc.narg('partial_id'), partial_until = null
+where workspace_id = @workspace_id and source = 'turn/' || @run_id::text;
 
 -- name: RouteOpenWork :one
 select r.account, (r.paused = '' and exists (select from deliveries d where d.workspace_id = r.workspace_id and d.route_id = r.id and d.state = 'ready'))::boolean as open
@@ -200,7 +224,10 @@ where d.workspace_id = @workspace_id and d.route_id = @route_id and d.state = 'r
 order by d.id limit 1;
 
 -- name: DeliveryGet :one
-select d.id, d.body, d.state, r.id as route_id, r.account, r.chat, r.thread from deliveries d
+-- Busy is the time for which a process may be changing its partial reply.
+select d.id, d.source, d.body, d.state, d.partial_id, greatest(extract(epoch from d.partial_until - now()), 0)::float8 as busy_seconds,
+  r.id as route_id, r.account, r.chat, r.thread
+from deliveries d
 join channel_routes r on r.workspace_id = d.workspace_id and r.id = d.route_id
 where d.workspace_id = @workspace_id and d.id = @id;
 

@@ -102,6 +102,8 @@ async def sending(bot):
     except discord.HTTPException as error:
         check("limit of 2,000", error.code == 50035 and error.status == 400, error)
     await act("fail", Fault=BUSY, Seconds=1)
+    check("rate limit of edits is waited for", (await first.edit(content="Once more")).content == "Once more")
+    await act("fail", Fault=BUSY, Seconds=1)
     check("rate limit is waited for", (await channel.send("After a while")).content == "After a while")
     await first.delete()
     try:
@@ -109,6 +111,12 @@ async def sending(bot):
         check("deleted message", False, "found")
     except discord.NotFound as error:
         check("deleted message", error.code == 10008, error)
+    try:
+        await first.edit(content="Too late")
+        check("edit of a deleted message", False, "accepted")
+    except discord.NotFound as error:
+        check("edit of a deleted message", error.code == 10008 and
+              str(first.id) not in [m["ID"] for m in await act("sent")], error)
     return channel
 
 

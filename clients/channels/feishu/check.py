@@ -7,6 +7,7 @@ import lark_oapi as lark
 from lark_oapi.api.im.v1 import (
     CreateMessageRequest,
     CreateMessageRequestBody,
+    DeleteMessageRequest,
     GetMessageRequest,
     PatchMessageRequest,
     PatchMessageRequestBody,
@@ -97,6 +98,14 @@ def check_requests():
     reply = client.im.v1.message.reply(
         ReplyMessageRequest.builder().message_id(first.data.message_id).request_body(body).build())
     check("a reply is in a thread", reply.success() and sent()[-1]["Thread"] != "", reply.msg)
+    gone = create("k5", "To be recalled").data.message_id
+    deletion = DeleteMessageRequest.builder().message_id(gone).build()
+    check("a message is recalled", client.im.v1.message.delete(deletion).success() and
+          gone not in [m["ID"] for m in sent()], sent())
+    check("a recalled message is not recalled again", client.im.v1.message.delete(deletion).code == 230011)
+    patched = client.im.v1.message.patch(PatchMessageRequest.builder().message_id(gone).request_body(
+        PatchMessageRequestBody.builder().content(card("Too late")).build()).build())
+    check("a recalled message is not changed", patched.code == 230011, patched.msg)
     check("a button is shown", create("k4", "Approve?", ("Yes", "approve 7")).success()
           and sent()[-1]["Buttons"][0]["data"] == "approve 7", sent()[-1])
 

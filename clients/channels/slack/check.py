@@ -49,6 +49,14 @@ def methods(web):
     check("chat.update", changed["text"] == "changed" and sent()[1]["Text"] == "changed", changed)
     check("a text that is too long", code(lambda: web.chat_update(
         channel="D7", ts=reply["ts"], text="x" * 4001)) == "msg_too_long")
+    gone = web.chat_postMessage(channel="D7", text="gone")
+    check("chat.delete", web.chat_delete(channel="D7", ts=gone["ts"])["ts"] == gone["ts"] and len(sent()) == 2)
+    check("a deleted message", code(lambda: web.chat_update(channel="D7", ts=gone["ts"], text="x")) ==
+          "message_not_found" and code(lambda: web.chat_delete(channel="D7", ts=gone["ts"])) == "message_not_found")
+    control("fail", Fault=BUSY, Seconds=1)
+    began = time.time()
+    web.chat_update(channel="D7", ts=reply["ts"], text="changed again")
+    check("a rate limit of changes", time.time() - began >= 1 and sent()[1]["Text"] == "changed again")
     control("fail", Fault=BUSY, Seconds=1)
     began = time.time()
     web.chat_postMessage(channel="D7", text="busy")

@@ -86,6 +86,13 @@ async def sending(bot):
                 first.edit_text("<i>changed</i>", parse_mode=ParseMode.HTML), lambda e: "not modified" in e.message)
     await fails("a change of an unknown message is refused", BadRequest,
                 bot.edit_message_text("x", chat_id=7, message_id=9999), lambda e: "not found" in e.message)
+    before = len(sent())
+    check("a preview is shown", await bot.send_message_draft(7, 5, "<b>It</b> rains", parse_mode=ParseMode.HTML) and
+          len(sent()) == before)
+    await fails("a preview in a group is refused", BadRequest, bot.send_message_draft(int(GROUP), 5, "It rains"))
+    third = await bot.send_message(7, "To be deleted")
+    check("a message is deleted", await third.delete() and len(sent()) == before)
+    await fails("a deleted message is not found", BadRequest, third.delete(), lambda e: "not found" in e.message)
     check("4,096 units are sent", await bot.send_message(7, "👋" * 2048))
     await fails("4,097 units are refused", BadRequest, bot.send_message(7, "x" * 4097), lambda e: "long" in e.message)
     await fails("an empty text is refused", BadRequest, bot.send_message(7, " "), lambda e: "empty" in e.message)

@@ -37,6 +37,7 @@ type profile struct {
 	Budget   int            `yaml:"budget"`
 	Coalesce *time.Duration `yaml:"coalesce"`
 	Busy     string         `yaml:"busy"`
+	Partial  *bool          `yaml:"partial"`
 	Tools    struct {
 		Deny []string `yaml:"deny"`
 	} `yaml:"tools"`
@@ -150,6 +151,8 @@ func Load(path string, getenv func(string) (string, bool)) ([]service.Account, e
 		if one.Profile, err = p.open(a.Profile); err != nil {
 			return nil, err
 		}
+		_, streams := one.Adapter.(service.Streamer)
+		one.Profile.Partial = streams && (p.Partial == nil || *p.Partial)
 		out = append(out, one)
 	}
 	return out, nil

@@ -29,6 +29,9 @@ func (s *Store) ChannelEvents() service.Events { return channelStore{s} }
 // Deliveries returns the store of messages to send.
 func (s *Store) Deliveries() service.Deliveries { return channelStore{s} }
 
+// Partials returns the store of replies that are shown while a model writes them.
+func (s *Store) Partials() service.Partials { return channelStore{s} }
+
 // DeliveryList returns the store of deliveries for operators.
 func (s *Store) DeliveryList() service.DeliveryList { return channelStore{s} }
 

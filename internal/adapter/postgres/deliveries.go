@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
+	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	service "cairn/internal/service/channel"
 	"cairn/internal/service/relay"
@@ -46,6 +49,41 @@ func (q Tx) DeliverHome(ctx context.Context, source string, b service.DeliveryBo
 		return classify("store the delivery to the home chat", err)
 	}
 	return q.enqueueDelivery(ctx, route)
+}
+
+// BeginPartial lets a process change the partial reply of a run for a time.
+func (s channelStore) BeginPartial(ctx context.Context, ref run.Ref, route int64, message bool, lease time.Duration) (
+	p service.Partial, ok bool, err error) {
+	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
+		r, err := q.q.PartialBegin(ctx, dbsqlc.PartialBeginParams{Message: message, Lease: lease, RouteID: route,
+			WorkspaceID: q.ws, RunID: ref.Run})
+		if isNoRows(err) {
+			return nil
+		}
+		p, ok = service.Partial{First: r.First, ID: r.PartialID}, err == nil
+		return classify("begin a change of the partial reply", err)
+	})
+	return p, ok, err
+}
+
+// EndPartial ends a change of the partial reply of a run.
+func (s channelStore) EndPartial(ctx context.Context, ref run.Ref, id *string) error {
+	return s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
+		if id != nil {
+			id = new(storable(*id))
+		}
+		return classify("end a change of the partial reply", q.q.PartialEnd(ctx,
+			dbsqlc.PartialEndParams{PartialID: id, WorkspaceID: q.ws, RunID: ref.Run}))
+	})
+}
+
+// PartialOpen reports whether a run may get more text.
+func (s channelStore) PartialOpen(ctx context.Context, ref run.Ref) (open bool, err error) {
+	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
+		open, err = q.q.PartialOpen(ctx, dbsqlc.PartialOpenParams{WorkspaceID: q.ws, RunID: ref.Run})
+		return classify("read the state of the run", err)
+	})
+	return open, err
 }
 
 // PutResult stores the delivery of the result of a run, and removes the task that waits for it.
@@ -97,7 +135,11 @@ func (s channelStore) Delivery(ctx context.Context, ws, id int64) (out service.D
 			return classify(fmt.Sprintf("read delivery %d", id), err)
 		}
 		out = service.Delivery{ID: r.ID, Route: r.RouteID, State: r.State,
-			Place: channel.Place{Account: r.Account, Chat: r.Chat, Thread: r.Thread}}
+			Place:   channel.Place{Account: r.Account, Chat: r.Chat, Thread: r.Thread},
+			Partial: r.PartialID, Busy: time.Duration(r.BusySeconds * float64(time.Second))}
+		if turn, ok := strings.CutPrefix(r.Source, "turn/"); ok {
+			out.Run = turn
+		}
 		if err := json.Unmarshal(r.Body, &out.Body); err != nil {
 			return fmt.Errorf("decode delivery %d: %w", id, err)
 		}
@@ -203,10 +245,11 @@ func (s channelStore) Reopen(ctx context.Context, ws, id int64, drop bool) (foun
 }
 
 // DeliverReply makes the delivery of the reply of an ended turn, if its conversation belongs to a chat or it was
-// scheduled.
-func (q turnRepository) DeliverReply(ctx context.Context, t agentrun.Turn) error {
+// scheduled. A withdrawn reply is not sent, and what the chat shows of it is deleted.
+func (q turnRepository) DeliverReply(ctx context.Context, t agentrun.Turn, withdrawn bool) error {
 	route, err := q.q.DeliveryOfTurn(ctx, dbsqlc.DeliveryOfTurnParams{WorkspaceID: q.ws, RunID: t.Run,
-		Seq: int32(t.ReplySeq), ConversationID: t.Conversation, Scheduled: t.Origin == "scheduled"})
+		Seq: int32(t.ReplySeq), ConversationID: t.Conversation, Scheduled: t.Origin == "scheduled",
+		Withdrawn: withdrawn})
 	if isNoRows(err) {
 		return nil
 	}

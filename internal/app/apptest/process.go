@@ -8,7 +8,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Process is a worker in a separate process, which a test can kill.
+// Process is a worker or a gateway in a separate process, which a test can kill.
 type Process struct {
 	t   testing.TB
 	cmd *exec.Cmd
@@ -18,18 +18,24 @@ type Process struct {
 // overrides. The process ends with the test.
 func (b *Bundle) StartProcess(environ ...string) *Process {
 	b.T.Helper()
-	return b.startProcess(environ)
+	return b.startProcess("worker", environ)
 }
 
 // StartQueue is like StartProcess, but the worker serves one queue.
 func (b *Bundle) StartQueue(queue string) *Process {
 	b.T.Helper()
-	return b.startProcess(nil, "--queues", queue)
+	return b.startProcess("worker", nil, "--queues", queue)
 }
 
-func (b *Bundle) startProcess(environ []string, arguments ...string) *Process {
+// StartGateway starts `cairn gateway` as a separate process, which serves the accounts of the bundle's configuration.
+func (b *Bundle) StartGateway() *Process {
 	b.T.Helper()
-	cmd := exec.Command(devtest.Program(b.T, "worker"), arguments...)
+	return b.startProcess("starter", nil, "gateway", "--listen", "127.0.0.1:0")
+}
+
+func (b *Bundle) startProcess(program string, environ []string, arguments ...string) *Process {
+	b.T.Helper()
+	cmd := exec.Command(devtest.Program(b.T, program), arguments...)
 	for _, s := range b.Config.Settings() {
 		cmd.Env = append(cmd.Env, s.Name+"="+s.Value)
 	}

@@ -5,5 +5,13 @@ join cairn.deliveries d on d.workspace_id = p.workspace_id and d.id = p.delivery
 join cairn.channel_routes r on r.workspace_id = d.workspace_id and r.id = d.route_id
 where p.attempts > 1 group by r.account;
 
+-- name: open
+-- Deliveries that are not sent, and replies that are being written.
+select count(*) from cairn.deliveries where state in ('streaming', 'ready');
+
+-- name: partial
+-- Replies that were messages before they were complete.
+select count(*) from cairn.deliveries where partial_id is not null;
+
 -- name: dead
 select count(*) from cairn.deliveries where state = 'dead';

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"cairn/internal/bench/ground"
@@ -20,18 +21,20 @@ type Result struct {
 	// Ambiguous are messages that were sent again after an unknown outcome, where a platform cannot decide.
 	Ambiguous int `json:"ambiguous"`
 	Repeated  int `json:"repeated"` // that such platforms show twice
+	Streamed  int `json:"streamed"` // replies that were messages before they were complete
 
 	Unanswered int      `json:"unanswered"` // messages without a reply
 	Twice      int      `json:"twice"`      // messages that two turns answer
 	Disordered int      `json:"disordered"` // replies before that to an earlier message
 	Duplicates int      `json:"duplicates"` // messages that a platform shows twice, more than Ambiguous
 	Dead       int      `json:"dead"`       // deliveries that were given up
+	Partial    int      `json:"partial"`    // messages with a part of a reply that are left
 	Details    []string `json:"details"`
 }
 
 // Held reports whether all counts that must be 0 are 0.
 func (r Result) Held() bool {
-	return r.Unanswered+r.Twice+r.Disordered+r.Duplicates+r.Dead == 0
+	return r.Unanswered+r.Twice+r.Disordered+r.Duplicates+r.Dead+r.Partial == 0
 }
 
 // Print writes the counts with their goals.
@@ -43,6 +46,7 @@ func (r Result) Print(w io.Writer) error {
 	fmt.Fprintf(tw, "replies out of order\t%d\t0\n", r.Disordered)
 	fmt.Fprintf(tw, "duplicates beyond the counted ones\t%d\t0\n", r.Duplicates)
 	fmt.Fprintf(tw, "deliveries given up\t%d\t0\n", r.Dead)
+	fmt.Fprintf(tw, "partial replies left\t%d\t0\n", r.Partial)
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
@@ -50,7 +54,7 @@ func (r Result) Print(w io.Writer) error {
 		w,
 		"\n%d messages, %d replies; gateway killed %d times, worker %d times, servers %d times (%d unexpected "+
 			"exits)\n%d messages sent again after an unknown outcome where the platform cannot decide, %d of them "+
-			"shown twice\n",
+			"shown twice\n%d replies were messages before they were complete\n",
 		r.Messages,
 		r.Replies,
 		r.GatewayKills,
@@ -59,6 +63,7 @@ func (r Result) Print(w io.Writer) error {
 		r.Exits,
 		r.Ambiguous,
 		r.Repeated,
+		r.Streamed,
 	)
 	ground.PrintFindings(w, r.Details)
 	return nil
@@ -77,6 +82,7 @@ func (e *experiment) count(ctx context.Context) error {
 	if err := e.Audit.QueryRow(ctx, e.Audit.Text("dead")).Scan(&e.result.Dead); err != nil {
 		return fmt.Errorf("count the dead deliveries: %w", err)
 	}
+	e.result.Streamed = e.number(ctx, "partial")
 	repeated := map[string]int{}
 	for person := range e.options.People {
 		repeated[e.home(person).name] += e.countPerson(person)
@@ -128,6 +134,10 @@ func (e *experiment) countPerson(person int) (repeated int) {
 			continue
 		}
 		texts[m.Text] = true
+		if answer, tail, cut := strings.Cut(m.Text, longTail[:12]); cut && m.Text != answer+longTail {
+			e.result.Partial++
+			e.find("%s: a part of a reply is left, which continues as %q", p.name, tail)
+		}
 		e.result.Replies++
 		position++
 		for _, one := range answered(m.Text) {

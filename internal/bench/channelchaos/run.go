@@ -89,7 +89,12 @@ func reply(c openaitest.Call) string {
 	return "re " + strings.Join(ids, " ")
 }
 
+// longTail makes a reply one that chats show while it is written: three seconds.
+var longTail = strings.Repeat(" and so on, and so forth", 20)
+
 func (e *experiment) run(ctx context.Context) error {
+	e.Model.On(openaitest.Rule{Stage: "turn", Match: `q\d+-\d*[258]\b`, Pace: 150 * time.Millisecond,
+		ReplyFunc: func(c openaitest.Call) string { return reply(c) + longTail }})
 	e.Model.On(openaitest.Rule{Stage: "turn", ReplyFunc: reply})
 	listen, err := freeAddress(ctx)
 	if err != nil {
@@ -202,6 +207,13 @@ func (e *experiment) write(ctx context.Context, person int) {
 
 func messageID(person, n int) string { return fmt.Sprintf("q%d-%d", person, n) }
 
+// number returns the number that a query of the audit returns, -1 if a server is away.
+func (e *experiment) number(ctx context.Context, query string) int {
+	n := -1
+	_ = e.Audit.QueryRow(ctx, e.Audit.Text(query)).Scan(&n) // keeps -1
+	return n
+}
+
 // await waits until all messages are answered, or patience is over.
 func (e *experiment) await(ctx context.Context) {
 	over := time.Now().Add(e.options.Patience)
@@ -214,7 +226,7 @@ func (e *experiment) await(ctx context.Context) {
 				}
 			}
 		}
-		if len(seen) >= e.options.People*e.each() {
+		if len(seen) >= e.options.People*e.each() && e.number(ctx, "open") == 0 {
 			time.Sleep(2 * time.Second) // nothing else may follow
 			return
 		}

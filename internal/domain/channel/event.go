@@ -97,6 +97,7 @@ type Limits struct {
 	Parts     int           // messages of one reply; a longer one is cut
 	Spacing   time.Duration // between two messages to a chat
 	PerSecond float64       // messages of an account; 0 means no limit
+	Changes   int           // of partial replies of an account in a minute; 0 means no limit
 	// Decides reports that a platform recognizes a message that is sent again by its key, so that an unknown
 	// outcome never doubles it.
 	Decides bool
@@ -104,3 +105,11 @@ type Limits struct {
 
 // Command is what a user sends as /name, with what it does.
 type Command struct{ Name, English, Chinese string }
+
+// Pace states how a reply is shown while a model writes it.
+type Pace struct {
+	Every time.Duration // at least, between two changes
+	// Preview is how long the platform shows a text that is no message. 0 means that the text is a message, which is
+	// changed.
+	Preview time.Duration
+}

@@ -91,7 +91,7 @@ func (g *Gateway) approvePerson(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) listDeliveries(ctx context.Context, in *struct {
-	State string `query:"state" enum:"ready,sent,dead,dropped" doc:"Only deliveries in this state"`
+	State string `query:"state" enum:"streaming,ready,sent,dead,dropped" doc:"Only deliveries in this state"`
 	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000"`
 }) (*bodyOf[DeliveryList], error) {
 	all, err := g.Deliveries.Deliveries(ctx, workspace(ctx), in.State, in.Limit)

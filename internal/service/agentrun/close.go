@@ -254,8 +254,8 @@ func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base B
 	if err := tx.Turns().EndTurn(ctx, t); err != nil {
 		return nil, err
 	}
-	if st.spec.Deliver && t.ReplySeq >= 0 && !st.redirected(c, e) {
-		if err := tx.Turns().DeliverReply(ctx, t); err != nil {
+	if st.spec.Deliver && t.ReplySeq >= 0 {
+		if err := tx.Turns().DeliverReply(ctx, t, st.redirected(c, e)); err != nil {
 			return nil, err
 		}
 	}

@@ -63,8 +63,9 @@ type ConversationRepository interface {
 // TurnRepository reads and writes turns.
 type TurnRepository interface {
 	EndTurn(ctx context.Context, t Turn) error
-	// DeliverReply makes the delivery of the reply of an ended turn.
-	DeliverReply(ctx context.Context, t Turn) error
+	// DeliverReply makes the delivery of the reply of an ended turn. A withdrawn reply is not sent, and what the chat
+	// shows of it is deleted.
+	DeliverReply(ctx context.Context, t Turn, withdrawn bool) error
 	News(ctx context.Context, t Turn, frozen time.Time) (SessionChanges, error)
 	// PinContext stores the context of a turn if it has none and returns the stored one. The run
 	// must be locked.

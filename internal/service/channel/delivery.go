@@ -60,23 +60,21 @@ func (s *Service) SendPart(ctx context.Context, a Account, ws, id int64) (out Pr
 	if err != nil || d.State != DeliveryReady {
 		return Progress{Done: true}, err
 	}
+	if d, err = s.quiesce(ctx, ws, d); err != nil {
+		return out, err
+	}
 	limits := a.Adapter.Limits()
 	p, err := s.part(ctx, ws, d, limits)
+	if err == nil && p.Parts == 0 { // a turn without a reply
+		err = s.withdraw(ctx, a, ws, d)
+	}
 	if err != nil {
 		return out, err
 	}
 	if p.Number == 0 {
 		return Progress{Done: true}, s.Deliveries.EndDelivery(ctx, ws, id, DeliverySent, "", false)
 	}
-	if p.Attempts > 1 && !limits.Decides {
-		metrics.DeliveryAmbiguous(a.Platform)
-		s.Log.Warn("message sent again after an unknown outcome", "account", a.Name, "delivery", id, "part", p.Number)
-	}
-	part := channel.Part{Key: fmt.Sprintf("d%d-%d-%d", ws, id, p.Number), Text: p.Text, Repeated: p.Attempts > 1}
-	if p.Number == p.Parts {
-		part.Buttons = d.Body.Buttons
-	}
-	messageID, err := a.Adapter.Send(ctx, d.Place, part)
+	messageID, err := s.send(ctx, a, ws, d, p)
 	var refused *SendError
 	if errors.As(err, &refused) {
 		return Progress{Done: refused.Permanent}, s.refused(ctx, ws, d, p, refused)
@@ -91,6 +89,29 @@ func (s *Service) SendPart(ctx context.Context, a Account, ws, id int64) (out Pr
 		return Progress{Done: true}, s.Deliveries.EndDelivery(ctx, ws, id, DeliverySent, "", false)
 	}
 	return Progress{Spacing: limits.Spacing}, nil
+}
+
+// send sends a message and returns its ID. The first one of a reply replaces what is shown of it.
+func (s *Service) send(ctx context.Context, a Account, ws int64, d Delivery, p StoredPart) (id string, err error) {
+	if p.Number == 1 {
+		if id, done, err := s.replace(ctx, a, ws, d, p.Text); done || err != nil {
+			return id, err
+		}
+	}
+	part := channel.Part{Key: fmt.Sprintf("d%d-%d-%d", ws, d.ID, p.Number), Text: p.Text, Repeated: p.Attempts > 1}
+	if p.Number == p.Parts {
+		part.Buttons = d.Body.Buttons
+	}
+	if part.Repeated && !a.Adapter.Limits().Decides {
+		s.ambiguous(a, d.ID, p.Number)
+	}
+	return a.Adapter.Send(ctx, d.Place, part)
+}
+
+// ambiguous counts a message that a platform may show twice.
+func (s *Service) ambiguous(a Account, delivery int64, part int) {
+	metrics.DeliveryAmbiguous(a.Platform)
+	s.Log.Warn("message sent again after an unknown outcome", "account", a.Name, "delivery", delivery, "part", part)
 }
 
 // part returns the next message of a delivery. The first call divides the text into messages.

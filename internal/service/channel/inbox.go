@@ -52,6 +52,7 @@ type Profile struct {
 	// Allow are the groups that are served, or *. Another one is served after an administrator has mentioned the bot.
 	Allow   []string `json:"allow"`
 	Unasked bool     `json:"unasked"` // answers messages of groups that do not mention the bot
+	Partial bool     `json:"partial"` // shows replies while a model writes them; the adapter is a Streamer
 }
 
 // UsualCoalesce is the usual time within which messages of a user become one turn.
@@ -76,6 +77,7 @@ func (s *Service) Register(ctx context.Context, accounts []Account) error {
 // Receive reads the events of a registered account until ctx is done. Only one process at a time receives them;
 // another one waits and takes over.
 func (s *Service) Receive(ctx context.Context, a Account) error {
+	defer s.openStreams(ctx, a)()
 	holder := uuid.New()
 	defer func() {
 		_ = s.Accounts.Release(context.WithoutCancel(ctx), a.Name, holder) // else the lease expires
@@ -335,6 +337,7 @@ func (s *Service) request(ws tenancy.Workspace, b Burst, said []StoredEvent, p P
 		MaxTurns: p.Budget, Spec: s.TurnSpec()}
 	r.Spec.Deliver, r.Spec.Lang, r.Spec.Denied = true, p.Language, p.Deny
 	r.Spec.Redirect = p.Redirect && !head.Group
+	r.Spec.Stream = p.Partial
 	for _, e := range said {
 		r.Spec.Tainted = r.Spec.Tainted || len(e.Attachments) > 0 // files are not written by the user
 		m := transcript.Message{Role: transcript.User, Content: e.Text}
@@ -370,6 +373,7 @@ func (s *Service) ask(ctx context.Context, ws tenancy.Workspace, b Burst, said [
 			s.Log.Warn("earlier turns not cancelled", "run", turn.Run.Ref.Run, "error", err)
 		}
 	}
+	s.stream(streamed{turn.Run.Ref, b.Route, said[0].Place})
 	return Outcome{Messages: named(r, said)}, nil
 }
 
@@ -387,7 +391,7 @@ func (s *Service) start(ctx context.Context, ws tenancy.Workspace, channel strin
 func (s *Service) observe(ctx context.Context, ws tenancy.Workspace, b Burst, said []StoredEvent, p Profile) (
 	out Outcome, err error) {
 	r := s.request(ws, b, said, p)
-	r.Mode, r.Messages, r.Inputs, r.Spec.Deliver = contract.Observe, r.Inputs, nil, false
+	r.Mode, r.Messages, r.Inputs, r.Spec.Deliver, r.Spec.Stream = contract.Observe, r.Inputs, nil, false, false
 	turn, err := s.Inbox.Accept(ctx, r)
 	switch fault.CodeOf(err) {
 	case fault.InvalidArgument, fault.TooLarge: // an empty or a long text

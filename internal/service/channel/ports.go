@@ -16,6 +16,7 @@ import (
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
+	"cairn/internal/service/replystream"
 )
 
 // Adapter connects an account of a platform.
@@ -33,6 +34,20 @@ type Adapter interface {
 // Editor is an Adapter that can replace the text of a message that it has sent.
 type Editor interface {
 	Edit(ctx context.Context, to channel.Place, messageID, text string) error
+}
+
+// Streamer is an Adapter that can show a reply while a model writes it: it sends a message and changes it.
+type Streamer interface {
+	Editor
+	Pace(to channel.Place) channel.Pace
+	// Delete deletes a message that the adapter has sent. It is no error if there is none.
+	Delete(ctx context.Context, to channel.Place, messageID string) error
+}
+
+// Previewer is a Streamer that shows text without a message in places whose pace has Preview. Texts with the same key
+// replace each other.
+type Previewer interface {
+	Preview(ctx context.Context, to channel.Place, key, text string) error
 }
 
 // Typer is an Adapter that can show that a reply is being written. The sign disappears by itself.
@@ -195,6 +210,32 @@ type Deliveries interface {
 	EndDelivery(ctx context.Context, ws, id int64, state, reason string, pause bool) error
 }
 
+// Partials are replies that platforms show while a model writes them. Each method is one transaction.
+type Partials interface {
+	// BeginPartial lets a process change the partial reply of a run for a time. Message is whether the platform shows
+	// it as a message. Ok is false if it must not be changed now.
+	BeginPartial(ctx context.Context, ref run.Ref, route int64, message bool, lease time.Duration) (p Partial, ok bool,
+		err error)
+	// EndPartial ends the change. ID is the platform's ID of the message, nil if there is none.
+	EndPartial(ctx context.Context, ref run.Ref, id *string) error
+	// PartialOpen reports whether the run may get more text.
+	PartialOpen(ctx context.Context, ref run.Ref) (bool, error)
+}
+
+// Partial is the state of a partial reply.
+type Partial struct {
+	First bool    // nothing of the reply was shown
+	ID    *string // of its message; empty if a process ended while it sent it, nil without a message
+}
+
+// Replies is the text of replies that models write.
+type Replies interface {
+	Follow(ref run.Ref, seen replystream.Position) *replystream.Follower
+	// News returns channels that receive when a run has new text, and when it may have ended. Call stop to end the
+	// subscriptions.
+	News(ref run.Ref) (text, ended <-chan struct{}, stop func())
+}
+
 // DeliveryList shows deliveries and changes ended ones. Each method is one transaction.
 type DeliveryList interface {
 	Deliveries(ctx context.Context, ws int64, state string, max int) ([]DeliveryView, error)
@@ -206,9 +247,13 @@ type DeliveryList interface {
 type Delivery struct {
 	ID    int64
 	Route int64
+	Run   string // of the turn that it replies to; empty for others
 	State string
 	Place channel.Place
 	Body  DeliveryBody
+
+	Partial *string       // ID of the message with the partial reply; see Partial
+	Busy    time.Duration // for which a process may be changing the partial reply
 }
 
 // DeliveryBody is the stored content of a delivery.
@@ -305,6 +350,8 @@ type Ports struct {
 	Pairings   Pairings
 	Events     Events
 	Deliveries Deliveries
+	Partials   Partials
+	Replies    Replies // nil shows replies only when they are complete
 	List       DeliveryList
 	Workspaces Workspaces
 	Inbox      Inbox
@@ -320,7 +367,8 @@ type Ports struct {
 // Service connects the accounts that it is given to conversations.
 type Service struct {
 	Ports
-	soon chan struct{} // has an element for each route that is handled without the relay
+	streams streams
+	soon    chan struct{} // has an element for each route that is handled without the relay
 }
 
 // handledAtOnce limits the routes that a process handles without the relay.
@@ -334,6 +382,7 @@ func New(p Ports) (*Service, error) {
 		"Pairings":   p.Pairings,
 		"Events":     p.Events,
 		"Deliveries": p.Deliveries,
+		"Partials":   p.Partials,
 		"List":       p.List,
 		"Workspaces": p.Workspaces,
 		"Inbox":      p.Inbox,
@@ -346,5 +395,5 @@ func New(p Ports) (*Service, error) {
 	if p.TurnSpec == nil || p.Settings == nil || p.FileText == nil {
 		return nil, errors.New("channel: TurnSpec, Settings or FileText is nil")
 	}
-	return &Service{p, make(chan struct{}, handledAtOnce)}, nil
+	return &Service{Ports: p, soon: make(chan struct{}, handledAtOnce)}, nil
 }

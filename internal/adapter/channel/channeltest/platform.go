@@ -12,7 +12,7 @@ import (
 type Platform interface {
 	Users
 	Faults
-	// Sent returns the messages of the bot in their order.
+	// Sent returns the messages of the bot in their order, except those that it has deleted.
 	Sent() []Message
 	Close()
 }

@@ -3,6 +3,7 @@ package channeltest
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -171,5 +172,113 @@ func stop(t *testing.T, s Suite) {
 	case <-ended:
 	case <-time.After(patience):
 		t.Error("Receive continues")
+	}
+}
+
+// places are those in which partial replies are shown.
+func (r *room) places() map[string]channel.Place {
+	out := map[string]channel.Place{"private": {Account: "ada", Chat: r.Private("7")}}
+	if !r.NoGroup {
+		out["group"] = channel.Place{Account: "ada", Chat: r.Group(1)}
+	}
+	return out
+}
+
+// partial shows a reply while it is written. In the end, there is one message with the reply.
+func partial(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	streamer, ok := r.adapter.(service.Streamer)
+	if !ok {
+		t.Skip("the adapter does not show partial replies")
+	}
+	texts := []string{"It", "It *rains", "It *rains* in `Ber", "```\nIt *rains*", "It *rains* in `Bergen`."}
+	for name, to := range r.places() {
+		pace, before := streamer.Pace(to), len(r.Sent())
+		if pace.Every <= 0 {
+			t.Fatalf("%s: %+v", name, pace)
+		}
+		if pace.Preview > 0 {
+			for _, text := range texts {
+				testkit.Must(t, r.adapter.(service.Previewer).Preview(t.Context(), to, "k1", text))
+			}
+			if got := r.Sent(); len(got) != before {
+				t.Errorf("%s: previews are messages: %+v", name, got)
+			}
+			continue
+		}
+		id, err := r.adapter.Send(t.Context(), to, channel.Part{Key: "k1-" + name, Text: texts[0]})
+		testkit.Must(t, err)
+		for _, text := range texts[1:] {
+			testkit.Must(t, streamer.Edit(t.Context(), to, id, text))
+		}
+		testkit.Must(t, streamer.Edit(t.Context(), to, id, texts[len(texts)-1])) // a repetition
+		got := r.Sent()
+		if len(got) != before+1 || got[before].ID != id || got[before].Chat != to.Chat {
+			t.Fatalf("%s: %+v", name, got)
+		}
+		whole, err := r.adapter.Send(t.Context(), to, channel.Part{Key: "k2-" + name, Text: texts[len(texts)-1]})
+		testkit.Must(t, err)
+		if got = r.Sent(); got[before].Text != got[before+1].Text || whole == id {
+			t.Errorf("%s: the partial reply ends as %q, the whole one is %q", name, got[before].Text, got[before+1].Text)
+		}
+	}
+}
+
+// A change that the platform refuses leaves the message as it is.
+func refusedChanges(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	streamer, ok := r.adapter.(service.Streamer)
+	if !ok {
+		t.Skip("the adapter does not show partial replies")
+	}
+	for name, to := range r.places() {
+		show := func(text string) error {
+			return r.adapter.(service.Previewer).Preview(t.Context(), to, "k1", text)
+		}
+		if streamer.Pace(to).Preview == 0 {
+			id, err := r.adapter.Send(t.Context(), to, channel.Part{Key: "k1-" + name, Text: "It"})
+			testkit.Must(t, err)
+			show = func(text string) error { return streamer.Edit(t.Context(), to, id, text) }
+		}
+		before := r.Sent()
+		r.Fail(Fault{Kind: Busy, RetryAfter: 3 * time.Second}, Fault{Kind: Broken})
+		var refused *service.SendError
+		err := show("It rains")
+		if !errors.As(err, &refused) || refused.Permanent || refused.RetryAfter < 3*time.Second {
+			t.Errorf("%s: %v", name, err)
+		}
+		r.noSecret(err)
+		if err = show("It rains"); err == nil || errors.As(err, &refused) && refused.Permanent {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := r.Sent(); !slices.EqualFunc(got, before, func(a, b Message) bool { return a.Text == b.Text }) {
+			t.Errorf("%s: %+v, before %+v", name, got, before)
+		}
+		testkit.Must(t, show("It rains"))
+	}
+}
+
+// A deleted message cannot be changed, and deleting it once more is no error.
+func deletion(t *testing.T, s Suite) {
+	r := s.quiet(t)
+	streamer, ok := r.adapter.(service.Streamer)
+	if !ok {
+		t.Skip("the adapter does not show partial replies")
+	}
+	for name, to := range r.places() {
+		id, err := r.adapter.Send(t.Context(), to, channel.Part{Key: "k1-" + name, Text: "It"})
+		testkit.Must(t, err)
+		for range 2 {
+			testkit.Must(t, streamer.Delete(t.Context(), to, id))
+		}
+		if got := r.Sent(); len(got) != 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+		err = streamer.Edit(t.Context(), to, id, "It rains")
+		var refused *service.SendError
+		if !errors.As(err, &refused) || !refused.Permanent {
+			t.Errorf("%s: %v", name, err)
+		}
+		r.noSecret(err)
 	}
 }

@@ -55,10 +55,10 @@ type Adapter struct {
 }
 
 var (
-	_ service.Adapter = (*Adapter)(nil)
-	_ service.Editor  = (*Adapter)(nil)
-	_ service.Typer   = (*Adapter)(nil)
-	_ service.Fetcher = (*Adapter)(nil)
+	_ service.Adapter  = (*Adapter)(nil)
+	_ service.Streamer = (*Adapter)(nil)
+	_ service.Typer    = (*Adapter)(nil)
+	_ service.Fetcher  = (*Adapter)(nil)
 )
 
 const (
@@ -98,7 +98,7 @@ func New(o Options) (*Adapter, error) {
 
 // Limits returns the limits of messages. Discord counts characters; UTF-16 units are never fewer.
 func (a *Adapter) Limits() channel.Limits {
-	return channel.Limits{Units: 2000, Parts: 5, Spacing: time.Second, PerSecond: 40, Decides: true}
+	return channel.Limits{Units: 2000, Parts: 5, Spacing: time.Second, PerSecond: 40, Changes: 900, Decides: true}
 }
 
 // Check asks Discord whether it accepts the token, and whether the bot may read messages.

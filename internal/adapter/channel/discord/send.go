@@ -148,10 +148,42 @@ func (a *Adapter) Edit(ctx context.Context, to channel.Place, messageID, text st
 	if err != nil {
 		return err
 	}
-	id, err := snowflake.Parse(messageID)
+	id, err := messageOf(messageID)
 	if err != nil {
-		return &service.SendError{Reason: fmt.Sprintf("invalid message %.40q", messageID), Permanent: true}
+		return err
 	}
 	update := disgo.MessageUpdate{Content: &text, AllowedMentions: noPings()}
 	return refusal(a.do(ctx, rest.UpdateMessage.Compile(nil, target, id), update, nil))
+}
+
+// Delete deletes a message of the bot. It is no error if there is none.
+func (a *Adapter) Delete(ctx context.Context, to channel.Place, messageID string) error {
+	target, err := channelOf(to)
+	if err != nil {
+		return err
+	}
+	id, err := messageOf(messageID)
+	if err != nil {
+		return err
+	}
+	err = a.do(ctx, rest.DeleteMessage.Compile(nil, target, id), nil, nil)
+	var refused *apiError
+	if errors.As(err, &refused) && refused.Code == unknownMessage {
+		return nil
+	}
+	return refusal(err)
+}
+
+// changeEvery is the time between two changes of a message. Discord allows about five in five seconds.
+const changeEvery = 1500 * time.Millisecond
+
+// Pace returns how a partial reply is shown.
+func (a *Adapter) Pace(channel.Place) channel.Pace { return channel.Pace{Every: changeEvery} }
+
+func messageOf(messageID string) (snowflake.ID, error) {
+	id, err := snowflake.Parse(messageID)
+	if err != nil || id == 0 {
+		return 0, &service.SendError{Reason: fmt.Sprintf("invalid message %.40q", messageID), Permanent: true}
+	}
+	return id, nil
 }

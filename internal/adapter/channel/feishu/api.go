@@ -50,6 +50,8 @@ const (
 	codeBusy         = 99991400
 	codeBusyChat     = 230020
 	codeCard         = 230099 // the card cannot be shown
+	codeRecalled     = 230011
+	codeTooOld       = 230031 // a message can be changed for 14 days
 	codeBeingSent    = 230049 // an earlier request with the same uuid is not finished
 	codeBotOff       = 230006
 	codeNoPermission = 230027
@@ -58,15 +60,17 @@ const (
 // permanent are the codes of messages that will never be sent.
 var permanent = map[int]bool{
 	230001: true, // a parameter is not valid
+	230009: true, // the message is too old to be recalled
 	230022: true, // the content is forbidden
 	230025: true, // the message is too long
+	230026: true, // the bot may not recall the message
 	230028: true, // a rule of the tenant forbids the content
 }
 
 // gone are the codes of chats and threads that get no message of the bot.
 var gone = map[int]bool{
 	230002: true, // the bot is not in the chat
-	230011: true, // the first message of the thread was recalled
+	230011: true, // the message, or the first one of the thread, was recalled
 	230013: true, // the user may not use the bot
 	230018: true, // the chat does not allow the bot to write
 	230019: true, // the thread does not exist

@@ -47,9 +47,9 @@ type Adapter struct {
 }
 
 var (
-	_ service.Adapter = (*Adapter)(nil)
-	_ service.Editor  = (*Adapter)(nil)
-	_ service.Fetcher = (*Adapter)(nil)
+	_ service.Adapter  = (*Adapter)(nil)
+	_ service.Streamer = (*Adapter)(nil)
+	_ service.Fetcher  = (*Adapter)(nil)
 )
 
 const feishuAPI = "https://open.feishu.cn"
@@ -92,7 +92,8 @@ func New(o Options) (*Adapter, error) {
 // Limits returns the limits of messages. A card may have 30 KB, and a unit needs at most 5 bytes in it. Feishu
 // recognizes the key of a message for an hour.
 func (a *Adapter) Limits() channel.Limits {
-	return channel.Limits{Units: 5000, Parts: 5, Spacing: 200 * time.Millisecond, PerSecond: 16, Decides: true}
+	return channel.Limits{Units: 5000, Parts: 5, Spacing: 200 * time.Millisecond, PerSecond: 16, Changes: 600,
+		Decides: true}
 }
 
 // scopes are the permissions that Cairn needs. One of each group is enough.

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"time"
 
 	larkim "github.com/larksuite/oapi-sdk-go/v3/service/im/v1"
 
 	"cairn/internal/domain/channel"
+	service "cairn/internal/service/channel"
 )
 
 // Send sends a message as a card. If the server cannot show the card, it sends the text as it is.
@@ -82,6 +84,30 @@ func (a *Adapter) Edit(ctx context.Context, _ channel.Place, messageID, text str
 	if err != nil {
 		return err
 	}
-	return refusal(a.request(ctx, http.MethodPatch, "/open-apis/im/v1/messages/:message_id",
-		map[string]string{":message_id": messageID}, &larkim.PatchMessageReqBody{Content: &card}, nil))
+	err = a.request(ctx, http.MethodPatch, "/open-apis/im/v1/messages/:message_id",
+		map[string]string{":message_id": messageID}, &larkim.PatchMessageReqBody{Content: &card}, nil)
+	var refused *apiError
+	if errors.As(err, &refused) && (refused.code == codeCard || refused.code == codeTooOld) {
+		return &service.SendError{Reason: refused.Error(), Permanent: true}
+	}
+	return refusal(err)
 }
+
+// Delete recalls a message of the bot. It is no error if there is none.
+func (a *Adapter) Delete(ctx context.Context, _ channel.Place, messageID string) error {
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	err := a.request(ctx, http.MethodDelete, "/open-apis/im/v1/messages/:message_id",
+		map[string]string{":message_id": messageID}, nil, nil)
+	var refused *apiError
+	if errors.As(err, &refused) && refused.code == codeRecalled {
+		return nil
+	}
+	return refusal(err)
+}
+
+// changeEvery is the time between two changes of a message. Feishu allows five in a second.
+const changeEvery = time.Second
+
+// Pace returns how a partial reply is shown.
+func (a *Adapter) Pace(channel.Place) channel.Pace { return channel.Pace{Every: changeEvery} }

@@ -62,6 +62,27 @@ func (a *Adapter) Edit(ctx context.Context, to channel.Place, messageID, text st
 	return a.refusal(err)
 }
 
+// Delete deletes a message of the bot. It is no error if there is none.
+func (a *Adapter) Delete(ctx context.Context, to channel.Place, messageID string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	_, _, err := a.client.DeleteMessageContext(ctx, to.Chat, messageID)
+	if codeOf(err) == "message_not_found" {
+		return nil
+	}
+	return a.refusal(err)
+}
+
+// Limits of changes. Slack allows an app to change 50 messages in a minute; some are for whole replies.
+const (
+	changeEvery = 2 * time.Second
+	mostChanges = 30
+)
+
+// Pace returns how a partial reply is shown. The methods for streams only append text, cannot state the key of a
+// message, and want the user who reads a channel. So a message is changed.
+func (a *Adapter) Pace(channel.Place) channel.Pace { return channel.Pace{Every: changeEvery} }
+
 // withoutPreviews keeps Slack from fetching the links of a message.
 var withoutPreviews = slackapi.MsgOptionCompose(slackapi.MsgOptionDisableLinkUnfurl(),
 	slackapi.MsgOptionDisableMediaUnfurl())
@@ -137,7 +158,8 @@ func (a *Adapter) history(ctx context.Context, to channel.Place, oldest, cursor 
 
 // permanent are the errors of Slack for messages that it will never accept.
 var permanent = map[string]bool{
-	"as_user_not_supported": true, "cant_update_message": true, "edit_window_closed": true, "invalid_arguments": true,
+	"as_user_not_supported": true, "cant_update_message": true, "cant_delete_message": true,
+	"compliance_exports_prevent_deletion": true, "edit_window_closed": true, "invalid_arguments": true,
 	"invalid_blocks": true, "invalid_blocks_format": true, "invalid_metadata_format": true, "message_not_found": true,
 	"metadata_too_large": true, "msg_blocks_too_long": true, "msg_too_long": true, "no_text": true,
 }

@@ -19,7 +19,7 @@ func (a *Adapter) SetMenu(ctx context.Context, commands []channel.Command) error
 	}
 	for _, p := range []*bot.SetMyCommandsParams{english, chinese} {
 		if _, err := a.bot.SetMyCommands(ctx, p); err != nil {
-			return a.sanitize(err)
+			return a.redact(err)
 		}
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,10 +40,12 @@ type Adapter struct {
 }
 
 var (
-	_ service.Adapter = (*Adapter)(nil)
-	_ service.Editor  = (*Adapter)(nil)
-	_ service.Typer   = (*Adapter)(nil)
-	_ service.Fetcher = (*Adapter)(nil)
+	_ service.Adapter   = (*Adapter)(nil)
+	_ service.Streamer  = (*Adapter)(nil)
+	_ service.Previewer = (*Adapter)(nil)
+	_ service.Typer     = (*Adapter)(nil)
+	_ service.Fetcher   = (*Adapter)(nil)
+	_ service.Menu      = (*Adapter)(nil)
 )
 
 const telegramAPI = "https://api.telegram.org"
@@ -211,59 +212,6 @@ func senderOf(u models.User) channel.Sender {
 		Bot: u.IsBot}
 }
 
-// noPreviews keeps Telegram from fetching the links of a message: a link in a reply can contain what others should not
-// get.
-var noPreviews = &models.LinkPreviewOptions{IsDisabled: bot.True()}
-
-// Send sends a message as HTML. If the server does not accept the markup, it sends the text as it is.
-func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (id string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
-	defer cancel()
-	params := &bot.SendMessageParams{ChatID: to.Chat, Text: HTML(p.Text), ParseMode: models.ParseModeHTML,
-		LinkPreviewOptions: noPreviews}
-	if params.Text == "" { // such as an image without a description, or only definitions of links
-		params.Text, params.ParseMode = p.Text, ""
-	}
-	if to.Thread != "" {
-		if params.MessageThreadID, err = strconv.Atoi(to.Thread); err != nil {
-			return "", &service.SendError{Reason: "invalid thread", Permanent: true}
-		}
-	}
-	if len(p.Buttons) > 0 {
-		params.ReplyMarkup = keyboard(p.Buttons)
-	}
-	m, err := a.bot.SendMessage(ctx, params)
-	if refusesMarkup(err) {
-		params.Text, params.ParseMode = p.Text, ""
-		m, err = a.bot.SendMessage(ctx, params)
-	}
-	if err != nil {
-		return "", a.refusal(err)
-	}
-	return strconv.Itoa(m.ID), nil
-}
-
-// Edit replaces the text of a message. It is no error if the message has this text.
-func (a *Adapter) Edit(ctx context.Context, to channel.Place, messageID, text string) error {
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
-	defer cancel()
-	id, err := strconv.Atoi(messageID)
-	if err != nil {
-		return &service.SendError{Reason: "invalid ID of a message", Permanent: true}
-	}
-	params := &bot.EditMessageTextParams{ChatID: to.Chat, MessageID: id, Text: HTML(text),
-		ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreviews}
-	_, err = a.bot.EditMessageText(ctx, params)
-	if refusesMarkup(err) {
-		params.Text, params.ParseMode = text, ""
-		_, err = a.bot.EditMessageText(ctx, params)
-	}
-	if err != nil && !strings.Contains(err.Error(), "message is not modified") {
-		return a.refusal(err)
-	}
-	return nil
-}
-
 // Typing shows for 5 seconds that a reply is being written.
 func (a *Adapter) Typing(ctx context.Context, to channel.Place) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
@@ -295,32 +243,6 @@ func (a *Adapter) Fetch(ctx context.Context, file channel.Attachment) (io.ReadCl
 	return res.Body, nil
 }
 
-func keyboard(all []channel.Choice) models.InlineKeyboardMarkup {
-	var row []models.InlineKeyboardButton
-	for _, c := range all {
-		row = append(row, models.InlineKeyboardButton{Text: c.Label, CallbackData: c.Data})
-	}
-	return models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{row}}
-}
-
-// refusal converts an error of a request. Errors that leave the outcome unknown are returned as they are.
-func (a *Adapter) refusal(err error) error {
-	var busy *bot.TooManyRequestsError
-	var moved *bot.MigrateError // a group has another ID now; its next message has it
-	err = a.redact(err)
-	switch {
-	case errors.As(err, &busy):
-		return &service.SendError{Reason: "rate limited", RetryAfter: time.Duration(busy.RetryAfter) * time.Second}
-	case errors.Is(err, bot.ErrorForbidden), errors.As(err, &moved):
-		return &service.SendError{Reason: err.Error(), Permanent: true, Gone: true}
-	case errors.Is(err, bot.ErrorBadRequest):
-		return &service.SendError{Reason: err.Error(), Permanent: true, Gone: hasAny(err.Error(), gone...)}
-	case errors.Is(err, bot.ErrorUnauthorized), errors.Is(err, bot.ErrorNotFound): // the token; nothing was sent
-		return &service.SendError{Reason: err.Error(), RetryAfter: time.Minute}
-	}
-	return err
-}
-
 // redact removes the token, which is a part of the URL.
 func (a *Adapter) redact(err error) error { return apiclient.Redact(err, a.Token) }
 
@@ -337,5 +259,5 @@ func (a *Adapter) Check(ctx context.Context) error {
 
 // Limits returns the limits of messages.
 func (a *Adapter) Limits() channel.Limits {
-	return channel.Limits{Units: 4096, Parts: 5, Spacing: time.Second, PerSecond: 30}
+	return channel.Limits{Units: 4096, Parts: 5, Spacing: time.Second, PerSecond: 30, Changes: 600}
 }

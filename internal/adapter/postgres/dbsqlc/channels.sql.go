@@ -250,7 +250,9 @@ func (q *Queries) DeliveryEnd(ctx context.Context, arg DeliveryEndParams) (int64
 }
 
 const DeliveryGet = `-- name: DeliveryGet :one
-select d.id, d.body, d.state, r.id as route_id, r.account, r.chat, r.thread from deliveries d
+select d.id, d.source, d.body, d.state, d.partial_id, greatest(extract(epoch from d.partial_until - now()), 0)::float8 as busy_seconds,
+  r.id as route_id, r.account, r.chat, r.thread
+from deliveries d
 join channel_routes r on r.workspace_id = d.workspace_id and r.id = d.route_id
 where d.workspace_id = $1 and d.id = $2
 `
@@ -261,22 +263,29 @@ type DeliveryGetParams struct {
 }
 
 type DeliveryGetRow struct {
-	ID      int64
-	Body    json.RawMessage
-	State   string
-	RouteID int64
-	Account string
-	Chat    string
-	Thread  string
+	ID          int64
+	Source      string
+	Body        json.RawMessage
+	State       string
+	PartialID   *string
+	BusySeconds float64
+	RouteID     int64
+	Account     string
+	Chat        string
+	Thread      string
 }
 
+// Busy is the time for which a process may be changing its partial reply.
 func (q *Queries) DeliveryGet(ctx context.Context, arg DeliveryGetParams) (DeliveryGetRow, error) {
 	row := q.db.QueryRow(ctx, DeliveryGet, arg.WorkspaceID, arg.ID)
 	var i DeliveryGetRow
 	err := row.Scan(
 		&i.ID,
+		&i.Source,
 		&i.Body,
 		&i.State,
+		&i.PartialID,
+		&i.BusySeconds,
 		&i.RouteID,
 		&i.Account,
 		&i.Chat,
@@ -328,33 +337,38 @@ func (q *Queries) DeliveryNext(ctx context.Context, arg DeliveryNextParams) (int
 
 const DeliveryOfTurn = `-- name: DeliveryOfTurn :one
 insert into deliveries (workspace_id, route_id, source, waits, body)
-select $1, r.id, 'turn/' || $2::text, $3::boolean, jsonb_build_object('text', m.content)
+select $1, r.id, 'turn/' || $2::text, $3::boolean, jsonb_build_object('text', case when $4::boolean then '' else m.content end)
 from conversations c
 left join scheduled_tasks t on $3::boolean and t.workspace_id = c.workspace_id and c.external_id = 'schedule/' || t.name || '/' || t.id
 join channel_routes r on r.workspace_id = c.workspace_id and case
   when not $3::boolean then r.name = regexp_replace(c.external_id, '#[0-9]+$', '')
   when coalesce(t.deliver_to, '') = '' then r.home
   else r.account || '/' || r.chat || case when r.thread = '' then '' else '/' || r.thread end = t.deliver_to end
-join messages m on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.seq = $4::int
-where c.workspace_id = $1 and c.id = $5 and m.content <> ''
-on conflict (workspace_id, source) do nothing returning route_id
+join messages m on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.seq = $5::int
+where c.workspace_id = $1 and c.id = $6 and (m.content <> '' and not $4::boolean or exists (select from deliveries s
+  where s.workspace_id = c.workspace_id and s.source = 'turn/' || $2::text and s.state = 'streaming'))
+on conflict (workspace_id, source) do update set state = 'ready', body = excluded.body where deliveries.state = 'streaming'
+returning route_id
 `
 
 type DeliveryOfTurnParams struct {
 	WorkspaceID    int64
 	RunID          string
 	Scheduled      bool
+	Withdrawn      bool
 	Seq            int32
 	ConversationID int64
 }
 
 // Makes the delivery of the reply of an ended turn, if its conversation belongs to a chat, also after /new. The reply of a scheduled
-// task is sent to the task's chat, else to the home chat, and waits for the end of the quiet hours.
+// task is sent to the task's chat, else to the home chat, and waits for the end of the quiet hours. A partial reply becomes
+// the delivery. Without a text, and if the reply is withdrawn, this deletes it. The caller has locked the run, so no partial reply begins in between.
 func (q *Queries) DeliveryOfTurn(ctx context.Context, arg DeliveryOfTurnParams) (int64, error) {
 	row := q.db.QueryRow(ctx, DeliveryOfTurn,
 		arg.WorkspaceID,
 		arg.RunID,
 		arg.Scheduled,
+		arg.Withdrawn,
 		arg.Seq,
 		arg.ConversationID,
 	)
@@ -970,6 +984,79 @@ func (q *Queries) PartSent(ctx context.Context, arg PartSentParams) error {
 		arg.Number,
 	)
 	return err
+}
+
+const PartialBegin = `-- name: PartialBegin :one
+insert into deliveries (workspace_id, route_id, source, state, body, partial_id, partial_until)
+select r.workspace_id, c.id, 'turn/' || r.id, 'streaming', '{}', case when $1::boolean then '' end, now() + $2::interval
+from runs r join channel_routes c on c.workspace_id = r.workspace_id and c.id = $3 and c.paused = ''
+where r.workspace_id = $4 and r.id = $5 and r.status <> 'ended' and not exists (
+  select from deliveries o where o.workspace_id = r.workspace_id and o.route_id = c.id and o.state = 'ready')
+for share of r
+on conflict (workspace_id, source) do update set partial_until = excluded.partial_until
+  where deliveries.state = 'streaming' and coalesce(deliveries.partial_until <= now(), true)
+returning partial_id, (xmax = 0)::boolean as first
+`
+
+type PartialBeginParams struct {
+	Message     bool
+	Lease       time.Duration
+	RouteID     int64
+	WorkspaceID int64
+	RunID       string
+}
+
+type PartialBeginRow struct {
+	PartialID *string
+	First     bool
+}
+
+// Lets a process change the partial reply of an open run for a time. The first time makes its row. Returns nothing if the run has
+// ended, if another process may be changing it, or if an earlier message of the route is not sent: it is to be shown first.
+func (q *Queries) PartialBegin(ctx context.Context, arg PartialBeginParams) (PartialBeginRow, error) {
+	row := q.db.QueryRow(ctx, PartialBegin,
+		arg.Message,
+		arg.Lease,
+		arg.RouteID,
+		arg.WorkspaceID,
+		arg.RunID,
+	)
+	var i PartialBeginRow
+	err := row.Scan(&i.PartialID, &i.First)
+	return i, err
+}
+
+const PartialEnd = `-- name: PartialEnd :exec
+update deliveries set partial_id = $1, partial_until = null
+where workspace_id = $2 and source = 'turn/' || $3::text
+`
+
+type PartialEndParams struct {
+	PartialID   *string
+	WorkspaceID int64
+	RunID       string
+}
+
+func (q *Queries) PartialEnd(ctx context.Context, arg PartialEndParams) error {
+	_, err := q.db.Exec(ctx, PartialEnd, arg.PartialID, arg.WorkspaceID, arg.RunID)
+	return err
+}
+
+const PartialOpen = `-- name: PartialOpen :one
+select exists (select from runs r where r.workspace_id = $1 and r.id = $2 and r.status <> 'ended') as open
+`
+
+type PartialOpenParams struct {
+	WorkspaceID int64
+	RunID       string
+}
+
+// Whether a run may get partial text.
+func (q *Queries) PartialOpen(ctx context.Context, arg PartialOpenParams) (bool, error) {
+	row := q.db.QueryRow(ctx, PartialOpen, arg.WorkspaceID, arg.RunID)
+	var open bool
+	err := row.Scan(&open)
+	return open, err
 }
 
 const PartsCount = `-- name: PartsCount :one

@@ -216,6 +216,10 @@ func (s *Server) editMessage(w http.ResponseWriter, r *http.Request, c *room) {
 	if broken {
 		return
 	}
+	answered, lost := s.fault(w)
+	if answered {
+		return
+	}
 	now := time.Now()
 	m.edited = &now
 	if b.Content != nil {
@@ -225,14 +229,19 @@ func (s *Server) editMessage(w http.ResponseWriter, r *http.Request, c *room) {
 		m.components, m.buttons = b.Components, buttons
 	}
 	s.publishMessage("MESSAGE_UPDATE", m)
+	if lost {
+		panic(http.ErrAbortHandler)
+	}
 	reply(w, s.messagePayload(m))
 }
 
 func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request, c *room) {
-	if !s.remove(c, r.PathValue("message")) {
+	id := r.PathValue("message")
+	if !s.remove(c, id) {
 		refuse(w, http.StatusNotFound, 10008, "Unknown Message")
 		return
 	}
+	s.sent = slices.DeleteFunc(s.sent, func(m *message) bool { return m.id == id })
 	w.WriteHeader(http.StatusNoContent)
 }
 

@@ -207,7 +207,7 @@ func (s *Server) Fail(faults ...channeltest.Fault) {
 	s.faults = append(s.faults, faults...)
 }
 
-// Sent returns the messages of the bot.
+// Sent returns the messages of the bot, except those that it has deleted.
 func (s *Server) Sent() (all []channeltest.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,24 +89,8 @@ func readPost(w http.ResponseWriter, r *http.Request) (p post, ok bool) {
 func (s *Server) send(w http.ResponseWriter, r *http.Request, p post, m channeltest.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var fault channeltest.Fault
-	if len(s.faults) > 0 {
-		fault, s.faults = s.faults[0], s.faults[1:]
-	}
-	switch fault.Kind {
-	case channeltest.Busy:
-		w.Header().Set("x-ogw-ratelimit-limit", "5")
-		w.Header().Set("x-ogw-ratelimit-reset", strconv.Itoa(int(fault.RetryAfter.Seconds())))
-		refuse(w, http.StatusTooManyRequests, 99991400, "request trigger frequency limit")
-		return
-	case channeltest.Broken:
-		refuse(w, http.StatusInternalServerError, 1663, "internal error")
-		return
-	case channeltest.Gone:
-		refuse(w, http.StatusBadRequest, 230002, "Bot/User can NOT be out of the chat.")
-		return
-	case channeltest.Refused:
-		refuse(w, http.StatusBadRequest, 230028, "The messages do NOT pass the audit")
+	answered, lost := s.fault(w)
+	if answered {
 		return
 	}
 	done := s.uuids[p.UUID]
@@ -116,15 +101,45 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, p post, m channelt
 			return
 		}
 	}
-	if fault.Kind == channeltest.Unknown {
-		if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
-			_ = c.Close()
-		}
+	if lost {
+		cut(w)
 		return
 	}
 	succeed(w, object{"message_id": done.ID, "msg_type": p.MsgType, "chat_id": done.Chat,
 		"create_time": milliseconds(done.At), "body": object{"content": p.Content},
 		"sender": object{"id": AppID, "id_type": "app_id", "sender_type": "app"}})
+}
+
+// fault takes the fault of a request, and answers it. Lost reports that the request has its effect, and that the
+// connection must break after it. The lock is held.
+func (s *Server) fault(w http.ResponseWriter) (answered, lost bool) {
+	if len(s.faults) == 0 {
+		return false, false
+	}
+	f := s.faults[0]
+	s.faults = s.faults[1:]
+	switch f.Kind {
+	case channeltest.Busy:
+		w.Header().Set("x-ogw-ratelimit-limit", "5")
+		w.Header().Set("x-ogw-ratelimit-reset", strconv.Itoa(int(f.RetryAfter.Seconds())))
+		refuse(w, http.StatusTooManyRequests, 99991400, "request trigger frequency limit")
+	case channeltest.Broken:
+		refuse(w, http.StatusInternalServerError, 1663, "internal error")
+	case channeltest.Gone:
+		refuse(w, http.StatusBadRequest, 230002, "Bot/User can NOT be out of the chat.")
+	case channeltest.Refused:
+		refuse(w, http.StatusBadRequest, 230028, "The messages do NOT pass the audit")
+	case channeltest.Unknown:
+		return false, true
+	}
+	return true, false
+}
+
+// cut breaks the connection of a request.
+func cut(w http.ResponseWriter) {
+	if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		_ = c.Close()
+	}
 }
 
 // store adds a message of the bot.
@@ -148,15 +163,48 @@ func (s *Server) patch(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	m := s.messages[r.PathValue("id")]
 	var p post
+	if s.recalled[r.PathValue("id")] != nil {
+		refuse(w, http.StatusBadRequest, 230011, "The message is recalled.")
+		return
+	}
 	if json.NewDecoder(r.Body).Decode(&p) != nil || m == nil || m.sender != AppID || !m.card {
 		refuse(w, http.StatusBadRequest, 230001, "Your request contains an invalid request parameter")
+		return
+	}
+	answered, lost := s.fault(w)
+	if answered {
 		return
 	}
 	if err := m.read(p.Content); err != nil {
 		refuse(w, http.StatusBadRequest, 230099, "Failed to create card content, "+err.Error())
 		return
 	}
+	if lost {
+		cut(w)
+		return
+	}
 	succeed(w, object{})
+}
+
+// recall deletes a message of the bot.
+func (s *Server) recall(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := r.PathValue("id")
+	m := s.messages[id]
+	switch {
+	case s.recalled[id] != nil:
+		refuse(w, http.StatusBadRequest, 230011, "The message is recalled.")
+	case m == nil:
+		refuse(w, http.StatusBadRequest, 230001, "Your request contains an invalid request parameter")
+	case m.sender != AppID:
+		refuse(w, http.StatusBadRequest, 230026, "No permission to recall this message.")
+	default:
+		s.recalled[id] = m
+		delete(s.messages, id)
+		s.sent = slices.DeleteFunc(s.sent, func(o *message) bool { return o == m })
+		succeed(w, object{})
+	}
 }
 
 // card is a card of schema 2.0, with the elements that Cairn uses.
@@ -237,7 +285,7 @@ func (s *Server) Sent() []channeltest.Message {
 	return out
 }
 
-// Fail makes the next requests to send a message fail.
+// Fail makes the next requests to send or change a message fail.
 func (s *Server) Fail(faults ...channeltest.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -102,6 +102,7 @@ func Start(o Options) *Server {
 		"POST /open-apis/im/v1/messages":                      s.create,
 		"POST /open-apis/im/v1/messages/{id}/reply":           s.reply,
 		"PATCH /open-apis/im/v1/messages/{id}":                s.patch,
+		"DELETE /open-apis/im/v1/messages/{id}":               s.recall,
 		"GET /open-apis/im/v1/messages/{id}/resources/{file}": s.resource,
 	} {
 		mux.HandleFunc(pattern, s.authorized(handle))

@@ -163,6 +163,22 @@ func (s *Server) update(args map[string]string) (object, string) {
 	return object{"channel": p.chat, "ts": p.ts, "text": args["text"], "message": p.shown(true)}, ""
 }
 
+// remove deletes a message of the bot.
+func (s *Server) remove(args map[string]string) (object, string) {
+	p := s.find(args["channel"], args["ts"])
+	switch {
+	case !s.exists(args["channel"]):
+		return nil, "channel_not_found"
+	case p == nil:
+		return nil, "message_not_found"
+	case p.body["bot_id"] != botID:
+		return nil, "cant_delete_message"
+	}
+	s.sent = slices.DeleteFunc(s.sent, func(o *post) bool { return o == p })
+	s.delete(p)
+	return object{"channel": p.chat, "ts": p.ts}, ""
+}
+
 // find returns a message that is not deleted, or nil.
 func (s *Server) find(chat, ts string) *post {
 	for _, p := range s.chats[chat] {

@@ -152,17 +152,22 @@ func (s *Server) Delete(chat, messageID string) bool {
 	if p == nil {
 		return false
 	}
+	s.delete(p)
+	return true
+}
+
+// delete deletes a message, about which apps get an event.
+func (s *Server) delete(p *post) {
 	p.deleted = true
 	before, ts := p.body, s.stamp()
-	if slices.ContainsFunc(s.chats[chat], func(q *post) bool { return q != p && q.thread == p.ts }) {
+	if slices.ContainsFunc(s.chats[p.chat], func(q *post) bool { return q != p && q.thread == p.ts }) {
 		p.body = object{"type": "message", "subtype": "tombstone", "user": "USLACKBOT", "hidden": true, "ts": p.ts,
 			"thread_ts": p.ts, "text": "This message was deleted."}
 		s.emit(changed(p, before, ts))
-		return true
+		return
 	}
-	s.emit(object{"type": "message", "subtype": "message_deleted", "hidden": true, "channel": chat,
-		"channel_type": kindOf(chat), "ts": ts, "event_ts": ts, "deleted_ts": p.ts, "previous_message": before})
-	return true
+	s.emit(object{"type": "message", "subtype": "message_deleted", "hidden": true, "channel": p.chat,
+		"channel_type": kindOf(p.chat), "ts": ts, "event_ts": ts, "deleted_ts": p.ts, "previous_message": before})
 }
 
 // Press makes a user press a button of the latest message of the bot that has it.

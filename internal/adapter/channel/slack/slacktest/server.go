@@ -125,7 +125,7 @@ func (s *Server) Close() {
 	s.Server.Close()
 }
 
-// Fail makes the next requests to send fail.
+// Fail makes the next requests to send or change messages fail.
 func (s *Server) Fail(faults ...channeltest.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,6 +176,7 @@ var methods = map[string]method{
 	"apps.connections.open": {AppToken, (*Server).openConnection},
 	"chat.postMessage":      {BotToken, (*Server).postMessage},
 	"chat.update":           {BotToken, (*Server).update},
+	"chat.delete":           {BotToken, (*Server).remove},
 	"conversations.history": {BotToken, (*Server).history},
 	"conversations.replies": {BotToken, (*Server).replies},
 	"users.info":            {BotToken, (*Server).userInfo},
@@ -224,7 +225,7 @@ func (s *Server) call(name string, m method, args map[string]string) (out object
 	fault channeltest.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if name == "chat.postMessage" && len(s.faults) > 0 {
+	if (name == "chat.postMessage" || name == "chat.update") && len(s.faults) > 0 {
 		fault, s.faults = s.faults[0], s.faults[1:]
 	}
 	switch fault.Kind {

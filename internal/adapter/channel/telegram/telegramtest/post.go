@@ -51,20 +51,8 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.fault()
-	switch f.Kind {
-	case channeltest.Busy:
-		after := int(f.RetryAfter.Seconds())
-		fail(w, http.StatusTooManyRequests, fmt.Sprintf("Too Many Requests: retry after %d", after), after)
-		return
-	case channeltest.Broken:
-		fail(w, http.StatusInternalServerError, "Internal Server Error", 0)
-		return
-	case channeltest.Gone:
-		fail(w, http.StatusForbidden, "Forbidden: bot was blocked by the user", 0)
-		return
-	case channeltest.Refused:
-		fail(w, http.StatusBadRequest, "Bad Request: BUTTON_DATA_INVALID", 0)
+	answered, lost := s.fault(w)
+	if answered {
 		return
 	}
 	p := &post{plain: plain, Message: channeltest.Message{
@@ -77,27 +65,93 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 		Preview: previews(r),
 	}}
 	s.sent = append(s.sent, p)
-	if f.Kind == channeltest.Unknown {
+	if lost {
 		panic(http.ErrAbortHandler) // the connection breaks
 	}
 	answer(w, p.shown())
 }
 
-// fault returns the fault of the next request. The lock is held.
-func (s *Server) fault() (f channeltest.Fault) {
-	if len(s.faults) > 0 {
-		f, s.faults = s.faults[0], s.faults[1:]
+// fault takes the fault of a request, and answers it. Lost reports that the request has its effect, and that the
+// connection must break after it. The lock is held.
+func (s *Server) fault(w http.ResponseWriter) (answered, lost bool) {
+	if len(s.faults) == 0 {
+		return false, false
 	}
-	return f
+	f := s.faults[0]
+	s.faults = s.faults[1:]
+	switch f.Kind {
+	case channeltest.Busy:
+		after := int(f.RetryAfter.Seconds())
+		fail(w, http.StatusTooManyRequests, fmt.Sprintf("Too Many Requests: retry after %d", after), after)
+	case channeltest.Broken:
+		fail(w, http.StatusInternalServerError, "Internal Server Error", 0)
+	case channeltest.Gone:
+		fail(w, http.StatusForbidden, "Forbidden: bot was blocked by the user", 0)
+	case channeltest.Refused:
+		fail(w, http.StatusBadRequest, "Bad Request: BUTTON_DATA_INVALID", 0)
+	case channeltest.Unknown:
+		return false, true
+	}
+	return true, false
+}
+
+// preview shows a text in a private chat.
+func (s *Server) preview(w http.ResponseWriter, r *http.Request) {
+	plain, err := textOf(r)
+	if err != nil && r.FormValue("text") == "" {
+		err = nil // shows a placeholder
+	}
+	chat, _ := strconv.ParseInt(r.FormValue("chat_id"), 10, 64)
+	if draft, _ := strconv.ParseInt(r.FormValue("draft_id"), 10, 64); err == nil && draft == 0 {
+		err = errors.New("DRAFT_ID_INVALID")
+	}
+	if err == nil && chat <= 0 {
+		err = errors.New("TEXTDRAFT_PEER_INVALID")
+	}
+	if err != nil {
+		fail(w, http.StatusBadRequest, "Bad Request: "+err.Error(), 0)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	answered, lost := s.fault(w)
+	if answered {
+		return
+	}
+	s.shown = append(s.shown, Preview{Chat: r.FormValue("chat_id"), Draft: r.FormValue("draft_id"), Text: plain,
+		Sent: len(s.sent)})
+	if lost {
+		panic(http.ErrAbortHandler)
+	}
+	answer(w, true)
+}
+
+// remove deletes a message of the bot.
+func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
+	_ = r.ParseMultipartForm(1 << 20) // a request of another form has no values
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.find(r)
+	if i < 0 {
+		fail(w, http.StatusBadRequest, "Bad Request: message to delete not found", 0)
+		return
+	}
+	s.sent = slices.Delete(s.sent, i, i+1)
+	answer(w, true)
+}
+
+// find returns the position of the message that a request names, -1 if there is none. The lock is held.
+func (s *Server) find(r *http.Request) int {
+	return slices.IndexFunc(s.sent, func(p *post) bool {
+		return p.ID == r.FormValue("message_id") && p.Chat == r.FormValue("chat_id")
+	})
 }
 
 func (s *Server) edit(w http.ResponseWriter, r *http.Request) {
 	plain, err := textOf(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.sent, func(p *post) bool {
-		return p.ID == r.FormValue("message_id") && p.Chat == r.FormValue("chat_id")
-	})
+	i := s.find(r)
 	buttons := buttonsOf(r.FormValue("reply_markup"))
 	switch {
 	case err != nil:
@@ -111,9 +165,16 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, "Bad Request: "+err.Error(), 0)
 		return
 	}
+	answered, lost := s.fault(w)
+	if answered {
+		return
+	}
 	p := s.sent[i]
 	p.plain, p.Text, p.Buttons, p.edited = plain, r.FormValue("text"), buttons, now()
 	p.Preview = previews(r)
+	if lost {
+		panic(http.ErrAbortHandler)
+	}
 	answer(w, p.shown())
 }
 

@@ -35,6 +35,7 @@ type Server struct {
 	next    int64 // ID of the next update
 	lastID  int   // of messages
 	sent    []*post
+	shown   []Preview
 	faults  []channeltest.Fault
 	said    map[int]*models.Message // messages of users by their ID
 	files   map[string][]byte
@@ -50,6 +51,7 @@ func Start() *Server {
 	mux := http.NewServeMux()
 	for method, serve := range map[string]http.HandlerFunc{
 		"getMe": s.me, "getUpdates": s.poll, "sendMessage": s.send, "editMessageText": s.edit, "getFile": s.file,
+		"sendMessageDraft": s.preview, "deleteMessage": s.remove,
 		"sendChatAction": done, "answerCallbackQuery": done, "deleteWebhook": done,
 		"setMyCommands": s.setMenu,
 	} {
@@ -195,7 +197,7 @@ func (s *Server) Repeat() {
 // Drop breaks all connections.
 func (s *Server) Drop() { s.CloseClientConnections() }
 
-// Fail makes the next requests to send fail.
+// Fail makes the next requests to send, change or preview fail.
 func (s *Server) Fail(faults ...channeltest.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,6 +212,19 @@ func (s *Server) Sent() (all []channeltest.Message) {
 		all = append(all, p.Message)
 	}
 	return all
+}
+
+// Preview is a text that the bot has shown in a private chat for a while.
+type Preview struct {
+	Chat, Draft, Text string
+	Sent              int // messages of the bot before it
+}
+
+// Previews returns what the bot has shown.
+func (s *Server) Previews() []Preview {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.shown)
 }
 
 // newID returns the ID of the next message. The lock is held.
