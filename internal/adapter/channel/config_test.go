@@ -45,6 +45,30 @@ func TestSecretsAreNotPartOfTheFile(t *testing.T) {
 	}
 }
 
+// Partial replies are shown where the platform can, unless the profile switches them off.
+func TestPartialRepliesAreSwitchedOff(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"{platform: telegram, token: \"1:a\"}":                                                                       true,
+		"{platform: telegram, token: \"1:a\", profile: with}":                                                        true,
+		"{platform: telegram, token: \"1:a\", profile: without}":                                                     false,
+		"{platform: slack, bot_token: xoxb-1, app_token: xapp-1}":                                                    true,
+		"{platform: discord, token: a.b.c}":                                                                          true,
+		"{platform: feishu, app_id: cli_1, app_secret: s}":                                                           true,
+		"{platform: dingtalk, client_id: d, client_secret: s}":                                                       false,
+		"{platform: webhook, secret: whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=, url: \"http://127.0.0.1\"}": false,
+	} {
+		path := filepath.Join(t.TempDir(), "channels.yaml")
+		testkit.Must(t, os.WriteFile(path, []byte("accounts:\n  ada: "+text+
+			"\nprofiles:\n  with: {partial: true}\n  without: {partial: false}\n"), 0o600))
+		got, err := adapter.Load(path, os.LookupEnv)
+		testkit.Must(t, err)
+		if got[0].Profile.Partial != want {
+			t.Errorf("%s: partial replies %t", text, got[0].Profile.Partial)
+		}
+	}
+}
+
 func TestProfilesAreChecked(t *testing.T) {
 	t.Parallel()
 	for members, want := range map[string]string{"": "", "coalesce: 0s, budget: 50, language: zh": "",

@@ -93,7 +93,7 @@ func reply(c openaitest.Call) string {
 var longTail = strings.Repeat(" and so on, and so forth", 20)
 
 func (e *experiment) run(ctx context.Context) error {
-	e.Model.On(openaitest.Rule{Stage: "turn", Match: `q\d+-\d*[258]\b`, Pace: 150 * time.Millisecond,
+	e.Model.On(openaitest.Rule{Stage: "turn", Match: `q\d+-\d*[13579]\b`, Pace: 150 * time.Millisecond,
 		ReplyFunc: func(c openaitest.Call) string { return reply(c) + longTail }})
 	e.Model.On(openaitest.Rule{Stage: "turn", ReplyFunc: reply})
 	listen, err := freeAddress(ctx)

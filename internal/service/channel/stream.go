@@ -16,8 +16,9 @@ import (
 	"cairn/internal/service/replystream"
 )
 
-// Partial replies are shown as well as it goes: no error of them reaches a turn or a delivery. What a platform must not
-// show for good is stored before it is shown: a change has a lease, and the delivery of the reply waits for its end.
+// Partial replies are shown as well as it goes: no error of them reaches a turn or a delivery. They must not be left, and
+// must not replace the whole reply. So a message is stored before it is sent, and each change has a lease, for whose end
+// the delivery of the reply waits.
 
 // Times of partial replies.
 const (
@@ -286,7 +287,7 @@ func (s *Service) replace(ctx context.Context, a Account, ws int64, d Delivery, 
 		if err == nil || !errors.As(err, &refused) || !refused.Permanent {
 			return id, err == nil, err
 		}
-		s.Log.Info("partial reply sent anew", "account", a.Name, "delivery", d.ID, "error", err)
+		s.Log.Info("partial reply sent again", "account", a.Name, "delivery", d.ID, "error", err)
 		_ = adapter.Delete(ctx, d.Place, id) // the message or the chat may be gone
 	}
 	return "", false, s.Partials.EndPartial(ctx, ref, nil)

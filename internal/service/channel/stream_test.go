@@ -74,6 +74,7 @@ func TestErrorsOfPartialReplies(t *testing.T) {
 	t.Parallel()
 	busy := &service.SendError{Reason: "rate limited", RetryAfter: time.Second}
 	gone := &service.SendError{Reason: "no such message", Permanent: true}
+	whole := begin + rest
 	for name, c := range map[string]struct {
 		kind    string
 		err     error
@@ -82,13 +83,13 @@ func TestErrorsOfPartialReplies(t *testing.T) {
 		want    []string
 		log     []string
 	}{
-		"busy at first":       {"send", busy, false, false, []string{begin + rest}, []string{"send"}},
-		"busy later":          {"edit", busy, false, false, []string{begin + rest}, []string{"send", "edit"}},
-		"an edit without end": {"edit", errBroken, true, false, []string{begin + rest}, []string{"send", "edit", "edit"}},
-		"a refused edit":      {"edit", gone, false, false, []string{begin + rest}, []string{"send", "edit"}},
-		"lost, and found":     {"send", errBroken, true, true, []string{begin + rest}, []string{"send", "edit"}},
-		"not sent":            {"send", errBroken, false, true, []string{begin + rest}, []string{"send", "edit"}},
-		"lost":                {"send", errBroken, true, false, []string{begin, begin + rest}, []string{"send", "send"}},
+		"busy at first":       {"send", busy, false, false, []string{whole}, []string{"send"}},
+		"busy later":          {"edit", busy, false, false, []string{whole}, []string{"send", "edit"}},
+		"an edit without end": {"edit", errBroken, true, false, []string{whole}, []string{"send", "edit", "edit"}},
+		"a refused edit":      {"edit", gone, false, false, []string{whole}, []string{"send", "edit"}},
+		"lost, and found":     {"send", errBroken, true, true, []string{whole}, []string{"send", "edit"}},
+		"not sent":            {"send", errBroken, false, true, []string{whole}, []string{"send", "edit"}},
+		"lost":                {"send", errBroken, true, false, []string{begin, whole}, []string{"send", "send"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

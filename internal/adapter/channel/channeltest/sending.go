@@ -219,7 +219,7 @@ func partial(t *testing.T, s Suite) {
 		whole, err := r.adapter.Send(t.Context(), to, channel.Part{Key: "k2-" + name, Text: texts[len(texts)-1]})
 		testkit.Must(t, err)
 		if got = r.Sent(); got[before].Text != got[before+1].Text || whole == id {
-			t.Errorf("%s: the partial reply ends as %q, the whole one is %q", name, got[before].Text, got[before+1].Text)
+			t.Errorf("%s: the partial reply ends as %q, not as %q", name, got[before].Text, got[before+1].Text)
 		}
 	}
 }

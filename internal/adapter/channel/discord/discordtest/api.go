@@ -176,8 +176,8 @@ func (s *Server) startTyping(w http.ResponseWriter, _ *http.Request, _ *room) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// fault takes the next fault of a request to send or change a message, and answers it. Lost reports that the message is sent,
-// and that the connection must break after it.
+// fault takes the next fault of a request to send or change a message, and answers it. Lost reports that the request
+// has its effect, and that the connection must break after it.
 func (s *Server) fault(w http.ResponseWriter) (answered, lost bool) {
 	if len(s.faults) == 0 {
 		return false, false
