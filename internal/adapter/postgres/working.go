@@ -98,15 +98,16 @@ func (q offloadRepository) Record(ctx context.Context, id string) (agentrun.Reco
 // blobsAtOnce is the maximum number of rows in one deletion of expired content.
 const blobsAtOnce = 100
 
-// Purge deletes a part of the expired offloaded content and of the old chunks of replies of all
-// workspaces, and returns the number of rows.
-func (s *Store) Purge(ctx context.Context) (int, error) {
-	blobs, err := s.purgeBlobs(ctx)
-	if err != nil {
-		return blobs, err
+// Purge deletes a part of the expired offloaded content, of the old chunks of replies and of the expired attachments of
+// all workspaces, and returns the number of rows.
+func (s *Store) Purge(ctx context.Context) (n int, err error) {
+	for _, purge := range []func(context.Context) (int, error){s.purgeBlobs, s.purgeChunks, s.purgeAttachments} {
+		rows, err := purge(ctx)
+		if n += rows; err != nil {
+			return n, err
+		}
 	}
-	chunks, err := s.purgeChunks(ctx)
-	return blobs + chunks, err
+	return n, nil
 }
 
 func (s *Store) purgeBlobs(ctx context.Context) (int, error) {

@@ -121,7 +121,7 @@ type Leftovers interface {
 	DeletedLong(ctx context.Context, max int) ([]int64, error)
 	// EraseDeleted erases up to max such skills of a workspace.
 	EraseDeleted(ctx context.Context, ws int64, max int) error
-	// Purge removes a batch of expired offloaded content and of text that was streamed. It returns the
+	// Purge removes a batch of expired offloaded content and attachments, and of text that was streamed. It returns the
 	// size of the batch, 0 if nothing is left.
 	Purge(ctx context.Context) (int, error)
 }
