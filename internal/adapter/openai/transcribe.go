@@ -46,8 +46,8 @@ func (t *Transcriber) Prepare(r llm.Request) (llm.PreparedRequest, error) {
 		return llm.PreparedRequest{}, err
 	}
 	if r.Audio == nil || r.Model == "" {
-		return llm.PreparedRequest{}, fault.Newf(fault.InvalidArgument, "request of stage %q has no recording or no model",
-			r.Label.Stage)
+		return llm.PreparedRequest{}, fault.Newf(fault.InvalidArgument,
+			"request of stage %q has no recording or no model", r.Label.Stage)
 	}
 	body, err := json.Marshal(recording{Model: r.Model, File: r.Audio.URL})
 	if err != nil {

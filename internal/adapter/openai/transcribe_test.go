@@ -73,7 +73,8 @@ func TestFailuresOfATranscription(t *testing.T) {
 	}
 	prepared.Files = stored(nil)
 	var failed *llm.Error
-	if _, err := model.Send(t.Context(), prepared); !errors.As(err, &failed) || failed.Class != llm.Fatal || failed.Sent {
+	_, err := model.Send(t.Context(), prepared)
+	if !errors.As(err, &failed) || failed.Class != llm.Fatal || failed.Sent {
 		t.Errorf("a recording that is erased: %v", err)
 	}
 	if _, err := model.Prepare(llm.Request{Model: "whisper-1"}); fault.CodeOf(err) != fault.InvalidArgument {
@@ -90,7 +91,8 @@ func TestImagesAreSentAsDataURLs(t *testing.T) {
 	decoy := `{"url":"` + image.URL + `"}`
 	for _, streamed := range []bool{false, true} {
 		r := llm.Request{Model: "scripted", Stream: streamed, Label: llm.Label{Stage: "turn"}, Messages: []llm.Message{
-			{Role: llm.RoleUser, Content: decoy, Images: []llm.Image{image, {URL: llm.AttachmentURL("image/jpeg", other)}}},
+			{Role: llm.RoleUser, Content: decoy,
+				Images: []llm.Image{image, {URL: llm.AttachmentURL("image/jpeg", other)}}},
 			{Role: llm.RoleAssistant, Content: "What now?"}, {Role: llm.RoleUser, Images: []llm.Image{image}}}}
 		prepared := prepare(t, model, r)
 		large := strings.Repeat("x", 1<<20)

@@ -60,9 +60,9 @@ func (q transcriptRepository) PutAttachments(ctx context.Context, conversation i
 				err = q.q.AttachmentMove(ctx, dbsqlc.AttachmentMoveParams{ConversationID: &conversation, Turn: &number,
 					Seq: &seq, Position: int32(i), WorkspaceID: q.ws, EventID: &a.Event, Was: int32(a.Position)})
 			} else {
-				err = q.q.AttachmentPut(ctx, dbsqlc.AttachmentPutParams{WorkspaceID: q.ws, ConversationID: &conversation,
-					Turn: &number, Seq: &seq, Position: int32(i), Content: a.Content, Kind: string(a.Kind),
-					Type: storable(a.Type)})
+				err = q.q.AttachmentPut(ctx, dbsqlc.AttachmentPutParams{WorkspaceID: q.ws,
+					ConversationID: &conversation, Turn: &number, Seq: &seq, Position: int32(i), Content: a.Content,
+					Kind: string(a.Kind), Type: storable(a.Type)})
 			}
 			if err != nil {
 				return classify("store a file of a message", err)

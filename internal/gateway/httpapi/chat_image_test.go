@@ -17,8 +17,8 @@ func picture(content string) string {
 	return "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n"+content))
 }
 
-// seen is a user message with a text and images.
-func seen(text string, urls ...string) object {
+// showing is a user message with a text and images.
+func showing(text string, urls ...string) object {
 	parts := []object{{"type": "text", "text": text}}
 	for _, url := range urls {
 		parts = append(parts, object{"type": "image_url", "image_url": object{"url": url, "detail": "auto"}})
@@ -52,19 +52,19 @@ func TestAChatHasImages(t *testing.T) {
 	b := idle(t, withImages)
 	b.Start()
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "A boat."})
-	first := seen("What is this?", picture("boat"))
+	first := showing("What is this?", picture("boat"))
 	_, conversation := b.chat(chatting(first))
 	if got := b.images(); len(got) != 1 || got[0] != picture("boat") {
 		t.Errorf("the model got %.300v", got)
 	}
-	history := []object{first, said("assistant", "A boat."), seen("And these?", picture("ship"), picture("raft"))}
+	history := []object{first, said("assistant", "A boat."), showing("And these?", picture("ship"), picture("raft"))}
 	if _, same := b.chat(chatting(history...)); same != conversation {
 		t.Errorf("the conversation %q is continued in %q", conversation, same)
 	}
 	if got := b.images(); len(got) != 3 || got[2] != picture("raft") {
 		t.Errorf("the model got %.300v", got)
 	}
-	other := []object{seen("What is this?", picture("cart")), history[1], history[2]}
+	other := []object{showing("What is this?", picture("cart")), history[1], history[2]}
 	if _, branch := b.chat(chatting(other...)); branch == conversation {
 		t.Error("another image continues the conversation")
 	}
@@ -106,15 +106,15 @@ func TestImagesThatAreRefused(t *testing.T) {
 		body asking
 		want string // in the message
 	}{
-		"a URL":       {chatting(seen("Look", "https://example.org/boat.png")), "data URL"},
-		"a text":      {chatting(seen("Look", "data:image/png;base64,"+"aGVsbG8=")), "not an image"},
-		"not base64":  {chatting(seen("Look", "data:image/png;base64,%%%")), "not base64"},
-		"no data":     {chatting(seen("Look", "data:image/png")), "data URL"},
-		"too large":   {chatting(seen("Look", picture(strings.Repeat("x", 10<<20)))), "the limit is 10485760"},
-		"too many":    {chatting(seen("Look", six...)), "the limit is 5"},
-		"blind model": {chatting(seen("Look", picture("boat"))).with("model", "cairn/blind"), "does not take images"},
+		"a URL":       {chatting(showing("Look", "https://example.org/boat.png")), "data URL"},
+		"a text":      {chatting(showing("Look", "data:image/png;base64,"+"aGVsbG8=")), "not an image"},
+		"not base64":  {chatting(showing("Look", "data:image/png;base64,%%%")), "not base64"},
+		"no data":     {chatting(showing("Look", "data:image/png")), "data URL"},
+		"too large":   {chatting(showing("Look", picture(strings.Repeat("x", 10<<20)))), "the limit is 10485760"},
+		"too many":    {chatting(showing("Look", six...)), "the limit is 5"},
+		"blind model": {chatting(showing("Look", picture("boat"))).with("model", "cairn/blind"), "does not take images"},
 		"of the assistant": {chatting(said("user", "Hi"), object{"role": "assistant",
-			"content": seen("", picture("boat"))["content"]}, said("user", "Hi")), "not supported"},
+			"content": showing("", picture("boat"))["content"]}, said("user", "Hi")), "not supported"},
 		"sound": {chatting(object{"role": "user", "content": []object{{"type": "input_audio"}}}), "send text or images"},
 	} {
 		var out chatBody
@@ -138,7 +138,7 @@ func TestATaskHasNoImages(t *testing.T) {
 	b := idle(t)
 	b.Start()
 	b.Model.On(openaitest.Rule{Reply: "Boats"})
-	b.chat(chatting(seen("Name this chat", picture("boat"))).with("model", "cairn-task"))
+	b.chat(chatting(showing("Name this chat", picture("boat"))).with("model", "cairn-task"))
 	all := b.Model.Requests()
 	last := all[len(all)-1].Messages
 	if m := last[len(last)-1]; len(m.Images) != 0 || !strings.Contains(m.Content, "[image ") || m.Role != llm.RoleUser {

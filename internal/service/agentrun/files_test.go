@@ -22,7 +22,8 @@ func with(kind media.Kind, contents ...string) func(*conversation.Request) {
 		m := transcript.Message{Role: transcript.User, Content: r.Text}
 		for i, content := range contents {
 			mime := map[media.Kind]string{media.Voice: "audio/ogg", media.Image: "image/png"}[kind]
-			m.Attachments = append(m.Attachments, transcript.Attachment{Kind: kind, Type: mime, Content: []byte(content)})
+			m.Attachments = append(m.Attachments,
+				transcript.Attachment{Kind: kind, Type: mime, Content: []byte(content)})
 			mark := media.VoiceMark
 			if kind == media.Image {
 				mark = media.ImageMark(fmt.Sprintf("%d.png", i), "")

@@ -20,7 +20,7 @@ type runState struct {
 	subject        agent.MemoryScope // memory scope of the calls
 	identity, meta string            // identity and targets of long-term memory, for the context of a turn
 	earlier        []TurnMessage     // messages of earlier turns and the user message of this turn
-	files          []Attachment      // of the messages of this turn and, if the model takes images, of some earlier ones
+	files          []Attachment      // of this turn and, if the model takes images, of some earlier ones
 }
 
 // loadRun reads a run and the data for its next request.

@@ -79,7 +79,8 @@ type TranscriptRepository interface {
 	PutMessages(ctx context.Context, c Conversation, turn int, ms []transcript.Message) error
 	Messages(ctx context.Context, conversation int64, after, to int) ([]TurnMessage, error)
 	IndexSaid(ctx context.Context, c Conversation, ms []transcript.Message) error
-	// Attachments reads the images and recordings of the turns after one turn up to another, in the order of the messages.
+	// Attachments reads the images and recordings of the turns after one turn up to another, in the order of the
+	// messages.
 	Attachments(ctx context.Context, conversation int64, after, to int) ([]Attachment, error)
 	// EndRecording deletes the content of a recording whose words are known, or cannot be, which problem states.
 	EndRecording(ctx context.Context, id int64, problem media.Problem) error
