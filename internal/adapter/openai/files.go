@@ -38,7 +38,7 @@ func withFiles(ctx context.Context, p llm.PreparedRequest) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// fileOf reads a file that a request names. A file that was erased or has expired fails the request for good.
+// fileOf reads a file that a request names. A file that was erased or has expired is a permanent failure.
 func fileOf(ctx context.Context, p llm.PreparedRequest, url string) (mime string, content []byte, err error) {
 	mime, sha, ok := llm.ParseAttachmentURL(url)
 	if !ok || p.Files == nil {
