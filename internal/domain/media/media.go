@@ -2,7 +2,10 @@
 // whose files were not read.
 package media
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Kind is what a file is to a model. A file with text has none.
 type Kind string
@@ -27,6 +30,9 @@ const VoiceMark = "[voice message]"
 // ImageMark returns the text that names an image in its message, also when requests do not have the image any more. An
 // image without a name has the start of its SHA-256, in hexadecimal digits.
 func ImageMark(name, sha256 string) string {
+	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || r == '[' || r == ']' // it could end the mark
+	}), " ")
 	if name == "" {
 		name = sha256[:min(len(sha256), 8)]
 	}
