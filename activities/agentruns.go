@@ -14,6 +14,7 @@ import (
 
 // AgentRunService runs turns and the agents in conversations.
 type AgentRunService interface {
+	Transcribe(ctx context.Context, ref run.Ref) error
 	Step(ctx context.Context, ref run.Ref, step agent.Step, base agentrun.Base) (agentrun.StepResult, error)
 	RunTool(ctx context.Context, ref run.Ref, step, position int, base agentrun.Base) error
 	Close(
@@ -54,6 +55,7 @@ func (a AgentRuns) RegisterMain(w worker.ActivityRegistry) {
 // on the same queue.
 func (a AgentRuns) RegisterLLM(w worker.ActivityRegistry) {
 	a.registerAgent(w)
+	register(w, contract.Transcribe, a.Transcribe)
 	register(w, contract.CloseAgent, a.CloseAgent)
 }
 
@@ -71,6 +73,12 @@ func (a AgentRuns) registerAgent(w worker.ActivityRegistry) {
 // RegisterSandbox registers the calls that run in a sandbox.
 func (a AgentRuns) RegisterSandbox(w worker.ActivityRegistry) {
 	register(w, contract.RunTool, a.RunTool)
+}
+
+// Transcribe writes the words of the recordings of a turn into its messages.
+func (a AgentRuns) Transcribe(ctx context.Context, in contract.RunRef) error {
+	defer heartbeat(ctx)()
+	return temporalError(a.Service.Transcribe(ctx, ref(in)))
 }
 
 // Step runs the tools that the last response called, and requests one model response.

@@ -32,6 +32,10 @@ func (s *conversationService) Step(
 	return s.stepped, s.note("step %s %d %t", of(ref), step.N, base.Compacts)
 }
 
+func (s *conversationService) Transcribe(_ context.Context, ref run.Ref) error {
+	return s.note("transcribe %s", of(ref))
+}
+
 func (s *conversationService) RunTool(
 	_ context.Context, ref run.Ref, step, position int, base agentrun.Base,
 ) error {
@@ -81,6 +85,7 @@ func TestConversationActivitiesTranslate(t *testing.T) {
 		Overflow: &agentrun.CompactionPlan{WorkflowID: offload.WorkflowID, Input: offload.Input},
 	}
 	translates(t, a.Step, step, c, "step 1/run_7 2 true", contract.StepResult{Overflow: &offload})
+	calling(t, a.Transcribe, runRef, c, "transcribe 1/run_7")
 	calling(t, a.RunTool, contract.ToolInput{RunRef: runRef, Step: 2, Position: 1, Base: known}, c,
 		"tool 1/run_7 2 1 8")
 	translates(t, a.CloseAgent,

@@ -142,7 +142,7 @@ func (c *conversation) answer(
 	}
 	in := contract.AgentInput{
 		RunRef: ref, Kind: "turn", Conversation: c.in.Conversation, Number: t.Number,
-		Budget: t.Budget, Timeouts: t.Timeouts, Queue: contract.QueueLLM, Base: base,
+		Budget: t.Budget, Timeouts: t.Timeouts, Queue: contract.QueueLLM, Base: base, Voice: t.Voice,
 	}
 	if !wanted {
 		return closeAgent(ctx, in, agent.Interrupted, nil)
@@ -171,7 +171,11 @@ const awaitMargin = time.Minute
 func awaitTurn(ctx workflow.Context, t contract.TurnRef, ref contract.RunRef) (contract.AgentResult, error) {
 	patience := t.Timeouts.GiveUp
 	if t.Budget.Wall > 0 {
-		patience = min(patience, t.Budget.Wall+awaitMargin)
+		wall := t.Budget.Wall
+		if t.Voice {
+			wall += min(wall, transcribePatience)
+		}
+		patience = min(patience, wall+awaitMargin)
 	}
 	options := polling(databaseStep(t.Timeouts, fmt.Sprintf("wait for turn %d", t.Number)), patience)
 	return execute[contract.AgentResult](ctx, options, contract.AwaitTurn, ref)

@@ -59,6 +59,7 @@ func registerDistill(e *environment) {
 }
 
 func registerConversation(e *environment) {
+	stub[contract.RunRef, nothing](e, contract.Transcribe)
 	stub[contract.StepInput, contract.StepResult](e, contract.Step)
 	stub[contract.ToolInput, nothing](e, contract.RunTool)
 	stub[contract.CloseAgentInput, contract.AgentResult](e, contract.CloseAgent)

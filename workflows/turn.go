@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"time"
+
 	"go.temporal.io/sdk/workflow"
 
 	"cairn/internal/domain/contract"
@@ -14,5 +16,23 @@ func Turn(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, e
 	}
 	setDetails(ctx, "Running turn %d within %d model calls", in.Number, in.Budget.Max)
 	in.Base.Compacts = true // see StepResult.Overflow
+	if in.Voice {
+		_ = transcribe(ctx, in) // without the words, the reply states that they are missing
+	}
 	return runAgent(ctx, in)
+}
+
+// transcribePatience limits the transcription of the recordings of a turn with all its retries.
+const transcribePatience = 5 * time.Minute
+
+// transcribe writes the words of recordings into the messages of the turn.
+func transcribe(ctx workflow.Context, in contract.AgentInput) error {
+	options := onQueue(in.Queue, modelStep(in.Timeouts, "transcribe"))
+	options.ScheduleToCloseTimeout = min(in.Timeouts.GiveUp, transcribePatience)
+	if in.Budget.Wall > 0 {
+		options.ScheduleToCloseTimeout = min(options.ScheduleToCloseTimeout, in.Budget.Wall)
+	}
+	options.StartToCloseTimeout = min(in.Timeouts.Model, options.ScheduleToCloseTimeout)
+	options.RetryPolicy, options.WaitForCancellation = quickRetry(), true
+	return perform(ctx, options, contract.Transcribe, in.RunRef)
 }

@@ -99,6 +99,49 @@ func TestTurnTriesAStepAgain(t *testing.T) {
 	}
 }
 
+// The words of recordings are known before the first step. Without them, the step states that they are missing.
+func TestTurnIsTranscribedFirst(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		voice    bool
+		fault    func() error
+		attempts int
+	}{
+		"no recording": {false, nil, 0}, "a recording": {true, nil, 1},
+		"a failure that passes": {true, once(), 2}, "a failure that does not": {true, refuses, 1},
+		"the time is over": {true, timesOut, 1},
+	} {
+		e := newEnvironment(t, &testsuite.WorkflowTestSuite{})
+		responses(e, answering())
+		does[contract.RunRef](e, contract.Transcribe)
+		e.faults[contract.Transcribe] = c.fault
+		in := agentInput(3)
+		in.Voice = c.voice
+		e.ExecuteWorkflow(workflows.Turn, in)
+		if out := result[contract.AgentResult](e); out != answer() || e.calls(contract.Transcribe) != c.attempts {
+			t.Errorf("%s: %+v after %d attempts", name, out, e.calls(contract.Transcribe))
+		}
+		if c.voice {
+			e.checkQueue(contract.Transcribe, contract.QueueLLM)
+		}
+	}
+}
+
+func TestTurnIsCancelledDuringATranscription(t *testing.T) {
+	t.Parallel()
+	e := newEnvironment(t, &testsuite.WorkflowTestSuite{})
+	responses(e, answering())
+	closesAgent(e)
+	does[contract.RunRef](e, contract.Transcribe)
+	e.faults[contract.Transcribe] = e.cancels
+	in := agentInput(3)
+	in.Voice = true
+	e.ExecuteWorkflow(workflows.Turn, in)
+	if out := result[contract.AgentResult](e); out.Reason != agent.Interrupted || e.calls(contract.Step) != 0 {
+		t.Errorf("%+v after %d steps", out, e.calls(contract.Step))
+	}
+}
+
 // A turn is closed with its reason if no step closes it, and never fails.
 func TestTurnIsClosedForWhatHappenedInIt(t *testing.T) {
 	t.Parallel()

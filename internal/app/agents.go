@@ -19,7 +19,7 @@ import (
 )
 
 // buildAgents wires conversations, the agent loop and the agents.
-func (h *App) buildAgents(calls *ledger.Ledger) (err error) {
+func (h *App) buildAgents(calls *ledger.Ledger, transcriber *agentrun.Transcriber) (err error) {
 	c := h.Config
 	if h.Tools, err = h.registry(); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (h *App) buildAgents(calls *ledger.Ledger) (err error) {
 		return err
 	}
 	h.AgentRuns, err = agentrun.New(agentrun.Ports{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools,
-		Replies: replies, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
+		Transcriber: transcriber, Replies: replies, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
 		Compactor: offload.ConversationCompactor{Service: h.Offload,
 			Spec: func() offload.Spec { return OffloadSpec(c) }},
 		FlushSpec: func() agentrun.Spec { return FlushSpec(c) }})

@@ -152,15 +152,20 @@ func (h *App) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	calls, err := ledger.New(ledger.Ports{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease,
-		StoreRetryFor: c.Hold, Cap: c.MicrosPerDay, Log: h.Log})
+	callPorts := ledger.Ports{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease, StoreRetryFor: c.Hold,
+		Cap: c.MicrosPerDay, Log: h.Log, Files: h.Store}
+	calls, err := ledger.New(callPorts)
 	if err != nil {
 		return err
 	}
 	if err := h.buildMemory(calls); err != nil {
 		return err
 	}
-	if err := h.buildAgents(calls); err != nil {
+	transcriber, err := transcriber(c, callPorts)
+	if err != nil {
+		return err
+	}
+	if err := h.buildAgents(calls, transcriber); err != nil {
 		return err
 	}
 	if c.TemporalAddress != "" {

@@ -42,6 +42,8 @@ func (h *App) buildChannels() (err error) {
 		Inbox:      h.Inbox,
 		Settings:   h.Workspaces.Settings,
 		FileText:   filetext.Of,
+		Images:     TurnSpec(h.Config).Images,
+		Voice:      h.Config.TranscribeModel != "",
 		TurnSpec:   func() agentrun.Spec { return TurnSpec(h.Config) },
 		Log:        h.Log,
 	}

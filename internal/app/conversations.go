@@ -20,8 +20,10 @@ import (
 
 // TurnSpec returns the configuration that a new turn stores and keeps for its lifetime.
 func TurnSpec(c config.Config) agentrun.Spec {
+	model := cmp.Or(c.Model, offlineModel)
 	return agentrun.Spec{
-		Model:  cmp.Or(c.Model, offlineModel),
+		Model:  model,
+		Images: c.TakesImages(model),
 		Limits: agentLimits(c),
 		Timing: agentrun.Timing{Model: c.Timeout + time.Minute, Tool: c.ToolTimeout, Heartbeat: c.Heartbeat,
 			Database: c.DatabaseStep, GiveUp: giveUp},

@@ -68,6 +68,7 @@ func (h *App) gatewayOptions() httpapi.Options {
 		OffloadTTL: c.OffloadTTL, Mem0Compat: c.Mem0Compat, WorkflowLink: h.WorkflowLink,
 		TurnSpec:  h.turnSpec,
 		APIModels: c.Models(), APIOrigins: origins, ToolNames: h.toolNames,
+		TakesImages: c.TakesImages,
 		OffloadSpec: func() offload.Spec { return OffloadSpec(h.Config) },
 		DistillSpec: func(mode, gate, extract string) distill.Spec {
 			c := h.Config

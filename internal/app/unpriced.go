@@ -15,7 +15,7 @@ func Unpriced(c config.Config) ([]string, error) {
 		return nil, err
 	}
 	models := []string{c.Model, c.ModelNudge, c.ModelReflection, c.SkillsLLM, c.SkillsLLMChunk, c.SkillsLLMRewrite,
-		c.SkillsLLMExtract, c.SkillsLLMScripts, c.SkillsLLMDocs, c.SkillsLLMJudge}
+		c.SkillsLLMExtract, c.SkillsLLMScripts, c.SkillsLLMDocs, c.SkillsLLMJudge, c.TranscribeModel}
 	slices.Sort(models)
 	return slices.DeleteFunc(slices.Compact(models), func(name string) bool {
 		_, priced := known.Cost(name, llm.Usage{})

@@ -400,13 +400,19 @@ func TestAFileOfAChatIsRead(t *testing.T) {
 		t.Errorf("%d tainted turns", n)
 	}
 	c.telegram.SayWith(channeltest.Said{User: "7", Name: "Ada"}, []byte("\x89PNG\r\n\x1a\n"))
-	if got := c.last("7", 3).Text; !strings.Contains(got, "PDF and DOCX") {
+	if got := c.last("7", 3).Text; got != "I could not read the image: the model does not take images." {
 		t.Errorf("an image alone: %q", got)
 	}
 	c.telegram.SayWith(channeltest.Said{User: "7", Name: "Ada", Text: "Look"}, []byte("\x89PNG\r\n\x1a\n"))
-	c.last("7", 4)
-	if got := c.lastRequest(); !strings.Contains(got, "not read]") {
+	if got := c.last("7", 4).Text; !strings.Contains(got, "the model does not take images") {
+		t.Errorf("an image with a text: %q", got)
+	}
+	if got := c.lastRequest(); !strings.Contains(got, "[image notes.txt: not read]") {
 		t.Errorf("the model read %s", got)
+	}
+	c.telegram.SayWith(channeltest.Said{User: "7", Name: "Ada"}, []byte("\x7fELF\x00\x01"))
+	if got := c.last("7", 5).Text; !strings.Contains(got, "PDF and DOCX") {
+		t.Errorf("a program alone: %q", got)
 	}
 }
 

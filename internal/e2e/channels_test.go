@@ -82,7 +82,7 @@ func (p *program) got() []string {
 func openChats(t *testing.T) *chats { return openChatsWith(t, "coalesce: 0s") }
 
 // openChatsWith opens accounts whose profile has the given members.
-func openChatsWith(t *testing.T, profile string) *chats {
+func openChatsWith(t *testing.T, profile string, change ...func(*config.Config)) *chats {
 	t.Helper()
 	c := &chats{telegram: telegramtest.Start(), program: &program{seen: map[string]string{}}}
 	t.Cleanup(c.telegram.Close)
@@ -93,7 +93,7 @@ func openChatsWith(t *testing.T, profile string) *chats {
 		"  ada: {platform: telegram, token: %q, api: %q, access: pairing, profile: test}\n"+
 		"  desk: {platform: webhook, secret: %q, url: %q, access: open, profile: test}\n"+
 		"profiles:\n  test: {%s}\n", telegramtest.Token, c.telegram.URL, secret, c.program.URL, profile)), 0o600))
-	c.Bundle = apptest.OpenIdle(t, func(o *config.Config) { o.Channels = file })
+	c.Bundle = apptest.OpenIdle(t, append(change, func(o *config.Config) { o.Channels = file })...)
 	c.Start()
 	c.Model.On(echo)
 	var err error

@@ -24,6 +24,15 @@ type TurnRequest struct {
 	Text         string    `json:"text,omitempty"`     // message of the user in mode answer
 	Messages     []Message `json:"messages,omitempty"` // messages of the exchange in mode observe
 	Mode         string    `json:"mode,omitempty"`     // answer (default) or observe
+
+	Attachments []Attachment `json:"attachments,omitempty"` // of Text, at most 5
+}
+
+// Attachment is an image or a voice message. Its content decides which.
+type Attachment struct {
+	Name string `json:"name,omitempty"` // that the model reads for an image
+	Type string `json:"type,omitempty"` // MIME type, needed only for recordings in MP4 or WebM
+	Data []byte `json:"data"`           // PNG, JPEG, GIF or WebP up to 10 MB, or a recording up to 25 MB
 }
 
 // TurnAnswer is the result of a turn.

@@ -107,7 +107,7 @@ func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec 
 	o, in := d.conversation(workspaceKey, r, spec.Channel)
 	turn := contract.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode, Run: r.Ref.Run,
 		Attempt: r.Attempt, WorkflowID: r.WorkflowID, Budget: spec.Budget, Timeouts: spec.Timeouts(),
-		Settings: spec.Settings, Idle: spec.Idle, Queue: contract.QueueLLM}
+		Settings: spec.Settings, Idle: spec.Idle, Queue: contract.QueueLLM, Voice: spec.Voice > 0}
 	start := d.Client.NewWithStartWorkflowOperation(o, contract.Conversation, in)
 	return d.Client.UpdateWithStartWorkflow(ctx,
 		client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start,

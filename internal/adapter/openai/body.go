@@ -43,10 +43,28 @@ type bodyStream struct {
 }
 
 type bodyMessage struct {
-	Content   *string    `json:"content,omitzero"`
+	Content   any        `json:"content,omitempty"` // *string, []bodyPart or nil
 	ToolCalls []bodyCall `json:"tool_calls,omitzero"`
 	CallID    string     `json:"tool_call_id,omitzero"`
 	Role      string     `json:"role"`
+}
+
+// bodyPart is a text or an image of a message.
+type bodyPart struct {
+	Text  *string    `json:"text,omitzero"`
+	Image *llm.Image `json:"image_url,omitzero"`
+	Type  string     `json:"type"`
+}
+
+// partsOf returns the content of a message with images.
+func partsOf(m *llm.Message) (out []bodyPart) {
+	if m.Content != "" {
+		out = append(out, bodyPart{Type: "text", Text: &m.Content})
+	}
+	for i := range m.Images {
+		out = append(out, bodyPart{Type: "image_url", Image: &m.Images[i]})
+	}
+	return out
 }
 
 type bodyCall struct {
@@ -97,6 +115,9 @@ func messagesOf(r llm.Request) ([]bodyMessage, error) {
 			}
 			out.ToolCalls = callsBody(m.Calls)
 		case m.Role == llm.RoleUser:
+			if len(m.Images) > 0 {
+				out.Content = partsOf(m)
+			}
 		case m.Role == llm.RoleTool && m.CallID != "":
 			out.CallID = m.CallID
 		case m.Role == llm.RoleTool:

@@ -29,8 +29,11 @@ func TestRequestsAreThoseOfTheSDK(t *testing.T) {
 			`"required":["content"],"type":"object"}`)}, list}
 	withTools := talking
 	withTools.Tools, none.Tools = sorted, sorted
+	showing := withTools
+	showing.Messages = append([]llm.Message{{Role: llm.RoleUser, Content: "Look <here>", Images: []llm.Image{image}},
+		{Role: llm.RoleUser, Images: []llm.Image{image, image}}}, talking.Messages...)
 	for name, r := range map[string]llm.Request{"schema": formed, "tools": withTools, "options": without,
-		"no choice": none} {
+		"no choice": none, "images": showing} {
 		for _, mode := range []string{"", chat.StructuredObject, chat.StructuredNone} {
 			sent := prepare(t, chat.New(chat.Config{Structured: mode}), r).Body
 			var params openai.ChatCompletionNewParams

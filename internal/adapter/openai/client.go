@@ -53,7 +53,7 @@ func (c *Client) Prepare(r llm.Request) (llm.PreparedRequest, error) {
 	return llm.PreparedRequest{Model: r.Model, Body: body, Label: r.Label}, nil
 }
 
-// Send posts p.Body unchanged. A refusal of the model is a reply, not an error.
+// Send posts p.Body, with the content of the files that it names. A refusal of the model is a reply, not an error.
 func (c *Client) Send(ctx context.Context, p llm.PreparedRequest) (llm.Reply, error) {
 	return c.Stream(ctx, p, func(string) {})
 }
@@ -64,11 +64,15 @@ func (c *Client) Stream(ctx context.Context, p llm.PreparedRequest, emit func(te
 	if err := txscope.Reject(ctx); err != nil {
 		return llm.Reply{}, err
 	}
+	body, err := withFiles(ctx, p)
+	if err != nil {
+		return llm.Reply{}, err
+	}
 	if bytes.HasSuffix(p.Body, streamed) {
-		reply, err = c.endpoint.stream(ctx, p, emit)
+		reply, err = c.endpoint.stream(ctx, p, body, emit)
 	} else {
 		var response []byte
-		if response, err = c.endpoint.Post(ctx, p.Body, labelHeaders(p.Label)); err == nil {
+		if response, err = c.endpoint.Post(ctx, body, labelHeaders(p.Label)); err == nil {
 			reply, err = c.endpoint.readReply(response, p)
 		}
 	}

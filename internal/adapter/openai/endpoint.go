@@ -69,23 +69,31 @@ func (c Config) options() []option.RequestOption {
 // endpoint rejects the key and its file holds another one, Post sends the request once more with it: a
 // request with a rejected key was not processed.
 func (e *Endpoint) Post(ctx context.Context, body []byte, headers map[string]string) (received []byte, err error) {
-	err = e.request(ctx, body, headers, &received)
+	err = e.request(ctx, jsonPayload(body), headers, &received)
 	return received, err
 }
 
+// payload is the body of a request.
+type payload struct {
+	kind string // MIME type
+	body []byte
+}
+
+func jsonPayload(body []byte) payload { return payload{"application/json", body} }
+
 // Open is Post for a response whose body the caller reads and closes.
 func (e *Endpoint) Open(ctx context.Context, body []byte, headers map[string]string) (r *http.Response, err error) {
-	err = e.request(ctx, body, headers, &r)
+	err = e.request(ctx, jsonPayload(body), headers, &r)
 	return r, err
 }
 
 // request stores the body of the response, or the response itself, in into.
-func (e *Endpoint) request(ctx context.Context, body []byte, headers map[string]string, into any) error {
+func (e *Endpoint) request(ctx context.Context, p payload, headers map[string]string, into any) error {
 	used := e.currentKey()
-	err := e.send(ctx, body, headers, into)
+	err := e.send(ctx, p, headers, into)
 	var failed *llm.Error
 	if errors.As(err, &failed) && failed.Status == http.StatusUnauthorized && e.renewKey(used) {
-		return e.send(ctx, body, headers, into)
+		return e.send(ctx, p, headers, into)
 	}
 	return err
 }
@@ -110,7 +118,7 @@ func (e *Endpoint) renewKey(used string) bool {
 	return true
 }
 
-func (e *Endpoint) send(ctx context.Context, body []byte, headers map[string]string, into any) error {
+func (e *Endpoint) send(ctx context.Context, p payload, headers map[string]string, into any) error {
 	if err := e.config.Validate(); err != nil {
 		return &llm.Error{Class: llm.Fatal, Message: err.Error(), Cause: err}
 	}
@@ -119,7 +127,7 @@ func (e *Endpoint) send(ctx context.Context, body []byte, headers map[string]str
 	}
 	var response *http.Response
 	options := []option.RequestOption{
-		option.WithRequestBody("application/json", body),
+		option.WithRequestBody(p.kind, p.body),
 		option.WithResponseInto(&response),
 		option.WithResponseBodyInto(into),
 	}
@@ -140,7 +148,7 @@ func (e *Endpoint) send(ctx context.Context, body []byte, headers map[string]str
 	}
 	if response != nil && response.StatusCode >= 300 {
 		defer response.Body.Close()
-		return e.rejected(response, body)
+		return e.rejected(response, p.body)
 	}
 	return e.unanswered(ctx, err, response != nil || wire.sent())
 }

@@ -21,12 +21,13 @@ import (
 // errSilent is the cause of a stream that sends no data.
 var errSilent = errors.New("the stream is silent")
 
-// stream posts a request and assembles the reply from the parts of the response. A stream that ends
+// stream posts the body of a request and assembles the reply from the parts of the response. A stream that ends
 // without a finish reason is Retryable: its end is missing.
-func (e *Endpoint) stream(ctx context.Context, p llm.PreparedRequest, emit func(string)) (llm.Reply, error) {
+func (e *Endpoint) stream(ctx context.Context, p llm.PreparedRequest, body []byte, emit func(string)) (llm.Reply,
+	error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	response, err := e.Open(ctx, p.Body, labelHeaders(p.Label))
+	response, err := e.Open(ctx, body, labelHeaders(p.Label))
 	if err != nil {
 		return llm.Reply{}, err
 	}

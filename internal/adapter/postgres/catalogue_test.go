@@ -23,6 +23,9 @@ var direct = regexp.MustCompile(`^\((workspace_id|id) = \(NULLIF\(current_settin
 // reviewedPolicies are all others: table.policy to roles for command using check.
 var reviewedPolicies = []string{
 	"api_keys.api_keys_definer {cairn_owner} r true -", // resolve_key: only the owner of a key has its hash
+	// what has expired: IDs and times
+	"attachments.attachments_system_purge {cairn_system} d (expires_at < now()) -",
+	"attachments.attachments_system_see {cairn_system} r (expires_at < now()) -",
 	// migrations
 	"audit_events.audit_events_definer {cairn_owner} a - (workspace_id IS NULL)",
 	// acts of operators, and erasures, which have entered their workspace
@@ -131,6 +134,7 @@ var reviewedFunctions = []string{
 	"erase_readers invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_requests definer search_path=cairn, pg_catalog, pg_temp",
 	"resolve_gateway_key definer search_path=cairn, pg_catalog, pg_temp",
+	"transcribe_message definer search_path=cairn, pg_catalog, pg_temp",
 	"withdraw_message definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_runs invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_scope invoker search_path=cairn, pg_catalog, pg_temp",
@@ -343,6 +347,7 @@ func TestTheSystemRoleReadsNoTexts(t *testing.T) {
 		"select name from skills", "select external_id from conversations", "select target from memory_targets",
 		"select content from identity_versions", "select id from memory_histories",
 		"select history_id from memory_refs", "select holder from memory_leases",
+		"select content from attachments", "select sha256 from attachments",
 		"select content from offload_blobs", "select label from offload_uses", "select content from compactions",
 		"select version from pending_writes", "select reason from failure_memos", "select hash from api_keys",
 		"select hash from operator_keys", "update operator_keys set scopes = '{codec}'", "delete from operator_keys",

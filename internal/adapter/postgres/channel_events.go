@@ -41,13 +41,16 @@ func (s channelStore) PutEvent(ctx context.Context, ws int64, e channel.Event) (
 				return err
 			}
 		}
-		_, err = q.q.EventPut(ctx, dbsqlc.EventPutParams{WorkspaceID: q.ws, Account: e.Place.Account,
+		id, err := q.q.EventPut(ctx, dbsqlc.EventPutParams{WorkspaceID: q.ws, Account: e.Place.Account,
 			Key: storable(e.Key), RouteID: at.ID, MessageID: storable(e.MessageID), Body: body})
 		if isNoRows(err) {
 			return nil
 		}
 		if err != nil {
 			return classify("store the event", err)
+		}
+		if err := q.putEventFiles(ctx, id, e); err != nil {
+			return err
 		}
 		route = at.ID
 		return q.Outbox().Enqueue(ctx, relay.HandleEvents, strconv.FormatInt(at.ID, 10), eventAfter)
@@ -119,6 +122,10 @@ func (s channelStore) EndBurst(ctx context.Context, ws int64, b service.Burst, o
 		if len(n) == 0 { // by another process
 			return nil
 		}
+		err = q.q.AttachmentsDrop(ctx, dbsqlc.AttachmentsDropParams{WorkspaceID: q.ws, Events: ids})
+		if err != nil {
+			return classify("remove the files of events", err)
+		}
 		for id, name := range o.Messages {
 			err := q.q.EventSaid(ctx, dbsqlc.EventSaidParams{SaidAs: storable(name), WorkspaceID: q.ws, ID: id})
 			if err != nil {
@@ -148,7 +155,13 @@ func (q Tx) withdraw(ctx context.Context, route int64, messages []string) error 
 					return classify("remove the title of the conversation", err)
 				}
 			}
-			_, err := q.Documents().IndexAll(ctx, []search.Doc{{Kind: search.KindTurn, Owner: r.ConversationID,
+			conversation, seq := r.ConversationID, r.Seq
+			err := q.q.AttachmentsWithdraw(ctx, dbsqlc.AttachmentsWithdrawParams{WorkspaceID: q.ws,
+				ConversationID: &conversation, Seq: &seq})
+			if err != nil {
+				return classify("remove the files of a message", err)
+			}
+			_, err = q.Documents().IndexAll(ctx, []search.Doc{{Kind: search.KindTurn, Owner: r.ConversationID,
 				Seq: int(r.Seq), Gone: true}})
 			if err != nil {
 				return fmt.Errorf("remove a message from searches: %w", err)

@@ -7,6 +7,8 @@ var reviewedGrants = []string{
 	"agent_calls cairn_app: insert, select, update(code ended_at result)",
 	"agent_steps cairn_app: insert, select",
 	"api_keys cairn_app: insert, select, update(expires_at last_used_at revoked_at)",
+	"attachments cairn_app: delete, insert, select, update(content conversation_id event_id position problem seq turn)",
+	"attachments cairn_system: delete, select(expires_at id workspace_id)",
 	"audit_events cairn_app: insert, select",
 	"audit_events cairn_system: insert, select",
 	"bank_versions cairn_app: insert, select",

@@ -98,19 +98,17 @@ func (q offloadRepository) Record(ctx context.Context, id string) (agentrun.Reco
 // blobsAtOnce is the maximum number of rows in one deletion of expired content.
 const blobsAtOnce = 100
 
-// Purge deletes a part of the expired offloaded content, of the old chunks of replies, and of the handled events and
-// sent deliveries of all workspaces, and returns the number of rows.
-func (s *Store) Purge(ctx context.Context) (int, error) {
-	blobs, err := s.purgeBlobs(ctx)
-	if err != nil {
-		return blobs, err
+// Purge deletes a part of what has expired in all workspaces: offloaded content, chunks of replies, attachments, handled
+// events and sent deliveries. It returns the number of rows.
+func (s *Store) Purge(ctx context.Context) (n int, err error) {
+	for _, purge := range []func(context.Context) (int, error){s.purgeBlobs, s.purgeChunks, s.purgeAttachments,
+		s.purgeChannels} {
+		rows, err := purge(ctx)
+		if n += rows; err != nil {
+			return n, err
+		}
 	}
-	chunks, err := s.purgeChunks(ctx)
-	if err != nil {
-		return blobs + chunks, err
-	}
-	channels, err := s.purgeChannels(ctx)
-	return blobs + chunks + channels, err
+	return n, nil
 }
 
 func (s *Store) purgeBlobs(ctx context.Context) (int, error) {

@@ -99,7 +99,7 @@ func (c *cli) runDoctor(ctx context.Context) error {
 			"its calls; set CAIRN_PRICES, or limit tokens with `cairn settings set tokens_per_day=2000000`"
 	}
 	vectors, embedderErr := examineEmbedder(ctx, cfg)
-	found = append(found, model, vectors)
+	found = append(found, model, vectors, examineMedia(cfg))
 	rows, restoreErr := examineDatabase(ctx, cfg)
 	found = append(append(found, rows...), examineSandbox(ctx, cfg))
 	if c.output == "json" {
@@ -122,6 +122,24 @@ func (c *cli) runDoctor(ctx context.Context) error {
 			"follow the hint in the last column of each missing dependency")
 	}
 	return cmp.Or(embedderErr, restoreErr)
+}
+
+// examineMedia reports which models read the images and voice messages of users.
+func examineMedia(cfg config.Config) devstack.Found {
+	f := devstack.Found{Part: "media", Status: "ok", Version: cfg.TranscribeModel,
+		Where: cmp.Or(cfg.TranscribeBaseURL, cfg.BaseURL)}
+	var hints []string
+	if cfg.TranscribeModel == "" {
+		f.Where = ""
+		hints = append(hints, "to read voice messages, set CAIRN_TRANSCRIBE_MODEL")
+	}
+	if cfg.ImageModels == "" {
+		hints = append(hints, "to read images, set CAIRN_IMAGE_MODELS")
+	} else if !cfg.Offline() && !cfg.TakesImages(cfg.Model) {
+		hints = append(hints, "CAIRN_IMAGE_MODELS does not name CAIRN_MODEL, so it gets no images")
+	}
+	f.Hint = strings.Join(hints, "; ")
+	return f
 }
 
 // embedderPatience bounds the probe of the embedding endpoint, which may have to load its model.

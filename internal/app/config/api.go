@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"cairn/internal/domain/fault"
@@ -10,6 +11,12 @@ import (
 
 // Models returns the names of CAIRN_API_MODELS.
 func (c Config) Models() []string { return list(c.APIModels) }
+
+// TakesImages reports whether CAIRN_IMAGE_MODELS names a model.
+func (c Config) TakesImages(model string) bool {
+	all := list(c.ImageModels)
+	return slices.Contains(all, "*") || slices.Contains(all, model)
+}
 
 // Origins returns the origins of CAIRN_API_ORIGINS.
 func (c Config) Origins() ([]string, error) {

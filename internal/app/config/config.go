@@ -85,6 +85,18 @@ type Config struct {
 	// Model that scores drafts. If empty, SKILLS_LLM is used.
 	SkillsLLMJudge string `env:"SKILLS_LLM_JUDGE"`
 
+	// Images and voice messages
+
+	// Models that take images, separated by commas, or * for all. For other models, users are told that images are
+	// not read.
+	ImageModels string `env:"CAIRN_IMAGE_MODELS"`
+	// Model that transcribes voice messages (/v1/audio/transcriptions). If empty, users are told that they are not read.
+	TranscribeModel string `env:"CAIRN_TRANSCRIBE_MODEL"`
+	// Base URL of the endpoint of transcription. If empty, OPENAI_BASE_URL is used.
+	TranscribeBaseURL string `env:"CAIRN_TRANSCRIBE_BASE_URL"`
+	// API key of the endpoint of transcription. If empty, OPENAI_API_KEY is used.
+	TranscribeAPIKey string `env:"CAIRN_TRANSCRIBE_API_KEY" secret:"all"`
+
 	// Embeddings
 
 	// Embedding model. If empty, the built-in hashing embedder is used.

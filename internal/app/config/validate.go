@@ -44,6 +44,10 @@ func (c Config) validate() error {
 		return fault.New(fault.Misconfigured, "a model endpoint is configured, but no model",
 			"set CAIRN_MODEL to a model of that endpoint")
 	}
+	if c.TranscribeModel != "" && c.Offline() && c.TranscribeBaseURL == "" && c.TranscribeAPIKey == "" {
+		return fault.New(fault.Misconfigured, "a model of transcription is configured, but no endpoint",
+			"set CAIRN_TRANSCRIBE_BASE_URL or CAIRN_TRANSCRIBE_API_KEY")
+	}
 	return nil
 }
 

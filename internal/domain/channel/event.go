@@ -3,6 +3,8 @@ package channel
 import (
 	"strings"
 	"time"
+
+	"cairn/internal/domain/media"
 )
 
 // Kind is the kind of an event.
@@ -37,7 +39,17 @@ type Attachment struct {
 	Name string `json:"name,omitempty"`
 	Type string `json:"type,omitempty"` // MIME type
 	Size int64  `json:"size,omitempty"` // in bytes; 0 if it is not known
+
+	// What was found when the file was fetched. An image or a recording without a problem is stored with the event, and
+	// its type is that of its content.
+	Kind    media.Kind    `json:"kind,omitempty"`
+	Problem media.Problem `json:"problem,omitempty"`
+	SHA256  string        `json:"sha256,omitempty"` // of what is stored, in hexadecimal digits
+	Content []byte        `json:"-"`                // to store; events that are read do not have it
 }
+
+// Stored reports whether the content is stored with the event.
+func (a Attachment) Stored() bool { return a.Kind != "" && a.Problem == "" }
 
 // Place is where messages are read: a chat of an account, or a thread in it.
 type Place struct {

@@ -17,6 +17,7 @@ const (
 
 // Activities of conversations and of the agents that run in them.
 const (
+	Transcribe        = "Transcribe"
 	Step              = "Step"
 	RunTool           = "RunTool"
 	CloseAgent        = "CloseAgent"
@@ -118,6 +119,7 @@ type TurnRef struct {
 	// means never.
 	Idle  time.Duration `json:"idle,omitempty"`
 	Queue string        `json:"queue,omitempty"` // task queue of its workflow; empty means the conversation's queue
+	Voice bool          `json:"voice,omitempty"` // the message has recordings to transcribe
 }
 
 // AgentInput starts Turn. It holds what the agent loop needs for any run.
@@ -132,6 +134,7 @@ type AgentInput struct {
 	Base         ConversationBase `json:"base"`
 
 	Interval time.Duration `json:"interval,omitempty"` // between the starts of two tool calls of one response
+	Voice    bool          `json:"voice,omitempty"`    // of a turn: its messages have recordings to transcribe
 }
 
 // Delivery identifies an attempt at a turn in its conversation, and is the ID of its update. It is the

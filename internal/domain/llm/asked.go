@@ -19,6 +19,12 @@ type ParsedRequest struct {
 	IncludeUsage bool // send usage at the end of the stream
 }
 
+// contentPart is a text or an image of a message.
+type contentPart struct {
+	Text  string
+	Image *Image `json:"image_url"`
+}
+
 // ReadAsked parses a request body. It is the inverse of Client.Prepare, and also parses requests of
 // other clients.
 func ReadAsked(body []byte) (ParsedRequest, error) {
@@ -55,10 +61,13 @@ func ReadAsked(body []byte) (ParsedRequest, error) {
 		IncludeUsage: in.StreamOptions.IncludeUsage}
 	for _, m := range in.Messages {
 		message := Message{Role: m.Role, CallID: m.CallID}
-		var parts []struct{ Text string }
-		message.Content, parts = textOr[[]struct{ Text string }](m.Content)
+		var parts []contentPart
+		message.Content, parts = textOr[[]contentPart](m.Content)
 		for _, part := range parts {
 			message.Content += part.Text
+			if part.Image != nil {
+				message.Images = append(message.Images, *part.Image)
+			}
 		}
 		for _, made := range m.ToolCalls {
 			message.Calls = append(message.Calls,

@@ -31,6 +31,7 @@ type Request struct {
 	NoReasoning bool
 	// Stream asks for the reply in parts as the model writes it, see Streamer.
 	Stream bool
+	Audio  *Audio // recording to transcribe, for endpoints of transcription; they ignore the messages
 	Label  Label
 }
 
@@ -67,6 +68,8 @@ type PreparedRequest struct {
 	Model string          `json:"model"`
 	Body  json.RawMessage `json:"body"`
 	Label Label           `json:"label"`
+	// Files reads the files that Body names instead of containing them. It is set when the request is sent.
+	Files Files `json:"-"`
 }
 
 // Reply is a model's reply.

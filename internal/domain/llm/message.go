@@ -17,6 +17,7 @@ type Message struct {
 	Content string     `json:"content,omitempty"`
 	Calls   []ToolCall `json:"calls,omitempty"`   // calls of an assistant message
 	CallID  string     `json:"call_id,omitempty"` // for a tool message: the ID of the ToolCall whose result this is
+	Images  []Image    `json:"images,omitempty"`  // of a user message, after its text
 }
 
 // User returns a conversation of one user message.

@@ -48,6 +48,9 @@ var listPrices = Prices{
 	"gemini-2.5-flash":       {300_000, 2_500_000},
 	"deepseek-chat":          {270_000, 1_100_000},
 	"deepseek-reasoner":      {550_000, 2_190_000},
+	"gpt-4o-transcribe":      {6_000_000, 10_000_000},
+	"gpt-4o-mini-transcribe": {3_000_000, 5_000_000},
+	"whisper-1":              {10_000_000, 0}, // 0.006 $ a minute, at AudioTokensPerSecond
 	"text-embedding-3-small": {20_000, 0},
 	"text-embedding-3-large": {130_000, 0},
 	"text-embedding-ada-002": {100_000, 0},

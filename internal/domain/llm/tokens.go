@@ -12,7 +12,7 @@ func EstimateRequest(body []byte) int {
 	if err != nil {
 		return EstimateTokens(string(body))
 	}
-	return EstimateTokens(request.words())
+	return EstimateTokens(request.words()) + EstimateFiles(Request{Messages: request.Messages})
 }
 
 // EstimateReply estimates the tokens of a reply's text and calls.

@@ -8,7 +8,11 @@
 // which decodes the tasks that a model found in it.
 package transcript
 
-import "time"
+import (
+	"time"
+
+	"cairn/internal/domain/media"
+)
 
 // Role is the author of a message.
 type Role string
@@ -33,6 +37,18 @@ type Message struct {
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"` // the call that a tool message belongs to
 	Time       time.Time  `json:"ts,omitzero"`            // zero if unknown
+
+	// Attachments are the images and recordings of a message that is to be stored. Stored messages do not have them.
+	Attachments []Attachment `json:"-"`
+}
+
+// Attachment is an image or a recording of a message: new content, or what was stored with an event of a chat platform.
+type Attachment struct {
+	Kind     media.Kind
+	Type     string // MIME type
+	Content  []byte
+	Event    int64 // 0 for new content
+	Position int   // in the event
 }
 
 // ToolCall is a tool call of an assistant message.

@@ -412,7 +412,7 @@ func TestAChatIsRefusedWithAnErrorOfOpenAI(t *testing.T) {
 		"tool of Cairn":  {hello.with("tools", tool("memory_search")), "", 400, value, "tools[0].function.name"},
 		"tool name":      {hello.with("tools", tool("a b")), "", 400, value, "tools[0].function.name"},
 		"tool choice":    {hello.with("tool_choice", "required"), "", 400, value, "tool_choice"},
-		"image":          {image, "", 400, value, "messages[0].content[0].type"},
+		"image":          {image, "", 400, value, "messages[0].content[0].image_url"},
 		"unknown call":   {orphan, "", 400, argument, ""},
 		"empty":          {chatting(said("user", " ")), "", 400, argument, ""},
 		"not JSON":       {"{", "", 400, value, ""},

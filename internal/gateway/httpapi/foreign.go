@@ -17,7 +17,7 @@ func (g *Gateway) openAIRoutes() {
 	s := openaiapi.Services{Completions: g.Completions, Replies: g.Replies, ReplyNews: g.ReplyNews,
 		Workspaces: g.Workspaces, Turns: g.Conversations}
 	o := openaiapi.Options{Models: g.Options.APIModels, Origins: g.Options.APIOrigins, ToolNames: g.Options.ToolNames,
-		TurnSpec: g.Options.TurnSpec, Started: time.Now()}
+		TurnSpec: g.Options.TurnSpec, TakesImages: g.Options.TakesImages, Started: time.Now()}
 	openaiapi.Mount(g.mux, s, o, foreign{g})
 }
 

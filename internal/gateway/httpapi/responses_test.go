@@ -344,7 +344,7 @@ func TestAResponseIsRefusedWithAnErrorOfOpenAI(t *testing.T) {
 		"number":      {responding(5), 400, value, "input"},
 		"role":        {responding([]object{said("robot", "Hi")}), 400, value, "input[0].role"},
 		"image": {responding([]object{{"role": "user", "content": []object{{"type": "input_image"}}}}), 400, value,
-			"input[0].content[0].type"},
+			"input[0].content[0].image_url"},
 		"item": {responding([]object{{"type": "computer_call"}}), 400, value, "input[0].type"},
 		"orphan": {responding([]object{{"type": "function_call_output", "call_id": "x", "output": "y"}}), 400, argument,
 			""},

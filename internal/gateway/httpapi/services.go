@@ -140,6 +140,8 @@ type Options struct {
 	Mem0Compat     string   // "root" serves mem0's routes at / as well
 	APIModels      []string // models that requests of OpenAI clients may name as cairn/<model>
 	APIOrigins     []string // of web pages that may send such requests; * allows all
+	// TakesImages reports whether a model takes images.
+	TakesImages func(model string) bool
 	// ToolNames returns the names of Cairn's tools, which tools of a client cannot have.
 	ToolNames func() []string
 

@@ -28,6 +28,7 @@ type TurnRequest struct {
 	Channel      string           `json:"channel,omitempty" maxLength:"200" doc:"Channel, which sets the budget: voice, sms, chat (default) or scheduled; any other value has the budget of sms" example:"chat"`
 	Text         string           `json:"text,omitempty" doc:"The user's message, in mode answer"`
 	Speaker      *Speaker         `json:"speaker,omitempty" doc:"Who wrote the text, if the conversation has several users. The model reads it as name: text"`
+	Attachments  []TurnAttachment `json:"attachments,omitempty" maxItems:"5" doc:"Images and voice messages of the user's message, in mode answer. If one is not read, the reply states why"`
 	Messages     []DistillMessage `json:"messages,omitempty" maxItems:"200" doc:"The messages of the exchange in mode observe, the user's message first"`
 	Mode         string           `json:"mode,omitempty" enum:"answer,observe" doc:"answer (default) produces a reply. observe records, counts and reviews an exchange that the caller's agent has answered"`
 	Origin       string           `json:"origin,omitempty" enum:"user,scheduled,heartbeat,subagent" doc:"Origin of the message, default user; other origins start no review"`
@@ -40,6 +41,13 @@ type TurnRequest struct {
 type Speaker struct {
 	ID   string `json:"id" minLength:"1" maxLength:"100" doc:"The caller's ID of the user"`
 	Name string `json:"name,omitempty" maxLength:"100" doc:"The name to show; default: the ID"`
+}
+
+// TurnAttachment is an image or a voice message. Its content decides which.
+type TurnAttachment struct {
+	Name string `json:"name,omitempty" maxLength:"100" doc:"Name that the model reads for an image"`
+	Type string `json:"type,omitempty" maxLength:"100" doc:"MIME type; needed only for recordings in MP4 or WebM, which look like videos" example:"audio/mp4"`
+	Data []byte `json:"data" doc:"Content in base64: PNG, JPEG, GIF or WebP up to 10 MB, or a recording up to 25 MB"`
 }
 
 // TurnAnswer is a turn with its reply.
@@ -68,7 +76,7 @@ func (g *Gateway) turnRoutes() {
 	answer := content("application/json", schemaOf[TurnAnswer](g))
 	replies := replyEvents(g)
 	handle(g, route{method: http.MethodPost, path: "/v1/turns", id: "turn", tag: tagTurns, scope: apikey.Write,
-		status: http.StatusOK, bytes: smallBody,
+		status:  http.StatusOK,
 		summary: "Send a message and get the reply",
 		about: "The message is stored durably before the response. The turn continues if the caller disconnects; " +
 			"turns of a conversation run one after another. " +
@@ -95,6 +103,9 @@ func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*re
 		return nil, err
 	}
 	r.Workspace, r.WorkspaceKey, r.Spec = from.Workspace.ID, from.Workspace.Key, g.Options.TurnSpec()
+	if err := in.Body.attach(&r); err != nil {
+		return nil, err
+	}
 	if r.Spec.Stream = in.Body.Stream; r.Spec.Stream { // before work starts
 		if err := g.streamRoom(ctx); err != nil {
 			return nil, err

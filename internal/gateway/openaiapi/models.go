@@ -65,7 +65,7 @@ func (a *api) checkModel(id string) error {
 // choose sets the model of a turn.
 func (a *api) choose(s *agentrun.Spec, id string) error {
 	if name, ok := strings.CutPrefix(id, defaultModel+"/"); ok {
-		s.Model = name
+		s.Model, s.Images = name, a.options.TakesImages(name)
 	}
 	return a.checkModel(id)
 }

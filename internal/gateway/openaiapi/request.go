@@ -156,6 +156,9 @@ func (c *call) request(in chatRequest, members map[string]json.RawMessage) (out 
 	if spec.Client.Instructions, out.Messages, err = in.conversation(); err != nil {
 		return out, err
 	}
+	if err := checkImages(spec, "messages", in.Model, out.Messages); err != nil && !out.Task { // a title needs no image
+		return out, err
+	}
 	out.Spec = spec
 	c.identify(&out, in.Metadata, members)
 	return out, nil
@@ -202,11 +205,12 @@ func (in chatRequest) conversation() (instructions string, out []transcript.Mess
 	var all []string
 	for i, m := range in.Messages {
 		param := fmt.Sprintf("messages[%d]", i)
-		text, err := textOf(param+".content", m.Content)
+		text, images, err := contentOf(param+".content", m.Content, m.Role == string(transcript.User))
 		if err != nil {
 			return "", nil, err
 		}
-		one := transcript.Message{Role: transcript.Role(m.Role), Content: text, Name: m.Name, ToolCallID: m.CallID}
+		one := transcript.Message{Role: transcript.Role(m.Role), Content: text, Name: m.Name, ToolCallID: m.CallID,
+			Attachments: images}
 		switch m.Role {
 		case "system", "developer":
 			all = append(all, text)
@@ -249,29 +253,10 @@ func callsOf(param string, calls []chatCall) (out []transcript.ToolCall, err err
 	return out, nil
 }
 
-// textOf reads the content of a message: a text, or a list of texts.
+// textOf reads the content of a message without images: a text, or a list of texts.
 func textOf(param string, raw json.RawMessage) (text string, err error) {
-	if empty(raw) || json.Unmarshal(raw, &text) == nil {
-		return text, nil
-	}
-	var parts []struct{ Type, Text, Refusal string }
-	if json.Unmarshal(raw, &parts) != nil {
-		return "", invalid(param, "content must be a string or a list of parts")
-	}
-	var all []string
-	for i, p := range parts {
-		switch p.Type {
-		case "text", "input_text", "output_text", "refusal":
-			all = append(all, p.Text+p.Refusal)
-		default:
-			return "", invalid(
-				fmt.Sprintf("%s[%d].type", param, i),
-				"content of type %.40q is not supported; send text",
-				p.Type,
-			)
-		}
-	}
-	return strings.Join(all, "\n"), nil
+	text, _, err = contentOf(param, raw, false)
+	return text, err
 }
 
 // empty reports whether a member is missing or null.

@@ -82,6 +82,9 @@ func (c *call) responseRequest(in responseRequest, members map[string]json.RawMe
 	if spec.Client.Instructions, out.Messages, err = in.messages(); err != nil {
 		return out, shown, err
 	}
+	if err := checkImages(spec, "input", in.Model, out.Messages); err != nil {
+		return out, shown, err
+	}
 	c.identify(&out, in.Metadata, members)
 	if err := in.place(&out); err != nil {
 		return out, shown, err
@@ -207,7 +210,7 @@ func (it item) message(param string) (out transcript.Message, err error) {
 			return out, invalid(param+".role", "role %.40q is not supported; use system, developer, user or assistant",
 				it.Role)
 		}
-		out.Content, err = textOf(param+".content", it.Content)
+		out.Content, out.Attachments, err = contentOf(param+".content", it.Content, out.Role == transcript.User)
 	case "function_call":
 		if it.CallID == "" || it.Name == "" {
 			return out, invalid(param, "a call needs a call_id and a name")

@@ -45,7 +45,9 @@ type Options struct {
 	Origins   []string // of web pages that may call the routes; * allows all
 	ToolNames func() []string
 	TurnSpec  func() agentrun.Spec
-	Started   time.Time // shown as the creation time of the models
+	// TakesImages reports whether a model takes images.
+	TakesImages func(model string) bool
+	Started     time.Time // shown as the creation time of the models
 }
 
 // Door gives access to what the gateway does for requests of all clients.

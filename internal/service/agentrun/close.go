@@ -49,6 +49,7 @@ type ending struct {
 	detail string
 	step   *Step  // the response that closes the run, not stored yet
 	answer string // if empty, the reply is taken from earlier steps or a canned text
+	told   bool   // answer states which files were not read
 	// stores more in the closing transaction; if the run has ended, close returns errEnded
 	extra func(context.Context, Tx) error
 }

@@ -20,6 +20,7 @@ type runState struct {
 	subject        agent.MemoryScope // memory scope of the calls
 	identity, meta string            // identity and targets of long-term memory, for the context of a turn
 	earlier        []TurnMessage     // messages of earlier turns and the user message of this turn
+	files          []Attachment      // of this turn and, if the model takes images, of some earlier ones
 }
 
 // loadRun reads a run and the data for its next request.
@@ -41,6 +42,9 @@ func (s *Service) loadRun(ctx context.Context, ref run.Ref) (st *runState, err e
 		}
 		st.session, st.hasSession, st.earlier, err = tx.Steps().
 			Thread(ctx, ref.Run, st.sessions(), st.spec.Lang, st.turn, st.after())
+		if err == nil {
+			err = st.loadFiles(ctx, tx)
+		}
 		return err
 	})
 	return st, err

@@ -48,6 +48,9 @@ func (st *runState) answer(e ending, notice string) (out []transcript.Message) {
 	}
 	if e.reason != agent.ClientTools { // else the calls are the reply
 		text := st.replyText(e)
+		if unread := st.notice(); unread != "" && !e.told {
+			text += "\n\n" + unread
+		}
 		if notice != "" && st.spec.Channel != "voice" {
 			text += "\n\n" + notice
 		}

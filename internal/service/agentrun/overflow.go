@@ -128,7 +128,7 @@ func (s *Service) shorten(ctx context.Context, st *runState, step agent.Step, ba
 // number of tokens to compact. It returns 0 if the history fits.
 func (st *runState) overflowing(room int) (upto, tokens int) {
 	total := llm.EstimateTokens(st.turn.Record.Content)
-	sizes := map[int]int{}
+	sizes, images := map[int]int{}, st.images(false)
 	var turns []int
 	for i := 0; i < len(st.earlier); {
 		to := i + 1
@@ -136,7 +136,7 @@ func (st *runState) overflowing(room int) (upto, tokens int) {
 			to++
 		}
 		if turn := st.earlier[i].Turn; turn != st.turn.Number {
-			_, sizes[turn] = st.thread(st.earlier[i:to])
+			_, sizes[turn] = st.thread(st.earlier[i:to], images)
 			total += sizes[turn]
 			turns = append(turns, turn)
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/media"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
@@ -78,7 +80,29 @@ type TranscriptRepository interface {
 	PutMessages(ctx context.Context, c Conversation, turn int, ms []transcript.Message) error
 	Messages(ctx context.Context, conversation int64, after, to int) ([]TurnMessage, error)
 	IndexSaid(ctx context.Context, c Conversation, ms []transcript.Message) error
+	// Attachments reads the images and recordings of the turns after one turn up to another, in the order of the
+	// messages.
+	Attachments(ctx context.Context, conversation int64, after, to int) ([]Attachment, error)
+	// EndRecording deletes the content of a recording whose words are known, or cannot be, which problem states.
+	EndRecording(ctx context.Context, id int64, problem media.Problem) error
+	// ReplaceText replaces the text of a user's message, unless it is not the given one.
+	ReplaceText(ctx context.Context, conversation int64, seq int, was, becomes string) error
 }
+
+// Attachment is an image or a recording of a message. Its content is read when a request with it is sent.
+type Attachment struct {
+	ID        int64
+	SHA256    string // in hexadecimal digits
+	Kind      media.Kind
+	Type      string // MIME type
+	Bytes     int
+	Turn, Seq int           // of its message
+	Ended     bool          // of a recording: its words are in the message, or Problem states why not
+	Problem   media.Problem // of a recording
+}
+
+// url names the attachment in requests.
+func (a Attachment) url() string { return llm.AttachmentURL(a.Type, a.SHA256) }
 
 // SessionRepository reads and writes frozen sessions.
 type SessionRepository interface {

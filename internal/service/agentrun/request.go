@@ -70,7 +70,7 @@ func (st *runState) priorMessages(n, since int) (out []llm.Message) {
 // the newest whole turns that fit. Turns are dropped only after a model has rejected the request as
 // too long, or if no record could be made.
 func (st *runState) conversation(short bool) []llm.Message {
-	left := st.spec.Limits.history() - llm.EstimateTokens(st.turn.Record.Content)
+	left, images := st.spec.Limits.history()-llm.EstimateTokens(st.turn.Record.Content), st.images(short)
 	if short { // the model rejected the request as too long
 		left /= shortPart
 	}
@@ -81,7 +81,7 @@ func (st *runState) conversation(short bool) []llm.Message {
 		for from > 0 && (st.earlier[from-1].Turn == st.earlier[from].Turn || st.earlier[from].Role == transcript.Tool) {
 			from--
 		}
-		turn, tokens := st.thread(st.earlier[from:i])
+		turn, tokens := st.thread(st.earlier[from:i], images)
 		if st.earlier[i-1].Turn != st.turn.Number {
 			if left -= tokens; left < 0 {
 				break
@@ -106,7 +106,7 @@ const shortPart = 4
 // thread renders the messages of one turn, or of turns that tools of the client connect. A transcript may
 // lack calls or results. Endpoints reject a call without its result directly after it, and a result without its
 // call.
-func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
+func (st *runState) thread(ms []TurnMessage, images map[int][]llm.Image) (out []llm.Message, tokens int) {
 	used := make([]bool, len(ms)) // results rendered with their call
 	context := st.turn.Context    // of the first user message of the turn
 	for i, m := range ms {
@@ -118,6 +118,8 @@ func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 			}
 			r.Role, r.Content = llm.RoleUser, transcript.Clip(m.Content, st.spec.Limits.ResultChars)
 		case transcript.User:
+			r.Images = images[m.Seq]
+			tokens += len(r.Images) * llm.ImageTokens
 			if m.Name != "" { // one of several speakers
 				r.Content = m.Name + ": " + m.Content
 			}

@@ -57,13 +57,21 @@ type Ports struct {
 	Agents           map[run.Kind]Agent // for further kinds of runs
 	MemoryAgentTools Tools              // for turns of the agent remy
 
+	Transcriber *Transcriber // nil transcribes no recordings
+
 	Replies   Replies     // nil streams no replies
 	Compactor Compactor   // nil truncates long conversations instead
 	Builder   Builder     // nil builds no memories from reviews
 	FlushSpec func() Spec // returns the configuration of reviews before a compaction
 }
 
-// Service runs agents. All ports except Replies, Compactor and Builder are required.
+// Transcriber is a model that returns the words of recordings.
+type Transcriber struct {
+	Ledger *ledger.Ledger
+	Model  string
+}
+
+// Service runs agents. All ports except Transcriber, Replies, Compactor and Builder are required.
 type Service struct{ Ports }
 
 // New returns a Service. It fails if a required port is nil.

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/media"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 )
@@ -59,6 +60,10 @@ type Spec struct {
 	Deliver    bool   `json:"deliver,omitempty"`     // the reply is sent to the chat of the conversation
 	Redirect   bool   `json:"redirect,omitempty"`    // if a later message cancels the turn, its reply is not sent
 	Client     Client `json:"client,omitzero"`       // of a turn: what the client of the API adds to its requests
+
+	Images bool           `json:"images,omitempty"` // Model takes images
+	Voice  int            `json:"voice,omitempty"`  // recordings of the user's messages
+	Unread []media.Unread `json:"unread,omitempty"` // files of the messages that were not read; the reply states why
 
 	// Idle is the time after a turn until the conversation is read for long-term memory. 0 means never.
 	Idle time.Duration `json:"idle,omitempty"`

@@ -54,6 +54,9 @@ func (s *Service) attempt(ctx context.Context, ref run.Ref, step agent.Step, bas
 		out.Ended, err = st.ended()
 		return out, err
 	}
+	if e := st.unheard(); e != nil {
+		return s.endStep(ctx, st, base, out, *e)
+	}
 	if out.Overflow, err = s.overflow(ctx, st, step, base); err != nil || out.Overflow != nil {
 		return out, err
 	}

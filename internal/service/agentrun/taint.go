@@ -16,6 +16,9 @@ func (st *runState) tainted() bool {
 	if st.spec.Tainted || st.turn.Tainted || st.run.Kind != run.Turn {
 		return st.spec.Tainted || st.turn.Tainted
 	}
+	if len(st.images(false)) > 0 { // an image can show instructions
+		return true
+	}
 	for _, m := range st.earlier {
 		if m.Role == transcript.Tool && st.foreign(m.Name) && attacks(m.Content) {
 			return true

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/media"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
@@ -330,9 +331,10 @@ func (s *Service) handle(ctx context.Context, ws tenancy.Workspace, b Burst, p P
 }
 
 // request returns the request with the messages of a burst. Members of a group are named.
-func (s *Service) request(ws tenancy.Workspace, b Burst, said []StoredEvent, p Profile) conversation.Request {
+func (s *Service) request(ws tenancy.Workspace, b Burst, said []StoredEvent, p Profile, mode string) (
+	r conversation.Request) {
 	head := b.Events[0]
-	r := conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: b.Conversation,
+	r = conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: b.Conversation,
 		Channel: cmp.Or(p.Channel, agent.ChannelChat), MessageID: head.Place.Account + "/" + head.Key,
 		MaxTurns: p.Budget, Spec: s.TurnSpec()}
 	r.Spec.Deliver, r.Spec.Lang, r.Spec.Denied = true, p.Language, p.Deny
@@ -340,7 +342,7 @@ func (s *Service) request(ws tenancy.Workspace, b Burst, said []StoredEvent, p P
 	r.Spec.Stream = p.Partial
 	for _, e := range said {
 		r.Spec.Tainted = r.Spec.Tainted || len(e.Attachments) > 0 // files are not written by the user
-		m := transcript.Message{Role: transcript.User, Content: e.Text}
+		m := messageOf(e, mode == contract.Observe)
 		if e.Group {
 			m.Name = speakerOf(e.Sender)
 		}
@@ -357,7 +359,12 @@ func speakerOf(s channel.Sender) string {
 // ask makes a burst a turn.
 func (s *Service) ask(ctx context.Context, ws tenancy.Workspace, b Burst, said []StoredEvent, p Profile) (out Outcome,
 	err error) {
-	r := s.request(ws, b, said, p)
+	files, rest := unread(said)
+	if !rest && len(files) > 0 {
+		return Outcome{Reply: media.Notice(p.language(said), files)}, nil
+	}
+	r := s.request(ws, b, said, p, contract.Answer)
+	r.Spec.Unread = files
 	turn, err := s.Inbox.Accept(ctx, r)
 	switch code := fault.CodeOf(err); {
 	case code == fault.InvalidArgument || code == fault.TooLarge:
@@ -390,7 +397,7 @@ func (s *Service) start(ctx context.Context, ws tenancy.Workspace, channel strin
 // observe adds a burst to the conversation without a reply.
 func (s *Service) observe(ctx context.Context, ws tenancy.Workspace, b Burst, said []StoredEvent, p Profile) (
 	out Outcome, err error) {
-	r := s.request(ws, b, said, p)
+	r := s.request(ws, b, said, p, contract.Observe)
 	r.Mode, r.Messages, r.Inputs, r.Spec.Deliver, r.Spec.Stream = contract.Observe, r.Inputs, nil, false, false
 	turn, err := s.Inbox.Accept(ctx, r)
 	switch fault.CodeOf(err) {

@@ -358,6 +358,8 @@ type Ports struct {
 	Settings   Settings
 	// FileText returns the text of a file.
 	FileText func(raw []byte) (string, error)
+	Images   bool // the model of turns takes images
+	Voice    bool // recordings are transcribed
 	Commands Commands
 	Driver   Driver // nil without Temporal
 	TurnSpec func() agentrun.Spec

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lang"
+	"cairn/internal/domain/media"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
@@ -152,7 +153,7 @@ func (r Request) importEarlier(ctx context.Context, tx Tx, c *agentrun.Conversat
 		if err := tx.Turns().PutImported(ctx, t); err != nil {
 			return err
 		}
-		if err := tx.Transcripts().PutMessages(ctx, *c, c.NextTurn, exchange); err != nil {
+		if err := putMessages(ctx, tx, *c, exchange); err != nil {
 			return err
 		}
 		c.NextSeq, c.NextTurn = c.NextSeq+len(exchange), c.NextTurn+1
@@ -189,6 +190,12 @@ func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chos
 	spec agentrun.Spec, sha [32]byte, messages []transcript.Message) (out AcceptedTurn, err error) {
 	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
 	spec.Toolsets, spec.PlainTurns = chosen.Tools.Chosen(), !chosen.RedactTurns
+	if r.Mode == contract.Answer {
+		spec.Voice = recordings(messages)
+	}
+	spec.Tainted = spec.Tainted || slices.ContainsFunc(messages, func(m transcript.Message) bool {
+		return len(m.Attachments) > 0 // what they show or say can be an instruction of someone else
+	})
 	spec.Budget.Checkpoint = chosen.ScheduledCheckpoint && spec.Channel == agent.ChannelScheduled
 	spec.Idle = time.Duration(chosen.Memory.IdleMinutes) * time.Minute
 	raw, err := spec.Encode()
@@ -213,7 +220,7 @@ func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chos
 	}
 	out.Turn.Run = out.Run.Ref.Run
 	agentrun.Number(messages, c.NextSeq)
-	if err := tx.Transcripts().PutMessages(ctx, c, c.NextTurn, messages); err != nil {
+	if err := putMessages(ctx, tx, c, messages); err != nil {
 		return out, err
 	}
 	if r.History != nil {
@@ -228,6 +235,29 @@ func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chos
 	}
 	c.NextSeq, c.NextTurn = c.NextSeq+len(messages), c.NextTurn+1
 	return out, tx.Conversations().SaveSequence(ctx, c)
+}
+
+// putMessages stores the messages of the next turn with their attachments.
+func putMessages(ctx context.Context, tx Tx, c agentrun.Conversation, messages []transcript.Message) error {
+	if err := tx.Transcripts().PutMessages(ctx, c, c.NextTurn, messages); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(messages, func(m transcript.Message) bool { return len(m.Attachments) > 0 }) {
+		return nil
+	}
+	return tx.Transcripts().PutAttachments(ctx, c.ID, c.NextTurn, messages)
+}
+
+// recordings returns the number of recordings of messages.
+func recordings(messages []transcript.Message) (n int) {
+	for _, m := range messages {
+		for _, a := range m.Attachments {
+			if a.Kind == media.Voice {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // observed returns the position of the reply in an observed exchange, -1 without one, and the facts
@@ -263,11 +293,24 @@ func (r Request) sha() (sum [32]byte, err error) {
 		MaxTurns           int
 		Inputs             []transcript.Message `json:",omitempty"`
 		Speaker            string               `json:",omitempty"`
-	}{r.Mode, r.Origin, r.Text, r.Messages, r.MaxTurns, r.Inputs, r.Speaker})
+		Files              [][32]byte           `json:",omitempty"`
+	}{r.Mode, r.Origin, r.Text, r.Messages, r.MaxTurns, r.Inputs, r.Speaker, filesOf(r.Inputs)})
 	if err != nil {
 		return sum, fmt.Errorf("encode the message: %w", err)
 	}
 	return sha256.Sum256(raw), nil
+}
+
+// filesOf returns the hashes of the new files of messages. Those of events are part of the event.
+func filesOf(messages []transcript.Message) (out [][32]byte) {
+	for _, m := range messages {
+		for _, a := range m.Attachments {
+			if a.Event == 0 {
+				out = append(out, sha256.Sum256(a.Content))
+			}
+		}
+	}
+	return out
 }
 
 // titleRunes is the maximum length of a title, which is the start of the first message.

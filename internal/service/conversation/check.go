@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/media"
 	"cairn/internal/domain/transcript"
 )
 
@@ -91,11 +92,30 @@ func checkInput(m transcript.Message) error {
 		if err := checkSpeaker(m.Name); err != nil {
 			return err
 		}
+		if err := checkFiles(m.Attachments); err != nil {
+			return err
+		}
 		return checkText(m.Content)
 	}
 	if n := utf8.RuneCountInString(m.Content); n > maxText {
 		return fault.New(fault.TooLarge, fmt.Sprintf("result of a tool has %d characters, the limit is %d", n, maxText),
 			"shorten the result")
+	}
+	return nil
+}
+
+// checkFiles refuses too many or too large files of a message. Those of chat platforms are checked before they are
+// stored.
+func checkFiles(files []transcript.Attachment) error {
+	if len(files) > media.MostImages {
+		return fault.New(fault.TooLarge, fmt.Sprintf("message has %d files, the limit is %d", len(files),
+			media.MostImages), "send the files in several messages")
+	}
+	for _, f := range files {
+		if limit := f.Kind.Limit(); len(f.Content) > limit {
+			return fault.New(fault.TooLarge, fmt.Sprintf("%s has %d bytes, the limit is %d", f.Kind, len(f.Content),
+				limit), "send a smaller one")
+		}
 	}
 	return nil
 }

@@ -48,6 +48,8 @@ type TurnRepository interface {
 type TranscriptRepository interface {
 	// PutMessages appends messages of a turn to the conversation.
 	PutMessages(ctx context.Context, c agentrun.Conversation, turn int, ms []transcript.Message) error
+	// PutAttachments stores the images and recordings of messages that have their Seq.
+	PutAttachments(ctx context.Context, conversation int64, turn int, ms []transcript.Message) error
 	IndexSaid(ctx context.Context, c agentrun.Conversation, ms []transcript.Message) error
 }
 

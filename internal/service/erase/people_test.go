@@ -251,6 +251,10 @@ func (p *people) runs() {
 				values ($1, $2, 1, $3, $4, 1)`, p.ws.ID, conversation, run, r.text)
 		}
 	}
+	p.Exec(`insert into attachments (workspace_id, conversation_id, turn, seq, position, sha256, kind, type, bytes,
+			content)
+		select workspace_id, conversation_id, 1, seq, 0, sha256('x'), 'image', $2, 1, 'x' from messages
+		where workspace_id = $1 and content ~ $2`, p.ws.ID, bens)
 	p.Exec(`insert into offload_blobs (workspace_id, sha256, kind, content, bytes, expires_at)
 		values ($1, sha256('b'), 'text', $2, 3, 'infinity')`, p.ws.ID, "a long "+bens)
 	p.Exec(`insert into offload_uses (workspace_id, session, sha256, conversation_id, label)

@@ -16,9 +16,9 @@ import (
 )
 
 // textTables are tables that contain text of Ben before the erasure.
-var textTables = []string{"agent_calls", "agent_steps", "compactions", "conversations", "frozen_sessions", "llm_calls",
-	"memories", "memory_revisions", "messages", "offload_blobs", "offload_uses", "pending_memories", "runs",
-	"search_docs", "skill_files", "skill_versions", "skills", "tool_op_log", "turns"}
+var textTables = []string{"agent_calls", "agent_steps", "attachments", "compactions", "conversations",
+	"frozen_sessions", "llm_calls", "memories", "memory_revisions", "messages", "offload_blobs", "offload_uses",
+	"pending_memories", "runs", "search_docs", "skill_files", "skill_versions", "skills", "tool_op_log", "turns"}
 
 func TestEraseOfASubjectLeavesNothingOfIt(t *testing.T) {
 	t.Parallel()

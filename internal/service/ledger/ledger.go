@@ -7,6 +7,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -90,6 +91,13 @@ type Ports struct {
 	// how long to retry storing a reply while the database is unavailable; 0 disables retries
 	StoreRetryFor time.Duration
 	Log           *slog.Logger // logs rejected requests; may be nil
+	Files         Files        // reads the files that requests name; nil if they name none
+}
+
+// Files reads the images and recordings of a workspace.
+type Files interface {
+	// AttachmentContent returns the content with a SHA-256 in hexadecimal digits, or NotFound.
+	AttachmentContent(ctx context.Context, ws int64, sha256 string) ([]byte, error)
 }
 
 // Ledger makes calls to one model endpoint.
@@ -130,7 +138,7 @@ func (l *Ledger) Prepare(k run.CallKey, req llm.Request, parallel int) (CallRequ
 	if err != nil {
 		return CallRequest{}, fmt.Errorf("prepare %s: %w", k.Step, err)
 	}
-	most := reserve(prepared, req.MaxTokens)
+	most := reserve(prepared, req)
 	request := CallRequest{Asked: req, Key: k, Holder: uuid.New(), Lease: l.Lease, Request: prepared,
 		SHA: sha256.Sum256(prepared.Body), Reserve: int64(most.Input + most.Output), Parallel: parallel, Cap: l.Cap}
 	request.Micros, _ = l.Prices.Cost(prepared.Model, most)
@@ -259,6 +267,11 @@ func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm
 
 // post sends a request, as a stream if Emit is set.
 func (l *Ledger) post(ctx context.Context, w CallRequest, p llm.PreparedRequest) (llm.Reply, error) {
+	if l.Files != nil {
+		p.Files = func(ctx context.Context, sha256 string) ([]byte, error) {
+			return l.Files.AttachmentContent(ctx, w.Key.Workspace, sha256)
+		}
+	}
 	if streamer, ok := l.Model.(llm.Streamer); ok && w.Emit != nil {
 		return streamer.Stream(ctx, p, w.Emit)
 	}
@@ -305,9 +318,6 @@ const bytesPerToken = 4
 const defaultReply = 2000
 
 // reserve estimates the usage of a request before it is sent.
-func reserve(p llm.PreparedRequest, maxTokens int) llm.Usage {
-	if maxTokens == 0 {
-		maxTokens = defaultReply
-	}
-	return llm.Usage{Input: len(p.Body) / bytesPerToken, Output: maxTokens}
+func reserve(p llm.PreparedRequest, r llm.Request) llm.Usage {
+	return llm.Usage{Input: len(p.Body)/bytesPerToken + llm.EstimateFiles(r), Output: cmp.Or(r.MaxTokens, defaultReply)}
 }

@@ -121,8 +121,8 @@ type Leftovers interface {
 	DeletedLong(ctx context.Context, max int) ([]int64, error)
 	// EraseDeleted erases up to max such skills of a workspace.
 	EraseDeleted(ctx context.Context, ws int64, max int) error
-	// Purge removes a batch of expired offloaded content, of text that was streamed, and of what chat platforms have
-	// sent and got. It returns the size of the batch, 0 if nothing is left.
+	// Purge removes a batch of what has expired: offloaded content, attachments, text that was streamed, and what chat
+	// platforms have sent and got. It returns the size of the batch, 0 if nothing is left.
 	Purge(ctx context.Context) (int, error)
 }
 

@@ -141,7 +141,7 @@ func TestAttachmentsAreRead(t *testing.T) {
 	}{
 		{"picture", "", "", map[string]any{}},
 		{"file", "", "application/pdf", map[string]any{"fileName": "plan.pdf"}},
-		{"audio", "Hello there", "audio/amr", map[string]any{"recognition": "Hello there", "duration": 4000}},
+		{"audio", "", "audio/amr", map[string]any{"duration": 4000}},
 	} {
 		e := in.message(t, s.Attach(said, c.kind, c.content, "code-"+c.kind, []byte(c.kind)))
 		if len(e.Attachments) != 1 || e.Attachments[0].Type != c.mime || e.Text != c.text {
@@ -158,6 +158,10 @@ func TestAttachmentsAreRead(t *testing.T) {
 	}
 	if _, err := in.Fetch(t.Context(), channel.Attachment{Ref: "none"}); err == nil {
 		t.Error("a missing file was read")
+	}
+	spoken := in.message(t, s.Attach(said, "audio", map[string]any{"recognition": "Hello there"}, "code-y", nil))
+	if spoken.Text != "Hello there" || len(spoken.Attachments) != 0 {
+		t.Errorf("speech that the platform has transcribed: %+v", spoken)
 	}
 	rich := in.message(t, s.SayContent(said, map[string]any{"msgtype": "richText", "content": map[string]any{
 		"richText": []any{map[string]any{"text": "See "}, map[string]any{"type": "picture", "downloadCode": "code-x"},

@@ -70,7 +70,10 @@ func (c content) read(kind string) (text string, files []channel.Attachment) {
 	case "picture":
 		return "", []channel.Attachment{{Ref: c.DownloadCode}}
 	case "audio":
-		return c.Recognition, []channel.Attachment{{Ref: c.DownloadCode, Type: "audio/amr"}}
+		if c.Recognition != "" { // the platform has transcribed it
+			return c.Recognition, nil
+		}
+		return "", []channel.Attachment{{Ref: c.DownloadCode, Type: "audio/amr"}}
 	case "video":
 		return "", []channel.Attachment{{Ref: c.DownloadCode, Type: mime.TypeByExtension("." + c.VideoType)}}
 	case "file":

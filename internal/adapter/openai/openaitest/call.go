@@ -16,6 +16,9 @@ import (
 // stageEmbed is the stage of embedding requests without a stage header.
 const stageEmbed = "embed"
 
+// stageTranscribe is the stage of requests of transcription without a stage header.
+const stageTranscribe = "transcribe"
+
 // Call is a received request.
 type Call struct {
 	Index    int            `json:"index"` // order of arrival, from 0
@@ -28,7 +31,7 @@ type Call struct {
 	Messages []llm.Message  `json:"messages,omitempty"` // of a chat, with the system message as role "system"
 	Tools    []llm.Tool     `json:"tools,omitempty"`    // offered tools, in order
 	Choice   llm.ToolChoice `json:"choice,omitempty"`   // tool_choice, or the name of the required tool
-	Body     []byte         `json:"body"`               // base64 in JSON
+	Body     []byte         `json:"body"`               // base64 in JSON; of a transcription: the recording
 	Time     time.Time      `json:"time"`               // of arrival
 	Unknown  bool           `json:"unknown,omitempty"`  // no rule matched
 }
@@ -54,6 +57,8 @@ func (c Call) Results() int {
 }
 
 func (c Call) embedding() bool { return strings.HasSuffix(c.Path, "/embeddings") }
+
+func (c Call) transcription() bool { return strings.HasSuffix(c.Path, "/transcriptions") }
 
 // newChat returns the Call of a chat request.
 func newChat(r *http.Request, body []byte, asked llm.ParsedRequest) Call {

@@ -17,6 +17,7 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.chat)
 	mux.HandleFunc("POST /v1/embeddings", s.embeddings)
+	mux.HandleFunc("POST /v1/audio/transcriptions", s.transcriptions)
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("PUT /script", s.putScript)
 	mux.HandleFunc("GET /requests", func(w http.ResponseWriter, _ *http.Request) {

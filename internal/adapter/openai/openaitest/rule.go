@@ -20,8 +20,8 @@ const RoleTool = llm.RoleTool
 // Rule is one rule of the script: a selector of requests and their response. If several rules match
 // a request, one with a matching Nth wins over one without; otherwise the first one added wins.
 type Rule struct {
-	// Selectors. Empty fields match everything. Embedding requests match only rules that name their
-	// stage, "embed" by default.
+	// Selectors. Empty fields match everything. Embedding requests and transcriptions match only rules that name their
+	// stage, by default "embed" and "transcribe".
 	Stage   string         `json:"stage,omitempty"`
 	Run     string         `json:"run,omitempty"`
 	Task    string         `json:"task,omitempty"`
@@ -82,7 +82,7 @@ func compile(rule Rule) (*scripted, error) {
 
 func (s *scripted) selects(call Call) bool {
 	same := func(want, got string) bool { return want == "" || want == got }
-	return (!call.embedding() || s.Stage != "") &&
+	return (!call.embedding() && !call.transcription() || s.Stage != "") &&
 		same(s.Stage, call.Stage) && same(s.Run, call.Run) && same(s.Task, call.Task) && same(s.File, call.File) &&
 		(s.Match == "" || s.match.MatchString(call.Last)) && s.selectsTools(call)
 }

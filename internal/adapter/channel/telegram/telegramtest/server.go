@@ -79,7 +79,17 @@ func (s *Server) Group(number int) string { return strconv.Itoa(-1000 - number) 
 func (s *Server) Say(m channeltest.Said) string { return s.SayWith(m, nil) }
 
 // SayWith makes a user write with a file, unless it is nil.
-func (s *Server) SayWith(m channeltest.Said, file []byte) string {
+func (s *Server) SayWith(m channeltest.Said, file []byte) string { return s.SayFile(m, Document, file) }
+
+// What a file is sent as.
+const (
+	Document = "document"
+	Photo    = "photo"
+	Voice    = "voice"
+)
+
+// SayFile makes a user write with a document, a photo or a voice message, unless it is nil.
+func (s *Server) SayFile(m channeltest.Said, as string, file []byte) string {
 	if m.Chat == "" {
 		m.Chat = m.User
 	}
@@ -101,8 +111,16 @@ func (s *Server) SayWith(m channeltest.Said, file []byte) string {
 		id := fmt.Sprintf("file-%d", out.ID)
 		s.files[id] = file
 		out.Text, out.Entities, out.Caption, out.CaptionEntities = "", nil, m.Text, out.Entities
-		out.Document = &models.Document{FileID: id, FileUniqueID: "unique-" + id, FileName: "notes.txt",
-			MimeType: "text/plain", FileSize: int64(len(file))}
+		switch as {
+		case Photo:
+			out.Photo = []models.PhotoSize{{FileID: id, FileUniqueID: "unique-" + id, FileSize: len(file)}}
+		case Voice:
+			out.Voice = &models.Voice{FileID: id, FileUniqueID: "unique-" + id, MimeType: "audio/ogg",
+				FileSize: int64(len(file))}
+		default:
+			out.Document = &models.Document{FileID: id, FileUniqueID: "unique-" + id, FileName: "notes.txt",
+				MimeType: "text/plain", FileSize: int64(len(file))}
+		}
 	}
 	s.said[out.ID] = out
 	s.add(models.Update{Message: out})
