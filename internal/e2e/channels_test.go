@@ -329,7 +329,7 @@ func TestARefusedMessageDoesNotPauseTheChat(t *testing.T) {
 	c.telegram.Fail(channeltest.Fault{Kind: channeltest.Refused})
 	c.say(7, "Ada", "Hello")
 	testkit.Eventually(t, "the delivery is dead", func() bool {
-		return c.count("select count(*) from cairn.deliveries where state = 'dead' and reason like '%BUTTON_DATA%'") == 1
+		return c.count("select count(*) from cairn.deliveries where state = 'dead' and reason like '%BUTTON%'") == 1
 	})
 	if n := c.count("select count(*) from cairn.channel_routes where paused <> ''"); n != 0 {
 		t.Errorf("%d chats are paused", n)

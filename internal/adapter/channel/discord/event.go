@@ -185,8 +185,8 @@ func (r *receiver) textOf(m message) (text string, mentioned bool) {
 	return strings.TrimSpace(text), mentioned || m.ReplyTo != nil && m.ReplyTo.Author.ID == r.bot
 }
 
-// removalEvents converts a removal. Discord does not state whose the message was; in a private chat it is taken for one
-// of the user, because the bot removes none.
+// removalEvents converts a removal. Discord does not state whose the message was. In a private chat it is taken for one
+// of the user; the bot's own are no events, so that nothing follows from them.
 func (r *receiver) removalEvents(ctx context.Context, d removal) (events []channel.Event, err error) {
 	if d.ID != 0 {
 		d.IDs = append(d.IDs, d.ID)

@@ -108,8 +108,8 @@ func (a *Adapter) message(
 	return e, e.Text != "" || len(e.Attachments) > 0 || e.Mentioned
 }
 
-// recall converts a recalled message. Feishu does not state whose it was. In a private chat it is one of the user,
-// because the bot recalls none.
+// recall converts a recalled message. Feishu does not state whose it was. In a private chat it is taken for one of the
+// user; the bot's own are no events, so that nothing follows from them.
 func (a *Adapter) recall(ctx context.Context, d *larkim.P2MessageRecalledV1Data) channel.Event {
 	id, chat := value(d.MessageId), value(d.ChatId)
 	e := channel.Event{Key: "recalled/" + id, Kind: channel.Deleted, MessageID: id, Group: a.isGroup(ctx, chat),
