@@ -106,12 +106,12 @@ func TestImagesThatAreRefused(t *testing.T) {
 		body asking
 		want string // in the message
 	}{
-		"a URL":       {chatting(showing("Look", "https://example.org/boat.png")), "data URL"},
-		"a text":      {chatting(showing("Look", "data:image/png;base64,"+"aGVsbG8=")), "not an image"},
-		"not base64":  {chatting(showing("Look", "data:image/png;base64,%%%")), "not base64"},
-		"no data":     {chatting(showing("Look", "data:image/png")), "data URL"},
-		"too large":   {chatting(showing("Look", picture(strings.Repeat("x", 10<<20)))), "the limit is 10485760"},
-		"too many":    {chatting(showing("Look", six...)), "the limit is 5"},
+		"a URL":      {chatting(showing("Look", "https://example.org/boat.png")), "data URL"},
+		"a text":     {chatting(showing("Look", "data:image/png;base64,"+"aGVsbG8=")), "not an image"},
+		"not base64": {chatting(showing("Look", "data:image/png;base64,%%%")), "not base64"},
+		"no data":    {chatting(showing("Look", "data:image/png")), "data URL"},
+		"too large":  {chatting(showing("Look", picture(strings.Repeat("x", 10<<20)))), "the limit is 10485760"},
+		"too many":   {chatting(showing("Look", six...)), "the limit is 5"},
 		"blind model": {chatting(showing("Look", picture("boat"))).with("model", "cairn/blind"),
 			"does not take images"},
 		"of the assistant": {chatting(said("user", "Hi"), object{"role": "assistant",
