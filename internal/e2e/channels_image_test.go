@@ -18,7 +18,8 @@ import (
 
 // show makes Ada send a photo.
 func (c *chats) show(caption, image string) (messageID string) {
-	return c.telegram.SayFile(channeltest.Said{User: "7", Name: "Ada", Text: caption}, telegramtest.Photo, []byte(image))
+	said := channeltest.Said{User: "7", Name: "Ada", Text: caption}
+	return c.telegram.SayFile(said, telegramtest.Photo, []byte(image))
 }
 
 // shown returns the images of the latest request to the model.

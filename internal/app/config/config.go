@@ -90,7 +90,8 @@ type Config struct {
 	// Models that take images, separated by commas, or * for all. For other models, users are told that images are
 	// not read.
 	ImageModels string `env:"CAIRN_IMAGE_MODELS"`
-	// Model that transcribes voice messages (/v1/audio/transcriptions). If empty, users are told that they are not read.
+	// Model that transcribes voice messages (/v1/audio/transcriptions). If empty, users are told that they are not
+	// read.
 	TranscribeModel string `env:"CAIRN_TRANSCRIBE_MODEL"`
 	// Base URL of the endpoint of transcription. If empty, OPENAI_BASE_URL is used.
 	TranscribeBaseURL string `env:"CAIRN_TRANSCRIBE_BASE_URL"`

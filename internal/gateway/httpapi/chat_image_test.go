@@ -106,16 +106,18 @@ func TestImagesThatAreRefused(t *testing.T) {
 		body asking
 		want string // in the message
 	}{
-		"a URL":       {chatting(showing("Look", "https://example.org/boat.png")), "data URL"},
-		"a text":      {chatting(showing("Look", "data:image/png;base64,"+"aGVsbG8=")), "not an image"},
-		"not base64":  {chatting(showing("Look", "data:image/png;base64,%%%")), "not base64"},
-		"no data":     {chatting(showing("Look", "data:image/png")), "data URL"},
-		"too large":   {chatting(showing("Look", picture(strings.Repeat("x", 10<<20)))), "the limit is 10485760"},
-		"too many":    {chatting(showing("Look", six...)), "the limit is 5"},
-		"blind model": {chatting(showing("Look", picture("boat"))).with("model", "cairn/blind"), "does not take images"},
+		"a URL":      {chatting(showing("Look", "https://example.org/boat.png")), "data URL"},
+		"a text":     {chatting(showing("Look", "data:image/png;base64,"+"aGVsbG8=")), "not an image"},
+		"not base64": {chatting(showing("Look", "data:image/png;base64,%%%")), "not base64"},
+		"no data":    {chatting(showing("Look", "data:image/png")), "data URL"},
+		"too large":  {chatting(showing("Look", picture(strings.Repeat("x", 10<<20)))), "the limit is 10485760"},
+		"too many":   {chatting(showing("Look", six...)), "the limit is 5"},
+		"blind model": {chatting(showing("Look", picture("boat"))).with("model", "cairn/blind"),
+			"does not take images"},
 		"of the assistant": {chatting(said("user", "Hi"), object{"role": "assistant",
 			"content": showing("", picture("boat"))["content"]}, said("user", "Hi")), "not supported"},
-		"sound": {chatting(object{"role": "user", "content": []object{{"type": "input_audio"}}}), "send text or images"},
+		"sound": {chatting(object{"role": "user", "content": []object{{"type": "input_audio"}}}),
+			"send text or images"},
 	} {
 		var out chatBody
 		res := b.do(request{method: http.MethodPost, path: "/v1/chat/completions", body: c.body})

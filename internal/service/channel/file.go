@@ -46,6 +46,9 @@ func (s *Service) withFiles(ctx context.Context, a Account, e channel.Event) cha
 		if err != nil {
 			s.Log.Info("file not read", "account", a.Name, "error", err)
 		}
+		if text != "" && left <= 0 { // Clip would not limit it
+			f.Problem, text = media.TooLarge, ""
+		}
 		if text == "" {
 			continue
 		}
