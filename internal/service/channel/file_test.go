@@ -30,7 +30,7 @@ func (s *shelf) Fetch(_ context.Context, a channel.Attachment) (io.ReadCloser, e
 
 // reading returns a service whose models take all files, and a platform with files.
 func reading() (*Service, *shelf) {
-	s := &Service{Ports{Images: true, Voice: true, Log: slog.New(slog.DiscardHandler),
+	s := &Service{Ports: Ports{Images: true, Voice: true, Log: slog.New(slog.DiscardHandler),
 		FileText: func(raw []byte) (string, error) {
 			if strings.Contains(string(raw), "\x00") {
 				return "", errors.New("not a text")
