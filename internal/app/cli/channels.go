@@ -210,7 +210,8 @@ func (c *cli) deliveries() *cobra.Command {
 	list := &cobra.Command{Use: "list", Short: "List the deliveries of the workspace, the latest first",
 		Example: "  cairn deliveries list --state dead", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listDeliveries(cmd.Context(), state) }}
-	list.Flags().StringVar(&state, "state", "", "only this state: streaming, ready, sent, dead or dropped (default all)")
+	list.Flags().StringVar(&state, "state", "",
+		"only this state: streaming, ready, sent, dead or dropped (default all)")
 	cmd.AddCommand(list,
 		&cobra.Command{Use: "retry ID", Short: "Send a dead delivery again", Example: "  cairn deliveries retry 7",
 			Args: exactly(1, "the delivery's ID"), RunE: func(cmd *cobra.Command, args []string) error {
