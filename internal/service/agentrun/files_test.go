@@ -129,6 +129,24 @@ func TestATurnWithoutItsWordsEndsWithAReply(t *testing.T) {
 	}
 }
 
+// Words that arrive after the end of the turn are not stored: its reply states that they are missing.
+func TestTranscribeLeavesATurnThatHasEnded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	turn := b.say("m1", "", with(media.Voice, "one")).Run
+	b.transcribing().replies = []func() (llm.Reply, error){func() (llm.Reply, error) {
+		_, err := b.Close(t.Context(), turn.Ref, agent.Interrupted, "", agentrun.Base{})
+		return reply("Too late"), err
+	}}
+	testkit.Must(t, b.Transcribe(t.Context(), turn.Ref))
+	if got := b.userMessage(); got != media.VoiceMark {
+		t.Errorf("the message is %q", got)
+	}
+	if got := b.answer("m1").Reply; !strings.Contains(got, "transcription is not available") {
+		t.Errorf("the reply is %q", got)
+	}
+}
+
 // A message that its user has deleted in the meantime stays deleted.
 func TestTranscribeLeavesADeletedMessage(t *testing.T) {
 	t.Parallel()

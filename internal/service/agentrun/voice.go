@@ -46,6 +46,10 @@ func (s *Service) Transcribe(ctx context.Context, ref run.Ref) error {
 		return nil
 	}
 	return s.Store.WithRuns(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		open, err := tx.Runs().RequireOpenRun(ctx, ref.Run)
+		if err != nil || !open { // the reply states that the words are missing
+			return err
+		}
 		return st.storeSpoken(ctx, tx, said)
 	})
 }
