@@ -15,6 +15,7 @@ create table erasures (
   workspace_key  text not null,
   conversation   bigint,                                -- null for the whole workspace, and for a subject
   conversation_at timestamptz,                          -- when it was created
+  routes         bigint[] not null default '{}',        -- places of chat platforms whose conversation it was
   subject        bytea[],                               -- of a subject: SHA-256 of the workspace's key in incarnation 1, a slash and each of its keys
   marks          text[],                                -- of a subject: how requests name it; null after the end
   derived        text not null default 'keep' check (derived in ('keep', 'quarantine', 'delete')),
@@ -339,12 +340,31 @@ language sql stable security invoker set search_path = cairn, pg_catalog, pg_tem
 $$;
 -- +goose StatementEnd
 
+-- The places of chat platforms whose conversation is one of these.
+-- +goose StatementBegin
+create function cairn.erase_places(ws bigint, convs bigint[]) returns bigint[]
+language plpgsql stable security invoker set search_path = cairn, pg_catalog, pg_temp as $$
+begin
+  return array(select r.id from channel_routes r join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation
+    where r.workspace_id = ws and c.id = any(convs));
+end $$;
+-- +goose StatementEnd
+
+-- The places of the open erasure of these conversations. What they got after its acceptance belongs to the next conversation.
+-- +goose StatementBegin
+create function cairn.erase_placed(ws bigint, convs bigint[], place bigint, at timestamptz) returns boolean
+language sql stable security invoker set search_path = cairn, pg_catalog, pg_temp as $$
+  select exists (select from erasures e where e.workspace = ws and e.state = 'accepted' and place = any(e.routes) and at <= e.requested_at
+    and (e.conversation = any(convs) or exists (select from erase_items i where i.erasure = e.id and i.kind = 'conversation' and i.id = any(convs))))
+$$;
+-- +goose StatementEnd
+
 -- Opens an erasure, or finds the open one. From here on the workspace cannot be entered. A
 -- conversation loses its name, so that a new one can use it.
 -- +goose StatementBegin
 create function cairn.erase_accept(ws bigint, conv bigint, derive text) returns bigint
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
-declare w workspaces; e bigint;
+declare w workspaces; e bigint; places bigint[];
 begin
   perform set_config('cairn.workspace', ws::text, true);
   select * into w from workspaces where id = ws for no key update;
@@ -359,13 +379,14 @@ begin
   if conv is null then
     update workspaces set state = 'erasing' where id = ws;
   else
+    places := cairn.erase_places(ws, array[conv]);
     update conversations set external_id = 'erased/' || gen_random_uuid(), title = '' where workspace_id = ws and id = conv;
     if not found then
       raise exception 'conversation % not found', conv using errcode = 'CA003';
     end if;
   end if;
-  insert into erasures (workspace, workspace_key, conversation, conversation_at, derived)
-    values (ws, w.key, conv, (select created_at from conversations where workspace_id = ws and id = conv), derive) returning id into e;
+  insert into erasures (workspace, workspace_key, conversation, conversation_at, routes, derived)
+    values (ws, w.key, conv, (select created_at from conversations where workspace_id = ws and id = conv), coalesce(places, '{}'), derive) returning id into e;
   return e;
 end $$;
 -- +goose StatementEnd
@@ -526,6 +547,7 @@ begin
   perform cairn.erase_conversation_runs(e, ws, convs || shared);
   perform cairn.erase_add_runs(e, ws, array(select r.id from runs r, jsonb_path_query(r.spec, '$.pinned.**.memory_target') t where r.workspace_id = ws and t #>> '{}' = any(names)));
 
+  update erasures set routes = cairn.erase_places(ws, convs) where id = e;
   update conversations set external_id = 'erased/' || gen_random_uuid(), title = '' where workspace_id = ws and id = any(convs);
   delete from memory_leases where workspace_id = ws and target_key = any(keys);
   get diagnostics n = row_count;

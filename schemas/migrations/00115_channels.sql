@@ -197,11 +197,11 @@ alter table outbox add check (kind in ('drive', 'embed', 'settings', 'event', 'd
 insert into erase_rules (tbl, how, scope, subject) values
   ('identities', 'none', null, null),                   -- names of users, kept until the workspace is erased
   ('channel_routes', 'none', null, null),               -- places, which go on with another conversation
-  ('channel_events', 'rows', 't.route_id in (select r.id from channel_routes r join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where r.workspace_id = $1 and c.id = any($2))', $$t.state = 'received'$$),
+  ('channel_events', 'rows', 'cairn.erase_placed($1, $2, t.route_id, t.received_at)', $$t.state = 'received'$$),
   -- A reply belongs to the conversation of its turn, which need not be the current one of its route. What was not sent
   -- yet to the home chat, such as a digest, may be about any conversation.
-  ('deliveries', 'rows', $$t.route_id in (select r.id from channel_routes r join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where r.workspace_id = $1 and c.id = any($2)) or t.source in (select 'turn/' || id from runs where workspace_id = $1 and conversation_id = any($2)) or t.body <> '{}' and t.source ~ '^(memory|skill|run|reflection)/'$$,
+  ('deliveries', 'rows', $$cairn.erase_placed($1, $2, t.route_id, t.created_at) or t.source in (select 'turn/' || id from runs where workspace_id = $1 and conversation_id = any($2)) or t.body <> '{}' and t.source ~ '^(memory|skill|run|reflection)/'$$,
     $$t.body <> '{}' and (t.source in (select 'turn/' || r from cairn.erase_runs($3) r) or t.source ~ '^(event|memory|skill|run|reflection)/')$$),
-  ('delivery_parts', 'rows', $$t.delivery_id in (select d.id from deliveries d join channel_routes r on r.workspace_id = d.workspace_id and r.id = d.route_id join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where d.workspace_id = $1 and c.id = any($2)) or t.delivery_id in (select id from deliveries where workspace_id = $1 and (source in (select 'turn/' || id from runs where workspace_id = $1 and conversation_id = any($2)) or body <> '{}' and source ~ '^(memory|skill|run|reflection)/'))$$,
+  ('delivery_parts', 'rows', $$t.delivery_id in (select d.id from deliveries d where d.workspace_id = $1 and cairn.erase_placed($1, $2, d.route_id, d.created_at)) or t.delivery_id in (select id from deliveries where workspace_id = $1 and (source in (select 'turn/' || id from runs where workspace_id = $1 and conversation_id = any($2)) or body <> '{}' and source ~ '^(memory|skill|run|reflection)/'))$$,
     $$t.delivery_id in (select d.id from deliveries d where d.workspace_id = $1 and d.body <> '{}' and (d.source in (select 'turn/' || r from cairn.erase_runs($3) r) or d.source ~ '^(event|memory|skill|run|reflection)/'))$$);
 select cairn.cover_erase();

@@ -59,6 +59,6 @@ revoke all on function cairn.transcribe_message(bigint, int, text, text) from pu
 grant execute on function cairn.transcribe_message(bigint, int, text, text) to cairn_app;
 
 insert into erase_rules (tbl, how, scope, subject) values
-  ('attachments', 'rows', 't.conversation_id = any($2) or t.event_id in (select e.id from channel_events e join channel_routes r on r.workspace_id = e.workspace_id and r.id = e.route_id join conversations c on c.workspace_id = r.workspace_id and c.external_id = r.conversation where e.workspace_id = $1 and c.id = any($2))',
+  ('attachments', 'rows', 't.conversation_id = any($2) or t.event_id in (select e.id from channel_events e where e.workspace_id = $1 and cairn.erase_placed($1, $2, e.route_id, e.received_at))',
     $$t.event_id is not null or (t.conversation_id, t.seq) in (select id, seq from erase_items where erasure = $3 and kind = 'message')$$);
 select cairn.cover_erase();

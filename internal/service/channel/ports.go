@@ -89,66 +89,6 @@ type Accounts interface {
 	SaveCursor(ctx context.Context, name string, holder uuid.UUID, cursor string) (held bool, err error)
 }
 
-// Identity is a user of a platform who may write, or a group that is served. Both can be blocked.
-type Identity struct {
-	Account   string    `json:"account"`
-	Kind      string    `json:"kind"` // user or group
-	User      string    `json:"user"` // of a group: the ID of its chat
-	Name      string    `json:"name"`
-	Role      string    `json:"role"` // admin, user or blocked
-	Workspace string    `json:"workspace"`
-	CreatedAt time.Time `json:"created_at"`
-}
-
-// Kinds of identities.
-const (
-	KindUser  = "user"
-	KindGroup = "group"
-)
-
-// Roles of identities.
-const (
-	RoleAdmin   = "admin"
-	RoleUser    = "user"
-	RoleBlocked = "blocked"
-)
-
-// Pairing is the request of a user to write.
-type Pairing struct {
-	Account   string    `json:"account"`
-	User      string    `json:"user"`
-	Name      string    `json:"name"`
-	Code      string    `json:"code"`
-	ExpiresAt time.Time `json:"expires_at"`
-}
-
-// People are the users of all accounts. Each method is one transaction.
-type People interface {
-	// Find returns the workspace and the role of a user or group.
-	Find(ctx context.Context, account, kind, user string) (ws tenancy.Workspace, role string, found bool, err error)
-	// First reports whether an account has no user yet.
-	First(ctx context.Context, account string) (bool, error)
-	// PutIdentity stores a new identity; one that exists is kept.
-	PutIdentity(ctx context.Context, ws int64, i Identity) (made bool, err error)
-	SetRole(ctx context.Context, ws int64, account, kind, user, role string) (found bool, err error)
-	Identities(ctx context.Context) ([]Identity, error)
-	// Move makes another workspace that of a user, and Remembers reports whether a workspace has memories.
-	Move(ctx context.Context, account, user string, ws int64) error
-	Remembers(ctx context.Context, ws int64) (bool, error)
-}
-
-// Pairings are open requests to write. Each method is one transaction.
-type Pairings interface {
-	// PutPairing stores a code. It reports false if the user got one within the hour, or if the account has most codes.
-	PutPairing(ctx context.Context, p Pairing, most int) (tell bool, err error)
-	Pairings(ctx context.Context) ([]Pairing, error)
-	DeletePairing(ctx context.Context, account, user string) error
-	// PutLink stores the code with which a known user links another platform. ClaimLink returns its user for the first
-	// user who sends it, also when that user repeats it.
-	PutLink(ctx context.Context, p Pairing) error
-	ClaimLink(ctx context.Context, code, by string) (account, user string, found bool, err error)
-}
-
 // Events are received messages. Each method is one transaction.
 type Events interface {
 	// PutEvent stores an event, and the task that handles the events of its route. Route is 0 if it is stored already.
