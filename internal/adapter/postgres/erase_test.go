@@ -364,8 +364,8 @@ func TestAWaitingMessageIsErasedWithItsConversation(t *testing.T) {
 	b.seed(b.a)
 	talk := int64(b.number("select id from conversations"))
 	b.exec("update channel_routes set conversation = (select external_id from conversations)")
-	b.exec("insert into channel_events (workspace_id, account, key, route_id, body, received_at) select workspace_id, " +
-		"account, 'later', route_id, body, now() + interval '1 hour' from channel_events")
+	b.exec("insert into channel_events (workspace_id, account, key, route_id, body, received_at) select " +
+		"workspace_id, account, 'later', route_id, body, now() + interval '1 hour' from channel_events")
 	b.erase(erase.Target{Workspace: b.a.ID, Conversation: talk, Derived: erase.Keep})
 	if n := b.number("select count(*) from channel_events where key <> 'later'"); n != 0 {
 		t.Errorf("%d events of the conversation", n)

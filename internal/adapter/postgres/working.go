@@ -98,8 +98,8 @@ func (q offloadRepository) Record(ctx context.Context, id string) (agentrun.Reco
 // blobsAtOnce is the maximum number of rows in one deletion of expired content.
 const blobsAtOnce = 100
 
-// Purge deletes a part of what has expired in all workspaces: offloaded content, chunks of replies, attachments, handled
-// events and sent deliveries. It returns the number of rows.
+// Purge deletes a part of what has expired in all workspaces: offloaded content, chunks of replies, attachments,
+// handled events and sent deliveries. It returns the number of rows.
 func (s *Store) Purge(ctx context.Context) (n int, err error) {
 	for _, purge := range []func(context.Context) (int, error){s.purgeBlobs, s.purgeChunks, s.purgeAttachments,
 		s.purgeChannels} {

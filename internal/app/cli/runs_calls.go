@@ -62,8 +62,8 @@ type exchangeRow struct {
 }
 
 func printExchange(w io.Writer, e inspect.Exchange) {
-	fmt.Fprintf(w, "── %s, round %d · %s · %s · %d tokens in, %d out", e.Key.Step, e.Key.Round, e.Model, e.State, e.Input,
-		e.Output)
+	fmt.Fprintf(w, "── %s, round %d · %s · %s · %d tokens in, %d out", e.Key.Step, e.Key.Round, e.Model, e.State,
+		e.Input, e.Output)
 	if e.CostMicros != nil {
 		fmt.Fprintf(w, " · %s", dollars(*e.CostMicros))
 	}
