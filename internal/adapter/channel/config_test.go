@@ -49,14 +49,14 @@ func TestSecretsAreNotPartOfTheFile(t *testing.T) {
 func TestPartialRepliesAreSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"{platform: telegram, token: \"1:a\"}":                                               true,
-		"{platform: telegram, token: \"1:a\", profile: with}":                                true,
-		"{platform: telegram, token: \"1:a\", profile: without}":                             false,
-		"{platform: slack, bot_token: xoxb-1, app_token: xapp-1}":                            true,
-		"{platform: discord, token: a.b.c}":                                                  true,
-		"{platform: feishu, app_id: cli_1, app_secret: s}":                                   true,
-		"{platform: dingtalk, client_id: d, client_secret: s}":                               false,
-		"{platform: webhook, secret: whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkw, url: \"http://a\"}": false,
+		"{platform: telegram, token: \"1:a\"}":                                                   true,
+		"{platform: telegram, token: \"1:a\", profile: with}":                                    true,
+		"{platform: telegram, token: \"1:a\", profile: without}":                                 false,
+		"{platform: slack, bot_token: xoxb-1, app_token: xapp-1}":                                true,
+		"{platform: discord, token: a.b.c}":                                                      true,
+		"{platform: feishu, app_id: cli_1, app_secret: s}":                                       true,
+		"{platform: dingtalk, client_id: d, client_secret: s}":                                   false,
+		"{platform: webhook, secret: whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz, url: \"http://a\"}": false,
 	} {
 		path := filepath.Join(t.TempDir(), "channels.yaml")
 		testkit.Must(t, os.WriteFile(path, []byte("accounts:\n  ada: "+text+

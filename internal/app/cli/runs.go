@@ -58,7 +58,7 @@ func (c *cli) runsShow() *cobra.Command {
 			return c.showRun(cmd.Context(), args[0])
 		}}
 	cmd.Flags().BoolVar(&calls, "calls", false, "show the requests and replies of the model calls")
-	cmd.Flags().StringVar(&step, "call", "", "show only those of a step, as the run lists it")
+	cmd.Flags().StringVar(&step, "call", "", "show only those of a step, as the run lists it (default all)")
 	return cmd
 }
 
