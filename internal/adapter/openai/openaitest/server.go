@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 )
 
 // DefaultDims is the length of embeddings unless Dims sets another.
@@ -240,8 +241,13 @@ func (s *Server) AwaitBarrier(ctx context.Context, barrier string, n int) error 
 	})
 }
 
+// patience is the longest time for which a test waits for requests.
+const patience = 3 * time.Minute
+
 // until waits for a condition, which is evaluated under the lock.
 func (s *Server) until(ctx context.Context, what string, holds func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for {
 		s.mu.Lock()
 		held, changed := holds(), s.changed
