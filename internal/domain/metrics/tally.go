@@ -18,7 +18,19 @@ type Counts struct {
 	Inexact int
 	// Ambiguous counts messages to chat platforms that were sent again after an unknown outcome, by platform.
 	Ambiguous map[string]int
+	// Rejected counts events of chat platforms that were not read.
+	Rejected map[Rejected]int
 }
+
+// Rejected is why an event of a platform was not read.
+type Rejected struct{ Platform, Reason string }
+
+// Reasons of rejected events. They are only counted: nobody knows whose data such an event has, so that no erasure
+// would find it.
+const (
+	Unsigned    = "unsigned"    // its signature is not valid, or too old
+	Undecodable = "undecodable" // it has a form that the adapter does not know
+)
 
 // LearningOutcomes counts the outcomes that memory skills learn from.
 type LearningOutcomes struct {
@@ -30,7 +42,7 @@ type LearningOutcomes struct {
 var (
 	mu  sync.Mutex
 	all = Counts{Blocked: map[string]int{}, Prefix: map[int]int{}, Learnt: map[string]LearningOutcomes{},
-		Ambiguous: map[string]int{}}
+		Ambiguous: map[string]int{}, Rejected: map[Rejected]int{}}
 )
 
 // Blocked counts one entry of a store that was withheld from a prompt or a list.
@@ -54,6 +66,13 @@ func DeliveryAmbiguous(platform string) {
 	all.Ambiguous[platform]++
 }
 
+// EventRejected counts one event that was not read.
+func EventRejected(platform, reason string) {
+	mu.Lock()
+	defer mu.Unlock()
+	all.Rejected[Rejected{platform, reason}]++
+}
+
 // Outcomes adds the outcomes of a training iteration or a round of evolution.
 func Outcomes(kind string, scored, masked int, alarm bool) {
 	mu.Lock()
@@ -74,5 +93,5 @@ func Read() Counts {
 	mu.Lock()
 	defer mu.Unlock()
 	return Counts{maps.Clone(all.Blocked), maps.Clone(all.Prefix), maps.Clone(all.Learnt), all.Inexact,
-		maps.Clone(all.Ambiguous)}
+		maps.Clone(all.Ambiguous), maps.Clone(all.Rejected)}
 }

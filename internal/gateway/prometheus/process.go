@@ -24,6 +24,8 @@ var (
 		"Searches that reached a limit before the best documents by words were certain.", nil, nil)
 	ambiguous = prometheus.NewDesc("cairn_delivery_ambiguous_total",
 		"Messages to chat platforms that were sent again after an unknown outcome.", []string{"platform"}, nil)
+	rejected = prometheus.NewDesc("cairn_channel_rejected_total",
+		"Events of chat platforms that were not read: unsigned, or undecodable.", []string{"platform", "reason"}, nil)
 )
 
 // prefixBuckets are numbers of changes within an hour. Sessions of half an hour cause up to
@@ -34,7 +36,7 @@ var prefixBuckets = []int{1, 2, 3, 5, 10, 20}
 type process struct{}
 
 func (process) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{blocked, prefix, learnt, alarms, inexact, ambiguous} {
+	for _, d := range []*prometheus.Desc{blocked, prefix, learnt, alarms, inexact, ambiguous, rejected} {
 		out <- d
 	}
 }
@@ -44,6 +46,9 @@ func (process) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(inexact, prometheus.CounterValue, float64(seen.Inexact))
 	for platform, n := range seen.Ambiguous {
 		out <- prometheus.MustNewConstMetric(ambiguous, prometheus.CounterValue, float64(n), platform)
+	}
+	for r, n := range seen.Rejected {
+		out <- prometheus.MustNewConstMetric(rejected, prometheus.CounterValue, float64(n), r.Platform, r.Reason)
 	}
 	for store, n := range seen.Blocked {
 		out <- prometheus.MustNewConstMetric(blocked, prometheus.CounterValue, float64(n), store)

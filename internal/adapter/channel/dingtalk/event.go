@@ -10,6 +10,7 @@ import (
 	"github.com/open-dingtalk/dingtalk-stream-sdk-go/chatbot"
 
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/metrics"
 )
 
 // userPrefix begins Place.Chat of a private chat. The ID of the user follows.
@@ -25,6 +26,7 @@ func (a *Adapter) eventOf(raw []byte) (e channel.Event, ok bool) {
 		Content content `json:"content"`
 	}
 	if json.Unmarshal(raw, &m) != nil || m.MsgId == "" {
+		metrics.EventRejected("dingtalk", metrics.Undecodable)
 		return e, false
 	}
 	user := m.SenderStaffId

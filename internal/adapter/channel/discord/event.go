@@ -13,6 +13,7 @@ import (
 	"github.com/disgoorg/snowflake/v2"
 
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/metrics"
 )
 
 // message has the members of a message that Cairn reads.
@@ -98,6 +99,7 @@ func (r *receiver) eventsOf(ctx context.Context, f frame) ([]channel.Event, erro
 	case gateway.EventTypeMessageCreate, gateway.EventTypeMessageUpdate:
 		var m message
 		if err := json.Unmarshal(f.Data, &m); err != nil {
+			metrics.EventRejected("discord", metrics.Undecodable)
 			return nil, nil // an error would stop all later events
 		}
 		if f.Type == gateway.EventTypeMessageUpdate && m.EditedAt == nil {
@@ -120,6 +122,7 @@ func (r *receiver) eventsOf(ctx context.Context, f frame) ([]channel.Event, erro
 	case gateway.EventTypeMessageDelete, gateway.EventTypeMessageDeleteBulk:
 		var d removal
 		if err := json.Unmarshal(f.Data, &d); err != nil {
+			metrics.EventRejected("discord", metrics.Undecodable)
 			return nil, nil // an error would stop all later events
 		}
 		return r.removalEvents(ctx, d)
@@ -204,8 +207,11 @@ func (r *receiver) removalEvents(ctx context.Context, d removal) (events []chann
 
 // pressOf decodes a pressed button. Ok is false for other interactions.
 func pressOf(f frame) (p press, ok bool) {
-	err := json.Unmarshal(f.Data, &p)
-	return p, err == nil && p.Type == disgo.InteractionTypeComponent && p.Data.Type == disgo.ComponentTypeButton
+	if err := json.Unmarshal(f.Data, &p); err != nil {
+		metrics.EventRejected("discord", metrics.Undecodable)
+		return p, false
+	}
+	return p, p.Type == disgo.InteractionTypeComponent && p.Data.Type == disgo.ComponentTypeButton
 }
 
 func (r *receiver) pressEvents(ctx context.Context, p press) ([]channel.Event, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/disgoorg/snowflake/v2"
 
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/metrics"
 )
 
 // Reading of missed messages.
@@ -65,9 +66,11 @@ func (r *receiver) readMissed(ctx context.Context, id snowflake.ID) error {
 func decodeAll(page []json.RawMessage) (all []message) {
 	for _, raw := range page {
 		var m message
-		if err := json.Unmarshal(raw, &m); err == nil {
-			all = append(all, m)
+		if err := json.Unmarshal(raw, &m); err != nil {
+			metrics.EventRejected("discord", metrics.Undecodable)
+			continue
 		}
+		all = append(all, m)
 	}
 	slices.SortFunc(all, func(a, b message) int { return cmp.Compare(a.ID, b.ID) })
 	return all

@@ -17,6 +17,7 @@ import (
 	larkim "github.com/larksuite/oapi-sdk-go/v3/service/im/v1"
 
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/metrics"
 )
 
 // eventOf converts an event. Ok is false for one that Cairn does not read.
@@ -26,24 +27,28 @@ func (a *Adapter) eventOf(ctx context.Context, payload []byte, bot string) (e ch
 		Event json.RawMessage `json:"event"`
 	}
 	if json.Unmarshal(payload, &base) != nil || base.Header == nil {
+		metrics.EventRejected("feishu", metrics.Undecodable)
 		return e, false
 	}
 	switch base.Header.EventType {
 	case "im.message.receive_v1":
 		var d larkim.P2MessageReceiveV1Data
 		if json.Unmarshal(base.Event, &d) != nil || d.Sender == nil || d.Message == nil {
+			metrics.EventRejected("feishu", metrics.Undecodable)
 			return e, false
 		}
 		return a.message(ctx, &d, bot)
 	case "im.message.recalled_v1":
 		var d larkim.P2MessageRecalledV1Data
 		if json.Unmarshal(base.Event, &d) != nil || value(d.MessageId) == "" {
+			metrics.EventRejected("feishu", metrics.Undecodable)
 			return e, false
 		}
 		return a.recall(ctx, &d), true
 	case "card.action.trigger":
 		var d callback.CardActionTriggerRequest
 		if json.Unmarshal(base.Event, &d) != nil || d.Operator == nil || d.Action == nil || d.Context == nil {
+			metrics.EventRejected("feishu", metrics.Undecodable)
 			return e, false
 		}
 		return a.press(ctx, &d, base.Header.EventID)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/metrics"
 )
 
 // Kinds of payloads.
@@ -74,6 +75,7 @@ func (a *Adapter) eventsOf(ctx context.Context, me identity, kind string, payloa
 		var c callback
 		var in event
 		if json.Unmarshal(payload, &c) != nil || json.Unmarshal(c.Event, &in) != nil {
+			metrics.EventRejected("slack", metrics.Undecodable)
 			return nil
 		}
 		if e, ok := a.eventOf(ctx, me, c.EventID, in); ok {
@@ -175,7 +177,11 @@ type interaction struct {
 // pressesOf converts a press of one of the bot's buttons. Slack gives it no ID.
 func (a *Adapter) pressesOf(ctx context.Context, payload []byte) (events []channel.Event) {
 	var in interaction
-	if json.Unmarshal(payload, &in) != nil || in.Type != "block_actions" || in.Channel.ID == "" {
+	if err := json.Unmarshal(payload, &in); err != nil {
+		metrics.EventRejected("slack", metrics.Undecodable)
+		return nil
+	}
+	if in.Type != "block_actions" || in.Channel.ID == "" {
 		return nil
 	}
 	for _, act := range in.Actions {

@@ -11,6 +11,7 @@ import (
 
 	slackapi "github.com/slack-go/slack"
 
+	"cairn/internal/domain/metrics"
 	service "cairn/internal/service/channel"
 )
 
@@ -34,12 +35,14 @@ func (a *Adapter) Handler(accept service.Accept) http.Handler {
 			return
 		}
 		if err := a.verify(r.Header, raw); err != nil {
+			metrics.EventRejected("slack", metrics.Unsigned)
 			http.Error(w, "invalid signature: "+err.Error(), http.StatusUnauthorized)
 			return
 		}
 		kind, payload := payloadOf(r.Header, raw)
 		var c callback
 		if err := json.Unmarshal(payload, &c); err != nil {
+			metrics.EventRejected("slack", metrics.Undecodable)
 			http.Error(w, "invalid body", http.StatusBadRequest)
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/adapter/channel/slack"
 	"cairn/internal/adapter/channel/slack/slacktest"
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/metrics"
 )
 
 // body is an event of user 7.
@@ -31,6 +32,8 @@ func TestTheHandlerChecksRequests(t *testing.T) {
 		accepted += len(events)
 		return nil
 	})
+	unsigned := metrics.Rejected{Platform: "slack", Reason: metrics.Unsigned}
+	counted := metrics.Read().Rejected[unsigned]
 	large := strings.Repeat("x", 10_000_000)
 	challenge := `{"type":"url_verification","challenge":"abc"}`
 	sign := func(at time.Duration, text string) http.Header {
@@ -68,6 +71,9 @@ func TestTheHandlerChecksRequests(t *testing.T) {
 		if w.Code != c.want || (accepted > before) != stored {
 			t.Errorf("%s: %d %s, accepted %v", name, w.Code, w.Body, accepted > before)
 		}
+	}
+	if n := metrics.Read().Rejected[unsigned] - counted; n != 7 {
+		t.Errorf("%d of 7 requests without a valid signature are counted", n)
 	}
 }
 

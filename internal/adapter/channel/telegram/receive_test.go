@@ -10,6 +10,7 @@ import (
 	"cairn/internal/adapter/channel/channeltest"
 	"cairn/internal/adapter/channel/telegram/telegramtest"
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/metrics"
 	"cairn/internal/testkit"
 )
 
@@ -80,12 +81,17 @@ func (i *inbox) hear(more map[string]any) { i.Emit(map[string]any{"message": mes
 // An update of a form that the library does not know must not stop the account.
 func TestAnUnknownUpdateIsLeftOut(t *testing.T) {
 	t.Parallel()
+	undecodable := metrics.Rejected{Platform: "telegram", Reason: metrics.Undecodable}
+	counted := metrics.Read().Rejected[undecodable]
 	in := receive(t)
 	in.hear(map[string]any{"text": "Forwarded",
 		"forward_origin": map[string]any{"type": "of_the_future", "date": 1700000000}})
 	in.say("After")
 	if got := in.until("After"); len(got) != 1 {
 		t.Errorf("%+v", got)
+	}
+	if n := metrics.Read().Rejected[undecodable] - counted; n == 0 {
+		t.Error("the update is not counted")
 	}
 }
 

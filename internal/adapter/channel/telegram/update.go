@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/go-telegram/bot/models"
+
+	"cairn/internal/domain/metrics"
 )
 
 // mostUpdates is the size of a response with updates that is read.
@@ -27,9 +29,11 @@ func decodeUpdates(raw json.RawMessage) (updates []models.Update, next int64, er
 		}
 		next = max(next, head.ID+1)
 		var u models.Update
-		if err := json.Unmarshal(one, &u); err == nil {
-			updates = append(updates, u)
+		if err := json.Unmarshal(one, &u); err != nil {
+			metrics.EventRejected("telegram", metrics.Undecodable)
+			continue
 		}
+		updates = append(updates, u)
 	}
 	return updates, next, nil
 }

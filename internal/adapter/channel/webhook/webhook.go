@@ -26,6 +26,7 @@ import (
 	"cairn/internal/adapter/channel/apiclient"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/metrics"
 	service "cairn/internal/service/channel"
 )
 
@@ -121,11 +122,13 @@ func (a *Adapter) Handler(accept service.Accept) http.Handler {
 			return
 		}
 		if err := a.signer.Verify(raw, r.Header); err != nil {
+			metrics.EventRejected("webhook", metrics.Unsigned)
 			refuse(w, http.StatusUnauthorized, "invalid signature: "+err.Error())
 			return
 		}
 		e, err := a.decode(raw, r.Header)
 		if err != nil {
+			metrics.EventRejected("webhook", metrics.Undecodable)
 			refuse(w, http.StatusBadRequest, err.Error())
 			return
 		}
