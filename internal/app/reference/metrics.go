@@ -31,6 +31,8 @@ func metricsPage(p *page, _ string) error {
 	gateway.Request("GET /v1/skills", http.StatusOK, 0)
 	metrics.Blocked("core")
 	metrics.Outcomes("train", 1, 1, true)
+	metrics.DeliveryAmbiguous("telegram")
+	metrics.EventRejected("slack", metrics.Unsigned)
 	p.heading(1, "Metrics")
 	p.paragraph("A gateway serves metrics for Prometheus at `/metrics`, subject to `CAIRN_METRICS`. A worker serves " +
 		"them at the address in `CAIRN_WORKER_METRICS`. Both also serve the standard `go_*` and `process_*` metrics.")
