@@ -86,7 +86,7 @@ func (c *cli) importCommand() *cobra.Command {
 // importedFile is one line of the result of an import.
 type importedFile struct {
 	File          string        `json:"file"`
-	Report        format.Report `json:"report"`
+	Report        format.ImportReport `json:"report"`
 	Conversations []string      `json:"conversations"` // IDs
 }
 
@@ -141,7 +141,7 @@ func (c *cli) importSessions(ctx context.Context, files []string, f importFlags)
 }
 
 // printImport prints the report of each file, and of all if there are several.
-func (c *cli) printImport(imported []importedFile, all format.Report) {
+func (c *cli) printImport(imported []importedFile, all format.ImportReport) {
 	out := c.out
 	if c.output == "json" {
 		out = c.errs

@@ -14,26 +14,26 @@ const (
 // Details are what a session file states about a message in addition to its text. All are stored. None is
 // sent to models, except through Material.
 type Details struct {
-	Reasoning   string       `json:"reasoning,omitempty"` // stored, never sent to a model
-	IsError     bool         `json:"is_error,omitempty"`  // of a tool message: the call failed
-	ExitCode    *int         `json:"exit_code,omitempty"` // of a command; nil if unknown
-	Model       string       `json:"model,omitempty"`     // that wrote the message
-	Thread      string       `json:"thread,omitempty"`    // the sub-agent; empty for the main agent
-	Origin      Origin       `json:"origin,omitempty"`    // empty means human
-	Attachments []Attachment `json:"attachments,omitempty"`
-	Place       *Place       `json:"place,omitempty"` // in the imported file
+	Reasoning   string     `json:"reasoning,omitempty"` // stored, never sent to a model
+	IsError     bool       `json:"is_error,omitempty"`  // of a tool message: the call failed
+	ExitCode    *int       `json:"exit_code,omitempty"` // of a command; nil if unknown
+	Model       string     `json:"model,omitempty"`     // that wrote the message
+	Thread      string     `json:"thread,omitempty"`    // the sub-agent; empty for the main agent
+	Origin      Origin     `json:"origin,omitempty"`    // empty means human
+	Attachments []Media    `json:"attachments,omitempty"`
+	Place       *FilePlace `json:"place,omitempty"` // in the imported file
 }
 
-// Attachment is an image or file of a message. Its bytes are not kept.
-type Attachment struct {
+// Media is an image or file of a message. Its bytes are not kept.
+type Media struct {
 	Kind   string `json:"kind"`             // image, audio, file, …
 	MIME   string `json:"mime,omitempty"`   // media type
 	SHA256 string `json:"sha256,omitempty"` // of the bytes, if the file held them
 	URI    string `json:"uri,omitempty"`    // if the file referred to them
 }
 
-// Place is the position of a message in an imported file.
-type Place struct {
+// FilePlace is the position of a message in an imported file.
+type FilePlace struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`    // from 1
 	Pointer string `json:"pointer,omitempty"` // JSON pointer in the line, or in the document

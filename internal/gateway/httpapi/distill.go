@@ -65,7 +65,7 @@ type AcceptedRequest struct {
 	WorkflowID string          `json:"workflow_id"`
 	Links      RunLinks        `json:"links"`
 	Report     *distill.Report `json:"report,omitempty" doc:"Present if the run ended within the wait"`
-	Import     *intake.Report  `json:"import,omitempty" doc:"What the body held: its format, and what was kept, skipped and not understood"`
+	Import     *intake.ImportReport  `json:"import,omitempty" doc:"What the body held: its format, and what was kept, skipped and not understood"`
 }
 
 type acceptedOutput struct {
@@ -162,7 +162,7 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 }
 
 // conversation parses the one conversation in the body.
-func (in *distillInput) conversation(title string) (c transcript.Conversation, report intake.Report, err error) {
+func (in *distillInput) conversation(title string) (c transcript.Conversation, report intake.ImportReport, err error) {
 	all, err := intake.Read("body", bytes.NewReader(in.RawBody), intake.Options{Format: in.Format,
 		Limit: int64(len(in.RawBody)), AllowUnknown: in.AllowUnknown})
 	if err != nil {

@@ -38,7 +38,7 @@ type Each func(file string, result format.Result) error
 // Reader reads files, and collects their report. It is not safe for concurrent use.
 type Reader struct {
 	Options
-	Report format.Report
+	Report format.ImportReport
 
 	files int
 	seen  map[string]bool // IDs of conversations

@@ -197,14 +197,14 @@ func (e *export) part(c *content, part node) {
 	o := part.members()
 	switch kind := o.str("content_type"); kind {
 	case "image_asset_pointer":
-		c.add(transcript.Attachment{Kind: "image", URI: o.str("asset_pointer")})
+		c.add(transcript.Media{Kind: "image", URI: o.str("asset_pointer")})
 	case "audio_asset_pointer", "real_time_user_audio_video_asset_pointer":
 		audio := o.first("audio_asset_pointer", "asset_pointer")
 		pointer := audio.str()
 		if audio.isObject() {
 			pointer = audio.get("asset_pointer").str()
 		}
-		c.add(transcript.Attachment{Kind: "audio", URI: pointer})
+		c.add(transcript.Media{Kind: "audio", URI: pointer})
 	case "audio_transcription":
 		c.texts = append(c.texts, o.str("text"))
 	default:

@@ -15,7 +15,7 @@ type content struct {
 	sink        *Sink
 	texts       []string
 	reasoning   []string
-	attachments []transcript.Attachment
+	attachments []transcript.Media
 	calls       []transcript.ToolCall
 }
 
@@ -119,7 +119,7 @@ func (c *content) other(n node, kind string) {
 
 // attach collects an image or file, and leaves a placeholder in the text.
 func (c *content) attach(kind string, o object) {
-	a := transcript.Attachment{Kind: kind}
+	a := transcript.Media{Kind: kind}
 	sources := []object{o}
 	for _, key := range []string{"source", "image_url", "input_audio", "audio_url", "video_url", "file", "image_file"} {
 		if v := o[key]; v.isObject() {
@@ -142,13 +142,13 @@ func (c *content) attach(kind string, o object) {
 	c.add(a)
 }
 
-func (c *content) add(a transcript.Attachment) {
+func (c *content) add(a transcript.Media) {
 	c.attachments = append(c.attachments, a)
 	c.texts = append(c.texts, "["+a.Kind+"]")
 }
 
 // address stores where the bytes are. An address can hold the bytes themselves.
-func address(a *transcript.Attachment, text string) {
+func address(a *transcript.Media, text string) {
 	if strings.HasPrefix(text, "data:") {
 		bytesOf(a, text)
 		return
@@ -157,7 +157,7 @@ func address(a *transcript.Attachment, text string) {
 }
 
 // bytesOf stores the hash of base64 data, with or without a header.
-func bytesOf(a *transcript.Attachment, text string) {
+func bytesOf(a *transcript.Media, text string) {
 	if header, data, found := strings.Cut(text, ";base64,"); found && strings.HasPrefix(header, "data:") {
 		a.MIME, text = strings.TrimPrefix(header, "data:"), data
 	}
@@ -177,7 +177,11 @@ func hash(text string) string {
 // clock returns the time of the first member that has one.
 func clock(o object, keys ...string) time.Time {
 	for _, key := range keys {
-		if t, ok := transcript.ParseTime(o.str(key)); ok {
+		text := o.str(key)
+		if text == "" {
+			continue
+		}
+		if t, ok := transcript.ParseTime(text); ok {
 			return t
 		}
 	}

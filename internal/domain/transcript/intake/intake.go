@@ -37,7 +37,7 @@ type Options struct {
 // Result is the content of an input.
 type Result struct {
 	Conversations []transcript.Conversation `json:"conversations"`
-	Report        Report                    `json:"report"`
+	Report        ImportReport              `json:"report"`
 }
 
 // Adapter reads one format.
@@ -81,7 +81,7 @@ func Read(name string, r io.Reader, o Options) (Result, error) {
 		return Result{}, source.explain(probe, err)
 	}
 	source.format = adapter.Name
-	sink := &Sink{source: source, report: Report{Format: adapter.Name, Reason: reason}}
+	sink := &Sink{source: source, report: ImportReport{Format: adapter.Name, Reason: reason}}
 	source.torn = func(place string, size int) {
 		sink.warn("%s: the last line is cut off; %d bytes are left out", place, size)
 	}

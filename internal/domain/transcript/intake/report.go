@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Report states what an input held, what was kept, and what was not.
-type Report struct {
+// ImportReport states what an input held, what was kept, and what was not.
+type ImportReport struct {
 	Format  string `json:"format"`
 	Version string `json:"version,omitempty"` // of the program that wrote the file
 	Reason  string `json:"reason,omitempty"`  // why the format was chosen
@@ -32,7 +32,7 @@ type Report struct {
 const MostUnknown = 5
 
 // unknown returns the number of unknown parts.
-func (r *Report) unknown() (total int) {
+func (r *ImportReport) unknown() (total int) {
 	for _, n := range r.Unknown {
 		total += n
 	}
@@ -40,20 +40,20 @@ func (r *Report) unknown() (total int) {
 }
 
 // Skip counts something without a message.
-func (r *Report) Skip(kind string) { add(&r.Skipped, kind, 1) }
+func (r *ImportReport) Skip(kind string) { add(&r.Skipped, kind, 1) }
 
 // maxWarnings bounds the warnings of a report.
 const maxWarnings = 20
 
 // Warn adds a warning, unless there are many.
-func (r *Report) Warn(format string, args ...any) {
+func (r *ImportReport) Warn(format string, args ...any) {
 	if len(r.Warnings) < maxWarnings {
 		r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 	}
 }
 
 // Add adds the counts of another input of the same import.
-func (r *Report) Add(other Report) {
+func (r *ImportReport) Add(other ImportReport) {
 	if r.Format == "" {
 		r.Format, r.Version, r.Reason = other.Format, other.Version, other.Reason
 	} else if r.Format != other.Format {
@@ -87,7 +87,7 @@ func add(counts *map[string]int, kind string, n int) {
 }
 
 // String returns the report as one line, and a line for each warning.
-func (r Report) String() string {
+func (r ImportReport) String() string {
 	parts := []string{strings.TrimSpace(r.Format + " " + r.Version), plural(r.Conversations, "conversation"),
 		plural(r.Messages, "message"), fmt.Sprintf("%s, %d answered", plural(r.Calls, "call"), r.Answered)}
 	if r.Errors > 0 {

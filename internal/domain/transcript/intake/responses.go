@@ -153,7 +153,7 @@ func (l *items) put(m transcript.Message, n node, o object) {
 	if m.Time.IsZero() {
 		m.Time = clock(o, "timestamp", "created_at")
 	}
-	if t, ok := transcript.ParseTime(l.time); ok {
+	if t, ok := transcript.ParseTime(l.time); l.time != "" && ok {
 		m.Time = t
 	}
 	if m.Role == transcript.Assistant && m.Model == "" {
@@ -240,7 +240,7 @@ func (l *items) call(n node, o object, kind string) {
 	result := o.first("error", "output", "results", "outputs")
 	if data := o["result"]; kind == "image_generation_call" && data.isString() {
 		c := content{sink: l.talk.sink}
-		a := transcript.Attachment{Kind: "image"}
+		a := transcript.Media{Kind: "image"}
 		bytesOf(&a, data.str())
 		c.add(a)
 		m := c.message(transcript.Tool)

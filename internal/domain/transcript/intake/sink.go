@@ -11,7 +11,7 @@ import (
 // Sink collects what an adapter reads.
 type Sink struct {
 	source *Source
-	report Report
+	report ImportReport
 	all    []*talk
 }
 
@@ -20,6 +20,7 @@ type talk struct {
 	transcript.Conversation
 	sink  *Sink
 	model string         // of messages that name none
+	pairs pairing        // calls and results without IDs
 	ids   map[string]int // positions of message IDs that must not be repeated
 }
 
@@ -66,11 +67,11 @@ func (k *Sink) unknown(kind string) {
 func (k *Sink) warn(format string, args ...any) { k.report.Warn(format, args...) }
 
 // place returns the position of a value.
-func (k *Sink) place(n node) *transcript.Place {
+func (k *Sink) place(n node) *transcript.FilePlace {
 	if n.chunk == nil {
 		return nil
 	}
-	return &transcript.Place{File: k.source.name, Line: n.chunk.lineOf(n.at), Pointer: n.ptr}
+	return &transcript.FilePlace{File: k.source.name, Line: n.chunk.lineOf(n.at), Pointer: n.ptr}
 }
 
 // add appends a message that was read from a value. A message without any content is kept: its

@@ -12,45 +12,55 @@ import (
 	"cairn/internal/domain/transcript/intake"
 )
 
+// session writes a session as it is read, so that the input itself takes no memory.
+type session struct {
+	format string
+	left   int // bytes still to write
+	turn   int
+	next   bytes.Buffer
+	ended  bool
+}
+
 // large returns about size bytes of a session, as JSON lines or as one document.
 func large(format string, size int) io.Reader {
-	var b bytes.Buffer
-	text := strings.Repeat("All work and no play. ", 40)
+	s := &session{format: format, left: size}
 	if format == intake.OpenAIChat {
-		b.WriteString(`{"messages": [{"role": "user", "content": "Begin."}`)
+		s.next.WriteString("{\"messages\": [{\"role\": \"user\", \"content\": \"Begin.\"}\n")
 	}
-	for i := 0; b.Len() < size; i++ {
-		if format == intake.OpenAIChat {
-			fmt.Fprintf(&b, ",\n{\"role\": \"assistant\", \"content\": \"%s\", \"tool_calls\": [{\"id\": \"c%d\", "+
-				"\"function\": {\"name\": \"f\", \"arguments\": \"{}\"}}]},\n{\"role\": \"tool\", "+
-				"\"tool_call_id\": \"c%d\", \"content\": \"%s\"}", text, i, i, text)
-			continue
+	return s
+}
+
+var play = strings.Repeat("All work and no play. ", 40)
+
+func (s *session) Read(p []byte) (int, error) {
+	if s.next.Len() == 0 && !s.ended {
+		s.more()
+	}
+	n, err := s.next.Read(p)
+	s.left -= n
+	return n, err
+}
+
+func (s *session) more() {
+	i := s.turn
+	s.turn++
+	if s.left < 4096 {
+		if s.ended = true; s.format == intake.OpenAIChat {
+			s.next.WriteString("]}")
 		}
-		fmt.Fprintf(
-			&b,
-			`{"parentUuid":"u%d","isSidechain":false,"sessionId":"s","type":"assistant","message":{"id":"m%d",`+
-				`"role":"assistant","content":[{"type":"text","text":"%s"},{"type":"tool_use","id":"t%d","name":"f",`+
-				`"input":{}}]},"uuid":"a%d"}`+"\n",
-			i,
-			i,
-			text,
-			i,
-			i,
-		)
-		fmt.Fprintf(
-			&b,
-			`{"parentUuid":"a%d","isSidechain":false,"sessionId":"s","type":"user","message":{"role":"user",`+
-				`"content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]},"uuid":"u%d"}`+"\n",
-			i,
-			i,
-			text,
-			i+1,
-		)
+		return
 	}
-	if format == intake.OpenAIChat {
-		b.WriteString("]}")
+	if s.format == intake.OpenAIChat {
+		fmt.Fprintf(&s.next, ",\n{\"role\": \"assistant\", \"content\": \"%s\", \"tool_calls\": [{\"id\": \"c%d\", "+
+			"\"function\": {\"name\": \"f\", \"arguments\": \"{}\"}}]},\n{\"role\": \"tool\", "+
+			"\"tool_call_id\": \"c%d\", \"content\": \"%s\"}", play, i, i, play)
+		return
 	}
-	return &b
+	fmt.Fprintf(&s.next, `{"parentUuid":"u%d","isSidechain":false,"sessionId":"s","type":"assistant","message":{"id":"m%d",`+
+		`"role":"assistant","content":[{"type":"text","text":"%s"},{"type":"tool_use","id":"t%d","name":"f",`+
+		`"input":{}}]},"uuid":"a%d"}`+"\n", i, i, play, i, i)
+	fmt.Fprintf(&s.next, `{"parentUuid":"a%d","isSidechain":false,"sessionId":"s","type":"user","message":{"role":"user",`+
+		`"content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]},"uuid":"u%d"}`+"\n", i, i, play, i+1)
 }
 
 // BenchmarkRead64MiB reports the time of 64 MiB and the memory that reading adds at its peak.

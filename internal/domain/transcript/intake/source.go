@@ -77,16 +77,27 @@ func (s *Source) unknownRole(n node, role string) error {
 	return fault.New(fault.InvalidArgument, err.Error(), transcript.RoleHint)
 }
 
-// all reads the rest of the input.
+// all reads the rest of the input. A large input gets a buffer of the limit at once: a buffer that
+// grows takes twice the memory.
 func (s *Source) all(start []byte) ([]byte, error) {
-	rest, err := io.ReadAll(s.reader)
-	if err != nil {
-		return nil, s.failed(err)
+	const small = 1 << 20
+	data := make([]byte, len(start), max(small, len(start)+1))
+	copy(data, start)
+	for {
+		if len(data) == cap(data) {
+			larger := make([]byte, len(data), max(int(s.limit.most)+1, 2*cap(data)))
+			copy(larger, data)
+			data = larger
+		}
+		n, err := s.reader.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			return data, nil
+		}
+		if err != nil {
+			return nil, s.failed(err)
+		}
 	}
-	if len(start) == 0 {
-		return rest, nil
-	}
-	return append(start, rest...), nil
 }
 
 // records calls fn with each top-level value: the value of each line, or the values of a document

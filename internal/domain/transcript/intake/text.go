@@ -91,7 +91,7 @@ func readText(s *Source, k *Sink) error {
 	for i, line := range lines {
 		if h, ok := starts[i]; ok && speakers.has(h) {
 			m := speakers.message(h)
-			m.Place = &transcript.Place{File: s.name, Line: i + 1}
+			m.Place = &transcript.FilePlace{File: s.name, Line: i + 1}
 			t.put(m)
 			contents = append(contents, &strings.Builder{})
 			line = h.text
