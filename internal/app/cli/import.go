@@ -85,9 +85,9 @@ func (c *cli) importCommand() *cobra.Command {
 
 // importedFile is one line of the result of an import.
 type importedFile struct {
-	File          string        `json:"file"`
+	File          string              `json:"file"`
 	Report        format.ImportReport `json:"report"`
-	Conversations []string      `json:"conversations"` // IDs
+	Conversations []string            `json:"conversations"` // IDs
 }
 
 func (c *cli) importSessions(ctx context.Context, files []string, f importFlags) error {
