@@ -26,8 +26,9 @@ func (c *cli) distill() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "distill FILE",
 		Short: "Distill conversations into skills",
-		Long: "Distill the conversations of a file into versioned skill packages.\n\n" + formatsHelp + "\n\nThe same file is the same request: a repeated command returns the stored result " +
-			"without model calls. To distill the file again, add --fresh.",
+		Long: "Distill the conversations of a file into versioned skill packages.\n\n" + formatsHelp +
+			"\n\nThe same file is the same request: a repeated command returns the stored result without model " +
+			"calls. To distill the file again, add --fresh.",
 		Example: "  cairn distill conversation.json\n  cairn distill airline.json --pick 1 --output json\n  cat " +
 			"chat.txt | cairn distill -",
 		Args: exactly(1, "the file to distill"),

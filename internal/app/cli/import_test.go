@@ -25,7 +25,14 @@ func TestFormatsAreListed(t *testing.T) {
 
 func TestADryImportPrintsTheReportAndNeedsNoServer(t *testing.T) {
 	const folder = "../../domain/transcript/intake/testdata/"
-	out, errs, code := plain(t, "", "import", "--dry-run", folder+"claude-code/sample.jsonl", folder+"codex/sample.jsonl")
+	out, errs, code := plain(
+		t,
+		"",
+		"import",
+		"--dry-run",
+		folder+"claude-code/sample.jsonl",
+		folder+"codex/sample.jsonl",
+	)
 	if code != 0 || !strings.Contains(out, "sample.jsonl: claude-code 2.1 · 1 conversation · 12 messages") ||
 		!strings.Contains(out, "all: several formats · 2 conversations · 22 messages") {
 		t.Errorf("%d\n%s\n%s", code, out, errs)
@@ -42,7 +49,8 @@ func TestADryImportPrintsTheReportAndNeedsNoServer(t *testing.T) {
 		}
 	}
 	testkit.Must(t, json.Unmarshal([]byte(out), &got))
-	if code != 0 || len(got.Files) != 1 || got.Files[0].Report.Format != "anthropic" || got.Files[0].Report.Messages != 1 {
+	if code != 0 || len(got.Files) != 1 || got.Files[0].Report.Format != "anthropic" ||
+		got.Files[0].Report.Messages != 1 {
 		t.Errorf("%d\n%s", code, out)
 	}
 }

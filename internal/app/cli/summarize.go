@@ -44,7 +44,8 @@ func (c *cli) summarize() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) runSummarize(ctx context.Context, file, request string, f formatFlags, fresh, detach, together bool) error {
+func (c *cli) runSummarize(ctx context.Context, file, request string, f formatFlags, fresh, detach,
+	together bool) error {
 	conversations, err := c.read(ctx, file, f)
 	if err != nil {
 		return err

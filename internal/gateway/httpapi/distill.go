@@ -59,13 +59,13 @@ type distillInput struct {
 
 // AcceptedRequest is a request that is stored durably.
 type AcceptedRequest struct {
-	Run        string          `json:"run"`
-	New        bool            `json:"new" doc:"False if the request was known; run is then the earlier run"`
-	Status     run.Status      `json:"status"`
-	WorkflowID string          `json:"workflow_id"`
-	Links      RunLinks        `json:"links"`
-	Report     *distill.Report `json:"report,omitempty" doc:"Present if the run ended within the wait"`
-	Import     *intake.ImportReport  `json:"import,omitempty" doc:"What the body held: its format, and what was kept, skipped and not understood"`
+	Run        string               `json:"run"`
+	New        bool                 `json:"new" doc:"False if the request was known; run is then the earlier run"`
+	Status     run.Status           `json:"status"`
+	WorkflowID string               `json:"workflow_id"`
+	Links      RunLinks             `json:"links"`
+	Report     *distill.Report      `json:"report,omitempty" doc:"Present if the run ended within the wait"`
+	Import     *intake.ImportReport `json:"import,omitempty" doc:"What the body held: its format, and what was kept, skipped and not understood"`
 }
 
 type acceptedOutput struct {

@@ -39,11 +39,12 @@ func TestImportStoresAllDetailsAndNothingTwice(t *testing.T) {
 		t.Fatalf("%d conversations", n)
 	}
 	var got transcript.Conversation
-	testkit.Must(t, db.Store.Distill().Within(t.Context(), db.A.ID, func(ctx context.Context, tx distill.Tx) (err error) {
-		id := db.Number(`select id from conversations`)
-		got, err = tx.Transcripts().Conversation(ctx, int64(id), 0, 100)
+	id := int64(db.Number(`select id from conversations`))
+	err = db.Store.Distill().Within(t.Context(), db.A.ID, func(ctx context.Context, tx distill.Tx) (err error) {
+		got, err = tx.Transcripts().Conversation(ctx, id, 0, 100)
 		return err
-	}))
+	})
+	testkit.Must(t, err)
 	for i, m := range want[0].Messages {
 		if !reflect.DeepEqual(got.Messages[i].Details, m.Details) || got.Messages[i].Content != m.Content {
 			t.Errorf("message %d is stored as %+v, want %+v", i, got.Messages[i].Details, m.Details)

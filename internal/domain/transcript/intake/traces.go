@@ -123,7 +123,8 @@ func readOTel(s *Source, k *Sink) error {
 					}
 				}
 			}
-			input, output := attributes["gen_ai.input.messages"].embedded(), attributes["gen_ai.output.messages"].embedded()
+			input := attributes["gen_ai.input.messages"].embedded()
+			output := attributes["gen_ai.output.messages"].embedded()
 			if input.absent() && output.absent() {
 				k.skip(cmp(attributes.str("gen_ai.operation.name"), "span"), 1)
 				return nil
