@@ -89,10 +89,10 @@ var left = map[string]string{
 	"otel-genai":       "x|t1|s1|s2|s3|chat*|execute_tool*|text|tool_call|tool_call_response",
 	"openinference":    "LLM|TOOL|llm|t1|s1|s2|text",
 	"swe-agent":        "diff|2.4.6|Submitted|submitted|main|FAIL|I run the tests.\n```*",
-	"openhands":        "k|e5|TerminalAction|TerminalObservation|environment|" +
+	"openhands": "k|e5|TerminalAction|TerminalObservation|environment|" +
 		"Running command*|Command executed.|execute_bash|message|agent_state_changed",
-	"langfuse":         "o1|o2|o3|tr-1|agent|quality",
-	"litellm":          "r1|r2|acompletion",
+	"langfuse": "o1|o2|o3|tr-1|agent|quality",
+	"litellm":  "r1|r2|acompletion",
 }
 
 func isLeft(format, text string) bool {

@@ -58,11 +58,12 @@ func (s *session) more() {
 	}
 	fmt.Fprintf(&s.next, `{"parentUuid":"u%d","isSidechain":false,"sessionId":"s",`+
 		`"type":"assistant",`+
-		`"message":{"id":"m%d","role":"assistant","content":[{"type":"text","text":"%s"},{"type":"tool_use","id":"t%d","name":"f",`+
-		`"input":{}}]},"uuid":"a%d"}`+"\n", i, i, play, i, i)
+		`"message":{"id":"m%d","role":"assistant","content":[{"type":"text","text":"%s"},`+
+		`{"type":"tool_use","id":"t%d","name":"f","input":{}}]},"uuid":"a%d"}`+"\n", i, i, play, i, i)
 	fmt.Fprintf(&s.next, `{"parentUuid":"a%d","isSidechain":false,"sessionId":"s",`+
 		`"type":"user",`+
-		`"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]},"uuid":"u%d"}`+"\n", i, i, play, i+1)
+		`"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d",`+
+		`"content":"%s"}]},"uuid":"u%d"}`+"\n", i, i, play, i+1)
 }
 
 // BenchmarkRead64MiB reports the time of 64 MiB and the memory that reading adds at its peak.
