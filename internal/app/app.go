@@ -42,6 +42,7 @@ import (
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/idle"
 	"cairn/internal/service/inspect"
+	"cairn/internal/service/intake"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/library"
@@ -91,6 +92,7 @@ type App struct {
 	Erase       *erase.Service
 	Offload     *offload.Service
 	Dumps       *dump.Service
+	Imports     *intake.Importer
 	Relay       *relay.Relay
 	Driver      launcher.Driver
 	Schedules   *schedule.Service

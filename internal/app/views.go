@@ -8,6 +8,7 @@ import (
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/inspect"
+	"cairn/internal/service/intake"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/schedule"
@@ -24,6 +25,9 @@ func (h *App) buildViews() (err error) {
 		return err
 	}
 	if h.Audit, err = audit.New(audit.Ports{Store: h.Store.Audit()}); err != nil {
+		return err
+	}
+	if h.Imports, err = intake.New(intake.Ports{Store: h.Store.Imports()}); err != nil {
 		return err
 	}
 	if h.Runs, err = inspect.NewRuns(inspect.RunPorts{Store: h.Store.Runs(), Distill: h.Distill}); err != nil {

@@ -36,6 +36,8 @@ create table messages (
   name            text not null default '',
   tool_calls      jsonb not null default '[]',
   tool_call_id    text not null default '',
+  -- reasoning, errors, exit code, model, sub-agent, origin, attachments and place in the imported file
+  details         jsonb not null default '{}',
   event_time      timestamptz,                          -- time of the message; for display, never a watermark
   -- A message belongs to a turn: the next message may arrive while a turn is being processed.
   turn            int,

@@ -255,7 +255,7 @@ select cairn.cover_erase();
 create policy workspaces_erase on workspaces to cairn_erase using (id = nullif(current_setting('cairn.workspace', true), '')::bigint);
 grant select, delete, update (state, identity_version, sessions_epoch) on workspaces to cairn_erase;
 grant update (external_id, title, notice) on conversations to cairn_erase;
-grant update (content, name, tool_calls) on messages to cairn_erase;
+grant update (content, name, tool_calls, details) on messages to cairn_erase;
 grant update (spec, result) on runs to cairn_erase;
 grant update (context) on turns to cairn_erase;
 grant update (run_id, conversation_id, from_seq, to_seq) on memories, memory_revisions, soul_versions to cairn_erase;
@@ -718,7 +718,7 @@ begin
     delete from history_chunks where workspace_id = ws and id = any(chunks);
     get diagnostics n = row_count;
     perform cairn.erase_count(e.id, 'history_chunks', n);
-    update messages m set content = '[erased]', name = '',
+    update messages m set content = '[erased]', name = '', details = '{}',
       tool_calls = (select coalesce(jsonb_agg(c || '{"arguments": "{}"}'), '[]') from jsonb_array_elements(m.tool_calls) c)
     from unnest(convs, seqs) b(conv, seq) where m.workspace_id = ws and m.conversation_id = b.conv and m.seq = b.seq;
     get diagnostics n = row_count;

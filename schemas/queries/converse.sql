@@ -80,15 +80,15 @@ where workspace_id = @workspace_id and conversation_id = @conversation_id and nu
 
 -- name: TurnMessages :many
 -- Messages of turns up to a turn, the newest turns only, in the order of their replies.
-select m.seq, m.turn, m.external_id, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.event_time
+select m.seq, m.turn, m.external_id, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.event_time, m.details
 from messages m where m.workspace_id = @workspace_id and m.conversation_id = @conversation_id
   and m.turn > @after_turn::int and m.turn <= @to_turn::int
 order by m.turn, m.seq;
 
 -- name: TurnMessagesPut :execrows
-insert into messages (workspace_id, conversation_id, turn, seq, external_id, role, content, name, tool_calls, tool_call_id)
+insert into messages (workspace_id, conversation_id, turn, seq, external_id, role, content, name, tool_calls, tool_call_id, details)
 select @workspace_id, @conversation_id, @turn::int, unnest(@seqs::int[]), unnest(@external_ids::text[]), unnest(@roles::text[]), unnest(@contents::text[]),
-  unnest(@names::text[]), unnest(@tool_calls::text[])::jsonb, unnest(@tool_call_ids::text[]);
+  unnest(@names::text[]), unnest(@tool_calls::text[])::jsonb, unnest(@tool_call_ids::text[]), unnest(@details::text[])::jsonb;
 
 -- name: MessageGet :one
 select seq, role, content from messages where workspace_id = @workspace_id and conversation_id = @conversation_id and seq = @seq;

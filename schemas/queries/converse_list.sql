@@ -1,6 +1,6 @@
 -- name: MessagesPage :many
 -- A conversation's messages in the order in which they were stored.
-select m.seq, m.turn, m.external_id, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.created_at
+select m.seq, m.turn, m.external_id, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.details, m.created_at
 from messages m where m.workspace_id = @workspace_id and m.conversation_id = @conversation_id and m.seq > @after::int
 order by m.seq limit @max_rows;
 

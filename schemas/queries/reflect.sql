@@ -6,7 +6,7 @@ select pg_advisory_xact_lock(7, hashint8(@workspace_id::bigint));
 -- Messages that a reflection may read, grouped by conversation. said is the time of the message,
 -- never later than its storage, because a client's clock may be ahead. human is false for turns
 -- that were not started by a person; they are skipped.
-select m.conversation_id, m.seq, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, coalesce(m.turn, 0)::int as turn,
+select m.conversation_id, m.seq, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.details, coalesce(m.turn, 0)::int as turn,
   least(coalesce(m.event_time, m.created_at), m.created_at)::timestamptz as said,
   (coalesce(t.origin, 'user') = 'user')::boolean as human, (coalesce(m.turn, 0) between 1 and c.reviewed_turn)::boolean as reviewed
 from conversations c
@@ -24,7 +24,7 @@ order by m.conversation_id, m.seq limit @max_rows;
 
 -- name: ReflectionRange :many
 -- Messages of a range, with the columns of ReflectionUnread.
-select m.conversation_id, m.seq, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, coalesce(m.turn, 0)::int as turn,
+select m.conversation_id, m.seq, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.details, coalesce(m.turn, 0)::int as turn,
   least(coalesce(m.event_time, m.created_at), m.created_at)::timestamptz as said,
   (coalesce(t.origin, 'user') = 'user')::boolean as human, (coalesce(m.turn, 0) between 1 and c.reviewed_turn)::boolean as reviewed
 from conversations c

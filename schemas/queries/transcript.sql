@@ -11,12 +11,13 @@ update conversations set next_seq = @next_seq, dated = dated or @dated::boolean 
 select * from conversations where workspace_id = @workspace_id and id = @id;
 
 -- name: MessagesPut :execrows
-insert into messages (workspace_id, conversation_id, seq, external_id, role, content, name, tool_calls, tool_call_id, event_time)
+insert into messages (workspace_id, conversation_id, seq, external_id, role, content, name, tool_calls, tool_call_id, event_time, details)
 select @workspace_id, @conversation_id, unnest(@seqs::int[]), unnest(@external_ids::text[]), unnest(@roles::text[]), unnest(@contents::text[]),
-  unnest(@names::text[]), unnest(@tool_calls::text[])::jsonb, unnest(@tool_call_ids::text[]), nullif(unnest(@event_times::text[]), '')::timestamptz;
+  unnest(@names::text[]), unnest(@tool_calls::text[])::jsonb, unnest(@tool_call_ids::text[]), nullif(unnest(@event_times::text[]), '')::timestamptz,
+  unnest(@details::text[])::jsonb;
 
 -- name: MessagesRange :many
-select seq, external_id, role, content, name, tool_calls, tool_call_id, event_time from messages
+select seq, external_id, role, content, name, tool_calls, tool_call_id, event_time, details from messages
 where workspace_id = @workspace_id and conversation_id = @conversation_id and seq between @from_seq and @to_seq order by seq;
 
 -- name: MessagesCount :one

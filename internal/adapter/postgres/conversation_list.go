@@ -33,6 +33,9 @@ func (q conversationViewRepository) Lines(ctx context.Context, conversationID in
 		if err := json.Unmarshal(r.ToolCalls, &l.ToolCalls); err != nil {
 			return nil, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
 		}
+		if l.Details, err = readDetails(r.Details); err != nil {
+			return nil, err
+		}
 		out[i] = l
 	}
 	return out, nil

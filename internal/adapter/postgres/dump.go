@@ -67,7 +67,7 @@ func (q dumpRepository) DumpMessages(ctx context.Context, conversation int64, fr
 	out := make([]dump.Message, len(c.Messages))
 	for i, m := range c.Messages {
 		out[i] = dump.Message{Seq: m.Seq, ID: m.ID, Role: m.Role, Content: m.Content, Name: m.Name,
-			ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}
+			ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID, Details: m.Details}
 		if !m.Time.IsZero() {
 			out[i].Time = &m.Time
 		}

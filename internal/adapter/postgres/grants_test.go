@@ -130,7 +130,7 @@ var reviewedGrants = []string{
 	// workspaces.
 	"identity_versions cairn_erase: delete, select, update(history_id run_id)",
 	"conversations cairn_erase: delete, select, update(external_id notice title)",
-	"messages cairn_erase: delete, select, update(content name tool_calls)",
+	"messages cairn_erase: delete, select, update(content details name tool_calls)",
 	"runs cairn_erase: delete, select, update(result spec)",
 	"turns cairn_erase: delete, select, update(context)",
 	"erase_item_runs cairn_erase: delete, insert, select",

@@ -73,7 +73,9 @@ func saidOf(r dbsqlc.ReflectionRangeRow) (reflection.Message, error) {
 	if err := json.Unmarshal(r.ToolCalls, &m.ToolCalls); err != nil {
 		return m, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
 	}
-	return m, nil
+	var err error
+	m.Details, err = readDetails(r.Details)
+	return m, err
 }
 
 // Stale lists unread ranges before a window.

@@ -75,6 +75,11 @@ func (q transcriptRepository) putMessagesFrom(ctx context.Context, conversation 
 				return err
 			}
 		}
+		details, err := detailsOf(m)
+		if err != nil {
+			return err
+		}
+		p.Details = append(p.Details, details)
 		id := m.ID
 		if id == "" {
 			id = fmt.Sprint(from + i)
@@ -107,6 +112,27 @@ func (q transcriptRepository) putMessagesFrom(ctx context.Context, conversation 
 	return q.documents().indexTurns(ctx, conversation, numbered, last, false)
 }
 
+// detailsOf returns the details of a message as JSON text without NUL.
+func detailsOf(m transcript.Message) (string, error) {
+	if m.Details.Empty() {
+		return "{}", nil
+	}
+	m.Reasoning = storable(m.Reasoning)
+	raw, err := encode("the details of a message", m.Details)
+	return string(raw), err
+}
+
+// readDetails decodes the details of a message. Few messages have any.
+func readDetails(raw []byte) (d transcript.Details, err error) {
+	if string(raw) == "{}" {
+		return d, nil
+	}
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return d, fmt.Errorf("decode the details of a message: %w", err)
+	}
+	return d, nil
+}
+
 // Conversation reads a conversation with the messages from..to, both inclusive.
 func (q transcriptRepository) Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation,
 	error) {
@@ -129,6 +155,9 @@ func (q transcriptRepository) Conversation(ctx context.Context, id int64, from, 
 		}
 		if err := json.Unmarshal(r.ToolCalls, &m.ToolCalls); err != nil {
 			return out, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
+		}
+		if m.Details, err = readDetails(r.Details); err != nil {
+			return out, err
 		}
 		out.Messages[i] = m
 	}

@@ -31,6 +31,11 @@ func (q transcriptRepository) PutMessages(ctx context.Context, c agentrun.Conver
 		p.Names = append(p.Names, storable(m.Name))
 		p.ToolCalls = append(p.ToolCalls, string(calls))
 		p.ToolCallIds = append(p.ToolCallIds, storable(m.ToolCallID))
+		details, err := detailsOf(m)
+		if err != nil {
+			return err
+		}
+		p.Details = append(p.Details, details)
 	}
 	n, err := q.q.TurnMessagesPut(ctx, p)
 	return someRows("store the messages", n, int64(len(ms)), err)
@@ -60,6 +65,11 @@ func turnMessagesOf(rows []dbsqlc.TurnMessagesRow) ([]agentrun.TurnMessage, erro
 				return out, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
 			}
 		}
+		details, err := readDetails(r.Details)
+		if err != nil {
+			return out, err
+		}
+		m.Details = details
 		out[i] = agentrun.TurnMessage{Turn: int(*r.Turn), Message: m}
 	}
 	return out, nil

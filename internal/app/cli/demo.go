@@ -18,6 +18,7 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/service/distill"
 )
 
@@ -35,11 +36,11 @@ func (c *cli) demo() *cobra.Command {
 
 func (c *cli) runDemo(ctx context.Context) error {
 	started := time.Now()
-	conversations, err := transcript.Parse("airline-trajectory.json", bytes.NewReader(samples.Airline),
-		transcript.MaxInput)
+	sample, err := intake.Read("airline-trajectory.json", bytes.NewReader(samples.Airline), intake.Options{})
 	if err != nil {
 		return err
 	}
+	conversations := sample.Conversations
 	if c.workspace == "" { // a new workspace each time, so that no earlier skill changes the result
 		c.workspace = "demo-" + started.Format("20060102-150405")
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +18,7 @@ type distillFlags struct {
 	mode, gate, extract, request string
 	pick, from                   int
 	fresh, detach                bool
+	formatFlags
 }
 
 func (c *cli) distill() *cobra.Command {
@@ -26,15 +26,15 @@ func (c *cli) distill() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "distill FILE",
 		Short: "Distill conversations into skills",
-		Long: "Distill the conversations of a file into versioned skill packages.\n\nFILE holds OpenAI chat " +
-			"messages (JSON or JSON lines), τ-bench trajectories, or text with `name: text` lines. Use - for " +
-			"standard input.\n\nThe same file is the same request: a repeated command returns the stored result " +
-			"without model calls. To distill the file again, add --fresh.",
+		Long: "Distill the conversations of a file into versioned skill packages.\n\n" + formatsHelp +
+			"\n\nThe same file is the same request: a repeated command returns the stored result without model " +
+			"calls. To distill the file again, add --fresh.",
 		Example: "  cairn distill conversation.json\n  cairn distill airline.json --pick 1 --output json\n  cat " +
 			"chat.txt | cairn distill -",
 		Args: exactly(1, "the file to distill"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.runDistill(cmd.Context(), args[0], f) },
 	}
+	f.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.mode, "mode", "", "extraction: full adds scripts and reference documents, simple does not "+
 		"(default $SKILL_MODE, else full)")
@@ -59,7 +59,7 @@ func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error
 		f.extract != transcript.ExtractNever {
 		return usageError{fmt.Errorf("unknown --extract %q: use auto, always or never", f.extract)}
 	}
-	conversations, err := c.read(file)
+	conversations, err := c.read(ctx, file, f.formatFlags)
 	if err != nil {
 		return err
 	}
@@ -107,20 +107,6 @@ func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error
 		}
 	}
 	return c.printReports(ctx, s, refs)
-}
-
-// read parses a file or standard input.
-func (c *cli) read(file string) ([]transcript.Conversation, error) {
-	in, err := c.input(file, "the file", "pass the path of a file, or - for standard input")
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	name := "standard input"
-	if file != "-" {
-		name = filepath.Base(file)
-	}
-	return transcript.Parse(name, in, transcript.MaxInput)
 }
 
 // accept stores each conversation as a run and starts its workflow.

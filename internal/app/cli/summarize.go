@@ -18,6 +18,7 @@ import (
 func (c *cli) summarize() *cobra.Command {
 	var request string
 	var fresh, detach, together bool
+	var f formatFlags
 	cmd := &cobra.Command{
 		Use: "summarize FILE", Short: "Extract long-term memories from conversations",
 		Long: "Extract long-term memories from the conversations of a file. The summarizer writes a digest of each " +
@@ -28,9 +29,10 @@ func (c *cli) summarize() *cobra.Command {
 			"cat chat.txt | cairn summarize -",
 		Args: exactly(1, "the file to summarize"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.runSummarize(cmd.Context(), args[0], request, fresh, detach, together)
+			return c.runSummarize(cmd.Context(), args[0], request, f, fresh, detach, together)
 		},
 	}
+	f.add(cmd)
 	cmd.Flags().StringVar(&request, "request-id", "",
 		"ID of the request; the same ID is the same request (default a hash of the content)")
 	cmd.Flags().BoolVar(&fresh, "fresh", false, "summarize again instead of returning the stored result; repeats "+
@@ -42,8 +44,9 @@ func (c *cli) summarize() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) runSummarize(ctx context.Context, file, request string, fresh, detach, together bool) error {
-	conversations, err := c.read(file)
+func (c *cli) runSummarize(ctx context.Context, file, request string, f formatFlags, fresh, detach,
+	together bool) error {
+	conversations, err := c.read(ctx, file, f)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (c *cli) workingOffload() *cobra.Command {
 }
 
 func (c *cli) runOffload(ctx context.Context, file string, r offload.Request) error {
-	conversations, err := c.read(file)
+	conversations, err := c.read(ctx, file, formatFlags{})
 	if err != nil {
 		return err
 	}

@@ -8,12 +8,14 @@ import (
 
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/testkit"
 )
 
 func TestTheAirlineConversationCanBeRead(t *testing.T) {
 	t.Parallel()
-	all, err := transcript.Parse("airline.json", bytes.NewReader(samples.Airline), int64(len(samples.Airline)))
+	read, err := intake.Read("airline.json", bytes.NewReader(samples.Airline), intake.Options{})
+	all := read.Conversations
 	testkit.Must(t, err)
 	said := map[transcript.Role]int{}
 	for _, c := range all {

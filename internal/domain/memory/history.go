@@ -58,7 +58,7 @@ func Said(messages []transcript.Message) (out []transcript.Message) {
 func HistorySum(ws int64, messages []transcript.Message) (sum [32]byte, err error) {
 	said := Said(messages)
 	for i := range said {
-		said[i].ID, said[i].Seq, said[i].Time = "", i, said[i].Time.UTC()
+		said[i].ID, said[i].Seq, said[i].Time, said[i].Place = "", i, said[i].Time.UTC(), nil
 	}
 	raw, err := json.Marshal(struct {
 		Workspace int64
@@ -88,7 +88,7 @@ func Rendered(m transcript.Message) string {
 	}
 	name := m.Name
 	if name == "" {
-		name = string(m.Role)
+		name = m.Speaker()
 	}
 	b.WriteString(name + ":\n")
 	if m.Content != "" {
@@ -123,7 +123,7 @@ func Chunks(messages []transcript.Message, count func(string) int) (out []Chunk)
 	for _, m := range Said(messages) {
 		text := Rendered(m)
 		tokens := count(text)
-		begins := m.Role == transcript.User
+		begins := m.FromHuman()
 		if begins {
 			turns++
 		}

@@ -55,7 +55,7 @@ func Material(messages []Message, chars int) []prompt.Message {
 		if m.Role == Tool {
 			content = Clip(content, chars)
 		}
-		rendered[i] = prompt.Message{Index: m.Seq, Role: string(m.Role), Name: m.Name, Content: content}
+		rendered[i] = prompt.Message{Index: m.Seq, Role: m.Speaker(), Name: m.Name, Content: content}
 		for _, call := range m.ToolCalls {
 			rendered[i].ToolCalls = append(rendered[i].ToolCalls, call.Name+"("+Clip(call.Arguments, chars)+")")
 		}

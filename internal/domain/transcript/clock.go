@@ -15,11 +15,11 @@ var timeLayouts = []string{
 	"3:04 PM on 2 January, 2006", "Jan 2, 2006 3:04 PM", "1/2/2006 3:04 PM", "1/2/06, 3:04 PM",
 }
 
-// clockOnly matches a time of day. It shows that a line is a message, but not its date.
-var clockOnly = regexp.MustCompile(`^(?i)\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\s*[ap]m)?$`)
+// ClockOnly matches a time of day. It shows that a line is a message, but not its date.
+var ClockOnly = regexp.MustCompile(`^(?i)\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\s*[ap]m)?$`)
 
-// parseTime parses a time, or seconds or milliseconds since 1970.
-func parseTime(text string) (time.Time, bool) {
+// ParseTime parses a time, or seconds or milliseconds since 1970.
+func ParseTime(text string) (time.Time, bool) {
 	text = strings.TrimSpace(text)
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
 		return parseEpoch(seconds)

@@ -37,7 +37,7 @@ type Decision struct {
 	Reason     string `json:"reason"`
 	Messages   int    `json:"messages"` // without empty messages
 	Tools      int    `json:"tools"`    // messages with role tool, including empty and identical ones
-	Users      int    `json:"users"`
+	Users      int    `json:"users"`    // messages that a person wrote
 	Assistants int    `json:"assistants"`
 }
 
@@ -85,10 +85,10 @@ func count(messages []Message) Decision {
 			continue
 		}
 		d.Messages++
-		switch m.Role {
-		case User:
+		switch {
+		case m.FromHuman():
 			d.Users++
-		case Assistant:
+		case m.Role == Assistant:
 			d.Assistants++
 		}
 	}

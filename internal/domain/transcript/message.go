@@ -1,9 +1,8 @@
-// Package transcript defines messages and conversations, and parses them from common formats.
+// Package transcript defines messages and conversations, and what is decided about them.
 //
-//	conversations, err := transcript.Parse("chat.json", file, 0)
+//	transcript.Finish(conversations) // numbers messages, sets IDs
 //
-// Parse reads OpenAI chat messages, τ-bench trajectories, JSON lines and plain `name: text` lines.
-// Its errors state the position of an invalid input. The package also has Gate, which decides
+// Package intake reads them from files. This package also has Gate, which decides
 // whether a conversation is distilled, Material, which converts it for a model, and DecodeTasks,
 // which decodes the tasks that a model found in it.
 package transcript
@@ -37,6 +36,7 @@ type Message struct {
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"` // the call that a tool message belongs to
 	Time       time.Time  `json:"ts,omitzero"`            // zero if unknown
+	Details
 
 	// Attachments are the images and recordings of a message that is to be stored. Stored messages do not have them.
 	Attachments []Attachment `json:"-"`
@@ -62,6 +62,10 @@ type ToolCall struct {
 type Conversation struct {
 	ID       string    `json:"id"`               // stable for equal messages at the same position in the same input
 	Title    string    `json:"title,omitempty"`  // for people: file name, position, task ID
-	Reward   *float64  `json:"reward,omitempty"` // result of τ-bench, 0 or 1; nil if unknown
+	Reward   *float64  `json:"reward,omitempty"` // result that the file states, 0 or 1 in τ-bench; nil if unknown
 	Messages []Message `json:"messages"`
+
+	Format  string `json:"format,omitempty"`  // of the file
+	Session string `json:"session,omitempty"` // the agent's ID of the session
+	Parent  string `json:"parent,omitempty"`  // the session that this one continues or serves
 }

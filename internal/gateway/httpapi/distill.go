@@ -17,6 +17,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/distill"
 )
@@ -34,7 +35,7 @@ type DistillRequest struct {
 }
 
 // DistillMessage is an OpenAI chat message. Content is a string, null or a list of
-// parts. transcript.Parse reads or ignores other fields.
+// parts. Package intake reads other fields.
 type DistillMessage struct {
 	Role       string `json:"role" enum:"user,assistant,tool,system"`
 	Content    any    `json:"content"`
@@ -51,17 +52,20 @@ type distillInput struct {
 	Extract        string `query:"extract" enum:"auto,always,never"`
 	Fresh          bool   `query:"fresh"`
 	Wait           int    `query:"wait" minimum:"0" maximum:"60" doc:"Seconds to wait for the report"`
+	Format         string `query:"format" maxLength:"40" doc:"Format of the body, such as anthropic or claude-code; default: detected"`
+	AllowUnknown   bool   `query:"allow_unknown" doc:"Accept a body of which more than 5 % has an unknown kind"`
 	RawBody        []byte
 }
 
 // AcceptedRequest is a request that is stored durably.
 type AcceptedRequest struct {
-	Run        string          `json:"run"`
-	New        bool            `json:"new" doc:"False if the request was known; run is then the earlier run"`
-	Status     run.Status      `json:"status"`
-	WorkflowID string          `json:"workflow_id"`
-	Links      RunLinks        `json:"links"`
-	Report     *distill.Report `json:"report,omitempty" doc:"Present if the run ended within the wait"`
+	Run        string               `json:"run"`
+	New        bool                 `json:"new" doc:"False if the request was known; run is then the earlier run"`
+	Status     run.Status           `json:"status"`
+	WorkflowID string               `json:"workflow_id"`
+	Links      RunLinks             `json:"links"`
+	Report     *distill.Report      `json:"report,omitempty" doc:"Present if the run ended within the wait"`
+	Import     *intake.ImportReport `json:"import,omitempty" doc:"What the body held: its format, and what was kept, skipped and not understood"`
 }
 
 type acceptedOutput struct {
@@ -80,13 +84,14 @@ func (g *Gateway) distillRoutes() {
 		scope:   apikey.Write,
 		status:  http.StatusAccepted,
 		summary: "Distill a conversation into skills",
-		about: "Takes one conversation: an object with OpenAI chat messages and options, a bare array of messages, " +
-			"one message per line, a τ-bench trajectory, or text with `name: text` lines. Responds when the " +
+		about: "Takes one conversation: an object with OpenAI chat messages and options, or a session of another " +
+			"format, such as Anthropic messages, a Claude Code or Codex session, an OpenAI response, or text with " +
+			"`name: text` lines. The format is detected; `import` reports what was kept. Responds when the " +
 			"request is stored durably; the run then continues without the client. A request with the same ID or, " +
 			"without an ID, with the same content returns the same run.",
 		body: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			"application/json":     {Schema: schemaOf[DistillRequest](g)},
-			"application/x-ndjson": {Schema: text("One message per line")},
+			"application/x-ndjson": {Schema: text("One message or record per line")},
 			"text/plain":           {Schema: text("`user: …` and `assistant: …` lines")}}},
 		responses: map[string]*huma.Response{
 			"200": {Description: "The run has ended; contains its report", Content: accepted},
@@ -100,7 +105,7 @@ func (g *Gateway) distill(ctx context.Context, in *distillInput) (*acceptedOutpu
 	if err != nil {
 		return nil, err
 	}
-	conversation, err := in.conversation(options.Title)
+	conversation, report, err := in.conversation(options.Title)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +117,12 @@ func (g *Gateway) distill(ctx context.Context, in *distillInput) (*acceptedOutpu
 	if err != nil {
 		return nil, err
 	}
-	return g.accepted(ctx, r, made, time.Duration(in.Wait)*time.Second)
+	out, err := g.accepted(ctx, r, made, time.Duration(in.Wait)*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	out.Body.Import = &report
+	return out, nil
 }
 
 // importChannel is the channel of conversations that are imported as a whole.
@@ -122,7 +132,7 @@ const importChannel = "import"
 func (in *distillInput) options() (o DistillRequest, err error) {
 	var body struct {
 		DistillRequest
-		Messages json.RawMessage `json:"messages"` // transcript.Parse reads them
+		Messages json.RawMessage `json:"messages"` // package intake reads them
 	}
 	var mistyped *json.UnmarshalTypeError
 	if err := json.Unmarshal(in.RawBody, &body); errors.As(err, &mistyped) && mistyped.Field != "" {
@@ -132,7 +142,7 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 			"compare the body with the schema in /openapi.json",
 		)
 	}
-	o = body.DistillRequest // transcript.Parse reports other errors with their position
+	o = body.DistillRequest // package intake reports other errors with their position
 	if in.IdempotencyKey != "" && cmp.Or(in.RequestID, o.RequestID, in.IdempotencyKey) != in.IdempotencyKey {
 		return o, fault.New(fault.InvalidArgument, "Idempotency-Key and request_id differ", "send only one of them")
 	}
@@ -152,25 +162,26 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 }
 
 // conversation parses the one conversation in the body.
-func (in *distillInput) conversation(title string) (c transcript.Conversation, err error) {
-	all, err := transcript.Parse("body", bytes.NewReader(in.RawBody), int64(len(in.RawBody)))
+func (in *distillInput) conversation(title string) (c transcript.Conversation, report intake.ImportReport, err error) {
+	all, err := intake.Read("body", bytes.NewReader(in.RawBody), intake.Options{Format: in.Format,
+		Limit: int64(len(in.RawBody)), AllowUnknown: in.AllowUnknown})
 	if err != nil {
-		return c, err
+		return c, report, err
 	}
-	if len(all) != 1 {
-		return c, fault.New(fault.InvalidArgument, fmt.Sprintf("the body contains %d conversations", len(all)),
+	if n := len(all.Conversations); n != 1 {
+		return c, report, fault.New(fault.InvalidArgument, fmt.Sprintf("the body contains %d conversations", n),
 			"send one conversation per request, each with its own Idempotency-Key")
 	}
-	c = all[0]
+	c = all.Conversations[0]
 	c.Title = cmp.Or(title, firstWords(c.Messages), c.Title)
-	return c, nil
+	return c, all.Report, nil
 }
 
 // firstWords returns the beginning of the first user message as a title for lists.
 func firstWords(ms []transcript.Message) string {
 	const most = 60
 	for _, m := range ms {
-		if line := strings.Join(strings.Fields(m.Content), " "); m.Role == transcript.User && line != "" {
+		if line := strings.Join(strings.Fields(m.Content), " "); m.FromHuman() && line != "" {
 			if r := []rune(line); len(r) > most {
 				return string(r[:most-1]) + "…"
 			}

@@ -101,11 +101,16 @@ func TestDistillTakesEveryFormOfConversation(t *testing.T) {
 		"text":      {"text/plain", "user: f\nassistant: g\n"},
 		"tau-bench": {"application/json", `{"task_id":1,"trial":0,"reward":1,"traj":[{"role":"user","content":"h"}]}`},
 		"untyped":   {"", `[{"role":"user","content":"i"}]`},
+		"anthropic": {"application/json", `{"messages":[{"role":"user","content":"j"},{"role":"assistant","content":` +
+			`[{"type":"tool_use","id":"t1","name":"f","input":{}}]}]}`},
 	} {
 		res := b.do(request{method: http.MethodPost, path: "/v1/distill", body: c.body,
 			header: map[string]string{"Content-Type": c.kind}})
 		if res.status != http.StatusAccepted {
 			t.Errorf("%s: status %d: %s", name, res.status, res.body)
+		}
+		if name == "anthropic" && !strings.Contains(string(res.body), `"format":"anthropic"`) {
+			t.Errorf("%s: no report of the import: %s", name, res.body)
 		}
 	}
 	for name, c := range map[string]struct{ body, says string }{

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/memoryagent"
 )
@@ -349,9 +349,5 @@ func sessionOf(name string, messages []SessionMessage) ([]transcript.Message, er
 	if err != nil {
 		return nil, fmt.Errorf("encode the messages: %w", err)
 	}
-	all, err := transcript.Parse(name, bytes.NewReader(raw), int64(len(raw)))
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	return all[0].Messages, nil
+	return intake.Messages(name, raw)
 }

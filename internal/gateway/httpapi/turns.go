@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,7 +14,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 )
@@ -151,14 +150,8 @@ func (b TurnRequest) request() (conversation.Request, error) {
 	if err != nil {
 		return r, fmt.Errorf("encode the messages: %w", err)
 	}
-	all, err := transcript.Parse("messages", bytes.NewReader(raw), int64(len(raw)))
-	if err != nil {
-		return r, err
-	}
-	if len(all) == 1 {
-		r.Messages = all[0].Messages
-	}
-	return r, nil
+	r.Messages, err = intake.Messages("messages", raw)
+	return r, err
 }
 
 // answer sends a stored turn to its conversation and waits up to wait for the reply. If

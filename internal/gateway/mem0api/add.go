@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
 )
@@ -72,13 +73,11 @@ func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
 	if bytes.HasPrefix(raw, []byte("{")) { // a single message
 		raw = slicesOf(raw)
 	}
-	all, err := transcript.Parse("messages", bytes.NewReader(raw), int64(len(raw)))
+	all, err := intake.Messages("messages", raw)
 	if err != nil {
 		return in, nil, err
 	}
-	if len(all) == 1 {
-		messages = memory.Said(all[0].Messages)
-	}
+	messages = memory.Said(all)
 	if len(messages) == 0 {
 		return in, nil, fault.New(fault.InvalidArgument, "messages is empty", "send at least one message with content")
 	}

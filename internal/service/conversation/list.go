@@ -19,6 +19,7 @@ type Line struct {
 	ToolCalls  []transcript.ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string                `json:"tool_call_id,omitempty"`
 	CreatedAt  time.Time             `json:"created_at"`
+	transcript.Details
 }
 
 // Progress is the progress of a run of the agent loop. It names the tool calls but has neither

@@ -55,7 +55,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool
 		Messages     []transcript.Message
 		Options      Options
 		From         int `json:",omitempty"`
-	}{r.Conversation.ID, r.Conversation.Messages, spec.Options, r.From})
+	}{r.Conversation.ID, transcript.WithoutPlaces(r.Conversation.Messages), spec.Options, r.From})
 	if err != nil {
 		return run.Run{}, false, fmt.Errorf("encode the request: %w", err)
 	}

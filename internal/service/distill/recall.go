@@ -94,7 +94,7 @@ func (j job) rewriting(t Task, query *string) question {
 // firstRequest returns the name of a task and the first user message in it.
 func (j job) firstRequest(t Task) string {
 	for _, m := range j.messages(t.Seqs) {
-		if m.Role == transcript.User {
+		if m.FromHuman() {
 			return t.Name + ": " + transcript.Clip(m.Content, fallbackQueryChars)
 		}
 	}

@@ -88,11 +88,12 @@ type Message struct {
 	ToolCalls  []transcript.ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string                `json:"tool_call_id,omitempty"`
 	Time       *time.Time            `json:"time,omitempty"`
+	transcript.Details
 }
 
 func (m Message) message() transcript.Message {
 	out := transcript.Message{ID: m.ID, Seq: m.Seq, Role: m.Role, Content: m.Content, Name: m.Name,
-		ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}
+		ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID, Details: m.Details}
 	if m.Time != nil {
 		out.Time = *m.Time
 	}

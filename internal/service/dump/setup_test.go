@@ -52,7 +52,8 @@ func (d *dumps) remember() {
 	d.t.Helper()
 	ctx := d.t.Context()
 	said := []transcript.Message{{Role: transcript.User, Content: "Ann keeps bees near Osaka."},
-		{Role: transcript.Assistant, Content: "Noted: Ann keeps bees."}}
+		{Role: transcript.Assistant, Content: "Noted: Ann keeps bees.",
+			Details: transcript.Details{Reasoning: "She told us.", Model: "m@1"}}}
 	session, err := d.long.AddHistory(ctx, d.User(), said)
 	testkit.Must(d.t, err)
 	about := func(t memory.Type, target string) agent.Actor {

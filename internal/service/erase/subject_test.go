@@ -178,8 +178,17 @@ func TestASharedConversationKeepsItsSequence(t *testing.T) {
 	e := setup(t)
 	p := settle(e, e.A)
 	table := p.conversation(p.ws, "table")
+	_, err := p.Admin.Exec(t.Context(), `update messages set details = '{"reasoning": "of Ben"}'
+		where conversation_id = $1`, table)
+	testkit.Must(t, err)
 	if !p.steps(p.accept(p.ben()).ID) {
 		t.Fatal("it has not ended")
+	}
+	var left int
+	testkit.Must(t, p.Admin.QueryRow(t.Context(), `select count(*) from messages where conversation_id = $1
+		and content = '[erased]' and details <> '{}'`, table).Scan(&left))
+	if left != 0 {
+		t.Errorf("%d erased messages have details", left)
 	}
 	var got string
 	testkit.Must(t, p.Admin.QueryRow(t.Context(), `select string_agg(seq || ' ' || role || ' ' || name || ': '

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/intake"
 )
 
 const trajectory = `[{"task_id": 0, "reward": 1.0, "traj": [
@@ -22,7 +22,8 @@ const trajectory = `[{"task_id": 0, "reward": 1.0, "traj": [
 // Questions ask for arguments of the change, and the log ends before it.
 func TestLogsEndBeforeTheChangeThatIsAskedAbout(t *testing.T) {
 	t.Parallel()
-	read, err := transcript.Parse("airline", strings.NewReader(trajectory), transcript.MaxInput)
+	parsed, err := intake.Read("airline", strings.NewReader(trajectory), intake.Options{})
+	read := parsed.Conversations
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func speakers(messages []transcript.Message) (who, first string) {
 		if !slices.Contains(names, name) && len(names) < 5 {
 			names = append(names, name)
 		}
-		if first == "" && m.Role == transcript.User && strings.TrimSpace(m.Content) != "" {
+		if first == "" && m.FromHuman() && strings.TrimSpace(m.Content) != "" {
 			first, _, _ = strings.Cut(strings.TrimSpace(m.Content), "\n")
 		}
 	}

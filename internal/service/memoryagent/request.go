@@ -139,7 +139,7 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 		KnownOnly bool
 		Choices   *RequestOptions `json:",omitempty"`
 		Metadata  map[string]any  `json:",omitempty"`
-	}{messages, r.Targets, r.KnownOnly, r.Choices.orNil(), r.Metadata})
+	}{transcript.WithoutPlaces(messages), r.Targets, r.KnownOnly, r.Choices.orNil(), r.Metadata})
 	if err != nil {
 		return out, fmt.Errorf("encode the request: %w", err)
 	}

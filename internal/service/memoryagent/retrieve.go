@@ -136,7 +136,7 @@ func (q Question) complete() (Question, error) {
 // asked returns the last user message, which is the question of a conversation.
 func asked(messages []transcript.Message) string {
 	for _, m := range slices.Backward(messages) {
-		if text := strings.TrimSpace(m.Content); m.Role == transcript.User && text != "" && m.Name != trajectory {
+		if text := strings.TrimSpace(m.Content); m.FromHuman() && text != "" && m.Name != trajectory {
 			return clip(text, memorywrite.QueryRunes)
 		}
 	}

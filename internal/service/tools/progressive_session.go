@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,9 +9,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"cairn/internal/domain/agent"
-	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/service/longterm"
 )
 
@@ -40,15 +38,11 @@ func addHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 		if err != nil {
 			return historyResult{}, err
 		}
-		sessions, err := transcript.Parse("messages", bytes.NewReader(raw), maxArguments)
+		messages, err := intake.Messages("messages", raw)
 		if err != nil {
 			return historyResult{}, err
 		}
-		if len(sessions) != 1 {
-			return historyResult{}, fault.New(fault.InvalidArgument,
-				fmt.Sprintf("messages contain %d sessions", len(sessions)), "send the messages of one session")
-		}
-		h, err := l.AddHistory(ctx, a, sessions[0].Messages)
+		h, err := l.AddHistory(ctx, a, messages)
 		return historyResult{Text: fmt.Sprintf("kept memory_id=%s, %d messages", h.ID, h.Messages), History: h}, err
 	})
 }

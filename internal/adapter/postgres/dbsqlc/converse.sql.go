@@ -1226,7 +1226,7 @@ func (q *Queries) TurnGet(ctx context.Context, arg TurnGetParams) (Turn, error) 
 }
 
 const TurnMessages = `-- name: TurnMessages :many
-select m.seq, m.turn, m.external_id, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.event_time
+select m.seq, m.turn, m.external_id, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.event_time, m.details
 from messages m where m.workspace_id = $1 and m.conversation_id = $2
   and m.turn > $3::int and m.turn <= $4::int
 order by m.turn, m.seq
@@ -1249,6 +1249,7 @@ type TurnMessagesRow struct {
 	ToolCalls  json.RawMessage
 	ToolCallID string
 	EventTime  *time.Time
+	Details    json.RawMessage
 }
 
 // Messages of turns up to a turn, the newest turns only, in the order of their replies.
@@ -1276,6 +1277,7 @@ func (q *Queries) TurnMessages(ctx context.Context, arg TurnMessagesParams) ([]T
 			&i.ToolCalls,
 			&i.ToolCallID,
 			&i.EventTime,
+			&i.Details,
 		); err != nil {
 			return nil, err
 		}
@@ -1288,9 +1290,9 @@ func (q *Queries) TurnMessages(ctx context.Context, arg TurnMessagesParams) ([]T
 }
 
 const TurnMessagesPut = `-- name: TurnMessagesPut :execrows
-insert into messages (workspace_id, conversation_id, turn, seq, external_id, role, content, name, tool_calls, tool_call_id)
+insert into messages (workspace_id, conversation_id, turn, seq, external_id, role, content, name, tool_calls, tool_call_id, details)
 select $1, $2, $3::int, unnest($4::int[]), unnest($5::text[]), unnest($6::text[]), unnest($7::text[]),
-  unnest($8::text[]), unnest($9::text[])::jsonb, unnest($10::text[])
+  unnest($8::text[]), unnest($9::text[])::jsonb, unnest($10::text[]), unnest($11::text[])::jsonb
 `
 
 type TurnMessagesPutParams struct {
@@ -1304,6 +1306,7 @@ type TurnMessagesPutParams struct {
 	Names          []string
 	ToolCalls      []string
 	ToolCallIds    []string
+	Details        []string
 }
 
 func (q *Queries) TurnMessagesPut(ctx context.Context, arg TurnMessagesPutParams) (int64, error) {
@@ -1318,6 +1321,7 @@ func (q *Queries) TurnMessagesPut(ctx context.Context, arg TurnMessagesPutParams
 		arg.Names,
 		arg.ToolCalls,
 		arg.ToolCallIds,
+		arg.Details,
 	)
 	if err != nil {
 		return 0, err

@@ -147,7 +147,7 @@ func (q *Queries) ConversationsRunning(ctx context.Context, arg ConversationsRun
 }
 
 const MessagesPage = `-- name: MessagesPage :many
-select m.seq, m.turn, m.external_id, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.created_at
+select m.seq, m.turn, m.external_id, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.details, m.created_at
 from messages m where m.workspace_id = $1 and m.conversation_id = $2 and m.seq > $3::int
 order by m.seq limit $4
 `
@@ -168,6 +168,7 @@ type MessagesPageRow struct {
 	Name       string
 	ToolCalls  json.RawMessage
 	ToolCallID string
+	Details    json.RawMessage
 	CreatedAt  time.Time
 }
 
@@ -195,6 +196,7 @@ func (q *Queries) MessagesPage(ctx context.Context, arg MessagesPageParams) ([]M
 			&i.Name,
 			&i.ToolCalls,
 			&i.ToolCallID,
+			&i.Details,
 			&i.CreatedAt,
 		); err != nil {
 			return nil, err

@@ -379,7 +379,7 @@ func (q *Queries) ReflectionOf(ctx context.Context, arg ReflectionOfParams) (Run
 }
 
 const ReflectionRange = `-- name: ReflectionRange :many
-select m.conversation_id, m.seq, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, coalesce(m.turn, 0)::int as turn,
+select m.conversation_id, m.seq, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.details, coalesce(m.turn, 0)::int as turn,
   least(coalesce(m.event_time, m.created_at), m.created_at)::timestamptz as said,
   (coalesce(t.origin, 'user') = 'user')::boolean as human, (coalesce(m.turn, 0) between 1 and c.reviewed_turn)::boolean as reviewed
 from conversations c
@@ -404,6 +404,7 @@ type ReflectionRangeRow struct {
 	Name           string
 	ToolCalls      json.RawMessage
 	ToolCallID     string
+	Details        json.RawMessage
 	Turn           int32
 	Said           time.Time
 	Human          bool
@@ -433,6 +434,7 @@ func (q *Queries) ReflectionRange(ctx context.Context, arg ReflectionRangeParams
 			&i.Name,
 			&i.ToolCalls,
 			&i.ToolCallID,
+			&i.Details,
 			&i.Turn,
 			&i.Said,
 			&i.Human,
@@ -652,7 +654,7 @@ func (q *Queries) ReflectionTurns(ctx context.Context, arg ReflectionTurnsParams
 }
 
 const ReflectionUnread = `-- name: ReflectionUnread :many
-select m.conversation_id, m.seq, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, coalesce(m.turn, 0)::int as turn,
+select m.conversation_id, m.seq, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.details, coalesce(m.turn, 0)::int as turn,
   least(coalesce(m.event_time, m.created_at), m.created_at)::timestamptz as said,
   (coalesce(t.origin, 'user') = 'user')::boolean as human, (coalesce(m.turn, 0) between 1 and c.reviewed_turn)::boolean as reviewed
 from conversations c
@@ -686,6 +688,7 @@ type ReflectionUnreadRow struct {
 	Name           string
 	ToolCalls      json.RawMessage
 	ToolCallID     string
+	Details        json.RawMessage
 	Turn           int32
 	Said           time.Time
 	Human          bool
@@ -719,6 +722,7 @@ func (q *Queries) ReflectionUnread(ctx context.Context, arg ReflectionUnreadPara
 			&i.Name,
 			&i.ToolCalls,
 			&i.ToolCallID,
+			&i.Details,
 			&i.Turn,
 			&i.Said,
 			&i.Human,

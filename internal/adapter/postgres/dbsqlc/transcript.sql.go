@@ -136,9 +136,10 @@ func (q *Queries) MessagesCount(ctx context.Context, arg MessagesCountParams) (i
 }
 
 const MessagesPut = `-- name: MessagesPut :execrows
-insert into messages (workspace_id, conversation_id, seq, external_id, role, content, name, tool_calls, tool_call_id, event_time)
+insert into messages (workspace_id, conversation_id, seq, external_id, role, content, name, tool_calls, tool_call_id, event_time, details)
 select $1, $2, unnest($3::int[]), unnest($4::text[]), unnest($5::text[]), unnest($6::text[]),
-  unnest($7::text[]), unnest($8::text[])::jsonb, unnest($9::text[]), nullif(unnest($10::text[]), '')::timestamptz
+  unnest($7::text[]), unnest($8::text[])::jsonb, unnest($9::text[]), nullif(unnest($10::text[]), '')::timestamptz,
+  unnest($11::text[])::jsonb
 `
 
 type MessagesPutParams struct {
@@ -152,6 +153,7 @@ type MessagesPutParams struct {
 	ToolCalls      []string
 	ToolCallIds    []string
 	EventTimes     []string
+	Details        []string
 }
 
 func (q *Queries) MessagesPut(ctx context.Context, arg MessagesPutParams) (int64, error) {
@@ -166,6 +168,7 @@ func (q *Queries) MessagesPut(ctx context.Context, arg MessagesPutParams) (int64
 		arg.ToolCalls,
 		arg.ToolCallIds,
 		arg.EventTimes,
+		arg.Details,
 	)
 	if err != nil {
 		return 0, err
@@ -174,7 +177,7 @@ func (q *Queries) MessagesPut(ctx context.Context, arg MessagesPutParams) (int64
 }
 
 const MessagesRange = `-- name: MessagesRange :many
-select seq, external_id, role, content, name, tool_calls, tool_call_id, event_time from messages
+select seq, external_id, role, content, name, tool_calls, tool_call_id, event_time, details from messages
 where workspace_id = $1 and conversation_id = $2 and seq between $3 and $4 order by seq
 `
 
@@ -194,6 +197,7 @@ type MessagesRangeRow struct {
 	ToolCalls  json.RawMessage
 	ToolCallID string
 	EventTime  *time.Time
+	Details    json.RawMessage
 }
 
 func (q *Queries) MessagesRange(ctx context.Context, arg MessagesRangeParams) ([]MessagesRangeRow, error) {
@@ -219,6 +223,7 @@ func (q *Queries) MessagesRange(ctx context.Context, arg MessagesRangeParams) ([
 			&i.ToolCalls,
 			&i.ToolCallID,
 			&i.EventTime,
+			&i.Details,
 		); err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"cairn/internal/bench/taubench"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/service/evaluation"
 	"cairn/internal/service/evaluation/locomo"
 )
@@ -87,7 +88,8 @@ func trajectoriesIn(path string) ([]transcript.Conversation, error) {
 		)
 	}
 	defer in.Close()
-	return transcript.Parse("airline", in, transcript.MaxInput)
+	result, err := intake.Read("airline", in, intake.Options{})
+	return result.Conversations, err
 }
 
 func (p *program) loop() *cobra.Command {

@@ -1,14 +1,13 @@
-package transcript
+package intake
 
 import (
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/transcript/fence"
 )
 
@@ -32,8 +31,8 @@ func splitHead(line string) (head, bool) {
 	}
 	h := head{name: m[2], text: m[5]}
 	if m[1] != "" {
-		t, ok := parseTime(m[1])
-		if !ok && !clockOnly.MatchString(strings.TrimSpace(m[1])) {
+		t, ok := transcript.ParseTime(m[1])
+		if !ok && !transcript.ClockOnly.MatchString(strings.TrimSpace(m[1])) {
 			return head{}, false
 		}
 		h.timed, h.time = true, t
@@ -43,43 +42,70 @@ func splitHead(line string) (head, bool) {
 	return h, isRole || !glued
 }
 
-func (h head) role() (Role, bool) {
-	role, ok := roles[strings.ToLower(h.name)]
-	return role, ok
-}
+func (h head) role() (transcript.Role, bool) { return transcript.ParseRole(h.name) }
 
 // notSpeakers matches words that start lines of prose rather than messages.
 var notSpeakers = regexp.MustCompile(`(?i)^(note|notes|error|warning|hint|tip|todo|fixme|example|result|output|` +
 	`input|summary|answer|question|https?|file|line|total|step \d+|e\.g|i\.e|ps|注意|注|例如|错误|警告|提示)$`)
 
-// parseText parses lines of the form `name: text`. A line that does not start a message continues
-// the previous one.
-func parseText(name, text string) ([]Conversation, error) {
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+func plainText() Adapter {
+	return Adapter{Name: PlainText, About: "text lines of the form `user: …`, or `[time] name: …`", read: readText}
+}
+
+// detectText accepts text of which a line starts a message.
+func detectText(p Probe) (int, string) {
+	if p.json {
+		return 0, ""
+	}
+	for line := range strings.Lines(string(p.Head)) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if _, ok := splitHead(line); ok {
+			return 60, "`name: text` lines"
+		}
+		break
+	}
+	return 0, ""
+}
+
+// readText reads lines of the form `name: text`. A line that does not start a message continues the
+// previous one.
+func readText(s *Source, k *Sink) error {
+	data, err := s.all(nil)
+	if err != nil {
+		return err
+	}
+	c := &chunk{data: data, line: 1}
+	if err := s.checkText(c); err != nil {
+		return err
+	}
+	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
 	starts := headsOf(lines, true)
 	if starts == nil {
 		starts = headsOf(lines, false)
 	}
 	speakers := speakersOf(starts)
-	var messages []Message
+	t := k.open("")
 	var contents []*strings.Builder
 	for i, line := range lines {
 		if h, ok := starts[i]; ok && speakers.has(h) {
-			messages = append(messages, speakers.message(h))
+			m := speakers.message(h)
+			m.Place = &transcript.FilePlace{File: s.name, Line: i + 1}
+			t.put(m)
 			contents = append(contents, &strings.Builder{})
 			line = h.text
 		}
-		if len(messages) > 0 {
+		if len(contents) > 0 {
 			contents[len(contents)-1].WriteString(line + "\n")
 		} else if strings.TrimSpace(line) != "" {
-			return nil, fault.New(fault.InvalidArgument,
-				fmt.Sprintf("%s:%d:1: no `name: text` line", name, i+1), formats)
+			return s.at(&chunk{line: i + 1}, 0, "no `name: text` line")
 		}
 	}
-	for i := range messages {
-		messages[i].Content = strings.TrimSpace(contents[i].String())
+	for i := range t.Messages {
+		t.Messages[i].Content = strings.TrimSpace(contents[i].String())
 	}
-	return []Conversation{{Messages: messages}}, nil
+	return nil
 }
 
 // headsOf returns the lines that may start a message, by line number. If fences is true, lines
@@ -117,7 +143,7 @@ func speakersOf(heads map[int]head) cast {
 	for i, line := range slices.Sorted(maps.Keys(heads)) {
 		h := heads[line]
 		if role, isRole := h.role(); isRole {
-			c.roles = c.roles || role == User || role == Assistant
+			c.roles = c.roles || role == transcript.User || role == transcript.Assistant
 			continue
 		}
 		if i == 0 || h.timed {
@@ -141,13 +167,13 @@ func (c cast) has(h head) bool {
 
 // message assigns roles to speakers. All are users, but of exactly two speakers the second is the
 // assistant.
-func (c cast) message(h head) Message {
+func (c cast) message(h head) transcript.Message {
 	if role, isRole := h.role(); isRole {
-		return Message{Role: role, Time: h.time}
+		return transcript.Message{Role: role, Time: h.time}
 	}
-	role := User
+	role := transcript.User
 	if len(c.order) == 2 && !c.roles && c.order[1] == h.name {
-		role = Assistant
+		role = transcript.Assistant
 	}
-	return Message{Role: role, Name: h.name, Time: h.time}
+	return transcript.Message{Role: role, Name: h.name, Time: h.time}
 }

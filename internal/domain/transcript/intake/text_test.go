@@ -1,11 +1,9 @@
-package transcript_test
+package intake_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"cairn/internal/domain/transcript"
 )
 
 func TestParseReadsTextLines(t *testing.T) {
@@ -34,7 +32,7 @@ func TestParseReadsTextLines(t *testing.T) {
 		"message without text":         {"user:\nassistant: b", "user: | assistant:b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conversations, err := transcript.Parse("t.txt", strings.NewReader(c.input), 0)
+			conversations, err := parseAll("t.txt", strings.NewReader(c.input), 0)
 			if err != nil {
 				t.Fatal(err)
 			}

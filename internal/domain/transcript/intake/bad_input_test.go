@@ -1,4 +1,4 @@
-package transcript_test
+package intake_test
 
 import (
 	"errors"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/transcript"
 )
 
 func TestParseSaysWhereTheInputIsWrong(t *testing.T) {
@@ -15,35 +14,33 @@ func TestParseSaysWhereTheInputIsWrong(t *testing.T) {
 		"empty":       {"", "in: empty"},
 		"only blanks": {" \n\t\n", "in: empty"},
 		"broken JSON": {"[\n  {\"role\": \"user\",\n   \"content\" \"x\"}\n]",
-			"in:3:14: not valid JSON: invalid character '\"' after object key"},
-		"cut off JSON": {"[{\"role\": \"user\"", "in:1:17: not valid JSON: unexpected EOF"},
-		"broken second line": {"{\"role\":\"user\",\"content\":\"x\"}\n{\"role\":]",
-			"in:2:9: not valid JSON: invalid character ']'"},
-		"no messages in array":  {"[]", "in: no messages"},
-		"no messages in object": {`{"messages":[]}`, "in: no messages"},
-		"one of many is empty": {`[{"messages":[{"role":"user","content":"x"}]},{"messages":[]}]`,
-			"in: conversation 1: no messages"},
-		"object of another kind": {`{"model":"x"}`, "in: line 1: no messages: the object has neither"},
-		"messages is no array":   {`{"messages":"x"}`, "in: line 1: messages must be an array"},
+			"openai-chat: in:3:14: not valid JSON: invalid character '\"' after object key"},
+		"cut off JSON": {"[{\"role\": \"user\"", "openai-chat: in:1:17: not valid JSON: unexpected EOF"},
+		"broken second line": {"{\"role\":\"user\",\"content\":\"x\"}\n{\"role\":]\n",
+			"openai-chat: in:2:9: not valid JSON: invalid character ']'"},
+		"no messages in array":   {"[]", "in: unknown format: no keys"},
+		"no messages in object":  {`{"messages":[]}`, "openai-chat: in: no messages"},
+		"object of another kind": {`{"model":"x"}`, "in: unknown format: keys model"},
+		"messages is no array":   {`{"messages":"x"}`, "openai-chat: in:1:13: messages must be an array"},
 		"unknown role": {`[{"role":"user","content":"x"},{"role":"robot","content":"y"}]`,
-			`in: item 1: unknown role "robot"`},
+			`openai-chat: in:1:40: unknown role "robot"`},
 		"unknown role in a line": {"{\"role\":\"user\",\"content\":\"x\"}\n{\"role\":\"robot\"}",
-			`in: line 2: unknown role "robot"`},
-		"unknown role, nested":    {`[{"messages":[{"role":"robot"}]}]`, `in: item 0: message 0: unknown role "robot"`},
-		"missing role":            {`{"messages":[{"content":"x"}]}`, "in: line 1: message 0: role is missing"},
-		"content of another kind": {`[{"role":"user","content":{"a":1}}]`, "in: item 0: content is"},
-		"number in the list":      {`[7]`, "in: item 0: want an object"},
+			`openai-chat: in:2:9: unknown role "robot"`},
+		"unknown role, nested":    {`[{"messages":[{"role":"robot"}]}]`, `openai-chat: in:1:23: unknown role "robot"`},
+		"missing role":            {`{"messages":[{"content":"x"}]}`, "openai-chat: in:1:14: role is missing"},
+		"content of another kind": {`[{"role":"user","content":{"a":1}}]`, "openai-chat: in:1:27: content must be"},
+		"number in the list":      {`[7]`, "in: unknown format: no keys"},
 		"mixed list": {`[{"role":"user","content":"x"},{"messages":[{"role":"user","content":"x"}]}]`,
-			"in: item 1: messages and conversations"},
-		"NUL":            {"user: a\x00b", "in: byte 7: unexpected NUL"},
-		"invalid UTF-8":  {"user: \xff", "in: byte 6: invalid UTF-8"},
+			"openai-chat: in:1:32: messages and conversations"},
+		"NUL":            {"user: a\x00b", "text: in:1:8: unexpected NUL"},
+		"invalid UTF-8":  {"user: \xff", "text: in:1:7: invalid UTF-8"},
 		"over the limit": {"user: " + strings.Repeat("x", 200), "in: more than 190 bytes"},
 		"message id twice": {`[{"id":"a","role":"user","content":"x"},{"id":"a","role":"user","content":"y"}]`,
-			`in: message 1: id "a" is already used by message 0`},
-		"text without a speaker": {"\nhello there\n", "in:2:1: no `name: text` line"},
+			`openai-chat: in:1:47: id "a" is already used by message 0`},
+		"text without a speaker": {"\nhello there\n", "in: unknown format: neither JSON nor"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := transcript.Parse("in", strings.NewReader(c.input), 190)
+			_, err := parseAll("in", strings.NewReader(c.input), 190)
 			var f *fault.Error
 			if !errors.As(err, &f) || !strings.HasPrefix(err.Error(), c.want) {
 				t.Fatalf("got  %v\nwant %s", err, c.want)
@@ -75,7 +72,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 func TestParseRefusesABigFileWithoutReadingIt(t *testing.T) {
 	source := &endless{}
-	_, err := transcript.Parse("big.txt", io.LimitReader(source, 100<<20), 1<<20)
+	_, err := parseAll("big.txt", io.MultiReader(strings.NewReader("user: "), io.LimitReader(source, 100<<20)), 1<<20)
 	if fault.CodeOf(err) != fault.TooLarge {
 		t.Fatalf("got %v", err)
 	}

@@ -1,9 +1,10 @@
-package transcript_test
+package intake_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,26 +12,35 @@ import (
 	"testing"
 
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/intake"
 )
 
-func ExampleParse() {
+func ExampleRead() {
 	text := "[2026-03-01 09:00] Ann: Is the shop up?\n[2026-03-01 09:01] Bo: Yes.\nSince eight."
-	conversations, err := transcript.Parse("call.txt", strings.NewReader(text), 0)
+	result, err := intake.Read("call.txt", strings.NewReader(text), intake.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, m := range conversations[0].Messages {
+	fmt.Println(result.Report)
+	for _, m := range result.Conversations[0].Messages {
 		fmt.Printf("%d %s (%s) %q\n", m.Seq, m.Role, m.Name, m.Content)
 	}
 	// Output:
+	// text · 1 conversation · 2 messages · 0 calls, 0 answered
 	// 0 user (Ann) "Is the shop up?"
 	// 1 assistant (Bo) "Yes.\nSince eight."
 }
 
+// parseAll reads an input of a detected format.
+func parseAll(name string, r io.Reader, limit int64) ([]transcript.Conversation, error) {
+	result, err := intake.Read(name, r, intake.Options{Limit: limit})
+	return result.Conversations, err
+}
+
 func parse(t *testing.T, input string) []transcript.Conversation {
 	t.Helper()
-	conversations, err := transcript.Parse("in.json", strings.NewReader(input), 0)
+	conversations, err := parseAll("in.json", strings.NewReader(input), 0)
 	if err != nil {
 		t.Fatalf("Parse: %v", err)
 	}
@@ -107,11 +117,11 @@ func TestParseKeepsIdsNamesAndTimes(t *testing.T) {
 }
 
 func TestParseReadsTauTrajectories(t *testing.T) {
-	data, err := os.ReadFile("testdata/tau.json")
+	data, err := os.ReadFile("testdata/tau-bench/sample.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := transcript.Parse("runs/tau.json", bytes.NewReader(data), 0)
+	got, err := parseAll("runs/tau.json", bytes.NewReader(data), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,14 +142,14 @@ func TestParseReadsTauTrajectories(t *testing.T) {
 func TestParseReadsPublicTauData(t *testing.T) {
 	dir := os.Getenv("CAIRN_DATA")
 	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "shared", "data")
+		dir = filepath.Join("..", "..", "..", "..", "..", "shared", "data")
 	}
 	file, err := os.Open(filepath.Join(dir, "tau", "airline-train.json"))
 	if err != nil {
 		t.Skipf("public data is absent, set CAIRN_DATA: %v", err)
 	}
 	defer file.Close()
-	got, err := transcript.Parse("airline-train.json", file, 0)
+	got, err := parseAll("airline-train.json", file, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,8 +170,8 @@ func TestParseReadsPublicTauData(t *testing.T) {
 
 func TestConversationIDComesFromTheMessages(t *testing.T) {
 	const one = `[{"role":"user","content":"hi"}]`
-	a, _ := transcript.Parse("a.json", strings.NewReader(one), 0)
-	b, _ := transcript.Parse("b.txt", strings.NewReader("user: hi"), 0)
+	a, _ := parseAll("a.json", strings.NewReader(one), 0)
+	b, _ := parseAll("b.txt", strings.NewReader("user: hi"), 0)
 	if a[0].ID != b[0].ID || len(a[0].ID) != 32 {
 		t.Errorf("same messages, ids %s and %s", a[0].ID, b[0].ID)
 	}
@@ -181,7 +191,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, input string) {
-		conversations, err := transcript.Parse("f", strings.NewReader(input), 1<<16)
+		conversations, err := parseAll("f", strings.NewReader(input), 1<<16)
 		if err != nil {
 			return
 		}

@@ -1,0 +1,227 @@
+package intake
+
+import (
+	"strings"
+
+	"cairn/internal/domain/transcript"
+)
+
+func anthropic() Adapter {
+	return Adapter{Name: "anthropic", About: "Anthropic Messages: requests, responses and lists of messages",
+		Keys:  []string{"messages", "role", "content", "tool_use_id", "input", "is_error", "system", "stop_reason"},
+		inner: true, claim: claimAnthropic, read: readAnthropic}
+}
+
+const anthropicBlocks = "tool_use tool_result thinking redacted_thinking server_tool_use mcp_tool_use " +
+	"mcp_tool_result web_search_tool_result code_execution_tool_result"
+
+func claimAnthropic(r record) (level, string) {
+	if messages, ok := r["messages"]; ok {
+		if _, isList := messages.([]any); !isList ||
+			hasAny(r, "mapping", "response", "trajectory_format", "projectHash") {
+			return foreign, ""
+		}
+		best, reason := possible, "an object with messages"
+		if has(r, "system") {
+			best, reason = likely, "an object with system and messages"
+		}
+		for _, m := range objects(list(r, "messages")) {
+			if found, why := claimAnthropicMessage(m); found > best {
+				best, reason = found, why
+			}
+		}
+		return best, reason
+	}
+	return claimAnthropicMessage(r)
+}
+
+func claimAnthropicMessage(m record) (level, string) {
+	if !oneOf(text(m, "role"), "user assistant") ||
+		hasAny(m, "tool_calls", "tool_call_id", "function_call", "parts", "uuid", "reasoning_content") {
+		return foreign, ""
+	}
+	if m["type"] == "message" && has(m, "stop_reason") {
+		return likely, "responses with stop_reason"
+	}
+	best, reason := possible, "messages with a role and content"
+	for _, b := range objects(list(m, "content")) {
+		kind := text(b, "type")
+		switch {
+		case oneOf(kind, anthropicBlocks):
+			best, reason = likely, kind+" blocks"
+		case oneOf(kind, "image_url input_audio input_text output_text file"):
+			return foreign, ""
+		}
+	}
+	return best, reason
+}
+
+func readAnthropic(s *Source, k *Sink) error {
+	var loose *talk
+	return s.values(func(n node) error {
+		if n.isArray() {
+			return readAnthropicList(s, k.open(""), n)
+		}
+		if !n.isObject() {
+			return s.bad(n, "want an object with messages, or with role and content")
+		}
+		o := n.members()
+		if messages := o["messages"]; messages.isArray() {
+			t := k.open(o.str("title"))
+			t.model, t.Session = o.str("model"), o.first("session_id", "conversation_id").str()
+			readAnthropicSystem(t, o["system"])
+			return readAnthropicList(s, t, messages)
+		}
+		if o["role"].absent() {
+			if err := k.foreignRecord(n); err != nil {
+				return err
+			}
+			return s.bad(n, "neither messages nor role")
+		}
+		if loose == nil {
+			loose = k.open("")
+		}
+		return readAnthropicMessage(s, loose, n)
+	})
+}
+
+func readAnthropicSystem(t *talk, system node) {
+	if system.absent() {
+		return
+	}
+	c := content{sink: t.sink}
+	c.read(system)
+	if !c.empty() {
+		t.add(c.message(transcript.System), system)
+	}
+}
+
+func readAnthropicList(s *Source, t *talk, messages node) error {
+	for _, m := range messages.items() {
+		if err := readAnthropicMessage(s, t, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readAnthropicMessage(s *Source, t *talk, n node) error {
+	o := n.members()
+	role, known := transcript.ParseRole(o.str("role"))
+	if !known {
+		if err := t.sink.foreignRecord(n); err != nil {
+			return err
+		}
+		return s.unknownRole(n, o.str("role"))
+	}
+	if kind := o["content"].kind(); kind == '{' || kind == 0 {
+		return s.bad(n, "content must be a text or a list of blocks")
+	}
+	b := blocks{sink: t.sink}
+	b.read(o["content"], role)
+	for i, m := range b.messages {
+		if i == 0 {
+			m.ID = o.str("id")
+		}
+		m.Model = o.str("model")
+		m.Time = clock(o, "timestamp", "created_at")
+		t.add(m, n)
+	}
+	return nil
+}
+
+// blocks divides the content of an Anthropic message: each result becomes a message of its own, and
+// what is between results stays together.
+type blocks struct {
+	sink     *Sink
+	messages []transcript.Message
+	// origin returns the author of a text with the role user. If it is nil, texts have none.
+	origin func(text string) transcript.Origin
+	kept   *content // parts since the last message
+	author transcript.Origin
+}
+
+// flush makes a message of the parts since the last one.
+func (b *blocks) flush(role transcript.Role) {
+	if b.kept != nil && !b.kept.empty() {
+		m := b.kept.message(role)
+		m.Origin = b.author
+		b.messages = append(b.messages, m)
+	}
+	b.kept, b.author = &content{sink: b.sink}, ""
+}
+
+// turn makes a message of what came before a text of another author.
+func (b *blocks) turn(role transcript.Role, text string) {
+	if b.origin == nil || role != transcript.User {
+		return
+	}
+	author := b.origin(text)
+	if len(b.kept.texts) > 0 && author != b.author {
+		b.flush(role)
+	}
+	b.author = author
+}
+
+func (b *blocks) read(n node, role transcript.Role) {
+	b.flush(role)
+	if !n.isArray() {
+		b.turn(role, n.str())
+		b.kept.read(n)
+	}
+	for _, item := range n.items() {
+		b.block(item, role)
+	}
+	b.flush(role)
+	if len(b.messages) == 0 { // without content
+		b.messages = append(b.messages, transcript.Message{Role: role})
+	}
+}
+
+func (b *blocks) block(item node, role transcript.Role) {
+	if item.isString() {
+		b.turn(role, item.str())
+		b.kept.texts = append(b.kept.texts, item.str())
+		return
+	}
+	o := item.members()
+	switch kind := o.str("type"); {
+	case kind == "tool_use", kind == "server_tool_use", kind == "mcp_tool_use":
+		b.sink.report.parts++
+		b.kept.calls = append(b.kept.calls, transcript.ToolCall{ID: o.str("id"), Name: o.str("name"),
+			Arguments: o["input"].text()})
+	case kind == "tool_result", strings.HasSuffix(kind, "_tool_result"):
+		b.flush(role)
+		b.messages = append(b.messages, b.result(o))
+	case kind == "search_result":
+		b.sink.report.parts++
+		b.kept.texts = append(b.kept.texts, strings.TrimSpace(o.str("title")+"\n"+o.str("source")))
+		b.kept.read(o["content"])
+	default:
+		if text := o["text"]; text.isString() {
+			b.turn(role, text.str())
+		}
+		b.kept.part(item)
+	}
+}
+
+// result returns the message of a tool_result block. Results of tools that the server runs are
+// objects, which are kept as JSON text.
+func (b *blocks) result(o object) transcript.Message {
+	c := &content{sink: b.sink}
+	body := o["content"]
+	if o.str("type") == "tool_result" || o.str("type") == "mcp_tool_result" {
+		if !c.read(body) {
+			c.texts = append(c.texts, body.text())
+		}
+	} else {
+		c.texts = append(c.texts, body.text())
+	}
+	m := c.message(transcript.Tool)
+	m.ToolCallID = o.str("tool_use_id")
+	m.IsError = o["is_error"].isTrue() || strings.HasSuffix(body.get("type").str(), "_error")
+	if code := body.get("return_code"); code.kind() != 0 {
+		m.ExitCode = code.integer()
+	}
+	return m
+}

@@ -1,0 +1,181 @@
+// Package intake reads the session files of agents and chat programs.
+//
+//	result, err := intake.Read("session.jsonl", file, intake.Options{})
+//	fmt.Println(result.Report) // claude-code 2.1 · 1 conversation · 214 messages · …
+//
+// Read chooses the adapter of the format from the beginning of the input. An adapter keeps every
+// text, tool call and result, or counts it in the report. An error states the format, the file,
+// the line and the column.
+package intake
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
+)
+
+// MaxInput is the default limit of an input: 64 MiB.
+const MaxInput = 64 << 20
+
+// Hint is the remedy for inputs that cannot be read.
+const Hint = "run `cairn formats` to list the formats; --format NAME forces one"
+
+// Options are the options of Read.
+type Options struct {
+	Format       string // name of the adapter; empty means to detect it
+	Limit        int64  // in bytes; 0 means MaxInput
+	AllowUnknown bool   // accept more than MostUnknown percent of unknown parts
+}
+
+// Result is the content of an input.
+type Result struct {
+	Conversations []transcript.Conversation `json:"conversations"`
+	Report        ImportReport              `json:"report"`
+}
+
+// Adapter reads one format.
+type Adapter struct {
+	Name  string
+	About string   // one line for people
+	Keys  []string // that occur in the format, for the nearest formats of an unknown input
+	inner bool     // claim also judges the messages of an object
+
+	// claim states how sure it is that a record has this format: foreign, possible, likely or
+	// certain, with a reason.
+	claim func(r record) (level, string)
+	read  func(s *Source, k *Sink) error
+}
+
+// level is the certainty of a claim.
+type level int
+
+const (
+	foreign level = iota
+	possible
+	likely
+	certain
+)
+
+// Read reads all conversations of an input. name is the base name of the file. Read consumes at
+// most Limit+1 bytes. An error is a *fault.Error.
+func Read(name string, r io.Reader, o Options) (Result, error) {
+	if o.Limit <= 0 {
+		o.Limit = MaxInput
+	}
+	bounded := &limited{from: r, name: name, most: o.Limit}
+	source := &Source{name: name, format: "input", limit: bounded,
+		reader: bufio.NewReaderSize(bounded, ProbeSize)}
+	probe, err := source.probe()
+	if err != nil {
+		return Result{}, err
+	}
+	adapter, reason, err := choose(probe, o.Format)
+	if err != nil {
+		return Result{}, source.explain(probe, err)
+	}
+	source.format = adapter.Name
+	sink := &Sink{source: source, report: ImportReport{Format: adapter.Name, Reason: reason}}
+	source.torn = func(place string, size int) {
+		sink.warn("%s: the last line is cut off; %d bytes are left out", place, size)
+	}
+	if err := adapter.read(source, sink); err != nil {
+		return Result{}, err
+	}
+	conversations := sink.finish()
+	if err := sink.refuse(o.AllowUnknown, len(conversations)); err != nil {
+		return Result{}, err
+	}
+	return Result{Conversations: conversations, Report: sink.report}, nil
+}
+
+// probe returns the beginning of the input without consuming it.
+func (s *Source) probe() (Probe, error) {
+	head, err := s.reader.Peek(ProbeSize)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Probe{}, s.failed(err)
+	}
+	whole := err != nil
+	if rest, marked := bytes.CutPrefix(head, []byte("\ufeff")); marked {
+		if _, err := s.reader.Discard(len(head) - len(rest)); err != nil {
+			return Probe{}, s.failed(err)
+		}
+		head = rest
+	}
+	if whole && len(bytes.TrimSpace(head)) == 0 {
+		return Probe{}, fault.New(fault.InvalidArgument, s.name+": empty", Hint)
+	}
+	return newProbe(s.name, bytes.Clone(head), whole), nil
+}
+
+// explain replaces the error about an unknown format by an error about damage, if there is any.
+func (s *Source) explain(p Probe, unknown error) error {
+	if !IsUnknown(unknown) || !p.Whole {
+		return unknown
+	}
+	problem := s.checkText(&chunk{data: p.Head, line: 1})
+	if problem == nil && p.json {
+		s.torn = func(string, int) {}
+		problem = s.records(func(node) error { return nil })
+	}
+	if problem != nil {
+		return problem
+	}
+	return unknown
+}
+
+// refuse returns an error for an input that was mostly not understood.
+func (k *Sink) refuse(allow bool, conversations int) error {
+	unknown := k.report.unknown()
+	if unknown*100 > k.report.parts*MostUnknown && !allow {
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("%s: %s: %d of %d parts are of unknown kinds: %s", k.source.format, k.source.name, unknown,
+				k.report.parts, tally(k.report.Unknown)),
+			"add --allow-unknown to keep them as JSON text")
+	}
+	if conversations == 0 {
+		return fault.New(
+			fault.InvalidArgument,
+			fmt.Sprintf("%s: %s: no messages", k.source.format, k.source.name),
+			Hint,
+		)
+	}
+	return nil
+}
+
+// Messages reads OpenAI chat messages, the format of Cairn's own interfaces. name identifies the
+// input in errors.
+func Messages(name string, raw []byte) ([]transcript.Message, error) {
+	result, err := Read(name, bytes.NewReader(raw),
+		Options{Format: OpenAIChat, Limit: int64(len(raw)), AllowUnknown: true})
+	if err != nil {
+		return nil, err
+	}
+	if n := len(result.Conversations); n != 1 {
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%s contain %d conversations", name, n),
+			"send the messages of one conversation")
+	}
+	return transcript.WithoutPlaces(result.Conversations[0].Messages), nil
+}
+
+// Format describes a format for people.
+type Format struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+}
+
+// Formats returns all formats in alphabetical order.
+func Formats() []Format {
+	var out []Format
+	for _, a := range adapters() {
+		out = append(out, Format{a.Name, a.About})
+	}
+	slices.SortFunc(out, func(a, b Format) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}

@@ -1,0 +1,204 @@
+package intake
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// ProbeSize is the number of bytes that a detection sees.
+const ProbeSize = 256 << 10
+
+// Probe is the beginning of an input.
+type Probe struct {
+	Name  string // base name of the file
+	Head  []byte // at most ProbeSize bytes, without a byte order mark
+	Whole bool   // Head is the whole input
+
+	json    bool
+	records []record // objects at the top level, or in the only array
+}
+
+// record is a decoded object of the head. Its end may be missing.
+type record = map[string]any
+
+const (
+	maxRecords = 400 // that a detection looks at
+	maxDepth   = 64  // of the decoded head
+)
+
+// newProbe decodes as much of the head as is valid.
+func newProbe(name string, head []byte, whole bool) Probe {
+	p := Probe{Name: name, Head: head, Whole: whole, json: looksLikeJSON(head)}
+	if !p.json {
+		return p
+	}
+	decoder := json.NewDecoder(bytes.NewReader(head))
+	decoder.UseNumber()
+	for len(p.records) < maxRecords {
+		value, ok := partial(decoder, 0)
+		p.add(value)
+		if !ok {
+			break
+		}
+	}
+	return p
+}
+
+func (p *Probe) add(value any) {
+	switch v := value.(type) {
+	case record:
+		p.records = append(p.records, v)
+	case []any:
+		for _, item := range v {
+			switch one := item.(type) {
+			case record:
+				p.records = append(p.records, one)
+			case []any: // a conversation
+				p.records = append(p.records, record{"messages": one})
+			}
+		}
+	}
+	p.records = p.records[:min(len(p.records), maxRecords)]
+}
+
+// partial decodes a value. If the input ends early, it returns what came before, and false.
+func partial(d *json.Decoder, depth int) (any, bool) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, false
+	}
+	delim, isDelim := token.(json.Delim)
+	if !isDelim {
+		return token, true
+	}
+	if depth > maxDepth {
+		return nil, false
+	}
+	if delim == '[' {
+		list := []any{}
+		for d.More() {
+			value, ok := partial(d, depth+1)
+			if value != nil {
+				list = append(list, value)
+			}
+			if !ok {
+				return list, false
+			}
+		}
+		_, err = d.Token()
+		return list, err == nil
+	}
+	o := record{}
+	for d.More() {
+		key, err := d.Token()
+		name, isString := key.(string)
+		if err != nil || !isString {
+			return o, false
+		}
+		value, ok := partial(d, depth+1)
+		o[name] = value
+		if !ok {
+			return o, false
+		}
+	}
+	_, err = d.Token()
+	return o, err == nil
+}
+
+// keys returns the names in the head, down to three levels, in order.
+func (p Probe) keys() []string {
+	found := map[string]bool{}
+	for _, r := range p.records {
+		collect(found, r, 3)
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func collect(found map[string]bool, value any, depth int) {
+	if depth == 0 {
+		return
+	}
+	switch v := value.(type) {
+	case record:
+		for key, member := range v {
+			found[key] = true
+			collect(found, member, depth-1)
+		}
+	case []any:
+		for _, item := range v {
+			collect(found, item, depth)
+		}
+	}
+}
+
+// top returns the names of the first record.
+func (p Probe) top() []string {
+	if len(p.records) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(p.records[0]))
+}
+
+func has(r record, keys ...string) bool {
+	for _, key := range keys {
+		if _, ok := r[key]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func hasAny(r record, keys ...string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return has(r, key) })
+}
+
+func text(r record, key string) string {
+	value, _ := r[key].(string)
+	return value
+}
+
+func list(r record, key string) []any {
+	value, _ := r[key].([]any)
+	return value
+}
+
+func child(r record, key string) record {
+	value, _ := r[key].(record)
+	return value
+}
+
+// objects returns the objects of a list.
+func objects(items []any) (out []record) {
+	for _, item := range items {
+		if o, ok := item.(record); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// looksLikeJSON distinguishes JSON from text, which can also start with a bracket: `[10:00] Ann:
+// hello`.
+func looksLikeJSON(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 {
+		return false
+	}
+	if data[0] == '{' {
+		return true
+	}
+	if data[0] != '[' {
+		return false
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	_, ok := splitHead(string(line))
+	return !ok
+}
+
+// oneOf reports whether a text is in a list separated by blanks.
+func oneOf(text, words string) bool {
+	return text != "" && slices.Contains(strings.Fields(words), text)
+}

@@ -1,0 +1,255 @@
+package intake
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
+)
+
+// Source is the input of an adapter.
+type Source struct {
+	name   string
+	format string
+	reader *bufio.Reader
+	limit  *limited
+	torn   func(place string, size int) // called for a last line that was cut off
+}
+
+// limited fails after more than most bytes.
+type limited struct {
+	from     io.Reader
+	name     string
+	most     int64
+	consumed int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.from.Read(p[:min(int64(len(p)), l.most+1-l.consumed)])
+	l.consumed += int64(n)
+	if l.consumed > l.most {
+		return n, fault.New(fault.TooLarge, fmt.Sprintf("%s: more than %d bytes", l.name, l.most),
+			"split it into several files, one conversation each")
+	}
+	return n, err
+}
+
+// failed wraps an error of the reader.
+func (s *Source) failed(err error) error {
+	var known *fault.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	return fault.Wrap(err, fault.Unavailable, "read "+s.name, "")
+}
+
+// at returns the error for a position of the input.
+func (s *Source) at(c *chunk, offset int, format string, args ...any) error {
+	offset = min(max(offset, 0), len(c.data))
+	before := c.data[:offset]
+	line := c.line + bytes.Count(before, []byte("\n"))
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return fault.New(fault.InvalidArgument,
+		fmt.Sprintf("%s: %s:%d:%d: %s", s.format, s.name, line, column, fmt.Sprintf(format, args...)), Hint)
+}
+
+// bad returns the error for a value of the input.
+func (s *Source) bad(n node, format string, args ...any) error {
+	if n.chunk == nil {
+		return fault.New(
+			fault.InvalidArgument,
+			fmt.Sprintf("%s: %s: %s", s.format, s.name, fmt.Sprintf(format, args...)),
+			Hint,
+		)
+	}
+	return s.at(n.chunk, n.at, format, args...)
+}
+
+// unknownRole returns the error for a role that no spelling matches.
+func (s *Source) unknownRole(n node, role string) error {
+	err := s.bad(n, "unknown role %q", role)
+	return fault.New(fault.InvalidArgument, err.Error(), transcript.RoleHint)
+}
+
+// all reads the rest of the input. A large input gets a buffer of the limit at once: a buffer that
+// grows takes twice the memory.
+func (s *Source) all(start []byte) ([]byte, error) {
+	const small = 1 << 20
+	data := make([]byte, len(start), max(small, len(start)+1))
+	copy(data, start)
+	for {
+		if len(data) == cap(data) {
+			larger := make([]byte, len(data), max(int(s.limit.most)+1, 2*cap(data)))
+			copy(larger, data)
+			data = larger
+		}
+		n, err := s.reader.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			return data, nil
+		}
+		if err != nil {
+			return nil, s.failed(err)
+		}
+	}
+}
+
+// records calls fn with each top-level value: the value of each line, or the values of a document
+// in several lines. A value is valid only during the call. The items of an array that is the only
+// value are not split.
+func (s *Source) records(fn func(n node) error) error {
+	line, err := s.reader.ReadBytes('\n')
+	skipped := 0
+	for err == nil && len(bytes.TrimSpace(line)) == 0 {
+		skipped++
+		line, err = s.reader.ReadBytes('\n')
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return s.failed(err)
+	}
+	if !json.Valid(line) || !utf8.Valid(line) {
+		return s.document(skipped+1, line, fn)
+	}
+	for number := skipped + 1; ; number++ {
+		ended := errors.Is(err, io.EOF)
+		if err != nil && !ended {
+			return s.failed(err)
+		}
+		if problem := s.line(line, number, ended && number > skipped+1, fn); problem != nil {
+			return problem
+		}
+		if ended {
+			return nil
+		}
+		line, err = s.nextLine(line[:0])
+	}
+}
+
+// nextLine reads a line into buffer.
+func (s *Source) nextLine(buffer []byte) ([]byte, error) {
+	for {
+		part, err := s.reader.ReadSlice('\n')
+		buffer = append(buffer, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return buffer, err
+		}
+	}
+}
+
+// line reads one line. A last line without an end that is not valid is only reported.
+func (s *Source) line(line []byte, number int, last bool, fn func(n node) error) error {
+	c := &chunk{data: line, line: number}
+	n := c.root(0, len(line), "")
+	if len(n.raw) == 0 {
+		return nil
+	}
+	if problem := s.check(c); problem != nil {
+		if last {
+			s.torn(fmt.Sprintf("%s:%d", s.name, number), len(n.raw))
+			return nil
+		}
+		return problem
+	}
+	return fn(n)
+}
+
+// check returns the first error of a chunk that must be one JSON value.
+func (s *Source) check(c *chunk) error {
+	if problem := s.checkText(c); problem != nil {
+		return problem
+	}
+	if json.Valid(c.data) {
+		return nil
+	}
+	return s.syntax(c, json.Unmarshal(c.data, new(json.RawMessage)), 0)
+}
+
+// syntax returns the error for invalid JSON. base is the offset at which its decoder began.
+func (s *Source) syntax(c *chunk, err error, base int) error {
+	end := len(bytes.TrimRight(c.data, " \t\r\n"))
+	offset := end
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) && syntax.Offset > 0 {
+		offset = base + int(syntax.Offset) - 1
+		if syntax.Error() == "unexpected end of JSON input" {
+			offset = end
+		}
+	}
+	return s.at(c, offset, "not valid JSON: %v", err)
+}
+
+// checkText refuses what cannot be stored as text.
+func (s *Source) checkText(c *chunk) error {
+	if at := bytes.IndexByte(c.data, 0); at >= 0 {
+		return s.at(c, at, "unexpected NUL, the input is not text")
+	}
+	if utf8.Valid(c.data) {
+		return nil
+	}
+	at := 0
+	for at < len(c.data) {
+		r, size := utf8.DecodeRune(c.data[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	return s.at(c, at, "invalid UTF-8")
+}
+
+// document reads values that take several lines each.
+func (s *Source) document(line int, start []byte, fn func(n node) error) error {
+	data, err := s.all(start)
+	if err != nil {
+		return err
+	}
+	c := &chunk{data: data, line: line}
+	if problem := s.checkText(c); problem != nil {
+		return problem
+	}
+	if json.Valid(data) {
+		return fn(c.root(0, len(data), ""))
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	for end := 0; ; {
+		err := decoder.Decode(new(ignored))
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return s.syntax(c, err, 0)
+		}
+		begin := end
+		end = int(decoder.InputOffset())
+		if err := fn(c.root(begin, end, "")); err != nil {
+			return err
+		}
+	}
+}
+
+// ignored is a decoded value that is not copied.
+type ignored struct{}
+
+// UnmarshalJSON accepts any value.
+func (*ignored) UnmarshalJSON([]byte) error { return nil }
+
+// values is records with the items of an array that is a whole line or document.
+func (s *Source) values(fn func(n node) error) error {
+	return s.records(func(n node) error {
+		if !n.isArray() {
+			return fn(n)
+		}
+		for _, item := range n.items() {
+			if err := fn(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
