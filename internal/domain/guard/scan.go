@@ -25,6 +25,7 @@ func Scan(text string, scope Scope) []Finding {
 	findings := append(scanInvisible(text), scanHidden(text)...)
 	f := fold(text)
 	findings = append(findings, scanRules(f, textRules(), scope)...)
+	findings = append(findings, scanOrders(f, scope, false)...)
 	if scope == Strict { // texts can contain programs
 		findings = append(findings, scanRules(f, embeddedRules(), scope)...)
 	}
