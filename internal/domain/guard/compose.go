@@ -7,8 +7,9 @@ import (
 
 // Distances in half words.
 const (
-	defaultGap = 10 // between two words of an order
+	defaultGap = 8  // between two words of an order
 	negated    = 6  // from a negation to the verb after it
+	paired     = 16 // from a verb to its negation
 	negates    = 5  // from a verb to the negation after it
 	sentence   = 60 // the length of an order
 )
@@ -16,10 +17,13 @@ const (
 // wordRule reports a sentence with a word of each group in needs, near one another, in any order.
 type wordRule struct {
 	rule
-	needs  []uint64
-	verb   uint64
-	unless uint64
-	gap    int
+	needs   []uint64
+	mask    uint64 // all groups of needs
+	verb    uint64 // what a negation makes harmless
+	unless  uint64
+	pair    [2]uint64 // groups that stand side by side
+	gap     int
+	negated int
 }
 
 // scanOrders applies the rules of patterns/languages.yaml to folded text.
@@ -45,26 +49,32 @@ func scanOrders(f folded, scope Scope, loose bool) []Finding {
 	return findings
 }
 
-// matches returns the orders among the words of a text. It keeps the latest word of each group, so
-// its time is linear.
+// matches returns the orders among the words of a text. A word too far from the one before it starts
+// another order. It looks at each word once, so its time is linear.
 func (r wordRule) matches(l *lexicon, hits []hit) (out []window) {
 	latest := make([]int, len(r.needs)) // index of the hit + 1
-	done := 0                           // words before it belong to an earlier match
+	last := 0                           // end of the previous word
 	for i, h := range hits {
-		met := false
+		if h.groups&r.mask == 0 {
+			continue
+		}
+		if h.first-last > r.gap {
+			clear(latest)
+		}
+		last = max(last, h.last)
 		for n, need := range r.needs {
 			if h.groups&need != 0 {
-				latest[n], met = i+1, true
+				latest[n] = i + 1
 			}
 		}
-		if !met || slices.Min(latest) <= done {
+		if slices.Min(latest) == 0 {
 			continue
 		}
-		order := r.near(hits, latest)
-		if order == nil || r.harmless(l, hits, order) {
+		order := r.order(hits, latest)
+		if order == nil || !r.close(l, hits, order) || r.harmless(l, hits, order) {
 			continue
 		}
-		done = i + 1
+		clear(latest)
 		start, end := order[0].start, 0
 		for _, o := range order {
 			end = max(end, o.end)
@@ -74,22 +84,54 @@ func (r wordRule) matches(l *lexicon, hits []hit) (out []window) {
 	return out
 }
 
-// near returns the words of an order in their order, nil if they are too far from one another.
-func (r wordRule) near(hits []hit, latest []int) []hit {
+// order returns the words of an order by position, nil if they are too far from one another.
+func (r wordRule) order(hits []hit, latest []int) []hit {
 	order := make([]hit, len(latest))
 	for n, i := range latest {
 		order[n] = hits[i-1]
 	}
 	slices.SortFunc(order, func(a, b hit) int { return cmp.Compare(a.first, b.first) })
-	for n := 1; n < len(order); n++ {
-		if order[n].first-order[n-1].last > r.gap {
-			return nil
-		}
-	}
 	if order[len(order)-1].first-order[0].first > sentence {
 		return nil
 	}
 	return order
+}
+
+// close reports whether the two groups of r.pair stand side by side, such as a negation and its verb.
+func (r wordRule) close(l *lexicon, hits, order []hit) bool {
+	if r.pair[0] == 0 {
+		return true
+	}
+	for _, a := range order {
+		for _, b := range order {
+			if a.groups&r.pair[0] != 0 && b.groups&r.pair[1] != 0 && l.joins(hits, a, b, negated, paired) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// joins reports whether word b follows word a within before half words, or a follows b within after
+// half words, without a conjunction between the two.
+func (l *lexicon) joins(hits []hit, a, b hit, before, after int) bool {
+	limit := before
+	if a.first > b.first {
+		a, b, limit = b, a, after
+	}
+	if b.first-a.last > limit {
+		return false
+	}
+	from, _ := slices.BinarySearchFunc(hits, a.first, func(h hit, at int) int { return cmp.Compare(h.first, at) })
+	for _, h := range hits[from:] {
+		if h.first > b.first {
+			break
+		}
+		if h.groups&l.groups["and"] != 0 && h.start >= a.end && h.end <= b.start {
+			return false
+		}
+	}
+	return true
 }
 
 // harmless reports whether the verb of an order is negated, or a condition makes it a policy.
@@ -102,7 +144,7 @@ func (r wordRule) harmless(l *lexicon, hits, order []hit) bool {
 			return false
 		case h.groups&r.unless != 0:
 			return true
-		case h.groups&l.groups["not"] != 0 && !overlaps(h, order) && r.negatedBy(l, hits[from:], order, h):
+		case h.groups&l.groups["not"] != 0 && !overlaps(h, order) && r.negatedBy(l, hits, order, h):
 			return true
 		case h.groups&l.groups["notafter"] != 0 && r.denied(order, h):
 			return true
@@ -116,29 +158,11 @@ func overlaps(h hit, order []hit) bool {
 	return slices.ContainsFunc(order, func(o hit) bool { return h.start < o.end && o.start < h.end })
 }
 
-// negatedBy reports whether the negation n belongs to the verb of the order. A conjunction between
-// the two separates them.
+// negatedBy reports whether the negation n belongs to the verb of the order.
 func (r wordRule) negatedBy(l *lexicon, hits, order []hit, n hit) bool {
-	for _, o := range order {
-		if o.groups&r.verb == 0 {
-			continue
-		}
-		start, end := n, o
-		if n.first > o.first {
-			start, end = o, n
-		}
-		distance := end.first - start.last
-		if distance > negated || n.first > o.first && distance > negates {
-			continue
-		}
-		joined := slices.ContainsFunc(hits, func(h hit) bool {
-			return h.groups&l.groups["and"] != 0 && h.start >= start.end && h.end <= end.start
-		})
-		if !joined {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(order, func(o hit) bool {
+		return o.groups&r.verb != 0 && l.joins(hits, n, o, r.negated, negates)
+	})
 }
 
 // denied reports whether n follows the verb of the order, as in Japanese.

@@ -15,10 +15,12 @@ type wordFile struct {
 		Family   Family   `yaml:"family"`
 		Scope    string   `yaml:"scope"`
 		Severity Severity `yaml:"severity"`
-		All      []string `yaml:"all"`    // a sentence needs a word of each; a|b is either group
-		Verb     string   `yaml:"verb"`   // a negation of it makes the sentence harmless
-		Unless   string   `yaml:"unless"` // a word of this group makes the sentence harmless
-		Reach    int      `yaml:"reach"`  // words between two groups, defaultGap by default
+		All      []string `yaml:"all"`     // a sentence needs a word of each; a|b is either group
+		Verb     string   `yaml:"verb"`    // a negation of it makes the sentence harmless
+		Unless   string   `yaml:"unless"`  // a word of this group makes the sentence harmless
+		Reach    int      `yaml:"reach"`   // words between two groups, defaultGap by default
+		Pair     []string `yaml:"pair"`    // two groups that stand side by side
+		Negated  int      `yaml:"negated"` // words between a negation and the verb, 3 by default
 	} `yaml:"rules"`
 	Words map[string]map[string]string `yaml:"words"` // by group and language
 }
@@ -73,12 +75,19 @@ func loadLexicon() *lexicon {
 			panic(fmt.Sprintf("guard: rule %q of languages.yaml is incomplete", r.ID))
 		}
 		w := wordRule{rule: rule{id: r.ID, family: r.Family, severity: r.Severity, scope: scope, mention: true},
-			verb: l.mask(r.Verb), unless: l.mask(r.Unless), gap: defaultGap}
+			verb: l.mask(r.Verb), unless: l.mask(r.Unless), gap: defaultGap, negated: negated}
 		if r.Reach > 0 {
 			w.gap = 2 * r.Reach
 		}
+		if r.Negated > 0 {
+			w.negated = 2 * r.Negated
+		}
+		for i, group := range r.Pair {
+			w.pair[i] = l.mask(group)
+		}
 		for _, groups := range r.All {
 			w.needs = append(w.needs, l.mask(groups))
+			w.mask |= l.mask(groups)
 		}
 		l.rules = append(l.rules, w)
 	}

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -25,11 +26,20 @@ func Scan(text string, scope Scope) []Finding {
 	findings := append(scanInvisible(text), scanHidden(text)...)
 	f := fold(text)
 	findings = append(findings, scanRules(f, textRules(), scope)...)
-	findings = append(findings, scanOrders(f, scope, false)...)
 	if scope == Strict { // texts can contain programs
 		findings = append(findings, scanRules(f, embeddedRules(), scope)...)
 	}
+	findings = append(findings, newFindings(findings, append(scanOrders(f, scope, false), scanDisguised(text, f, scope)...))...)
 	return sortFindings(findings)
+}
+
+// newFindings returns the findings of lines without an equally severe finding of the same family.
+func newFindings(known, found []Finding) []Finding {
+	return slices.DeleteFunc(found, func(n Finding) bool {
+		return slices.ContainsFunc(known, func(k Finding) bool {
+			return k.Line == n.Line && k.Family == n.Family && (k.Severity == n.Severity || k.Severity == Dangerous)
+		})
+	})
 }
 
 // scanRules applies the rules of a scope to folded text.

@@ -20,7 +20,8 @@ type reader struct {
 	text  string
 	loose bool
 	hits  []hit
-	at    int // position in half words
+	at    int  // position in half words
+	digit bool // the last word is a number
 }
 
 // hitsIn returns the words of all groups in folded text, in order.
@@ -38,8 +39,11 @@ func (l *lexicon) hitsIn(text string, loose bool) []hit {
 			r.at += clauseGap
 		case solid(now):
 			r.at++
-		case spelled(now) && !inside:
-			r.at += 2
+		case spelled(now) && !inside && !strings.ContainsRune("./:@", previous):
+			if !r.digit || !unicode.IsDigit(now) { // a number in groups is one word
+				r.at += 2
+			}
+			r.digit = unicode.IsDigit(now)
 		}
 		proclitic = !inside && clitic(now) || proclitic && inside && clitic(now)
 		skip := size
