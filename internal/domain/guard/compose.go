@@ -17,11 +17,11 @@ const (
 // wordRule reports a sentence with a word of each group in needs, near one another, in any order.
 type wordRule struct {
 	rule
-	needs   []uint64
-	mask    uint64 // all groups of needs
-	verb    uint64 // what a negation makes harmless
-	unless  uint64
-	pair    [2]uint64 // groups that stand side by side
+	needs   []groups
+	mask    groups // all groups of needs
+	verb    groups // what a negation makes harmless
+	unless  groups
+	pair    [2]groups // groups that stand side by side
 	gap     int
 	negated int
 }
@@ -55,7 +55,7 @@ func (r wordRule) matches(l *lexicon, hits []hit) (out []window) {
 	latest := make([]int, len(r.needs)) // index of the hit + 1
 	last := 0                           // end of the previous word
 	for i, h := range hits {
-		if h.groups&r.mask == 0 {
+		if !h.groups.meets(r.mask) {
 			continue
 		}
 		if h.first-last > r.gap {
@@ -63,7 +63,7 @@ func (r wordRule) matches(l *lexicon, hits []hit) (out []window) {
 		}
 		last = max(last, h.last)
 		for n, need := range r.needs {
-			if h.groups&need != 0 {
+			if h.groups.meets(need) {
 				latest[n] = i + 1
 			}
 		}
@@ -99,12 +99,12 @@ func (r wordRule) order(hits []hit, latest []int) []hit {
 
 // close reports whether the two groups of r.pair stand side by side, such as a negation and its verb.
 func (r wordRule) close(l *lexicon, hits, order []hit) bool {
-	if r.pair[0] == 0 {
+	if (r.pair[0] == groups{}) {
 		return true
 	}
 	for _, a := range order {
 		for _, b := range order {
-			if a.groups&r.pair[0] != 0 && b.groups&r.pair[1] != 0 && l.joins(hits, a, b, negated, paired) {
+			if a.groups.meets(r.pair[0]) && b.groups.meets(r.pair[1]) && l.joins(hits, a, b, negated, paired) {
 				return true
 			}
 		}
@@ -127,7 +127,7 @@ func (l *lexicon) joins(hits []hit, a, b hit, before, after int) bool {
 		if h.first > b.first {
 			break
 		}
-		if h.groups&l.groups["and"] != 0 && h.start >= a.end && h.end <= b.start {
+		if h.groups.meets(l.groups["and"]) && h.start >= a.end && h.end <= b.start {
 			return false
 		}
 	}
@@ -142,15 +142,24 @@ func (r wordRule) harmless(l *lexicon, hits, order []hit) bool {
 		switch {
 		case h.first > last:
 			return false
-		case h.groups&r.unless != 0:
+		case h.groups.meets(r.unless):
 			return true
-		case h.groups&l.groups["not"] != 0 && !overlaps(h, order) && r.negatedBy(l, hits, order, h):
+		case h.groups.meets(l.groups["not"]) && !overlaps(h, order) && r.negatedBy(l, hits, order, h):
 			return true
-		case h.groups&l.groups["notafter"] != 0 && r.denied(order, h):
+		case h.groups.meets(l.groups["notafter"]) && !overlaps(h, order) && r.denied(order, h):
 			return true
+		case h.groups.meets(l.groups["attacker"]) && h.first < order[0].first && l.tried(hits[from:], h, order[0]):
+			return true // "attackers may ask a model to …"
 		}
 	}
 	return false
+}
+
+// tried reports whether a word such as "tries" stands between an attacker and an order.
+func (l *lexicon) tried(hits []hit, attacker, order hit) bool {
+	return slices.ContainsFunc(hits, func(h hit) bool {
+		return h.groups.meets(l.groups["tries"]) && h.start >= attacker.end && h.end <= order.start
+	})
 }
 
 // overlaps reports whether a word is part of a word of the order, such as "no" of "no questions".
@@ -161,13 +170,13 @@ func overlaps(h hit, order []hit) bool {
 // negatedBy reports whether the negation n belongs to the verb of the order.
 func (r wordRule) negatedBy(l *lexicon, hits, order []hit, n hit) bool {
 	return slices.ContainsFunc(order, func(o hit) bool {
-		return o.groups&r.verb != 0 && l.joins(hits, n, o, r.negated, negates)
+		return o.groups.meets(r.verb) && l.joins(hits, n, o, r.negated, negates)
 	})
 }
 
 // denied reports whether n follows the verb of the order, as in Japanese.
 func (r wordRule) denied(order []hit, n hit) bool {
 	return slices.ContainsFunc(order, func(o hit) bool {
-		return o.groups&r.verb != 0 && n.start >= o.end && n.first-o.last <= negates
+		return o.groups.meets(r.verb) && n.start >= o.end && n.first-o.last <= negates
 	})
 }

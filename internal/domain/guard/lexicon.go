@@ -30,13 +30,20 @@ type lexicon struct {
 	next   map[uint64]int32 // by node and byte
 	ends   map[int32][]ending
 	nodes  int32
-	groups map[string]uint64 // the bit of a group
+	groups map[string]groups
 	rules  []wordRule
 }
 
+// groups is a set of groups of words.
+type groups [2]uint64
+
+func (g groups) meets(other groups) bool { return g[0]&other[0]|g[1]&other[1] != 0 }
+
+func (g groups) with(other groups) groups { return groups{g[0] | other[0], g[1] | other[1]} }
+
 // ending is the end of an entry in the trie.
 type ending struct {
-	groups uint64
+	groups groups
 	open   bool // more letters can follow
 	inner  bool // it can start within a word
 }
@@ -44,7 +51,7 @@ type ending struct {
 // hit is a word of one or more groups. Its positions count half words, because a Chinese character
 // is about half a word.
 type hit struct {
-	groups      uint64
+	groups      groups
 	first, last int
 	start, end  int // bytes of the text
 }
@@ -55,12 +62,11 @@ var wordLists = sync.OnceValue(loadLexicon)
 func loadLexicon() *lexicon {
 	var file wordFile
 	readPatterns("patterns/languages.yaml", &file)
-	l := &lexicon{next: map[uint64]int32{}, ends: map[int32][]ending{}, nodes: 1, groups: map[string]uint64{}}
+	l := &lexicon{next: map[uint64]int32{}, ends: map[int32][]ending{}, nodes: 1, groups: map[string]groups{}}
 	for group := range file.Words {
-		l.groups[group] = 1 << len(l.groups)
-	}
-	if len(l.groups) > 64 {
-		panic("guard: more than 64 groups of words")
+		var bit groups
+		bit[len(l.groups)/64] = 1 << (len(l.groups) % 64)
+		l.groups[group] = bit
 	}
 	for group, languages := range file.Words {
 		for _, list := range languages {
@@ -85,9 +91,9 @@ func loadLexicon() *lexicon {
 		for i, group := range r.Pair {
 			w.pair[i] = l.mask(group)
 		}
-		for _, groups := range r.All {
-			w.needs = append(w.needs, l.mask(groups))
-			w.mask |= l.mask(groups)
+		for _, names := range r.All {
+			w.needs = append(w.needs, l.mask(names))
+			w.mask = w.mask.with(l.mask(names))
 		}
 		l.rules = append(l.rules, w)
 	}
@@ -95,23 +101,23 @@ func loadLexicon() *lexicon {
 }
 
 // mask returns the bits of groups such as "send|show".
-func (l *lexicon) mask(groups string) (mask uint64) {
-	if groups == "" {
-		return 0
+func (l *lexicon) mask(names string) (mask groups) {
+	if names == "" {
+		return mask
 	}
-	for group := range strings.SplitSeq(groups, "|") {
+	for group := range strings.SplitSeq(names, "|") {
 		bit, known := l.groups[group]
 		if !known {
 			panic(fmt.Sprintf("guard: unknown group %q in languages.yaml", group))
 		}
-		mask |= bit
+		mask = mask.with(bit)
 	}
 	return mask
 }
 
 // addForms adds an entry in lower case, in upper case and with a capital, because folding depends on
 // the case of a letter.
-func (l *lexicon) addForms(entry string, group uint64) {
+func (l *lexicon) addForms(entry string, group groups) {
 	lower := strings.ToLower(entry)
 	for _, form := range []string{entry, strings.ToUpper(lower), capital(lower)} {
 		l.add(form, group)
@@ -123,7 +129,7 @@ func capital(text string) string {
 	return string(unicode.ToUpper(r)) + text[size:]
 }
 
-func (l *lexicon) add(entry string, group uint64) {
+func (l *lexicon) add(entry string, group groups) {
 	text, open := strings.CutSuffix(entry, "*")
 	text = strings.Trim(fold(text).text, "\n")
 	var node int32
@@ -144,7 +150,7 @@ func (l *lexicon) add(entry string, group uint64) {
 		letters > 4, inner: solid(first) || syllables > 1}
 	for i, old := range l.ends[node] {
 		if old.open == e.open && old.inner == e.inner {
-			l.ends[node][i].groups |= group
+			l.ends[node][i].groups = old.groups.with(group)
 			return
 		}
 	}

@@ -10,6 +10,7 @@ import (
 const (
 	sentenceGap = 1000 // between two sentences
 	clauseGap   = 2    // for a comma
+	breakGap    = 6    // for a semicolon
 	urlBytes    = 400
 )
 
@@ -35,6 +36,8 @@ func (l *lexicon) hitsIn(text string, loose bool) []hit {
 		switch {
 		case ends(now, next):
 			r.at += sentenceGap
+		case now == ';', now == '؛':
+			r.at += breakGap
 		case pauses(now, next):
 			r.at += clauseGap
 		case solid(now):
@@ -83,7 +86,7 @@ func (r *reader) entry(i int, inner bool) int {
 	if len(found) == 0 {
 		return 0
 	}
-	if last := found[len(found)-1]; last.groups&harmless != 0 {
+	if last := found[len(found)-1]; last.groups.meets(harmless) {
 		return last.end - i
 	}
 	r.hits = append(r.hits, found...)
@@ -122,7 +125,7 @@ func halfWords(text string) (n int) {
 // ends reports whether a sentence ends at c.
 func ends(c, next rune) bool {
 	switch c {
-	case '。', '！', '？', '!', '?', ';', '؟', '۔', '।', '؛':
+	case '。', '！', '？', '!', '?', '؟', '۔', '।':
 		return true
 	case '.':
 		return !spelled(next) && next != '/' && next != '.'

@@ -16,7 +16,7 @@ func TestZZ(t *testing.T) {
 	for _, h := range l.hitsIn(f.text, false) {
 		names := ""
 		for g, b := range l.groups {
-			if h.groups&b != 0 {
+			if h.groups.meets(b) {
 				names += g + " "
 			}
 		}
