@@ -2,6 +2,7 @@ package guard
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
@@ -138,13 +139,15 @@ func (l *lexicon) joins(hits []hit, a, b hit, before, after int) bool {
 func (r wordRule) harmless(l *lexicon, hits, order []hit) bool {
 	first, last := order[0].first-sentence, order[len(order)-1].last+sentence
 	from, _ := slices.BinarySearchFunc(hits, first, func(h hit, at int) int { return cmp.Compare(h.first, at) })
+	spoken := languagesOf(hits[from:], last)
 	for _, h := range hits[from:] {
 		switch {
 		case h.first > last:
 			return false
 		case h.groups.meets(r.unless):
 			return true
-		case h.groups.meets(l.groups["not"]) && !overlaps(h, order) && r.negatedBy(l, hits, order, h):
+		case h.groups.meets(l.groups["not"]) && h.langs&spoken != 0 && !overlaps(h, order) &&
+			r.negatedBy(l, hits, order, h):
 			return true
 		case h.groups.meets(l.groups["notafter"]) && !overlaps(h, order) && r.denied(order, h):
 			return true
@@ -153,6 +156,29 @@ func (r wordRule) harmless(l *lexicon, hits, order []hit) bool {
 		}
 	}
 	return false
+}
+
+// languagesOf returns the languages that most of the words up to a position belong to. Short words
+// such as "no" have other meanings in other languages.
+func languagesOf(hits []hit, last int) (spoken uint64) {
+	var counts [64]int
+	most := 0
+	for _, h := range hits {
+		if h.first > last {
+			break
+		}
+		for left := h.langs; left != 0 && left != ^uint64(0); left &= left - 1 {
+			i := bits.TrailingZeros64(left)
+			counts[i]++
+			most = max(most, counts[i])
+		}
+	}
+	for i, n := range counts {
+		if 4*n >= 3*most {
+			spoken |= 1 << i
+		}
+	}
+	return spoken
 }
 
 // tried reports whether a word such as "tries" stands between an attacker and an order.

@@ -44,6 +44,7 @@ func (g groups) with(other groups) groups { return groups{g[0] | other[0], g[1] 
 // ending is the end of an entry in the trie.
 type ending struct {
 	groups groups
+	langs  uint64
 	open   bool // more letters can follow
 	inner  bool // it can start within a word
 }
@@ -52,6 +53,7 @@ type ending struct {
 // is about half a word.
 type hit struct {
 	groups      groups
+	langs       uint64 // bits of the languages
 	first, last int
 	start, end  int // bytes of the text
 }
@@ -68,10 +70,14 @@ func loadLexicon() *lexicon {
 		bit[len(l.groups)/64] = 1 << (len(l.groups) % 64)
 		l.groups[group] = bit
 	}
-	for group, languages := range file.Words {
-		for _, list := range languages {
+	languages := map[string]uint64{"any": ^uint64(0)}
+	for group, lists := range file.Words {
+		for language, list := range lists {
+			if languages[language] == 0 {
+				languages[language] = 1 << (len(languages) - 1)
+			}
 			for entry := range strings.SplitSeq(list, ",") {
-				l.addForms(strings.TrimSpace(entry), l.groups[group])
+				l.addForms(strings.TrimSpace(entry), l.groups[group], languages[language])
 			}
 		}
 	}
@@ -117,10 +123,10 @@ func (l *lexicon) mask(names string) (mask groups) {
 
 // addForms adds an entry in lower case, in upper case and with a capital, because folding depends on
 // the case of a letter.
-func (l *lexicon) addForms(entry string, group groups) {
+func (l *lexicon) addForms(entry string, group groups, language uint64) {
 	lower := strings.ToLower(entry)
 	for _, form := range []string{entry, strings.ToUpper(lower), capital(lower)} {
-		l.add(form, group)
+		l.add(form, group, language)
 	}
 }
 
@@ -129,7 +135,7 @@ func capital(text string) string {
 	return string(unicode.ToUpper(r)) + text[size:]
 }
 
-func (l *lexicon) add(entry string, group groups) {
+func (l *lexicon) add(entry string, group groups, language uint64) {
 	text, open := strings.CutSuffix(entry, "*")
 	text = strings.Trim(fold(text).text, "\n")
 	var node int32
@@ -146,11 +152,11 @@ func (l *lexicon) add(entry string, group groups) {
 	}
 	first, _ := utf8.DecodeRuneInString(text)
 	syllables := strings.Count(strings.Map(leading, text), "x")
-	e := ending{groups: group, open: open || unicode.Is(unicode.Hangul, last) || unicode.Is(unicode.Arabic, last) &&
-		letters > 4, inner: solid(first) || syllables > 1}
+	e := ending{groups: group, langs: language, open: open || unicode.Is(unicode.Hangul, last) || unicode.Is(unicode.Arabic, last) &&
+		letters > 3, inner: solid(first) || syllables > 1}
 	for i, old := range l.ends[node] {
 		if old.open == e.open && old.inner == e.inner {
-			l.ends[node][i].groups = old.groups.with(group)
+			l.ends[node][i].groups, l.ends[node][i].langs = old.groups.with(group), old.langs|language
 			return
 		}
 	}

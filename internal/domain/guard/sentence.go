@@ -10,7 +10,7 @@ import (
 const (
 	sentenceGap = 1000 // between two sentences
 	clauseGap   = 2    // for a comma
-	breakGap    = 6    // for a semicolon
+	breakGap    = 8    // for a semicolon
 	urlBytes    = 400
 )
 
@@ -78,7 +78,7 @@ func (r *reader) entry(i int, inner bool) int {
 		after, _ := utf8.DecodeRuneInString(r.text[i+end:])
 		for _, e := range r.ends[node] {
 			if (!inner || e.inner) && (e.open || r.loose || !spelled(after) || !spelled(c)) {
-				found = append(found, hit{e.groups, r.at, r.at + halfWords(r.text[i:i+end]), i, i + end})
+				found = append(found, hit{e.groups, e.langs, r.at, r.at + halfWords(r.text[i:i+end]), i, i + end})
 			}
 		}
 		return true
@@ -114,7 +114,7 @@ func halfWords(text string) (n int) {
 		case i == 0:
 		case solid(c):
 			n++
-		case spelled(c) && !spelled(previous):
+		case spelled(c) && !spelled(previous) && !strings.ContainsRune("./:@", previous):
 			n += 2
 		}
 		previous = c
