@@ -5,8 +5,10 @@ import (
 	"sync"
 )
 
-// leastSeedWords is the length of the shortest seed phrase of BIP-39.
-const leastSeedWords = 12
+const (
+	leastSeedWords = 12 // of the shortest seed phrase of BIP-39
+	leastDistinct  = 9  // of random words; a list such as "wish number 1, wish number 2" has fewer
+)
 
 var seedWords = sync.OnceValue(func() map[string]bool {
 	var file struct {
@@ -26,11 +28,13 @@ func seedPhrases(text string) []window {
 	known := seedWords()
 	var found []window
 	count, start, end := 0, 0, 0
+	distinct := map[string]bool{}
 	finish := func() {
-		if count >= leastSeedWords {
+		if count >= leastSeedWords && len(distinct) >= leastDistinct {
 			found = append(found, window{start, end})
 		}
 		count = 0
+		clear(distinct)
 	}
 	for i := 0; i < len(text); {
 		switch b := text[i]; {
@@ -39,10 +43,12 @@ func seedPhrases(text string) []window {
 			for i < len(text) && letter(text[i]) {
 				i++
 			}
-			if i-from > 8 || !known[strings.ToLower(text[from:i])] {
+			word := strings.ToLower(text[from:i])
+			if !known[word] {
 				finish()
 				continue
 			}
+			distinct[word] = true
 			if count++; count == 1 {
 				start = from
 			}
