@@ -251,7 +251,7 @@ func TestAWriterWhoseTargetHasGoneToAnotherIsRefused(t *testing.T) {
 // doubtful might be an attack: a word joiner divides a name.
 const doubtful = "Works at AC\u2060ME in Oslo"
 
-// Nobody reads a run of an agent for memories. What the scan doubts waits there for a person.
+// No person reads a run of an agent for memories, so what the scan doubts waits for one.
 func TestWhatTheScanDoubtsIsStagedWithoutAPerson(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
