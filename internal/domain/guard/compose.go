@@ -43,7 +43,8 @@ func scanOrders(f folded, scope Scope, loose bool) []Finding {
 			}
 			if severity := r.judge(f.text, m.start, m.end); severity != Safe {
 				reported++
-				findings = append(findings, Finding{Family: r.family, Severity: severity, Line: f.line(m.start), ID: r.id})
+				findings = append(findings,
+					Finding{Family: r.family, Severity: severity, Line: f.line(m.start), ID: r.id})
 			}
 		}
 	}

@@ -152,8 +152,8 @@ func (l *lexicon) add(entry string, group groups, language uint64) {
 	}
 	first, _ := utf8.DecodeRuneInString(text)
 	syllables := strings.Count(strings.Map(leading, text), "x")
-	e := ending{groups: group, langs: language, open: open || unicode.Is(unicode.Hangul, last) || unicode.Is(unicode.Arabic, last) &&
-		letters > 3, inner: solid(first) || syllables > 1}
+	suffixes := unicode.Is(unicode.Hangul, last) || unicode.Is(unicode.Arabic, last) && letters > 3
+	e := ending{groups: group, langs: language, open: open || suffixes, inner: solid(first) || syllables > 1}
 	for i, old := range l.ends[node] {
 		if old.open == e.open && old.inner == e.inner {
 			l.ends[node][i].groups, l.ends[node][i].langs = old.groups.with(group), old.langs|language

@@ -29,7 +29,8 @@ func Scan(text string, scope Scope) []Finding {
 	if scope == Strict { // texts can contain programs
 		findings = append(findings, scanRules(f, embeddedRules(), scope)...)
 	}
-	findings = append(findings, newFindings(findings, append(scanOrders(f, scope, false), scanDisguised(text, f, scope)...))...)
+	orders := append(scanOrders(f, scope, false), scanDisguised(text, f, scope)...)
+	findings = append(findings, newFindings(findings, orders)...)
 	return sortFindings(findings)
 }
 
@@ -84,11 +85,11 @@ var (
 		`examples?)\b|例如|比如|诸如|类似|注入|攻击|检测|识别|拒绝|样例|示例`)
 	// reported matches text that describes an attack. It is folded: Cyrillic letters that look like
 	// Latin ones are Latin.
-	reported = regexp.MustCompile(strings.Trim(fold(`(?:attackers?|adversar(?:y|ies)|prompt.injections?|jailbreaks?|`+
-		`malicious|phishing|scammers?|atacantes?|inyeccion|malicios\w+|attaquants?|malveillant\w*|angreifer|bosartig\w*|`+
-		`injecao|attaccant\w+|iniezion\w|злоумышленник|Злоумышленник|мошенник|Мошенник|внедрени|Внедрени|инъекци|Инъекци|`+
-		`зловмисник|攻击者|提示词?注入|恶意|攻撃者|インジェクション|공격자|인젝션|المهاجم|حقن|saldirgan|penyerang|atakujac\w+|`+
-		`aanvaller)`).text, "\n") + "[^\n]{0,100}$")
+	reported = regexp.MustCompile(strings.Trim(fold(`(?:attackers?|adversar(?:y|ies)|prompt.injections?|`+
+		`jailbreaks?|malicious|phishing|scammers?|atacantes?|inyeccion|malicios\w+|attaquants?|malveillant\w*|`+
+		`angreifer|bosartig\w*|injecao|attaccant\w+|iniezion\w|злоумышленник|Злоумышленник|мошенник|Мошенник|`+
+		`внедрени|Внедрени|инъекци|Инъекци|зловмисник|攻击者|提示词?注入|恶意|攻撃者|インジェクション|공격자|인젝션|`+
+		`المهاجم|حقن|saldirgan|penyerang|atakujac\w+|aanvaller)`).text, "\n") + "[^\n]{0,100}$")
 )
 
 // judge returns the severity of a match, and Safe if it is no finding.
