@@ -175,7 +175,7 @@ func languagesOf(hits []hit, last int) (spoken uint64) {
 		}
 	}
 	for i, n := range counts {
-		if 4*n >= 3*most {
+		if n > 0 && 4*n > 3*most {
 			spoken |= 1 << i
 		}
 	}
