@@ -95,10 +95,10 @@ func (k promptContext) Remembered(ctx context.Context, ws int64) (out prompt.Ses
 	}
 	out.Soul = m.Soul
 	for _, line := range m.Profile {
-		out.Profile = append(out.Profile, line.Text)
+		out.Profile = append(out.Profile, prompt.Fact{Text: line.Text, Origin: line.Origin})
 	}
 	for _, line := range m.Core {
-		out.Core = append(out.Core, line.Text)
+		out.Core = append(out.Core, prompt.Fact{Text: line.Text, Origin: line.Origin})
 	}
 	index, err := k.skills.Index(ctx, ws)
 	out.Skills = index.Text()

@@ -281,7 +281,7 @@ grant select, insert, delete on memory_targets, memory_refs to cairn_app;
 grant update (seq, run_id, updated_at) on conversation_marks to cairn_app;
 grant update (description, aliases, last_used_at, last_summary_at) on memory_targets to cairn_app;
 grant update (holder, fence, lease_until) on memory_leases to cairn_app;
-grant update (content, content_sha256, version, status, tainted, op_id, event_time, updated_at, when_to_use, embedded_field, metadata, author, targets, superseded_by, retrieve_count, last_retrieved_at) on memories to cairn_app;
+grant update (content, content_sha256, version, status, tainted, origin, op_id, event_time, updated_at, when_to_use, embedded_field, metadata, author, targets, superseded_by, retrieve_count, last_retrieved_at) on memories to cairn_app;
 grant update (state, decided_at) on pending_memories to cairn_app;
 
 create policy conversation_marks_system on conversation_marks for select to cairn_system using (kind = 'reflection');

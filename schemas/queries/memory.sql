@@ -20,7 +20,7 @@ on conflict (workspace_id, external_id) do nothing
 returning *;
 
 -- name: MemoryChange :execrows
-update memories set content = @content, content_sha256 = @content_sha256, status = @status, tainted = @tainted, op_id = @op_id, version = version + 1, updated_at = now()
+update memories set content = @content, content_sha256 = @content_sha256, status = @status, tainted = @tainted, origin = @origin, op_id = @op_id, version = version + 1, updated_at = now()
 where workspace_id = @workspace_id and id = @id and version = @version and status = 'active';
 
 -- name: MemoryRevisionInsert :exec

@@ -37,8 +37,11 @@
 //	values.Find("Refund credit_card_4421486")  // one finding: personal.id
 //	values.Mask("Refund credit_card_4421486")  // Refund [payment_id]
 //
-// The patterns are data: patterns/rules.yaml for texts, patterns/scripts.yaml for scripts,
-// patterns/secrets.yaml for secrets. The folder testdata has attacks that they must find and benign
+// The patterns are data: patterns/rules.yaml for English and Chinese texts, patterns/languages.yaml for
+// orders in eighteen languages, patterns/scripts.yaml for scripts, patterns/secrets.yaml for secrets. An
+// order is a sentence with words of several groups near one another, in any order: "forget" and
+// "instructions" and "previous". A negated verb ("never forget …"), a condition, and a sentence about
+// attackers are no order. The folder testdata has attacks that they must find and benign
 // texts that they must not report. Patterns stop careless and copied attacks, not every paraphrase.
 // Taint, fences and approval (spec/procedural-memory.md §6.1) are further protections.
 package guard

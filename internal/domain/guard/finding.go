@@ -29,6 +29,8 @@ const (
 	Persistence Family = "persistence"          // start-up files, crontab, authorized_keys
 	Destructive Family = "destructive_shell"    // wiping disks, homes, databases
 	AgentConfig Family = "agent_config"         // changing the agent's own rules or permissions
+	Payment     Family = "payment"              // paying or refunding without a check
+	SeedPhrase  Family = "seed_phrase"          // asking for the words of a wallet
 	C2          Family = "command_and_control"  // reverse shells, fetched orders
 	UnknownURL  Family = "unknown_url"          // in scripts: a host that is not widely known
 	Secret      Family = "secret"               // a key, password or card number

@@ -46,3 +46,28 @@ func TestEveryRuleIsMetByAFixture(t *testing.T) {
 func unsplit(text string) string {
 	return string(slices.DeleteFunc([]byte(text), func(b byte) bool { return b == '|' }))
 }
+
+// TestEveryOrderIsMetByTheCorpus rejects rules of languages.yaml that no text tests.
+func TestEveryOrderIsMetByTheCorpus(t *testing.T) {
+	met := map[string]bool{}
+	for _, name := range []string{"testdata/corpus.yaml", "testdata/heldout.yaml", "testdata/later.yaml"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file struct{ Attacks []struct{ Text string } }
+		if err := yaml.Unmarshal(data, &file); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range file.Attacks {
+			for _, f := range scanOrders(fold(c.Text), Strict, false) {
+				met[f.ID] = true
+			}
+		}
+	}
+	for _, r := range wordLists().rules {
+		if !met[r.id] {
+			t.Errorf("no text meets %s", r.id)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -28,7 +29,18 @@ func Scan(text string, scope Scope) []Finding {
 	if scope == Strict { // texts can contain programs
 		findings = append(findings, scanRules(f, embeddedRules(), scope)...)
 	}
+	orders := append(scanOrders(f, scope, false), scanDisguised(text, f, scope)...)
+	findings = append(findings, newFindings(findings, orders)...)
 	return sortFindings(findings)
+}
+
+// newFindings returns the findings of lines without an equally severe finding of the same family.
+func newFindings(known, found []Finding) []Finding {
+	return slices.DeleteFunc(found, func(n Finding) bool {
+		return slices.ContainsFunc(known, func(k Finding) bool {
+			return k.Line == n.Line && k.Family == n.Family && (k.Severity == n.Severity || k.Severity == Dangerous)
+		})
+	})
 }
 
 // scanRules applies the rules of a scope to folded text.
@@ -66,11 +78,18 @@ var (
 		"]{1,40}[`\"'],?(?: or| nor)?)*(?:(?: \\w+,){0,4}(?: \\w+)? (?:or|nor))?" +
 		"|(?:不要|切勿|禁止|不得|不能|不可|严禁|请勿|绝不|避免|别|拒绝)(?:直接|随意|擅自|盲目)?(?:运行|执行|使用|调用|输入)?)[ \"'`(*]*$")
 	// quoted matches an opening quotation mark at the end of the text before a match.
-	quoted = regexp.MustCompile("[\"'`“‘「『«(]$")
+	quoted = regexp.MustCompile("[\"'`“„‘「『«(] ?$")
 	// named matches text that marks a quotation as an example.
 	named = regexp.MustCompile(`\b(?:such as|like|e\.g\.|for ` +
 		`example|phrases?|strings?|attempts?|inject\w*|attacks?|detect\w*|flag\w*|treat|reject\w*|block\w*|test\w*|` +
 		`examples?)\b|例如|比如|诸如|类似|注入|攻击|检测|识别|拒绝|样例|示例`)
+	// reported matches text that describes an attack. It is folded: Cyrillic letters that look like
+	// Latin ones are Latin.
+	reported = regexp.MustCompile(strings.Trim(fold(`(?:attackers?|adversar(?:y|ies)|prompt.injections?|`+
+		`jailbreaks?|malicious|phishing|scammers?|atacantes?|inyeccion|malicios\w+|attaquants?|malveillant\w*|`+
+		`angreifer|bosartig\w*|injecao|attaccant\w+|iniezion\w|злоумышленник|Злоумышленник|мошенник|Мошенник|`+
+		`внедрени|Внедрени|инъекци|Инъекци|зловмисник|攻击者|提示词?注入|恶意|攻撃者|インジェクション|공격자|인젝션|`+
+		`المهاجم|حقن|saldirgan|penyerang|atakujac\w+|aanvaller)`).text, "\n") + "[^\n]{0,100}$")
 )
 
 // judge returns the severity of a match, and Safe if it is no finding.
@@ -82,8 +101,13 @@ func (r rule) judge(text string, start, end int) Severity {
 	if forbidden.MatchString(before) || r.before != nil && r.before.MatchString(before) {
 		return Safe
 	}
-	if r.mention && quoted.MatchString(before) && named.MatchString(before) {
-		return Caution
+	if r.mention && quoted.MatchString(before) {
+		switch {
+		case reported.MatchString(before):
+			return Safe
+		case named.MatchString(before):
+			return Caution
+		}
 	}
 	return r.severity
 }

@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,10 +12,13 @@ import (
 	"cairn/internal/domain/guard"
 )
 
-// fixture decodes a file of testdata.
+// fixture decodes a file of testdata, or a file with an absolute path.
 func fixture[T any](t testing.TB, name string) T {
 	t.Helper()
-	data, err := os.ReadFile("testdata/" + name)
+	if !filepath.IsAbs(name) {
+		name = filepath.Join("testdata", name)
+	}
+	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,6 +138,9 @@ func expose(text string, o Options) []exposure {
 	for _, w := range cards(text) {
 		found = append(found, exposure{w, "card", false})
 	}
+	for _, w := range seedPhrases(text) {
+		found = append(found, exposure{w, "seed_phrase", false})
+	}
 	taken, found = settle(taken, found), found[:0]
 	if o.Phones {
 		for _, w := range phones(text) {

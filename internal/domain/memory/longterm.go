@@ -147,6 +147,9 @@ const timeLayout = "2006-01-02T15:04Z"
 //
 //	memory_id=9f0c… [2026-03-01T10:00Z|2026-03-02T08:30Z] (personal/alice) travel: Flies from Osaka
 //		ref_memory_id=51aa…
+//
+// The session is the source of the memory. source=untrusted marks a memory whose writer had seen
+// untrusted text.
 func (e Entry) Line() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "memory_id=%s [", e.ID)
@@ -162,6 +165,9 @@ func (e Entry) Line() string {
 		b.WriteString(oneLine(e.WhenToUse) + ": ")
 	}
 	b.WriteString(oneLine(e.Content))
+	if e.Tainted {
+		b.WriteString(" source=untrusted")
+	}
 	if n := len(e.Histories); n > 0 {
 		b.WriteString(" ref_memory_id=" + e.Histories[n-1])
 	}

@@ -26,8 +26,8 @@ func TestSectionsTellWhatHasChanged(t *testing.T) {
 		}
 		for changed, change := range map[int]func(*SessionContext){
 			4: func(r *SessionContext) { r.Soul = "# Not ours\nSpeak like a pirate." },
-			5: func(r *SessionContext) { r.Profile = append(r.Profile[:1:1], "Ada moved.") },
-			6: func(r *SessionContext) { r.Core = []string{"The release is on Mondays."} },
+			5: func(r *SessionContext) { r.Profile = append(r.Profile[:1:1], Fact{Text: "Ada moved."}) },
+			6: func(r *SessionContext) { r.Core = []Fact{{Text: "The release is on Mondays."}} },
 			7: func(r *SessionContext) { r.Skills += "\n- bake: Bake" },
 			9: func(r *SessionContext) { r.Identity = "Another" },
 		} {

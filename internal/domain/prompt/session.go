@@ -13,8 +13,8 @@ import (
 // deterministic order.
 type SessionContext struct {
 	Soul    string
-	Profile []string
-	Core    []string
+	Profile []Fact
+	Core    []Fact
 	Skills  string // the index of skills, one line each
 
 	// Set for an agent that replies from long-term memory:
@@ -22,8 +22,28 @@ type SessionContext struct {
 	Meta     string // the targets with memories, one line each
 }
 
+// Fact is a memory with its provenance.
+type Fact struct {
+	Text   string
+	Origin string // who wrote it, a value of agent.Origin; empty if unknown
+}
+
 // Entries returns all memories of the prompt.
-func (r SessionContext) Entries() []string { return slices.Concat(r.Profile, r.Core) }
+func (r SessionContext) Entries() (out []string) {
+	for _, f := range slices.Concat(r.Profile, r.Core) {
+		out = append(out, f.Text)
+	}
+	return out
+}
+
+// sources are the words for the origin of a memory.
+var sources = map[string]map[string]string{
+	"en": {"user": "set by the person", "agent": "noted in a conversation", "nudge": "noted by a review",
+		"reflection": "noted by a review", "distill": "drawn from a conversation", "designer": "noted by a review",
+		"import": "imported"},
+	"zh": {"user": "对方设定", "agent": "对话中记下", "nudge": "复盘时记下", "reflection": "复盘时记下", "distill": "从对话中提取",
+		"designer": "复盘时记下", "import": "导入"},
+}
 
 // SkillLines returns the lines of the index as candidates for a review.
 func (r SessionContext) SkillLines() (out []Candidate) {
@@ -39,7 +59,7 @@ func (r SessionContext) SkillLines() (out []Candidate) {
 // Session returns the system message of a channel for the lifetime of a session. It contains
 // nothing that changes from turn to turn; Context returns that.
 func Session(lang, channel string, known SessionContext) (string, error) {
-	known = known.inPlace()
+	known = known.inPlace(language(lang))
 	return render(lang, "session", struct {
 		SessionContext
 		Channel string
@@ -48,12 +68,12 @@ func Session(lang, channel string, known SessionContext) (string, error) {
 }
 
 // inPlace sanitizes the texts: a soul cannot end its fence, and an entry of several lines cannot
-// start a heading or another entry.
-func (r SessionContext) inPlace() SessionContext {
+// start a heading or another entry. It adds the provenance of the entries.
+func (r SessionContext) inPlace(lang string) SessionContext {
 	r.Soul, r.Identity = fences.ReplaceAllString(r.Soul, ""), fences.ReplaceAllString(r.Identity, "")
-	items := func(in []string) (out []string) {
-		for _, text := range in {
-			out = append(out, strings.ReplaceAll(text, "\n", "\n  "))
+	items := func(in []Fact) (out []Fact) {
+		for _, f := range in {
+			out = append(out, Fact{strings.ReplaceAll(f.Text, "\n", "\n  "), sources[lang][f.Origin]})
 		}
 		return out
 	}

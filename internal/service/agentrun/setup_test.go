@@ -74,7 +74,7 @@ type told struct {
 func (k *told) Remembered(context.Context, int64) (prompt.SessionContext, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return prompt.SessionContext{Soul: k.soul, Core: []string{"The staging host is quartz."}}, nil
+	return prompt.SessionContext{Soul: k.soul, Core: []prompt.Fact{{Text: "The staging host is quartz."}}}, nil
 }
 
 func (k *told) About(context.Context, int64) (identity, meta string, err error) {

@@ -88,7 +88,7 @@ func TestARejectedPromptIsLoggedByTheHashesOfItsSections(t *testing.T) {
 		t.Helper()
 		log.Reset()
 		system, err := prompt.Session("en", "chat",
-			prompt.SessionContext{Soul: soul, Core: []string{"The release is on Fridays."}})
+			prompt.SessionContext{Soul: soul, Core: []prompt.Fact{{Text: "The release is on Fridays."}}})
 		testkit.Must(t, err)
 		if _, err := b.ask(t.Context(), step, "hi", func(r *llm.Request) { r.System = system }); err == nil {
 			t.Fatal("the request went through")

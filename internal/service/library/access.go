@@ -33,7 +33,7 @@ func decide(a agent.Actor, s Settings, f facts, p plan) (decision, error) {
 	switch {
 	case a.Tainted && a.Origin != agent.OriginUser:
 		d = decision{true, "the conversation contains untrusted text"}
-	case p.caution && a.Origin.Autonomous():
+	case p.caution && (a.Origin.Autonomous() || p.indexed && a.Origin != agent.OriginUser):
 		d = decision{true, "the security scan found a possible risk"}
 	case s.Approval == ApproveAll && a.Origin != agent.OriginUser:
 		d = decision{true, "every change needs approval in this workspace"}

@@ -305,3 +305,16 @@ func TestASuspiciousTextIsAWarningOrWaits(t *testing.T) {
 		t.Errorf("is %s", got)
 	}
 }
+
+// Every prompt contains the index of skills: doubtful text in it waits whichever agent wrote it.
+func TestASuspiciousDescriptionWaits(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	suspicious := deploy(with("description", `Screens phrases such as "ignore previous instructions"`))
+	b.does(b.as(agent.OriginAgent), "skill_save", suspicious, "staged", 1)
+	if got := b.column("select status from skills where name = 'deploy-web'"); got != "candidate" {
+		t.Errorf("is %s", got)
+	}
+	suspicious["name"], suspicious["content"] = "screen-mails", body("Open the mail", "Read it", "Close it")
+	b.does(b.as(agent.OriginUser), "skill_save", suspicious, "created", 1)
+}

@@ -12,7 +12,8 @@ import (
 )
 
 // inspect scans a planned version. It rejects secrets and dangerous text. Doubtful text is a
-// warning, or needs approval in an autonomous run. Findings that the current version was accepted
+// warning. It needs approval in an autonomous run, and in the index of skills, which every prompt
+// contains. Findings that the current version was accepted
 // with are ignored.
 func inspect(a agent.Actor, f facts, p *plan) error {
 	v := &p.version
@@ -40,6 +41,7 @@ func inspect(a agent.Actor, f facts, p *plan) error {
 		return nil
 	}
 	p.caution = true
+	p.indexed = slices.ContainsFunc(fresh, func(n guard.Finding) bool { return n.Where != "content" })
 	if !a.Origin.Autonomous() {
 		p.notes = append(p.notes, "the text looks like an attack: "+shown(fresh))
 	}

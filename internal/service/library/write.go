@@ -54,6 +54,7 @@ type plan struct {
 	action   string // Created, Updated, Patched; Unchanged and Noop write nothing
 	notes    []string
 	caution  bool // the security scan found a possible risk
+	indexed  bool // in the name, the description or the category
 	similar  bool // near duplicates are allowed
 	edit     Edit
 	expected int

@@ -265,7 +265,9 @@ func (g *writing) additions(ctx context.Context, all []addition) (items []ItemRe
 		e, status := known[m.identity()], AlreadyExists
 		switch {
 		case e == nil:
-			e, status = g.entry(m), memorywrite.Added
+			if e, status = g.entry(m), memorywrite.Added; e.Status == memory.Quarantined {
+				status = memorywrite.Staged
+			}
 			fresh, known[m.identity()] = append(fresh, e), e
 		case e.Content != m.Content:
 			if err := g.create(ctx, fresh...); err != nil {
@@ -325,7 +327,7 @@ func (g *writing) existing(ctx context.Context, all []addition) (map[memory.Stat
 func (g *writing) entry(m addition) *memory.Entry {
 	return &memory.Entry{Type: m.scope.Type, Target: m.scope.Target, Content: m.Content, WhenToUse: m.WhenToUse,
 		Metadata: g.stamped(m.Metadata), EventTime: m.EventTime, Importance: m.Importance, Author: g.w.Author,
-		Tainted: g.tainted(m.risky)}
+		Tainted: g.w.Tainted, Status: g.status(m.risky)}
 }
 
 // errNoID is the result of an entry for which each ID is taken.

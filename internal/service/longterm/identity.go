@@ -52,8 +52,8 @@ func (l *Service) IdentityHistory(ctx context.Context, a agent.Actor, max int) (
 }
 
 // UpdateIdentity replaces the whole identity. Because every prompt contains the identity, the write
-// is refused in two cases: the context contains untrusted text, or an unattended run writes text
-// that looks like a prompt injection.
+// is refused in two cases: the context contains untrusted text, or an agent writes text that looks
+// like a prompt injection.
 func (l *Service) UpdateIdentity(ctx context.Context, a agent.Actor, in IdentityArgs) (IdentityResult, error) {
 	content, refused := memory.NormalizeIdentity(in.Content)
 	if refused == nil {
@@ -81,7 +81,7 @@ func mayIdentity(a agent.Actor, content string) error {
 	case a.Tainted && a.Origin != agent.OriginUser:
 		return fault.New(fault.BlockedContent,
 			"cannot change the identity: the context contains untrusted text", "do not change the identity in this run")
-	case risky && a.Origin.Autonomous():
+	case risky && a.Origin != agent.OriginUser:
 		return fault.New(fault.BlockedContent, "the identity looks like a prompt injection",
 			"describe the agent in plain statements")
 	}

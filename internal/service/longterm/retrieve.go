@@ -83,7 +83,10 @@ const (
 
 // RetrieveResult is the result of a retrieval, as text for models and as entries for programs.
 type RetrieveResult struct {
-	Text   string             `json:"text"`
+	Text string `json:"text"`
+	// Tainted is set if a memory was drawn from untrusted text. The run that reads it is tainted, too.
+	Tainted bool `json:"tainted,omitempty"`
+
 	Found  []memory.Entry     `json:"-"`
 	Scores map[string]float64 `json:"-"` // by ID; guidelines, which are found by name, have none
 	Failed []ItemResult       `json:"failed,omitempty"`
@@ -166,6 +169,7 @@ func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, a
 	}
 	for _, e := range out.Found {
 		lines = append(lines, Sanitized(e).Line())
+		out.Tainted = out.Tainted || e.Tainted
 	}
 	out.Text = strings.Join(lines, "\n")
 	if len(lines) == 0 {

@@ -49,12 +49,15 @@ func (g *writing) summarize(ctx context.Context, m NewMemory, targets []string, 
 	}
 	if !found {
 		e := memory.Entry{Type: memory.Summary, Content: m.Content, Metadata: m.Metadata, Targets: targets,
-			Author: g.w.Author, Tainted: g.tainted(risky)}
+			Author: g.w.Author, Tainted: g.w.Tainted, Status: g.status(risky)}
 		if err := g.create(ctx, &e); err != nil {
 			return ItemResult{}, err
 		}
 		if e.Key == 0 {
 			return ItemResult{}, errNoID
+		}
+		if e.Status == memory.Quarantined {
+			return ItemResult{ID: e.ID, Status: memorywrite.Staged}, g.refer(ctx, e.Key)
 		}
 		return ItemResult{ID: e.ID, Status: memorywrite.Added}, g.refer(ctx, e.Key)
 	}

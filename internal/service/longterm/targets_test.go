@@ -164,6 +164,12 @@ func TestTheIdentityIsOneDocumentWithVersions(t *testing.T) {
 	tainted.Tainted = true
 	_, err = l.UpdateIdentity(t.Context(), tainted, longterm.IdentityArgs{Content: "A servant of the page"})
 	wants(t, "untrusted text in view", err, fault.BlockedContent)
+	watched := l.Actor(agent.OriginAgent)
+	watched.Subject = a().Subject
+	for _, who := range []agent.Actor{a(), watched} {
+		_, err = l.UpdateIdentity(t.Context(), who, longterm.IdentityArgs{Content: doubtful})
+		wants(t, "doubtful text", err, fault.BlockedContent)
+	}
 	_, err = l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: "A strict guide", Expected: &one})
 	testkit.Must(t, err)
 	_, err = l.RollbackIdentity(t.Context(), l.User(), memorywrite.RollbackArgs{Version: 1})

@@ -60,9 +60,14 @@ func CheckMetadata(m memory.Metadata) error {
 	return err
 }
 
-// revise writes the next version of an entry.
+// revise writes the next version of an entry. Doubtful text of an unattended run is refused, because
+// staging it would hide the version that is in use.
 func (g *writing) revise(ctx context.Context, e *memory.Entry, action memory.Action, risky bool) error {
-	e.Tainted = !g.w.Person && (e.Tainted || g.tainted(risky))
+	if action == memory.Replace && g.status(risky) == memory.Quarantined {
+		return fault.New(fault.BlockedContent, "the text looks like an attack, and no person reads this run",
+			"keep the memory as it is, or add the text as a new memory, which waits for approval")
+	}
+	e.Tainted = !g.w.Person && (e.Tainted || g.w.Tainted)
 	e.Author = g.w.Author
 	if err := g.tx.Memories().Revise(ctx, e, action, g.w); err != nil {
 		return err
@@ -71,8 +76,13 @@ func (g *writing) revise(ctx context.Context, e *memory.Entry, action memory.Act
 	return g.refer(ctx, e.Key)
 }
 
-func (g *writing) tainted(risky bool) bool {
-	return g.w.Tainted || risky && g.a.Origin.Autonomous()
+// status returns the status of a new entry. Doubtful text of an unattended run stays in quarantine,
+// where no model sees it, until a user restores it.
+func (g *writing) status(risky bool) memory.Status {
+	if risky && g.a.Origin.Autonomous() {
+		return memory.Quarantined
+	}
+	return memory.Active
 }
 
 // UpdateMemories changes the content and metadata of memories of the actor's target. Their IDs,

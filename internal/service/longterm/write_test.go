@@ -247,3 +247,40 @@ func TestAWriterWhoseTargetHasGoneToAnotherIsRefused(t *testing.T) {
 		t.Errorf("fences %d, %d, %d", first.Fence, second.Fence, third.Fence)
 	}
 }
+
+// doubtful might be an attack: a word joiner divides a name.
+const doubtful = "Works at AC\u2060ME in Oslo"
+
+// No person reads a run of an agent for memories, so what the scan doubts waits for one.
+func TestWhatTheScanDoubtsIsStagedWithoutAPerson(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	session := l.session("one")
+	a := func() agent.Actor { return l.about(memory.Personal, "alice", "", session) }
+	good := l.add(a(), "Works at ACME")
+	out := l.add(a(), doubtful, "Likes tea")
+	if statuses(out) != "staged added" {
+		t.Fatalf("%+v", out)
+	}
+	waiting := l.entry(out[0].ID)
+	docs := l.Number("select count(*) from search_docs where kind = 'memory'")
+	if waiting.Status != memory.Quarantined || docs != 2 {
+		t.Errorf("it is %s, and %d documents are searched", waiting.Status, docs)
+	}
+	_, err := l.UpdateMemories(t.Context(), a(),
+		[]longterm.ChangedMemory{{ID: good[0].ID, Content: doubtful + "!"}})
+	wants(t, "a doubtful change", err, fault.BlockedContent)
+	if kept := l.entry(good[0].ID); kept.Content != "Works at ACME" || kept.Status != memory.Active {
+		t.Errorf("the memory in use is %+v", kept)
+	}
+	_, err = l.Restore(t.Context(), l.User(), longterm.RestoreArgs{ID: waiting.ID})
+	testkit.Must(t, err)
+	if now := l.entry(waiting.ID); now.Status != memory.Active || now.Tainted {
+		t.Errorf("approved, it is %+v", now)
+	}
+	byPerson := l.User()
+	byPerson.Subject = agent.MemoryScope{Type: string(memory.Personal), Target: "alice"}
+	if out := l.add(byPerson, doubtful+", Norway"); statuses(out) != "added" {
+		t.Errorf("a person's: %+v", out)
+	}
+}

@@ -1,6 +1,7 @@
 package promptmemory_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -149,22 +150,27 @@ func TestAWaitingWriteLapsesAfterThirtyDays(t *testing.T) {
 	wants(t, "approve what is shown as expired", err, fault.NotFound)
 }
 
-func TestWhatTheScanDoubtsWaitsWhenNobodyWatched(t *testing.T) {
+// Every prompt contains these memories, so doubtful text waits whichever agent writes it.
+func TestWhatTheScanDoubtsWaitsUnlessAPersonWroteIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	out, err := b.Save(t.Context(), b.Actor(agent.OriginAgent), promptmemory.SaveArgs{Content: risky})
+	out, err := b.Save(t.Context(), b.User(), promptmemory.SaveArgs{Content: risky})
 	testkit.Must(t, err)
 	if out.Action != memorywrite.Added || len(out.Warnings) == 0 || strings.Contains(out.Warnings[0], "AC") {
-		t.Errorf("foreground: %+v", out)
+		t.Errorf("by a person: %+v", out)
 	}
-	out, err = b.Save(t.Context(), in(b.Actor(agent.OriginNudge), b.Run()),
-		promptmemory.SaveArgs{Content: risky, Store: "profile"})
-	testkit.Must(t, err)
-	waiting, err := b.PendingList(t.Context(), b.User(), 10)
-	testkit.Must(t, err)
-	if out.Action != memorywrite.Staged || len(waiting) != 1 || len(waiting[0].Risk) == 0 ||
-		!strings.HasPrefix(waiting[0].Reason, "risk") {
-		t.Errorf("unwatched: %+v, waiting %+v", out, waiting)
+	for i, a := range []agent.Actor{b.Actor(agent.OriginAgent), in(b.Actor(agent.OriginNudge), b.Run()),
+		in(b.Actor(agent.OriginReflection), b.Run()), in(b.Actor(agent.OriginDistill), b.Run()),
+		b.Actor(agent.OriginImport)} {
+		text := fmt.Sprintf("%s in year %d", risky, i)
+		out, err = b.Save(t.Context(), a, promptmemory.SaveArgs{Content: text, Store: "profile"})
+		testkit.Must(t, err)
+		waiting, err := b.PendingList(t.Context(), b.User(), 10)
+		testkit.Must(t, err)
+		if out.Action != memorywrite.Staged || len(waiting) != i+1 || len(waiting[i].Risk) == 0 ||
+			!strings.HasPrefix(waiting[i].Reason, "risk") {
+			t.Errorf("by %s: %+v, waiting %+v", a.Origin, out, waiting)
+		}
 	}
 	decided, err := b.Approve(t.Context(), b.User(), out.Pending) // the reviewer saw the findings: this is the override
 	if err != nil || decided.State != "approved" {

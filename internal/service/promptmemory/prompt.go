@@ -18,8 +18,9 @@ type PromptMemory struct {
 
 // Line is one entry.
 type Line struct {
-	ID   string
-	Text string
+	ID     string
+	Text   string
+	Origin string // of the last change
 }
 
 // Prompt reads the soul and the prompt memories in creation order, so that equal rows produce equal
@@ -34,7 +35,7 @@ func (k *Service) Prompt(ctx context.Context, ws int64) (out PromptMemory, err e
 		out.Soul, out.SoulVersion = memorywrite.Sanitize("soul", fmt.Sprint(soul.Version), soul.Content), soul.Version
 		entries, err := tx.Memories().Memories(ctx, memory.PromptTypes, false, maxEntries)
 		for _, e := range entries {
-			line := Line{ID: e.ID, Text: memorywrite.Sanitize(string(e.Type), e.ID, e.Content)}
+			line := Line{ID: e.ID, Text: memorywrite.Sanitize(string(e.Type), e.ID, e.Content), Origin: e.Origin}
 			switch {
 			case e.Tainted:
 			case e.Type == memory.Profile:

@@ -169,8 +169,8 @@ func TestAPromptIsTheSameForTheSameRows(t *testing.T) {
 	once, err := b.Prompt(t.Context(), b.A.ID)
 	testkit.Must(t, err)
 	if once.Soul != "Be brief." || len(once.Core) != 2 ||
-		once.Core[0] != (promptmemory.Line{ID: first, Text: "The staging host is basalt"}) ||
-		!reflect.DeepEqual(once.Profile, []promptmemory.Line{{ID: name, Text: "Is called Jin Li"}}) {
+		once.Core[0] != (promptmemory.Line{ID: first, Text: "The staging host is basalt", Origin: "user"}) ||
+		!reflect.DeepEqual(once.Profile, []promptmemory.Line{{ID: name, Text: "Is called Jin Li", Origin: "user"}}) {
 		t.Errorf("%+v", once)
 	}
 	_, err = b.Search(t.Context(), b.User(), promptmemory.SearchArgs{Query: "staging"})

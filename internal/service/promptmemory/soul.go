@@ -120,6 +120,10 @@ func (k *Service) setSoul(ctx context.Context, tx Tx, a agent.Actor, current mem
 	if err != nil {
 		return SoulResult{}, err
 	}
+	if len(risk) > 0 && a.Origin != agent.OriginUser { // every prompt contains the soul
+		return SoulResult{}, fault.New(fault.BlockedContent, "the soul looks like an attack: "+strings.Join(risk, "; "),
+			"describe tone, style and language only, or ask the user to make the change")
+	}
 	out := SoulResult{Action: "updated", Version: current.Version, Effective: nextSession, Warnings: risk}
 	if content == current.Content {
 		out.Action = memorywrite.Unchanged

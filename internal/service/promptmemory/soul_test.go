@@ -137,3 +137,17 @@ func TestSideBySideAppendsLoseNothing(t *testing.T) {
 		t.Errorf("version %d says %q", s.Version, s.Content)
 	}
 }
+
+// Every prompt contains the soul: an agent's doubtful text is refused, a person's has a warning.
+func TestADoubtfulSoulNeedsAPerson(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	in := promptmemory.SoulArgs{Content: "Be brief at AC\u2060ME."}
+	_, err := b.SoulUpdate(t.Context(), b.Actor(agent.OriginAgent), in)
+	wants(t, "by an agent", err, fault.BlockedContent)
+	b.soul("", 0)
+	out, err := b.SoulUpdate(t.Context(), b.User(), in)
+	if err != nil || out.Version != 1 || len(out.Warnings) != 1 {
+		t.Errorf("by a person: %+v, %v", out, err)
+	}
+}

@@ -265,8 +265,8 @@ func waits(a agent.Actor, chosen settings.Settings, risk []string) string {
 		return ""
 	case a.Tainted:
 		return "taint: the context contained untrusted text"
-	case len(risk) > 0 && a.Origin.Autonomous():
-		return "risk: the scan has findings in an unattended run"
+	case len(risk) > 0: // every prompt contains the text
+		return "risk: the text looks like an attack"
 	case chosen.WriteApproval.Memory.Stages(byPerson, a.Origin.Autonomous()):
 		return "approval: required by the workspace"
 	}

@@ -103,8 +103,8 @@ func (q *Queries) MemoryAddedByRun(ctx context.Context, arg MemoryAddedByRunPara
 }
 
 const MemoryChange = `-- name: MemoryChange :execrows
-update memories set content = $1, content_sha256 = $2, status = $3, tainted = $4, op_id = $5, version = version + 1, updated_at = now()
-where workspace_id = $6 and id = $7 and version = $8 and status = 'active'
+update memories set content = $1, content_sha256 = $2, status = $3, tainted = $4, origin = $5, op_id = $6, version = version + 1, updated_at = now()
+where workspace_id = $7 and id = $8 and version = $9 and status = 'active'
 `
 
 type MemoryChangeParams struct {
@@ -112,6 +112,7 @@ type MemoryChangeParams struct {
 	ContentSha256 []byte
 	Status        string
 	Tainted       bool
+	Origin        string
 	OpID          string
 	WorkspaceID   int64
 	ID            int64
@@ -124,6 +125,7 @@ func (q *Queries) MemoryChange(ctx context.Context, arg MemoryChangeParams) (int
 		arg.ContentSha256,
 		arg.Status,
 		arg.Tainted,
+		arg.Origin,
 		arg.OpID,
 		arg.WorkspaceID,
 		arg.ID,
