@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/service/distill"
 	"cairn/internal/testkit"
 )
@@ -32,8 +33,9 @@ func sample(t *testing.T) []transcript.Conversation {
 	} else {
 		t.Log("no public τ-bench data (CAIRN_DATA): using the trajectory in the repository")
 	}
-	all, err := transcript.Parse("airline", bytes.NewReader(raw), transcript.MaxInput)
+	result, err := intake.Read("airline", bytes.NewReader(raw), intake.Options{})
 	testkit.Must(t, err)
+	all := result.Conversations
 	var out []transcript.Conversation
 	for i := 0; i < len(all); i += every {
 		out = append(out, all[i])
@@ -129,9 +131,9 @@ func checkFailedOnes(t *testing.T, b *apptest.Bundle, conversations []transcript
 
 func TestTheCheckFindsWhatItLooksFor(t *testing.T) {
 	t.Parallel()
-	conversations, err := transcript.Parse("airline", bytes.NewReader(samples.Airline), transcript.MaxInput)
+	result, err := intake.Read("airline", bytes.NewReader(samples.Airline), intake.Options{})
 	testkit.Must(t, err)
-	p := personalOf(conversations)
+	p := personalOf(result.Conversations)
 	v := versionWith("Ask Aarav Ahmed (aarav_ahmed_6699) about NQNU5R.")
 	var kinds []string
 	for _, leak := range p.in(v) {

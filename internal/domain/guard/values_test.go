@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/testkit"
 )
 
@@ -124,11 +125,11 @@ func tau(t *testing.T) []transcript.Conversation {
 		return nil
 	}
 	defer file.Close()
-	conversations, err := transcript.Parse("airline-train.json", file, 0)
+	result, err := intake.Read("airline-train.json", file, intake.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return conversations
+	return result.Conversations
 }
 
 func TestValuesOfRealConversations(t *testing.T) {
