@@ -92,7 +92,7 @@ type App struct {
 	Erase       *erase.Service
 	Offload     *offload.Service
 	Dumps       *dump.Service
-	Imports     *intake.Importer
+	Imports     *intake.Service
 	Relay       *relay.Relay
 	Driver      launcher.Driver
 	Schedules   *schedule.Service
@@ -264,6 +264,7 @@ func (h *App) buildMaintenance() error {
 		Driver:    h.Driver,
 		Spaces:    h.Spaces,
 		Channels:  h.Channels,
+		Imports:   h.Imports,
 		Lost:      h.endLost,
 		Remove:    h.removePackage,
 		Close:     conversationLimits(c).Close,

@@ -16,7 +16,7 @@ import (
 // duties returns all kinds of outbox tasks.
 func duties() map[string]inspect.Waiting {
 	return map[string]inspect.Waiting{relay.DriveRun: {}, relay.EmbedDoc: {}, relay.NotifySettings: {},
-		relay.HandleEvents: {}, relay.ReportRun: {}, relay.Deliver: {}}
+		relay.HandleEvents: {}, relay.ReportRun: {}, relay.Deliver: {}, relay.StoreImport: {}}
 }
 
 // Backlog counts open and failed work in one statement.

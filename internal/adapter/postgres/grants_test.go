@@ -28,6 +28,7 @@ var reviewedGrants = []string{
 	"delivery_parts cairn_app: insert, select, update",
 	"identities cairn_app: insert, select, update(name role)",
 	"identities cairn_system: select, update(workspace_id)",
+	"imports cairn_app: insert, select, update(conversations report stored stored_at)",
 	"pairings cairn_system: delete, insert, select, update",
 	"conversations cairn_system: select(channel dated id last_turn_at next_seq workspace_id)",
 	"conversations cairn_app: insert, select, update(closed_at counted counters dated last_turn_at next_seq " +

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,10 +66,11 @@ type importFlags struct {
 func (c *cli) importCommand() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use: "import FILE…", Short: "Store the sessions of other agents",
-		Long: "Store the conversations of session files. " + formatsHelp + "\n\nThe report of each file states " +
-			"what was kept, and counts what was not. A repeated import stores nothing twice. With --distill, the " +
-			"conversations are also distilled into skills. With --dry-run, nothing is stored.",
+		Use: "import FILE…", Short: "Import the sessions of other agents",
+		Long: "Import the conversations of session files. " + formatsHelp + "\n\nThe report of each file states " +
+			"what was kept, and counts what was not. The files are stored, too, so that later versions of Cairn can " +
+			"read more of them. A repeated import stores nothing twice. With --distill, the conversations are also " +
+			"distilled into skills. With --dry-run, nothing is stored.",
 		Example: "  cairn import --dry-run session.jsonl\n  cairn import conversations.json --distill",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -80,14 +83,21 @@ func (c *cli) importCommand() *cobra.Command {
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the report, and store nothing")
 	cmd.Flags().BoolVar(&f.distill, "distill", false, "distill the conversations into skills")
+	var max int
+	list := &cobra.Command{Use: "list", Short: "List imported files, the latest first",
+		Example: "  cairn import list --max 5", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listImports(cmd.Context(), max) }}
+	list.Flags().IntVar(&max, "max", 20, "maximum number of files")
+	cmd.AddCommand(list,
+		&cobra.Command{Use: "show ID", Short: "Show an imported file with its conversations",
+			Example: "  cairn import show 1", Args: exactly(1, "the import's ID"),
+			RunE: func(cmd *cobra.Command, args []string) error { return c.showImport(cmd.Context(), args[0]) }},
+		&cobra.Command{Use: "reparse ID", Short: "Read an imported file again, with the formats of this version",
+			Long: "Read an imported file again, with the formats of this version. Conversations that are read as before " +
+				"are not stored again. Those that are read differently are stored in addition.",
+			Example: "  cairn import reparse 1", Args: exactly(1, "the import's ID"),
+			RunE: func(cmd *cobra.Command, args []string) error { return c.reparseImport(cmd.Context(), args[0]) }})
 	return cmd
-}
-
-// importedFile is one line of the result of an import.
-type importedFile struct {
-	File          string              `json:"file"`
-	Report        format.ImportReport `json:"report"`
-	Conversations []string            `json:"conversations"` // IDs
 }
 
 func (c *cli) importSessions(ctx context.Context, files []string, f importFlags) error {
@@ -103,36 +113,24 @@ func (c *cli) importSessions(ctx context.Context, files []string, f importFlags)
 		defer s.close()
 	}
 	var refs []run.Ref
-	imported := []importedFile{}
+	imported := []intake.Import{}
 	r := intake.Reader{Options: intake.Options{Format: f.format, AllowUnknown: f.allowUnknown}}
 	for _, file := range files {
-		err := c.readWith(ctx, &r, file, func(name string, result format.Result) error {
-			one := importedFile{File: name, Report: result.Report, Conversations: []string{}}
-			for _, conversation := range result.Conversations {
-				one.Conversations = append(one.Conversations, conversation.ID)
-			}
-			imported = append(imported, one)
+		err := c.readWith(ctx, &r, file, func(file intake.File) error {
 			if f.dryRun {
+				imported = append(imported, dryImport(file))
 				return nil
 			}
-			if err := s.Imports.Import(ctx, s.workspace.ID, result.Conversations); err != nil || !f.distill {
-				return err
-			}
-			more, err := s.accept(ctx, result.Conversations, app.DistillSpec(s.Config, transcript.ExtractAuto),
-				distillFlags{})
-			refs = append(refs, more...)
+			one, more, err := s.importFile(ctx, file, r.Options, f.distill)
+			imported, refs = append(imported, one), append(refs, more...)
 			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	c.printImport(imported, r.Report)
-	if !f.distill {
-		if c.output == "json" {
-			return c.printJSON(map[string]any{"files": imported, "report": r.Report})
-		}
-		return nil
+	if err := c.printImported(imported, r.Report, f.distill); err != nil || !f.distill {
+		return err
 	}
 	if err := s.wait(ctx, refs, c.errs); err != nil {
 		return err
@@ -140,26 +138,131 @@ func (c *cli) importSessions(ctx context.Context, files []string, f importFlags)
 	return c.printReports(ctx, s, refs)
 }
 
-// printImport prints the report of each file, and of all if there are several.
-func (c *cli) printImport(imported []importedFile, all format.ImportReport) {
+// dryImport returns what the import of a file would store.
+func dryImport(f intake.File) intake.Import {
+	out := intake.Import{Name: f.Name, Bytes: int64(len(f.Content)), Report: f.Result.Report, Conversations: []string{}}
+	for _, one := range f.Result.Conversations {
+		out.Conversations = append(out.Conversations, one.ID)
+	}
+	return out
+}
+
+// laterImport is when the relay continues an import that this process has not completed.
+const laterImport = time.Minute
+
+// importFile imports a file, and returns the runs that distill its conversations.
+func (s *session) importFile(ctx context.Context, f intake.File, o intake.Options, distil bool) (out intake.Import,
+	refs []run.Ref, err error) {
+	made, err := s.Imports.Accept(ctx, intake.Request{Workspace: s.workspace.ID, Files: []intake.File{f}, Options: o,
+		Distill: distil, After: laterImport})
+	if err != nil {
+		return out, nil, err
+	}
+	if err := s.Imports.StoreConversations(ctx, s.workspace, made[0].ID); err != nil {
+		return made[0], nil, err
+	}
+	if out, err = s.Imports.Get(ctx, s.workspace.ID, made[0].ID); err != nil {
+		return out, nil, err
+	}
+	out.New = made[0].New
+	if distil {
+		refs, err = s.accept(ctx, f.Result.Conversations, app.DistillSpec(s.Config, transcript.ExtractAuto),
+			distillFlags{})
+	}
+	return out, refs, err
+}
+
+// printImported prints the report of each file, and of all if there are several. Reports of runs follow if the
+// conversations are distilled.
+func (c *cli) printImported(imported []intake.Import, all intake.Report, follows bool) error {
 	out := c.out
 	if c.output == "json" {
+		if !follows {
+			return c.printJSON(map[string]any{"imports": imported, "report": all})
+		}
 		out = c.errs
 	}
 	for _, one := range imported {
-		fmt.Fprintf(out, "%s: %s\n", one.File, one.Report)
+		fmt.Fprintf(out, "%s: %s\n", one.Name, one.Report)
 	}
 	if len(imported) != 1 {
 		all.Warnings = nil
 		fmt.Fprintf(out, "all: %s\n", all)
 	}
+	return nil
+}
+
+func (c *cli) listImports(ctx context.Context, max int) error {
+	s, err := c.open(ctx, needs{})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	all, err := s.Imports.List(ctx, s.workspace.ID, 0, max)
+	if err != nil {
+		return err
+	}
+	if c.output == "json" {
+		return c.printJSON(map[string]any{"imports": append([]intake.Import{}, all...)})
+	}
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "ID\tFILE\tFORMAT\tCONVERSATIONS\tMESSAGES\tSTORED\tIMPORTED")
+	for _, one := range all {
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%d\t%d\t%d\t%s\n", one.ID, one.Name, one.Report.Format,
+			one.Report.Conversations, one.Report.Messages, one.Stored, one.CreatedAt.Format(time.DateTime))
+	}
+	return tw.Flush()
+}
+
+func (c *cli) showImport(ctx context.Context, id string) error {
+	return c.withImport(ctx, id, func(s *session, n int64) (intake.Import, error) {
+		return s.Imports.Get(ctx, s.workspace.ID, n)
+	})
+}
+
+func (c *cli) reparseImport(ctx context.Context, id string) error {
+	return c.withImport(ctx, id, func(s *session, n int64) (intake.Import, error) {
+		if _, err := s.Imports.Reparse(ctx, s.workspace.ID, n, laterImport); err != nil {
+			return intake.Import{}, err
+		}
+		if err := s.Imports.StoreConversations(ctx, s.workspace, n); err != nil {
+			return intake.Import{}, err
+		}
+		return s.Imports.Get(ctx, s.workspace.ID, n)
+	})
+}
+
+// withImport prints an import that fn returns.
+func (c *cli) withImport(ctx context.Context, id string, fn func(s *session, n int64) (intake.Import, error)) error {
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return usageError{fmt.Errorf("invalid ID of an import %q: use a number that `cairn import list` prints", id)}
+	}
+	s, err := c.open(ctx, needs{})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	one, err := fn(s, n)
+	if err != nil {
+		return err
+	}
+	if c.output == "json" {
+		return c.printJSON(one)
+	}
+	fmt.Fprintf(c.out, "%s: %s\n", one.Name, one.Report)
+	fmt.Fprintf(c.out, "stored %d of %d conversations\n", one.Stored, one.Report.Conversations)
+	for _, conversation := range one.Conversations {
+		fmt.Fprintf(c.out, "  %s\n", conversation)
+	}
+	return nil
 }
 
 // read reads the conversations of a file, a folder or standard input, and prints the report.
 func (c *cli) read(ctx context.Context, file string, f formatFlags) (all []transcript.Conversation, err error) {
 	r := intake.Reader{Options: intake.Options{Format: f.format, AllowUnknown: f.allowUnknown}}
-	err = c.readWith(ctx, &r, file, func(_ string, result format.Result) error {
-		all = append(all, result.Conversations...)
+	err = c.readWith(ctx, &r, file, func(f intake.File) error {
+		all = append(all, f.Result.Conversations...)
 		return nil
 	})
 	if err != nil {

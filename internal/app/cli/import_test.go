@@ -40,8 +40,8 @@ func TestADryImportPrintsTheReportAndNeedsNoServer(t *testing.T) {
 	out, _, code = plain(t, `[{"role":"user","content":"hi"}]`, "import", "--dry-run", "-", "--output", "json",
 		"--format", "anthropic")
 	var got struct {
-		Files []struct {
-			File   string
+		Imports []struct {
+			Name   string
 			Report struct {
 				Format   string
 				Messages int
@@ -49,8 +49,8 @@ func TestADryImportPrintsTheReportAndNeedsNoServer(t *testing.T) {
 		}
 	}
 	testkit.Must(t, json.Unmarshal([]byte(out), &got))
-	if code != 0 || len(got.Files) != 1 || got.Files[0].Report.Format != "anthropic" ||
-		got.Files[0].Report.Messages != 1 {
+	if code != 0 || len(got.Imports) != 1 || got.Imports[0].Report.Format != "anthropic" ||
+		got.Imports[0].Report.Messages != 1 {
 		t.Errorf("%d\n%s", code, out)
 	}
 }

@@ -41,6 +41,7 @@ const (
 	MemoryUndo        Action = "memory.undo"
 	RestoreAccept     Action = "restore.accept"
 	SchemaMigrate     Action = "schema.migrate"
+	SessionsImport    Action = "sessions.import"
 	SettingsChange    Action = "settings.change"
 	SkillApprove      Action = "skill.approve"
 	SkillImport       Action = "skill.import"
@@ -75,6 +76,7 @@ var Actions = []Action{
 	MemoryUndo,
 	RestoreAccept,
 	SchemaMigrate,
+	SessionsImport,
 	SettingsChange,
 	SkillApprove,
 	SkillImport,

@@ -22,6 +22,7 @@ import (
 	"cairn/internal/service/erase"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/inspect"
+	"cairn/internal/service/intake"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
@@ -47,6 +48,7 @@ type Services struct {
 	Waiter        inspect.Waiter
 	Inbox         *conversation.Service
 	Distill       *distill.Service
+	Imports       *intake.Service
 	Library       *library.Library
 	Curator       *curate.Service
 	Finder        search.Finder

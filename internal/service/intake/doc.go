@@ -1,10 +1,10 @@
-// Package intake reads the session files of agents: single files, compressed files, archives and
-// folders. It stores their conversations without distilling them.
+// Package intake imports the session files of agents: single files, compressed files, archives and folders.
 //
-//	r := intake.Reader{Options: intake.Options{}}
-//	err := r.Read("session.jsonl.zst", file, func(file string, result format.Result) error { … })
-//	fmt.Println(r.Report)
+//	r := intake.Reader{}
+//	err := r.Read("session.jsonl.zst", file, func(f intake.File) error { files = append(files, f); return nil })
+//	imports, err := service.Accept(ctx, intake.Request{Workspace: ws, Files: files})
 //
-// Package internal/domain/transcript/intake has the formats. This package has the limits of archives,
-// which can claim any size.
+// Accept stores the files. The relay then stores their conversations, each in a transaction, and continues after a
+// crash. Package internal/domain/transcript/intake has the formats. This package has the limits of archives, which can
+// claim any size.
 package intake

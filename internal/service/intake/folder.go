@@ -156,9 +156,9 @@ func (r *Reader) readable(name string) bool {
 // member reads one file of several. A file whose format is unknown is counted, and does not end the
 // import.
 func (r *Reader) member(name string, in io.Reader, each Each, depth int) (read int, err error) {
-	err = r.read(name, in, func(file string, result format.Result) error {
+	err = r.read(name, in, func(f File) error {
 		read++
-		return each(file, result)
+		return each(f)
 	}, depth)
 	if format.IsUnknown(err) {
 		r.Report.Skip("file of an unknown format")

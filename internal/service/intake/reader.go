@@ -32,8 +32,15 @@ type Options struct {
 	AllowUnknown bool
 }
 
-// Each receives the conversations of one file. Conversations that an earlier file held are left out.
-type Each func(file string, result format.Result) error
+// File is a file that was read.
+type File struct {
+	Name    string // its path below the folder or archive
+	Content []byte // not compressed
+	Result  format.Result
+}
+
+// Each receives one file. Conversations that an earlier file held are left out.
+type Each func(f File) error
 
 // Reader reads files, and collects their report. It is not safe for concurrent use.
 type Reader struct {
@@ -135,7 +142,8 @@ func (r *Reader) file(name string, in io.Reader, each Each) error {
 		return fault.New(fault.TooLarge, fmt.Sprintf("%s: more than %d files", name, MaxFiles),
 			"import the folder in several parts")
 	}
-	result, err := format.Read(path.Base(name), in, format.Options{Format: r.Format, Limit: r.Limit,
+	var content bytes.Buffer
+	result, err := format.Read(path.Base(name), io.TeeReader(in, &content), format.Options{Format: r.Format, Limit: r.Limit,
 		AllowUnknown: r.AllowUnknown})
 	if err != nil {
 		return err
@@ -154,5 +162,5 @@ func (r *Reader) file(name string, in io.Reader, each Each) error {
 	}
 	result.Conversations, result.Report.Conversations = kept, len(kept)
 	r.Report.Add(result.Report)
-	return each(name, result)
+	return each(File{name, content.Bytes(), result})
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"cairn/internal/domain/fault"
-	format "cairn/internal/domain/transcript/intake"
 	"cairn/internal/service/intake"
 	"cairn/internal/testkit"
 )
@@ -59,9 +58,9 @@ func zipped(t *testing.T, files ...string) string {
 
 // read returns the files and messages that a reader finds.
 func read(r *intake.Reader, name, data string) (files []string, messages int, err error) {
-	err = r.Read(name, strings.NewReader(data), func(file string, result format.Result) error {
-		files = append(files, file)
-		for _, c := range result.Conversations {
+	err = r.Read(name, strings.NewReader(data), func(f intake.File) error {
+		files = append(files, f.Name)
+		for _, c := range f.Result.Conversations {
 			messages += len(c.Messages)
 		}
 		return nil
@@ -125,8 +124,8 @@ func TestFoldersAreReadOnceAndUnknownFilesAreCounted(t *testing.T) {
 		".git/x.json": {Data: []byte(bye)}, "b/.hidden.json": {Data: []byte(bye)}}
 	r := intake.Reader{}
 	conversations := 0
-	err := r.Folder(t.Context(), folder, "sessions", func(_ string, result format.Result) error {
-		conversations += len(result.Conversations)
+	err := r.Folder(t.Context(), folder, "sessions", func(f intake.File) error {
+		conversations += len(f.Result.Conversations)
 		return nil
 	})
 	if err != nil || conversations != 2 {

@@ -22,6 +22,8 @@ const (
 	HandleEvents = "event"   // key: ID of a route; stays until its events are messages of a conversation
 	ReportRun    = "report"  // key: ID of a route, a slash and a run; stays until the result of the run is a delivery
 	Deliver      = "deliver" // key: ID of a route; stays until its deliveries are sent
+
+	StoreImport = "import" // key: ID of an import; stays until its conversations are stored
 )
 
 // OutboxTask is a row of the outbox: accepted work that is not done.
@@ -141,6 +143,11 @@ type Channels interface {
 	Report(ctx context.Context, ws tenancy.Workspace, route int64, run string) (done bool, err error)
 	// Deliver makes the workflow of a route send what is open. Done means that nothing is.
 	Deliver(ctx context.Context, ws tenancy.Workspace, route int64) (done bool, err error)
+}
+
+// Imports stores the conversations of session files.
+type Imports interface {
+	StoreConversations(ctx context.Context, ws tenancy.Workspace, id int64) error
 }
 
 // Spaces returns the embedding spaces of a workspace.

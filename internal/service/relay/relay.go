@@ -30,6 +30,7 @@ type Ports struct {
 	Driver    Driver
 	Spaces    Spaces
 	Channels  Channels
+	Imports   Imports
 	Lost      func(ctx context.Context, r run.Run) error  // ends a run whose workflow closes again and again
 	Remove    func(ctx context.Context, key string) error // deletes an object of the package store
 	Close     time.Duration                               // time without messages after which a conversation ends
@@ -44,7 +45,7 @@ type Relay struct{ Ports }
 // New returns a Relay. It fails if a required port is nil.
 func New(p Ports) (*Relay, error) {
 	err := ports.Require("relay", map[string]any{"Store": p.Store, "Leftovers": p.Leftovers, "Driver": p.Driver,
-		"Spaces": p.Spaces, "Channels": p.Channels, "Lost": p.Lost, "Remove": p.Remove, "Log": p.Log})
+		"Spaces": p.Spaces, "Channels": p.Channels, "Imports": p.Imports, "Lost": p.Lost, "Remove": p.Remove, "Log": p.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -128,13 +129,16 @@ func (r *Relay) do(ctx context.Context, d OutboxTask) error {
 		return r.drive(ctx, d)
 	case ReportRun:
 		return r.report(ctx, d)
-	case EmbedDoc, HandleEvents, Deliver:
+	case EmbedDoc, HandleEvents, Deliver, StoreImport:
 		id, err := strconv.ParseInt(d.Key, 10, 64)
 		if err != nil {
 			return fmt.Errorf("parse the key of an outbox task: %w", err)
 		}
-		if d.Kind == EmbedDoc {
+		switch d.Kind {
+		case EmbedDoc:
 			return r.embed(ctx, d, id)
+		case StoreImport:
+			return r.importFile(ctx, d, id)
 		}
 		return r.channel(ctx, d, id)
 	case NotifySettings:
@@ -289,6 +293,20 @@ func (r *Relay) channel(ctx context.Context, d OutboxTask, id int64) error {
 	}
 	done, err := r.Channels.Deliver(ctx, ws, id)
 	if err != nil || !done {
+		return err
+	}
+	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {
+		return q.Settle(ctx, d.Kind, d.Key)
+	})
+}
+
+// importFile stores the conversations of a session file.
+func (r *Relay) importFile(ctx context.Context, d OutboxTask, id int64) error {
+	ws, err := r.workspaceOf(ctx, d)
+	if err != nil {
+		return err
+	}
+	if err := r.Imports.StoreConversations(ctx, ws, id); err != nil {
 		return err
 	}
 	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {

@@ -1,0 +1,229 @@
+package intake
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/tenancy"
+	"cairn/internal/domain/transcript"
+	format "cairn/internal/domain/transcript/intake"
+	"cairn/internal/service/distill"
+)
+
+// Report states what a file held.
+type Report = format.ImportReport
+
+// Channel is the channel of conversations that were read from files.
+const Channel = "import"
+
+// NewImport is a file that is to be stored.
+type NewImport struct {
+	Name         string
+	Format       string // that the caller stated; empty if it was detected
+	AllowUnknown bool
+	Distill      bool
+	SHA256       [sha256.Size]byte // of the file
+	Bytes        int64             // of the file
+	Compressed   []byte            // the file, as zstd
+	Report       Report
+}
+
+// StoredImport is an import with its file.
+type StoredImport struct {
+	Name         string
+	Format       string
+	AllowUnknown bool
+	Distill      bool
+	Compressed   []byte
+	Stored       int  // conversations that the latest reading has stored
+	Ended        bool // all are stored
+}
+
+// Import is an imported file.
+type Import struct {
+	ID            int64      `json:"id"`
+	Name          string     `json:"name"`
+	SHA256        string     `json:"sha256"` // of the file, in hexadecimal digits
+	Bytes         int64      `json:"bytes"`  // of the file
+	New           bool       `json:"new"`    // the workspace did not have the file
+	Distill       bool       `json:"distill"`
+	Report        Report     `json:"report"`
+	Stored        int        `json:"stored"`        // conversations that the latest reading has stored
+	Conversations []string   `json:"conversations"` // IDs of those that any reading has stored
+	CreatedAt     time.Time  `json:"created_at"`
+	StoredAt      *time.Time `json:"stored_at"` // when all were stored; null until then
+}
+
+// Store stores imports. Each method is one transaction.
+type Store interface {
+	// PutImports stores files and a task that stores their conversations after a time, and returns their IDs. A file
+	// that the workspace has already keeps its ID.
+	PutImports(ctx context.Context, ws int64, files []NewImport, after time.Duration) (ids []int64, made []bool, err error)
+	// Import returns an import, or NotFound.
+	Import(ctx context.Context, ws, id int64) (StoredImport, error)
+	// PutConversation stores conversation number n of the latest reading. Last also removes the task. Ok is false if
+	// another process has stored it, or the file was erased.
+	PutConversation(ctx context.Context, ws, id int64, n int, c transcript.Conversation, last bool) (ok bool, err error)
+	// Reparse lets the conversations be stored again, from a new reading.
+	Reparse(ctx context.Context, ws, id int64, report Report, after time.Duration) error
+	// Page returns up to max imports before an ID, the latest first. ID 0 stands for all.
+	Page(ctx context.Context, ws, id, before int64, max int) ([]Import, error)
+}
+
+// Distills accepts conversations to distill.
+type Distills interface {
+	Accept(ctx context.Context, r distill.Request) (run.Run, bool, error)
+}
+
+// Ports are what a Service needs.
+type Ports struct {
+	Store       Store
+	Distills    Distills
+	DistillSpec func() distill.Spec
+}
+
+// Service imports session files. It is safe for concurrent use.
+type Service struct{ Ports }
+
+// New returns a Service. It fails if a port is nil.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("intake", map[string]any{"Store": p.Store, "Distills": p.Distills})
+	if err == nil && p.DistillSpec == nil {
+		err = fault.New(fault.Internal, "intake: DistillSpec is nil", "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Service{p}, nil
+}
+
+// Request is a request to import files that a Reader has read.
+type Request struct {
+	Workspace int64
+	Files     []File
+	Options
+	Distill bool          // also distill the conversations
+	After   time.Duration // until the relay stores the conversations, unless the caller calls StoreConversations
+}
+
+// Accept stores files durably. Their conversations follow. A repeated file is not stored again.
+func (s *Service) Accept(ctx context.Context, r Request) ([]Import, error) {
+	var files []NewImport
+	for _, f := range r.Files {
+		one := NewImport{Name: f.Name, Format: r.Format, AllowUnknown: r.AllowUnknown, Distill: r.Distill,
+			SHA256: sha256.Sum256(f.Content), Bytes: int64(len(f.Content)), Report: f.Result.Report}
+		var err error
+		if one.Compressed, err = compressed(f.Content); err != nil {
+			return nil, err
+		}
+		files = append(files, one)
+	}
+	ids, made, err := s.Store.PutImports(ctx, r.Workspace, files, r.After)
+	if err != nil {
+		return nil, err
+	}
+	var out []Import
+	for i, id := range ids {
+		one, err := s.Get(ctx, r.Workspace, id)
+		if err != nil {
+			return nil, err
+		}
+		one.New = made[i]
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// StoreConversations stores the conversations of an accepted file, each in a transaction, and continues where an
+// earlier call ended. A file that was erased is not an error.
+func (s *Service) StoreConversations(ctx context.Context, ws tenancy.Workspace, id int64) error {
+	stored, err := s.Store.Import(ctx, ws.ID, id)
+	if fault.CodeOf(err) == fault.NotFound || err == nil && stored.Ended {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	result, err := stored.read()
+	if err != nil {
+		return err
+	}
+	for n := stored.Stored; n < len(result.Conversations); n++ {
+		c := result.Conversations[n]
+		if stored.Distill {
+			_, _, err := s.Distills.Accept(ctx, distill.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: c,
+				Channel: Channel, Spec: s.DistillSpec()})
+			if err != nil {
+				return fmt.Errorf("distill conversation %d of import %d: %w", n, id, err)
+			}
+		}
+		ok, err := s.Store.PutConversation(ctx, ws.ID, id, n, c, n == len(result.Conversations)-1)
+		if err != nil || !ok {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reparse reads a file again, with the formats that this version knows. Conversations that are read as before are not
+// stored again. Those that are read differently are stored in addition.
+func (s *Service) Reparse(ctx context.Context, ws, id int64, after time.Duration) (Import, error) {
+	stored, err := s.Store.Import(ctx, ws, id)
+	if err != nil {
+		return Import{}, err
+	}
+	result, err := stored.read()
+	if err != nil {
+		return Import{}, err
+	}
+	if err := s.Store.Reparse(ctx, ws, id, result.Report, after); err != nil {
+		return Import{}, err
+	}
+	return s.Get(ctx, ws, id)
+}
+
+// Get returns an import, or NotFound.
+func (s *Service) Get(ctx context.Context, ws, id int64) (Import, error) {
+	found, err := s.Store.Page(ctx, ws, id, 0, 1)
+	if err == nil && len(found) == 0 || id <= 0 {
+		err = fault.New(fault.NotFound, fmt.Sprintf("import %d not found", id), "`cairn import list` lists the imports")
+	}
+	if err != nil {
+		return Import{}, err
+	}
+	return found[0], nil
+}
+
+// List returns up to max imports before an ID, 0 for the latest ones.
+func (s *Service) List(ctx context.Context, ws, before int64, max int) ([]Import, error) {
+	return s.Store.Page(ctx, ws, 0, before, max)
+}
+
+// read reads the stored file.
+func (i StoredImport) read() (format.Result, error) {
+	inner, err := zstd.NewReader(bytes.NewReader(i.Compressed), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return format.Result{}, damaged(err, i.Name)
+	}
+	defer inner.Close()
+	return format.Read(path.Base(i.Name), inner, format.Options{Format: i.Format, AllowUnknown: i.AllowUnknown,
+		Limit: MaxArchive})
+}
+
+func compressed(content []byte) ([]byte, error) {
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return nil, fmt.Errorf("compress a file: %w", err)
+	}
+	defer w.Close()
+	return w.EncodeAll(content, nil), nil
+}

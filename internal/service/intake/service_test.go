@@ -1,0 +1,186 @@
+package intake_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/intake"
+	"cairn/internal/testkit"
+)
+
+// distills counts the conversations that are distilled.
+type distills struct{ accepted []string }
+
+func (d *distills) Accept(_ context.Context, r distill.Request) (run.Run, bool, error) {
+	d.accepted = append(d.accepted, r.Conversation.ID)
+	return run.Run{}, true, nil
+}
+
+func open(t *testing.T, store intake.Store) (*intake.Service, *distills) {
+	t.Helper()
+	d := &distills{}
+	s, err := intake.New(intake.Ports{Store: store, Distills: d, DistillSpec: func() distill.Spec { return distill.Spec{} }})
+	testkit.Must(t, err)
+	return s, d
+}
+
+// files reads files of a text.
+func files(t *testing.T, name, content string) (out []intake.File) {
+	t.Helper()
+	r := intake.Reader{}
+	testkit.Must(t, r.Read(name, strings.NewReader(content), func(f intake.File) error {
+		out = append(out, f)
+		return nil
+	}))
+	return out
+}
+
+func TestAnImportKeepsAllDetailsAndStoresNothingTwice(t *testing.T) {
+	db := pgtest.Open(t)
+	s, _ := open(t, db.Imports())
+	// The sample has all details but images.
+	raw, err := os.ReadFile("../../domain/transcript/intake/testdata/claude-code/sample.jsonl")
+	testkit.Must(t, err)
+	request := intake.Request{Workspace: db.A.ID, Files: files(t, "sample.jsonl", string(raw))}
+	first, err := s.Accept(t.Context(), request)
+	testkit.Must(t, err)
+	again, err := s.Accept(t.Context(), request)
+	testkit.Must(t, err)
+	if !first[0].New || again[0].New || first[0].ID != again[0].ID || first[0].StoredAt != nil {
+		t.Errorf("accepted as %+v, then as %+v", first, again)
+	}
+	for range 2 {
+		testkit.Must(t, s.StoreConversations(t.Context(), db.A, first[0].ID))
+	}
+	if n := db.Number(`select count(*) from conversations`); n != 1 {
+		t.Fatalf("%d conversations", n)
+	}
+	if n := db.Number(`select count(*) from outbox where kind = 'import'`); n != 0 {
+		t.Errorf("%d tasks are left", n)
+	}
+	var got transcript.Conversation
+	id := int64(db.Number(`select id from conversations`))
+	err = db.Store.Distill().Within(t.Context(), db.A.ID, func(ctx context.Context, tx distill.Tx) (err error) {
+		got, err = tx.Transcripts().Conversation(ctx, id, 0, 100)
+		return err
+	})
+	testkit.Must(t, err)
+	for i, m := range request.Files[0].Result.Conversations[0].Messages {
+		if !reflect.DeepEqual(got.Messages[i].Details, m.Details) || got.Messages[i].Content != m.Content {
+			t.Errorf("message %d is stored as %+v, want %+v", i, got.Messages[i].Details, m.Details)
+		}
+	}
+	one, err := s.Get(t.Context(), db.A.ID, first[0].ID)
+	testkit.Must(t, err)
+	if one.StoredAt == nil || one.Stored != 1 || len(one.Conversations) != 1 || one.Report.Messages != len(got.Messages) {
+		t.Errorf("the import is %+v", one)
+	}
+}
+
+// twoTalks holds two conversations.
+const twoTalks = `{"messages":[{"role":"user","content":"one"}]}
+{"messages":[{"role":"user","content":"two"}]}
+{"messages":[{"role":"user","content":"three"}]}
+`
+
+// interrupted fails before a conversation, once.
+type interrupted struct {
+	intake.Store
+	before int
+}
+
+func (s *interrupted) PutConversation(ctx context.Context, ws, id int64, n int, c transcript.Conversation, last bool) (
+	bool, error) {
+	if n == s.before {
+		s.before = -1
+		return false, errors.New("killed")
+	}
+	return s.Store.PutConversation(ctx, ws, id, n, c, last)
+}
+
+func TestAnInterruptedImportContinues(t *testing.T) {
+	db := pgtest.Open(t)
+	s, d := open(t, &interrupted{db.Imports(), 1})
+	made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "talks.jsonl", twoTalks),
+		Distill: true})
+	testkit.Must(t, err)
+	if err := s.StoreConversations(t.Context(), db.A, made[0].ID); err == nil {
+		t.Fatal("the interruption is not reported")
+	}
+	if n := db.Number(`select stored from imports`); n != 1 {
+		t.Errorf("%d conversations are stored before the interruption", n)
+	}
+	testkit.Must(t, s.StoreConversations(t.Context(), db.A, made[0].ID))
+	one, err := s.Get(t.Context(), db.A.ID, made[0].ID)
+	testkit.Must(t, err)
+	if one.Stored != 3 || len(one.Conversations) != 3 || one.StoredAt == nil {
+		t.Errorf("the import is %+v", one)
+	}
+	// The second one is accepted twice, which distill recognizes.
+	if len(d.accepted) != 4 || d.accepted[1] != d.accepted[2] {
+		t.Errorf("distilled %v", d.accepted)
+	}
+}
+
+func TestAnErasedFileIsNotStored(t *testing.T) {
+	db := pgtest.Open(t)
+	s, _ := open(t, db.Imports())
+	made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "talks.jsonl", twoTalks)})
+	testkit.Must(t, err)
+	stored, err := db.Imports().Import(t.Context(), db.A.ID, made[0].ID)
+	testkit.Must(t, err)
+	db.Exec(`delete from imports`)
+	testkit.Must(t, s.StoreConversations(t.Context(), db.A, made[0].ID))
+	ok, err := db.Imports().PutConversation(t.Context(), db.A.ID, made[0].ID, stored.Stored,
+		transcript.Conversation{ID: "x", Messages: []transcript.Message{{Role: transcript.User, Content: "one"}}}, false)
+	testkit.Must(t, err)
+	if n := db.Number(`select count(*) from conversations`); ok || n != 0 {
+		t.Errorf("%v: %d conversations of an erased file are stored", ok, n)
+	}
+	if _, err := s.Get(t.Context(), db.A.ID, made[0].ID); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.Reparse(t.Context(), db.A.ID, made[0].ID, 0); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAFileIsReadAgainFromItsStoredBytes(t *testing.T) {
+	db := pgtest.Open(t)
+	s, _ := open(t, db.Imports())
+	made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "talks.jsonl", twoTalks)})
+	testkit.Must(t, err)
+	testkit.Must(t, s.StoreConversations(t.Context(), db.A, made[0].ID))
+	again, err := s.Reparse(t.Context(), db.A.ID, made[0].ID, 0)
+	testkit.Must(t, err)
+	if again.Stored != 0 || again.StoredAt != nil || len(again.Conversations) != 3 {
+		t.Errorf("before the conversations are stored again: %+v", again)
+	}
+	testkit.Must(t, s.StoreConversations(t.Context(), db.A, made[0].ID))
+	if n := db.Number(`select count(*) from conversations`); n != 3 {
+		t.Errorf("%d conversations", n)
+	}
+	all, err := s.List(t.Context(), db.A.ID, 0, 10)
+	testkit.Must(t, err)
+	if len(all) != 1 || all[0].Stored != 3 || all[0].StoredAt == nil {
+		t.Errorf("%+v", all)
+	}
+	if other, err := s.List(t.Context(), db.B.ID, 0, 10); err != nil || len(other) != 0 {
+		t.Errorf("another workspace sees %+v, %v", other, err)
+	}
+}
+
+func TestPortsAreRequired(t *testing.T) {
+	if _, err := intake.New(intake.Ports{}); err == nil {
+		t.Error("a store is not required")
+	}
+}
