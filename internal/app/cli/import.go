@@ -92,7 +92,7 @@ func (c *cli) importCommand() *cobra.Command {
 		&cobra.Command{Use: "show ID", Short: "Show an imported file with its conversations",
 			Example: "  cairn import show 1", Args: exactly(1, "the import's ID"),
 			RunE: func(cmd *cobra.Command, args []string) error { return c.showImport(cmd.Context(), args[0]) }},
-		&cobra.Command{Use: "reparse ID", Short: "Read an imported file again, with the formats of this version",
+		&cobra.Command{Use: "reparse ID", Short: "Read an imported file again",
 			Long: "Read an imported file again, with the formats of this version. Conversations that are read as before " +
 				"are not stored again. Those that are read differently are stored in addition.",
 			Example: "  cairn import reparse 1", Args: exactly(1, "the import's ID"),

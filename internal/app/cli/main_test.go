@@ -156,14 +156,14 @@ func TestBadInputIsOneClearErrorAndNothingIsWritten(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
 	huge := filepath.Join(w.folder, "huge.json")
-	testkit.Must(t, os.WriteFile(huge, []byte(`[`), 0o644))
+	testkit.Must(t, os.WriteFile(huge, []byte(`[{"role":"user","content":"`), 0o644))
 	testkit.Must(t, os.Truncate(huge, 100<<20))
 	for name, c := range map[string]struct{ content, code, position string }{
 		"broken.json": {`[{"role":"user","content":"hi"`, "invalid_argument", "broken.json:1:31"},
 		"empty.json":  {`[]`, "invalid_argument", "no messages"},
 		"role.json": {`[{"role":"user","content":"hi"},{"role":"robot","content":"hi"}]`, "invalid_argument",
 			"robot"},
-		"binary.bin":   {"PK\x03\x04\x00\x00", "invalid_argument", "byte"},
+		"binary.bin":   {"PK\x03\x04\x00\x00", "invalid_argument", "zip"},
 		"nothing.json": {"", "invalid_argument", ""},
 		"prose.txt":    {"just some prose\nwithout any speaker\n", "invalid_argument", "name: text"},
 		"huge.json":    {"", "too_large", "64"},

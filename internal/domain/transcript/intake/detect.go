@@ -140,6 +140,9 @@ func unrecognized(p Probe, all []Adapter) error {
 		return unknownFormat(p.Name+": unknown format: neither JSON nor `name: text` lines",
 			"use one of the formats "+names(all))
 	}
+	if len(p.records) == 0 && p.Whole {
+		return unknownFormat(p.Name+": no messages", Hint)
+	}
 	keys := p.keys()
 	type near struct {
 		name   string
