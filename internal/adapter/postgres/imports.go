@@ -112,7 +112,12 @@ func (s importStore) PutConversation(ctx context.Context, ws, id int64, n int, c
 var errStored = errors.New("the conversation is stored already")
 
 // Reparse lets the conversations of a file be stored again, from a new reading.
-func (s importStore) Reparse(ctx context.Context, ws, id int64, report intake.Report, after time.Duration) error {
+func (s importStore) Reparse(
+	ctx context.Context,
+	ws, id int64,
+	report transcript.ImportReport,
+	after time.Duration,
+) error {
 	raw, err := encode("the report of an import", report)
 	if err != nil {
 		return err

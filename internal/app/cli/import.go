@@ -92,11 +92,15 @@ func (c *cli) importCommand() *cobra.Command {
 		&cobra.Command{Use: "show ID", Short: "Show an imported file with its conversations",
 			Example: "  cairn import show 1", Args: exactly(1, "the import's ID"),
 			RunE: func(cmd *cobra.Command, args []string) error { return c.showImport(cmd.Context(), args[0]) }},
-		&cobra.Command{Use: "reparse ID", Short: "Read an imported file again",
+		&cobra.Command{
+			Use:   "reparse ID",
+			Short: "Read an imported file again",
 			Long: "Read an imported file again, with the formats of this version. Conversations that are read as before " +
 				"are not stored again. Those that are read differently are stored in addition.",
-			Example: "  cairn import reparse 1", Args: exactly(1, "the import's ID"),
-			RunE: func(cmd *cobra.Command, args []string) error { return c.reparseImport(cmd.Context(), args[0]) }})
+			Example: "  cairn import reparse 1",
+			Args:    exactly(1, "the import's ID"),
+			RunE:    func(cmd *cobra.Command, args []string) error { return c.reparseImport(cmd.Context(), args[0]) },
+		})
 	return cmd
 }
 
@@ -174,7 +178,7 @@ func (s *session) importFile(ctx context.Context, f intake.File, o intake.Option
 
 // printImported prints the report of each file, and of all if there are several. Reports of runs follow if the
 // conversations are distilled.
-func (c *cli) printImported(imported []intake.Import, all intake.Report, follows bool) error {
+func (c *cli) printImported(imported []intake.Import, all transcript.ImportReport, follows bool) error {
 	out := c.out
 	if c.output == "json" {
 		if !follows {

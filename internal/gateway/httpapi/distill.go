@@ -59,13 +59,13 @@ type distillInput struct {
 
 // AcceptedRequest is a request that is stored durably.
 type AcceptedRequest struct {
-	Run        string               `json:"run"`
-	New        bool                 `json:"new" doc:"False if the request was known; run is then the earlier run"`
-	Status     run.Status           `json:"status"`
-	WorkflowID string               `json:"workflow_id"`
-	Links      RunLinks             `json:"links"`
-	Report     *distill.Report      `json:"report,omitempty" doc:"Present if the run ended within the wait"`
-	Import     *intake.ImportReport `json:"import,omitempty" doc:"What the body held: its format, and what was kept, skipped and not understood"`
+	Run        string                   `json:"run"`
+	New        bool                     `json:"new" doc:"False if the request was known; run is then the earlier run"`
+	Status     run.Status               `json:"status"`
+	WorkflowID string                   `json:"workflow_id"`
+	Links      RunLinks                 `json:"links"`
+	Report     *distill.Report          `json:"report,omitempty" doc:"Present if the run ended within the wait"`
+	Import     *transcript.ImportReport `json:"import,omitempty" doc:"What the body held: its format, and what was kept, skipped and not understood"`
 }
 
 type acceptedOutput struct {
@@ -162,7 +162,7 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 }
 
 // conversation parses the one conversation in the body.
-func (in *distillInput) conversation(title string) (c transcript.Conversation, report intake.ImportReport, err error) {
+func (in *distillInput) conversation(title string) (c transcript.Conversation, report transcript.ImportReport, err error) {
 	all, err := intake.Read("body", bytes.NewReader(in.RawBody), intake.Options{Format: in.Format,
 		Limit: int64(len(in.RawBody)), AllowUnknown: in.AllowUnknown})
 	if err != nil {

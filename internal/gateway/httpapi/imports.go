@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/intake"
 )
@@ -19,8 +20,8 @@ type ImportList struct {
 
 // ImportedFiles are the files of a request.
 type ImportedFiles struct {
-	Imports []intake.Import `json:"imports" doc:"One for each session file"`
-	Report  intake.Report   `json:"report" doc:"What all files held: what was kept, skipped and not understood"`
+	Imports []intake.Import         `json:"imports" doc:"One for each session file"`
+	Report  transcript.ImportReport `json:"report" doc:"What all files held: what was kept, skipped and not understood"`
 }
 
 type importInput struct {
@@ -49,10 +50,18 @@ func (g *Gateway) importRoutes() {
 		scope: apikey.Read, summary: "List imported session files"}, g.listImports)
 	handle(g, route{method: http.MethodGet, path: "/v1/imports/{id}", id: "import", tag: tagDistill,
 		scope: apikey.Read, summary: "Get an imported session file"}, g.oneImport)
-	handle(g, route{method: http.MethodPost, path: "/v1/imports/{id}/reparse", id: "reparseImport", tag: tagDistill,
-		scope: apikey.Write, status: http.StatusAccepted, bytes: smallBody, summary: "Read an imported file again",
+	handle(g, route{
+		method:  http.MethodPost,
+		path:    "/v1/imports/{id}/reparse",
+		id:      "reparseImport",
+		tag:     tagDistill,
+		scope:   apikey.Write,
+		status:  http.StatusAccepted,
+		bytes:   smallBody,
+		summary: "Read an imported file again",
 		about: "Reads the stored file with the formats that this version of Cairn knows. Conversations that are read as " +
-			"before are not stored again. Those that are read differently are stored in addition."}, g.reparseImport)
+			"before are not stored again. Those that are read differently are stored in addition.",
+	}, g.reparseImport)
 }
 
 func (g *Gateway) importSessions(ctx context.Context, in *importInput) (*bodyOf[ImportedFiles], error) {

@@ -147,7 +147,7 @@ func (r *Reader) readable(name string) bool {
 	base := path.Base(name)
 	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "__MACOSX") ||
 		!slices.Contains(sessionEnds, strings.ToLower(path.Ext(base))) || slices.Contains(otherFiles, base) {
-		r.Report.Skip("file without sessions")
+		r.Report.Skip("file without sessions", 1)
 		return false
 	}
 	return true
@@ -161,7 +161,7 @@ func (r *Reader) member(name string, in io.Reader, each Each, depth int) (read i
 		return each(f)
 	}, depth)
 	if format.IsUnknown(err) {
-		r.Report.Skip("file of an unknown format")
+		r.Report.Skip("file of an unknown format", 1)
 		r.Report.Warn("%v", err)
 		return 0, nil
 	}

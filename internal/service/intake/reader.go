@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
 	format "cairn/internal/domain/transcript/intake"
 )
 
@@ -45,7 +46,7 @@ type Each func(f File) error
 // Reader reads files, and collects their report. It is not safe for concurrent use.
 type Reader struct {
 	Options
-	Report format.ImportReport
+	Report transcript.ImportReport
 
 	files int
 	seen  map[string]bool // IDs of conversations
@@ -143,8 +144,12 @@ func (r *Reader) file(name string, in io.Reader, each Each) error {
 			"import the folder in several parts")
 	}
 	var content bytes.Buffer
-	result, err := format.Read(path.Base(name), io.TeeReader(in, &content), format.Options{Format: r.Format, Limit: r.Limit,
-		AllowUnknown: r.AllowUnknown})
+	result, err := format.Read(
+		path.Base(name),
+		io.TeeReader(in, &content),
+		format.Options{Format: r.Format, Limit: r.Limit,
+			AllowUnknown: r.AllowUnknown},
+	)
 	if err != nil {
 		return err
 	}
@@ -154,7 +159,7 @@ func (r *Reader) file(name string, in io.Reader, each Each) error {
 	kept := result.Conversations[:0]
 	for _, c := range result.Conversations {
 		if r.seen[c.ID] {
-			result.Report.Skip("repeated conversation")
+			result.Report.Skip("repeated conversation", 1)
 			continue
 		}
 		r.seen[c.ID] = true

@@ -19,9 +19,6 @@ import (
 	"cairn/internal/service/distill"
 )
 
-// Report states what a file held.
-type Report = format.ImportReport
-
 // Channel is the channel of conversations that were read from files.
 const Channel = "import"
 
@@ -34,7 +31,7 @@ type NewImport struct {
 	SHA256       [sha256.Size]byte // of the file
 	Bytes        int64             // of the file
 	Compressed   []byte            // the file, as zstd
-	Report       Report
+	Report       transcript.ImportReport
 }
 
 // StoredImport is an import with its file.
@@ -50,31 +47,36 @@ type StoredImport struct {
 
 // Import is an imported file.
 type Import struct {
-	ID            int64      `json:"id"`
-	Name          string     `json:"name"`
-	SHA256        string     `json:"sha256"` // of the file, in hexadecimal digits
-	Bytes         int64      `json:"bytes"`  // of the file
-	New           bool       `json:"new"`    // the workspace did not have the file
-	Distill       bool       `json:"distill"`
-	Report        Report     `json:"report"`
-	Stored        int        `json:"stored"`        // conversations that the latest reading has stored
-	Conversations []string   `json:"conversations"` // IDs of those that any reading has stored
-	CreatedAt     time.Time  `json:"created_at"`
-	StoredAt      *time.Time `json:"stored_at"` // when all were stored; null until then
+	ID            int64                   `json:"id"`
+	Name          string                  `json:"name"`
+	SHA256        string                  `json:"sha256"` // of the file, in hexadecimal digits
+	Bytes         int64                   `json:"bytes"`  // of the file
+	New           bool                    `json:"new"`    // the workspace did not have the file
+	Distill       bool                    `json:"distill"`
+	Report        transcript.ImportReport `json:"report"`
+	Stored        int                     `json:"stored"`        // conversations that the latest reading has stored
+	Conversations []string                `json:"conversations"` // IDs of those that any reading has stored
+	CreatedAt     time.Time               `json:"created_at"`
+	StoredAt      *time.Time              `json:"stored_at"` // when all were stored; null until then
 }
 
 // Store stores imports. Each method is one transaction.
 type Store interface {
 	// PutImports stores files and a task that stores their conversations after a time, and returns their IDs. A file
 	// that the workspace has already keeps its ID.
-	PutImports(ctx context.Context, ws int64, files []NewImport, after time.Duration) (ids []int64, made []bool, err error)
+	PutImports(
+		ctx context.Context,
+		ws int64,
+		files []NewImport,
+		after time.Duration,
+	) (ids []int64, made []bool, err error)
 	// Import returns an import, or NotFound.
 	Import(ctx context.Context, ws, id int64) (StoredImport, error)
 	// PutConversation stores conversation number n of the latest reading. Last also removes the task. Ok is false if
 	// another process has stored it, or the file was erased.
 	PutConversation(ctx context.Context, ws, id int64, n int, c transcript.Conversation, last bool) (ok bool, err error)
 	// Reparse lets the conversations be stored again, from a new reading.
-	Reparse(ctx context.Context, ws, id int64, report Report, after time.Duration) error
+	Reparse(ctx context.Context, ws, id int64, report transcript.ImportReport, after time.Duration) error
 	// Page returns up to max imports before an ID, the latest first. ID 0 stands for all.
 	Page(ctx context.Context, ws, id, before int64, max int) ([]Import, error)
 }

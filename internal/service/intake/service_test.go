@@ -28,7 +28,9 @@ func (d *distills) Accept(_ context.Context, r distill.Request) (run.Run, bool, 
 func open(t *testing.T, store intake.Store) (*intake.Service, *distills) {
 	t.Helper()
 	d := &distills{}
-	s, err := intake.New(intake.Ports{Store: store, Distills: d, DistillSpec: func() distill.Spec { return distill.Spec{} }})
+	s, err := intake.New(
+		intake.Ports{Store: store, Distills: d, DistillSpec: func() distill.Spec { return distill.Spec{} }},
+	)
 	testkit.Must(t, err)
 	return s, d
 }
@@ -81,7 +83,8 @@ func TestAnImportKeepsAllDetailsAndStoresNothingTwice(t *testing.T) {
 	}
 	one, err := s.Get(t.Context(), db.A.ID, first[0].ID)
 	testkit.Must(t, err)
-	if one.StoredAt == nil || one.Stored != 1 || len(one.Conversations) != 1 || one.Report.Messages != len(got.Messages) {
+	if one.StoredAt == nil || one.Stored != 1 || len(one.Conversations) != 1 ||
+		one.Report.Messages != len(got.Messages) {
 		t.Errorf("the import is %+v", one)
 	}
 }
@@ -141,7 +144,10 @@ func TestAnErasedFileIsNotStored(t *testing.T) {
 	db.Exec(`delete from imports`)
 	testkit.Must(t, s.StoreConversations(t.Context(), db.A, made[0].ID))
 	ok, err := db.Imports().PutConversation(t.Context(), db.A.ID, made[0].ID, stored.Stored,
-		transcript.Conversation{ID: "x", Messages: []transcript.Message{{Role: transcript.User, Content: "one"}}}, false)
+		transcript.Conversation{
+			ID:       "x",
+			Messages: []transcript.Message{{Role: transcript.User, Content: "one"}},
+		}, false)
 	testkit.Must(t, err)
 	if n := db.Number(`select count(*) from conversations`); ok || n != 0 {
 		t.Errorf("%v: %d conversations of an erased file are stored", ok, n)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 func sweAgent() Adapter {
@@ -21,25 +22,25 @@ func sweAgent() Adapter {
 }
 
 // readSWE reads the steps of SWE-agent, or the messages of mini-SWE-agent.
-func readSWE(s *Source, k *Sink) error {
-	return s.values(func(n node) error {
-		o := n.members()
+func readSWE(s *jsonread.Source, k *Sink) error {
+	return s.Values(func(n jsonread.Value) error {
+		o := n.Members()
 		t := k.open("")
-		t.Session = cmp(o.str("instance_id"), o.str("environment"))
-		t.model = o["info"].path("config", "model", "model_name").str()
-		if steps := o["trajectory"]; steps.isArray() {
+		t.Session = cmp(o.Str("instance_id"), o.Str("environment"))
+		t.model = o["info"].Path("config", "model", "model_name").Str()
+		if steps := o["trajectory"]; steps.IsArray() {
 			readSWESteps(t, o, steps)
 			return nil
 		}
-		if !o["messages"].isArray() {
+		if !o["messages"].IsArray() {
 			if err := k.foreignRecord(n); err != nil {
 				return err
 			}
-			return s.bad(n, "neither trajectory nor messages")
+			return s.Bad(n, "neither trajectory nor messages")
 		}
-		for _, m := range o["messages"].items() {
-			mo := m.members()
-			if mo.str("role") == "exit" {
+		for _, m := range o["messages"].Items() {
+			mo := m.Members()
+			if mo.Str("role") == "exit" {
 				k.skip("exit message", 1)
 				continue
 			}
@@ -52,21 +53,21 @@ func readSWE(s *Source, k *Sink) error {
 }
 
 // readMini reads a message of mini-SWE-agent. Its actions are in extra.
-func readMini(s *Source, t *talk, n node, o object) error {
+func readMini(s *jsonread.Source, t *talk, n jsonread.Value, o jsonread.Object) error {
 	if err := readChatMessage(s, t, n, o); err != nil {
 		return err
 	}
 	m := &t.Messages[len(t.Messages)-1]
-	extra := o["extra"].members()
+	extra := o["extra"].Members()
 	m.Time = clock(extra, "timestamp")
 	if len(m.ToolCalls) == 0 {
-		for _, action := range extra["actions"].items() {
-			a := action.members()
-			m.ToolCalls = append(m.ToolCalls, t.pairs.call(transcript.ToolCall{ID: a.str("tool_call_id"), Name: "bash",
-				Arguments: cmp(a.str("command"), action.text())}))
+		for _, action := range extra["actions"].Items() {
+			a := action.Members()
+			m.ToolCalls = append(m.ToolCalls, t.pairs.call(transcript.ToolCall{ID: a.Str("tool_call_id"), Name: "bash",
+				Arguments: cmp(a.Str("command"), action.Text())}))
 		}
 	}
-	code := extra.first("returncode", "exit_code").integer()
+	code := extra.First("returncode", "exit_code").Integer()
 	switch {
 	case m.Role == transcript.User && code != nil: // the output of an action
 		m.Role, m.Name = transcript.Tool, "bash"
@@ -80,36 +81,36 @@ func readMini(s *Source, t *talk, n node, o object) error {
 
 // readSWESteps reads thoughts, actions and observations. The history holds the first messages, which
 // no step repeats.
-func readSWESteps(t *talk, o object, steps node) {
-	for _, m := range o["history"].items() {
-		mo := m.members()
-		role, known := transcript.ParseRole(mo.str("role"))
+func readSWESteps(t *talk, o jsonread.Object, steps jsonread.Value) {
+	for _, m := range o["history"].Items() {
+		mo := m.Members()
+		role, known := transcript.ParseRole(mo.Str("role"))
 		if !known || role == transcript.Assistant {
 			break
 		}
 		c := content{sink: t.sink}
 		c.read(mo["content"])
 		message := c.message(role)
-		if mo["is_demo"].isTrue() {
+		if mo["is_demo"].IsTrue() {
 			message.Origin = transcript.OriginHarness
 		}
 		t.add(message, m)
 	}
-	if rest := o["history"].count() - len(t.Messages); rest > 0 {
+	if rest := o["history"].Count() - len(t.Messages); rest > 0 {
 		t.sink.skip("history repeated by steps", rest)
 	}
-	for _, step := range steps.items() {
-		so := step.members()
-		m := transcript.Message{Role: transcript.Assistant, Content: strings.TrimSpace(so.str("thought"))}
-		if m.Content == "" && so.str("action") == "" {
-			m.Content = so.str("response")
+	for _, step := range steps.Items() {
+		so := step.Members()
+		m := transcript.Message{Role: transcript.Assistant, Content: strings.TrimSpace(so.Str("thought"))}
+		if m.Content == "" && so.Str("action") == "" {
+			m.Content = so.Str("response")
 		}
-		if action := strings.TrimSpace(so.str("action")); action != "" {
+		if action := strings.TrimSpace(so.Str("action")); action != "" {
 			m.ToolCalls = []transcript.ToolCall{t.pairs.call(transcript.ToolCall{Name: "bash", Arguments: action})}
 		}
 		t.add(m, step)
-		if observation := so["observation"]; !observation.absent() && len(m.ToolCalls) > 0 {
-			t.add(transcript.Message{Role: transcript.Tool, Name: "bash", Content: observation.text(),
+		if observation := so["observation"]; !observation.Absent() && len(m.ToolCalls) > 0 {
+			t.add(transcript.Message{Role: transcript.Tool, Name: "bash", Content: observation.Text(),
 				ToolCallID: t.pairs.result("", "bash")}, observation)
 		}
 	}
@@ -126,19 +127,19 @@ func atif() Adapter {
 		}, read: readATIF}
 }
 
-func readATIF(s *Source, k *Sink) error {
-	return s.values(func(n node) error {
-		o := n.members()
-		if !o["steps"].isArray() {
+func readATIF(s *jsonread.Source, k *Sink) error {
+	return s.Values(func(n jsonread.Value) error {
+		o := n.Members()
+		if !o["steps"].IsArray() {
 			if err := k.foreignRecord(n); err != nil {
 				return err
 			}
-			return s.bad(n, "a trajectory without steps")
+			return s.Bad(n, "a trajectory without steps")
 		}
-		k.report.Version = strings.TrimPrefix(o.str("schema_version"), "ATIF-v")
+		k.report.Version = strings.TrimPrefix(o.Str("schema_version"), "ATIF-v")
 		t := k.open("")
-		t.Session, t.model = o.str("session_id"), o["agent"].get("model_name").str()
-		for _, step := range o["steps"].items() {
+		t.Session, t.model = o.Str("session_id"), o["agent"].Get("model_name").Str()
+		for _, step := range o["steps"].Items() {
 			if err := readATIFStep(s, t, step); err != nil {
 				return err
 			}
@@ -150,39 +151,39 @@ func readATIF(s *Source, k *Sink) error {
 var atifSources = map[string]transcript.Role{"system": transcript.System, "user": transcript.User,
 	"agent": transcript.Assistant}
 
-func readATIFStep(s *Source, t *talk, step node) error {
-	o := step.members()
-	role, known := atifSources[o.str("source")]
+func readATIFStep(s *jsonread.Source, t *talk, step jsonread.Value) error {
+	o := step.Members()
+	role, known := atifSources[o.Str("source")]
 	if !known {
-		return s.bad(step, "unknown source %q; use system, user or agent", o.str("source"))
+		return s.Bad(step, "unknown source %q; use system, user or agent", o.Str("source"))
 	}
 	c := content{sink: t.sink}
 	if !c.read(o["message"]) {
-		return s.bad(o["message"], "message must be a text or a list of parts")
+		return s.Bad(o["message"], "message must be a text or a list of parts")
 	}
-	c.think(o.str("reasoning_content"))
-	for _, call := range o["tool_calls"].items() {
-		co := call.members()
-		c.calls = append(c.calls, transcript.ToolCall{ID: co.str("tool_call_id"), Name: co.str("function_name"),
-			Arguments: co["arguments"].text()})
+	c.think(o.Str("reasoning_content"))
+	for _, call := range o["tool_calls"].Items() {
+		co := call.Members()
+		c.calls = append(c.calls, transcript.ToolCall{ID: co.Str("tool_call_id"), Name: co.Str("function_name"),
+			Arguments: co["arguments"].Text()})
 	}
 	m := c.message(role)
-	m.Model, m.Time = o.str("model_name"), clock(o, "timestamp")
-	if o["is_copied_context"].isTrue() {
+	m.Model, m.Time = o.Str("model_name"), clock(o, "timestamp")
+	if o["is_copied_context"].IsTrue() {
 		m.Origin = transcript.OriginSummary
 	}
 	t.add(m, step)
-	for _, result := range o["observation"].get("results").items() {
-		ro := result.members()
+	for _, result := range o["observation"].Get("results").Items() {
+		ro := result.Members()
 		rc := content{sink: t.sink}
 		if !rc.read(ro["content"]) {
-			rc.texts = append(rc.texts, ro["content"].text())
+			rc.texts = append(rc.texts, ro["content"].Text())
 		}
-		for _, ref := range ro["subagent_trajectory_ref"].items() {
-			rc.texts = append(rc.texts, "[sub-agent "+ref.get("session_id").str()+"]")
+		for _, ref := range ro["subagent_trajectory_ref"].Items() {
+			rc.texts = append(rc.texts, "[sub-agent "+ref.Get("session_id").Str()+"]")
 		}
 		answer := rc.message(transcript.Tool)
-		answer.ToolCallID, answer.Time = ro.str("source_call_id"), m.Time
+		answer.ToolCallID, answer.Time = ro.Str("source_call_id"), m.Time
 		answer.ExitCode = exitCode(answer.Content)
 		t.add(answer, result)
 	}
@@ -209,15 +210,15 @@ const openHandsKinds = "MessageEvent ActionEvent ObservationEvent AgentErrorEven
 	"SystemPromptEvent Condensation CondensationRequest CondensationSummaryEvent ConversationStateUpdateEvent " +
 	"PauseEvent TokenEvent ConversationErrorEvent LLMCompletionLogEvent InterruptEvent"
 
-func readOpenHands(s *Source, k *Sink) error {
+func readOpenHands(s *jsonread.Source, k *Sink) error {
 	var loose *talk
-	return s.values(func(n node) error {
-		o := n.members()
-		if history := o["history"]; history.isArray() {
+	return s.Values(func(n jsonread.Value) error {
+		o := n.Members()
+		if history := o["history"]; history.IsArray() {
 			t := k.open("")
-			t.Session = o.str("instance_id")
-			for _, e := range history.items() {
-				if err := readHandsEvent(t, e, e.members()); err != nil {
+			t.Session = o.Str("instance_id")
+			for _, e := range history.Items() {
+				if err := readHandsEvent(t, e, e.Members()); err != nil {
 					return err
 				}
 			}
@@ -230,21 +231,21 @@ func readOpenHands(s *Source, k *Sink) error {
 	})
 }
 
-func readHandsEvent(t *talk, n node, o object) error {
+func readHandsEvent(t *talk, n jsonread.Value, o jsonread.Object) error {
 	k := t.sink
 	var m transcript.Message
-	switch kind := o.str("kind"); kind {
+	switch kind := o.Str("kind"); kind {
 	case "":
 		return readHandsV0(t, n, o)
 	case "MessageEvent":
-		message := o["llm_message"].members()
+		message := o["llm_message"].Members()
 		c := content{sink: k}
 		c.read(message["content"])
-		c.think(message.str("reasoning_content"))
-		role, _ := transcript.ParseRole(cmp(message.str("role"), o.str("source")))
+		c.think(message.Str("reasoning_content"))
+		role, _ := transcript.ParseRole(cmp(message.Str("role"), o.Str("source")))
 		m = c.message(role)
 	case "SystemPromptEvent":
-		m = transcript.Message{Role: transcript.System, Content: o["system_prompt"].get("text").str()}
+		m = transcript.Message{Role: transcript.System, Content: o["system_prompt"].Get("text").Str()}
 	case "ActionEvent":
 		m = handsAction(k, o)
 	case "ObservationEvent", "AgentErrorEvent", "UserRejectObservation":
@@ -260,53 +261,53 @@ func readHandsEvent(t *talk, n node, o object) error {
 		k.unknown(kind)
 		m = unknownRecord(k, n)
 	}
-	m.ID, m.Time = o.str("id"), clock(o, "timestamp")
+	m.ID, m.Time = o.Str("id"), clock(o, "timestamp")
 	t.add(m, n)
 	return nil
 }
 
 // handsAction reads an action of V1: the thought, and the call with its arguments.
-func handsAction(k *Sink, o object) transcript.Message {
+func handsAction(k *Sink, o jsonread.Object) transcript.Message {
 	c := content{sink: k}
 	c.read(o["thought"])
-	c.think(o.str("reasoning_content"))
-	call := o["tool_call"].members()
-	arguments := call["arguments"].text()
+	c.think(o.Str("reasoning_content"))
+	call := o["tool_call"].Members()
+	arguments := call["arguments"].Text()
 	if arguments == "" {
-		arguments = cmp(call["function"].get("arguments").text(), o["action"].text())
+		arguments = cmp(call["function"].Get("arguments").Text(), o["action"].Text())
 	}
-	c.calls = []transcript.ToolCall{{ID: o.str("tool_call_id"), Name: o.str("tool_name"), Arguments: arguments}}
+	c.calls = []transcript.ToolCall{{ID: o.Str("tool_call_id"), Name: o.Str("tool_name"), Arguments: arguments}}
 	return c.message(transcript.Assistant)
 }
 
-func handsResult(k *Sink, o object) transcript.Message {
+func handsResult(k *Sink, o jsonread.Object) transcript.Message {
 	c := content{sink: k}
-	observation := o["observation"].members()
-	if body := observation.first("content", "output"); !c.read(body) {
-		c.texts = append(c.texts, body.text())
-	} else if observation.first("content", "output").absent() {
-		c.texts = append(c.texts, o.first("error", "rejection_reason", "observation").text())
+	observation := o["observation"].Members()
+	if body := observation.First("content", "output"); !c.read(body) {
+		c.texts = append(c.texts, body.Text())
+	} else if observation.First("content", "output").Absent() {
+		c.texts = append(c.texts, o.First("error", "rejection_reason", "observation").Text())
 	}
 	m := c.message(transcript.Tool)
-	m.ToolCallID, m.Name = o.str("tool_call_id"), o.str("tool_name")
-	m.IsError = o.str("kind") != "ObservationEvent" || observation["is_error"].isTrue()
-	m.ExitCode = observation.first("exit_code", "metadata").integer()
+	m.ToolCallID, m.Name = o.Str("tool_call_id"), o.Str("tool_name")
+	m.IsError = o.Str("kind") != "ObservationEvent" || observation["is_error"].IsTrue()
+	m.ExitCode = observation.First("exit_code", "metadata").Integer()
 	if m.ExitCode == nil {
-		m.ExitCode = observation["metadata"].get("exit_code").integer()
+		m.ExitCode = observation["metadata"].Get("exit_code").Integer()
 	}
 	return m
 }
 
 // readHandsV0 reads an event of V0. An observation names its action by cause.
-func readHandsV0(t *talk, n node, o object) error {
+func readHandsV0(t *talk, n jsonread.Value, o jsonread.Object) error {
 	k := t.sink
-	id := o.str("id")
-	meta := o["tool_call_metadata"].members()
+	id := o.Str("id")
+	meta := o["tool_call_metadata"].Members()
 	m := transcript.Message{ID: id, Time: clock(o, "timestamp")}
-	switch action, observation := o.str("action"), o.str("observation"); {
+	switch action, observation := o.Str("action"), o.Str("observation"); {
 	case action == "message", action == "system":
-		m.Role = map[string]transcript.Role{"user": transcript.User, "agent": transcript.Assistant}[o.str("source")]
-		m.Content = cmp(o["args"].get("content").str(), o.str("message"))
+		m.Role = map[string]transcript.Role{"user": transcript.User, "agent": transcript.Assistant}[o.Str("source")]
+		m.Content = cmp(o["args"].Get("content").Str(), o.Str("message"))
 		if m.Role == "" || action == "system" {
 			m.Role = transcript.System
 		}
@@ -315,18 +316,18 @@ func readHandsV0(t *talk, n node, o object) error {
 		k.skip(cmp(action, observation), 1)
 		return nil
 	case action != "":
-		m.Role, m.Content = transcript.Assistant, o["args"].get("thought").str()
-		m.ToolCalls = []transcript.ToolCall{{ID: cmp(meta.str("tool_call_id"), "event-"+id), Name: action,
-			Arguments: o["args"].json()}}
+		m.Role, m.Content = transcript.Assistant, o["args"].Get("thought").Str()
+		m.ToolCalls = []transcript.ToolCall{{ID: cmp(meta.Str("tool_call_id"), "event-"+id), Name: action,
+			Arguments: o["args"].JSON()}}
 	case observation != "":
-		m.Role, m.Content = transcript.Tool, o["content"].text()
-		m.ToolCallID = cmp(meta.str("tool_call_id"), "event-"+o.str("cause"))
+		m.Role, m.Content = transcript.Tool, o["content"].Text()
+		m.ToolCallID = cmp(meta.Str("tool_call_id"), "event-"+o.Str("cause"))
 		m.IsError = observation == "error"
-		m.ExitCode = o["extras"].path("metadata", "exit_code").integer()
+		m.ExitCode = o["extras"].Path("metadata", "exit_code").Integer()
 		if m.ExitCode == nil {
-			m.ExitCode = o["extras"].get("exit_code").integer()
+			m.ExitCode = o["extras"].Get("exit_code").Integer()
 		}
-		if o["cause"].absent() {
+		if o["cause"].Absent() {
 			k.skip("observation without a cause", 1)
 			return nil
 		}

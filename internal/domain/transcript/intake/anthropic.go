@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 func anthropic() Adapter {
@@ -56,27 +57,27 @@ func claimAnthropicMessage(m record) (level, string) {
 	return best, reason
 }
 
-func readAnthropic(s *Source, k *Sink) error {
+func readAnthropic(s *jsonread.Source, k *Sink) error {
 	var loose *talk
-	return s.values(func(n node) error {
-		if n.isArray() {
+	return s.Values(func(n jsonread.Value) error {
+		if n.IsArray() {
 			return readAnthropicList(s, k.open(""), n)
 		}
-		if !n.isObject() {
-			return s.bad(n, "want an object with messages, or with role and content")
+		if !n.IsObject() {
+			return s.Bad(n, "want an object with messages, or with role and content")
 		}
-		o := n.members()
-		if messages := o["messages"]; messages.isArray() {
-			t := k.open(o.str("title"))
-			t.model, t.Session = o.str("model"), o.first("session_id", "conversation_id").str()
+		o := n.Members()
+		if messages := o["messages"]; messages.IsArray() {
+			t := k.open(o.Str("title"))
+			t.model, t.Session = o.Str("model"), o.First("session_id", "conversation_id").Str()
 			readAnthropicSystem(t, o["system"])
 			return readAnthropicList(s, t, messages)
 		}
-		if o["role"].absent() {
+		if o["role"].Absent() {
 			if err := k.foreignRecord(n); err != nil {
 				return err
 			}
-			return s.bad(n, "neither messages nor role")
+			return s.Bad(n, "neither messages nor role")
 		}
 		if loose == nil {
 			loose = k.open("")
@@ -85,8 +86,8 @@ func readAnthropic(s *Source, k *Sink) error {
 	})
 }
 
-func readAnthropicSystem(t *talk, system node) {
-	if system.absent() {
+func readAnthropicSystem(t *talk, system jsonread.Value) {
+	if system.Absent() {
 		return
 	}
 	c := content{sink: t.sink}
@@ -96,8 +97,8 @@ func readAnthropicSystem(t *talk, system node) {
 	}
 }
 
-func readAnthropicList(s *Source, t *talk, messages node) error {
-	for _, m := range messages.items() {
+func readAnthropicList(s *jsonread.Source, t *talk, messages jsonread.Value) error {
+	for _, m := range messages.Items() {
 		if err := readAnthropicMessage(s, t, m); err != nil {
 			return err
 		}
@@ -105,25 +106,25 @@ func readAnthropicList(s *Source, t *talk, messages node) error {
 	return nil
 }
 
-func readAnthropicMessage(s *Source, t *talk, n node) error {
-	o := n.members()
-	role, known := transcript.ParseRole(o.str("role"))
+func readAnthropicMessage(s *jsonread.Source, t *talk, n jsonread.Value) error {
+	o := n.Members()
+	role, known := transcript.ParseRole(o.Str("role"))
 	if !known {
 		if err := t.sink.foreignRecord(n); err != nil {
 			return err
 		}
-		return s.unknownRole(n, o.str("role"))
+		return unknownRole(s, n, o.Str("role"))
 	}
-	if kind := o["content"].kind(); kind == '{' || kind == 0 {
-		return s.bad(n, "content must be a text or a list of blocks")
+	if kind := o["content"].Kind(); kind == '{' || kind == 0 {
+		return s.Bad(n, "content must be a text or a list of blocks")
 	}
 	b := blocks{sink: t.sink}
 	b.read(o["content"], role)
 	for i, m := range b.messages {
 		if i == 0 {
-			m.ID = o.str("id")
+			m.ID = o.Str("id")
 		}
-		m.Model = o.str("model")
+		m.Model = o.Str("model")
 		m.Time = clock(o, "timestamp", "created_at")
 		t.add(m, n)
 	}
@@ -163,13 +164,13 @@ func (b *blocks) turn(role transcript.Role, text string) {
 	b.author = author
 }
 
-func (b *blocks) read(n node, role transcript.Role) {
+func (b *blocks) read(n jsonread.Value, role transcript.Role) {
 	b.flush(role)
-	if !n.isArray() {
-		b.turn(role, n.str())
+	if !n.IsArray() {
+		b.turn(role, n.Str())
 		b.kept.read(n)
 	}
-	for _, item := range n.items() {
+	for _, item := range n.Items() {
 		b.block(item, role)
 	}
 	b.flush(role)
@@ -178,28 +179,28 @@ func (b *blocks) read(n node, role transcript.Role) {
 	}
 }
 
-func (b *blocks) block(item node, role transcript.Role) {
-	if item.isString() {
-		b.turn(role, item.str())
-		b.kept.texts = append(b.kept.texts, item.str())
+func (b *blocks) block(item jsonread.Value, role transcript.Role) {
+	if item.IsString() {
+		b.turn(role, item.Str())
+		b.kept.texts = append(b.kept.texts, item.Str())
 		return
 	}
-	o := item.members()
-	switch kind := o.str("type"); {
+	o := item.Members()
+	switch kind := o.Str("type"); {
 	case kind == "tool_use", kind == "server_tool_use", kind == "mcp_tool_use":
-		b.sink.report.parts++
-		b.kept.calls = append(b.kept.calls, transcript.ToolCall{ID: o.str("id"), Name: o.str("name"),
-			Arguments: o["input"].text()})
+		b.sink.report.Parts++
+		b.kept.calls = append(b.kept.calls, transcript.ToolCall{ID: o.Str("id"), Name: o.Str("name"),
+			Arguments: o["input"].Text()})
 	case kind == "tool_result", strings.HasSuffix(kind, "_tool_result"):
 		b.flush(role)
 		b.messages = append(b.messages, b.result(o))
 	case kind == "search_result":
-		b.sink.report.parts++
-		b.kept.texts = append(b.kept.texts, strings.TrimSpace(o.str("title")+"\n"+o.str("source")))
+		b.sink.report.Parts++
+		b.kept.texts = append(b.kept.texts, strings.TrimSpace(o.Str("title")+"\n"+o.Str("source")))
 		b.kept.read(o["content"])
 	default:
-		if text := o["text"]; text.isString() {
-			b.turn(role, text.str())
+		if text := o["text"]; text.IsString() {
+			b.turn(role, text.Str())
 		}
 		b.kept.part(item)
 	}
@@ -207,21 +208,21 @@ func (b *blocks) block(item node, role transcript.Role) {
 
 // result returns the message of a tool_result block. Results of tools that the server runs are
 // objects, which are kept as JSON text.
-func (b *blocks) result(o object) transcript.Message {
+func (b *blocks) result(o jsonread.Object) transcript.Message {
 	c := &content{sink: b.sink}
 	body := o["content"]
-	if o.str("type") == "tool_result" || o.str("type") == "mcp_tool_result" {
+	if o.Str("type") == "tool_result" || o.Str("type") == "mcp_tool_result" {
 		if !c.read(body) {
-			c.texts = append(c.texts, body.text())
+			c.texts = append(c.texts, body.Text())
 		}
 	} else {
-		c.texts = append(c.texts, body.text())
+		c.texts = append(c.texts, body.Text())
 	}
 	m := c.message(transcript.Tool)
-	m.ToolCallID = o.str("tool_use_id")
-	m.IsError = o["is_error"].isTrue() || strings.HasSuffix(body.get("type").str(), "_error")
-	if code := body.get("return_code"); code.kind() != 0 {
-		m.ExitCode = code.integer()
+	m.ToolCallID = o.Str("tool_use_id")
+	m.IsError = o["is_error"].IsTrue() || strings.HasSuffix(body.Get("type").Str(), "_error")
+	if code := body.Get("return_code"); code.Kind() != 0 {
+		m.ExitCode = code.Integer()
 	}
 	return m
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 func chatGPT() Adapter {
@@ -17,18 +18,18 @@ func chatGPT() Adapter {
 		}, read: readChatGPT}
 }
 
-func readChatGPT(s *Source, k *Sink) error {
-	return s.values(func(n node) error {
-		o := n.members()
-		if !o["mapping"].isObject() {
+func readChatGPT(s *jsonread.Source, k *Sink) error {
+	return s.Values(func(n jsonread.Value) error {
+		o := n.Members()
+		if !o["mapping"].IsObject() {
 			if err := k.foreignRecord(n); err != nil {
 				return err
 			}
-			return s.bad(n, "a conversation without mapping")
+			return s.Bad(n, "a conversation without mapping")
 		}
-		e := export{talk: k.open(o.str("title"))}
-		e.talk.Session = o.first("conversation_id", "id").str()
-		e.read(o["mapping"].members(), o.str("current_node"))
+		e := export{talk: k.open(o.Str("title"))}
+		e.talk.Session = o.First("conversation_id", "id").Str()
+		e.read(o["mapping"].Members(), o.Str("current_node"))
 		return nil
 	})
 }
@@ -40,29 +41,29 @@ type export struct {
 	thought []string // reasoning before a reply
 }
 
-// read reads the path from the root to the current node, and counts the other branches.
-func (e *export) read(nodes object, current string) {
-	if nodes[current].absent() {
+// read reads the path from the root to the current jsonread.Value, and counts the other branches.
+func (e *export) read(nodes jsonread.Object, current string) {
+	if nodes[current].Absent() {
 		current = newestNode(nodes)
 	}
 	var path []string
 	onPath := map[string]bool{}
-	for id := current; id != "" && !onPath[id] && !nodes[id].absent(); id = nodes[id].get("parent").str() {
+	for id := current; id != "" && !onPath[id] && !nodes[id].Absent(); id = nodes[id].Get("parent").Str() {
 		onPath[id] = true
 		path = append(path, id)
 	}
 	for i := len(path) - 1; i >= 0; i-- {
-		if m := nodes[path[i]].get("message"); m.isObject() {
-			e.message(m, m.members())
+		if m := nodes[path[i]].Get("message"); m.IsObject() {
+			e.message(m, m.Members())
 		}
 	}
 	branches, messages := 0, 0
 	for id, n := range nodes {
-		if onPath[id] || !n.get("message").isObject() {
+		if onPath[id] || !n.Get("message").IsObject() {
 			continue
 		}
 		messages++
-		if onPath[n.get("parent").str()] {
+		if onPath[n.Get("parent").Str()] {
 			branches++
 		}
 	}
@@ -82,13 +83,13 @@ func (e *export) flush() {
 }
 
 // newestNode returns the newest leaf of a conversation that states none.
-func newestNode(nodes object) (newest string) {
+func newestNode(nodes jsonread.Object) (newest string) {
 	latest := -1.0
 	for id, n := range nodes {
-		if n.get("children").count() > 0 {
+		if n.Get("children").Count() > 0 {
 			continue
 		}
-		at, _ := n.path("message", "create_time").number()
+		at, _ := n.Path("message", "create_time").Number()
 		if at > latest || at == latest && id > newest {
 			newest, latest = id, at
 		}
@@ -96,24 +97,24 @@ func newestNode(nodes object) (newest string) {
 	return newest
 }
 
-func (e *export) message(n node, o object) {
+func (e *export) message(n jsonread.Value, o jsonread.Object) {
 	k := e.talk.sink
-	role, known := transcript.ParseRole(o["author"].get("role").str())
+	role, known := transcript.ParseRole(o["author"].Get("role").Str())
 	if !known {
-		k.unknown("author " + o["author"].get("role").str())
+		k.unknown("author " + o["author"].Get("role").Str())
 		e.talk.add(unknownRecord(k, n), n)
 		return
 	}
-	body := o["content"].members()
+	body := o["content"].Members()
 	c := content{sink: k}
 	if !e.content(&c, o["content"], body) {
 		return
 	}
-	recipient := o.str("recipient")
+	recipient := o.Str("recipient")
 	var m transcript.Message
 	switch {
 	case role == transcript.Assistant && recipient != "" && recipient != "all":
-		c.calls = []transcript.ToolCall{e.pairs.call(transcript.ToolCall{ID: o.str("id"), Name: recipient,
+		c.calls = []transcript.ToolCall{e.pairs.call(transcript.ToolCall{ID: o.Str("id"), Name: recipient,
 			Arguments: strings.Join(c.texts, "\n")})}
 		c.texts = nil
 		m = c.message(role)
@@ -125,20 +126,20 @@ func (e *export) message(n node, o object) {
 		return
 	}
 	if role == transcript.Tool {
-		m.Name = o["author"].get("name").str()
+		m.Name = o["author"].Get("name").Str()
 		m.ToolCallID = e.pairs.result("", m.Name)
-		m.IsError = body.str("content_type") == "system_error" ||
-			o["metadata"].path("aggregate_result", "status").str() ==
+		m.IsError = body.Str("content_type") == "system_error" ||
+			o["metadata"].Path("aggregate_result", "status").Str() ==
 				"failed_with_in_kernel_exception"
 	} else {
-		m.ID = o.str("id")
+		m.ID = o.Str("id")
 	}
 	if role == transcript.Assistant {
-		m.Model = o["metadata"].get("model_slug").str()
+		m.Model = o["metadata"].Get("model_slug").Str()
 		m.Reasoning = joinText(strings.Join(e.thought, "\n\n"), m.Reasoning, "\n\n")
 		e.thought = nil
 	}
-	if role == transcript.User && body.str("content_type") == "user_editable_context" {
+	if role == transcript.User && body.Str("content_type") == "user_editable_context" {
 		m.Origin = transcript.OriginHarness
 	}
 	m.Time = clock(o, "create_time")
@@ -146,29 +147,29 @@ func (e *export) message(n node, o object) {
 }
 
 // content reads the content of a message. It returns false if it belongs to the next reply.
-func (e *export) content(c *content, n node, body object) bool {
-	c.sink.report.parts++
-	switch kind := body.str("content_type"); kind {
+func (e *export) content(c *content, n jsonread.Value, body jsonread.Object) bool {
+	c.sink.report.Parts++
+	switch kind := body.Str("content_type"); kind {
 	case "text", "multimodal_text":
-		for _, part := range body["parts"].items() {
+		for _, part := range body["parts"].Items() {
 			e.part(c, part)
 		}
-		if text := body["text"]; body["parts"].absent() && text.isString() {
-			c.texts = append(c.texts, text.str())
+		if text := body["text"]; body["parts"].Absent() && text.IsString() {
+			c.texts = append(c.texts, text.Str())
 		}
 	case "code", "execution_output", "computer_output":
-		c.texts = append(c.texts, body["text"].text())
+		c.texts = append(c.texts, body["text"].Text())
 	case "system_error":
-		c.texts = append(c.texts, joinText(body.str("name"), body.str("text"), ": "))
+		c.texts = append(c.texts, joinText(body.Str("name"), body.Str("text"), ": "))
 	case "tether_browsing_display", "tether_quote", "sonic_webpage":
 		for _, key := range []string{"title", "url", "summary", "result", "text"} {
-			if text := body.str(key); text != "" {
+			if text := body.Str(key); text != "" {
 				c.texts = append(c.texts, text)
 			}
 		}
 	case "thoughts":
-		for _, t := range body["thoughts"].items() {
-			e.thought = append(e.thought, joinText(t.get("summary").str(), t.get("content").str(), ": "))
+		for _, t := range body["thoughts"].Items() {
+			e.thought = append(e.thought, joinText(t.Get("summary").Str(), t.Get("content").Str(), ": "))
 		}
 		return false
 	case "reasoning_recap":
@@ -176,7 +177,7 @@ func (e *export) content(c *content, n node, body object) bool {
 		return false
 	case "user_editable_context", "model_editable_context":
 		for _, key := range []string{"user_profile", "user_instructions", "model_set_context"} {
-			if text := body.str(key); text != "" {
+			if text := body.Str(key); text != "" {
 				c.texts = append(c.texts, text)
 			}
 		}
@@ -187,28 +188,28 @@ func (e *export) content(c *content, n node, body object) bool {
 }
 
 // part reads a part of a text with images or speech.
-func (e *export) part(c *content, part node) {
-	if part.isString() {
-		if text := part.str(); text != "" {
+func (e *export) part(c *content, part jsonread.Value) {
+	if part.IsString() {
+		if text := part.Str(); text != "" {
 			c.texts = append(c.texts, text)
 		}
 		return
 	}
-	o := part.members()
-	switch kind := o.str("content_type"); kind {
+	o := part.Members()
+	switch kind := o.Str("content_type"); kind {
 	case "image_asset_pointer":
-		c.add(transcript.Media{Kind: "image", URI: o.str("asset_pointer")})
+		c.add(transcript.Media{Kind: "image", URI: o.Str("asset_pointer")})
 	case "audio_asset_pointer", "real_time_user_audio_video_asset_pointer":
-		audio := o.first("audio_asset_pointer", "asset_pointer")
-		pointer := audio.str()
-		if audio.isObject() {
-			pointer = audio.get("asset_pointer").str()
+		audio := o.First("audio_asset_pointer", "asset_pointer")
+		pointer := audio.Str()
+		if audio.IsObject() {
+			pointer = audio.Get("asset_pointer").Str()
 		}
 		c.add(transcript.Media{Kind: "audio", URI: pointer})
 	case "audio_transcription":
-		c.texts = append(c.texts, o.str("text"))
+		c.texts = append(c.texts, o.Str("text"))
 	default:
 		c.other(part, cmp(kind, "part without a type"))
 	}
-	c.sink.report.parts++
+	c.sink.report.Parts++
 }

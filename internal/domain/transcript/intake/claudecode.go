@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 func claudeCode() Adapter {
@@ -54,9 +55,9 @@ type session struct {
 	titles  map[string]string // by session
 }
 
-func readClaudeCode(s *Source, k *Sink) error {
+func readClaudeCode(s *jsonread.Source, k *Sink) error {
 	f := session{sink: k, byID: map[string]int{}, titles: map[string]string{}}
-	if err := s.values(f.read); err != nil {
+	if err := s.Values(f.read); err != nil {
 		return err
 	}
 	f.divide()
@@ -64,18 +65,18 @@ func readClaudeCode(s *Source, k *Sink) error {
 }
 
 // read reads one record.
-func (f *session) read(n node) error {
-	if !n.isObject() {
-		return f.sink.source.bad(n, "want an object a line")
+func (f *session) read(n jsonread.Value) error {
+	if !n.IsObject() {
+		return f.sink.source.Bad(n, "want an object a line")
 	}
-	o := n.members()
-	kind := o.str("type")
-	if version := o.str("version"); version != "" {
+	o := n.Members()
+	kind := o.Str("type")
+	if version := o.Str("version"); version != "" {
 		parts := strings.SplitN(version, ".", 3)
 		f.sink.report.Version = strings.Join(parts[:min(len(parts), 2)], ".")
 	}
-	e := &entry{uuid: o.str("uuid"), parent: o.str("parentUuid"), session: o.str("sessionId"),
-		side: o["isSidechain"].isTrue(), thread: o.str("agentId")}
+	e := &entry{uuid: o.Str("uuid"), parent: o.Str("parentUuid"), session: o.Str("sessionId"),
+		side: o["isSidechain"].IsTrue(), thread: o.Str("agentId")}
 	switch {
 	case kind == "user", kind == "assistant":
 		if err := f.message(e, o, n); err != nil {
@@ -83,19 +84,19 @@ func (f *session) read(n node) error {
 		}
 	case kind == "system":
 		if e.parent == "" {
-			e.parent = o.str("logicalParentUuid")
+			e.parent = o.Str("logicalParentUuid")
 			if _, known := f.byID[e.parent]; e.parent != "" && !known {
-				f.sink.warn("%s:%d: continues after %s, which is in another file", f.sink.source.name,
-					n.chunk.lineOf(n.at), e.parent)
+				f.sink.warn("%s:%d: continues after %s, which is in another file", f.sink.source.Name,
+					n.Line(), e.parent)
 			}
 		}
-		f.sink.skip(cmp(o.str("subtype"), "system"), 1)
+		f.sink.skip(cmp(o.Str("subtype"), "system"), 1)
 	case kind == "attachment":
 		f.attachment(e, o["attachment"], clock(o, "timestamp"))
 	case oneOf(kind, sessionRecords):
 		f.sink.skip(kind, 1)
-		if name := o.first("customTitle", "aiTitle", "title"); strings.HasSuffix(kind, "-title") && name.isString() {
-			f.titles[e.session] = name.str()
+		if name := o.First("customTitle", "aiTitle", "title"); strings.HasSuffix(kind, "-title") && name.IsString() {
+			f.titles[e.session] = name.Str()
 		}
 	default:
 		if err := f.sink.foreignRecord(n); err != nil {
@@ -130,7 +131,7 @@ func (f *session) adopt(e *entry) {
 	}
 	for i := len(f.entries) - 1; i >= 0; i-- {
 		if before := f.entries[i]; before.session == e.session && !before.side && before.uuid != "" {
-			f.sink.warn("%s: the parent of record %s is missing; it follows the record before it", f.sink.source.name,
+			f.sink.warn("%s: the parent of record %s is missing; it follows the record before it", f.sink.source.Name,
 				e.uuid)
 			e.parent = before.uuid
 			return
@@ -139,8 +140,8 @@ func (f *session) adopt(e *entry) {
 }
 
 // unknownRecord keeps a record of an unknown kind as JSON text.
-func unknownRecord(k *Sink, n node) transcript.Message {
-	return transcript.Message{Role: transcript.System, Content: n.json(),
+func unknownRecord(k *Sink, n jsonread.Value) transcript.Message {
+	return transcript.Message{Role: transcript.System, Content: n.JSON(),
 		Details: transcript.Details{Origin: transcript.OriginHarness, Place: k.place(n)}}
 }
 
@@ -151,26 +152,26 @@ func cmp(a, b string) string {
 	return b
 }
 
-func (f *session) message(e *entry, o object, n node) error {
+func (f *session) message(e *entry, o jsonread.Object, n jsonread.Value) error {
 	inner := o["message"]
-	if !inner.isObject() {
-		return f.sink.source.bad(n, "a record of type %s without message", o.str("type"))
+	if !inner.IsObject() {
+		return f.sink.source.Bad(n, "a record of type %s without message", o.Str("type"))
 	}
-	m := inner.members()
-	role, known := transcript.ParseRole(m.str("role"))
+	m := inner.Members()
+	role, known := transcript.ParseRole(m.Str("role"))
 	if !known {
-		role, _ = transcript.ParseRole(o.str("type"))
+		role, _ = transcript.ParseRole(o.Str("type"))
 	}
-	if o["isApiErrorMessage"].isTrue() {
+	if o["isApiErrorMessage"].IsTrue() {
 		f.sink.skip("API error", 1)
 		return nil
 	}
-	if m.str("model") == "<synthetic>" {
+	if m.Str("model") == "<synthetic>" {
 		f.sink.skip("synthetic reply", 1)
 		return nil
 	}
 	if role == transcript.Assistant {
-		e.join = m.str("id")
+		e.join = m.Str("id")
 	}
 	b := blocks{sink: f.sink, origin: func(text string) transcript.Origin { return claudeOrigin(o, text) }}
 	b.read(m["content"], role)
@@ -180,7 +181,7 @@ func (f *session) message(e *entry, o object, n node) error {
 		}
 		one.Time, one.Place = clock(o, "timestamp"), f.sink.place(n)
 		if role == transcript.Assistant {
-			one.Model = m.str("model")
+			one.Model = m.Str("model")
 		}
 		if one.Role == transcript.Tool {
 			one.ExitCode = exitCode(one.Content)
@@ -194,9 +195,9 @@ func (f *session) message(e *entry, o object, n node) error {
 }
 
 // attachment keeps a text that the user sent while the agent worked.
-func (f *session) attachment(e *entry, a node, at time.Time) {
-	prompt := a.get("prompt")
-	if a.get("type").str() != "queued_command" || prompt.absent() {
+func (f *session) attachment(e *entry, a jsonread.Value, at time.Time) {
+	prompt := a.Get("prompt")
+	if a.Get("type").Str() != "queued_command" || prompt.Absent() {
 		f.sink.skip("attachment", 1)
 		return
 	}
@@ -204,7 +205,7 @@ func (f *session) attachment(e *entry, a node, at time.Time) {
 	c.read(prompt)
 	m := c.message(transcript.User)
 	m.ID, m.Time, m.Place = e.uuid, at, f.sink.place(a)
-	if mode := a.get("commandMode").str(); mode != "" && mode != "prompt" || claudeHarness.MatchString(m.Content) {
+	if mode := a.Get("commandMode").Str(); mode != "" && mode != "prompt" || claudeHarness.MatchString(m.Content) {
 		m.Origin = transcript.OriginHarness
 	}
 	e.messages = []transcript.Message{m}
@@ -215,11 +216,11 @@ var claudeHarness = regexp.MustCompile(`^\s*(<(command-name|command-message|comm
 	`bash-(input|stdout|stderr)|system-reminder|task-notification|user-memory-input|teammate-message)\b|` +
 	`\[Request interrupted by user|Caveat: The messages below were generated by the user while running local)`)
 
-func claudeOrigin(o object, text string) transcript.Origin {
+func claudeOrigin(o jsonread.Object, text string) transcript.Origin {
 	switch {
-	case o["isCompactSummary"].isTrue():
+	case o["isCompactSummary"].IsTrue():
 		return transcript.OriginSummary
-	case o["isMeta"].isTrue(), o["isSidechain"].isTrue(), claudeHarness.MatchString(text):
+	case o["isMeta"].IsTrue(), o["isSidechain"].IsTrue(), claudeHarness.MatchString(text):
 		return transcript.OriginHarness
 	}
 	return transcript.OriginHuman

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 func codex() Adapter {
@@ -41,39 +42,39 @@ type rollout struct {
 	named bool // the first header was read; a fork repeats the headers of its parents
 }
 
-func readCodex(s *Source, k *Sink) error {
+func readCodex(s *jsonread.Source, k *Sink) error {
 	t := k.open("")
 	r := rollout{sink: k, talk: t, items: items{talk: t, origin: codexOrigin, codes: map[string]int{}}}
-	return s.values(func(n node) error {
-		if !n.isObject() {
-			return s.bad(n, "want an object a line")
+	return s.Values(func(n jsonread.Value) error {
+		if !n.IsObject() {
+			return s.Bad(n, "want an object a line")
 		}
 		return r.read(n)
 	})
 }
 
-func (r *rollout) read(n node) error {
-	o := n.members()
+func (r *rollout) read(n jsonread.Value) error {
+	o := n.Members()
 	payload := o["payload"]
-	kind := o.str("type")
-	if !payload.isObject() {
+	kind := o.Str("type")
+	if !payload.IsObject() {
 		switch {
-		case o.str("record_type") != "":
-			r.sink.skip("record "+o.str("record_type"), 1)
+		case o.Str("record_type") != "":
+			r.sink.skip("record "+o.Str("record_type"), 1)
 			return nil
-		case kind == "" && o["role"].absent() && !o["id"].absent():
+		case kind == "" && o["role"].Absent() && !o["id"].Absent():
 			r.header(o, n)
 			return nil
 		}
 		return r.items.read(n, o)
 	}
-	r.items.time = o.str("timestamp")
-	p := payload.members()
+	r.items.time = o.Str("timestamp")
+	p := payload.Members()
 	switch kind {
 	case "session_meta":
 		r.header(p, payload)
 	case "turn_context":
-		if model := p.str("model"); model != "" {
+		if model := p.Str("model"); model != "" {
 			r.items.model = model
 		}
 		r.sink.skip(kind, 1)
@@ -96,26 +97,26 @@ func (r *rollout) read(n node) error {
 }
 
 // header reads the first record of a session. Later headers are those of its parents.
-func (r *rollout) header(o object, n node) {
+func (r *rollout) header(o jsonread.Object, n jsonread.Value) {
 	r.sink.skip("session_meta", 1)
 	if r.named {
 		return
 	}
 	r.named = true
-	r.talk.Session = o.str("id")
-	if version := o.str("cli_version"); version != "" {
+	r.talk.Session = o.Str("id")
+	if version := o.Str("cli_version"); version != "" {
 		parts := strings.SplitN(version, ".", 3)
 		r.sink.report.Version = strings.Join(parts[:min(len(parts), 2)], ".")
 	}
-	spawned := o.path("source", "subagent", "thread_spawn", "parent_thread_id")
-	for _, parent := range []node{o["parent_thread_id"], spawned, o["forked_from_id"]} {
+	spawned := o.Path("source", "subagent", "thread_spawn", "parent_thread_id")
+	for _, parent := range []jsonread.Value{o["parent_thread_id"], spawned, o["forked_from_id"]} {
 		if r.talk.Parent == "" {
-			r.talk.Parent = parent.str()
+			r.talk.Parent = parent.Str()
 		}
 	}
-	for _, text := range []node{o.path("base_instructions", "text"), o["instructions"]} {
-		if text.isString() && text.str() != "" {
-			r.items.put(transcript.Message{Role: transcript.System, Content: text.str(),
+	for _, text := range []jsonread.Value{o.Path("base_instructions", "text"), o["instructions"]} {
+		if text.IsString() && text.Str() != "" {
+			r.items.put(transcript.Message{Role: transcript.System, Content: text.Str(),
 				Details: transcript.Details{Origin: transcript.OriginHarness}}, n, o)
 		}
 	}
@@ -123,8 +124,8 @@ func (r *rollout) header(o object, n node) {
 
 // compacted reads a compaction. The messages before it are kept; what the replacement adds to them
 // is a summary.
-func (r *rollout) compacted(o object, n node) error {
-	if text := o.str("message"); text != "" {
+func (r *rollout) compacted(o jsonread.Object, n jsonread.Value) error {
+	if text := o.Str("message"); text != "" {
 		r.items.put(transcript.Message{Role: transcript.User, Content: text,
 			Details: transcript.Details{Origin: transcript.OriginSummary}}, n, o)
 	}
@@ -133,10 +134,10 @@ func (r *rollout) compacted(o object, n node) error {
 		known[m.Content] = true
 	}
 	fresh := len(r.talk.Messages) == 0
-	for _, item := range o["replacement_history"].items() {
-		io := item.members()
+	for _, item := range o["replacement_history"].Items() {
+		io := item.Members()
 		before := len(r.talk.Messages)
-		if !fresh && io.str("type") != "message" {
+		if !fresh && io.Str("type") != "message" {
 			r.sink.skip("repeated item", 1)
 			continue
 		}
@@ -165,17 +166,17 @@ func (r *rollout) compacted(o object, n node) error {
 }
 
 // event reads an event. Events repeat items, but for rollbacks and exit codes.
-func (r *rollout) event(o object) {
-	kind := o.str("type")
+func (r *rollout) event(o jsonread.Object) {
+	kind := o.Str("type")
 	switch kind {
 	case "thread_rolled_back":
-		if turns := o["num_turns"].integer(); turns != nil {
+		if turns := o["num_turns"].Integer(); turns != nil {
 			r.rollBack(*turns)
 		}
 	case "exec_command_end":
-		if code := o["exit_code"].integer(); code != nil {
-			r.items.codes[o.str("call_id")] = *code
-			r.code(o.str("call_id"), *code)
+		if code := o["exit_code"].Integer(); code != nil {
+			r.items.codes[o.Str("call_id")] = *code
+			r.code(o.Str("call_id"), *code)
 		}
 	}
 	r.sink.skip(cmp(kind, "event"), 1)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 // content collects the parts of one message.
@@ -39,21 +40,21 @@ func (c *content) think(text string) {
 }
 
 // read collects a string, null, an object or a list of parts. It returns false for other values.
-func (c *content) read(n node) bool {
-	switch n.kind() {
+func (c *content) read(n jsonread.Value) bool {
+	switch n.Kind() {
 	case 0, 'n':
 		return true
 	case '"':
-		c.texts = append(c.texts, n.str())
+		c.texts = append(c.texts, n.Str())
 		return true
 	case '{':
 		c.part(n)
 		return true
 	case '[':
-		for _, item := range n.items() {
-			if item.isString() {
-				c.texts = append(c.texts, item.str())
-				c.sink.report.parts++
+		for _, item := range n.Items() {
+			if item.IsString() {
+				c.texts = append(c.texts, item.Str())
+				c.sink.report.Parts++
 			} else {
 				c.part(item)
 			}
@@ -64,15 +65,15 @@ func (c *content) read(n node) bool {
 }
 
 // part collects one part of any chat format.
-func (c *content) part(n node) {
-	o := n.members()
-	kind := o.str("type")
-	c.sink.report.parts++
+func (c *content) part(n jsonread.Value) {
+	o := n.Members()
+	kind := o.Str("type")
+	c.sink.report.Parts++
 	switch kind {
 	case "text", "input_text", "output_text", "summary_text", "plaintext":
-		c.texts = append(c.texts, o.first("text", "content").text())
+		c.texts = append(c.texts, o.First("text", "content").Text())
 	case "refusal":
-		c.texts = append(c.texts, o.first("refusal", "text").text())
+		c.texts = append(c.texts, o.First("refusal", "text").Text())
 	case "thinking", "reasoning", "reasoning_text":
 		c.thinking(o)
 	case "redacted_thinking":
@@ -86,8 +87,8 @@ func (c *content) part(n node) {
 	case "file", "input_file", "document", "container_upload", "media":
 		c.attach("file", o)
 	case "":
-		if text := o["text"]; text.isString() { // parts of other interfaces state no type
-			c.texts = append(c.texts, text.str())
+		if text := o["text"]; text.IsString() { // parts of other interfaces state no type
+			c.texts = append(c.texts, text.Str())
 			return
 		}
 		c.other(n, "")
@@ -96,14 +97,14 @@ func (c *content) part(n node) {
 	}
 }
 
-func (c *content) thinking(o object) {
-	if v := o.first("thinking", "reasoning", "text", "content"); v.isString() {
-		c.think(v.str())
+func (c *content) thinking(o jsonread.Object) {
+	if v := o.First("thinking", "reasoning", "text", "content"); v.IsString() {
+		c.think(v.Str())
 		return
 	}
-	if summary := o["summary"]; summary.isArray() {
-		for _, one := range summary.items() {
-			c.think(one.get("text").str())
+	if summary := o["summary"]; summary.IsArray() {
+		for _, one := range summary.Items() {
+			c.think(one.Get("text").Str())
 		}
 		return
 	}
@@ -111,32 +112,32 @@ func (c *content) thinking(o object) {
 }
 
 // other keeps a part of an unknown kind as JSON text.
-func (c *content) other(n node, kind string) {
-	c.sink.report.parts--
+func (c *content) other(n jsonread.Value, kind string) {
+	c.sink.report.Parts--
 	c.sink.unknown(kind)
-	c.texts = append(c.texts, n.json())
+	c.texts = append(c.texts, n.JSON())
 }
 
 // attach collects an image or file, and leaves a placeholder in the text.
-func (c *content) attach(kind string, o object) {
+func (c *content) attach(kind string, o jsonread.Object) {
 	a := transcript.Media{Kind: kind}
-	sources := []object{o}
+	sources := []jsonread.Object{o}
 	for _, key := range []string{"source", "image_url", "input_audio", "audio_url", "video_url", "file", "image_file"} {
-		if v := o[key]; v.isObject() {
-			sources = append(sources, v.members())
-		} else if v.isString() {
-			address(&a, v.str())
+		if v := o[key]; v.IsObject() {
+			sources = append(sources, v.Members())
+		} else if v.IsString() {
+			address(&a, v.Str())
 		}
 	}
 	for _, source := range sources {
-		if mime := source.first("media_type", "mime_type", "mimeType"); mime.isString() {
-			a.MIME = mime.str()
+		if mime := source.First("media_type", "mime_type", "mimeType"); mime.IsString() {
+			a.MIME = mime.Str()
 		}
-		if at := source.first("url", "uri", "fileUri", "file_uri", "file_id"); at.isString() {
-			address(&a, at.str())
+		if at := source.First("url", "uri", "fileUri", "file_uri", "file_id"); at.IsString() {
+			address(&a, at.Str())
 		}
-		if data := source.first("data", "base64", "file_data"); data.isString() && source.str("type") != "url" {
-			bytesOf(&a, data.str())
+		if data := source.First("data", "base64", "file_data"); data.IsString() && source.Str("type") != "url" {
+			bytesOf(&a, data.Str())
 		}
 	}
 	c.add(a)
@@ -175,9 +176,9 @@ func hash(text string) string {
 }
 
 // clock returns the time of the first member that has one.
-func clock(o object, keys ...string) time.Time {
+func clock(o jsonread.Object, keys ...string) time.Time {
 	for _, key := range keys {
-		text := o.str(key)
+		text := o.Str(key)
 		if text == "" {
 			continue
 		}

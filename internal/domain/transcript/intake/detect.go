@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 // scores by the certainty of the strongest record, out of 100.
@@ -211,13 +212,13 @@ func refused(p Probe) error {
 }
 
 // foreignRecord returns an error if a later record of a file belongs to another format.
-func (k *Sink) foreignRecord(n node) error {
-	p := newProbe(k.source.name, n.raw, true)
+func (k *Sink) foreignRecord(n jsonread.Value) error {
+	p := newProbe(k.source.Name, n.Raw(), true)
 	all := adapters()
-	at := slices.IndexFunc(all, func(a Adapter) bool { return a.Name == k.source.format })
+	at := slices.IndexFunc(all, func(a Adapter) bool { return a.Name == k.source.Format })
 	for _, r := range p.records {
 		if other := owner(r, all, all[at]); other != "" {
-			return k.source.bad(n, "two formats in one file: %s and %s", k.source.format, other)
+			return k.source.Bad(n, "two formats in one file: %s and %s", k.source.Format, other)
 		}
 	}
 	return nil

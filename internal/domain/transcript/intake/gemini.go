@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 func gemini() Adapter {
@@ -35,11 +36,11 @@ func claimGemini(r record) (level, string) {
 	return foreign, ""
 }
 
-func readGemini(s *Source, k *Sink) error {
+func readGemini(s *jsonread.Source, k *Sink) error {
 	g := &contents{sink: k}
-	return s.values(func(n node) error {
-		if !n.isObject() {
-			return s.bad(n, "want an object with contents, parts or messages")
+	return s.Values(func(n jsonread.Value) error {
+		if !n.IsObject() {
+			return s.Bad(n, "want an object with contents, parts or messages")
 		}
 		return g.record(n)
 	})
@@ -59,75 +60,75 @@ func (g *contents) open() {
 	}
 }
 
-func (g *contents) record(n node) error {
-	o := n.members()
+func (g *contents) record(n jsonread.Value) error {
+	o := n.Members()
 	switch {
-	case o["projectHash"].isString():
-		g.talk, g.pairs, g.cli = g.sink.open(o.str("summary")), pairing{}, map[string]bool{}
-		g.talk.Session = o.str("sessionId")
+	case o["projectHash"].IsString():
+		g.talk, g.pairs, g.cli = g.sink.open(o.Str("summary")), pairing{}, map[string]bool{}
+		g.talk.Session = o.Str("sessionId")
 		return g.session(o["messages"])
-	case o["contents"].isArray(), o["candidates"].isArray():
-		if !o["contents"].absent() || g.talk == nil {
+	case o["contents"].IsArray(), o["candidates"].IsArray():
+		if !o["contents"].Absent() || g.talk == nil {
 			g.talk, g.pairs = g.sink.open(""), pairing{}
 		}
-		g.talk.model = cmp(o.str("model"), o.str("modelVersion"))
-		if system := o.first("systemInstruction", "system_instruction"); !system.absent() {
+		g.talk.model = cmp(o.Str("model"), o.Str("modelVersion"))
+		if system := o.First("systemInstruction", "system_instruction"); !system.Absent() {
 			g.message(system, transcript.System)
 		}
-		for _, m := range o["contents"].items() {
+		for _, m := range o["contents"].Items() {
 			if err := g.content(m); err != nil {
 				return err
 			}
 		}
-		for _, candidate := range o["candidates"].items() {
-			if err := g.content(candidate.get("content")); err != nil {
+		for _, candidate := range o["candidates"].Items() {
+			if err := g.content(candidate.Get("content")); err != nil {
 				return err
 			}
 		}
 		return nil
-	case o["$rewindTo"].isString():
+	case o["$rewindTo"].IsString():
 		g.open()
-		g.rewind(o.str("$rewindTo"))
+		g.rewind(o.Str("$rewindTo"))
 		return nil
-	case o["$set"].isObject():
+	case o["$set"].IsObject():
 		g.open()
 		g.sink.skip("update", 1)
-		if messages := o["$set"].get("messages"); messages.isArray() {
+		if messages := o["$set"].Get("messages"); messages.IsArray() {
 			g.sink.skip("replaced message", len(g.talk.Messages))
 			g.talk.Messages, g.pairs, g.cli = nil, pairing{}, map[string]bool{}
 			return g.session(messages)
 		}
 		return nil
-	case o["parts"].isArray():
+	case o["parts"].IsArray():
 		g.open()
 		return g.content(n)
-	case !o["type"].absent() && !o["content"].absent():
+	case !o["type"].Absent() && !o["content"].Absent():
 		g.open()
 		return g.entry(n, o)
 	}
 	if err := g.sink.foreignRecord(n); err != nil {
 		return err
 	}
-	g.sink.unknown(o.str("type"))
+	g.sink.unknown(o.Str("type"))
 	g.open()
 	g.talk.add(unknownRecord(g.sink, n), n)
 	return nil
 }
 
-func (g *contents) content(n node) error {
-	text := cmp(n.get("role").str(), "model")
+func (g *contents) content(n jsonread.Value) error {
+	text := cmp(n.Get("role").Str(), "model")
 	role, known := transcript.ParseRole(text)
 	if !known {
-		return g.sink.source.unknownRole(n, text)
+		return unknownRole(g.sink.source, n, text)
 	}
 	g.message(n, role)
 	return nil
 }
 
 // message reads parts. Each functionResponse becomes a message of its own.
-func (g *contents) message(n node, role transcript.Role) {
-	parts := n.get("parts")
-	if parts.absent() {
+func (g *contents) message(n jsonread.Value, role transcript.Role) {
+	parts := n.Get("parts")
+	if parts.Absent() {
 		parts = n
 	}
 	before := len(g.talk.Messages)
@@ -139,7 +140,7 @@ func (g *contents) message(n node, role transcript.Role) {
 	}
 }
 
-func (g *contents) parts(list node, role transcript.Role) (out []transcript.Message) {
+func (g *contents) parts(list jsonread.Value, role transcript.Role) (out []transcript.Message) {
 	c := &content{sink: g.sink}
 	flush := func() {
 		if !c.empty() {
@@ -147,19 +148,19 @@ func (g *contents) parts(list node, role transcript.Role) (out []transcript.Mess
 		}
 		c = &content{sink: g.sink}
 	}
-	if !list.isArray() {
+	if !list.IsArray() {
 		c.read(list)
 	}
-	for _, part := range list.items() {
-		if part.isString() {
-			c.texts = append(c.texts, part.str())
+	for _, part := range list.Items() {
+		if part.IsString() {
+			c.texts = append(c.texts, part.Str())
 			continue
 		}
-		o := part.members()
-		g.sink.report.parts++
-		if response := o.first("functionResponse", "function_response"); response.isObject() {
+		o := part.Members()
+		g.sink.report.Parts++
+		if response := o.First("functionResponse", "function_response"); response.IsObject() {
 			flush()
-			out = append(out, g.response(response.members()))
+			out = append(out, g.response(response.Members()))
 			continue
 		}
 		g.part(c, part, o)
@@ -168,53 +169,53 @@ func (g *contents) parts(list node, role transcript.Role) (out []transcript.Mess
 	return out
 }
 
-func (g *contents) part(c *content, part node, o object) {
-	call := o.first("functionCall", "function_call")
+func (g *contents) part(c *content, part jsonread.Value, o jsonread.Object) {
+	call := o.First("functionCall", "function_call")
 	text := o["text"]
 	switch {
-	case call.isObject():
-		f := call.members()
-		c.calls = append(c.calls, g.pairs.call(transcript.ToolCall{ID: f.str("id"), Name: f.str("name"),
-			Arguments: cmp(f["args"].text(), "{}")}))
-	case text.isString() && o["thought"].isTrue():
-		c.think(text.str())
-	case text.isString():
-		c.texts = append(c.texts, text.str())
+	case call.IsObject():
+		f := call.Members()
+		c.calls = append(c.calls, g.pairs.call(transcript.ToolCall{ID: f.Str("id"), Name: f.Str("name"),
+			Arguments: cmp(f["args"].Text(), "{}")}))
+	case text.IsString() && o["thought"].IsTrue():
+		c.think(text.Str())
+	case text.IsString():
+		c.texts = append(c.texts, text.Str())
 	case hasMember(o, "inlineData", "inline_data", "fileData", "file_data"):
-		data := o.first("inlineData", "inline_data", "fileData", "file_data").members()
-		kind, _, found := strings.Cut(data.first("mimeType", "mime_type").str(), "/")
+		data := o.First("inlineData", "inline_data", "fileData", "file_data").Members()
+		kind, _, found := strings.Cut(data.First("mimeType", "mime_type").Str(), "/")
 		if !found || !oneOf(kind, "image audio video") {
 			kind = "file"
 		}
 		c.attach(kind, data)
-	case o["executableCode"].isObject():
-		c.texts = append(c.texts, o["executableCode"].get("code").str())
-	case o["codeExecutionResult"].isObject():
-		c.texts = append(c.texts, o["codeExecutionResult"].get("output").str())
-	case o["thought"].isTrue(), hasMember(o, "thoughtSignature", "thought_signature"):
+	case o["executableCode"].IsObject():
+		c.texts = append(c.texts, o["executableCode"].Get("code").Str())
+	case o["codeExecutionResult"].IsObject():
+		c.texts = append(c.texts, o["codeExecutionResult"].Get("output").Str())
+	case o["thought"].IsTrue(), hasMember(o, "thoughtSignature", "thought_signature"):
 		g.sink.skip("thought signature", 1)
 	default:
 		c.other(part, "part "+strings.Join(keysOf(part), "+"))
 	}
 }
 
-func keysOf(n node) (out []string) {
-	for key := range n.fields() {
+func keysOf(n jsonread.Value) (out []string) {
+	for key := range n.Fields() {
 		out = append(out, key)
 	}
 	return out
 }
 
 // response reads a functionResponse. The interface names the keys output and error.
-func (g *contents) response(o object) transcript.Message {
-	m := transcript.Message{Role: transcript.Tool, Name: o.str("name")}
-	m.ToolCallID = g.pairs.result(o.str("id"), m.Name)
+func (g *contents) response(o jsonread.Object) transcript.Message {
+	m := transcript.Message{Role: transcript.Tool, Name: o.Str("name")}
+	m.ToolCallID = g.pairs.result(o.Str("id"), m.Name)
 	body := o["response"]
-	m.Content = body.text()
-	fields := body.members()
+	m.Content = body.Text()
+	fields := body.Members()
 	for _, key := range []string{"output", "result", "error", "content"} {
-		if value := fields[key]; len(fields) == 1 && value.kind() != 0 {
-			m.Content, m.IsError = value.text(), key == "error"
+		if value := fields[key]; len(fields) == 1 && value.Kind() != 0 {
+			m.Content, m.IsError = value.Text(), key == "error"
 		}
 	}
 	m.ExitCode = exitCode(m.Content)
@@ -222,9 +223,9 @@ func (g *contents) response(o object) transcript.Message {
 }
 
 // session reads the messages of a CLI session.
-func (g *contents) session(messages node) error {
-	for _, m := range messages.items() {
-		if err := g.entry(m, m.members()); err != nil {
+func (g *contents) session(messages jsonread.Value) error {
+	for _, m := range messages.Items() {
+		if err := g.entry(m, m.Members()); err != nil {
 			return err
 		}
 	}
@@ -232,8 +233,8 @@ func (g *contents) session(messages node) error {
 }
 
 // entry reads one record of a CLI session. A record with a known ID replaces the earlier one.
-func (g *contents) entry(n node, o object) error {
-	id, kind := o.str("id"), o.str("type")
+func (g *contents) entry(n jsonread.Value, o jsonread.Object) error {
+	id, kind := o.Str("id"), o.Str("type")
 	if g.cli == nil {
 		g.cli = map[string]bool{}
 	}
@@ -274,32 +275,32 @@ func (g *contents) indexOf(id string) int {
 	return slices.IndexFunc(g.talk.Messages, func(m transcript.Message) bool { return m.ID == id && id != "" })
 }
 
-func (g *contents) turn(n node, o object, role transcript.Role) {
+func (g *contents) turn(n jsonread.Value, o jsonread.Object, role transcript.Role) {
 	at := clock(o, "timestamp")
 	made := g.parts(o["content"], role)
 	if len(made) == 0 {
 		made = []transcript.Message{{Role: role}}
 	}
-	made[0].ID = o.str("id")
+	made[0].ID = o.Str("id")
 	if role == transcript.User && geminiHarness.MatchString(made[0].Content) {
 		made[0].Origin = transcript.OriginHarness
 	}
 	last := &made[len(made)-1]
 	var thoughts []string
-	for _, t := range o["thoughts"].items() {
-		thoughts = append(thoughts, joinText(t.get("subject").str(), t.get("description").str(), ": "))
+	for _, t := range o["thoughts"].Items() {
+		thoughts = append(thoughts, joinText(t.Get("subject").Str(), t.Get("description").Str(), ": "))
 	}
 	last.Reasoning = joinText(last.Reasoning, strings.Join(thoughts, "\n\n"), "\n\n")
 	var results []transcript.Message
-	for _, call := range o["toolCalls"].items() {
-		c := call.members()
-		last.ToolCalls = append(last.ToolCalls, transcript.ToolCall{ID: c.str("id"), Name: c.str("name"),
-			Arguments: cmp(c["args"].text(), "{}")})
+	for _, call := range o["toolCalls"].Items() {
+		c := call.Members()
+		last.ToolCalls = append(last.ToolCalls, transcript.ToolCall{ID: c.Str("id"), Name: c.Str("name"),
+			Arguments: cmp(c["args"].Text(), "{}")})
 		results = append(results, g.toolResult(c)...)
-		g.sink.report.parts++
+		g.sink.report.Parts++
 	}
 	for _, m := range append(made, results...) {
-		m.Model = o.str("model")
+		m.Model = o.Str("model")
 		if m.Role != transcript.Assistant {
 			m.Model = ""
 		}
@@ -311,14 +312,14 @@ func (g *contents) turn(n node, o object, role transcript.Role) {
 }
 
 // toolResult reads the result of a call of a CLI session.
-func (g *contents) toolResult(c object) []transcript.Message {
+func (g *contents) toolResult(c jsonread.Object) []transcript.Message {
 	result := c["result"]
-	if result.absent() {
+	if result.Absent() {
 		return nil
 	}
-	if result.isObject() {
-		if response := result.get("functionResponse"); response.isObject() {
-			m := g.response(response.members())
+	if result.IsObject() {
+		if response := result.Get("functionResponse"); response.IsObject() {
+			m := g.response(response.Members())
 			return []transcript.Message{completeResult(m, c)}
 		}
 	}
@@ -334,9 +335,9 @@ func (g *contents) toolResult(c object) []transcript.Message {
 	return out
 }
 
-func completeResult(m transcript.Message, c object) transcript.Message {
-	m.ToolCallID, m.Name = c.str("id"), c.str("name")
-	m.IsError = m.IsError || c.str("status") == "error"
+func completeResult(m transcript.Message, c jsonread.Object) transcript.Message {
+	m.ToolCallID, m.Name = c.Str("id"), c.Str("name")
+	m.IsError = m.IsError || c.Str("status") == "error"
 	m.Time = clock(c, "timestamp")
 	return m
 }

@@ -9,9 +9,7 @@
 package intake
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -19,6 +17,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 // MaxInput is the default limit of an input: 64 MiB.
@@ -31,13 +30,13 @@ const Hint = "run `cairn formats` to list the formats; --format NAME forces one"
 type Options struct {
 	Format       string // name of the adapter; empty means to detect it
 	Limit        int64  // in bytes; 0 means MaxInput
-	AllowUnknown bool   // accept more than MostUnknown percent of unknown parts
+	AllowUnknown bool   // accept more than transcript.MostUnknown percent of unknown parts
 }
 
 // Result is the content of an input.
 type Result struct {
 	Conversations []transcript.Conversation `json:"conversations"`
-	Report        ImportReport              `json:"report"`
+	Report        transcript.ImportReport   `json:"report"`
 }
 
 // Adapter reads one format.
@@ -50,7 +49,7 @@ type Adapter struct {
 	// claim states how sure it is that a record has this format: foreign, possible, likely or
 	// certain, with a reason.
 	claim func(r record) (level, string)
-	read  func(s *Source, k *Sink) error
+	read  func(s *jsonread.Source, k *Sink) error
 }
 
 // level is the certainty of a claim.
@@ -69,20 +68,18 @@ func Read(name string, r io.Reader, o Options) (Result, error) {
 	if o.Limit <= 0 {
 		o.Limit = MaxInput
 	}
-	bounded := &limited{from: r, name: name, most: o.Limit}
-	source := &Source{name: name, format: "input", limit: bounded,
-		reader: bufio.NewReaderSize(bounded, ProbeSize)}
-	probe, err := source.probe()
+	source := jsonread.NewSource(name, r, o.Limit, ProbeSize, Hint)
+	probe, err := probeOf(source)
 	if err != nil {
 		return Result{}, err
 	}
 	adapter, reason, err := choose(probe, o.Format)
 	if err != nil {
-		return Result{}, source.explain(probe, err)
+		return Result{}, explain(source, probe, err)
 	}
-	source.format = adapter.Name
-	sink := &Sink{source: source, report: ImportReport{Format: adapter.Name, Reason: reason}}
-	source.torn = func(place string, size int) {
+	source.Format = adapter.Name
+	sink := &Sink{source: source, report: transcript.ImportReport{Format: adapter.Name, Reason: reason}}
+	source.Torn = func(place string, size int) {
 		sink.warn("%s: the last line is cut off; %d bytes are left out", place, size)
 	}
 	if err := adapter.read(source, sink); err != nil {
@@ -95,34 +92,26 @@ func Read(name string, r io.Reader, o Options) (Result, error) {
 	return Result{Conversations: conversations, Report: sink.report}, nil
 }
 
-// probe returns the beginning of the input without consuming it.
-func (s *Source) probe() (Probe, error) {
-	head, err := s.reader.Peek(ProbeSize)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return Probe{}, s.failed(err)
+// probeOf returns the beginning of an input without consuming it.
+func probeOf(s *jsonread.Source) (Probe, error) {
+	head, whole, err := s.Head(ProbeSize)
+	if err == nil && whole && len(bytes.TrimSpace(head)) == 0 {
+		err = fault.New(fault.InvalidArgument, s.Name+": empty", Hint)
 	}
-	whole := err != nil
-	if rest, marked := bytes.CutPrefix(head, []byte("\ufeff")); marked {
-		if _, err := s.reader.Discard(len(head) - len(rest)); err != nil {
-			return Probe{}, s.failed(err)
-		}
-		head = rest
+	if err != nil {
+		return Probe{}, err
 	}
-	if whole && len(bytes.TrimSpace(head)) == 0 {
-		return Probe{}, fault.New(fault.InvalidArgument, s.name+": empty", Hint)
-	}
-	return newProbe(s.name, bytes.Clone(head), whole), nil
+	return newProbe(s.Name, head, whole), nil
 }
 
 // explain replaces the error about an unknown format by an error about damage, if there is any.
-func (s *Source) explain(p Probe, unknown error) error {
+func explain(s *jsonread.Source, p Probe, unknown error) error {
 	if !IsUnknown(unknown) || !p.Whole {
 		return unknown
 	}
-	problem := s.checkText(&chunk{data: p.Head, line: 1})
+	problem := s.CheckText(jsonread.NewChunk(p.Head, 1))
 	if problem == nil && p.json {
-		s.torn = func(string, int) {}
-		problem = s.records(func(node) error { return nil })
+		problem = s.Records(func(jsonread.Value) error { return nil })
 	}
 	if problem != nil {
 		return problem
@@ -132,17 +121,17 @@ func (s *Source) explain(p Probe, unknown error) error {
 
 // refuse returns an error for an input that was mostly not understood.
 func (k *Sink) refuse(allow bool, conversations int) error {
-	unknown := k.report.unknown()
-	if unknown*100 > k.report.parts*MostUnknown && !allow {
+	unknown := k.report.AllUnknown()
+	if unknown*100 > k.report.Parts*transcript.MostUnknown && !allow {
 		return fault.New(fault.InvalidArgument,
-			fmt.Sprintf("%s: %s: %d of %d parts are of unknown kinds: %s", k.source.format, k.source.name, unknown,
-				k.report.parts, tally(k.report.Unknown)),
+			fmt.Sprintf("%s: %s: %d of %d parts are of unknown kinds: %s", k.source.Format, k.source.Name, unknown,
+				k.report.Parts, k.report.UnknownKinds()),
 			"add --allow-unknown to keep them as JSON text")
 	}
 	if conversations == 0 {
 		return fault.New(
 			fault.InvalidArgument,
-			fmt.Sprintf("%s: %s: no messages", k.source.format, k.source.name),
+			fmt.Sprintf("%s: %s: no messages", k.source.Format, k.source.Name),
 			Hint,
 		)
 	}
@@ -178,4 +167,9 @@ func Formats() []Format {
 	}
 	slices.SortFunc(out, func(a, b Format) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// unknownRole returns the error for a role that no spelling matches.
+func unknownRole(s *jsonread.Source, v jsonread.Value, role string) error {
+	return fault.New(fault.InvalidArgument, s.Bad(v, "unknown role %q", role).Error(), transcript.RoleHint)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 func langChain() Adapter {
@@ -75,15 +76,15 @@ func claimLangChainMessage(m record) (level, string) {
 	return foreign, ""
 }
 
-func readLangChain(s *Source, k *Sink) error {
+func readLangChain(s *jsonread.Source, k *Sink) error {
 	var loose *chain
-	return s.values(func(n node) error {
-		o := n.members()
-		if messages := o["messages"]; messages.isArray() {
-			c := &chain{talk: k.open(o.str("title"))}
+	return s.Values(func(n jsonread.Value) error {
+		o := n.Members()
+		if messages := o["messages"]; messages.IsArray() {
+			c := &chain{talk: k.open(o.Str("title"))}
 			return c.list(messages)
 		}
-		if n.isArray() {
+		if n.IsArray() {
 			return (&chain{talk: k.open("")}).list(n)
 		}
 		if loose == nil {
@@ -94,24 +95,24 @@ func readLangChain(s *Source, k *Sink) error {
 }
 
 // readLangGraph reads states. Of the states of one thread, the newest holds all messages.
-func readLangGraph(s *Source, k *Sink) error {
+func readLangGraph(s *jsonread.Source, k *Sink) error {
 	type state struct {
 		talk *talk
 		at   string
 	}
 	newest := map[string]*state{}
-	return s.values(func(n node) error {
-		o := n.members()
-		messages := o["values"].get("messages")
-		if !messages.isArray() {
+	return s.Values(func(n jsonread.Value) error {
+		o := n.Members()
+		messages := o["values"].Get("messages")
+		if !messages.IsArray() {
 			if err := k.foreignRecord(n); err != nil {
 				return err
 			}
 			k.skip("state without messages", 1)
 			return nil
 		}
-		thread := cmp(o["config"].path("configurable", "thread_id").str(), o["checkpoint"].get("thread_id").str())
-		at := o.str("created_at")
+		thread := cmp(o["config"].Path("configurable", "thread_id").Str(), o["checkpoint"].Get("thread_id").Str())
+		at := o.Str("created_at")
 		known := newest[thread]
 		if known == nil {
 			known = &state{talk: k.open("")}
@@ -136,8 +137,8 @@ type chain struct {
 	order  []string
 }
 
-func (c *chain) list(messages node) error {
-	for _, m := range messages.items() {
+func (c *chain) list(messages jsonread.Value) error {
+	for _, m := range messages.Items() {
 		if err := c.read(m); err != nil {
 			return err
 		}
@@ -145,32 +146,32 @@ func (c *chain) list(messages node) error {
 	return nil
 }
 
-func (c *chain) read(n node) error {
+func (c *chain) read(n jsonread.Value) error {
 	k := c.talk.sink
-	o := n.members()
-	kind := o.str("type")
+	o := n.Members()
+	kind := o.Str("type")
 	switch {
-	case o["kwargs"].isObject(): // the class is the end of the ID
-		for _, name := range o["id"].items() {
-			kind = name.str()
+	case o["kwargs"].IsObject(): // the class is the end of the ID
+		for _, name := range o["id"].Items() {
+			kind = name.Str()
 		}
-		o = o["kwargs"].members()
-		if own := o.str("type"); own != "" {
+		o = o["kwargs"].Members()
+		if own := o.Str("type"); own != "" {
 			kind = own
 		}
-	case o["data"].isObject():
-		o = o["data"].members()
-	case kind == "" && !o["role"].absent():
+	case o["data"].IsObject():
+		o = o["data"].Members()
+	case kind == "" && !o["role"].Absent():
 		return readChatMessage(k.source, c.talk, n, o)
 	}
 	chunk := strings.HasSuffix(kind, "Chunk")
 	kind = strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(kind, "Chunk"), "Message"))
 	if kind == "remove" {
-		c.remove(o.str("id"))
+		c.remove(o.Str("id"))
 		return nil
 	}
 	if kind == "chat" {
-		kind = o.str("role")
+		kind = o.Str("role")
 	}
 	role, known := transcript.ParseRole(kind)
 	if !known {
@@ -194,60 +195,60 @@ func (c *chain) read(n node) error {
 	return nil
 }
 
-func (c *chain) message(o object, role transcript.Role) transcript.Message {
+func (c *chain) message(o jsonread.Object, role transcript.Role) transcript.Message {
 	k := c.talk.sink
 	p := content{sink: k}
-	extra := o["additional_kwargs"].members()
-	for _, call := range o["tool_calls"].items() {
-		p.calls = append(p.calls, chatCall(call.members()))
+	extra := o["additional_kwargs"].Members()
+	for _, call := range o["tool_calls"].Items() {
+		p.calls = append(p.calls, chatCall(call.Members()))
 	}
-	for _, call := range o["invalid_tool_calls"].items() {
-		p.calls = append(p.calls, chatCall(call.members()))
+	for _, call := range o["invalid_tool_calls"].Items() {
+		p.calls = append(p.calls, chatCall(call.Members()))
 	}
 	if len(p.calls) == 0 {
-		for _, call := range extra["tool_calls"].items() {
-			p.calls = append(p.calls, chatCall(call.members()))
+		for _, call := range extra["tool_calls"].Items() {
+			p.calls = append(p.calls, chatCall(call.Members()))
 		}
-		if f := extra["function_call"]; f.isObject() {
-			p.calls = append(p.calls, chatCall(f.members()))
+		if f := extra["function_call"]; f.IsObject() {
+			p.calls = append(p.calls, chatCall(f.Members()))
 		}
 	}
-	if body := o["content"]; body.isArray() {
-		for _, part := range body.items() {
+	if body := o["content"]; body.IsArray() {
+		for _, part := range body.Items() {
 			c.part(&p, part)
 		}
 	} else if !p.read(body) {
-		p.texts = append(p.texts, body.text())
+		p.texts = append(p.texts, body.Text())
 	}
-	p.think(extra["reasoning_content"].str())
-	if !o["artifact"].absent() {
+	p.think(extra["reasoning_content"].Str())
+	if !o["artifact"].Absent() {
 		k.skip("artifact", 1)
 	}
 	m := p.message(role)
-	m.ID, m.Name, m.ToolCallID = o.str("id"), o.str("name"), o.str("tool_call_id")
-	meta := o["response_metadata"].members()
-	m.Model = meta.first("model_name", "model").str()
-	m.IsError = role == transcript.Tool && o.str("status") == "error"
+	m.ID, m.Name, m.ToolCallID = o.Str("id"), o.Str("name"), o.Str("tool_call_id")
+	meta := o["response_metadata"].Members()
+	m.Model = meta.First("model_name", "model").Str()
+	m.IsError = role == transcript.Tool && o.Str("status") == "error"
 	m.Time = clock(extra, "timestamp", "created_at")
 	return m
 }
 
 // part reads a part of the content. Parts that repeat a call are left out.
-func (c *chain) part(p *content, part node) {
-	switch kind := part.get("type").str(); kind {
+func (c *chain) part(p *content, part jsonread.Value) {
+	switch kind := part.Get("type").Str(); kind {
 	case "tool_use", "tool_call", "function_call", "server_tool_call", "input_json_delta", "tool_call_chunk":
-		id := cmp(part.get("id").str(), part.get("call_id").str())
+		id := cmp(part.Get("id").Str(), part.Get("call_id").Str())
 		known := slices.ContainsFunc(p.calls, func(call transcript.ToolCall) bool { return call.ID == id })
 		if known || kind == "input_json_delta" || kind == "tool_call_chunk" {
 			p.sink.skip("repeated call", 1)
 			return
 		}
-		o := part.members()
-		p.calls = append(p.calls, transcript.ToolCall{ID: id, Name: o.str("name"),
-			Arguments: o.first("input", "args", "arguments").text()})
+		o := part.Members()
+		p.calls = append(p.calls, transcript.ToolCall{ID: id, Name: o.Str("name"),
+			Arguments: o.First("input", "args", "arguments").Text()})
 	default:
-		if part.isString() {
-			p.texts = append(p.texts, part.str())
+		if part.IsString() {
+			p.texts = append(p.texts, part.Str())
 			return
 		}
 		p.part(part)
@@ -267,7 +268,7 @@ func (c *chain) remove(id string) {
 }
 
 // grow appends the next chunk of a message.
-func (c *chain) grow(m *transcript.Message, next transcript.Message, o object) {
+func (c *chain) grow(m *transcript.Message, next transcript.Message, o jsonread.Object) {
 	m.Content += next.Content
 	m.Reasoning += next.Reasoning
 	m.Media = append(m.Media, next.Media...)
@@ -276,10 +277,10 @@ func (c *chain) grow(m *transcript.Message, next transcript.Message, o object) {
 }
 
 // pieces joins the pieces of calls of a chunk. Whole calls are in tool_calls.
-func (c *chain) pieces(m *transcript.Message, o object) {
-	for _, piece := range o["tool_call_chunks"].items() {
-		p := piece.members()
-		index := p["index"].str()
+func (c *chain) pieces(m *transcript.Message, o jsonread.Object) {
+	for _, piece := range o["tool_call_chunks"].Items() {
+		p := piece.Members()
+		index := p["index"].Str()
 		call, known := c.chunks[index]
 		if !known {
 			if c.chunks == nil {
@@ -287,8 +288,8 @@ func (c *chain) pieces(m *transcript.Message, o object) {
 			}
 			c.order = append(c.order, index)
 		}
-		call.ID, call.Name = cmp(call.ID, p.str("id")), cmp(call.Name, p.str("name"))
-		call.Arguments += p.str("args")
+		call.ID, call.Name = cmp(call.ID, p.Str("id")), cmp(call.Name, p.Str("name"))
+		call.Arguments += p.Str("args")
 		c.chunks[index] = call
 	}
 	if len(c.order) == 0 {

@@ -5,6 +5,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 // Names of formats that other packages use.
@@ -66,13 +67,13 @@ func claimChatMessage(m record) (level, string) {
 }
 
 // readChat reads messages, and objects and arrays that hold them.
-func readChat(s *Source, k *Sink) error {
+func readChat(s *jsonread.Source, k *Sink) error {
 	var loose *talk
-	return s.records(func(n node) error {
-		if !n.isArray() {
+	return s.Records(func(n jsonread.Value) error {
+		if !n.IsArray() {
 			return readChatValue(s, k, n, &loose)
 		}
-		for _, item := range n.items() {
+		for _, item := range n.Items() {
 			if err := readChatValue(s, k, item, &loose); err != nil {
 				return err
 			}
@@ -82,41 +83,41 @@ func readChat(s *Source, k *Sink) error {
 }
 
 // readChatValue reads one conversation, or one message of the loose conversation.
-func readChatValue(s *Source, k *Sink, n node, loose **talk) error {
-	if n.isArray() {
+func readChatValue(s *jsonread.Source, k *Sink, n jsonread.Value, loose **talk) error {
+	if n.IsArray() {
 		if *loose != nil {
-			return s.bad(n, "messages and conversations in one list")
+			return s.Bad(n, "messages and conversations in one list")
 		}
 		return readChatList(s, k.open(""), n)
 	}
-	if !n.isObject() {
-		return s.bad(n, `want an object with "role" or "messages"`)
+	if !n.IsObject() {
+		return s.Bad(n, `want an object with "role" or "messages"`)
 	}
-	o := n.members()
-	messages := o.first("messages", "traj")
+	o := n.Members()
+	messages := o.First("messages", "traj")
 	switch {
-	case !messages.absent():
+	case !messages.Absent():
 		if *loose != nil {
-			return s.bad(n, "messages and conversations in one list")
+			return s.Bad(n, "messages and conversations in one list")
 		}
 		return readContainer(s, k, o, messages)
-	case o["role"].absent():
+	case o["role"].Absent():
 		if err := k.foreignRecord(n); err != nil {
 			return err
 		}
 		if len(o) == 0 || hasMember(o, "messages", "traj", "content") {
-			return s.bad(n, "role is missing")
+			return s.Bad(n, "role is missing")
 		}
-		return s.bad(n, `no messages: the object has neither "messages" nor "traj" nor "role"`)
+		return s.Bad(n, `no messages: the object has neither "messages" nor "traj" nor "role"`)
 	case *loose == nil && len(k.all) > 0:
-		return s.bad(n, "messages and conversations in one list")
+		return s.Bad(n, "messages and conversations in one list")
 	case *loose == nil:
 		*loose = k.open("")
 	}
 	return readChatMessage(s, *loose, n, o)
 }
 
-func hasMember(o object, keys ...string) bool {
+func hasMember(o jsonread.Object, keys ...string) bool {
 	for _, key := range keys {
 		if _, ok := o[key]; ok {
 			return true
@@ -125,17 +126,17 @@ func hasMember(o object, keys ...string) bool {
 	return false
 }
 
-func readContainer(s *Source, k *Sink, o object, messages node) error {
-	if !messages.isArray() {
-		return s.bad(messages, "messages must be an array")
+func readContainer(s *jsonread.Source, k *Sink, o jsonread.Object, messages jsonread.Value) error {
+	if !messages.IsArray() {
+		return s.Bad(messages, "messages must be an array")
 	}
 	t := k.open(taskTitle(o))
-	t.model = o.str("model")
-	t.Session = o.first("session_id", "conversation_id").str()
-	if reward := o["reward"]; !reward.absent() {
-		value, ok := reward.number()
+	t.model = o.Str("model")
+	t.Session = o.First("session_id", "conversation_id").Str()
+	if reward := o["reward"]; !reward.Absent() {
+		value, ok := reward.Number()
 		if !ok || math.Abs(value) > fault.MostNumber {
-			return s.bad(reward, "reward must be a number between -%v and %v", float64(fault.MostNumber),
+			return s.Bad(reward, "reward must be a number between -%v and %v", float64(fault.MostNumber),
 				float64(fault.MostNumber))
 		}
 		t.Reward = &value
@@ -143,12 +144,12 @@ func readContainer(s *Source, k *Sink, o object, messages node) error {
 	return readChatList(s, t, messages)
 }
 
-func readChatList(s *Source, t *talk, messages node) error {
-	for _, m := range messages.items() {
-		if !m.isObject() {
-			return s.bad(m, "not a chat message")
+func readChatList(s *jsonread.Source, t *talk, messages jsonread.Value) error {
+	for _, m := range messages.Items() {
+		if !m.IsObject() {
+			return s.Bad(m, "not a chat message")
 		}
-		if err := readChatMessage(s, t, m, m.members()); err != nil {
+		if err := readChatMessage(s, t, m, m.Members()); err != nil {
 			return err
 		}
 	}
@@ -157,43 +158,43 @@ func readChatList(s *Source, t *talk, messages node) error {
 
 // readChatMessage reads one message of the OpenAI interface, with the names that other exports use
 // for reasoning and time.
-func readChatMessage(s *Source, t *talk, n node, o object) error {
-	if o["role"].absent() {
+func readChatMessage(s *jsonread.Source, t *talk, n jsonread.Value, o jsonread.Object) error {
+	if o["role"].Absent() {
 		if err := t.sink.foreignRecord(n); err != nil {
 			return err
 		}
-		return s.bad(n, "role is missing")
+		return s.Bad(n, "role is missing")
 	}
-	role, known := transcript.ParseRole(o.str("role"))
+	role, known := transcript.ParseRole(o.Str("role"))
 	if !known {
-		return s.unknownRole(o["role"], o.str("role"))
+		return unknownRole(s, o["role"], o.Str("role"))
 	}
 	c := content{sink: t.sink}
-	if !c.read(o["content"]) || o["content"].isObject() {
-		return s.bad(o["content"], "content must be a string, null or an array of parts")
+	if !c.read(o["content"]) || o["content"].IsObject() {
+		return s.Bad(o["content"], "content must be a string, null or an array of parts")
 	}
 	for _, key := range []string{"reasoning_content", "reasoning", "thinking"} {
-		if v := o[key]; v.isString() {
-			c.think(v.str())
+		if v := o[key]; v.IsString() {
+			c.think(v.Str())
 			break
 		}
 	}
-	if refusal := o["refusal"]; refusal.isString() {
-		c.texts = append(c.texts, refusal.str())
+	if refusal := o["refusal"]; refusal.IsString() {
+		c.texts = append(c.texts, refusal.Str())
 	}
-	for _, call := range o["tool_calls"].items() {
-		c.calls = append(c.calls, chatCall(call.members()))
+	for _, call := range o["tool_calls"].Items() {
+		c.calls = append(c.calls, chatCall(call.Members()))
 	}
-	if f := o["function_call"]; f.isObject() {
-		c.calls = append(c.calls, chatCall(f.members()))
+	if f := o["function_call"]; f.IsObject() {
+		c.calls = append(c.calls, chatCall(f.Members()))
 	}
 	m := c.message(role)
-	m.ID, m.Name, m.ToolCallID = o.str("id"), o.str("name"), o.str("tool_call_id")
-	m.Model = o.str("model")
-	m.IsError = role == transcript.Tool && (o["is_error"].isTrue() || o.str("status") == "error")
+	m.ID, m.Name, m.ToolCallID = o.Str("id"), o.Str("name"), o.Str("tool_call_id")
+	m.Model = o.Str("model")
+	m.IsError = role == transcript.Tool && (o["is_error"].IsTrue() || o.Str("status") == "error")
 	m.Time = clock(o, "ts", "timestamp", "created_at")
 	if first, taken := t.ids[m.ID]; m.ID != "" && taken {
-		return s.bad(o["id"], "id %q is already used by message %d; use a unique id for each message, or leave it out",
+		return s.Bad(o["id"], "id %q is already used by message %d; use a unique id for each message, or leave it out",
 			m.ID, first)
 	}
 	t.remember(m.ID)
@@ -202,21 +203,21 @@ func readChatMessage(s *Source, t *talk, n node, o object) error {
 }
 
 // chatCall reads {"id", "function": {"name", "arguments"}}, or the same without "function".
-func chatCall(o object) transcript.ToolCall {
-	id, f := o.str("id"), o
+func chatCall(o jsonread.Object) transcript.ToolCall {
+	id, f := o.Str("id"), o
 	for _, key := range []string{"function", "custom"} {
-		if v := o[key]; v.isObject() {
-			f = v.members()
+		if v := o[key]; v.IsObject() {
+			f = v.Members()
 		}
 	}
-	return transcript.ToolCall{ID: id, Name: f.str("name"), Arguments: f.first("arguments", "args", "input").text()}
+	return transcript.ToolCall{ID: id, Name: f.Str("name"), Arguments: f.First("arguments", "args", "input").Text()}
 }
 
-func taskTitle(o object) string {
-	task, trial := o.str("task_id"), o.str("trial")
+func taskTitle(o jsonread.Object) string {
+	task, trial := o.Str("task_id"), o.Str("trial")
 	switch {
 	case task == "":
-		return o.str("title")
+		return o.Str("title")
 	case trial == "":
 		return "task " + task
 	default:

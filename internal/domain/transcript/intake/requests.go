@@ -1,6 +1,9 @@
 package intake
 
-import "cairn/internal/domain/transcript"
+import (
+	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
+)
 
 // requests collects model requests of traces. Each request repeats the messages before it, so the
 // longest one of a conversation wins.
@@ -59,32 +62,32 @@ func liteLLM() Adapter {
 		}, read: readLiteLLM}
 }
 
-func readLiteLLM(s *Source, k *Sink) error {
+func readLiteLLM(s *jsonread.Source, k *Sink) error {
 	r := &requests{sink: k}
-	return s.values(func(n node) error {
-		o := n.members()
-		messages := o["messages"].embedded()
-		if !messages.isArray() {
+	return s.Values(func(n jsonread.Value) error {
+		o := n.Members()
+		messages := o["messages"].Embedded()
+		if !messages.IsArray() {
 			if err := k.foreignRecord(n); err != nil {
 				return err
 			}
 			k.skip("request without messages", 1)
 			return nil
 		}
-		session := o.first("session_id", "litellm_session_id", "trace_id").str()
+		session := o.First("session_id", "litellm_session_id", "trace_id").Str()
 		t := r.draft(session)
-		t.model = o.str("model")
+		t.model = o.Str("model")
 		if err := readChatList(s, t, messages); err != nil {
 			return err
 		}
-		for _, choice := range o["response"].embedded().get("choices").items() {
-			if err := readOne(s, t, choice.get("message")); err != nil {
+		for _, choice := range o["response"].Embedded().Get("choices").Items() {
+			if err := readOne(s, t, choice.Get("message")); err != nil {
 				return err
 			}
 			break
 		}
 		if session == "" {
-			session = o.str("id")
+			session = o.Str("id")
 		}
 		r.put(session, t)
 		return nil
@@ -92,13 +95,13 @@ func readLiteLLM(s *Source, k *Sink) error {
 }
 
 // readOne reads a chat message in which the role of a reply may be missing.
-func readOne(s *Source, t *talk, n node) error {
-	if !n.isObject() {
+func readOne(s *jsonread.Source, t *talk, n jsonread.Value) error {
+	if !n.IsObject() {
 		return nil
 	}
-	o := n.members()
-	if o["role"].absent() {
-		o["role"] = node{n.chunk, []byte(`"assistant"`), n.at, n.ptr}
+	o := n.Members()
+	if o["role"].Absent() {
+		o["role"] = n.With(`"assistant"`)
 	}
 	return readChatMessage(s, t, n, o)
 }
@@ -117,65 +120,65 @@ func langfuse() Adapter {
 		}, read: readLangfuse}
 }
 
-func readLangfuse(s *Source, k *Sink) error {
+func readLangfuse(s *jsonread.Source, k *Sink) error {
 	r := &requests{sink: k}
-	return s.values(func(n node) error {
-		o := n.members()
-		if list := o["observations"]; list.isArray() {
-			k.skip("score", o["scores"].count())
-			for _, observation := range list.items() {
-				if err := readObservation(s, r, observation, cmp(o.str("sessionId"), o.str("id"))); err != nil {
+	return s.Values(func(n jsonread.Value) error {
+		o := n.Members()
+		if list := o["observations"]; list.IsArray() {
+			k.skip("score", o["scores"].Count())
+			for _, observation := range list.Items() {
+				if err := readObservation(s, r, observation, cmp(o.Str("sessionId"), o.Str("id"))); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
-		if o["type"].absent() {
+		if o["type"].Absent() {
 			if err := k.foreignRecord(n); err != nil {
 				return err
 			}
 		}
-		return readObservation(s, r, n, cmp(o.str("sessionId"), o.str("traceId")))
+		return readObservation(s, r, n, cmp(o.Str("sessionId"), o.Str("traceId")))
 	})
 }
 
-func readObservation(s *Source, r *requests, n node, session string) error {
-	o := n.members()
-	if kind := o.str("type"); kind != "GENERATION" {
+func readObservation(s *jsonread.Source, r *requests, n jsonread.Value, session string) error {
+	o := n.Members()
+	if kind := o.Str("type"); kind != "GENERATION" {
 		r.sink.skip(cmp(kind, "observation"), 1)
 		return nil
 	}
 	t := r.draft(session)
-	t.model = o.str("model")
-	input, output := o["input"].embedded(), o["output"].embedded()
-	if messages := input.get("messages"); messages.isArray() {
+	t.model = o.Str("model")
+	input, output := o["input"].Embedded(), o["output"].Embedded()
+	if messages := input.Get("messages"); messages.IsArray() {
 		input = messages
 	}
 	switch {
-	case input.isArray():
+	case input.IsArray():
 		if err := readChatList(s, t, input); err != nil {
 			return err
 		}
-	case !input.absent():
-		t.add(transcript.Message{Role: transcript.User, Content: input.text()}, input)
+	case !input.Absent():
+		t.add(transcript.Message{Role: transcript.User, Content: input.Text()}, input)
 	}
-	for _, choice := range output.get("choices").items() {
-		output = choice.get("message")
+	for _, choice := range output.Get("choices").Items() {
+		output = choice.Get("message")
 		break
 	}
-	if output.isArray() {
-		for _, m := range output.items() {
+	if output.IsArray() {
+		for _, m := range output.Items() {
 			output = m
 		}
 	}
 	at := clock(o, "endTime", "startTime")
-	if output.isObject() && (!output.get("content").absent() || !output.get("tool_calls").absent()) {
+	if output.IsObject() && (!output.Get("content").Absent() || !output.Get("tool_calls").Absent()) {
 		if err := readOne(s, t, output); err != nil {
 			return err
 		}
 		t.Messages[len(t.Messages)-1].Time = at
-	} else if !output.absent() {
-		t.add(transcript.Message{Role: transcript.Assistant, Content: output.text(), Time: at}, output)
+	} else if !output.Absent() {
+		t.add(transcript.Message{Role: transcript.Assistant, Content: output.Text(), Time: at}, output)
 	}
 	r.put(session, t)
 	return nil

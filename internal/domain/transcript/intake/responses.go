@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 func responses() Adapter {
@@ -65,43 +66,41 @@ func claimItem(r record) (level, string) {
 	return foreign, ""
 }
 
-func readResponses(s *Source, k *Sink) error {
+func readResponses(s *jsonread.Source, k *Sink) error {
 	var loose *items
-	return s.values(func(n node) error {
-		if !n.isObject() {
-			return s.bad(n, "want an object with output or input, or an item")
+	return s.Values(func(n jsonread.Value) error {
+		if !n.IsObject() {
+			return s.Bad(n, "want an object with output or input, or an item")
 		}
-		o := n.members()
-		if !hasMember(o, "output", "input", "data") || o["type"].isString() {
+		o := n.Members()
+		if !hasMember(o, "output", "input", "data") || o["type"].IsString() {
 			if loose == nil {
 				loose = &items{talk: k.open("")}
 			}
 			return loose.read(n, o)
 		}
 		t := k.open("")
-		t.model, t.Session = o.str("model"), o.path("conversation", "id").str()
+		t.model, t.Session = o.Str("model"), o.Path("conversation", "id").Str()
 		list := &items{talk: t}
-		if text := o["instructions"]; text.isString() && text.str() != "" {
-			t.add(transcript.Message{Role: transcript.System, Content: text.str()}, text)
+		if text := o["instructions"]; text.IsString() && text.Str() != "" {
+			t.add(transcript.Message{Role: transcript.System, Content: text.Str()}, text)
 		}
-		if text := o["input"]; text.isString() {
-			t.add(transcript.Message{Role: transcript.User, Content: text.str()}, text)
+		if text := o["input"]; text.IsString() {
+			t.add(transcript.Message{Role: transcript.User, Content: text.Str()}, text)
 		}
 		for _, key := range []string{"input", "data", "output"} {
-			for _, item := range o[key].items() {
-				if err := list.read(item, item.members()); err != nil {
+			for _, item := range o[key].Items() {
+				if err := list.read(item, item.Members()); err != nil {
 					return err
 				}
 			}
 		}
-		if key := o["data"]; !key.absent() && o.str("first_id") != "" {
+		if key := o["data"]; !key.Absent() && o.Str("first_id") != "" {
 			list.ascending(o)
 		}
 		return nil
 	})
 }
-
-func (o object) path(key string, keys ...string) node { return o[key].path(keys...) }
 
 // items reads response items into a conversation. Items of one reply become one message.
 type items struct {
@@ -115,7 +114,7 @@ type items struct {
 }
 
 // ascending reverses a page that lists the newest item first.
-func (l *items) ascending(o object) {
+func (l *items) ascending(o jsonread.Object) {
 	ms := l.talk.Messages
 	if len(ms) > 1 && ms[0].Role == transcript.Assistant && len(ms[0].ToolCalls) == 0 &&
 		ms[len(ms)-1].Role == transcript.User {
@@ -123,16 +122,16 @@ func (l *items) ascending(o object) {
 	}
 }
 
-func (l *items) read(n node, o object) error {
+func (l *items) read(n jsonread.Value, o jsonread.Object) error {
 	k := l.talk.sink
-	kind := o.str("type")
+	kind := o.Str("type")
 	switch {
-	case kind == "message", kind == "" && !o["role"].absent():
+	case kind == "message", kind == "" && !o["role"].Absent():
 		return l.message(n, o)
 	case kind == "reasoning":
 		l.reasoning(n, o)
 	case kind == "function_call_output", strings.HasSuffix(kind, "_call_output"), kind == "tool_search_output":
-		l.output(n, o, o.first("output", "tools"))
+		l.output(n, o, o.First("output", "tools"))
 	case kind == "item_reference", kind == "ghost_snapshot", kind == "mcp_list_tools", kind == "compaction",
 		kind == "compaction_summary", kind == "context_compaction":
 		k.skip(kind, 1)
@@ -149,7 +148,7 @@ func (l *items) read(n node, o object) error {
 }
 
 // put appends a message and closes the reply before it.
-func (l *items) put(m transcript.Message, n node, o object) {
+func (l *items) put(m transcript.Message, n jsonread.Value, o jsonread.Object) {
 	if m.Time.IsZero() {
 		m.Time = clock(o, "timestamp", "created_at")
 	}
@@ -164,26 +163,26 @@ func (l *items) put(m transcript.Message, n node, o object) {
 }
 
 // reply returns the message that a part of a reply joins, or a new one.
-func (l *items) reply(n node, o object, joins func(m transcript.Message) bool) *transcript.Message {
+func (l *items) reply(n jsonread.Value, o jsonread.Object, joins func(m transcript.Message) bool) *transcript.Message {
 	ms := l.talk.Messages
 	if !l.open || !joins(ms[len(ms)-1]) {
-		l.put(transcript.Message{Role: transcript.Assistant, ID: o.str("id")}, n, o)
+		l.put(transcript.Message{Role: transcript.Assistant, ID: o.Str("id")}, n, o)
 	}
 	return &l.talk.Messages[len(l.talk.Messages)-1]
 }
 
-func (l *items) message(n node, o object) error {
+func (l *items) message(n jsonread.Value, o jsonread.Object) error {
 	k := l.talk.sink
-	role, known := transcript.ParseRole(o.str("role"))
+	role, known := transcript.ParseRole(o.Str("role"))
 	if !known {
-		return k.source.unknownRole(n, o.str("role"))
+		return unknownRole(k.source, n, o.Str("role"))
 	}
 	b := blocks{sink: k, origin: l.origin}
 	b.read(o["content"], role)
 	for i, m := range b.messages {
 		if role != transcript.Assistant {
 			if i == 0 {
-				m.ID = o.str("id")
+				m.ID = o.Str("id")
 			}
 			if m.Origin == transcript.OriginHuman {
 				m.Origin = ""
@@ -197,14 +196,14 @@ func (l *items) message(n node, o object) error {
 	return nil
 }
 
-func (l *items) reasoning(n node, o object) {
+func (l *items) reasoning(n jsonread.Value, o jsonread.Object) {
 	c := content{sink: l.talk.sink}
 	for _, key := range []string{"summary", "content"} {
-		for _, part := range o[key].items() {
-			c.think(part.get("text").str())
+		for _, part := range o[key].Items() {
+			c.think(part.Get("text").Str())
 		}
 	}
-	if o["encrypted_content"].isString() {
+	if o["encrypted_content"].IsString() {
 		l.talk.sink.skip("encrypted reasoning", 1)
 	}
 	if len(c.reasoning) == 0 {
@@ -215,13 +214,13 @@ func (l *items) reasoning(n node, o object) {
 }
 
 // call reads a call of any kind. Calls of tools that the server runs carry their results.
-func (l *items) call(n node, o object, kind string) {
-	call := transcript.ToolCall{ID: o.first("call_id", "id").str(), Name: o.str("name"),
-		Arguments: o.first("arguments", "input", "action", "operation", "queries", "code", "revised_prompt").text()}
-	if server := o.str("server_label"); server != "" {
+func (l *items) call(n jsonread.Value, o jsonread.Object, kind string) {
+	call := transcript.ToolCall{ID: o.First("call_id", "id").Str(), Name: o.Str("name"),
+		Arguments: o.First("arguments", "input", "action", "operation", "queries", "code", "revised_prompt").Text()}
+	if server := o.Str("server_label"); server != "" {
 		call.Name = server + "." + call.Name
 	}
-	if namespace := o.str("namespace"); namespace != "" {
+	if namespace := o.Str("namespace"); namespace != "" {
 		call.Name = namespace + "." + call.Name
 	}
 	if call.Name == "" {
@@ -230,50 +229,50 @@ func (l *items) call(n node, o object, kind string) {
 	if l.byItem == nil {
 		l.byItem = map[string]string{}
 	}
-	l.byItem[o.str("id")] = call.ID
+	l.byItem[o.Str("id")] = call.ID
 	at := l.reply(n, o, func(transcript.Message) bool { return true })
 	at.ToolCalls = append(at.ToolCalls, call)
-	l.talk.sink.report.parts++
+	l.talk.sink.report.Parts++
 	if strings.HasPrefix(kind, "mcp_approval") || kind == "function_call" || kind == "custom_tool_call" {
 		return
 	}
-	result := o.first("error", "output", "results", "outputs")
-	if data := o["result"]; kind == "image_generation_call" && data.isString() {
+	result := o.First("error", "output", "results", "outputs")
+	if data := o["result"]; kind == "image_generation_call" && data.IsString() {
 		c := content{sink: l.talk.sink}
 		a := transcript.Media{Kind: "image"}
-		bytesOf(&a, data.str())
+		bytesOf(&a, data.Str())
 		c.add(a)
 		m := c.message(transcript.Tool)
 		m.ToolCallID = call.ID
 		l.put(m, n, o)
-	} else if !result.absent() {
+	} else if !result.Absent() {
 		l.output(n, o, result)
 	}
 }
 
 // output reads the result of a call.
-func (l *items) output(n node, o object, result node) {
+func (l *items) output(n jsonread.Value, o jsonread.Object, result jsonread.Value) {
 	c := content{sink: l.talk.sink}
-	if result.isObject() { // {"content", "success"} of old Codex files, or the result itself
-		if inner := result.get("content"); inner.isString() {
-			c.texts = append(c.texts, inner.str())
+	if result.IsObject() { // {"content", "success"} of old Codex files, or the result itself
+		if inner := result.Get("content"); inner.IsString() {
+			c.texts = append(c.texts, inner.Str())
 		} else {
-			c.texts = append(c.texts, result.json())
+			c.texts = append(c.texts, result.JSON())
 		}
-	} else if result.isArray() && strings.HasSuffix(o.str("type"), "_output") && isParts(result) {
+	} else if result.IsArray() && strings.HasSuffix(o.Str("type"), "_output") && isParts(result) {
 		c.read(result)
 	} else {
-		c.texts = append(c.texts, result.text())
+		c.texts = append(c.texts, result.Text())
 	}
 	m := c.message(transcript.Tool)
-	m.ToolCallID = o.str("call_id")
+	m.ToolCallID = o.Str("call_id")
 	if m.ToolCallID == "" {
-		m.ToolCallID = cmp(l.byItem[o.str("id")], o.str("id"))
+		m.ToolCallID = cmp(l.byItem[o.Str("id")], o.Str("id"))
 	}
-	m.IsError = !o["error"].absent() || string(result.get("success").raw) == "false" || o.str("status") == "failed"
+	m.IsError = !o["error"].Absent() || string(result.Get("success").Raw()) == "false" || o.Str("status") == "failed"
 	m.ExitCode = exitCode(m.Content)
-	if result.isString() && m.ExitCode == nil {
-		m.ExitCode = result.embedded().path("metadata", "exit_code").integer()
+	if result.IsString() && m.ExitCode == nil {
+		m.ExitCode = result.Embedded().Path("metadata", "exit_code").Integer()
 	}
 	if code, known := l.codes[m.ToolCallID]; known {
 		m.ExitCode = &code
@@ -282,9 +281,9 @@ func (l *items) output(n node, o object, result node) {
 }
 
 // isParts reports whether an array holds parts of a message.
-func isParts(list node) bool {
-	for _, item := range list.items() {
-		if kind := item.get("type").str(); !strings.HasPrefix(kind, "input_") && !strings.HasPrefix(kind, "output_") &&
+func isParts(list jsonread.Value) bool {
+	for _, item := range list.Items() {
+		if kind := item.Get("type").Str(); !strings.HasPrefix(kind, "input_") && !strings.HasPrefix(kind, "output_") &&
 			kind != "text" {
 			return false
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 func shareGPT() Adapter {
@@ -53,21 +54,21 @@ func hermes() Adapter {
 	}
 }
 
-func readShareGPT(s *Source, k *Sink) error {
+func readShareGPT(s *jsonread.Source, k *Sink) error {
 	var loose *share
-	return s.values(func(n node) error {
-		if !n.isObject() {
-			return s.bad(n, "want an object with conversations")
+	return s.Values(func(n jsonread.Value) error {
+		if !n.IsObject() {
+			return s.Bad(n, "want an object with conversations")
 		}
-		o := n.members()
-		if list := o["conversations"]; list.isArray() {
+		o := n.Members()
+		if list := o["conversations"]; list.IsArray() {
 			t := k.open("")
-			t.Session, t.model = o.str("id"), o.str("model")
-			if system := o["system"]; system.isString() && system.str() != "" {
-				t.add(transcript.Message{Role: transcript.System, Content: system.str()}, system)
+			t.Session, t.model = o.Str("id"), o.Str("model")
+			if system := o["system"]; system.IsString() && system.Str() != "" {
+				t.add(transcript.Message{Role: transcript.System, Content: system.Str()}, system)
 			}
 			sh := &share{talk: t}
-			for _, m := range list.items() {
+			for _, m := range list.Items() {
 				if err := sh.read(m); err != nil {
 					return err
 				}
@@ -92,21 +93,21 @@ var shareRoles = map[string]transcript.Role{"gpt": transcript.Assistant, "chatgp
 	"observation": transcript.Tool, "function_response": transcript.Tool, "function-response": transcript.Tool,
 	"tool_response": transcript.Tool}
 
-func (sh *share) read(n node) error {
+func (sh *share) read(n jsonread.Value) error {
 	k := sh.talk.sink
-	o := n.members()
-	from := strings.ToLower(strings.TrimSpace(o.str("from")))
+	o := n.Members()
+	from := strings.ToLower(strings.TrimSpace(o.Str("from")))
 	role, known := shareRoles[from]
 	if !known {
 		role, known = transcript.ParseRole(from)
 	}
-	if !known || o["value"].kind() == 0 {
+	if !known || o["value"].Kind() == 0 {
 		if err := k.foreignRecord(n); err != nil {
 			return err
 		}
-		return k.source.bad(n, "unknown author %q, or no value", o.str("from"))
+		return k.source.Bad(n, "unknown author %q, or no value", o.Str("from"))
 	}
-	value := o["value"].text()
+	value := o["value"].Text()
 	switch {
 	case from == "function_call":
 		c := content{sink: k}
@@ -152,10 +153,10 @@ func (sh *share) call(c *content, text string) {
 	text = strings.TrimSpace(text)
 	n, ok := parse(text)
 	call := transcript.ToolCall{Arguments: text}
-	if ok && n.isObject() {
-		call = chatCall(n.members())
+	if ok && n.IsObject() {
+		call = chatCall(n.Members())
 		if call.Arguments == "" {
-			call.Arguments = n.get("parameters").text()
+			call.Arguments = n.Get("parameters").Text()
 		}
 	}
 	c.calls = append(c.calls, sh.pairs.call(call))
@@ -171,10 +172,10 @@ func (sh *share) results(value string) []transcript.Message {
 	for _, one := range found {
 		m := transcript.Message{Role: transcript.Tool, Content: strings.TrimSpace(one[1])}
 		id := ""
-		if n, ok := parse(m.Content); ok && n.isObject() {
-			o := n.members()
-			if body := o["content"]; body.kind() != 0 && hasMember(o, "name", "tool_call_id") {
-				id, m.Name, m.Content = o.str("tool_call_id"), o.str("name"), body.text()
+		if n, ok := parse(m.Content); ok && n.IsObject() {
+			o := n.Members()
+			if body := o["content"]; body.Kind() != 0 && hasMember(o, "name", "tool_call_id") {
+				id, m.Name, m.Content = o.Str("tool_call_id"), o.Str("name"), body.Text()
 			}
 		}
 		m.ToolCallID = sh.pairs.result(id, m.Name)
@@ -184,47 +185,47 @@ func (sh *share) results(value string) []transcript.Message {
 }
 
 // parse returns the value of JSON text that is not part of the input's own structure.
-func parse(text string) (node, bool) {
+func parse(text string) (jsonread.Value, bool) {
 	data := []byte(text)
 	if !json.Valid(data) {
-		return node{}, false
+		return jsonread.Value{}, false
 	}
-	return (&chunk{data: data, line: 1}).root(0, len(data), ""), true
+	return jsonread.NewChunk(data, 1).Root(0, len(data), ""), true
 }
 
-func readHermes(s *Source, k *Sink) error {
-	return s.values(func(n node) error {
-		o := n.members()
-		if !o["messages"].isArray() {
+func readHermes(s *jsonread.Source, k *Sink) error {
+	return s.Values(func(n jsonread.Value) error {
+		o := n.Members()
+		if !o["messages"].IsArray() {
 			if err := k.foreignRecord(n); err != nil {
 				return err
 			}
-			return s.bad(n, "a session without messages")
+			return s.Bad(n, "a session without messages")
 		}
-		t := k.open(o.str("title"))
-		t.Session, t.Parent, t.model = o.str("id"), o.str("parent_session_id"), o.str("model")
-		if system := o["system_prompt"]; system.isString() && system.str() != "" {
-			t.add(transcript.Message{Role: transcript.System, Content: system.str()}, system)
+		t := k.open(o.Str("title"))
+		t.Session, t.Parent, t.model = o.Str("id"), o.Str("parent_session_id"), o.Str("model")
+		if system := o["system_prompt"]; system.IsString() && system.Str() != "" {
+			t.add(transcript.Message{Role: transcript.System, Content: system.Str()}, system)
 		}
-		if segments := o["segments"]; segments.isArray() { // messages holds those of all segments
-			k.skip("segment", segments.count())
+		if segments := o["segments"]; segments.IsArray() { // messages holds those of all segments
+			k.skip("segment", segments.Count())
 		}
-		for _, m := range o["messages"].items() {
-			mo := m.members()
-			if string(mo["active"].raw) == "0" {
+		for _, m := range o["messages"].Items() {
+			mo := m.Members()
+			if string(mo["active"].Raw()) == "0" {
 				k.skip("inactive message", 1)
 				continue
 			}
-			if mo["name"].absent() {
+			if mo["name"].Absent() {
 				mo["name"] = mo["tool_name"]
 			}
-			if calls := mo["tool_calls"]; calls.isString() {
-				mo["tool_calls"] = calls.embedded()
+			if calls := mo["tool_calls"]; calls.IsString() {
+				mo["tool_calls"] = calls.Embedded()
 			}
 			if err := readChatMessage(s, t, m, mo); err != nil {
 				return err
 			}
-			if last := &t.Messages[len(t.Messages)-1]; string(mo["compacted"].raw) == "1" &&
+			if last := &t.Messages[len(t.Messages)-1]; string(mo["compacted"].Raw()) == "1" &&
 				last.Role == transcript.User {
 				last.Origin = transcript.OriginSummary
 			}

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 // Sink collects what an adapter reads.
 type Sink struct {
-	source *Source
-	report ImportReport
+	source *jsonread.Source
+	report transcript.ImportReport
 	all    []*talk
 }
 
@@ -51,8 +52,7 @@ func (k *Sink) last() *talk {
 
 // skip counts parts that are not messages.
 func (k *Sink) skip(kind string, n int) {
-	add(&k.report.Skipped, kind, n)
-	k.report.parts += n
+	k.report.Skip(kind, n)
 }
 
 // unknown counts a part of an unknown kind. Its caller keeps the JSON text.
@@ -60,23 +60,22 @@ func (k *Sink) unknown(kind string) {
 	if kind == "" {
 		kind = "part without a type"
 	}
-	add(&k.report.Unknown, storable(kind), 1)
-	k.report.parts++
+	k.report.AddUnknown(jsonread.Storable(kind))
 }
 
 func (k *Sink) warn(format string, args ...any) { k.report.Warn(format, args...) }
 
 // place returns the position of a value.
-func (k *Sink) place(n node) *transcript.FilePlace {
-	if n.chunk == nil {
+func (k *Sink) place(n jsonread.Value) *transcript.FilePlace {
+	if n.Line() == 0 {
 		return nil
 	}
-	return &transcript.FilePlace{File: k.source.name, Line: n.chunk.lineOf(n.at), Pointer: n.ptr}
+	return &transcript.FilePlace{File: k.source.Name, Line: n.Line(), Pointer: n.Pointer()}
 }
 
 // add appends a message that was read from a value. A message without any content is kept: its
 // position can be cited.
-func (t *talk) add(m transcript.Message, from node) {
+func (t *talk) add(m transcript.Message, from jsonread.Value) {
 	if m.Place == nil {
 		m.Place = t.sink.place(from)
 	}
@@ -85,12 +84,12 @@ func (t *talk) add(m transcript.Message, from node) {
 
 // put appends a message as it is.
 func (t *talk) put(m transcript.Message) {
-	m.ID, m.Name, m.ToolCallID = storable(m.ID), storable(m.Name), storable(m.ToolCallID)
+	m.ID, m.Name, m.ToolCallID = jsonread.Storable(m.ID), jsonread.Storable(m.Name), jsonread.Storable(m.ToolCallID)
 	if m.Role == transcript.Assistant && m.Model == "" {
 		m.Model = t.model
 	}
 	t.Messages = append(t.Messages, m)
-	t.sink.report.parts++
+	t.sink.report.Parts++
 }
 
 // empty reports whether a message holds nothing.
@@ -108,13 +107,13 @@ func (k *Sink) finish() []transcript.Conversation {
 			}
 			continue
 		}
-		t.Format = k.source.format
+		t.Format = k.source.Format
 		k.answer(t.Messages)
 		unique(t.Messages)
 		out = append(out, t.Conversation)
 	}
 	for i := range out {
-		out[i].Title = title(k.source.name, out[i].Title, i, len(out))
+		out[i].Title = title(k.source.Name, out[i].Title, i, len(out))
 	}
 	transcript.Finish(out)
 	k.report.Conversations = len(out)
@@ -174,7 +173,7 @@ func title(name, own string, position, count int) string {
 	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
 	switch {
 	case own != "":
-		return base + ": " + storable(own)
+		return base + ": " + jsonread.Storable(own)
 	case count > 1:
 		return fmt.Sprintf("%s #%d", base, position+1)
 	default:

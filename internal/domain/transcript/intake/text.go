@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/transcript/fence"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 // head is the start of a message in plain text: `[time] name: text`.
@@ -71,13 +72,13 @@ func detectText(p Probe) (int, string) {
 
 // readText reads lines of the form `name: text`. A line that does not start a message continues the
 // previous one.
-func readText(s *Source, k *Sink) error {
-	data, err := s.all(nil)
+func readText(s *jsonread.Source, k *Sink) error {
+	data, err := s.All(nil)
 	if err != nil {
 		return err
 	}
-	c := &chunk{data: data, line: 1}
-	if err := s.checkText(c); err != nil {
+	c := jsonread.NewChunk(data, 1)
+	if err := s.CheckText(c); err != nil {
 		return err
 	}
 	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
@@ -91,7 +92,7 @@ func readText(s *Source, k *Sink) error {
 	for i, line := range lines {
 		if h, ok := starts[i]; ok && speakers.has(h) {
 			m := speakers.message(h)
-			m.Place = &transcript.FilePlace{File: s.name, Line: i + 1}
+			m.Place = &transcript.FilePlace{File: s.Name, Line: i + 1}
 			t.put(m)
 			contents = append(contents, &strings.Builder{})
 			line = h.text
@@ -99,7 +100,7 @@ func readText(s *Source, k *Sink) error {
 		if len(contents) > 0 {
 			contents[len(contents)-1].WriteString(line + "\n")
 		} else if strings.TrimSpace(line) != "" {
-			return s.at(&chunk{line: i + 1}, 0, "no `name: text` line")
+			return s.At(jsonread.NewChunk(nil, i+1), 0, "no `name: text` line")
 		}
 	}
 	for i := range t.Messages {

@@ -7,65 +7,66 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 // spans calls fn with the spans of an export, and their attributes as plain JSON.
-func spans(n node, fn func(span node, attributes object) error) error {
-	o := n.members()
-	for _, resource := range o.first("resourceSpans", "resource_spans").items() {
-		ro := resource.members()
-		for _, scope := range ro.first("scopeSpans", "scope_spans", "instrumentationLibrarySpans").items() {
-			for _, span := range scope.get("spans").items() {
-				if err := fn(span, attributesOf(span.get("attributes"))); err != nil {
+func spans(n jsonread.Value, fn func(span jsonread.Value, attributes jsonread.Object) error) error {
+	o := n.Members()
+	for _, resource := range o.First("resourceSpans", "resource_spans").Items() {
+		ro := resource.Members()
+		for _, scope := range ro.First("scopeSpans", "scope_spans", "instrumentationLibrarySpans").Items() {
+			for _, span := range scope.Get("spans").Items() {
+				if err := fn(span, attributesOf(span.Get("attributes"))); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	if attributes := o["attributes"]; !attributes.absent() {
+	if attributes := o["attributes"]; !attributes.Absent() {
 		return fn(n, attributesOf(attributes))
 	}
 	return nil
 }
 
 // attributesOf reads a list of keys and values, or an object.
-func attributesOf(n node) object {
-	if n.isObject() {
-		return n.members()
+func attributesOf(n jsonread.Value) jsonread.Object {
+	if n.IsObject() {
+		return n.Members()
 	}
-	out := object{}
-	for _, item := range n.items() {
-		value := plainValue(item.get("value"))
+	out := jsonread.Object{}
+	for _, item := range n.Items() {
+		value := plainValue(item.Get("value"))
 		raw, err := json.Marshal(value)
 		if err != nil {
 			continue
 		}
-		c := &chunk{data: raw, line: n.chunk.lineOf(item.at)}
-		out[item.get("key").str()] = c.root(0, len(raw), item.ptr)
+		c := jsonread.NewChunk(raw, item.Line())
+		out[item.Get("key").Str()] = c.Root(0, len(raw), item.Pointer())
 	}
 	return out
 }
 
 // plainValue returns the value of an AnyValue of OTLP.
-func plainValue(n node) any {
-	for kind, value := range n.fields() {
+func plainValue(n jsonread.Value) any {
+	for kind, value := range n.Fields() {
 		switch kind {
 		case "stringValue", "string_value", "bytesValue":
-			return value.str()
+			return value.Str()
 		case "arrayValue", "array_value":
 			list := []any{}
-			for _, item := range value.get("values").items() {
+			for _, item := range value.Get("values").Items() {
 				list = append(list, plainValue(item))
 			}
 			return list
 		case "kvlistValue", "kvlist_value":
 			pairs := map[string]any{}
-			for _, item := range value.get("values").items() {
-				pairs[item.get("key").str()] = plainValue(item.get("value"))
+			for _, item := range value.Get("values").Items() {
+				pairs[item.Get("key").Str()] = plainValue(item.Get("value"))
 			}
 			return pairs
 		default:
-			return json.RawMessage(cmp(strings.Trim(string(value.raw), `"`), "null"))
+			return json.RawMessage(cmp(strings.Trim(string(value.Raw()), `"`), "null"))
 		}
 	}
 	return nil
@@ -112,36 +113,36 @@ func otelGenAI() Adapter {
 		}, read: readOTel}
 }
 
-func readOTel(s *Source, k *Sink) error {
+func readOTel(s *jsonread.Source, k *Sink) error {
 	r := &requests{sink: k}
-	return s.values(func(n node) error {
-		return spans(n, func(span node, attributes object) error {
-			for _, event := range span.get("events").items() {
-				for key, value := range attributesOf(event.get("attributes")) {
+	return s.Values(func(n jsonread.Value) error {
+		return spans(n, func(span jsonread.Value, attributes jsonread.Object) error {
+			for _, event := range span.Get("events").Items() {
+				for key, value := range attributesOf(event.Get("attributes")) {
 					if _, known := attributes[key]; !known {
 						attributes[key] = value
 					}
 				}
 			}
-			input := attributes["gen_ai.input.messages"].embedded()
-			output := attributes["gen_ai.output.messages"].embedded()
-			if input.absent() && output.absent() {
-				k.skip(cmp(attributes.str("gen_ai.operation.name"), "span"), 1)
+			input := attributes["gen_ai.input.messages"].Embedded()
+			output := attributes["gen_ai.output.messages"].Embedded()
+			if input.Absent() && output.Absent() {
+				k.skip(cmp(attributes.Str("gen_ai.operation.name"), "span"), 1)
 				return nil
 			}
-			session := cmp(attributes.str("gen_ai.conversation.id"), span.get("traceId").str())
+			session := cmp(attributes.Str("gen_ai.conversation.id"), span.Get("traceId").Str())
 			t := r.draft(session)
-			t.model = attributes.first("gen_ai.response.model", "gen_ai.request.model").str()
-			if system := attributes["gen_ai.system_instructions"].embedded(); !system.absent() {
+			t.model = attributes.First("gen_ai.response.model", "gen_ai.request.model").Str()
+			if system := attributes["gen_ai.system_instructions"].Embedded(); !system.Absent() {
 				otelMessage(t, system, system, transcript.System)
 			}
-			for _, list := range []node{input, output} {
-				for _, m := range list.items() {
-					role, known := transcript.ParseRole(m.get("role").str())
+			for _, list := range []jsonread.Value{input, output} {
+				for _, m := range list.Items() {
+					role, known := transcript.ParseRole(m.Get("role").Str())
 					if !known {
-						return s.unknownRole(m, m.get("role").str())
+						return unknownRole(s, m, m.Get("role").Str())
 					}
-					otelMessage(t, m, m.get("parts"), role)
+					otelMessage(t, m, m.Get("parts"), role)
 				}
 			}
 			r.put(session, t)
@@ -151,7 +152,7 @@ func readOTel(s *Source, k *Sink) error {
 }
 
 // otelMessage reads the parts of a message. Each response of a tool becomes a message of its own.
-func otelMessage(t *talk, m, parts node, role transcript.Role) {
+func otelMessage(t *talk, m, parts jsonread.Value, role transcript.Role) {
 	c := &content{sink: t.sink}
 	flush := func() {
 		if !c.empty() {
@@ -159,23 +160,23 @@ func otelMessage(t *talk, m, parts node, role transcript.Role) {
 		}
 		c = &content{sink: t.sink}
 	}
-	for _, part := range parts.items() {
-		o := part.members()
-		switch o.str("type") {
+	for _, part := range parts.Items() {
+		o := part.Members()
+		switch o.Str("type") {
 		case "text":
-			c.texts = append(c.texts, o["content"].text())
+			c.texts = append(c.texts, o["content"].Text())
 		case "tool_call":
-			c.calls = append(c.calls, transcript.ToolCall{ID: o.str("id"), Name: o.str("name"),
-				Arguments: o["arguments"].text()})
+			c.calls = append(c.calls, transcript.ToolCall{ID: o.Str("id"), Name: o.Str("name"),
+				Arguments: o["arguments"].Text()})
 		case "tool_call_response":
 			flush()
-			t.add(transcript.Message{Role: transcript.Tool, ToolCallID: o.str("id"),
-				Content: o.first("response", "result").text()}, m)
+			t.add(transcript.Message{Role: transcript.Tool, ToolCallID: o.Str("id"),
+				Content: o.First("response", "result").Text()}, m)
 		case "blob", "uri", "file":
-			a := transcript.Media{Kind: cmp(o.str("modality"), "file"), MIME: o.str("mime_type"),
-				URI: o.first("uri", "file_id").str()}
-			if data := o["content"]; data.isString() {
-				a.SHA256 = hash(data.str())
+			a := transcript.Media{Kind: cmp(o.Str("modality"), "file"), MIME: o.Str("mime_type"),
+				URI: o.First("uri", "file_id").Str()}
+			if data := o["content"]; data.IsString() {
+				a.SHA256 = hash(data.Str())
 			}
 			c.add(a)
 		default:
@@ -196,18 +197,18 @@ func openInference() Adapter {
 		}, read: readOpenInference}
 }
 
-func readOpenInference(s *Source, k *Sink) error {
+func readOpenInference(s *jsonread.Source, k *Sink) error {
 	r := &requests{sink: k}
-	return s.values(func(n node) error {
-		return spans(n, func(span node, attributes object) error {
-			if kind := attributes.str("openinference.span.kind"); kind != "LLM" {
+	return s.Values(func(n jsonread.Value) error {
+		return spans(n, func(span jsonread.Value, attributes jsonread.Object) error {
+			if kind := attributes.Str("openinference.span.kind"); kind != "LLM" {
 				k.skip(cmp(kind, "span"), 1)
 				return nil
 			}
-			trace := cmp(span.get("traceId").str(), span.path("context", "trace_id").str())
-			session := cmp(attributes.str("session.id"), trace)
+			trace := cmp(span.Get("traceId").Str(), span.Path("context", "trace_id").Str())
+			session := cmp(attributes.Str("session.id"), trace)
 			t := r.draft(session)
-			t.model = attributes.str("llm.model_name")
+			t.model = attributes.Str("llm.model_name")
 			for _, list := range []string{"llm.input_messages.", "llm.output_messages."} {
 				for i := 0; ; i++ {
 					if !flatMessage(t, span, attributes, list+strconv.Itoa(i)+".message.") {
@@ -223,40 +224,40 @@ func readOpenInference(s *Source, k *Sink) error {
 
 // flatMessage reads a message whose members are attributes of their own. It returns false if there
 // is none.
-func flatMessage(t *talk, span node, attributes object, prefix string) bool {
-	role, known := transcript.ParseRole(attributes.str(prefix + "role"))
+func flatMessage(t *talk, span jsonread.Value, attributes jsonread.Object, prefix string) bool {
+	role, known := transcript.ParseRole(attributes.Str(prefix + "role"))
 	if !known {
 		return false
 	}
 	c := &content{sink: t.sink}
-	if text := attributes[prefix+"content"]; !text.absent() {
-		c.texts = append(c.texts, text.text())
+	if text := attributes[prefix+"content"]; !text.Absent() {
+		c.texts = append(c.texts, text.Text())
 	}
 	for i := 0; ; i++ {
 		part := prefix + "contents." + strconv.Itoa(i) + ".message_content."
-		kind := attributes.str(part + "type")
+		kind := attributes.Str(part + "type")
 		if kind == "" {
 			break
 		}
-		if url := attributes.str(part + "image.image.url"); url != "" {
+		if url := attributes.Str(part + "image.image.url"); url != "" {
 			a := transcript.Media{Kind: "image"}
 			address(&a, url)
 			c.add(a)
 		} else {
-			c.texts = append(c.texts, attributes.str(part+"text"))
+			c.texts = append(c.texts, attributes.Str(part+"text"))
 		}
 	}
 	for i := 0; ; i++ {
 		call := prefix + "tool_calls." + strconv.Itoa(i) + ".tool_call."
-		name := attributes.str(call + "function.name")
+		name := attributes.Str(call + "function.name")
 		if name == "" {
 			break
 		}
-		c.calls = append(c.calls, transcript.ToolCall{ID: attributes.str(call + "id"), Name: name,
-			Arguments: attributes[call+"function.arguments"].text()})
+		c.calls = append(c.calls, transcript.ToolCall{ID: attributes.Str(call + "id"), Name: name,
+			Arguments: attributes[call+"function.arguments"].Text()})
 	}
 	m := c.message(role)
-	m.ToolCallID, m.Name = attributes.str(prefix+"tool_call_id"), attributes.str(prefix+"name")
+	m.ToolCallID, m.Name = attributes.Str(prefix+"tool_call_id"), attributes.Str(prefix+"name")
 	t.add(m, span)
 	return true
 }

@@ -1,4 +1,4 @@
-package intake
+package jsonread
 
 import (
 	"bufio"
@@ -10,16 +10,40 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/transcript"
 )
 
-// Source is the input of an adapter.
+// Source is an input that is read once.
 type Source struct {
-	name   string
-	format string
+	Name   string
+	Format string                       // in errors
+	Hint   string                       // of errors
+	Torn   func(place string, size int) // called for a last line that was cut off
+
 	reader *bufio.Reader
 	limit  *limited
-	torn   func(place string, size int) // called for a last line that was cut off
+}
+
+// NewSource returns a Source that reads at most limit bytes of r. Head can return up to head bytes.
+func NewSource(name string, r io.Reader, limit int64, head int, hint string) *Source {
+	bounded := &limited{from: r, name: name, most: limit}
+	return &Source{Name: name, Format: "input", Hint: hint, Torn: func(string, int) {}, limit: bounded,
+		reader: bufio.NewReaderSize(bounded, head)}
+}
+
+// Head returns the beginning of the input without consuming it, and whether that is all. It removes a byte order mark.
+func (s *Source) Head(size int) (head []byte, whole bool, err error) {
+	head, err = s.reader.Peek(size)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, s.Failed(err)
+	}
+	whole = err != nil
+	if rest, marked := bytes.CutPrefix(head, []byte("\ufeff")); marked {
+		if _, err := s.reader.Discard(len(head) - len(rest)); err != nil {
+			return nil, false, s.Failed(err)
+		}
+		head = rest
+	}
+	return bytes.Clone(head), whole, nil
 }
 
 // limited fails after more than most bytes.
@@ -40,46 +64,40 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failed wraps an error of the reader.
-func (s *Source) failed(err error) error {
+// Failed wraps an error of the reader.
+func (s *Source) Failed(err error) error {
 	var known *fault.Error
 	if errors.As(err, &known) {
 		return known
 	}
-	return fault.Wrap(err, fault.Unavailable, "read "+s.name, "")
+	return fault.Wrap(err, fault.Unavailable, "read "+s.Name, "")
 }
 
-// at returns the error for a position of the input.
-func (s *Source) at(c *chunk, offset int, format string, args ...any) error {
+// At returns the error for a position of the input.
+func (s *Source) At(c *Chunk, offset int, format string, args ...any) error {
 	offset = min(max(offset, 0), len(c.data))
 	before := c.data[:offset]
 	line := c.line + bytes.Count(before, []byte("\n"))
 	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 	return fault.New(fault.InvalidArgument,
-		fmt.Sprintf("%s: %s:%d:%d: %s", s.format, s.name, line, column, fmt.Sprintf(format, args...)), Hint)
+		fmt.Sprintf("%s: %s:%d:%d: %s", s.Format, s.Name, line, column, fmt.Sprintf(format, args...)), s.Hint)
 }
 
-// bad returns the error for a value of the input.
-func (s *Source) bad(n node, format string, args ...any) error {
+// Bad returns the error for a value of the input.
+func (s *Source) Bad(n Value, format string, args ...any) error {
 	if n.chunk == nil {
 		return fault.New(
 			fault.InvalidArgument,
-			fmt.Sprintf("%s: %s: %s", s.format, s.name, fmt.Sprintf(format, args...)),
-			Hint,
+			fmt.Sprintf("%s: %s: %s", s.Format, s.Name, fmt.Sprintf(format, args...)),
+			s.Hint,
 		)
 	}
-	return s.at(n.chunk, n.at, format, args...)
+	return s.At(n.chunk, n.at, format, args...)
 }
 
-// unknownRole returns the error for a role that no spelling matches.
-func (s *Source) unknownRole(n node, role string) error {
-	err := s.bad(n, "unknown role %q", role)
-	return fault.New(fault.InvalidArgument, err.Error(), transcript.RoleHint)
-}
-
-// all reads the rest of the input. A large input gets a buffer of the limit at once: a buffer that
+// All reads the rest of the input. A large input gets a buffer of the limit at once: a buffer that
 // grows takes twice the memory.
-func (s *Source) all(start []byte) ([]byte, error) {
+func (s *Source) All(start []byte) ([]byte, error) {
 	const small = 1 << 20
 	data := make([]byte, len(start), max(small, len(start)+1))
 	copy(data, start)
@@ -95,15 +113,15 @@ func (s *Source) all(start []byte) ([]byte, error) {
 			return data, nil
 		}
 		if err != nil {
-			return nil, s.failed(err)
+			return nil, s.Failed(err)
 		}
 	}
 }
 
-// records calls fn with each top-level value: the value of each line, or the values of a document
+// Records calls fn with each top-level value: the value of each line, or the values of a document
 // in several lines. A value is valid only during the call. The items of an array that is the only
 // value are not split.
-func (s *Source) records(fn func(n node) error) error {
+func (s *Source) Records(fn func(n Value) error) error {
 	line, err := s.reader.ReadBytes('\n')
 	skipped := 0
 	for err == nil && len(bytes.TrimSpace(line)) == 0 {
@@ -111,7 +129,7 @@ func (s *Source) records(fn func(n node) error) error {
 		line, err = s.reader.ReadBytes('\n')
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return s.failed(err)
+		return s.Failed(err)
 	}
 	if !json.Valid(line) || !utf8.Valid(line) {
 		return s.document(skipped+1, line, fn)
@@ -119,7 +137,7 @@ func (s *Source) records(fn func(n node) error) error {
 	for number := skipped + 1; ; number++ {
 		ended := errors.Is(err, io.EOF)
 		if err != nil && !ended {
-			return s.failed(err)
+			return s.Failed(err)
 		}
 		if problem := s.line(line, number, ended && number > skipped+1, fn); problem != nil {
 			return problem
@@ -143,15 +161,15 @@ func (s *Source) nextLine(buffer []byte) ([]byte, error) {
 }
 
 // line reads one line. A last line without an end that is not valid is only reported.
-func (s *Source) line(line []byte, number int, last bool, fn func(n node) error) error {
-	c := &chunk{data: line, line: number}
-	n := c.root(0, len(line), "")
+func (s *Source) line(line []byte, number int, last bool, fn func(n Value) error) error {
+	c := &Chunk{data: line, line: number}
+	n := c.Root(0, len(line), "")
 	if len(n.raw) == 0 {
 		return nil
 	}
 	if problem := s.check(c); problem != nil {
 		if last {
-			s.torn(fmt.Sprintf("%s:%d", s.name, number), len(n.raw))
+			s.Torn(fmt.Sprintf("%s:%d", s.Name, number), len(n.raw))
 			return nil
 		}
 		return problem
@@ -160,8 +178,8 @@ func (s *Source) line(line []byte, number int, last bool, fn func(n node) error)
 }
 
 // check returns the first error of a chunk that must be one JSON value.
-func (s *Source) check(c *chunk) error {
-	if problem := s.checkText(c); problem != nil {
+func (s *Source) check(c *Chunk) error {
+	if problem := s.CheckText(c); problem != nil {
 		return problem
 	}
 	if json.Valid(c.data) {
@@ -171,7 +189,7 @@ func (s *Source) check(c *chunk) error {
 }
 
 // syntax returns the error for invalid JSON. base is the offset at which its decoder began.
-func (s *Source) syntax(c *chunk, err error, base int) error {
+func (s *Source) syntax(c *Chunk, err error, base int) error {
 	end := len(bytes.TrimRight(c.data, " \t\r\n"))
 	offset := end
 	var syntax *json.SyntaxError
@@ -181,13 +199,13 @@ func (s *Source) syntax(c *chunk, err error, base int) error {
 			offset = end
 		}
 	}
-	return s.at(c, offset, "not valid JSON: %v", err)
+	return s.At(c, offset, "not valid JSON: %v", err)
 }
 
-// checkText refuses what cannot be stored as text.
-func (s *Source) checkText(c *chunk) error {
+// CheckText refuses what cannot be stored as text.
+func (s *Source) CheckText(c *Chunk) error {
 	if at := bytes.IndexByte(c.data, 0); at >= 0 {
-		return s.at(c, at, "unexpected NUL, the input is not text")
+		return s.At(c, at, "unexpected NUL, the input is not text")
 	}
 	if utf8.Valid(c.data) {
 		return nil
@@ -200,21 +218,21 @@ func (s *Source) checkText(c *chunk) error {
 		}
 		at += size
 	}
-	return s.at(c, at, "invalid UTF-8")
+	return s.At(c, at, "invalid UTF-8")
 }
 
 // document reads values that take several lines each.
-func (s *Source) document(line int, start []byte, fn func(n node) error) error {
-	data, err := s.all(start)
+func (s *Source) document(line int, start []byte, fn func(n Value) error) error {
+	data, err := s.All(start)
 	if err != nil {
 		return err
 	}
-	c := &chunk{data: data, line: line}
-	if problem := s.checkText(c); problem != nil {
+	c := &Chunk{data: data, line: line}
+	if problem := s.CheckText(c); problem != nil {
 		return problem
 	}
 	if json.Valid(data) {
-		return fn(c.root(0, len(data), ""))
+		return fn(c.Root(0, len(data), ""))
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	for end := 0; ; {
@@ -227,7 +245,7 @@ func (s *Source) document(line int, start []byte, fn func(n node) error) error {
 		}
 		begin := end
 		end = int(decoder.InputOffset())
-		if err := fn(c.root(begin, end, "")); err != nil {
+		if err := fn(c.Root(begin, end, "")); err != nil {
 			return err
 		}
 	}
@@ -239,13 +257,13 @@ type ignored struct{}
 // UnmarshalJSON accepts any value.
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
-// values is records with the items of an array that is a whole line or document.
-func (s *Source) values(fn func(n node) error) error {
-	return s.records(func(n node) error {
-		if !n.isArray() {
+// Values is records with the items of an array that is a whole line or document.
+func (s *Source) Values(fn func(n Value) error) error {
+	return s.Records(func(n Value) error {
+		if !n.IsArray() {
 			return fn(n)
 		}
-		for _, item := range n.items() {
+		for _, item := range n.Items() {
 			if err := fn(item); err != nil {
 				return err
 			}

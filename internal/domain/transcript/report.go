@@ -1,4 +1,4 @@
-package intake
+package transcript
 
 import (
 	"fmt"
@@ -25,22 +25,34 @@ type ImportReport struct {
 	Unknown  map[string]int `json:"unknown,omitempty"`  // records and parts of unknown kinds, kept as JSON text
 	Warnings []string       `json:"warnings,omitempty"` // damage that was not refused
 
-	parts int // records and parts of all kinds, for the share of unknown ones
+	Parts int `json:"-"` // records and parts of all kinds, for the share of unknown ones
 }
 
 // MostUnknown is the share of unknown parts, in percent, above which an input is refused.
 const MostUnknown = 5
 
-// unknown returns the number of unknown parts.
-func (r *ImportReport) unknown() (total int) {
+// AllUnknown returns the number of unknown parts.
+func (r *ImportReport) AllUnknown() (total int) {
 	for _, n := range r.Unknown {
 		total += n
 	}
 	return total
 }
 
-// Skip counts something without a message.
-func (r *ImportReport) Skip(kind string) { add(&r.Skipped, kind, 1) }
+// Skip counts records or parts that are not messages.
+func (r *ImportReport) Skip(kind string, n int) {
+	increase(&r.Skipped, kind, n)
+	r.Parts += n
+}
+
+// AddUnknown counts a record or part of an unknown kind.
+func (r *ImportReport) AddUnknown(kind string) {
+	increase(&r.Unknown, kind, 1)
+	r.Parts++
+}
+
+// UnknownKinds lists the kinds of unknown parts with their numbers, the most frequent first.
+func (r *ImportReport) UnknownKinds() string { return tally(r.Unknown) }
 
 // maxWarnings bounds the warnings of a report.
 const maxWarnings = 20
@@ -67,16 +79,16 @@ func (r *ImportReport) Add(other ImportReport) {
 	r.Errors += other.Errors
 	r.Reasoning += other.Reasoning
 	for kind, n := range other.Skipped {
-		add(&r.Skipped, kind, n)
+		increase(&r.Skipped, kind, n)
 	}
 	for kind, n := range other.Unknown {
-		add(&r.Unknown, kind, n)
+		increase(&r.Unknown, kind, n)
 	}
 	r.Warnings = append(r.Warnings, other.Warnings...)
-	r.parts += other.parts
+	r.Parts += other.Parts
 }
 
-func add(counts *map[string]int, kind string, n int) {
+func increase(counts *map[string]int, kind string, n int) {
 	if n == 0 {
 		return
 	}
