@@ -63,8 +63,8 @@ build: ## Build the command line and the worker into bin/
 
 .PHONY: race
 race: export CGO_ENABLED = 1
-race: ## Run all tests under the race detector (needs a C compiler)
-	$(call TEST,$(RACE)) $(ALL)
+race: ## Run the tests of make test under the race detector (needs a C compiler)
+	$(call TEST,-short $(RACE)) $(PACKAGES)
 
 .PHONY: chaos
 chaos: ## Kill workers, Postgres and Temporal during 200 distillations, then count losses

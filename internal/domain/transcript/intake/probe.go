@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"cairn/internal/domain/transcript/jsonread"
 )
 
 // ProbeSize is the number of bytes that a detection sees.
@@ -26,7 +28,6 @@ type record = map[string]any
 
 const (
 	maxRecords = 400 // that a detection looks at
-	maxDepth   = 64  // of the decoded head
 )
 
 // newProbe decodes as much of the head as is valid.
@@ -38,7 +39,7 @@ func newProbe(name string, head []byte, whole bool) Probe {
 	decoder := json.NewDecoder(bytes.NewReader(head))
 	decoder.UseNumber()
 	for len(p.records) < maxRecords {
-		value, ok := partial(decoder, 0)
+		value, ok := jsonread.Partial(decoder)
 		p.add(value)
 		if !ok {
 			break
@@ -62,50 +63,6 @@ func (p *Probe) add(value any) {
 		}
 	}
 	p.records = p.records[:min(len(p.records), maxRecords)]
-}
-
-// partial decodes a value. If the input ends early, it returns what came before, and false.
-func partial(d *json.Decoder, depth int) (any, bool) {
-	token, err := d.Token()
-	if err != nil {
-		return nil, false
-	}
-	delim, isDelim := token.(json.Delim)
-	if !isDelim {
-		return token, true
-	}
-	if depth > maxDepth {
-		return nil, false
-	}
-	if delim == '[' {
-		list := []any{}
-		for d.More() {
-			value, ok := partial(d, depth+1)
-			if value != nil {
-				list = append(list, value)
-			}
-			if !ok {
-				return list, false
-			}
-		}
-		_, err = d.Token()
-		return list, err == nil
-	}
-	o := record{}
-	for d.More() {
-		key, err := d.Token()
-		name, isString := key.(string)
-		if err != nil || !isString {
-			return o, false
-		}
-		value, ok := partial(d, depth+1)
-		o[name] = value
-		if !ok {
-			return o, false
-		}
-	}
-	_, err = d.Token()
-	return o, err == nil
 }
 
 // keys returns the names in the head, down to three levels, in order.

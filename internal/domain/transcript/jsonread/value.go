@@ -56,8 +56,13 @@ func (n Value) Kind() byte {
 	return n.raw[0]
 }
 
+// IsObject reports whether a value is an object.
 func (n Value) IsObject() bool { return n.Kind() == '{' }
-func (n Value) IsArray() bool  { return n.Kind() == '[' }
+
+// IsArray reports whether a value is an array.
+func (n Value) IsArray() bool { return n.Kind() == '[' }
+
+// IsString reports whether a value is a string.
 func (n Value) IsString() bool { return n.Kind() == '"' }
 
 // Absent reports whether a value is missing or null.
@@ -117,8 +122,10 @@ func (n Value) Members() Object {
 	return o
 }
 
+// Object has the members of an object by name.
 type Object map[string]Value
 
+// Str returns Str of a member.
 func (o Object) Str(key string) string { return o[key].Str() }
 
 // Path returns a member of nested objects.
@@ -198,6 +205,7 @@ func (n Value) JSON() string {
 	return Storable(b.String())
 }
 
+// IsTrue reports whether a value is true.
 func (n Value) IsTrue() bool { return string(n.raw) == "true" }
 
 // Number returns a JSON number.
