@@ -9,6 +9,7 @@ create table imports (
   format        text not null,                          -- that the caller stated; empty if it is detected
   allow_unknown boolean not null,
   distill       boolean not null,                       -- the conversations are also distilled
+  outcome       text not null default '' check (outcome in ('', 'success', 'failure', 'unknown')), -- of the conversations, as a person stated it
   report        jsonb not null,                         -- what the file held, in numbers
   bytes         bigint not null,                        -- of the file
   content       bytea not null,                         -- the file, compressed with zstd: later versions may read more of it

@@ -1,7 +1,7 @@
 -- name: ImportPut :one
 -- Returns nothing if the workspace has the file already.
-insert into imports (workspace_id, sha256, name, format, allow_unknown, distill, report, bytes, content)
-values (@workspace_id, @sha256, @name, @format, @allow_unknown, @distill, @report, @bytes, @content)
+insert into imports (workspace_id, sha256, name, format, allow_unknown, distill, outcome, report, bytes, content)
+values (@workspace_id, @sha256, @name, @format, @allow_unknown, @distill, @outcome, @report, @bytes, @content)
 on conflict (workspace_id, sha256) do nothing returning id;
 
 -- name: ImportID :one
@@ -17,7 +17,7 @@ order by i.id desc limit @max_rows;
 
 -- name: ImportFile :one
 -- The file with the state of its latest reading.
-select name, format, allow_unknown, distill, content, stored, (stored_at is not null)::boolean as ended from imports
+select name, format, allow_unknown, distill, outcome, content, stored, (stored_at is not null)::boolean as ended from imports
 where workspace_id = @workspace_id and id = @id;
 
 -- name: ImportAdvance :execrows

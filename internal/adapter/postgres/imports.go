@@ -47,7 +47,7 @@ func (q Tx) putImport(ctx context.Context, f intake.NewImport, after time.Durati
 		return 0, false, err
 	}
 	id, err = q.q.ImportPut(ctx, dbsqlc.ImportPutParams{WorkspaceID: q.ws, Sha256: f.SHA256[:], Name: storable(f.Name),
-		Format: f.Format, AllowUnknown: f.AllowUnknown, Distill: f.Distill, Report: report, Bytes: f.Bytes,
+		Format: f.Format, AllowUnknown: f.AllowUnknown, Distill: f.Distill, Outcome: string(f.Outcome), Report: report, Bytes: f.Bytes,
 		Content: f.Compressed})
 	if isNoRows(err) {
 		id, err = q.q.ImportID(ctx, dbsqlc.ImportIDParams{WorkspaceID: q.ws, Sha256: f.SHA256[:]})
@@ -71,7 +71,7 @@ func (s importStore) Import(ctx context.Context, ws, id int64) (out intake.Store
 			return noImport(id)
 		}
 		out = intake.StoredImport{Name: r.Name, Format: r.Format, AllowUnknown: r.AllowUnknown, Distill: r.Distill,
-			Compressed: r.Content, Stored: int(r.Stored), Ended: r.Ended}
+			Outcome: transcript.Verdict(r.Outcome), Compressed: r.Content, Stored: int(r.Stored), Ended: r.Ended}
 		return classify("read an import", err)
 	})
 	return out, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"cairn/internal/app"
 	"cairn/internal/domain/fault"
@@ -16,6 +17,7 @@ import (
 // distillFlags are the flags of one distillation.
 type distillFlags struct {
 	mode, gate, extract, request string
+	outcome                      string
 	pick, from                   int
 	fresh, detach                bool
 	formatFlags
@@ -42,6 +44,7 @@ func (c *cli) distill() *cobra.Command {
 		"$SKILL_GATE, else auto)")
 	flags.StringVar(&f.extract, "extract", "auto", "whether to apply the gate: auto applies it, always and never "+
 		"override it")
+	addOutcome(flags, &f.outcome)
 	flags.StringVar(&f.request, "request-id", "",
 		"ID of the request; the same ID is the same request (default a hash of the content)")
 	flags.IntVar(&f.pick, "pick", -1, "distill only the conversation at this position of the file, counted from 0; "+
@@ -54,10 +57,20 @@ func (c *cli) distill() *cobra.Command {
 	return cmd
 }
 
+// addOutcome adds the flag for the outcome of conversations.
+func addOutcome(flags *pflag.FlagSet, outcome *string) {
+	flags.StringVar(outcome, "outcome", "", "how the conversations ended: success, failure or unknown. A failure "+
+		"yields lessons, but no new skill (default what the file states)")
+}
+
 func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error {
 	if f.extract != transcript.ExtractAuto && f.extract != transcript.ExtractAlways &&
 		f.extract != transcript.ExtractNever {
 		return usageError{fmt.Errorf("unknown --extract %q: use auto, always or never", f.extract)}
+	}
+	outcome, err := transcript.ParseVerdict(f.outcome)
+	if err != nil {
+		return err
 	}
 	conversations, err := c.read(ctx, file, f.formatFlags)
 	if err != nil {
@@ -97,6 +110,7 @@ func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error
 		return err
 	}
 	spec := app.DistillSpec(cfg, f.extract)
+	spec.Outcome = outcome
 	refs, err := s.accept(ctx, conversations, spec, f)
 	if err != nil {
 		return err

@@ -61,6 +61,7 @@ func (c *cli) formats() *cobra.Command {
 type importFlags struct {
 	formatFlags
 	dryRun, distill bool
+	outcome         string
 }
 
 func (c *cli) importCommand() *cobra.Command {
@@ -83,6 +84,7 @@ func (c *cli) importCommand() *cobra.Command {
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the report, and store nothing")
 	cmd.Flags().BoolVar(&f.distill, "distill", false, "distill the conversations into skills")
+	addOutcome(cmd.Flags(), &f.outcome)
 	var max int
 	list := &cobra.Command{Use: "list", Short: "List imported files, the latest first",
 		Example: "  cairn import list --max 5", Args: cobra.NoArgs,
@@ -108,9 +110,15 @@ func (c *cli) importSessions(ctx context.Context, files []string, f importFlags)
 	if f.dryRun && f.distill {
 		return usageError{fmt.Errorf("--dry-run stores nothing: omit --distill")}
 	}
+	if f.outcome != "" && !f.distill {
+		return usageError{fmt.Errorf("--outcome is for skills: add --distill")}
+	}
+	outcome, err := transcript.ParseVerdict(f.outcome)
+	if err != nil {
+		return err
+	}
 	var s *session
 	if !f.dryRun {
-		var err error
 		if s, err = c.open(ctx, needs{temporal: f.distill, make: true}); err != nil {
 			return err
 		}
@@ -125,7 +133,7 @@ func (c *cli) importSessions(ctx context.Context, files []string, f importFlags)
 				imported = append(imported, dryImport(file))
 				return nil
 			}
-			one, more, err := s.importFile(ctx, file, r.Options, f.distill)
+			one, more, err := s.importFile(ctx, file, r.Options, f.distill, outcome)
 			imported, refs = append(imported, one), append(refs, more...)
 			return err
 		})
@@ -155,10 +163,10 @@ func dryImport(f intake.File) intake.Import {
 const laterImport = time.Minute
 
 // importFile imports a file, and returns the runs that distill its conversations.
-func (s *session) importFile(ctx context.Context, f intake.File, o intake.Options, distil bool) (out intake.Import,
-	refs []run.Ref, err error) {
+func (s *session) importFile(ctx context.Context, f intake.File, o intake.Options, distil bool,
+	outcome transcript.Verdict) (out intake.Import, refs []run.Ref, err error) {
 	made, err := s.Imports.Accept(ctx, intake.Request{Workspace: s.workspace.ID, Files: []intake.File{f}, Options: o,
-		Distill: distil, After: laterImport})
+		Distill: distil, Outcome: outcome, After: laterImport})
 	if err != nil {
 		return out, nil, err
 	}
@@ -170,8 +178,9 @@ func (s *session) importFile(ctx context.Context, f intake.File, o intake.Option
 	}
 	out.New = made[0].New
 	if distil {
-		refs, err = s.accept(ctx, f.Result.Conversations, app.DistillSpec(s.Config, transcript.ExtractAuto),
-			distillFlags{})
+		spec := app.DistillSpec(s.Config, transcript.ExtractAuto)
+		spec.Outcome = outcome
+		refs, err = s.accept(ctx, f.Result.Conversations, spec, distillFlags{})
 	}
 	return out, refs, err
 }

@@ -62,6 +62,10 @@ func TestADryImportOfBadInputFails(t *testing.T) {
 			t.Errorf("%d %s", code, errs)
 		}
 	}
+	if _, errs, code := plain(t, "", "import", "--distill", "--outcome", "good", "x"); code == 0 ||
+		!strings.Contains(errs, "use one of success, failure, unknown") {
+		t.Errorf("%d %s", code, errs)
+	}
 	if _, errs, code := plain(t, "", "import"); code == 0 || !strings.Contains(errs, "missing argument") {
 		t.Errorf("%d %s", code, errs)
 	}

@@ -30,6 +30,7 @@ type DistillRequest struct {
 	Mode      string           `json:"mode,omitempty" enum:"full,simple" doc:"full creates scripts and reference documents; simple does not"`
 	Gate      string           `json:"gate,omitempty" enum:"auto,memos,off" doc:"Check that decides whether a conversation is worth distilling"`
 	Extract   string           `json:"extract,omitempty" enum:"auto,always,never" doc:"always skips the gate, never ends without skills, auto asks the gate"`
+	Outcome   string           `json:"outcome,omitempty" enum:"success,failure,unknown" doc:"How the conversation ended; default: what the body states. A failure yields lessons, but no new skill"`
 	RequestID string           `json:"request_id,omitempty" doc:"ID of the request. Requests with the same ID return the same run. Same as the header Idempotency-Key"`
 	Fresh     bool             `json:"fresh,omitempty" doc:"Run a known request again; its model calls are paid again"`
 }
@@ -50,6 +51,7 @@ type distillInput struct {
 	Mode           string `query:"mode" enum:"full,simple"`
 	Gate           string `query:"gate" enum:"auto,memos,off"`
 	Extract        string `query:"extract" enum:"auto,always,never"`
+	Outcome        string `query:"outcome" enum:"success,failure,unknown"`
 	Fresh          bool   `query:"fresh"`
 	Wait           int    `query:"wait" minimum:"0" maximum:"60" doc:"Seconds to wait for the report"`
 	Format         string `query:"format" maxLength:"40" doc:"Format of the body, such as anthropic or claude-code; default: detected"`
@@ -110,10 +112,11 @@ func (g *Gateway) distill(ctx context.Context, in *distillInput) (*acceptedOutpu
 		return nil, err
 	}
 	from := asking(ctx)
+	spec := g.Options.DistillSpec(options.Mode, options.Gate, cmp.Or(options.Extract, transcript.ExtractAuto))
+	spec.Outcome = transcript.Verdict(options.Outcome)
 	r, made, err := g.Distill.Accept(ctx, distill.Request{Workspace: from.Workspace.ID,
 		WorkspaceKey: from.Workspace.Key, ID: options.RequestID, Conversation: conversation,
-		Channel: importChannel, Spec: g.Options.DistillSpec(options.Mode, options.Gate,
-			cmp.Or(options.Extract, transcript.ExtractAuto)), Fresh: options.Fresh})
+		Channel: importChannel, Spec: spec, Fresh: options.Fresh})
 	if err != nil {
 		return nil, err
 	}
@@ -147,12 +150,13 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 		return o, fault.New(fault.InvalidArgument, "Idempotency-Key and request_id differ", "send only one of them")
 	}
 	o.Mode, o.Gate, o.Extract = cmp.Or(in.Mode, o.Mode), cmp.Or(in.Gate, o.Gate), cmp.Or(in.Extract, o.Extract)
+	o.Outcome = cmp.Or(in.Outcome, o.Outcome)
 	o.RequestID, o.Fresh = cmp.Or(in.RequestID, o.RequestID, in.IdempotencyKey), in.Fresh || o.Fresh
 	for _, c := range []struct {
 		name, value string
 		allowed     []string
 	}{{"mode", o.Mode, []string{"full", "simple"}}, {"gate", o.Gate, []string{"auto", "memos", "off"}},
-		{"extract", o.Extract, []string{transcript.ExtractAuto, transcript.ExtractAlways, transcript.ExtractNever}}} {
+		{"extract", o.Extract, []string{transcript.ExtractAuto, transcript.ExtractAlways, transcript.ExtractNever}}, {"outcome", o.Outcome, transcript.Verdicts()}} {
 		if c.value != "" && !slices.Contains(c.allowed, c.value) {
 			return o, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid %s %q", c.name, c.value),
 				"use one of: "+strings.Join(c.allowed, ", "))
@@ -162,7 +166,9 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 }
 
 // conversation parses the one conversation in the body.
-func (in *distillInput) conversation(title string) (c transcript.Conversation, report transcript.ImportReport, err error) {
+func (in *distillInput) conversation(
+	title string,
+) (c transcript.Conversation, report transcript.ImportReport, err error) {
 	all, err := intake.Read("body", bytes.NewReader(in.RawBody), intake.Options{Format: in.Format,
 		Limit: int64(len(in.RawBody)), AllowUnknown: in.AllowUnknown})
 	if err != nil {

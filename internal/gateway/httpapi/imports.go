@@ -29,6 +29,7 @@ type importInput struct {
 	Format       string `query:"format" maxLength:"40" doc:"Format of the file, such as anthropic or claude-code; default: detected"`
 	AllowUnknown bool   `query:"allow_unknown" doc:"Accept a file of which more than 5 % has an unknown kind"`
 	Distill      bool   `query:"distill" doc:"Also distill the conversations into skills"`
+	Outcome      string `query:"outcome" enum:"success,failure,unknown" doc:"How the conversations ended, for distill; default: what the file states"`
 	RawBody      []byte
 }
 
@@ -79,7 +80,7 @@ func (g *Gateway) importSessions(ctx context.Context, in *importInput) (*bodyOf[
 		return nil, err
 	}
 	made, err := g.Imports.Accept(ctx, intake.Request{Workspace: workspace(ctx), Files: files, Options: o,
-		Distill: in.Distill})
+		Distill: in.Distill, Outcome: transcript.Verdict(in.Outcome)})
 	if err != nil {
 		return nil, err
 	}

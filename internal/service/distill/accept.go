@@ -44,6 +44,9 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool
 			"use one of "+strings.Join(channels, ", "))
 	}
 	spec := r.Spec
+	if _, err := transcript.ParseVerdict(string(spec.Outcome)); err != nil {
+		return run.Run{}, false, err
+	}
 	if r.From < 0 || r.From >= n {
 		return run.Run{}, false, fault.New(fault.InvalidArgument,
 			fmt.Sprintf("invalid first message %d: the conversation has %d messages", r.From, n),

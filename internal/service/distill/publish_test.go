@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
@@ -185,23 +186,43 @@ func TestAPoorSkillIsADraft(t *testing.T) {
 	}
 }
 
+// What a person states about the end of a conversation counts more than its file.
 func TestAFailedConversationMakesNoSkill(t *testing.T) {
 	t.Parallel()
+	lost, won := 0.0, 1.0
+	for what, c := range map[string]struct {
+		reward *float64
+		stated transcript.Verdict
+		failed bool
+	}{
+		"the file states a failure":                    {&lost, "", true},
+		"a person states a failure":                    {nil, transcript.Failure, true},
+		"a person states a failure, the file a reward": {&won, transcript.Failure, true},
+		"a person states a success, the file none":     {&lost, transcript.Success, false},
+		"nobody knows":                                 {nil, transcript.Unknown, false},
+	} {
+		d := setup(t)
+		talked := talk("Checkout")
+		talked.Reward = c.reward
+		ref, key := d.drafted(d.request(talked, func(r *distill.Request) { r.Spec.Outcome = c.stated }))
+		got, unseen, err := d.Publish(t.Context(), ref, key)
+		if err != nil || unseen || (got.Skill == 0) != c.failed {
+			t.Errorf("%s: published %+v, unseen %t: %v", what, got, unseen, err)
+		}
+		task := d.report(ref).Tasks[0]
+		if c.failed && (task.Outcome != distill.Skipped || !strings.Contains(task.Reason, "failed")) {
+			t.Errorf("%s: %+v", what, task)
+		}
+		if rows := d.Rows("skills"); rows != map[bool]string{true: "skills 0", false: "skills 1"}[c.failed] {
+			t.Errorf("%s: there are %s", what, rows)
+		}
+	}
 	d := setup(t)
-	reward := 0.0
-	failed := talk("Checkout")
-	failed.Reward = &reward
-	ref, key := d.drafted(d.request(failed))
-	c, unseen, err := d.Publish(t.Context(), ref, key)
-	if err != nil || unseen || c.Skill != 0 {
-		t.Errorf("published %+v, unseen %t: %v", c, unseen, err)
-	}
-	if task := d.report(ref).Tasks[0]; task.Outcome != distill.Skipped || !strings.Contains(task.Reason, "failed") {
-		t.Errorf("%+v", task)
-	}
-	if rows := d.Rows("skills"); rows != "skills 0" {
-		t.Errorf("there are %s", rows)
-	}
+	_, _, err := d.Accept(
+		t.Context(),
+		d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Outcome = "good" }),
+	)
+	wants(t, "an unknown outcome", err, fault.InvalidArgument)
 }
 
 func TestSecretsOfAConversationReachNoModelAndNoSkill(t *testing.T) {

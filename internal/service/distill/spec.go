@@ -22,6 +22,8 @@ const (
 type Options struct {
 	Mode    string `json:"mode"`              // simple or full
 	Extract string `json:"extract,omitempty"` // auto, always or never: whether to apply the gate
+	// Outcome is how the conversation ended, as a person states it. Empty means what its file states.
+	Outcome transcript.Verdict `json:"outcome,omitempty"`
 }
 
 // Limits bound a run.

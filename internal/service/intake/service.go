@@ -28,9 +28,10 @@ type NewImport struct {
 	Format       string // that the caller stated; empty if it was detected
 	AllowUnknown bool
 	Distill      bool
-	SHA256       [sha256.Size]byte // of the file
-	Bytes        int64             // of the file
-	Compressed   []byte            // the file, as zstd
+	Outcome      transcript.Verdict // of the conversations, as a person states it; may be empty
+	SHA256       [sha256.Size]byte  // of the file
+	Bytes        int64              // of the file
+	Compressed   []byte             // the file, as zstd
 	Report       transcript.ImportReport
 }
 
@@ -40,6 +41,7 @@ type StoredImport struct {
 	Format       string
 	AllowUnknown bool
 	Distill      bool
+	Outcome      transcript.Verdict
 	Compressed   []byte
 	Stored       int  // conversations that the latest reading has stored
 	Ended        bool // all are stored
@@ -113,16 +115,25 @@ type Request struct {
 	Workspace int64
 	Files     []File
 	Options
-	Distill bool          // also distill the conversations
-	After   time.Duration // until the relay stores the conversations, unless the caller calls StoreConversations
+	Distill bool               // also distill the conversations
+	Outcome transcript.Verdict // of the conversations, as a person states it; may be empty
+	After   time.Duration      // until the relay stores the conversations, unless the caller calls StoreConversations
 }
 
 // Accept stores files durably. Their conversations follow. A repeated file is not stored again.
 func (s *Service) Accept(ctx context.Context, r Request) ([]Import, error) {
 	var files []NewImport
 	for _, f := range r.Files {
-		one := NewImport{Name: f.Name, Format: r.Format, AllowUnknown: r.AllowUnknown, Distill: r.Distill,
-			SHA256: sha256.Sum256(f.Content), Bytes: int64(len(f.Content)), Report: f.Result.Report}
+		one := NewImport{
+			Name:         f.Name,
+			Format:       r.Format,
+			AllowUnknown: r.AllowUnknown,
+			Distill:      r.Distill,
+			Outcome:      r.Outcome,
+			SHA256:       sha256.Sum256(f.Content),
+			Bytes:        int64(len(f.Content)),
+			Report:       f.Result.Report,
+		}
 		var err error
 		if one.Compressed, err = compressed(f.Content); err != nil {
 			return nil, err
@@ -162,8 +173,10 @@ func (s *Service) StoreConversations(ctx context.Context, ws tenancy.Workspace, 
 	for n := stored.Stored; n < len(result.Conversations); n++ {
 		c := result.Conversations[n]
 		if stored.Distill {
+			spec := s.DistillSpec()
+			spec.Outcome = stored.Outcome
 			_, _, err := s.Distills.Accept(ctx, distill.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: c,
-				Channel: Channel, Spec: s.DistillSpec()})
+				Channel: Channel, Spec: spec})
 			if err != nil {
 				return fmt.Errorf("distill conversation %d of import %d: %w", n, id, err)
 			}

@@ -18,10 +18,13 @@ import (
 )
 
 // distills counts the conversations that are distilled.
-type distills struct{ accepted []string }
+type distills struct {
+	accepted []string
+	outcome  transcript.Verdict
+}
 
 func (d *distills) Accept(_ context.Context, r distill.Request) (run.Run, bool, error) {
-	d.accepted = append(d.accepted, r.Conversation.ID)
+	d.accepted, d.outcome = append(d.accepted, r.Conversation.ID), r.Spec.Outcome
 	return run.Run{}, true, nil
 }
 
@@ -89,8 +92,8 @@ func TestAnImportKeepsAllDetailsAndStoresNothingTwice(t *testing.T) {
 	}
 }
 
-// twoTalks holds two conversations.
-const twoTalks = `{"messages":[{"role":"user","content":"one"}]}
+// threeTalks holds three conversations.
+const threeTalks = `{"messages":[{"role":"user","content":"one"}]}
 {"messages":[{"role":"user","content":"two"}]}
 {"messages":[{"role":"user","content":"three"}]}
 `
@@ -113,8 +116,8 @@ func (s *interrupted) PutConversation(ctx context.Context, ws, id int64, n int, 
 func TestAnInterruptedImportContinues(t *testing.T) {
 	db := pgtest.Open(t)
 	s, d := open(t, &interrupted{db.Imports(), 1})
-	made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "talks.jsonl", twoTalks),
-		Distill: true})
+	made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "talks.jsonl", threeTalks),
+		Distill: true, Outcome: transcript.Failure})
 	testkit.Must(t, err)
 	if err := s.StoreConversations(t.Context(), db.A, made[0].ID); err == nil {
 		t.Fatal("the interruption is not reported")
@@ -129,15 +132,15 @@ func TestAnInterruptedImportContinues(t *testing.T) {
 		t.Errorf("the import is %+v", one)
 	}
 	// The second one is accepted twice, which distill recognizes.
-	if len(d.accepted) != 4 || d.accepted[1] != d.accepted[2] {
-		t.Errorf("distilled %v", d.accepted)
+	if len(d.accepted) != 4 || d.accepted[1] != d.accepted[2] || d.outcome != transcript.Failure {
+		t.Errorf("distilled %v with outcome %s", d.accepted, d.outcome)
 	}
 }
 
 func TestAnErasedFileIsNotStored(t *testing.T) {
 	db := pgtest.Open(t)
 	s, _ := open(t, db.Imports())
-	made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "talks.jsonl", twoTalks)})
+	made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "talks.jsonl", threeTalks)})
 	testkit.Must(t, err)
 	stored, err := db.Imports().Import(t.Context(), db.A.ID, made[0].ID)
 	testkit.Must(t, err)
@@ -163,7 +166,7 @@ func TestAnErasedFileIsNotStored(t *testing.T) {
 func TestAFileIsReadAgainFromItsStoredBytes(t *testing.T) {
 	db := pgtest.Open(t)
 	s, _ := open(t, db.Imports())
-	made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "talks.jsonl", twoTalks)})
+	made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "talks.jsonl", threeTalks)})
 	testkit.Must(t, err)
 	testkit.Must(t, s.StoreConversations(t.Context(), db.A, made[0].ID))
 	again, err := s.Reparse(t.Context(), db.A.ID, made[0].ID, 0)

@@ -20,7 +20,7 @@ type PromptMemory struct {
 type Line struct {
 	ID     string
 	Text   string
-	Origin string // of the last change
+	Origin string // of the last change; empty for a placeholder
 }
 
 // Prompt reads the soul and the prompt memories in creation order, so that equal rows produce equal
@@ -36,6 +36,9 @@ func (k *Service) Prompt(ctx context.Context, ws int64) (out PromptMemory, err e
 		entries, err := tx.Memories().Memories(ctx, memory.PromptTypes, false, maxEntries)
 		for _, e := range entries {
 			line := Line{ID: e.ID, Text: memorywrite.Sanitize(string(e.Type), e.ID, e.Content), Origin: e.Origin}
+			if line.Text != e.Content {
+				line.Origin = "" // Cairn wrote the placeholder
+			}
 			switch {
 			case e.Tainted:
 			case e.Type == memory.Profile:

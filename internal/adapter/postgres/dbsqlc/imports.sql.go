@@ -41,7 +41,7 @@ func (q *Queries) ImportAdvance(ctx context.Context, arg ImportAdvanceParams) (i
 }
 
 const ImportFile = `-- name: ImportFile :one
-select name, format, allow_unknown, distill, content, stored, (stored_at is not null)::boolean as ended from imports
+select name, format, allow_unknown, distill, outcome, content, stored, (stored_at is not null)::boolean as ended from imports
 where workspace_id = $1 and id = $2
 `
 
@@ -55,6 +55,7 @@ type ImportFileRow struct {
 	Format       string
 	AllowUnknown bool
 	Distill      bool
+	Outcome      string
 	Content      []byte
 	Stored       int32
 	Ended        bool
@@ -69,6 +70,7 @@ func (q *Queries) ImportFile(ctx context.Context, arg ImportFileParams) (ImportF
 		&i.Format,
 		&i.AllowUnknown,
 		&i.Distill,
+		&i.Outcome,
 		&i.Content,
 		&i.Stored,
 		&i.Ended,
@@ -93,8 +95,8 @@ func (q *Queries) ImportID(ctx context.Context, arg ImportIDParams) (int64, erro
 }
 
 const ImportPut = `-- name: ImportPut :one
-insert into imports (workspace_id, sha256, name, format, allow_unknown, distill, report, bytes, content)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+insert into imports (workspace_id, sha256, name, format, allow_unknown, distill, outcome, report, bytes, content)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 on conflict (workspace_id, sha256) do nothing returning id
 `
 
@@ -105,6 +107,7 @@ type ImportPutParams struct {
 	Format       string
 	AllowUnknown bool
 	Distill      bool
+	Outcome      string
 	Report       json.RawMessage
 	Bytes        int64
 	Content      []byte
@@ -119,6 +122,7 @@ func (q *Queries) ImportPut(ctx context.Context, arg ImportPutParams) (int64, er
 		arg.Format,
 		arg.AllowUnknown,
 		arg.Distill,
+		arg.Outcome,
 		arg.Report,
 		arg.Bytes,
 		arg.Content,
