@@ -15,3 +15,9 @@ select count(*) from cairn.deliveries where partial_id is not null;
 
 -- name: dead
 select count(*) from cairn.deliveries where state = 'dead';
+
+-- name: late
+-- Messages of turns that ended because their time was over.
+select m.content from cairn.turns t
+join cairn.messages m on m.workspace_id = t.workspace_id and m.conversation_id = t.conversation_id and m.turn = t.number
+where t.reason = 'wall_clock' and m.role = 'user';

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/jackc/pgx/v5"
+
 	"cairn/internal/bench/ground"
 )
 
@@ -22,6 +24,8 @@ type Result struct {
 	Ambiguous int `json:"ambiguous"`
 	Repeated  int `json:"repeated"` // that such platforms show twice
 	Streamed  int `json:"streamed"` // replies that were messages before they were complete
+	// Late are messages whose attempts were all killed until the time of their turn was over. People read that.
+	Late int `json:"late"`
 
 	Unanswered int      `json:"unanswered"` // messages without a reply
 	Twice      int      `json:"twice"`      // messages that two turns answer
@@ -54,7 +58,8 @@ func (r Result) Print(w io.Writer) error {
 		w,
 		"\n%d messages, %d replies; gateway killed %d times, worker %d times, servers %d times (%d unexpected "+
 			"exits)\n%d messages sent again after an unknown outcome where the platform cannot decide, %d of them "+
-			"shown twice\n%d replies were messages before they were complete\n",
+			"shown twice\n%d replies were messages before they were complete\n%d messages whose time was over, as their "+
+			"people read\n",
 		r.Messages,
 		r.Replies,
 		r.GatewayKills,
@@ -64,6 +69,7 @@ func (r Result) Print(w io.Writer) error {
 		r.Ambiguous,
 		r.Repeated,
 		r.Streamed,
+		r.Late,
 	)
 	ground.PrintFindings(w, r.Details)
 	return nil
@@ -83,9 +89,13 @@ func (e *experiment) count(ctx context.Context) error {
 		return fmt.Errorf("count the dead deliveries: %w", err)
 	}
 	e.result.Streamed = e.number(ctx, "partial")
+	late, err := e.late(ctx)
+	if err != nil {
+		return err
+	}
 	repeated := map[string]int{}
 	for person := range e.options.People {
-		repeated[e.home(person).name] += e.countPerson(person)
+		repeated[e.home(person).name] += e.countPerson(person, late)
 	}
 	for _, p := range e.platforms {
 		if p.decides {
@@ -118,15 +128,36 @@ func (e *experiment) attempts(ctx context.Context) (map[string]int, error) {
 	return out, rows.Err()
 }
 
+// late returns the messages of turns whose time was over.
+func (e *experiment) late(ctx context.Context) (map[string]bool, error) {
+	rows, err := e.Audit.Query(ctx, e.Audit.Text("late"))
+	if err != nil {
+		return nil, fmt.Errorf("read the messages of late turns: %w", err)
+	}
+	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("read the messages of late turns: %w", err)
+	}
+	out := map[string]bool{}
+	for _, one := range answered(strings.Join(texts, " ")) {
+		out[one] = true
+	}
+	return out, nil
+}
+
 // countPerson counts the replies to a person. It returns how many messages are shown twice.
-func (e *experiment) countPerson(person int) (repeated int) {
+func (e *experiment) countPerson(person int, late map[string]bool) (repeated int) {
 	p := e.home(person)
 	chat := p.Private(name(person))
 	texts := map[string]bool{}
 	at := map[string]int{} // position of the reply by message
-	position := 0
+	position, notices := 0, 0 // notices state why there is no answer
 	for _, m := range p.Sent() {
 		if m.Chat != chat {
+			continue
+		}
+		if len(answered(m.Text)) == 0 {
+			notices++
 			continue
 		}
 		if texts[m.Text] {
@@ -153,6 +184,8 @@ func (e *experiment) countPerson(person int) (repeated int) {
 		e.result.Messages++
 		one := messageID(person, n)
 		switch {
+		case at[one] == 0 && late[one] && notices > 0:
+			e.result.Late++
 		case at[one] == 0:
 			e.result.Unanswered++
 			e.find("%s: %s is not answered", p.name, one)

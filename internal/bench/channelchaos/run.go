@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"regexp"
@@ -89,8 +90,8 @@ func reply(c openaitest.Call) string {
 	return "re " + strings.Join(ids, " ")
 }
 
-// longTail makes a reply one that chats show while it is written: three seconds.
-var longTail = strings.Repeat(" and so on, and so forth", 20)
+// longTail makes a reply one that chats show while it is written: for 1.5 seconds.
+var longTail = strings.Repeat(" and so on, and so forth", 10)
 
 func (e *experiment) run(ctx context.Context) error {
 	e.Model.On(openaitest.Rule{Stage: "turn", Match: `q\d+-\d*[13579]\b`, Pace: 150 * time.Millisecond,
@@ -214,7 +215,7 @@ func (e *experiment) number(ctx context.Context, query string) int {
 	return n
 }
 
-// await waits until all messages are answered, or patience is over.
+// await waits until all messages are answered or late, or patience is over.
 func (e *experiment) await(ctx context.Context) {
 	over := time.Now().Add(e.options.Patience)
 	for ctx.Err() == nil && time.Now().Before(over) {
@@ -226,6 +227,8 @@ func (e *experiment) await(ctx context.Context) {
 				}
 			}
 		}
+		late, _ := e.late(ctx) // none if a server is away
+		maps.Copy(seen, late)
 		if len(seen) >= e.options.People*e.each() && e.number(ctx, "open") == 0 {
 			time.Sleep(2 * time.Second) // nothing else may follow
 			return
