@@ -150,7 +150,7 @@ func (e *experiment) countPerson(person int, late map[string]bool) (repeated int
 	p := e.home(person)
 	chat := p.Private(name(person))
 	texts := map[string]bool{}
-	at := map[string]int{} // position of the reply by message
+	at := map[string]int{}    // position of the reply by message
 	position, notices := 0, 0 // notices state why there is no answer
 	for _, m := range p.Sent() {
 		if m.Chat != chat {
