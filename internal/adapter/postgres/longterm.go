@@ -139,7 +139,8 @@ func (q longTermRepository) complete(ctx context.Context, rows []dbsqlc.Memory) 
 // keeps the key 0.
 func (q longTermRepository) AddLongTerm(ctx context.Context, entries []*memory.Entry, w memorywrite.Writer) error {
 	for _, e := range entries {
-		e.Version, e.Status, e.Origin, e.Run, e.Evidence = 1, cmp.Or(e.Status, memory.Active), w.Origin, w.Run, w.Evidence
+		e.Version, e.Status = 1, cmp.Or(e.Status, memory.Active)
+		e.Origin, e.Run, e.Evidence = w.Origin, w.Run, w.Evidence
 		e.Content, e.WhenToUse = storable(e.Content), storable(e.WhenToUse)
 	}
 	left := entries

@@ -25,7 +25,8 @@ with conversation as (
   insert into attachments (workspace_id, conversation_id, turn, seq, position, sha256, kind, type, bytes, content)
   select $1, id, 1, 0, 0, sha256('x'), 'image', 'image/png', 1, convert_to($3, 'UTF8') from conversation
 ), import as (
-  insert into imports (workspace_id, sha256, name, format, allow_unknown, distill, report, bytes, content, conversations)
+  insert into imports (workspace_id, sha256, name, format, allow_unknown, distill, report, bytes, content, `+
+		`conversations)
   select $1, sha256('x'), $3, '', false, false, '{}', 1, convert_to($3, 'UTF8'), array[id] from conversation
 ), run as (
   insert into runs (workspace_id, id, kind, business_key, args_sha, conversation_id, spec, workflow_id)

@@ -97,8 +97,8 @@ func (c *cli) importCommand() *cobra.Command {
 		&cobra.Command{
 			Use:   "reparse ID",
 			Short: "Read an imported file again",
-			Long: "Read an imported file again, with the formats of this version. Conversations that are read as before " +
-				"are not stored again. Those that are read differently are stored in addition.",
+			Long: "Read an imported file again, with the formats of this version. Conversations that are read as " +
+				"before are not stored again. Those that are read differently are stored in addition.",
 			Example: "  cairn import reparse 1",
 			Args:    exactly(1, "the import's ID"),
 			RunE:    func(cmd *cobra.Command, args []string) error { return c.reparseImport(cmd.Context(), args[0]) },

@@ -58,8 +58,8 @@ func (r Result) Print(w io.Writer) error {
 		w,
 		"\n%d messages, %d replies; gateway killed %d times, worker %d times, servers %d times (%d unexpected "+
 			"exits)\n%d messages sent again after an unknown outcome where the platform cannot decide, %d of them "+
-			"shown twice\n%d replies were messages before they were complete\n%d messages whose time was over, as their "+
-			"people read\n",
+			"shown twice\n%d replies were messages before they were complete\n%d messages whose time was over, as "+
+			"their people read\n",
 		r.Messages,
 		r.Replies,
 		r.GatewayKills,

@@ -156,7 +156,8 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 		name, value string
 		allowed     []string
 	}{{"mode", o.Mode, []string{"full", "simple"}}, {"gate", o.Gate, []string{"auto", "memos", "off"}},
-		{"extract", o.Extract, []string{transcript.ExtractAuto, transcript.ExtractAlways, transcript.ExtractNever}}, {"outcome", o.Outcome, transcript.Verdicts()}} {
+		{"extract", o.Extract, []string{transcript.ExtractAuto, transcript.ExtractAlways, transcript.ExtractNever}},
+		{"outcome", o.Outcome, transcript.Verdicts()}} {
 		if c.value != "" && !slices.Contains(c.allowed, c.value) {
 			return o, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid %s %q", c.name, c.value),
 				"use one of: "+strings.Join(c.allowed, ", "))

@@ -60,8 +60,8 @@ func (g *Gateway) importRoutes() {
 		status:  http.StatusAccepted,
 		bytes:   smallBody,
 		summary: "Read an imported file again",
-		about: "Reads the stored file with the formats that this version of Cairn knows. Conversations that are read as " +
-			"before are not stored again. Those that are read differently are stored in addition.",
+		about: "Reads the stored file with the formats that this version of Cairn knows. Conversations that are read " +
+			"as before are not stored again. Those that are read differently are stored in addition.",
 	}, g.reparseImport)
 }
 

@@ -16,9 +16,9 @@ import (
 	"cairn/internal/service/replystream"
 )
 
-// Partial replies are best effort: their errors reach neither the turn nor the delivery. But a partial message must not
-// remain, and must not overwrite the whole reply. So a message is stored before it is sent, and each change has a lease:
-// the delivery of the reply waits for its end.
+// Partial replies are best effort: their errors reach neither the turn nor the delivery. But a partial message must
+// not remain, and must not overwrite the whole reply. So a message is stored before it is sent, and each change has a
+// lease: the delivery of the reply waits for its end.
 
 // Times of partial replies.
 const (

@@ -75,7 +75,8 @@ func kept(result intake.Result) string {
 // left are the texts of a sample that its report counts as skipped, instead of keeping them, and IDs
 // of what was skipped. A star stands for the rest of a text.
 var left = map[string]string{
-	"claude-code":      "API Error: 529|Abandoned answer.|Conversation compacted|<synthetic>|err_1|msg_*|agent_progress",
+	"claude-code": "API Error: 529|Abandoned answer.|Conversation compacted|<synthetic>|err_1|msg_*|" +
+		"agent_progress",
 	"codex":            "Delete the tests.|Deleted.|completed|exec",
 	"chatgpt":          "Yes.|Thought for 2s|n0|n2|n4|n5|n9|root",
 	"gemini":           "Wrong question.|Request cancelled.|m3|m4",
