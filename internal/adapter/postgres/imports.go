@@ -48,7 +48,7 @@ func (q Tx) putImport(ctx context.Context, f intake.NewImport, after time.Durati
 	}
 	id, err = q.q.ImportPut(ctx, dbsqlc.ImportPutParams{WorkspaceID: q.ws, Sha256: f.SHA256[:], Name: storable(f.Name),
 		Format: f.Format, AllowUnknown: f.AllowUnknown, Distill: f.Distill, Outcome: string(f.Outcome), Report: report,
-		Bytes: f.Bytes,
+		Bytes:   f.Bytes,
 		Content: f.Compressed})
 	if isNoRows(err) {
 		id, err = q.q.ImportID(ctx, dbsqlc.ImportIDParams{WorkspaceID: q.ws, Sha256: f.SHA256[:]})

@@ -135,7 +135,7 @@ func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w 
 		sum := sha256.Sum256([]byte(s.Content))
 		n, err := q.q.MemoryChange(ctx, dbsqlc.MemoryChangeParams{Origin: w.Origin, Content: s.Content,
 			ContentSha256: sum[:],
-			Status: string(status), Tainted: tainted, OpID: w.Op,
+			Status:        string(status), Tainted: tainted, OpID: w.Op,
 			WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version)})
 		if err == nil && n != 1 {
 			return fault.New(fault.VersionConflict,
