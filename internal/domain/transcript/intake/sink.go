@@ -42,14 +42,6 @@ func (k *Sink) open(title string) *talk {
 	return t
 }
 
-// last returns the conversation that was opened last, or a new one.
-func (k *Sink) last() *talk {
-	if len(k.all) == 0 {
-		return k.open("")
-	}
-	return k.all[len(k.all)-1]
-}
-
 // skip counts parts that are not messages.
 func (k *Sink) skip(kind string, n int) {
 	k.report.Skip(kind, n)
