@@ -25,8 +25,8 @@ type Counts struct {
 // Rejected is why an event of a platform was not read.
 type Rejected struct{ Platform, Reason string }
 
-// Reasons of rejected events. They are only counted: nobody knows whose data such an event has, so that no erasure
-// would find it.
+// Reasons of rejected events. The events are only counted: Cairn does not know whose data they have, so that no erasure
+// would find them.
 const (
 	Unsigned    = "unsigned"    // its signature is not valid, or too old
 	Undecodable = "undecodable" // it has a form that the adapter does not know
