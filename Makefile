@@ -37,7 +37,7 @@ help: ## List the targets
 
 .PHONY: demo
 demo: ## Distill a sample conversation into a skill
-	@test -x $(BIN)/cairn || echo "building Cairn: 1 to 3 minutes, once"
+	@test -x $(BIN)/cairn || echo "building Cairn: 2 to 10 minutes, once"
 	@$(MAKE) --no-print-directory build
 	@$(BIN)/cairn demo
 

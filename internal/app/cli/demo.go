@@ -177,7 +177,7 @@ func (c *cli) suggest(skill, run string) {
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	for _, next := range [][2]string{
 		{"read the complete skill", fmt.Sprintf("skills view %s", skill)},
-		{"see every model call", fmt.Sprintf("runs show %s", run)},
+		{"see every model call", fmt.Sprintf("runs show %s --calls", run)},
 		{"chat with an agent that remembers", "chat"},
 	} {
 		fmt.Fprintf(tw, "   %s\t%s %s %s\n", next[0], c.program, next[1], flags)

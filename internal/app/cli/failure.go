@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,14 +53,23 @@ func PrintError(w io.Writer, program, output string, err error) int {
 	return fault.Table[f.Code].Exit
 }
 
+// unknownCommand reports whether err is that of an unknown command, and below which command. Cobra has no error type
+// for it.
+func unknownCommand(err error) (at string, unknown bool) {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	_, at, _ = strings.Cut(line, `" for `)
+	return strings.Trim(at, `"`), strings.HasPrefix(line, "unknown command")
+}
+
 func asFault(program string, err error) *fault.Error {
 	var u usageError
 	if errors.As(err, &u) {
 		return fault.New(fault.InvalidArgument, u.Error(), "run the command with --help to see its arguments and "+
 			"flags")
 	}
-	if strings.HasPrefix(err.Error(), "unknown command") { // cobra has no error type for this
-		return fault.New(fault.InvalidArgument, err.Error(), "run `"+program+" --help` for the list of commands")
+	if at, unknown := unknownCommand(err); unknown {
+		return fault.New(fault.InvalidArgument, err.Error(),
+			"run `"+cmp.Or(at, program)+" --help` for the list of commands")
 	}
 	return fault.From(err)
 }

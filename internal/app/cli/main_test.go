@@ -388,6 +388,18 @@ func TestAKeyOpensTheGatewayUntilItIsRevoked(t *testing.T) {
 	}
 }
 
+func TestAnUnknownCommandNamesTheHelpThatListsTheKnownOnes(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		"`cairn --help`":        {"nonsense"},
+		"`cairn skills --help`": {"skills", "lst"},
+	} {
+		if _, errs, code := plain(t, "", args...); code != 2 || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit %d, want %s: %s", args, code, want, errs)
+		}
+	}
+}
+
 // The demo ends with three commands, and each of them works.
 func TestTheDemoSuggestsCommandsThatWork(t *testing.T) {
 	t.Parallel()
