@@ -72,7 +72,7 @@ func (c *cli) importCommand() *cobra.Command {
 			"what was kept, and counts what was not. The files are stored, too, so that later versions of Cairn can " +
 			"read more of them. A repeated import stores nothing twice. With --distill, the conversations are also " +
 			"distilled into skills. With --dry-run, nothing is stored.",
-		Example: "  cairn import --dry-run session.jsonl\n  cairn import conversations.json --distill",
+		Example: "  cairn import --dry-run chat.txt\n  cairn import conversation.json --distill",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{fmt.Errorf("missing argument: the file to import, or - for standard input")}

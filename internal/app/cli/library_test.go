@@ -37,6 +37,9 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 			}
 		}
 	}
+	if args[0] == "import" && (args[1] == "show" || args[1] == "reparse") { // import 1
+		w.succeeds(t, "user: How do I roll back?", "import", "-")
+	}
 	if args[0] == "reembed" && (args[1] == "cancel" || args[1] == "pause") { // resume finds a paused one
 		w.reembedding(t)
 	}
