@@ -290,6 +290,9 @@ func (w *world) example(t *testing.T, line string, known listedRun) {
 	if strings.HasPrefix(line, "cairn bank promote") {
 		return // needs an update that waits: TestOneAccountPromotesByHand runs it
 	}
+	if strings.HasSuffix(line, " --rollback") {
+		return // needs another embedding model: the tests of e2e roll back
+	}
 	in := ""
 	if file, command, piped := strings.Cut(line, " | "); piped {
 		raw, err := os.ReadFile(filepath.Join(w.folder, strings.TrimPrefix(file, "cat ")))
