@@ -291,7 +291,7 @@ func (w *world) example(t *testing.T, line string, known listedRun) {
 		return // needs an update that waits: TestOneAccountPromotesByHand runs it
 	}
 	if strings.HasSuffix(line, " --rollback") {
-		return // needs another embedding model: the tests of e2e roll back
+		return // needs another embedding model: TestReembedFromTheCommandLine has one
 	}
 	in := ""
 	if file, command, piped := strings.Cut(line, " | "); piped {
