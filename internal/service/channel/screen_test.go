@@ -113,6 +113,8 @@ func (s *screen) Delete(_ context.Context, _ channel.Place, id string) error {
 func (s *screen) Check(context.Context) error { return nil }
 
 func (s *screen) Limits() channel.Limits {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return channel.Limits{Units: 200, Parts: 5, Decides: s.decides}
 }
 
