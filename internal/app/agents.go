@@ -78,7 +78,11 @@ func (h *App) registerAgents() (err error) {
 	if err != nil {
 		return err
 	}
-	h.Offered, err = tools.NewRegistry(slices.Concat(usual, read, write)...)
+	waiting, err := tools.Inbox(h.ReviewInbox)
+	if err != nil {
+		return err
+	}
+	h.Offered, err = tools.NewRegistry(append(slices.Concat(usual, read, write), waiting)...)
 	return err
 }
 

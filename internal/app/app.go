@@ -41,6 +41,7 @@ import (
 	"cairn/internal/service/erase"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/idle"
+	"cairn/internal/service/inbox"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/intake"
 	"cairn/internal/service/learning"
@@ -79,6 +80,7 @@ type App struct {
 	Tools       *tools.Registry
 	Offered     *tools.Registry // tools that other programs can use over MCP
 	Inbox       *conversation.Service
+	ReviewInbox *inbox.Service // what waits for a person
 	Replies     *replystream.Reader
 	Completions *completion.Service
 	Channels    *channel.Service
@@ -209,6 +211,10 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	}
 	h.Memory, err = promptmemory.New(promptmemory.Ports{Store: h.Store.Memory(), Embedder: h.Embedder,
 		Space: h.Space, Spaces: h.Spaces, Finder: h.Finder})
+	if err != nil {
+		return err
+	}
+	h.ReviewInbox, err = inbox.New(inbox.Ports{Skills: h.Library, Memories: h.Memory, Transcripts: h.Store})
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (h *App) buildChannels() (err error) {
 		Conversations: h.Conversations,
 		Skills:        h.Library,
 		Memories:      h.Memory,
-		Approvals:     h.Memory,
+		Inbox:         h.ReviewInbox,
 		LongTerm:      h.LongTerm,
 		Workspaces:    h.Workspaces,
 		Runs:          h.Runs,

@@ -8,7 +8,9 @@ import (
 
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/library"
@@ -20,7 +22,7 @@ import (
 
 // TurnSpec returns the configuration that a new turn stores and keeps for its lifetime.
 func TurnSpec(c config.Config) agentrun.Spec {
-	model := cmp.Or(c.Model, offlineModel)
+	model := cmp.Or(c.Model, llm.OfflineModel)
 	return agentrun.Spec{
 		Model:  model,
 		Images: c.TakesImages(model),
@@ -168,7 +170,7 @@ func (a approver) Decide(ctx context.Context, ws, pending int64, approve bool) (
 	if !approve {
 		return 0, 0, a.h.Library.RejectChange(ctx, ws, pending)
 	}
-	head, err := a.h.Library.ApproveChange(ctx, ws, pending)
+	head, err := a.h.Library.ApproveChange(ctx, ws, pending, approval.Decision{})
 	return head.ID, head.Version, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/learning/runspec"
@@ -15,7 +16,7 @@ const giveUp = 24 * time.Hour
 
 // DistillSpec returns the configuration that a new distillation stores.
 func DistillSpec(c config.Config, extract string) distill.Spec {
-	all := cmp.Or(c.SkillsLLM, c.Model, offlineModel)
+	all := cmp.Or(c.SkillsLLM, c.Model, llm.OfflineModel)
 	rounds := time.Duration(c.Repairs + 1)
 	return distill.Spec{
 		Options: distill.Options{Mode: c.Mode, Extract: extract},
@@ -43,10 +44,7 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 
 // EvolveSpec returns the configuration that a new learning run stores.
 func EvolveSpec(c config.Config) runspec.Spec {
-	return runspec.Spec{Model: runspec.Model{Name: cmp.Or(c.Model, offlineModel), Repairs: min(c.Repairs, 1)},
+	return runspec.Spec{Model: runspec.Model{Name: cmp.Or(c.Model, llm.OfflineModel), Repairs: min(c.Repairs, 1)},
 		Timing: runspec.Timing{Model: 2*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep,
 			GiveUp: giveUp}}
 }
-
-// offlineModel is the name of the offline model.
-const offlineModel = "offline-rules"

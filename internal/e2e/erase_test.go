@@ -16,6 +16,7 @@ import (
 	"cairn/internal/adapter/objectstore"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
@@ -40,7 +41,7 @@ func full(b *apptest.Bundle) {
 	_, err := b.Library.Import(b.T.Context(), b.Workspace.ID,
 		zipOf(b.T.(*testing.T), "tea/SKILL.md",
 			"---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n", "tea/assets/cup.png",
-			"png"), "import", true)
+			"png"), "import", &approval.Override{})
 	testkit.Must(b.T, err)
 	b.Say("talk", 1, "I keep bees, remember how.")
 	b.Say("talk", 2, "Thank you.")
@@ -134,7 +135,7 @@ func TestEraseLeavesNothingOfAWorkspaceAnywhere(t *testing.T) {
 	hang(b)
 	if _, err := b.Library.Import(t.Context(), other.ID,
 		zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n"),
-		"import", true); err != nil {
+		"import", &approval.Override{}); err != nil {
 		t.Fatal(err)
 	}
 	had, others, objects := rows(b, b.Workspace), rows(b, other), len(tree(t, b.Packages))
@@ -281,7 +282,7 @@ func TestAnUploadThatAnEraseOvertakesLeavesNothing(t *testing.T) {
 	imported := make(chan error, 1)
 	archive := zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n")
 	go func() {
-		_, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", true)
+		_, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", &approval.Override{})
 		imported <- err
 	}()
 	<-slow.came

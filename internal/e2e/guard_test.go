@@ -9,6 +9,8 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
+	"cairn/internal/domain/approval"
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
 	"cairn/internal/testkit"
@@ -65,7 +67,13 @@ func TestSecretsAndInjectionsAreKeptOutOfUse(t *testing.T) {
 	if found, err := b.Finder.Skills(t.Context(), b.Workspace.ID, "service restart", 5); err != nil || len(found) != 0 {
 		t.Errorf("search shows it: %+v, %v", found, err)
 	}
-	if head, err = b.Library.Approve(t.Context(), b.Workspace.ID, task.SkillID); err != nil ||
+	_, err = b.Library.Approve(t.Context(), b.Workspace.ID, task.SkillID, approval.Decision{})
+	if fault.CodeOf(err) != fault.OverrideRequired {
+		t.Errorf("approved without an override: %v", err)
+	}
+	seen, err := b.Library.NewSkill(t.Context(), b.Workspace.ID, task.SkillID)
+	testkit.Must(t, err)
+	if head, err = b.Library.Approve(t.Context(), b.Workspace.ID, task.SkillID, overriding(seen)); err != nil ||
 		head.Status != skill.Active {
 		t.Errorf("approved: %+v, %v", head, err)
 	}
@@ -87,15 +95,20 @@ func TestARiskyUpdateWaitsForApproval(t *testing.T) {
 	if second.Outcome != distill.Staged || second.Version != 1 {
 		t.Fatalf("task %+v", second)
 	}
-	waiting, err := b.Library.PendingList(t.Context(), b.Workspace.ID, 10)
-	testkit.Must(t, err)
+	waiting := pendingChanges(t, b)
 	if len(waiting) != 1 || waiting[0].Skill != first.SkillID {
 		t.Fatalf("pending %+v", waiting)
 	}
 	if n := count(b, "select count(*) from cairn.skill_versions"); n != 1 {
 		t.Errorf("%d versions, want 1 until it is approved", n)
 	}
-	head, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, waiting[0].ID)
+	_, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, waiting[0].ID, approval.Decision{})
+	if fault.CodeOf(err) != fault.OverrideRequired {
+		t.Errorf("approved without an override: %v", err)
+	}
+	seen, err := b.Library.PendingChange(t.Context(), b.Workspace.ID, waiting[0].ID)
+	testkit.Must(t, err)
+	head, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, waiting[0].ID, overriding(seen))
 	if err != nil || head.Version != 2 {
 		t.Errorf("approved: %+v, %v", head, err)
 	}

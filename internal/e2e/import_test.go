@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/testkit"
@@ -24,7 +25,7 @@ func TestImportKeepsAPackageAsItCame(t *testing.T) {
 		"\n2. Run the script\n\n## Examples\n\n### Example 1\n```markdown\n# Report\n```\n"
 	archive := zipOf(t, "weather-report/SKILL.md", markdown, "weather-report/references/sources.md", "# Sources\n",
 		"weather-report/scripts/fetch.sh", "#!/bin/sh\necho sunny\n")
-	got, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", false)
+	got, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", nil)
 	testkit.Must(t, err)
 	if got.Head.Status != skill.Candidate || got.Head.Description != "Tells the weather: for a place and a day." {
 		t.Errorf("imported %+v", got.Head)
@@ -42,11 +43,11 @@ func TestImportKeepsAPackageAsItCame(t *testing.T) {
 		t.Errorf("search shows a candidate: %+v, %v", found, err)
 	}
 
-	again, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", false)
+	again, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", nil)
 	if err != nil || !again.Same || again.Head.Version != 1 {
 		t.Errorf("the same package again: %+v, %v", again, err)
 	}
-	head, err := b.Library.Approve(t.Context(), b.Workspace.ID, got.Head.ID)
+	head, err := b.Library.Approve(t.Context(), b.Workspace.ID, got.Head.ID, approval.Decision{})
 	if err != nil || head.Status != skill.Active {
 		t.Fatalf("approved: %+v, %v", head, err)
 	}
@@ -57,16 +58,16 @@ func TestImportKeepsAPackageAsItCame(t *testing.T) {
 
 	changed, err := b.Library.Import(t.Context(), b.Workspace.ID,
 		zipOf(t, "weather-report/SKILL.md", strings.Replace(markdown, "Run the script", "Read the sky", 1)), "import",
-		false)
+		nil)
 	if err != nil || changed.Pending == 0 || changed.Head.Version != 1 {
 		t.Fatalf("a change of a skill in force: %+v, %v", changed, err)
 	}
-	head, err = b.Library.ApproveChange(t.Context(), b.Workspace.ID, changed.Pending)
+	head, err = b.Library.ApproveChange(t.Context(), b.Workspace.ID, changed.Pending, approval.Decision{})
 	if err != nil || head.Version != 2 {
 		t.Errorf("approved change: %+v, %v", head, err)
 	}
 	if _, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID,
-		changed.Pending); fault.CodeOf(err) != fault.NotFound {
+		changed.Pending, approval.Decision{}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("approved twice: %v", err)
 	}
 }
@@ -78,12 +79,12 @@ func TestARejectedChangeLeavesNothing(t *testing.T) {
 		return "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. " + step + "\n"
 	}
 	first, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", markdown("Boil water")),
-		"import", true)
+		"import", &approval.Override{})
 	if err != nil || first.Head.Status != skill.Active {
 		t.Fatalf("trusted import: %+v, %v", first, err)
 	}
 	second, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", markdown("Buy a kettle")),
-		"import", false)
+		"import", nil)
 	testkit.Must(t, err)
 	testkit.Must(t, b.Library.RejectChange(t.Context(), b.Workspace.ID, second.Pending))
 	if n := count(b, "select count(*) from cairn.packages where state = 'live'"); n != 1 {
@@ -112,7 +113,7 @@ func TestImportRefusesHarmfulPackagesWithoutATrace(t *testing.T) {
 		"two roots": zipOf(t, "x/SKILL.md", good, "y/SKILL.md", good), "too many": zipOf(t, many...),
 		"bomb": zipOf(t, "x/SKILL.md", good, "x/reference/a.md", strings.Repeat("0", 6<<20)),
 	} {
-		if _, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", true); err == nil ||
+		if _, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", &approval.Override{}); err == nil ||
 			fault.From(err).Hint == "" || fault.CodeOf(err) == fault.Internal {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -129,7 +130,7 @@ func TestUsesCountOnce(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	got, err := b.Library.Import(t.Context(), b.Workspace.ID,
 		zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil\n"), "import",
-		true)
+		&approval.Override{})
 	testkit.Must(t, err)
 	uses := []struct{ id, outcome string }{{"a", ""}, {"a", ""}, {"a", "pass"}, {"a", "pass"}, {"b", "fail"},
 		{"b", "pass"}, {"c", ""}}

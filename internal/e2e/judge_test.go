@@ -12,6 +12,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
@@ -107,12 +108,12 @@ func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 	t.Parallel()
 	b := judged(t, openaitest.Rule{Reply: `{"reason":"Common knowledge.","score":2}`})
 	id := b.Distill(apptest.C1()).Tasks[0].SkillID
-	if head, err := b.Library.Approve(t.Context(), b.Workspace.ID, id); err != nil || head.Status != skill.Active ||
+	if head, err := b.Library.Approve(t.Context(), b.Workspace.ID, id, approval.Decision{}); err != nil || head.Status != skill.Active ||
 		!found(b) {
 		t.Errorf("approved: %+v, %v", head, err)
 	}
-	// A poor change adds to an active skill and removes nothing.
-	if second := b.Distill(c2("second")).Tasks[0]; second.Outcome != distill.Updated || second.Status != skill.Active {
+	// A poor change of an active skill waits.
+	if second := b.Distill(c2("second")).Tasks[0]; second.Outcome != distill.Staged || second.Status != skill.Active {
 		t.Errorf("second task: %+v", second)
 	}
 
@@ -208,19 +209,18 @@ func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
 	if first.Outcome != distill.Created || first.Status != skill.Candidate || found(b) {
 		t.Fatalf("a new skill: %+v", first)
 	}
-	_, err := b.Library.Approve(t.Context(), b.Workspace.ID, first.SkillID)
+	_, err := b.Library.Approve(t.Context(), b.Workspace.ID, first.SkillID, approval.Decision{})
 	testkit.Must(t, err)
 
 	second := b.Distill(c2("second")).Tasks[0]
 	if head, _ := standing(b, first.SkillID); second.Outcome != distill.Staged || head.Version != 1 || !found(b) {
 		t.Fatalf("a change went ahead: %+v, head %+v", second, head)
 	}
-	waiting, err := b.Library.PendingList(t.Context(), b.Workspace.ID, 10)
-	testkit.Must(t, err)
+	waiting := pendingChanges(t, b)
 	if len(waiting) != 1 || waiting[0].Reason != "every change needs approval" {
 		t.Fatalf("waiting %+v", waiting)
 	}
-	head, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, waiting[0].ID)
+	head, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, waiting[0].ID, approval.Decision{})
 	if err != nil || head.Version != 2 {
 		t.Errorf("approved: %+v, %v", head, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -66,7 +67,7 @@ func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 	b := apptest.OpenIdle(t, func(c *config.Config) { c.KeepVersions = 2 })
 	put := func(step string) skill.Head {
 		markdown := "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. " + step + "\n"
-		got, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", markdown), "import", true)
+		got, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", markdown), "import", &approval.Override{})
 		testkit.Must(t, err)
 		return got.Head
 	}
@@ -92,7 +93,7 @@ func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 	}
 	waiting, err := b.Library.Import(t.Context(), b.Workspace.ID,
 		zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Ask\n"), "import",
-		false)
+		nil)
 	testkit.Must(t, err)
 	put("ten")
 	put("eleven")
@@ -123,7 +124,7 @@ func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 		members = append(members, folder+name, content)
 	}
 	archive := zipOf(t, members...)
-	first, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", true)
+	first, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", &approval.Override{})
 	testkit.Must(t, err)
 	check := func(what string, archive []byte, folder string) {
 		t.Helper()
@@ -161,7 +162,7 @@ func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 	}
 	before, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.Head.ID, 1, 0)
 	testkit.Must(t, err)
-	changed, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, members...), "import", true)
+	changed, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, members...), "import", &approval.Override{})
 	if err != nil || changed.Same || changed.Head.Version != before.Version+1 {
 		t.Errorf("another picture: %+v, %v", changed, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/skill"
@@ -64,7 +65,7 @@ func TestCommandsOfSkillsRunInSandboxedWorkersOnly(t *testing.T) {
 			{Path: "scripts/fail.sh", Content: "echo no water >&2; exit 7\n"},
 			{Path: "scripts/wait.sh", Content: "touch waiting; while :; do :; done\n"}})
 	testkit.Must(t, err)
-	_, err = b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", true)
+	_, err = b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", &approval.Override{})
 	testkit.Must(t, err)
 
 	b.Model.On(openaitest.Rule{Stage: "turn", Times: 1, Reply: "Hello."})

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/settings"
 	"cairn/internal/testkit"
 )
@@ -42,7 +43,7 @@ func TestExtraFilesGoOnThroughAPatch(t *testing.T) {
 	picture := "\x89PNG\r\n\x1a\n\x00\xff not text"
 	made, err := b.Library.Import(t.Context(), b.Workspace.ID,
 		zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n",
-			"tea/scripts/boil.sh", "true\n", "tea/assets/cup.png", picture), "import", true)
+			"tea/scripts/boil.sh", "true\n", "tea/assets/cup.png", picture), "import", &approval.Override{})
 	testkit.Must(t, err)
 	if got := use(b, "skill_patch", map[string]any{"name": "tea", "old_string": "Boil water",
 		"new_string": "Boil fresh water"}); got.Action != "patched" || got.Version != 2 {

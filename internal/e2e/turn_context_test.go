@@ -8,6 +8,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
@@ -103,12 +104,11 @@ func TestNewsIsToldWithTheMessage(t *testing.T) {
 			t.Errorf("%s is told %s", m, got)
 		}
 	}
-	waiting, err := b.Library.PendingList(t.Context(), b.Workspace.ID, 10)
-	testkit.Must(t, err)
+	waiting := pendingChanges(t, b)
 	if len(waiting) != 1 {
 		t.Fatalf("%d changes wait", len(waiting))
 	}
-	_, err = b.Library.ApproveChange(t.Context(), b.Workspace.ID, waiting[0].ID)
+	_, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, waiting[0].ID, approval.Decision{})
 	testkit.Must(t, err)
 	const approved = "A person has approved the proposed change of: deploy-web."
 	b.Say("c", 3, "And now?")

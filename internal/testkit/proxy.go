@@ -12,10 +12,6 @@ import (
 
 // Proxy is a proxy between a worker and a server, so that a test can disconnect that worker alone.
 type Proxy struct {
-	// Edit replaces bytes that clients send by as many or fewer; nil passes them on. Set it before the
-	// first connection.
-	Edit func([]byte) []byte
-
 	listener net.Listener
 	dial     func() (net.Conn, error)
 
@@ -23,6 +19,7 @@ type Proxy struct {
 	down   bool
 	turned int // connections refused while the proxy was cut
 	conns  map[net.Conn]bool
+	edit   func([]byte) []byte // nil passes bytes on
 }
 
 // NewProxy starts a proxy from a loopback port to network and address.
@@ -114,12 +111,21 @@ func (p *Proxy) forward(in net.Conn) {
 	delete(p.conns, out)
 }
 
-// edited returns a reader of what a client sends, after Edit.
+// edited returns a reader of what a client sends, changed as Edit says.
 func (p *Proxy) edited(from net.Conn) io.Reader {
-	if p.Edit == nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.edit == nil {
 		return from
 	}
-	return editor{from, p.Edit}
+	return editor{from, p.edit}
+}
+
+// Edit replaces what clients send by as many bytes or fewer, in connections that are opened from now on.
+func (p *Proxy) Edit(edit func(sent []byte) []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.edit = edit
 }
 
 // editor edits the bytes of each read.

@@ -73,6 +73,7 @@ create table skill_versions (
   degraded       text[] not null default '{}',          -- optional files that could not be written
   violations     text[] not null default '{}',          -- rejected file names
   risk           text[] not null default '{}',          -- findings of the scan, without their text
+  findings       jsonb not null default '[]',           -- of the checks before it took effect
   redactions     int not null default 0,                -- number of secrets that were masked before the model call
   -- a model's score of 0–10 with its reason; null if there is none
   quality        jsonb,

@@ -34,9 +34,9 @@ where workspace_id = @workspace_id and deleted_at is null and status = any(@stat
 
 -- name: VersionInsert :exec
 insert into skill_versions (workspace_id, skill_id, version, base_version, run_id, task_key, display_name, description, body, lang, content_sha256, package_sha256,
-  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions, quality, extra, restores, category, op, body_sha256)
+  origin, change_summary, model, prompt_sha256, degraded, violations, risk, findings, redactions, quality, extra, restores, category, op, body_sha256)
 values (@workspace_id, @skill_id, @version, @base_version, @run_id, @task_key, @display_name, @description, @body, @lang, @content_sha256, @package_sha256,
-  @origin, @change_summary, @model, @prompt_sha256, @degraded, @violations, @risk, @redactions, @quality, @extra, @restores, @category, @op, @body_sha256);
+  @origin, @change_summary, @model, @prompt_sha256, @degraded, @violations, @risk, @findings, @redactions, @quality, @extra, @restores, @category, @op, @body_sha256);
 
 -- name: VersionGet :one
 select v.*, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes

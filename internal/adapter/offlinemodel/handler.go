@@ -13,7 +13,7 @@ import (
 )
 
 // ModelName is the model name in replies.
-const ModelName = "offline-rules"
+const ModelName = llm.OfflineModel
 
 const maxRequest = 32 << 20 // bytes of a request body
 

@@ -155,7 +155,7 @@ func (q pendingSkillRepository) PutPending(ctx context.Context, p library.Pendin
 	if err != nil {
 		return 0, classify("store the pending change", err)
 	}
-	request := channel.ApprovalRequest(fmt.Sprintf("s%d", id), p.Reason, op+" "+p.Version.Name+": "+p.Gist,
+	request := channel.ApprovalRequest(fmt.Sprintf("c%d", id), p.Reason, op+" "+p.Version.Name+": "+p.Gist,
 		p.Version.Description)
 	return id, Tx(q).DeliverHome(ctx, fmt.Sprintf("skill/%d", id), request)
 }
@@ -178,7 +178,7 @@ func (q pendingSkillRepository) Pending(ctx context.Context, id int64) (library.
 	}
 	if isNoRows(err) || err == nil && r.State != "pending" && r.State != "failed" {
 		return library.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("pending change %d not found", id),
-			"list the pending changes with `cairn skills pending`")
+			"list what waits with `cairn inbox`")
 	}
 	if err != nil {
 		return library.Pending{}, classify("read the pending change", err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
@@ -83,6 +84,9 @@ func (q skillRepository) Version(ctx context.Context, id int64, number int) (ski
 		Origin: r.Origin, Op: r.Op, ChangeSummary: r.ChangeSummary, Category: r.Category,
 		Model: r.Model, PromptSHA: r.PromptSha256, Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk,
 		Redactions: int(r.Redactions), Restores: int(r.Restores), CreatedAt: r.CreatedAt}
+	if err = json.Unmarshal(r.Findings, &v.Findings); err != nil {
+		return v, fmt.Errorf("decode the findings: %w", err)
+	}
 	if v.Quality, err = decodeQuality(r.Quality); err != nil {
 		return v, err
 	}
@@ -247,7 +251,7 @@ func (q skillRepository) createFound(ctx context.Context, p *distill.Package, c 
 	if c.TooNear(near) {
 		return 0, errConflict
 	}
-	return q.CreateSkill(ctx, p.Version, p.Status(), c.Doc, c.Near.Vector, c.Near.Space)
+	return q.CreateSkill(ctx, p.Version, p.State, c.Doc, c.Near.Vector, c.Near.Space)
 }
 
 // putVersion stores v as a version of a skill, based on the previous one.
@@ -264,6 +268,9 @@ func (q skillRepository) putVersion(ctx context.Context, id int64, number int, v
 		RunID: orNil(v.Run), TaskKey: orNil(v.TaskKey), Category: v.Category, Op: v.Op, BodySha256: body[:]}
 	var err error
 	if p.Quality, err = encodeQuality(v.Quality); err != nil {
+		return err
+	}
+	if p.Findings, err = encode("the findings", append([]approval.Finding{}, v.Findings...)); err != nil {
 		return err
 	}
 	if p.Extra, err = encode("the extra files", append([]skill.Extra{}, v.Extra...)); err != nil {

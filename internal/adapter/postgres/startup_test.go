@@ -152,14 +152,14 @@ func TestATransactionWithoutItsRoleNamesTheGrant(t *testing.T) {
 	name := roleName()
 	proxy, address := testkit.DatabaseProxy(t, b.login(name, "cairn_app", "cairn_system"))
 	var dropping atomic.Bool
-	proxy.Edit = func(sent []byte) []byte {
+	proxy.Edit(func(sent []byte) []byte {
 		if !dropping.Load() {
 			return sent
 		}
 		return bytes.ReplaceAll(bytes.ReplaceAll(sent, []byte("set local role cairn_app"),
 			[]byte("set local role none     ")), []byte("set local role cairn_system"),
 			[]byte("set local role none        "))
-	}
+	})
 	s, err := postgres.Open(t.Context(), address, postgres.Options{})
 	testkit.Must(t, err)
 	t.Cleanup(s.Close)

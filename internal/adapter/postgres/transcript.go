@@ -33,6 +33,16 @@ func (q transcriptRepository) PutConversation(ctx context.Context, c transcript.
 	return row.ID, oneRow("advance the conversation", n, err)
 }
 
+// Excerpt reads the messages from..to of a conversation, both included.
+func (s *Store) Excerpt(ctx context.Context, ws, conversation int64, from, to int) (c transcript.Conversation,
+	err error) {
+	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
+		c, err = q.transcripts().Conversation(ctx, conversation, from, to)
+		return err
+	})
+	return c, err
+}
+
 // dated reports whether any message has a time.
 func dated(ms []transcript.Message) bool {
 	return slices.ContainsFunc(ms, func(m transcript.Message) bool { return !m.Time.IsZero() })

@@ -118,6 +118,7 @@ func TestMemoryOfSocketsIsLimited(t *testing.T) {
 			t.Errorf("%s: %+v", attack, out)
 		}
 	}
+	limits.Together = 512 << 20 // a program with the race detector needs more than 64 MiB
 	if out := b.attemptWithin(limits, "talk"); out.Stopped != "" || !strings.Contains(out.Stdout, "heard hello") {
 		t.Errorf("two local sockets: %+v", out)
 	}

@@ -189,11 +189,15 @@ func (b *Bundle) Stop() {
 	}
 }
 
-// Accept stores a request without starting its workflow.
+// Accept stores a request without starting its workflow. A conversation without a reward counts as a
+// success.
 func (b *Bundle) Accept(c transcript.Conversation, change ...func(*distill.Request)) run.Run {
 	b.T.Helper()
 	r := distill.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: c, Channel: "import",
 		Spec: app.DistillSpec(b.Config, transcript.ExtractAuto)}
+	if c.Reward == nil { // else most conversations of tests would only create drafts
+		r.Spec.Outcome = transcript.Success
+	}
 	for _, f := range change {
 		f(&r)
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -12,7 +11,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cairn/internal/adapter/devstack/devtest"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
@@ -42,8 +40,6 @@ func (w *world) known(t *testing.T, args []string) []string {
 			args[2] = w.remembered(t, agent.OriginUser).IDs[0]
 		case "restore":
 			args[2] = w.forgotten(t)
-		case "approve", "reject":
-			args[2] = fmt.Sprint(w.waiting(t))
 		}
 	}
 	return args
@@ -67,22 +63,6 @@ func (w *world) remembered(t *testing.T, by agent.Origin) promptmemory.WriteResu
 		promptmemory.SaveArgs{Content: text, Store: "profile"})
 	testkit.Must(t, err)
 	return out
-}
-
-// waiting creates a pending change and returns its number.
-func (w *world) waiting(t *testing.T) int64 {
-	t.Helper()
-	gate := func(value string) {
-		testkit.Must(t, w.Store.InWorkspace(t.Context(), w.Workspace.ID,
-			func(ctx context.Context, q postgres.Tx) error {
-				_, err := q.Workspaces().PatchSettings(t.Context(),
-					json.RawMessage(`{"write_approval":{"memory":`+value+`}}`))
-				return err
-			}))
-	}
-	gate(`"all"`)
-	defer gate("null")
-	return w.remembered(t, agent.OriginAgent).Pending
 }
 
 // must runs a command that must succeed and decodes what it prints.

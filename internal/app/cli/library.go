@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
@@ -47,8 +48,7 @@ func (c *cli) changes() []*cobra.Command {
 			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, false) }
 		})
 	return []*cobra.Command{history, c.diffSkills(), c.rollbackSkill(), archive, restore, pin, unpin, adopt, release,
-		trust, c.pending(), c.decide("approve", "Approve a candidate, a draft or a pending change"),
-		c.decide("reject", "Reject a candidate, a draft or a pending change"), c.importSkill()}
+		trust, c.importSkill()}
 }
 
 func (c *cli) diffSkills() *cobra.Command {
@@ -192,102 +192,27 @@ func (c *cli) skillDiff(ctx context.Context, name string, from, to int) error {
 	return nil
 }
 
-func (c *cli) pending() *cobra.Command {
-	return &cobra.Command{Use: "pending", Short: "List pending changes of skills",
-		Example: "  cairn skills pending", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := c.open(cmd.Context(), needs{})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			const most = 1000
-			waiting, err := s.Library.PendingList(cmd.Context(), s.workspace.ID, most)
-			if err != nil {
-				return err
-			}
-			if c.output == "json" {
-				return c.printJSON(map[string]any{"pending": waiting})
-			}
-			if len(waiting) == 0 {
-				fmt.Fprintln(c.out, "no pending changes; `cairn skills list --all` shows candidates and drafts")
-				return nil
-			}
-			tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(tw, "CHANGE\tSKILL\tBASE\tSTATE\tCREATED\tBY\tREASON")
-			for _, p := range waiting {
-				fmt.Fprintf(tw, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", p.ID, p.Name, p.Base, p.State,
-					p.CreatedAt.Local().Format(time.DateTime), p.Origin, p.Reason)
-			}
-			return tw.Flush()
-		}}
-}
-
-// decide approves or rejects a candidate skill by its name, or a pending change
-// by its number.
-func (c *cli) decide(use, short string) *cobra.Command {
-	var changeID int64
-	cmd := &cobra.Command{Use: use + " [SKILL]", Short: short,
-		Example: "  cairn skills " + use + " weather-report\n  cairn skills " + use + " --change 1",
-		Args:    atMost(1, "the name of a skill"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if (changeID != 0) == (len(args) == 1) {
-				return usageError{fmt.Errorf("expected the name of a candidate or a draft, or --change with a " +
-					"number from `cairn skills pending`")}
-			}
-			if len(args) == 1 {
-				return c.change(cmd.Context(), args[0],
-					func(ctx context.Context, s *session, h skill.Head) (skill.Head, error) {
-						if use == "approve" {
-							return s.Library.Approve(ctx, s.workspace.ID, h.ID)
-						}
-						return s.Library.Reject(ctx, s.workspace.ID, h.ID)
-					})
-			}
-			return c.decideChange(cmd.Context(), use, changeID)
-		}}
-	cmd.Flags().Int64Var(&changeID, "change", 0, "number of a pending change, from cairn skills pending (default "+
-		"none)")
-	return cmd
-}
-
-func (c *cli) decideChange(ctx context.Context, use string, id int64) error {
-	s, err := c.open(ctx, needs{})
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	if use == "approve" {
-		head, err := s.Library.ApproveChange(ctx, s.workspace.ID, id)
-		if err != nil {
-			return err
-		}
-		return c.printHead(head)
-	}
-	if err := s.Library.RejectChange(ctx, s.workspace.ID, id); err != nil {
-		return err
-	}
-	if c.output == "json" {
-		return c.printJSON(map[string]any{"change": id, "state": "rejected"})
-	}
-	fmt.Fprintf(c.out, "change %d rejected\n", id)
-	return nil
-}
-
 func (c *cli) importSkill() *cobra.Command {
 	var trust bool
+	var override approval.Override
 	cmd := &cobra.Command{Use: "import ZIP",
 		Short: "Import a skill package",
-		Long: "Import a skill package from a zip file (- for standard input). An imported skill is a candidate and " +
-			"requires approval: run `cairn skills approve SKILL`. To activate it immediately, add --trust.",
+		Long: "Import a skill package from a zip file (- for standard input). An imported skill waits for approval in " +
+			"`cairn inbox`. To activate it immediately, add --trust; blocking findings then need --override and --reason.",
 		Example: "  cairn skills import weather-report.zip\n  cairn skills import weather-report.zip --trust",
 		Args:    exactly(1, "the zip to import"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.runImport(cmd.Context(), args[0], trust) }}
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !trust {
+				return c.runImport(cmd.Context(), args[0], nil)
+			}
+			return c.runImport(cmd.Context(), args[0], &override)
+		}}
 	cmd.Flags().BoolVar(&trust, "trust", false, "activate the skill without approval")
+	addOverride(cmd, &override)
 	return cmd
 }
 
-func (c *cli) runImport(ctx context.Context, file string, trust bool) error {
+func (c *cli) runImport(ctx context.Context, file string, trust *approval.Override) error {
 	in, err := c.input(file, "the package", "pass the path of a zip file, or - for standard input")
 	if err != nil {
 		return err
@@ -317,11 +242,11 @@ func (c *cli) runImport(ctx context.Context, file string, trust bool) error {
 	case got.Same:
 		fmt.Fprintf(c.out, "%s is unchanged: version %d has the same content\n", got.Head.Name, got.Head.Version)
 	case got.Pending != 0:
-		fmt.Fprintf(c.out, "pending change of %s: to approve it, run `cairn skills approve --change "+
-			"%d`\n", got.Head.Name, got.Pending)
+		fmt.Fprintf(c.out, "the change of %s waits for approval: to read it, run `cairn inbox show c%d`\n",
+			got.Head.Name, got.Pending)
 	case got.Head.Status == skill.Candidate:
-		fmt.Fprintf(c.out, "%s is a candidate: to approve it, run `cairn skills approve "+
-			"%s`\n", got.Head.Name, got.Head.Name)
+		fmt.Fprintf(c.out, "%s is a candidate: to read and approve it, run `cairn inbox show s%d`\n", got.Head.Name,
+			got.Head.ID)
 	default:
 		return c.printHead(got.Head)
 	}

@@ -125,7 +125,7 @@ func (c *cli) addCommands(root *cobra.Command) {
 		{"start", "Get started:", []*cobra.Command{c.demo(), c.dev(), c.doctor(), c.config(), c.version()}},
 		{"memory", "Conversations and memory:", []*cobra.Command{c.chat(), c.turn(), c.conversations(), c.memories(),
 			c.targets(), c.soul(), c.summarize(), c.retrieve(), c.search(), c.working(), c.reflect()}},
-		{"skills", "Skills:", []*cobra.Command{c.distill(), c.importCommand(), c.formats(), c.skills(), c.curate(),
+		{"skills", "Skills:", []*cobra.Command{c.distill(), c.importCommand(), c.formats(), c.skills(), c.inbox(), c.curate(),
 			c.insights()}},
 		{"learning", "Learning:", []*cobra.Command{c.bank(), c.feedback(), c.train(), c.evolve(), c.evalCommand()}},
 		{"channels", "Chat platforms:", []*cobra.Command{c.gateway(), c.channels(), c.people(), c.deliveries()}},

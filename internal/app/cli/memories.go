@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,7 +19,7 @@ import (
 const sampleMemory = "1f0c8a52e7b94d3c"
 
 func (c *cli) memories() *cobra.Command {
-	cmd := &cobra.Command{Use: "memories", Short: "List, add, change and approve memories",
+	cmd := &cobra.Command{Use: "memories", Short: "List, add and change memories",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	get := &cobra.Command{Use: "get MEMORY", Short: "Show a memory and its source",
 		Example: "  cairn memories get " + sampleMemory, Args: exactly(1, "the memory's ID"),
@@ -34,13 +33,8 @@ func (c *cli) memories() *cobra.Command {
 			"previous content, and added memories are deleted. Memories that were changed again since are not " +
 			"touched. The stored session stays.",
 		RunE: func(cmd *cobra.Command, args []string) error { return c.undoRequest(cmd.Context(), args[0]) }}
-	pending := &cobra.Command{Use: "pending", Short: "List pending changes of memories, oldest first",
-		Example: "  cairn memories pending", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.pendingMemories(cmd.Context()) }}
 	cmd.AddCommand(c.dumpMemories(), c.loadMemories(), c.copyMemories(), c.memoryList(), get, c.memoryAdd(),
-		c.memoryUpdate(), c.memoryDelete(), c.memoryRestore(), history, undo, pending,
-		c.decideMemory("approve", "Approve a pending change of a memory"),
-		c.decideMemory("reject", "Reject a pending change of a memory"))
+		c.memoryUpdate(), c.memoryDelete(), c.memoryRestore(), history, undo)
 	return cmd
 }
 
@@ -308,55 +302,4 @@ func (c *cli) undoRequest(ctx context.Context, request string) error {
 		}
 		return tw.Flush()
 	})
-}
-
-func (c *cli) pendingMemories(ctx context.Context) error {
-	const most = 1000
-	return c.withSession(ctx, needs{}, func(s *session) error {
-		pending, err := s.Memory.PendingList(ctx, s.actor(), most)
-		if err != nil {
-			return err
-		}
-		if c.output == "json" {
-			return c.printJSON(map[string]any{"pending": append([]promptmemory.Pending{}, pending...)})
-		}
-		if len(pending) == 0 {
-			fmt.Fprintln(c.out, "no pending changes")
-			return nil
-		}
-		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "CHANGE\tSTORE\tSTATE\tCREATED\tBY\tCONTENT\tREASON")
-		for _, p := range pending {
-			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Store, p.State,
-				p.CreatedAt.Local().Format(time.DateTime), p.Origin, short(oneLine(p.Gist)), p.Reason)
-		}
-		return tw.Flush()
-	})
-}
-
-func (c *cli) decideMemory(use, short string) *cobra.Command {
-	return &cobra.Command{Use: use + " CHANGE", Short: short, Example: "  cairn memories " + use + " 1",
-		Args: exactly(1, "the number of the pending change"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := strconv.ParseInt(args[0], 10, 64)
-			if err != nil || id < 1 {
-				return usageError{fmt.Errorf("invalid change number %q: `cairn memories pending` shows them",
-					args[0])}
-			}
-			return c.withSession(cmd.Context(), needs{}, func(s *session) error {
-				decide := s.Memory.Approve
-				if use == "reject" {
-					decide = s.Memory.Reject
-				}
-				d, err := decide(cmd.Context(), s.actor(), id)
-				if err != nil {
-					return err
-				}
-				if c.output == "json" {
-					return c.printJSON(d)
-				}
-				fmt.Fprintf(c.out, "change %d %s\n", d.Pending, d.State)
-				return nil
-			})
-		}}
 }

@@ -128,7 +128,7 @@ func (c *cli) printWrite(result any, action, name string, version int, pending i
 		line += fmt.Sprintf(", version %d", version)
 	}
 	if pending > 0 {
-		line += fmt.Sprintf("; pending change %d, see `cairn skills pending`", pending)
+		line += fmt.Sprintf("; it waits for approval: `cairn inbox show c%d`", pending)
 	}
 	fmt.Fprintln(c.out, line)
 	for _, w := range warnings {

@@ -77,7 +77,7 @@ func (e *experiment) roleDropper(dropping *atomic.Bool) (*testkit.Proxy, error) 
 	if err != nil {
 		return nil, err
 	}
-	proxy.Edit = func(sent []byte) []byte {
+	proxy.Edit(func(sent []byte) []byte {
 		if !dropping.Load() {
 			return sent
 		}
@@ -87,7 +87,7 @@ func (e *experiment) roleDropper(dropping *atomic.Bool) (*testkit.Proxy, error) 
 				fmt.Appendf(nil, "%-*s", len(statement), "set local role none"))
 		}
 		return sent
-	}
+	})
 	return proxy, nil
 }
 

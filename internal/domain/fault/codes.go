@@ -19,6 +19,7 @@ const (
 	NotManaged       Code = "not_managed"
 	ReadRequired     Code = "read_required"
 	DuplicateSuspect Code = "duplicate_suspect"
+	OverrideRequired Code = "override_required" // an approval does not name the blocking findings
 	UnknownTool      Code = "unknown_tool"
 	OutOfScope       Code = "out_of_scope"
 	PersonRequired   Code = "person_required" // the key of a gateway without the user for whom it acts
@@ -71,6 +72,7 @@ var Table = map[Code]Row{
 	NotManaged:       {403, 6, false, "ask the owner to make the change, or propose it for approval"},
 	ReadRequired:     {412, 4, false, "view the item first, then change it"},
 	DuplicateSuspect: {409, 4, false, "update the item that the message names, or choose content that differs"},
+	OverrideRequired: {422, 6, false, "read the item with `cairn inbox show`, then approve it with an override"},
 	UnknownTool:      {404, 3, false, "use one of the offered tools"},
 	OutOfScope: {
 		403,

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 )
@@ -46,6 +45,6 @@ func (r *Report) add(where string, findings, secrets []Finding) {
 	r.Findings = append(r.Findings, findings...)
 	r.Secrets = append(r.Secrets, secrets...)
 	for _, f := range slices.Concat(findings, secrets) {
-		r.Risk = append(r.Risk, fmt.Sprintf("%s: %s in %s, line %d (%s)", f.Severity, f.Family, f.Where, f.Line, f.ID))
+		r.Risk = append(r.Risk, f.RiskLine())
 	}
 }

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -44,6 +45,11 @@ type Finding struct {
 	Line     int      `json:"line"`            // from 1
 	ID       string   `json:"id"`              // the rule, such as override.previous
 	Where    string   `json:"where,omitempty"` // the named text or file, set by CheckSkill
+}
+
+// RiskLine describes a finding in one line, without the text.
+func (f Finding) RiskLine() string {
+	return fmt.Sprintf("%s: %s in %s, line %d (%s)", f.Severity, f.Family, f.Where, f.Line, f.ID)
 }
 
 // Verdict returns the worst severity of findings, and Safe for none.

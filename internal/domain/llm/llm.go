@@ -187,3 +187,6 @@ func (e *Error) Fault() *fault.Error {
 	}[e.Class]
 	return fault.New(code, e.Message, "")
 }
+
+// OfflineModel is the name of the model of fixed rules, which serves a workspace without an endpoint.
+const OfflineModel = "offline-rules"

@@ -31,7 +31,7 @@ type Draft struct {
 	Experience  []string   `json:"experience,omitempty"`
 	Preference  []string   `json:"preference,omitempty"`
 	Examples    []string   `json:"examples,omitempty"`
-	Tools       []string   `json:"tools,omitempty"`   // as requested; SplitTools separates the ones in the transcript
+	Tools       []string   `json:"tools,omitempty"`   // as requested by the model
 	Scripts     []FilePlan `json:"scripts,omitempty"` // names are not checked; see CheckPlan and Attach
 	Others      []FilePlan `json:"others,omitempty"`
 	Inline      []Entry    `json:"inline,omitempty"`  // short texts in SKILL.md itself
@@ -81,21 +81,4 @@ func errDraft(faults []string) error {
 		return nil
 	}
 	return errors.New("the skill is not usable: " + strings.Join(faults, "; "))
-}
-
-// SplitTools separates requested tools that the transcript contains from those that are only
-// suggested. Names are compared without case.
-func SplitTools(requested, seen []string) (verified, suggested []string) {
-	known := map[string]bool{}
-	for _, name := range seen {
-		known[fold(name)] = true
-	}
-	for _, name := range requested {
-		if known[fold(name)] {
-			verified = append(verified, name)
-		} else {
-			suggested = append(suggested, name)
-		}
-	}
-	return verified, suggested
 }

@@ -132,12 +132,3 @@ func TestContentHashSeesEveryPart(t *testing.T) {
 		}
 	}
 }
-
-func TestSplitTools(t *testing.T) {
-	verified, suggested := skill.SplitTools([]string{"Kubectl", "helm"}, []string{"kubectl", "curl"})
-	if !reflect.DeepEqual(verified, []string{"Kubectl"}) || !reflect.DeepEqual(suggested, []string{"helm"}) {
-		t.Errorf("verified %v, suggested %v", verified, suggested)
-	}
-}
-
-// AC-1: the projection has MemOS' names.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"cairn/internal/domain/approval"
 )
 
 // Status is the status of a skill. Active, candidate and draft skills are listed. Only active
@@ -96,11 +98,12 @@ type Version struct {
 	PromptSHA     string
 	Degraded      []string
 	Violations    []string
-	Risk          []string // findings of the scan, without their text
-	Redactions    int      // secrets that were removed before the model call
-	Quality       *Quality // nil without a judgment
-	Extra         []Extra  // other files of its package
-	Restores      int      // for a rollback: the restored version
+	Risk          []string           // findings of the scan, without their text
+	Findings      []approval.Finding // of the checks before it took effect
+	Redactions    int                // secrets that were removed before the model call
+	Quality       *Quality           // nil without a judgment
+	Extra         []Extra            // other files of its package
+	Restores      int                // for a rollback: the restored version
 	Sources       []Source
 	CreatedAt     time.Time
 }

@@ -70,9 +70,9 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 	if asked < 25 {
 		t.Errorf("only %d routes were asked", asked)
 	}
-	for _, list := range []string{"/v1/skills?status=all", "/v1/runs", "/v1/pending",
+	for _, list := range []string{"/v1/skills?status=all", "/v1/runs", "/v1/inbox",
 		"/v1/search?q=service+deployment+rollback", "/v1/conversations", "/v1/memories?all=true",
-		"/v1/memories/pending", "/v1/soul/history"} {
+		"/v1/soul/history"} {
 		if res := b.do(request{path: list, key: key}); res.status != http.StatusOK ||
 			strings.Contains(string(res.body), `"id":`) || strings.Contains(string(res.body), `"run":`) ||
 			strings.Contains(string(res.body), `"conversation":`) {
@@ -131,7 +131,7 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	var distill, look, approve = request{method: http.MethodPost, path: "/v1/distill", body: sampleConversation()},
-		request{path: "/v1/skills"}, request{method: http.MethodPost, path: "/v1/pending/1/approve"}
+		request{path: "/v1/skills"}, request{method: http.MethodPost, path: "/v1/inbox/c1/approve", body: object{"sha": "000000000000"}}
 	for scope, may := range map[apikey.Scope][3]bool{apikey.Read: {false, true, false},
 		apikey.Write: {true, true, false}, apikey.Admin: {true, true, true}} {
 		key := b.makeKey(b.Workspace, scope)

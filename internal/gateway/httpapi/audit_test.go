@@ -19,6 +19,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/apikey"
+	"cairn/internal/service/inbox"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/testkit"
@@ -87,9 +88,9 @@ func TestActsOnSkillsLeaveOneEventEach(t *testing.T) {
 	if all := b.events(b.key, audit.SkillImport); len(all) != 2 || all[0].Object != "skill 2" {
 		t.Errorf("imports %+v", all)
 	}
-	b.acts(request{path: "/v1/skills/1/approve"})
+	b.acts(request{path: "/v1/inbox/s1/approve", body: b.seen("s1")})
 	b.once(audit.SkillApprove, "skill 1")
-	b.acts(request{path: "/v1/skills/2/reject"})
+	b.acts(request{path: "/v1/inbox/s2/reject"})
 	b.once(audit.SkillReject, "skill 2")
 	b.acts(request{path: "/v1/skills/2/restore"})
 	b.once(audit.SkillRestore, "skill 2")
@@ -99,13 +100,12 @@ func TestActsOnSkillsLeaveOneEventEach(t *testing.T) {
 
 	b.uploaded("cooking", "Light the stove", http.StatusAccepted)
 	b.uploaded("cooking", "Call for a pizza", http.StatusAccepted)
-	var list httpapi.PendingList
-	b.get("/v1/pending").into(http.StatusOK, &list)
-	yes, no := list.Pending[0].ID, list.Pending[1].ID
-	b.acts(request{path: fmt.Sprintf("/v1/pending/%d/approve", yes)})
-	b.once(audit.ChangeApprove, fmt.Sprintf("change %d", yes))
-	b.acts(request{path: fmt.Sprintf("/v1/pending/%d/reject", no)})
-	b.once(audit.ChangeReject, fmt.Sprintf("change %d", no))
+	changes := b.inboxIDs(inbox.Change)
+	yes, no := changes[0], changes[1]
+	b.acts(request{path: "/v1/inbox/" + yes + "/approve", body: b.seen(yes)})
+	b.once(audit.ChangeApprove, "change "+yes[1:])
+	b.acts(request{path: "/v1/inbox/" + no + "/reject"})
+	b.once(audit.ChangeReject, "change "+no[1:])
 	b.acts(request{path: "/v1/skills/1/rollback", body: object{"to": 1}})
 	b.once(audit.SkillRollback, "skill 1 to version 1")
 	b.post("/v1/skills/1/rollback", object{"to": 9}).refused(fault.NotFound)
@@ -116,9 +116,10 @@ func TestActsOnMemoriesLeaveOneEventEach(t *testing.T) {
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.RateLimit = 0 })
 	yes, no := b.waiting("Works at night."), b.waiting("Likes surprises.")
-	b.acts(request{path: fmt.Sprintf("/v1/memories/pending/%d/approve", yes)})
+	first, second := fmt.Sprintf("m%d", yes), fmt.Sprintf("m%d", no)
+	b.acts(request{path: "/v1/inbox/" + first + "/approve", body: b.seen(first)})
 	b.once(audit.MemoryApprove, fmt.Sprintf("pending memory %d", yes))
-	b.acts(request{path: fmt.Sprintf("/v1/memories/pending/%d/reject", no)})
+	b.acts(request{path: "/v1/inbox/" + second + "/reject"})
 	b.once(audit.MemoryReject, fmt.Sprintf("pending memory %d", no))
 
 	var made httpapi.MemoryWritten

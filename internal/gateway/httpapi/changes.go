@@ -39,10 +39,6 @@ func (g *Gateway) changeRoutes() {
 			}},
 		{"trust", "trustSkill", tagApproval, "Mark untrusted text in a skill as reviewed", apikey.Admin,
 			(*library.Library).Trust},
-		{"approve", "approveSkill", tagApproval, "Activate a candidate or a draft", apikey.Admin,
-			(*library.Library).Approve},
-		{"reject", "rejectSkill", tagApproval, "Archive a candidate or a draft", apikey.Admin,
-			(*library.Library).Reject},
 	} {
 		handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/" + c.verb, id: c.id, tag: c.tag,
 			scope: c.scope, summary: c.summary},

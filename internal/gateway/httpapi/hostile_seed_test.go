@@ -68,19 +68,18 @@ func (h *hostile) settle(t *testing.T, name string) *place {
 	n := h.places.Add(1)
 	p := &place{hostile: h, t: t, workspace: ws.ID, address: fmt.Sprintf("10.1.%d.%d", n/250, n%250+1),
 		wire: &wire{address: h.address}, ids: map[string]string{
-			"banks":            "default",
-			"pending":          "1",
-			"erasures":         "1",
-			"requests":         "r1",
-			"conversations":    "c1",
-			"message_id":       "m0",
-			"schedules":        "task-0",
-			"skills":           "water-plants",
-			"n":                "1",
-			"target":           "ada",
-			"type":             "personal",
-			"date":             "2026-01-02",
-			"memories/pending": "1",
+			"banks":         "default",
+			"item":          "s1",
+			"erasures":      "1",
+			"requests":      "r1",
+			"conversations": "c1",
+			"message_id":    "m0",
+			"schedules":     "task-0",
+			"skills":        "water-plants",
+			"n":             "1",
+			"target":        "ada",
+			"type":          "personal",
+			"date":          "2026-01-02",
 		}}
 	p.key = h.makeKey(ws, apikey.Admin)
 	var turn struct {
@@ -93,7 +92,9 @@ func (h *hostile) settle(t *testing.T, name string) *place {
 	p.ids["memories"] = memory.ID.String()
 	p.seed("/v1/schedules", strings.ReplaceAll(sampleBodies["addSchedule"], "$n", "0"), nil)
 	p.seed("/v1/skills/upload", h.archive, nil)
-	p.seed("/v1/skills/water-plants/approve", "", nil)
+	var waiting struct{ SHA string }
+	p.look("/v1/inbox/s1", &waiting)
+	p.seed("/v1/inbox/s1/approve", fmt.Sprintf(`{"sha":%q}`, waiting.SHA), nil)
 	return p
 }
 
@@ -109,15 +110,23 @@ func (p *place) seed(path, body string, into any) {
 	if strings.HasSuffix(path, "upload") {
 		kind = "application/zip"
 	}
-	status, _, raw, err := p.wire.send(shot{method: http.MethodPost, target: path, header: p.headers(kind),
-		body: []byte(body)})
+	p.send(shot{method: http.MethodPost, target: path, header: p.headers(kind), body: []byte(body)}, into)
+}
+
+// look reads a resource that settle has made.
+func (p *place) look(path string, into any) {
+	p.send(shot{method: http.MethodGet, target: path, header: p.headers("application/json")}, into)
+}
+
+func (p *place) send(s shot, into any) {
+	status, _, raw, err := p.wire.send(s)
 	testkit.Must(p.t, err)
 	if status >= http.StatusBadRequest {
-		p.t.Fatalf("%s: status %d: %s", path, status, raw)
+		p.t.Fatalf("%s: status %d: %s", s.target, status, raw)
 	}
 	if into != nil {
 		if err := json.Unmarshal(raw, into); err != nil {
-			p.t.Fatalf("%s: %v in %s", path, err, raw)
+			p.t.Fatalf("%s: %v in %s", s.target, err, raw)
 		}
 	}
 }
@@ -145,8 +154,6 @@ func (p *place) parameterValue(op *operation, name string) string {
 		return "c0" // that of another conversation would wait for a worker, and none runs
 	case name == "name":
 		return p.ids["banks"]
-	case name == "id" && strings.Contains(op.path, "/memories/pending/"):
-		return p.ids["memories/pending"]
 	case name == "id":
 		return p.ids[strings.Split(op.path, "/")[2]]
 	}

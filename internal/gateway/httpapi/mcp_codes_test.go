@@ -33,6 +33,7 @@ var hints = map[string]struct{ readOnly, destructive, idempotent bool }{
 	"read_meta_memory":       {readOnly: true, idempotent: true},
 	"vector_retrieve_memory": {readOnly: true, idempotent: true},
 	"read_history_memory":    {readOnly: true, idempotent: true},
+	"inbox_list":             {readOnly: true, idempotent: true},
 }
 
 func TestEveryToolSaysOverMCPWhatItDoes(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/apikey"
+	"cairn/internal/service/inbox"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
@@ -83,21 +84,27 @@ func TestAMemoryWriteWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	yes, no := b.waiting("Works at night."), b.waiting("Likes surprises.")
-	var list httpapi.PendingMemories
-	if b.get("/v1/memories/pending").into(http.StatusOK, &list); len(list.Pending) != 2 || list.Pending[0].ID != yes ||
-		list.Pending[0].Gist == "" || list.Pending[0].Origin != "agent" {
-		t.Fatalf("pending %+v", list)
+	first, second := fmt.Sprintf("m%d", yes), fmt.Sprintf("m%d", no)
+	var list httpapi.InboxList
+	if b.get("/v1/inbox").into(http.StatusOK, &list); len(list.Items) != 2 || list.Items[0].ID != first ||
+		list.Items[0].Summary == "" || list.Items[0].Origin != "agent" || list.Items[0].Kind != inbox.Memory {
+		t.Fatalf("inbox %+v", list)
 	}
-	b.do(request{method: http.MethodPost, path: fmt.Sprintf("/v1/memories/pending/%d/approve", yes),
+	var shown httpapi.InboxDetail
+	if b.get("/v1/inbox/"+first).into(http.StatusOK, &shown); !strings.Contains(shown.Diff, "Works at night.") {
+		t.Errorf("shown %+v", shown)
+	}
+	b.do(request{method: http.MethodPost, path: "/v1/inbox/" + first + "/approve", body: b.seen(first),
 		key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
-	var d httpapi.DecidedPending
-	if b.post(fmt.Sprintf("/v1/memories/pending/%d/approve", yes), nil).into(http.StatusOK, &d); d.State != "approved" {
+	b.post("/v1/inbox/"+first+"/approve", b.seen(second)).refused(fault.VersionConflict) // that of another item
+	if d := b.decided(first, "approve"); d.State != "approved" {
 		t.Errorf("approved: %+v", d)
 	}
-	if b.post(fmt.Sprintf("/v1/memories/pending/%d/reject", no), nil).into(http.StatusOK, &d); d.State != "rejected" {
+	if d := b.decided(second, "reject"); d.State != "rejected" {
 		t.Errorf("rejected: %+v", d)
 	}
-	b.post(fmt.Sprintf("/v1/memories/pending/%d/reject", no), nil).refused(fault.NotFound)
+	b.post("/v1/inbox/"+second+"/reject", nil).refused(fault.NotFound)
+	b.post("/v1/inbox/x1/reject", nil).refused(fault.InvalidArgument)
 	var kept httpapi.MemoryList
 	if b.get("/v1/memories").into(http.StatusOK, &kept); len(kept.Memories) != 1 ||
 		kept.Memories[0].Content != "Works at night." {

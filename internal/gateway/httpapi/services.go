@@ -21,6 +21,7 @@ import (
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/feedback"
+	"cairn/internal/service/inbox"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/intake"
 	"cairn/internal/service/learning"
@@ -50,6 +51,7 @@ type Services struct {
 	Distill       *distill.Service
 	Imports       *intake.Service
 	Library       *library.Library
+	ReviewInbox   *inbox.Service
 	Curator       *curate.Service
 	Finder        search.Finder
 	Memory        *promptmemory.Service

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -187,11 +188,41 @@ func sampleConversation() map[string]any {
 func (b *bundle) distilled() skill.Head {
 	b.T.Helper()
 	var a httpapi.AcceptedRequest
-	b.post("/v1/distill?wait=60", sampleConversation()).into(http.StatusOK, &a)
+	b.post("/v1/distill?wait=60&outcome=success", sampleConversation()).into(http.StatusOK, &a)
 	if len(a.Report.Tasks) != 1 || a.Report.Tasks[0].SkillID == 0 {
 		b.T.Fatalf("no skill: %+v", a.Report)
 	}
 	var head skill.Head
 	b.get("/v1/skills/"+a.Report.Tasks[0].Skill).into(http.StatusOK, &head)
 	return head
+}
+
+// decided approves or rejects an item of the inbox as it is now.
+func (b *bundle) decided(item, verb string) (out httpapi.InboxOutcome) {
+	b.T.Helper()
+	b.post("/v1/inbox/"+item+"/"+verb, b.seen(item)).into(http.StatusOK, &out)
+	return out
+}
+
+// seen returns the body of a decision about an item as it is now, or about one that is gone.
+func (b *bundle) seen(item string) object {
+	b.T.Helper()
+	var d httpapi.InboxDetail
+	if res := b.get("/v1/inbox/" + item); res.status == http.StatusOK {
+		res.into(http.StatusOK, &d)
+	}
+	return object{"sha": cmp.Or(d.SHA, "000000000000")}
+}
+
+// inboxIDs returns the IDs of the items of a kind, in the order of the list.
+func (b *bundle) inboxIDs(kind string) (ids []string) {
+	b.T.Helper()
+	var list httpapi.InboxList
+	b.get("/v1/inbox").into(http.StatusOK, &list)
+	for _, i := range list.Items {
+		if i.Kind == kind {
+			ids = append(ids, i.ID)
+		}
+	}
+	return ids
 }

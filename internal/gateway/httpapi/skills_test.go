@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/skill/memos"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/inbox"
 	"cairn/internal/service/library"
 	"cairn/internal/testkit"
 )
@@ -180,7 +182,7 @@ func TestASkillIsChangedThroughTheAPI(t *testing.T) {
 	if step("archive", nil); head.Status != skill.Archived {
 		t.Errorf("archived: %+v", head)
 	}
-	b.post("/v1/skills/1/approve", nil).refused(fault.VersionConflict) // not a candidate
+	b.post("/v1/inbox/s1/approve", b.seen("s1")).refused(fault.VersionConflict) // not a candidate
 	if step("restore", nil); head.Status != skill.Active {
 		t.Errorf("restored: %+v", head)
 	}
@@ -200,7 +202,8 @@ func TestASkillIsChangedThroughTheAPI(t *testing.T) {
 		b.library(func(ctx context.Context, tx library.Tx) error {
 			return tx.States().SetStatus(ctx, 1, skill.Active, skill.Candidate)
 		})
-		if step(verb, nil); head.Status != status {
+		b.decided("s1", verb)
+		if b.get("/v1/skills/1").into(http.StatusOK, &head); head.Status != status {
 			t.Errorf("%s: %+v", verb, head)
 		}
 		step("restore", nil)
@@ -227,20 +230,24 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 	}
 	propose(1, "Better said")
 	propose(1, "Worse said")
-	var list httpapi.PendingList
-	b.get("/v1/pending").into(http.StatusOK, &list)
-	if len(list.Pending) != 2 || list.Pending[0].Description != "Better said" || list.Pending[0].Base != 1 {
-		t.Fatalf("pending %+v", list.Pending)
+	if ids := b.inboxIDs(inbox.Change); !slices.Equal(ids, []string{"c1", "c2"}) {
+		t.Fatalf("inbox %q", ids)
 	}
-	var head skill.Head
-	b.post("/v1/pending/1/approve", nil).into(http.StatusOK, &head)
-	if head.Version != 2 || head.Description != "Better said" {
-		t.Errorf("approved: %+v", head)
+	var shown httpapi.InboxDetail
+	b.get("/v1/inbox/c1").into(http.StatusOK, &shown)
+	if !strings.Contains(shown.Diff, "+description: Better said") || shown.Base != 1 || len(shown.Evidence) == 0 {
+		t.Errorf("shown %+v", shown)
 	}
-	b.post("/v1/pending/2/approve", nil).refused(fault.VersionConflict) // the skill has a newer version
-	b.post("/v1/pending/2/reject", nil).into(http.StatusNoContent, nil)
-	b.post("/v1/pending/2/reject", nil).refused(fault.NotFound)
+	outdated := b.seen("c2")
+	if got := b.decided("c1", "approve"); got.Version != 2 {
+		t.Errorf("approved: %+v", got)
+	}
+	b.post("/v1/inbox/c2/approve", outdated).refused(fault.VersionConflict)     // the item has changed
+	b.post("/v1/inbox/c2/approve", b.seen("c2")).refused(fault.VersionConflict) // the skill has a newer version
+	b.decided("c2", "reject")
+	b.post("/v1/inbox/c2/reject", nil).refused(fault.NotFound)
 
+	var head skill.Head
 	b.post("/v1/skills/1/rollback", map[string]any{"to": 1, "base": 1}).refused(fault.VersionConflict)
 	b.post("/v1/skills/1/rollback", map[string]any{"to": 1, "base": 2}).into(http.StatusOK, &head)
 	if head.Version != 3 {
@@ -288,7 +295,8 @@ func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {
 	if len(versions.Versions) != 1 || versions.Versions[0].Quality == nil || *versions.Versions[0].Quality != want {
 		t.Errorf("versions %+v", versions.Versions)
 	}
-	b.post("/v1/skills/1/approve", nil).into(http.StatusOK, &head)
+	b.decided("s1", "approve")
+	b.get("/v1/skills/1").into(http.StatusOK, &head)
 	if head.Status != skill.Active {
 		t.Errorf("approved: %+v", head)
 	}

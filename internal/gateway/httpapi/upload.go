@@ -31,7 +31,7 @@ type UploadFile struct {
 // UploadResult is the result of an upload.
 type UploadResult struct {
 	Skill   SkillSummary `json:"skill"`
-	Pending int64        `json:"pending,omitempty" doc:"ID of the pending change, if the skill existed"`
+	Pending int64        `json:"pending,omitempty" doc:"Number of the pending change, if the skill existed; it is in the inbox under c and this number"`
 	Same    bool         `json:"same,omitempty" doc:"True if the skill already has this content"`
 }
 
@@ -71,8 +71,8 @@ func (g *Gateway) upload(ctx context.Context, in *uploadInput) (*uploadOutput, e
 	if err != nil {
 		return nil, err
 	}
-	const trusted = false // for every caller, because approval is a separate step
-	made, err := g.Library.Import(ctx, workspace(ctx), archive, importOrigin, trusted)
+	// No caller skips the approval, which is a separate step.
+	made, err := g.Library.Import(ctx, workspace(ctx), archive, importOrigin, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {
 	if !bytes.Equal(res.body, first) || res.header.Get("ETag") != fmt.Sprintf(`"%x"`, sha256.Sum256(first)) {
 		t.Errorf("%d bytes come back of %d", len(res.body), len(first))
 	}
-	b.post("/v1/skills/water-plants/approve", nil).into(http.StatusOK, nil)
+	b.decided("s1", "approve")
 
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
@@ -52,10 +52,8 @@ func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {
 	if up.Pending == 0 || up.Skill.Version != 1 {
 		t.Errorf("a change of a skill that is there: %+v", up)
 	}
-	var head skill.Head
-	b.post(fmt.Sprintf("/v1/pending/%d/approve", up.Pending), nil).into(http.StatusOK, &head)
-	if head.Version != 2 {
-		t.Errorf("approved: %+v", head)
+	if got := b.decided(fmt.Sprintf("c%d", up.Pending), "approve"); got.Version != 2 {
+		t.Errorf("approved: %+v", got)
 	}
 
 	b.gateway.Fetch = func(_ context.Context, url string) ([]byte, error) {

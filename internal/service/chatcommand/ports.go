@@ -7,16 +7,17 @@ import (
 	"encoding/json"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
+	"cairn/internal/service/inbox"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
@@ -32,12 +33,9 @@ type Conversations interface {
 	Lines(ctx context.Context, ws int64, name string, after, max int) ([]conversation.Line, error)
 }
 
-// Skills lists skills and decides about their changes.
+// Skills lists skills.
 type Skills interface {
 	List(ctx context.Context, ws int64, f library.Filter) (library.Page, error)
-	PendingList(ctx context.Context, ws int64, max int) ([]library.Pending, error)
-	ApproveChange(ctx context.Context, ws, pending int64) (skill.Head, error)
-	RejectChange(ctx context.Context, ws, pending int64) error
 }
 
 // Memories reads and writes the memories of prompts and the soul.
@@ -49,11 +47,11 @@ type Memories interface {
 	SoulGet(ctx context.Context, a agent.Actor) (memory.Soul, error)
 }
 
-// Approvals decides about memory writes.
-type Approvals interface {
-	PendingList(ctx context.Context, a agent.Actor, max int) ([]promptmemory.Pending, error)
-	Approve(ctx context.Context, a agent.Actor, id int64) (promptmemory.DecisionResult, error)
-	Reject(ctx context.Context, a agent.Actor, id int64) (promptmemory.DecisionResult, error)
+// Inbox lists what waits for a person, and decides about it.
+type Inbox interface {
+	List(ctx context.Context, a agent.Actor, max int) ([]inbox.Item, error)
+	Approve(ctx context.Context, a agent.Actor, id string, d approval.Decision) (inbox.Outcome, error)
+	Reject(ctx context.Context, a agent.Actor, id string) (inbox.Outcome, error)
 }
 
 // LongTerm deletes long-term memories.
@@ -110,7 +108,7 @@ type Ports struct {
 	Conversations Conversations
 	Skills        Skills
 	Memories      Memories
-	Approvals     Approvals
+	Inbox         Inbox
 	LongTerm      LongTerm
 	Workspaces    Workspaces
 	Runs          Runs
@@ -133,7 +131,7 @@ func New(p Ports) (*Service, error) {
 		"Conversations": p.Conversations,
 		"Skills":        p.Skills,
 		"Memories":      p.Memories,
-		"Approvals":     p.Approvals,
+		"Inbox":         p.Inbox,
 		"LongTerm":      p.LongTerm,
 		"Workspaces":    p.Workspaces,
 		"Runs":          p.Runs,

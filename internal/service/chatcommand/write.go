@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cairn/internal/domain/approval"
 	domain "cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -204,9 +205,6 @@ func (s *Service) started(ctx context.Context, in channel.CommandInput, r run.Ru
 	return out, nil
 }
 
-// changeID matches the name of a change: s and the number of a change of a skill, or m and that of a memory.
-var changeID = regexp.MustCompile(`^([sm])([0-9]{1,18})$`)
-
 func (s *Service) approve(ctx context.Context, in channel.CommandInput) (channel.CommandReply, error) {
 	if in.Rest == "" {
 		return s.waiting(ctx, in)
@@ -221,46 +219,27 @@ func (s *Service) reject(ctx context.Context, in channel.CommandInput) (channel.
 	return s.decide(ctx, in, false)
 }
 
-// waiting lists the changes that wait for approval.
+// waiting lists the inbox.
 func (s *Service) waiting(ctx context.Context, in channel.CommandInput) (out channel.CommandReply, err error) {
+	items, err := s.Inbox.List(ctx, actor(in), shown)
+	if err != nil {
+		return out, err
+	}
 	var lines []string
-	skills, err := s.Skills.PendingList(ctx, in.Workspace.ID, shown)
-	if err != nil {
-		return out, err
+	for _, i := range items {
+		if i.State == "pending" {
+			lines = append(lines, fmt.Sprintf("- %s: %s %s: %s (%s)", i.ID, i.Kind, i.Title, i.Summary, i.Reason))
+		}
 	}
-	for _, p := range skills {
-		lines = append(lines, fmt.Sprintf("- s%d: %s %s: %s (%s)", p.ID, p.Op, p.Name, p.Gist, p.Reason))
-	}
-	memories, err := s.Approvals.PendingList(ctx, actor(in), shown)
-	if err != nil {
-		return out, err
-	}
-	for _, p := range memories {
-		lines = append(lines, fmt.Sprintf("- m%d: %s (%s)", p.ID, strings.Join(p.Lines(), "; "), p.Reason))
-	}
-	return list(pick(in, "These changes wait. Send /approve or /reject with the number:",
-		"以下更改等待批准。请发送 /approve 或 /reject 加编号："), pick(in, "Nothing waits for approval.", "没有待批准的更改。"), lines), nil
+	return list(pick(in, "These items wait. Send /approve or /reject with the ID:",
+		"以下项目等待批准。请发送 /approve 或 /reject 加编号："), pick(in, "Nothing waits for approval.", "没有待批准的项目。"), lines), nil
 }
 
 func (s *Service) decide(ctx context.Context, in channel.CommandInput, yes bool) (out channel.CommandReply, err error) {
-	m := changeID.FindStringSubmatch(strings.ToLower(in.Rest))
-	if m == nil {
-		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid number %.20q", in.Rest),
-			"send /approve to see the numbers, such as s7 or m3")
-	}
-	id, err := strconv.ParseInt(m[2], 10, 64)
-	if err != nil {
-		return out, fmt.Errorf("parse the number of a change: %w", err)
-	}
-	switch {
-	case m[1] == "m" && yes:
-		_, err = s.Approvals.Approve(ctx, actor(in), id)
-	case m[1] == "m":
-		_, err = s.Approvals.Reject(ctx, actor(in), id)
-	case yes:
-		_, err = s.Skills.ApproveChange(ctx, in.Workspace.ID, id)
-	default:
-		err = s.Skills.RejectChange(ctx, in.Workspace.ID, id)
+	if yes {
+		_, err = s.Inbox.Approve(ctx, actor(in), in.Rest, approval.Decision{})
+	} else {
+		_, err = s.Inbox.Reject(ctx, actor(in), in.Rest)
 	}
 	switch {
 	case fault.CodeOf(err) == fault.NotFound: // by another press of the button

@@ -88,7 +88,7 @@ func (s *Service) commit(ctx context.Context, t Task, spec Spec) (CommitResult, 
 	text := t.Package.Version.SearchText()
 	vector := s.embed(ctx, t.Ref.Workspace, text)
 	return s.Store.CommitVersion(ctx, t, Commit{
-		Doc:      search.NewDoc(search.KindSkill, 0, string(t.Package.Status()), text),
+		Doc:      search.NewDoc(search.KindSkill, 0, string(t.Package.State), text),
 		Near:     skillQuery(text, vector, spec.Limits.RecallTopK+1),
 		MergeSim: spec.Limits.MergeSim,
 		Keep:     spec.Limits.KeepVersions,

@@ -155,13 +155,16 @@ func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidat
 		}}
 }
 
+// rejectedTarget begins the note about a handle that was not shown.
+const rejectedTarget = "rejected_target: "
+
 // settle applies a draft to its task.
 func (j job) settle(t Task, draft skill.Draft, notes []string) drafted {
 	if draft.Target != "" && !slices.ContainsFunc(t.Candidates, func(c Candidate) bool {
 		return c.Handle == draft.Target
 	}) {
 		// A handle that was not shown is never used as a key. The content of the draft decides instead.
-		notes = append(notes, fmt.Sprintf("rejected_target: %q was not among the skills shown", draft.Target))
+		notes = append(notes, fmt.Sprintf(rejectedTarget+"%q was not among the skills shown", draft.Target))
 		draft.Target = ""
 	}
 	if reason := unfit(draft, j.spec.Limits); reason != "" {

@@ -68,9 +68,7 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 	v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
 	v.Model, v.PromptSHA = j.spec.Models["extract"],
 		prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
-	v.Redactions = j.private.redactions
-	v.Quality = t.Quality
-	p.Poor, p.Asks = t.Quality != nil && t.Quality.Score < j.spec.Limits.MinQuality, j.spec.Approval
+	v.Redactions, v.Quality = j.private.redactions, t.Quality
 	v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
 	extra, err := s.carry(ctx, &p)
 	if err != nil {
@@ -196,6 +194,8 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 		}
 		p = Package{Version: versionOf(name, doc, carried, 1, 0, "", violations)}
 		p.Version.Risk = riskOf(p.Version, skill.Version{})
+		p.Version.Findings = j.findings(t, skill.Version{}, p.Version, nil)
+		p.State = stateOf(p.Version.Findings, j.spec.Approval)
 		return p, false, nil
 	}
 	if t.Based != (Base{Skill: head.ID, Version: head.Version}) {
@@ -215,7 +215,9 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 		Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
 	p.Version.Category = current.Category
 	p.Version.Risk = riskOf(p.Version, current)
-	p.Staged = (len(p.Version.Risk) > 0 || j.spec.Approval) && head.Status == skill.Active
+	p.Version.Findings = j.findings(t, current, p.Version, head)
+	p.State = stateOf(p.Version.Findings, j.spec.Approval)
+	p.Staged = head.Status == skill.Active && p.State != skill.Active
 	p.Version.Extra, p.basePackage = current.Extra, current.PackageKey
 	p.Same = p.Version.ContentSHA == current.ContentSHA
 	if p.Same {
@@ -267,14 +269,14 @@ func usableHead(ctx context.Context, tx Tx, id int64) (*skill.Head, error) {
 
 // usable returns h if distillation may change it, else nil.
 func usable(h *skill.Head) *skill.Head {
-	if h.Pinned || h.Status != skill.Active && h.Status != skill.Candidate && h.Status != skill.DraftStatus {
+	if h.Status != skill.Active && h.Status != skill.Candidate && h.Status != skill.DraftStatus {
 		return nil
 	}
 	return h
 }
 
-// freeName returns name, or its first numbered variant that no skill has. Archived and pinned
-// skills keep their names.
+// freeName returns name, or its first numbered variant that no skill has. Archived skills keep their
+// names.
 func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 	for n := 1; ; n++ {
 		candidate := name

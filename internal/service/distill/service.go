@@ -9,7 +9,6 @@
 package distill
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"unicode/utf8"
@@ -127,10 +126,8 @@ func (j job) newestHistory() []prompt.Message {
 }
 
 // lessonsOnly reports whether the conversation failed. Its procedure is not reusable, but its
-// mistakes are lessons. What a person states counts more than the file.
-func (j job) lessonsOnly() bool {
-	return cmp.Or(j.spec.Outcome, j.conv.Verdict()) == transcript.Failure
-}
+// mistakes are lessons.
+func (j job) lessonsOnly() bool { return j.verdict() == transcript.Failure }
 
 // loadTask is load with one task of the run. It does not call also if the task has ended.
 func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string,

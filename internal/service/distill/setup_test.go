@@ -87,7 +87,7 @@ func talk(word string) transcript.Conversation {
 	c := transcript.Conversation{ID: word, Title: "About " + word}
 	for i, line := range []string{
 		"user: " + word + " answers 502 since the last deploy, bring it back.", "assistant: Checking health.",
-		"tool: GET /healthz of " + word + " -> 502", "assistant: Rolling back to r41.", "tool: 3/3 replicas ready",
+		"tool: kubectl: GET /healthz of " + word + " -> 502", "assistant: Rolling back to r41.", "tool: 3/3 replicas ready",
 		"assistant: Recovered."} {
 		role, text, _ := strings.Cut(line, ": ")
 		c.Messages = append(c.Messages, transcript.Message{Seq: i, Role: transcript.Role(role), Content: text})
@@ -102,7 +102,8 @@ func (d *distilling) request(c transcript.Conversation, change ...func(*distill.
 		models[role] = "scripted"
 	}
 	r := distill.Request{Workspace: d.A.ID, WorkspaceKey: d.A.Key, Conversation: c, Channel: "import",
-		Spec: distill.Spec{Options: distill.Options{Mode: distill.Full}, NameStyle: "underscore", Redact: true,
+		Spec: distill.Spec{Options: distill.Options{Mode: distill.Full, Outcome: transcript.Success},
+			NameStyle: "underscore", Redact: true,
 			Gate: transcript.Gate{Policy: transcript.GateOff}, Models: models,
 			Limits: distill.Limits{MaxTasks: 10, ToolOutputChars: 2000, InputTokens: 50_000, RecallTopK: 3,
 				RecallMinSim: 0.35, MergeSim: 0.95, MinConfidence: 0.5, Repairs: 1, Parallel: 4, MinQuality: 6},

@@ -2,7 +2,6 @@ package distill
 
 import (
 	"encoding/json"
-	"strings"
 
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -77,44 +76,25 @@ type Package struct {
 	Version skill.Version `json:"version"`
 	Bytes   int           `json:"bytes"`
 	Same    bool          `json:"same"` // equal to the head: only evidence to commit
-	// Staged marks a change of an active skill that needs approval, because it is risky or all changes do.
-	Staged bool `json:"staged"`
-	Poor   bool `json:"poor"` // judged below MinQuality
-	Asks   bool `json:"asks"` // approval is required for every change
+	// Staged marks a change of an active skill that needs approval.
+	Staged bool         `json:"staged"`
+	State  skill.Status `json:"state"` // of a new skill, or of a draft that this version improves
 
 	basePackage string // key of the package of Base, whose other files are copied
-}
-
-// Status returns the state of a skill created from the package.
-func (p Package) Status() skill.Status {
-	switch {
-	case len(p.Version.Risk) > 0:
-		return skill.Candidate
-	case p.Poor:
-		return skill.DraftStatus
-	case p.Asks:
-		return skill.Candidate
-	}
-	return skill.Active
 }
 
 // StatusAfter returns the state of a skill after the package has updated it. A draft becomes active
 // if the judge now accepts it. A risky draft becomes a candidate, because no one has reviewed it
 // yet.
 func (p Package) StatusAfter(was skill.Status) skill.Status {
-	if was == skill.DraftStatus && (p.Version.Quality != nil || len(p.Version.Risk) > 0) {
-		return p.Status()
+	if was == skill.DraftStatus && (p.Version.Quality != nil || p.State == skill.Candidate) {
+		return p.State
 	}
 	return was
 }
 
 // WaitsFor returns the reason why a change needs approval.
-func (p Package) WaitsFor() string {
-	if len(p.Version.Risk) > 0 {
-		return "risk: " + strings.Join(p.Version.Risk, "; ")
-	}
-	return "every change needs approval"
-}
+func (p Package) WaitsFor() string { return reasonOf(p.Version.Findings) }
 
 // AcceptedRequest is a request with its conversation, ready to store.
 type AcceptedRequest struct {

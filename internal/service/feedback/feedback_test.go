@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"cairn/internal/adapter/postgres/pgtest"
@@ -19,11 +20,14 @@ import (
 
 // dueRuns records its calls.
 type dueRuns struct {
+	mu    sync.Mutex
 	asked []runspec.Due
 	err   error
 }
 
 func (d *dueRuns) AcceptDue(_ context.Context, due runspec.Due) ([]run.Run, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.asked = append(d.asked, due)
 	return nil, d.err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/library"
 	"cairn/internal/testkit"
@@ -71,8 +72,7 @@ func TestAChangeOfAUsersSkillWaitsForAPerson(t *testing.T) {
 		t.Errorf("staged %v", out)
 	}
 	b.does(nudge, "skill_patch", patchOf("Roll it out", "Roll it out slowly"), "staged", 1)
-	waiting, err := b.PendingList(t.Context(), b.ws.ID, 10)
-	testkit.Must(t, err)
+	waiting := b.changes()
 	if len(waiting) != 2 || waiting[0].Gist != "patch deploy-web +2/−1 lines" &&
 		waiting[0].Gist != "patch deploy-web +1/−0 lines" || waiting[0].Base != 1 || waiting[0].Origin != "nudge" {
 		t.Fatalf("waiting %+v", waiting)
@@ -80,14 +80,14 @@ func TestAChangeOfAUsersSkillWaitsForAPerson(t *testing.T) {
 	if n := b.number("select count(*) from packages where state = 'live'"); n != 3 {
 		t.Errorf("%d live packages: collection would take what waits", n)
 	}
-	head, err := b.ApproveChange(t.Context(), b.ws.ID, 1)
+	head, err := b.ApproveChange(t.Context(), b.ws.ID, 1, approval.Decision{})
 	testkit.Must(t, err)
 	if got := b.column(
 		"select origin || ' ' || op || ' ' || base_version from skill_versions where version = 2"); head.Version != 2 ||
 		got != "nudge patch 1" {
 		t.Errorf("approved version %d: %s", head.Version, got)
 	}
-	head, err = b.ApproveChange(t.Context(), b.ws.ID, 2) // made on version 1, too
+	head, err = b.ApproveChange(t.Context(), b.ws.ID, 2, approval.Decision{}) // made on version 1, too
 	testkit.Must(t, err)
 	body := b.column("select body from skill_versions where version = 3")
 	if head.Version != 3 || !strings.Contains(body, "and sign it") || !strings.Contains(body, "Roll it out slowly") {
@@ -107,9 +107,9 @@ func TestAChangeThatClashesWithTheHeadHasFailed(t *testing.T) {
 	b.call(nudge, "skill_view", object{"name": "deploy-web"})
 	b.does(nudge, "skill_patch", patchOf("Roll it out", "Roll it out slowly"), "staged", 1)
 	b.does(nudge, "skill_patch", patchOf("Roll it out", "Roll it out at night"), "staged", 1)
-	_, err := b.ApproveChange(t.Context(), b.ws.ID, 1)
+	_, err := b.ApproveChange(t.Context(), b.ws.ID, 1, approval.Decision{})
 	testkit.Must(t, err)
-	if _, err := b.ApproveChange(t.Context(), b.ws.ID, 2); fault.CodeOf(err) != fault.VersionConflict ||
+	if _, err := b.ApproveChange(t.Context(), b.ws.ID, 2, approval.Decision{}); fault.CodeOf(err) != fault.VersionConflict ||
 		!strings.Contains(err.Error(), "content") || fault.From(err).Hint == "" {
 		t.Errorf("approved on a head that says something else: %v", err)
 	}
@@ -130,14 +130,13 @@ func TestAChangeThatNobodyDecidedAboutExpires(t *testing.T) {
 	b.does(nudge, "skill_patch", patchOf("Build the image", "Sign the image"), "staged", 1)
 	refused := func() {
 		t.Helper()
-		if _, err := b.ApproveChange(t.Context(), b.ws.ID, 1); fault.CodeOf(err) != fault.NotFound ||
+		if _, err := b.ApproveChange(t.Context(), b.ws.ID, 1, approval.Decision{}); fault.CodeOf(err) != fault.NotFound ||
 			!strings.Contains(err.Error(), "expired") {
 			t.Errorf("approved after a month: %v", err)
 		}
 	}
 	refused() // also before a review
-	waiting, err := b.PendingList(t.Context(), b.ws.ID, 10)
-	testkit.Must(t, err)
+	waiting := b.changes()
 	if len(waiting) != 2 || waiting[0].State != "pending" || waiting[1].State != "expired" ||
 		!waiting[1].ExpiresAt.Before(time.Now()) {
 		t.Errorf("waiting %+v", waiting)
@@ -201,7 +200,7 @@ func TestUntrustedTextMakesACandidate(t *testing.T) {
 	if x, err := b.Index(t.Context(), b.ws.ID); err != nil || strings.Contains(x.Text(), "bake-bread") {
 		t.Errorf("index %q, %v", x.Text(), err)
 	}
-	_, err := b.Approve(t.Context(), b.ws.ID, 2)
+	_, err := b.Approve(t.Context(), b.ws.ID, 2, approval.Decision{})
 	testkit.Must(t, err)
 	a.Tainted = false
 	b.does(a, "skill_patch", object{"name": "bake-bread", "old_string": "Knead", "new_string": "Fold"}, "patched", 2)
@@ -215,7 +214,7 @@ func TestUntrustedTextMakesACandidate(t *testing.T) {
 		"```skill") {
 		t.Errorf("trusted, and still: %s", c)
 	}
-	_, err = b.ApproveChange(t.Context(), b.ws.ID, 1)
+	_, err = b.ApproveChange(t.Context(), b.ws.ID, 1, approval.Decision{})
 	testkit.Must(t, err)
 	if got := b.column("select tainted::text from skills where id = 1"); got != "true" {
 		t.Errorf("an approved change of untrusted text leaves tainted %s", got)

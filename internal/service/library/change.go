@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
@@ -69,9 +70,20 @@ func (l *Library) RestoreNamed(ctx context.Context, ws int64, ref string) (head 
 	return l.Restore(ctx, ws, head.ID)
 }
 
-// Approve activates a candidate or a draft.
-func (l *Library) Approve(ctx context.Context, ws, id int64) (skill.Head, error) {
-	return l.setStatus(ctx, ws, id, audit.SkillApprove, skill.Active, skill.Candidate, skill.DraftStatus)
+// Approve activates a candidate or a draft. A blocking finding needs an override.
+func (l *Library) Approve(ctx context.Context, ws, id int64, d approval.Decision) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
+		if head.Status == skill.Candidate || head.Status == skill.DraftStatus {
+			p, err := newSkill(ctx, tx, head)
+			if err != nil {
+				return head, err
+			}
+			if err := d.Check(p.SHA, p.Findings); err != nil {
+				return head, err
+			}
+		}
+		return l.move(ctx, tx, head, approved(d), skill.Active, skill.Candidate, skill.DraftStatus)
+	})
 }
 
 // Reject archives a candidate or a draft.
@@ -114,32 +126,43 @@ func record(ctx context.Context, tx Tx, act audit.Action, id int64, how string) 
 	return tx.Operations().Record(ctx, act, fmt.Sprintf("skill %d%s", id, how))
 }
 
-// setStatus changes the state of a skill, and records the act unless it is empty. It succeeds if the
-// skill already has the state.
-func (l *Library) setStatus(ctx context.Context, ws, id int64, act audit.Action, to skill.Status,
+// act is an entry of the audit log; without an action there is none.
+type act struct {
+	action audit.Action
+	note   string
+}
+
+func approved(d approval.Decision) act { return act{audit.SkillApprove, d.Note()} }
+
+// setStatus changes the state of a skill. It succeeds if the skill already has the state.
+func (l *Library) setStatus(ctx context.Context, ws, id int64, action audit.Action, to skill.Status,
 	from ...skill.Status) (skill.Head, error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
-		if head.Status == to {
-			return head, nil
-		}
-		for _, f := range from {
-			if head.Status == f {
-				was := head.Status
-				head.Status = to
-				if err := tx.States().SetStatus(ctx, id, was, to); err != nil {
-					return head, err
-				}
-				if act != "" {
-					if err := record(ctx, tx, act, id, ""); err != nil {
-						return head, err
-					}
-				}
-				return head, withdraw(ctx, tx, was, to)
-			}
-		}
+		return l.move(ctx, tx, head, act{action: action}, to, from...)
+	})
+}
+
+// move changes the state of a locked skill and records the act.
+func (l *Library) move(ctx context.Context, tx Tx, head skill.Head, a act, to skill.Status,
+	from ...skill.Status) (skill.Head, error) {
+	if head.Status == to {
+		return head, nil
+	}
+	if !slices.Contains(from, head.Status) {
 		return head, fault.New(fault.VersionConflict, fmt.Sprintf("skill %q is %s", head.Name, head.Status),
 			fmt.Sprintf("choose a skill with status %v", from))
-	})
+	}
+	was := head.Status
+	head.Status = to
+	if err := tx.States().SetStatus(ctx, head.ID, was, to); err != nil {
+		return head, err
+	}
+	if a.action != "" {
+		if err := record(ctx, tx, a.action, head.ID, a.note); err != nil {
+			return head, err
+		}
+	}
+	return head, withdraw(ctx, tx, was, to)
 }
 
 // withdraw removes a skill from the prompts of live sessions if they list it. A skill that a user

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/library"
 	"cairn/internal/testkit"
@@ -108,13 +109,12 @@ func TestADeleteWaitsWhereEveryChangeDoes(t *testing.T) {
 	b.does(b.as(agent.OriginUser), "skill_save", deploy(), "created", 1)
 	out := b.does(b.as(agent.OriginAgent), "skill_delete", object{"name": "deploy-web", "reason": "out of date"},
 		"staged", 0)
-	waiting, err := b.PendingList(t.Context(), b.ws.ID, 10)
-	testkit.Must(t, err)
+	waiting := b.changes()
 	if len(waiting) != 1 || out["pending_id"] != 1.0 || waiting[0].Op != library.OpDelete ||
 		waiting[0].Gist != "delete deploy-web" || !strings.Contains(waiting[0].Reason, "out of date") {
 		t.Fatalf("waiting %+v", waiting)
 	}
-	_, err = b.ApproveChange(t.Context(), b.ws.ID, 1)
+	_, err := b.ApproveChange(t.Context(), b.ws.ID, 1, approval.Decision{})
 	testkit.Must(t, err)
 	b.refused(b.as(agent.OriginAgent), "skill_view", object{"name": "deploy-web"}, fault.NotFound)
 	_, err = b.RestoreNamed(t.Context(), b.ws.ID, "deploy-web")

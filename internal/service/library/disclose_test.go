@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
@@ -18,7 +19,7 @@ func (b *bundle) keep(name string, files, extra []skill.File) {
 		" is done\n---\n\n## When to Use\nAlways.\n\n## Procedure\n1. Begin\n")
 	archive, err := skill.Zip(name, markdown, files, extra...)
 	testkit.Must(b.t, err)
-	_, err = b.Import(b.t.Context(), b.ws.ID, archive, "import", true)
+	_, err = b.Import(b.t.Context(), b.ws.ID, archive, "import", &approval.Override{})
 	testkit.Must(b.t, err)
 }
 

@@ -7,10 +7,12 @@ import (
 	"path"
 	"slices"
 
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/lang"
+	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
 )
@@ -23,9 +25,10 @@ type ImportResult struct {
 }
 
 // Import imports a package and keeps its bytes unchanged. A new skill becomes a candidate, and a
-// change of an existing skill becomes pending. With trusted, both take effect at once.
-func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin string, trusted bool) (out ImportResult,
-	err error) {
+// change of an existing skill becomes pending. With trust, both take effect at once, unless trust does
+// not override the blocking findings.
+func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin string,
+	trust *approval.Override) (out ImportResult, err error) {
 	u, err := skill.Unpack(archive)
 	if err != nil {
 		return out, err
@@ -48,7 +51,11 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 		head, err := tx.Skills().SkillNamed(ctx, v.Name)
 		if fault.CodeOf(err) == fault.NotFound {
 			status := skill.Candidate
-			if trusted {
+			note, err := trusted(trust, review.Changes(skill.Version{}, v))
+			if err != nil {
+				return err
+			}
+			if trust != nil {
 				status = skill.Active
 			}
 			if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
@@ -62,14 +69,23 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 			if out.Head, err = tx.Skills().SkillHead(ctx, id); err != nil {
 				return err
 			}
-			return record(ctx, tx, audit.SkillImport, id, "")
+			return record(ctx, tx, audit.SkillImport, id, note)
 		}
 		if err != nil {
 			return err
 		}
-		return l.importInto(ctx, tx, head.ID, v, trusted, &out)
+		return l.importInto(ctx, tx, head.ID, v, trust, &out)
 	})
 	return out, err
+}
+
+// trusted checks the override of a trusted import and describes it for the audit log.
+func trusted(trust *approval.Override, findings []approval.Finding) (note string, err error) {
+	if trust == nil {
+		return "", nil
+	}
+	d := approval.Decision{Override: *trust}
+	return d.Note(), d.Check("", findings)
 }
 
 // riskOf scans all text of an upload that is read or run, including files that no section shows.
@@ -82,7 +98,7 @@ func riskOf(u skill.UnpackedPackage) []string {
 }
 
 // importInto adds an upload to an existing skill, as a version or a pending change.
-func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Version, trusted bool,
+func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Version, trust *approval.Override,
 	out *ImportResult) (err error) {
 	if out.Head, err = tx.Skills().SkillHead(ctx, id); err != nil {
 		return err
@@ -96,10 +112,14 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 		return nil
 	}
 	v.Category = current.Category
-	if err := record(ctx, tx, audit.SkillImport, id, ""); err != nil {
+	note, err := trusted(trust, review.Changes(current, v))
+	if err != nil {
 		return err
 	}
-	if trusted {
+	if err := record(ctx, tx, audit.SkillImport, id, note); err != nil {
+		return err
+	}
+	if trust != nil {
 		out.Head, err = l.advance(ctx, tx, out.Head, v)
 		return err
 	}

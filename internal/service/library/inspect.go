@@ -24,7 +24,7 @@ func inspect(a agent.Actor, f facts, p *plan) error {
 		known[withoutLine(line)] = true
 	}
 	fresh := slices.DeleteFunc(slices.Clone(report.Findings), func(n guard.Finding) bool {
-		return known[withoutLine(riskLine(n))]
+		return known[withoutLine(n.RiskLine())]
 	})
 	if err := (guard.Report{Findings: fresh, Secrets: report.Secrets}).Refusal(); err != nil {
 		return err
@@ -57,11 +57,6 @@ func packed(v skill.Version) (paths []string) {
 		paths = append(paths, e.Path)
 	}
 	return paths
-}
-
-// riskLine formats a finding for the reviewer, in the format of CheckSkill.
-func riskLine(n guard.Finding) string {
-	return fmt.Sprintf("%s: %s in %s, line %d (%s)", n.Severity, n.Family, n.Where, n.Line, n.ID)
 }
 
 var lineNumber = regexp.MustCompile(`, line \d+ \(`)

@@ -5,51 +5,51 @@ import (
 	"fmt"
 	"strings"
 
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 )
-
-// PendingList lists pending changes, followed by expired ones.
-func (l *Library) PendingList(ctx context.Context, ws int64, max int) (out []Pending, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		out, err = tx.Pending().PendingList(ctx, max)
-		return err
-	})
-	return out, err
-}
 
 // approveRounds limits how often a change is joined with a head that keeps changing.
 const approveRounds = 5
 
 // ApproveChange applies a pending change under the origin that proposed it. If the head has changed
 // since, the change is joined with the new head. If both changed the same part, the change fails
-// and must be proposed again.
-func (l *Library) ApproveChange(ctx context.Context, ws, pending int64) (head skill.Head, err error) {
+// and must be proposed again. A blocking finding needs an override.
+func (l *Library) ApproveChange(ctx context.Context, ws, pending int64, d approval.Decision) (head skill.Head,
+	err error) {
 	var joined *skill.Version // with the current head
 	for range approveRounds {
-		var p Pending
+		var p Proposal
 		over := false
 		err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 			if err := tx.Versions().LockSkills(ctx); err != nil {
 				return err
 			}
-			if p, err = tx.Pending().Pending(ctx, pending); err != nil {
+			c, err := tx.Pending().Pending(ctx, pending)
+			if err != nil {
 				return err
 			}
-			if head, err = tx.Skills().SkillHead(ctx, p.Skill); err != nil {
+			if p, err = change(ctx, tx, c); err != nil {
 				return err
 			}
-			if joined != nil && joined.Base == head.Version {
-				p.Version = *joined
-			} else if head.Version != p.Base {
-				return nil
+			head = p.Head
+			if err := d.Check(p.SHA, p.Findings); err != nil {
+				return err
+			}
+			if head.Version != c.Base {
+				if joined == nil || joined.Base != head.Version {
+					return nil
+				}
+				c.Version = *joined
 			}
 			over = true
-			if head, err = l.carryOut(ctx, tx, head, p); err != nil {
+			if head, err = l.carryOut(ctx, tx, head, c); err != nil {
 				return err
 			}
-			if err := tx.Operations().Record(ctx, audit.ChangeApprove, fmt.Sprintf("change %d", pending)); err != nil {
+			if err := tx.Operations().Record(ctx, audit.ChangeApprove,
+				fmt.Sprintf("change %d%s", pending, d.Note())); err != nil {
 				return err
 			}
 			return tx.Pending().Decide(ctx, pending, "approved")
@@ -57,7 +57,7 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64) (head sk
 		if err != nil || over {
 			return head, err
 		}
-		v, err := l.joined(ctx, ws, p, head)
+		v, err := l.joined(ctx, ws, *p.Change, head)
 		if err != nil {
 			return head, err
 		}

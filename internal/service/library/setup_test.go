@@ -173,3 +173,17 @@ func raw(t *testing.T, args object) json.RawMessage {
 	testkit.Must(t, err)
 	return out
 }
+
+// changes returns the pending changes.
+func (b *bundle) changes() (out []library.Pending) {
+	b.t.Helper()
+	const most = 10
+	proposals, err := b.Proposals(b.t.Context(), b.ws.ID, most)
+	testkit.Must(b.t, err)
+	for _, p := range proposals {
+		if p.Change != nil {
+			out = append(out, *p.Change)
+		}
+	}
+	return out
+}

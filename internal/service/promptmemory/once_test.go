@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
@@ -45,7 +46,7 @@ func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
 			return k.SoulRollback(b.t.Context(), a, memorywrite.RollbackArgs{Version: 0})
 		},
 		"approve": func(b *bundle, k *promptmemory.Service, a agent.Actor) (any, error) {
-			return k.Approve(b.t.Context(), a, 1)
+			return k.Approve(b.t.Context(), a, 1, approval.Decision{})
 		},
 		"reject": func(b *bundle, k *promptmemory.Service, a agent.Actor) (any, error) {
 			return k.Reject(b.t.Context(), a, 1)

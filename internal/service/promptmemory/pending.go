@@ -2,13 +2,17 @@ package promptmemory
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"strings"
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/review"
 	"cairn/internal/service/memorywrite"
 )
 
@@ -47,6 +51,21 @@ func (p Pending) Lines() (out []string) {
 	return out
 }
 
+// Findings returns what the security scan found in the write.
+func (p Pending) Findings() (out []approval.Finding) {
+	for _, line := range p.Risk {
+		out = append(out, review.RiskLine(line))
+	}
+	return out
+}
+
+// SHA returns a hash of the write and of the versions that it is based on.
+func (p Pending) SHA() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %s %v\n%s", p.ID, p.Store, p.Base, strings.Join(p.Lines(), "\n"))
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
 // maxPending is the maximum number of pending writes in a workspace. The limit stops an agent that
 // writes faster than people review.
 const maxPending = 200
@@ -73,6 +92,11 @@ func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w memorywrit
 			Gist: plan.Gist(r.store), Risk: r.risk, Reason: reason}, w)
 }
 
+// Waiting returns a pending write.
+func (k *Service) Waiting(ctx context.Context, a agent.Actor, id int64) (Pending, error) {
+	return k.pending(ctx, a.Workspace, id)
+}
+
 // PendingList lists the pending writes, oldest first.
 func (k *Service) PendingList(ctx context.Context, a agent.Actor, max int) (out []Pending, err error) {
 	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
@@ -90,8 +114,9 @@ type DecisionResult struct {
 }
 
 // Approve applies a pending write under the origin of its author. If an entry has changed since,
-// the write becomes a conflict. Approve then returns VersionConflict, also when it is called again.
-func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64) (DecisionResult, error) {
+// the write becomes a conflict. Approve then returns VersionConflict, also when it is called again. A
+// blocking finding needs an override.
+func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64, d approval.Decision) (DecisionResult, error) {
 	if err := memorywrite.RequirePerson(a, "approving"); err != nil {
 		return DecisionResult{}, err
 	}
@@ -100,7 +125,7 @@ func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64) (Decisio
 		vectors = k.embed(ctx, a.Workspace, contents(waiting.Operations))
 	}
 	out, err := doOnce(ctx, k, a, "memory_approve", id, func(ctx context.Context, tx Tx) (DecisionResult, error) {
-		return k.approve(ctx, tx, a, id, vectors)
+		return k.approve(ctx, tx, a, id, d, vectors)
 	})
 	if err == nil && out.State == conflict {
 		return out, fault.New(fault.VersionConflict,
@@ -115,11 +140,15 @@ func (k *Service) approve(
 	tx Tx,
 	a agent.Actor,
 	id int64,
+	d approval.Decision,
 	vectors memorywrite.Embedded,
 ) (DecisionResult,
 	error) {
 	p, err := tx.Pending().PendingMemory(ctx, id)
 	if err != nil {
+		return DecisionResult{}, err
+	}
+	if err := d.Check(p.SHA(), p.Findings()); err != nil {
 		return DecisionResult{}, err
 	}
 	for entry, version := range p.Base {
@@ -158,7 +187,8 @@ func (k *Service) approve(
 			out.Written.IDs = append(out.Written.IDs, e.ID)
 		}
 	}
-	if err := tx.Operations().Record(ctx, audit.MemoryApprove, fmt.Sprintf("pending memory %d", id)); err != nil {
+	if err := tx.Operations().Record(ctx, audit.MemoryApprove,
+		fmt.Sprintf("pending memory %d%s", id, d.Note())); err != nil {
 		return DecisionResult{}, err
 	}
 	return out, tx.Pending().DecideMemory(ctx, id, approved)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
@@ -74,7 +75,7 @@ func TestAnApprovedWriteIsDoneInTheNameOfItsWriter(t *testing.T) {
 		waiting[0].ExpiresAt.Sub(waiting[0].CreatedAt).Hours() != 30*24 {
 		t.Fatalf("waiting %+v", waiting)
 	}
-	decided, err := b.Approve(t.Context(), b.User(), out.Pending)
+	decided, err := b.Approve(t.Context(), b.User(), out.Pending, approval.Decision{})
 	testkit.Must(t, err)
 	if decided.State != "approved" || decided.Written.Action != memorywrite.Applied {
 		t.Errorf("%+v", decided)
@@ -87,7 +88,7 @@ func TestAnApprovedWriteIsDoneInTheNameOfItsWriter(t *testing.T) {
 	if history[0].Origin != "nudge" || history[0].Run != a.Run {
 		t.Errorf("%+v", history[0])
 	}
-	_, err = b.Approve(t.Context(), b.User(), out.Pending)
+	_, err = b.Approve(t.Context(), b.User(), out.Pending, approval.Decision{})
 	wants(t, "again", err, fault.NotFound)
 	_, err = b.Reject(t.Context(), b.User(), out.Pending)
 	wants(t, "the other way", err, fault.NotFound)
@@ -106,9 +107,9 @@ func TestAWriteWhoseBaseHasMovedIsAConflict(t *testing.T) {
 		promptmemory.ReplaceArgs{Match: id, Content: "The staging host is basalt"})
 	testkit.Must(t, err)
 	approver := b.User()
-	_, err = b.Approve(t.Context(), approver, out.Pending)
+	_, err = b.Approve(t.Context(), approver, out.Pending, approval.Decision{})
 	wants(t, "approve", err, fault.VersionConflict)
-	_, err = b.Approve(t.Context(), approver, out.Pending)
+	_, err = b.Approve(t.Context(), approver, out.Pending, approval.Decision{})
 	wants(t, "a retry of it", err, fault.VersionConflict)
 	if got := b.says(); got != "core: The staging host is basalt" {
 		t.Errorf("remembers %q", got)
@@ -123,7 +124,7 @@ func TestOnlyAPersonDecides(t *testing.T) {
 	b := setup(t)
 	id := b.stage("core", "Fridays are for writing")
 	for _, o := range []agent.Origin{agent.OriginAgent, agent.OriginNudge, agent.OriginImport} {
-		_, err := b.Approve(t.Context(), b.Actor(o), id)
+		_, err := b.Approve(t.Context(), b.Actor(o), id, approval.Decision{})
 		wants(t, "approve", err, fault.OutOfScope)
 		_, err = b.Reject(t.Context(), b.Actor(o), id)
 		wants(t, "reject", err, fault.OutOfScope)
@@ -140,13 +141,13 @@ func TestAWaitingWriteLapsesAfterThirtyDays(t *testing.T) {
 	b := setup(t)
 	id := b.stage("core", "Fridays are for writing")
 	b.Exec("update pending_memories set expires_at = now()")
-	_, err := b.Approve(t.Context(), b.User(), id)
+	_, err := b.Approve(t.Context(), b.User(), id, approval.Decision{})
 	wants(t, "approve", err, fault.NotFound)
 	if waiting, err := b.PendingList(t.Context(), b.User(), 10); err != nil || len(waiting) != 1 ||
 		waiting[0].State != "expired" {
 		t.Errorf("it is shown as %+v, %v", waiting, err)
 	}
-	_, err = b.Approve(t.Context(), b.User(), id)
+	_, err = b.Approve(t.Context(), b.User(), id, approval.Decision{})
 	wants(t, "approve what is shown as expired", err, fault.NotFound)
 }
 
@@ -172,7 +173,7 @@ func TestWhatTheScanDoubtsWaitsUnlessAPersonWroteIt(t *testing.T) {
 			t.Errorf("by %s: %+v, waiting %+v", a.Origin, out, waiting)
 		}
 	}
-	decided, err := b.Approve(t.Context(), b.User(), out.Pending) // the reviewer saw the findings: this is the override
+	decided, err := b.Approve(t.Context(), b.User(), out.Pending, approval.Decision{}) // the reviewer saw the findings: this is the override
 	if err != nil || decided.State != "approved" {
 		t.Errorf("%+v, %v", decided, err)
 	}
@@ -197,11 +198,11 @@ func TestApprovalKeepsTheBudget(t *testing.T) {
 	b.Choose(func(s *settings.Settings) { s.Limits.CoreRunes = 40 })
 	id := b.stage("core", "Fridays are for writing") // 23 characters
 	kept := b.save("core", "Mondays are for planning")
-	_, err := b.Approve(t.Context(), b.User(), id)
+	_, err := b.Approve(t.Context(), b.User(), id, approval.Decision{})
 	wants(t, "without room", err, fault.TooLarge)
 	_, err = b.Remove(t.Context(), b.User(), promptmemory.RemoveArgs{Match: kept})
 	testkit.Must(t, err)
-	decided, err := b.Approve(t.Context(), b.User(), id)
+	decided, err := b.Approve(t.Context(), b.User(), id, approval.Decision{})
 	if err != nil || decided.State != "approved" || decided.Written.Usage != 58 {
 		t.Errorf("%+v, %v", decided, err)
 	}
@@ -222,7 +223,7 @@ func TestApprovalTakesTheTaintAway(t *testing.T) {
 	out, err := b.Replace(t.Context(), b.Actor(agent.OriginAgent),
 		promptmemory.ReplaceArgs{Match: id, Content: "Fridays are for both"})
 	testkit.Must(t, err)
-	_, err = b.Approve(t.Context(), b.User(), out.Pending)
+	_, err = b.Approve(t.Context(), b.User(), out.Pending, approval.Decision{})
 	testkit.Must(t, err)
 	if e, err := b.Get(t.Context(), b.User(), id); err != nil || e.Tainted || e.Content != "Fridays are for both" ||
 		e.Status != memory.Active {

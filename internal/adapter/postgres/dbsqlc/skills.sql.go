@@ -480,7 +480,7 @@ func (q *Queries) SourcesPut(ctx context.Context, arg SourcesPutParams) error {
 }
 
 const VersionGet = `-- name: VersionGet :one
-select v.workspace_id, v.skill_id, v.version, v.base_version, v.run_id, v.task_key, v.display_name, v.description, v.body, v.lang, v.content_sha256, v.package_sha256, v.origin, v.change_summary, v.model, v.prompt_sha256, v.degraded, v.violations, v.risk, v.redactions, v.quality, v.extra, v.restores, v.category, v.op, v.body_sha256, v.created_at, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes
+select v.workspace_id, v.skill_id, v.version, v.base_version, v.run_id, v.task_key, v.display_name, v.description, v.body, v.lang, v.content_sha256, v.package_sha256, v.origin, v.change_summary, v.model, v.prompt_sha256, v.degraded, v.violations, v.risk, v.findings, v.redactions, v.quality, v.extra, v.restores, v.category, v.op, v.body_sha256, v.created_at, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes
 from skill_versions v join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where v.workspace_id = $1 and v.skill_id = $2 and v.version = $3
@@ -512,6 +512,7 @@ type VersionGetRow struct {
 	Degraded       []string
 	Violations     []string
 	Risk           []string
+	Findings       json.RawMessage
 	Redactions     int32
 	Quality        json.RawMessage
 	Extra          json.RawMessage
@@ -551,6 +552,7 @@ func (q *Queries) VersionGet(ctx context.Context, arg VersionGetParams) (Version
 		&i.Degraded,
 		&i.Violations,
 		&i.Risk,
+		&i.Findings,
 		&i.Redactions,
 		&i.Quality,
 		&i.Extra,
@@ -571,9 +573,9 @@ func (q *Queries) VersionGet(ctx context.Context, arg VersionGetParams) (Version
 
 const VersionInsert = `-- name: VersionInsert :exec
 insert into skill_versions (workspace_id, skill_id, version, base_version, run_id, task_key, display_name, description, body, lang, content_sha256, package_sha256,
-  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions, quality, extra, restores, category, op, body_sha256)
+  origin, change_summary, model, prompt_sha256, degraded, violations, risk, findings, redactions, quality, extra, restores, category, op, body_sha256)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-  $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
+  $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
 `
 
 type VersionInsertParams struct {
@@ -596,6 +598,7 @@ type VersionInsertParams struct {
 	Degraded      []string
 	Violations    []string
 	Risk          []string
+	Findings      json.RawMessage
 	Redactions    int32
 	Quality       json.RawMessage
 	Extra         json.RawMessage
@@ -626,6 +629,7 @@ func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) er
 		arg.Degraded,
 		arg.Violations,
 		arg.Risk,
+		arg.Findings,
 		arg.Redactions,
 		arg.Quality,
 		arg.Extra,

@@ -1,0 +1,100 @@
+package inbox
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/approval"
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/library"
+	"cairn/internal/service/promptmemory"
+)
+
+// Kinds of items.
+const (
+	Candidate = "candidate" // a new skill
+	Draft     = "draft"     // a new skill that a better version can also activate
+	Change    = "change"    // a new version of a skill
+	Removal   = "removal"   // a skill is archived or deleted
+	Memory    = "memory"    // a memory write
+)
+
+// Item is one thing that waits.
+type Item struct {
+	ID        string             `json:"id" doc:"s and the number of a skill, c and that of a change, or m and that of a memory write"`
+	Kind      string             `json:"kind" enum:"candidate,draft,change,removal,memory"`
+	Title     string             `json:"title" doc:"Name of the skill, or kind of the memory"`
+	Summary   string             `json:"summary" doc:"What the item is or changes, in one line"`
+	Reason    string             `json:"reason" doc:"Why it waits"`
+	Severity  approval.Severity  `json:"severity,omitempty" doc:"The worst of the findings" enum:"block,review,note"`
+	Findings  []approval.Finding `json:"findings"`
+	State     string             `json:"state" enum:"pending,expired" doc:"An expired item can no longer be approved"`
+	Origin    string             `json:"origin"`
+	Run       string             `json:"run,omitempty"`
+	SkillID   int64              `json:"skill_id,omitempty"`
+	Base      int                `json:"base_version,omitempty" doc:"The version that a change is based on"`
+	CreatedAt time.Time          `json:"created_at"`
+	ExpiresAt time.Time          `json:"expires_at,omitzero"`
+}
+
+// Detail is an item with everything that a decision needs.
+type Detail struct {
+	Item
+	SHA      string         `json:"sha" doc:"Send it with the approval; it changes with the item"`
+	Diff     string         `json:"diff" doc:"Unified diff against the version in force, or the operations of a memory write"`
+	Conflict string         `json:"conflict,omitempty" doc:"Why the item cannot be approved any more"`
+	Quality  *skill.Quality `json:"quality,omitempty" doc:"The judge's score"`
+	Eta      float32        `json:"eta,omitempty" doc:"Reliability of the version in force, 0 to 1"`
+	Evidence []Excerpt      `json:"evidence" doc:"Beginnings of the parts of conversations from which the item was written"`
+}
+
+// Excerpt is a part of a conversation from which an item was written.
+type Excerpt struct {
+	Conversation string `json:"conversation"`
+	From         int    `json:"from" doc:"First message"`
+	To           int    `json:"to" doc:"Last message"`
+	Text         string `json:"text" doc:"The first messages"`
+}
+
+// urgency orders items: those that can be decided first, and of them the worst first.
+func (i Item) urgency() int {
+	rank := slices.Index([]approval.Severity{approval.Block, approval.Review, approval.Note, ""}, i.Severity)
+	if i.State != "pending" {
+		rank += 10
+	}
+	return rank
+}
+
+func itemOf(p library.Proposal) Item {
+	out := Item{Title: p.Head.Name, Summary: p.Head.Description, Severity: approval.Worst(p.Findings),
+		Findings: append([]approval.Finding{}, p.Findings...), State: "pending", Origin: p.Next.Origin,
+		Run: p.Next.Run, SkillID: p.Head.ID, CreatedAt: p.Head.UpdatedAt}
+	if p.Change == nil {
+		out.ID, out.Kind, out.Reason = fmt.Sprintf("s%d", p.Head.ID), Candidate, "new skill"
+		if p.Head.Status == skill.DraftStatus {
+			out.Kind = Draft
+		}
+		if p.Next.Origin == string(agent.OriginImport) {
+			out.Reason = "imported"
+		}
+		return out
+	}
+	out.ID, out.Kind, out.Reason = fmt.Sprintf("c%d", p.Change.ID), Change, p.Change.Reason
+	if p.Removal() {
+		out.Kind = Removal
+	}
+	out.Summary = cmp.Or(p.Change.Gist, p.Change.Op+" "+p.Head.Name)
+	out.State, out.Base, out.Origin, out.Run = p.Change.State, p.Change.Base, p.Change.Origin, p.Change.Version.Run
+	out.CreatedAt, out.ExpiresAt = p.Change.CreatedAt, p.Change.ExpiresAt
+	return out
+}
+
+func memoryItem(w promptmemory.Pending) Item {
+	findings := w.Findings()
+	return Item{ID: fmt.Sprintf("m%d", w.ID), Kind: Memory, Title: string(w.Store), Summary: w.Gist,
+		Reason: w.Reason, Severity: approval.Worst(findings), Findings: append([]approval.Finding{}, findings...),
+		State: w.State, Origin: w.Origin, Run: w.Run, CreatedAt: w.CreatedAt, ExpiresAt: w.ExpiresAt}
+}
