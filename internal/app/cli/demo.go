@@ -17,6 +17,7 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/app/samples"
+	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/service/distill"
@@ -69,11 +70,11 @@ func (c *cli) runDemo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	skill := createdSkill(r)
-	if c.output == "json" || skill == nil {
+	made := createdSkill(r)
+	if c.output == "json" || made == nil {
 		return c.printReports(ctx, s, refs)
 	}
-	if err := c.showSkill(*skill); err != nil {
+	if err := c.showSkill(*made); err != nil {
 		return err
 	}
 	c.say("5  run %s %s after %.1f s: %s", r.Run, r.Outcome, time.Since(started).Seconds(), usage(r.Usage))
@@ -81,7 +82,7 @@ func (c *cli) runDemo(ctx context.Context) error {
 	if stay || s.stack == nil && s.Config.TemporalUI != "" {
 		fmt.Fprintf(c.out, "   workflow: %s\n", s.WorkflowLink(r.WorkflowID))
 	}
-	c.suggest(skill.Skill, r.Run)
+	c.suggest(*made, r.Run)
 	if stay {
 		c.awaitEnter(ctx)
 	}
@@ -167,20 +168,24 @@ func relative(path string) string {
 	return path
 }
 
-// suggest prints three commands to try after the demo.
-func (c *cli) suggest(skill, run string) {
+// suggest prints commands to try after the demo.
+func (c *cli) suggest(t distill.TaskReport, run string) {
 	flags := "--workspace " + c.workspace
 	if c.home != "" {
 		flags += " --home " + c.home
 	}
+	next := [][2]string{{"read the complete skill", "skills view " + t.Skill}}
+	if t.Status != skill.Active {
+		next = append(next, [2]string{"see why it is a " + string(t.Status), fmt.Sprintf("inbox show s%d", t.SkillID)},
+			[2]string{"approve it, so that agents find it", fmt.Sprintf("inbox approve s%d", t.SkillID)})
+	}
+	next = append(next, [2]string{"search for it", `search "change my flight"`},
+		[2]string{"see every model call", fmt.Sprintf("runs show %s --calls", run)},
+		[2]string{"chat with an agent that remembers", "chat"})
 	c.say("Try next")
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	for _, next := range [][2]string{
-		{"read the complete skill", fmt.Sprintf("skills view %s", skill)},
-		{"see every model call", fmt.Sprintf("runs show %s --calls", run)},
-		{"chat with an agent that remembers", "chat"},
-	} {
-		fmt.Fprintf(tw, "   %s\t%s %s %s\n", next[0], c.program, next[1], flags)
+	for _, n := range next {
+		fmt.Fprintf(tw, "   %s\t%s %s %s\n", n[0], c.program, n[1], flags)
 	}
 	_ = tw.Flush()
 }

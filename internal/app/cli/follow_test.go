@@ -180,8 +180,8 @@ func TestFollowingTheNoteOfAPendingChangeApprovesIt(t *testing.T) {
 		}
 		note := w.succeeds(t, "", "skills", "import", file)
 		shown := w.succeeds(t, "", w.commands(t, note)[0]...)
-		_, approve, _ := strings.Cut(shown, "To approve it: cairn ")
-		if out := w.succeeds(t, "", strings.Fields(approve)...); !strings.Contains(out, want) {
+		_, approve, _ := strings.Cut(shown, " inbox approve ")
+		if out := w.succeeds(t, "", append([]string{"inbox", "approve"}, strings.Fields(approve)...)...); !strings.Contains(out, want) {
 			t.Errorf("%s: %s", note, out)
 		}
 	}

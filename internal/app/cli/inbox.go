@@ -133,7 +133,7 @@ func (c *cli) approveInbox() *cobra.Command {
 				return s.ReviewInbox.Approve(cmd.Context(), s.actor(), args[0], d)
 			})
 		}}
-	cmd.Flags().StringVar(&d.SHA, "sha", "", "the item as you have read it, from `cairn inbox show` (default no check)")
+	cmd.Flags().StringVar(&d.SHA, "sha", "", "the item as you have read it, see 'cairn inbox show' (default no check)")
 	addOverride(cmd, &d.Override)
 	return cmd
 }

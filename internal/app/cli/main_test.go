@@ -109,7 +109,7 @@ func TestDistillPrintsEachTask(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	for _, want := range []string{"completed", "update-reservation-flights, version 1, active", "quality ", " of 10",
+	for _, want := range []string{"completed", "update-reservation-flights, version 1, draft", "quality ", " of 10",
 		"SKILL.md", ".zip", "model", "tokens", "http://ui.example/namespaces/", "distill%2F"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
