@@ -188,7 +188,7 @@ func callRows(r distill.Report) []map[string]any {
 	for i, c := range r.Calls {
 		out[i] = map[string]any{"step": c.Key.Step, "round": c.Key.Round, "state": c.State, "model": c.Model,
 			"requests": c.Attempts, "unknown": c.Unknown,
-			"input_tokens": c.Input, "output_tokens": c.Output, "cost_micros": c.CostMicros,
+			"input_tokens": c.Input, "cached_tokens": c.Cached, "output_tokens": c.Output, "cost_micros": c.CostMicros,
 			"error_class": c.ErrorClass, "error": c.Error}
 	}
 	return out

@@ -47,7 +47,14 @@ type Config struct {
 	Model string `env:"CAIRN_MODEL"`
 	// How the endpoint returns JSON.
 	Structured string `env:"CAIRN_STRUCTURED_OUTPUT" envDefault:"auto"`
-	// Prices as JSON: model to micro-dollars per million input and output tokens. If empty, list prices are used.
+	// How requests mark the transcript that several calls share for the endpoint's cache. auto chooses by the host of
+	// the endpoint and the name of the model; endpoints that cache by themselves need no mark.
+	LLMCache string `env:"LLM_CACHE" envDefault:"auto"`
+	// Context length in tokens: a number, and model=number for models that differ, separated by commas. Requests of
+	// distillation use at most three quarters of it.
+	LLMContext string `env:"LLM_CONTEXT" envDefault:"128000"`
+	// Prices as JSON: model to micro-dollars per million input and output tokens, and of cached and written input.
+	// If empty, list prices are used.
 	Prices string `env:"CAIRN_PRICES"`
 	// Maximum cost of all model calls of the deployment in a UTC day, in micro-dollars (1000000 is 1 $), or
 	// unlimited. In addition, micros_per_day limits each workspace. Set the same value for all processes.

@@ -34,6 +34,9 @@ func (c Config) validate() error {
 			"use a number of micro-dollars such as 50000000, or unlimited",
 		)
 	}
+	if _, err := c.Contexts(); err != nil {
+		return err
+	}
 	if _, err := c.Proxies(); err != nil {
 		return err
 	}
@@ -63,6 +66,7 @@ func (c Config) choices() []choice {
 		{"SKILL_GATE", c.Gate, []string{"auto", "memos", "off"}},
 		{"SKILL_NAME_STYLE", c.NameStyle, []string{"hyphen", "underscore"}},
 		{"SKILLS_REPO_BACKEND", strings.ToLower(c.Backend), []string{"local", "oss"}},
+		{"LLM_CACHE", c.LLMCache, []string{"auto", "openai", "anthropic", "off"}},
 		{"CAIRN_STRUCTURED_OUTPUT", c.Structured, []string{"auto", "json_schema", "json_object", "none"}},
 		{"MEM0_COMPAT", c.Mem0Compat, []string{"prefix", "root"}},
 		{"CAIRN_METRICS", c.Metrics, []string{"key", "open", "off"}},

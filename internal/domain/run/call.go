@@ -34,6 +34,8 @@ type Call struct {
 	Unknown    int
 	Input      int64
 	Output     int64
+	Cached     int64 // part of Input that was read from a cache
+	Written    int64 // part of Input that was written to a cache
 	Estimated  bool
 	CostMicros *int64
 	ErrorClass string
