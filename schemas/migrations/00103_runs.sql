@@ -74,7 +74,7 @@ create table run_conversations (
 create table llm_calls (
   workspace_id    bigint not null,
   run_id          text collate "C" not null,
-  step            text not null,                        -- chunk, <task>/extract, <task>/doc/<file> …
+  step            text not null,                        -- segment, <task>/extract, <task>/files …
   round           int not null,                         -- 0, then one more for each repair
   state           text not null check (state in ('started', 'done', 'failed', 'unknown')),
   stage           text not null,

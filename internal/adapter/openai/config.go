@@ -78,6 +78,9 @@ func (c Config) Validate() error {
 	return nil
 }
 
+// Marks reports whether requests to a model mark shared prefixes, because the endpoint is known to cache them.
+func (c Config) Marks(model string) bool { return c.cacheFor(model) != CacheOff }
+
 // cacheFor returns how a prefix is marked for a model: CacheOpenAI, CacheAnthropic or CacheOff.
 func (c Config) cacheFor(model string) string {
 	if c.Cache != "" && c.Cache != CacheAuto {

@@ -96,7 +96,6 @@ func (c Config) ranges() []interval {
 		{"SKILL_MAX_TASKS", "", float64(c.MaxTasks), 1, 100},
 		{"SKILL_JSON_REPAIRS", "", float64(c.Repairs), 0, 2},
 		{"SKILL_TOOL_OUTPUT_CHARS", "", float64(c.ToolOutputChars), 100, 1e6},
-		{"SKILL_CHUNK_INPUT_TOKENS", "", float64(c.InputTokens), 500, 1e6},
 		{"SKILL_RECALL_TOP_K", "", float64(c.RecallTopK), 0, 20},
 		{"SKILL_RECALL_MIN_SIM", "", c.RecallMinSim, 0, 1},
 		{"SKILL_MERGE_SIM", "", c.MergeSim, 0, 1},

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// CallKey identifies a model call of a run in the ledger. Step is a path such as "chunk" or
+// CallKey identifies a model call of a run in the ledger. Step is a path such as "segment" or
 // "<task>/extract". Round is 0 for the first request, and increases by 1 with each repair.
 type CallKey struct {
 	Ref
