@@ -114,3 +114,26 @@ func TestWindowAndStepAreReadBackAsOneMaterial(t *testing.T) {
 		}
 	}
 }
+
+func TestJSONContentIsNotEscaped(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		`{"a":"<b>","n":[1,2]}`: `"content":{"a":"<b>","n":[1,2]}`,
+		`[{"a":null}]`:          `"content":[{"a":null}]`,
+		`{"a": 1}`:              `"content":"{\"a\": 1}"`,
+		`null`:                  `"content":"null"`,
+		`"quoted"`:              `"content":"\"quoted\""`,
+		`12`:                    `"content":"12"`,
+		"{\"a\":\"\u2028\"}":    "",
+		"":                      "",
+	} {
+		m := Material{Messages: []Message{{Index: 1, Role: "tool", Content: content}}}
+		text, err := User(m)
+		if err != nil || !strings.Contains(text, want) {
+			t.Errorf("%q: %s, %v", content, text, err)
+		}
+		if got, err := ReadMaterial(text); err != nil || !reflect.DeepEqual(got, m) {
+			t.Errorf("%q: read back as %+v, %v", content, got, err)
+		}
+	}
+}

@@ -41,20 +41,6 @@ type Material struct {
 	Language string         `json:"language,omitempty"` // language of the reply: en or zh
 }
 
-// Message is one transcript message for the model. Index is the number that the model cites.
-type Message struct {
-	Index     int      `json:"index"`
-	Role      string   `json:"role"`
-	Name      string   `json:"name,omitempty"`
-	Content   string   `json:"content,omitempty"`
-	ToolCalls []string `json:"tool_calls,omitempty"` // name(arguments)
-
-	// Set for a day with several conversations:
-	Conversation int    `json:"conversation,omitempty"` // number of the conversation, from 1
-	At           string `json:"at,omitempty"`           // local time
-	Reviewed     bool   `json:"reviewed,omitempty"`     // already reviewed for memories and skills
-}
-
 // Finding is a note about a part of a task.
 type Finding struct {
 	Text     string `json:"text"`

@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -34,7 +36,7 @@ func CleanOutput(content string, chars int) string {
 	if chars <= 0 {
 		return content
 	}
-	content = withoutNoise(content)
+	content = compacted(withoutNoise(content))
 	if utf8.RuneCountInString(content) <= chars {
 		return content
 	}
@@ -47,6 +49,16 @@ func CleanOutput(content string, chars int) string {
 	runes := []rune(content)
 	return fmt.Sprintf("%s\n[… %d characters, of which the lines with errors are …]\n%s\n[…]\n%s", string(runes[:head]),
 		len(runes)-head-tail, errors, string(runes[len(runes)-tail:]))
+}
+
+// compacted returns a JSON document without the spaces between its tokens, and other text unchanged.
+func compacted(content string) string {
+	var out bytes.Buffer
+	text := strings.TrimSpace(content)
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") || json.Compact(&out, []byte(text)) != nil {
+		return content
+	}
+	return out.String()
 }
 
 // withoutNoise removes control sequences, lines that were overwritten or show progress, and repetitions.

@@ -21,7 +21,8 @@ func TestCleanOutputRemovesWhatOnlyATerminalNeeds(t *testing.T) {
 		"failed progress": {"40% done\n42% failed\n44% done", "40% done\n42% failed\n44% done"},
 		"percentages":     {"Discount: 20%\nTax: 19%", "Discount: 20%\nTax: 19%"},
 		"plain":           {"GET /healthz -> 502", "GET /healthz -> 502"},
-		"JSON":            {`{"discount":"20%"}`, `{"discount":"20%"}`},
+		"JSON":            {"{\n  \"discount\": \"20 %\"\n}\n", `{"discount":"20 %"}`},
+		"almost JSON":     {"{ \"a\": 1 } ok", "{ \"a\": 1 } ok"},
 	} {
 		if got := transcript.CleanOutput(c.in, 500); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
