@@ -1,6 +1,7 @@
 package distill_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -206,10 +207,21 @@ type model struct {
 	answers map[string]answer
 	counts  map[string]int
 	last    map[string]prompt.Material
+
+	usage    llm.Usage              // of each reply; if zero, 10 tokens in and 5 out
+	requests map[string]llm.Request // the last of each role
+	all      []llm.Request          // that were sent, in order
+	prepared map[string]llm.Request // by body
 }
 
 func (m *model) Prepare(r llm.Request) (llm.PreparedRequest, error) {
 	body, err := json.Marshal(r.Messages[0].Prefix + r.Messages[0].Content)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.prepared == nil {
+		m.prepared, m.requests = map[string]llm.Request{}, map[string]llm.Request{}
+	}
+	m.prepared[string(body)] = r
 	return llm.PreparedRequest{Model: r.Model, Body: body, Label: r.Label}, err
 }
 
@@ -229,8 +241,10 @@ func (m *model) Send(_ context.Context, p llm.PreparedRequest) (llm.Reply, error
 	}
 	m.counts[p.Label.Stage]++
 	m.last[p.Label.Stage] = material
+	sent := m.prepared[string(p.Body)]
+	m.requests[p.Label.Stage], m.all = sent, append(m.all, sent)
 	text, err := m.answers[p.Label.Stage](material)
-	return llm.Reply{Text: text, Finish: "stop", Model: p.Model, Usage: llm.Usage{Input: 10, Output: 5}}, err
+	return llm.Reply{Text: text, Finish: "stop", Model: p.Model, Usage: cmp.Or(m.usage, llm.Usage{Input: 10, Output: 5})}, err
 }
 
 // says sets the answer of a role.
