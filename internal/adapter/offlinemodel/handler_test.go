@@ -91,8 +91,20 @@ func TestReplyDependsOnMaterialAndSchemaAlone(t *testing.T) {
 		}
 	}
 	want := chat(t, body("a", "x")).Choices
-	if got := chat(t, body("b", "segment"), "X-Skill-Stage", "segment", "X-Skill-Run", "7", "Authorization", "Bearer none").
-		Choices; !reflect.DeepEqual(got, want) {
+	if got := chat(
+		t,
+		body("b", "segment"),
+		"X-Skill-Stage",
+		"segment",
+		"X-Skill-Run",
+		"7",
+		"Authorization",
+		"Bearer none",
+	).
+		Choices; !reflect.DeepEqual(
+		got,
+		want,
+	) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }

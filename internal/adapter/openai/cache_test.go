@@ -26,6 +26,7 @@ func TestPrefixIsMarkedForTheCacheOfTheEndpoint(t *testing.T) {
 			`{"text":"task","type":"text"}],"role":"user"}`
 		plain = `{"content":"window\ntask","role":"user"}`
 		key   = `"prompt_cache_key":"k1"`
+		other = "http://x/v1"
 	)
 	claude := shared
 	claude.Model = "anthropic/Claude-Sonnet-4"
@@ -38,10 +39,10 @@ func TestPrefixIsMarkedForTheCacheOfTheEndpoint(t *testing.T) {
 		keyed   bool
 	}{
 		"OpenAI":            {openai.Config{}, shared, openaiMark, true},
-		"set to openai":     {openai.Config{BaseURL: "http://x/v1", Cache: openai.CacheOpenAI}, shared, openaiMark, true},
+		"set to openai":     {openai.Config{BaseURL: other, Cache: openai.CacheOpenAI}, shared, openaiMark, true},
 		"set to anthropic":  {openai.Config{Cache: openai.CacheAnthropic}, shared, anthropicMark, false},
-		"Claude elsewhere":  {openai.Config{BaseURL: "http://x/v1"}, claude, anthropicMark, false},
-		"unknown endpoint":  {openai.Config{BaseURL: "http://x/v1"}, shared, plain, false},
+		"Claude elsewhere":  {openai.Config{BaseURL: other}, claude, anthropicMark, false},
+		"unknown endpoint":  {openai.Config{BaseURL: other}, shared, plain, false},
 		"off":               {openai.Config{Cache: openai.CacheOff}, shared, plain, false},
 		"no key, no prefix": {openai.Config{}, unkeyed, plain, false},
 	} {
@@ -104,7 +105,8 @@ func TestRejectedObjectFormatIsRemoved(t *testing.T) {
 func TestUsageContainsTheTokensOfTheCache(t *testing.T) {
 	t.Parallel()
 	for usage, want := range map[string]llm.Usage{
-		`{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}`: {
+		`{"prompt_tokens":100,"completion_tokens":5,` +
+			`"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}`: {
 			Input: 100, Output: 5, Cached: 60, Written: 30},
 		`{"prompt_tokens":100,"completion_tokens":5,"cache_read_input_tokens":60,"cache_creation_input_tokens":30}`: {
 			Input: 100, Output: 5, Cached: 60, Written: 30},

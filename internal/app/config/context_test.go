@@ -13,7 +13,9 @@ func TestContextsOfModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for models, want := range map[[2]string]int{{"big", "big"}: 1_000_000, {"big", "small"}: 8000, {"big", "x"}: 64_000} {
+	for models, want := range map[[2]string]int{
+		{"big", "big"}: 1_000_000, {"big", "small"}: 8000, {"big", "x"}: 64_000,
+	} {
 		if got := c.For(models[:]...); got != want {
 			t.Errorf("%v: %d, want %d", models, got, want)
 		}

@@ -63,8 +63,16 @@ func asked(c openaitest.Call) string {
 func segmentReply(m prompt.Material) any {
 	for _, message := range m.Messages {
 		if message.Role == "tool" {
-			return object{"tasks": []object{{"task_name": taskName(m), "query": taskName(m),
-				"outcome": "success", "proof": []int{}, "open": false, "message_indices": [][2]int{{m.Messages[0].Index, m.Messages[len(m.Messages)-1].Index}}}}}
+			return object{"tasks": []object{
+				{
+					"task_name":       taskName(m),
+					"query":           taskName(m),
+					"outcome":         "success",
+					"proof":           []int{},
+					"open":            false,
+					"message_indices": [][2]int{{m.Messages[0].Index, m.Messages[len(m.Messages)-1].Index}},
+				},
+			}}
 		}
 	}
 	return object{"tasks": []object{}}

@@ -64,13 +64,24 @@ func conversation(size, tasks int) transcript.Conversation {
 // call adds a tool call with its result.
 func (t *talker) call() {
 	id := fmt.Sprintf("call_%d", len(t.c.Messages))
-	arguments := fmt.Sprintf(`{"order_id":"W%07d","fields":["status","items"],"limit":%d}`, t.draw.IntN(1e7), t.draw.IntN(50))
+	arguments := fmt.Sprintf(
+		`{"order_id":"W%07d","fields":["status","items"],"limit":%d}`,
+		t.draw.IntN(1e7),
+		t.draw.IntN(50),
+	)
 	t.say(transcript.Message{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{{ID: id, Name: "get_order",
 		Arguments: arguments}}})
 	var result strings.Builder
 	for i := range 1 + t.draw.IntN(8) {
-		fmt.Fprintf(&result, `{"item":%d,"sku":"%08x","price":%d.%02d,"note":%q},`, i, t.draw.Uint32(), t.draw.IntN(900),
-			t.draw.IntN(100), t.words(6))
+		fmt.Fprintf(
+			&result,
+			`{"item":%d,"sku":"%08x","price":%d.%02d,"note":%q},`,
+			i,
+			t.draw.Uint32(),
+			t.draw.IntN(900),
+			t.draw.IntN(100),
+			t.words(6),
+		)
 	}
 	t.say(transcript.Message{Role: transcript.Tool, ToolCallID: id, Name: "get_order",
 		Content: "[" + strings.TrimSuffix(result.String(), ",") + "]"})

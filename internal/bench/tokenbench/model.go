@@ -34,8 +34,14 @@ func script(server *openaitest.Server, e *endpoint) {
 func segmentReply(m prompt.Material) object {
 	var tasks []object
 	add := func(name string, index int) {
-		tasks = append(tasks, object{"task_name": name, "message_indices": [][2]int{{index, index}},
-			"query": "Do " + name + " as the customer wants", "outcome": "success", "proof": []int{index}, "open": false})
+		tasks = append(tasks, object{
+			"task_name":       name,
+			"message_indices": [][2]int{{index, index}},
+			"query":           "Do " + name + " as the customer wants",
+			"outcome":         "success",
+			"proof":           []int{index},
+			"open":            false,
+		})
 	}
 	for _, message := range m.Messages {
 		rest, begins := strings.CutPrefix(message.Content, taskMark)
@@ -61,8 +67,11 @@ func notesReply(m prompt.Material) object {
 	var out []object
 	for i := range 30 {
 		at := m.Messages[i*len(m.Messages)/30].Index
-		out = append(out, object{"text": "The agent reads the order before it changes it, and confirms the new price with " +
-			"the customer. The tool refuses an order that was delivered.", "evidence": []int{at}})
+		out = append(
+			out,
+			object{"text": "The agent reads the order before it changes it, and confirms the new price with " +
+				"the customer. The tool refuses an order that was delivered.", "evidence": []int{at}},
+		)
 	}
 	return object{"findings": out}
 }
@@ -82,22 +91,40 @@ func extractReply(m prompt.Material) object {
 	}
 	var steps []string
 	for i := range 8 {
-		steps = append(steps, fmt.Sprintf("%d. Read the order with get_order and compare its status with the policy", i+1))
+		steps = append(
+			steps,
+			fmt.Sprintf("%d. Read the order with get_order and compare its status with the policy", i+1),
+		)
 	}
-	return object{"action": "create", "target": nil, "name": "Handle " + m.Task,
+	return object{
+		"action":      "create",
+		"target":      nil,
+		"name":        "Handle " + m.Task,
 		"description": "Change an order as the policy allows. Use when a customer asks for " + m.Task,
-		"trigger":     []string{"order", m.Task}, "procedure": strings.Join(steps, "\n"),
-		"experience": []string{"A delivered order cannot be changed", "Confirm the price before the change"},
-		"preference": []string{"Short answers"}, "examples": []string{"# Summary\n- Order: …\n- Price: …"},
-		"scripts": []object{{"file": "check_order.py", "purpose": "checks the status", "inputs": "order", "outputs": "code"}},
-		"others":  []object{{"file": "policy.md", "purpose": "what may be changed"}}, "tools": []string{"get_order"},
-		"removed": []string{}, "evidence": evidence, "confidence": 0.9, "reason": "it will come again"}
+		"trigger":     []string{"order", m.Task},
+		"procedure":   strings.Join(steps, "\n"),
+		"experience":  []string{"A delivered order cannot be changed", "Confirm the price before the change"},
+		"preference":  []string{"Short answers"},
+		"examples":    []string{"# Summary\n- Order: …\n- Price: …"},
+		"scripts": []object{
+			{"file": "check_order.py", "purpose": "checks the status", "inputs": "order", "outputs": "code"},
+		},
+		"others":     []object{{"file": "policy.md", "purpose": "what may be changed"}},
+		"tools":      []string{"get_order"},
+		"removed":    []string{},
+		"evidence":   evidence,
+		"confidence": 0.9,
+		"reason":     "it will come again",
+	}
 }
 
 func filesReply(m prompt.Material) object {
 	files := []object{}
 	for _, f := range m.Files {
-		files = append(files, object{"file": f.File, "code": "# " + f.Purpose + "\n" + strings.Repeat("# a line of text\n", 20)})
+		files = append(
+			files,
+			object{"file": f.File, "code": "# " + f.Purpose + "\n" + strings.Repeat("# a line of text\n", 20)},
+		)
 	}
 	return object{"files": files}
 }

@@ -16,8 +16,11 @@ const (
 // Print writes the rows as a table.
 func Print(w io.Writer, rows []Row) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "raw tokens T\ttasks\tcalls\tinput, no cache\t÷ T\tgoal\tlargest request\tcached share\tcost-weighted\t"+
-		"÷ T\tgoal")
+	fmt.Fprintln(
+		tw,
+		"raw tokens T\ttasks\tcalls\tinput, no cache\t÷ T\tgoal\tlargest request\tcached share\tcost-weighted\t"+
+			"÷ T\tgoal",
+	)
 	for _, r := range rows {
 		input, weighted := r.Limit()
 		fmt.Fprintf(tw, "%d\t%d\t%d\t%d\t%.2f\t%s\t%d\t%.0f %%\t%d\t%.2f\t%s\n", r.Raw, r.Tasks, r.Calls, r.Input,

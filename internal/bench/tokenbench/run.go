@@ -65,7 +65,13 @@ func (l Lab) Measure(ctx context.Context, s Sample) (Row, error) {
 		input, cached, weighted := 0, 0, 0.0
 		for _, u := range e.requests {
 			input, cached = input+u.Input, cached+u.Cached
-			weighted += float64(u.Input-u.Cached-u.Written) + readPrice*float64(u.Cached) + writtenPrice*float64(u.Written)
+			weighted += float64(
+				u.Input-u.Cached-u.Written,
+			) + readPrice*float64(
+				u.Cached,
+			) + writtenPrice*float64(
+				u.Written,
+			)
 			r.Largest = max(r.Largest, u.Input)
 		}
 		if caches {

@@ -97,7 +97,8 @@ func TestWindowAndStepAreReadBackAsOneMaterial(t *testing.T) {
 		want []Message
 	}{
 		"all messages": {Material{Task: "Release", Limits: map[string]int{"max_tasks": 3}}, messages},
-		"two ranges":   {Material{Task: "Release", Ranges: [][2]int{{3, 3}, {5, 9}}}, []Message{messages[0], messages[2]}},
+		"two ranges": {Material{Task: "Release", Ranges: [][2]int{{3, 3}, {5, 9}}},
+			[]Message{messages[0], messages[2]}},
 	} {
 		step, err := Step("Divide.", schema, test.step)
 		if err != nil {

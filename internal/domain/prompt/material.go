@@ -60,7 +60,10 @@ func (m Material) InRanges() []Message {
 	}
 	var out []Message
 	for _, message := range m.Messages {
-		if slices.ContainsFunc(m.Ranges, func(r [2]int) bool { return r[0] <= message.Index && message.Index <= r[1] }) {
+		if slices.ContainsFunc(
+			m.Ranges,
+			func(r [2]int) bool { return r[0] <= message.Index && message.Index <= r[1] },
+		) {
 			out = append(out, message)
 		}
 	}

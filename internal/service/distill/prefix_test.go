@@ -19,7 +19,7 @@ func long(n int) transcript.Conversation {
 	c := transcript.Conversation{ID: fmt.Sprintf("long-%d", n)}
 	for i := range n {
 		for _, m := range []transcript.Message{
-			{Role: transcript.User, Content: fmt.Sprintf("Request %d. %s", i, strings.Repeat("Look at the order. ", 8))},
+			{Role: transcript.User, Content: fmt.Sprintf("Request %d. ", i) + strings.Repeat("Look at the order. ", 8)},
 			{Role: transcript.Tool, Content: fmt.Sprintf("result %d: %s", i, strings.Repeat("all well ", 20))},
 			{Role: transcript.Assistant, Content: fmt.Sprintf("Request %d is done.", i)},
 		} {
@@ -37,7 +37,8 @@ func everything(m prompt.Material) (string, error) {
 		name = m.OpenTasks[0].Name
 	}
 	return fmt.Sprintf(`{"tasks":[{"task_name":%q,"message_indices":[[%d,%d]],"query":"Look at orders",`+
-		`"outcome":"success","proof":[1],"open":true}]}`, name, m.Messages[0].Index, m.Messages[len(m.Messages)-1].Index), nil
+		`"outcome":"success","proof":[1],"open":true}]}`, name, m.Messages[0].Index,
+		m.Messages[len(m.Messages)-1].Index), nil
 }
 
 func judged(change ...func(*distill.Spec)) func(*distill.Request) {
@@ -59,7 +60,8 @@ func TestRequestsAboutAWindowBeginWithTheSameBytes(t *testing.T) {
 	first := d.model.requests["segment"]
 	for _, stage := range []string{"extract", "judge"} {
 		r := d.model.requests[stage]
-		if r.System != first.System || r.Messages[0].Prefix != first.Messages[0].Prefix || r.CacheKey != first.CacheKey {
+		if r.System != first.System || r.Messages[0].Prefix != first.Messages[0].Prefix ||
+			r.CacheKey != first.CacheKey {
 			t.Errorf("%s: another prefix: %q", stage, r.Messages[0].Prefix)
 		}
 	}

@@ -244,7 +244,12 @@ func (m *model) Send(_ context.Context, p llm.PreparedRequest) (llm.Reply, error
 	sent := m.prepared[string(p.Body)]
 	m.requests[p.Label.Stage], m.all = sent, append(m.all, sent)
 	text, err := m.answers[p.Label.Stage](material)
-	return llm.Reply{Text: text, Finish: "stop", Model: p.Model, Usage: cmp.Or(m.usage, llm.Usage{Input: 10, Output: 5})}, err
+	return llm.Reply{
+		Text:   text,
+		Finish: "stop",
+		Model:  p.Model,
+		Usage:  cmp.Or(m.usage, llm.Usage{Input: 10, Output: 5}),
+	}, err
 }
 
 // says sets the answer of a role.

@@ -48,10 +48,11 @@ func TestSegmentEndsARunThatHasNothingToLearn(t *testing.T) {
 		code    string
 		paid    string
 	}{
-		"no tasks":     {reply: "[]", outcome: run.NothingToExtract, paid: "segment 1"},
-		"no answer":    {reply: "I see no tasks.", outcome: run.Failed, code: "model_invalid", paid: "segment 2"},
-		"turned down":  {class: llm.Fatal, outcome: run.Failed, code: "model_rejected", paid: "segment 1"},
-		"too long yet": {class: llm.ContextLength, outcome: run.Failed, code: "model_context_length", paid: "segment 2"},
+		"no tasks":    {reply: "[]", outcome: run.NothingToExtract, paid: "segment 1"},
+		"no answer":   {reply: "I see no tasks.", outcome: run.Failed, code: "model_invalid", paid: "segment 2"},
+		"turned down": {class: llm.Fatal, outcome: run.Failed, code: "model_rejected", paid: "segment 1"},
+		"too long yet": {class: llm.ContextLength, outcome: run.Failed, code: "model_context_length",
+			paid: "segment 2"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
