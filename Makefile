@@ -115,6 +115,10 @@ bench: ## Run the benchmarks distill, turns, tau and search
 bench-distill: ## Compare a distillation with its critical path and a bare workflow
 	$(BENCH) distill
 
+.PHONY: bench-tokens
+bench-tokens: ## Count the tokens that distillations send to models, with and without a cache
+	$(BENCH) tokens
+
 .PHONY: bench-turns
 bench-turns: ## Compare turns of 1, 2 and 4 model calls with a bare workflow
 	$(BENCH) turns

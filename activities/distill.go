@@ -15,7 +15,7 @@ import (
 
 // DistillService distills conversations.
 type DistillService interface {
-	Chunk(ctx context.Context, ref run.Ref) ([]string, error)
+	Segment(ctx context.Context, ref run.Ref) ([]string, error)
 	Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (distill.Result, error)
 	DistillTaskService
 }
@@ -23,7 +23,7 @@ type DistillService interface {
 // DistillTaskService processes one task of a conversation.
 type DistillTaskService interface {
 	Draft(ctx context.Context, ref run.Ref, task string) (plan distill.Plan, ended bool, err error)
-	Write(ctx context.Context, ref run.Ref, task string, doc int) (degraded bool, err error)
+	Write(ctx context.Context, ref run.Ref, task string) (degraded bool, err error)
 	Judge(ctx context.Context, ref run.Ref, task string) error
 	Publish(ctx context.Context, ref run.Ref, task string) (c distill.CommitResult, unseen bool, err error)
 	Merge(ctx context.Context, ref run.Ref, task string) error
@@ -45,7 +45,7 @@ func (a Distill) RegisterMain(w worker.ActivityRegistry) {
 // same queue.
 func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
 	a.RegisterMain(w)
-	register(w, contract.Chunk, a.Chunk)
+	register(w, contract.Segment, a.Segment)
 	register(w, contract.Draft, a.Draft)
 	register(w, contract.WriteFiles, a.WriteFiles)
 	register(w, contract.Judge, a.Judge)
@@ -61,26 +61,24 @@ func register(w worker.ActivityRegistry, name string, fn any) {
 	w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 }
 
-// Chunk starts a run, checks the gate and divides the conversation into tasks.
-func (a Distill) Chunk(ctx context.Context, in contract.RunRef) (contract.ChunkResult, error) {
+// Segment starts a run, checks the gate and divides the conversation into tasks.
+func (a Distill) Segment(ctx context.Context, in contract.RunRef) (contract.SegmentResult, error) {
 	defer heartbeat(ctx)()
-	keys, err := a.Service.Chunk(ctx, ref(in))
-	return contract.ChunkResult{Tasks: keys, Ended: len(keys) == 0}, temporalError(err)
+	keys, err := a.Service.Segment(ctx, ref(in))
+	return contract.SegmentResult{Tasks: keys, Ended: len(keys) == 0}, temporalError(err)
 }
 
 // Draft finds the skills related to a task and writes its draft.
 func (a Distill) Draft(ctx context.Context, in contract.TaskRef) (contract.DraftResult, error) {
 	defer heartbeat(ctx)()
 	plan, ended, err := a.Service.Draft(ctx, ref(in.RunRef), in.Task)
-	return contract.DraftResult{
-		Ended: ended, Scripts: plan.Scripts, Docs: plan.Docs, Judge: plan.Judge,
-	}, temporalError(err)
+	return contract.DraftResult{Ended: ended, Files: plan.Files, Judge: plan.Judge}, temporalError(err)
 }
 
-// WriteFiles writes a task's scripts, or one of its documents.
-func (a Distill) WriteFiles(ctx context.Context, in contract.WriteInput) (contract.WriteResult, error) {
+// WriteFiles writes a task's scripts and documents.
+func (a Distill) WriteFiles(ctx context.Context, in contract.TaskRef) (contract.WriteResult, error) {
 	defer heartbeat(ctx)()
-	degraded, err := a.Service.Write(ctx, ref(in.RunRef), in.Task, in.Doc)
+	degraded, err := a.Service.Write(ctx, ref(in.RunRef), in.Task)
 	return contract.WriteResult{Degraded: degraded}, temporalError(err)
 }
 

@@ -15,8 +15,8 @@ type distillService struct {
 	keys []string
 }
 
-func (s *distillService) Chunk(_ context.Context, ref run.Ref) ([]string, error) {
-	return s.keys, s.note("chunk %s", of(ref))
+func (s *distillService) Segment(_ context.Context, ref run.Ref) ([]string, error) {
+	return s.keys, s.note("segment %s", of(ref))
 }
 
 func (s *distillService) Close(
@@ -27,11 +27,11 @@ func (s *distillService) Close(
 }
 
 func (s *distillService) Draft(_ context.Context, ref run.Ref, task string) (distill.Plan, bool, error) {
-	return distill.Plan{Scripts: 1, Docs: 2, Judge: true}, false, s.note("draft %s %s", of(ref), task)
+	return distill.Plan{Files: 3, Judge: true}, false, s.note("draft %s %s", of(ref), task)
 }
 
-func (s *distillService) Write(_ context.Context, ref run.Ref, task string, doc int) (bool, error) {
-	return true, s.note("write %s %s %d", of(ref), task, doc)
+func (s *distillService) Write(_ context.Context, ref run.Ref, task string) (bool, error) {
+	return true, s.note("write %s %s", of(ref), task)
 }
 
 func (s *distillService) Judge(_ context.Context, ref run.Ref, task string) error {
@@ -63,10 +63,9 @@ func TestDistillActivitiesTranslate(t *testing.T) {
 	s := &distillService{keys: []string{"a", "b"}}
 	a, c := activities.Distill{Service: s}, &s.calls
 	task := contract.TaskRef{RunRef: runRef, Task: "a"}
-	translates(t, a.Chunk, runRef, c, "chunk 1/run_7", contract.ChunkResult{Tasks: []string{"a", "b"}})
-	translates(t, a.Draft, task, c, "draft 1/run_7 a", contract.DraftResult{Scripts: 1, Docs: 2, Judge: true})
-	translates(t, a.WriteFiles, contract.WriteInput{TaskRef: task, Doc: -1}, c, "write 1/run_7 a -1",
-		contract.WriteResult{Degraded: true})
+	translates(t, a.Segment, runRef, c, "segment 1/run_7", contract.SegmentResult{Tasks: []string{"a", "b"}})
+	translates(t, a.Draft, task, c, "draft 1/run_7 a", contract.DraftResult{Files: 3, Judge: true})
+	translates(t, a.WriteFiles, task, c, "write 1/run_7 a", contract.WriteResult{Degraded: true})
 	calling(t, a.Judge, task, c, "judge 1/run_7 a")
 	calling(t, a.Merge, task, c, "merge 1/run_7 a")
 	calling(t, a.AwaitTask, task, c, "await 1/run_7 a")
@@ -82,7 +81,7 @@ func TestDistillActivitiesTranslate(t *testing.T) {
 func TestARunWithoutTasksHasEnded(t *testing.T) {
 	t.Parallel()
 	a := activities.Distill{Service: &distillService{}}
-	if out, err := execute(t, a.Chunk, runRef); err != nil || !out.Ended {
+	if out, err := execute(t, a.Segment, runRef); err != nil || !out.Ended {
 		t.Errorf("%+v, %v", out, err)
 	}
 }

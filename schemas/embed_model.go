@@ -11,8 +11,8 @@ import (
 //go:embed model/*.json
 var modelFiles embed.FS
 
-// Model returns the JSON Schema of a model's reply for a stage: chunk, rewrite, extract,
-// extract_simple, judge, scripts or doc. Its root is an object that forbids further properties and
+// Model returns the JSON Schema of a model's reply for a stage, such as segment, notes, extract,
+// extract_simple, files or judge. Its root is an object that forbids further properties and
 // requires all that it names; optional values are nullable. Model panics for an unknown name, since
 // names are constants of the program.
 func Model(name string) json.RawMessage {

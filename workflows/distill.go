@@ -20,11 +20,11 @@ func Distill(ctx workflow.Context, in contract.DistillInput) (contract.DistillRe
 		in.Timeouts = defaultTimeouts()
 	}
 	setDetails(ctx, "Checking the gate and dividing the conversation into tasks")
-	chunked, err := execute[contract.ChunkResult](
-		ctx, modelStep(in.Timeouts, "divide into tasks → model"), contract.Chunk, in.RunRef)
-	if err == nil && !chunked.Ended {
-		setDetails(ctx, "Distilling %d tasks, %d at once", len(chunked.Tasks), in.Timeouts.Tasks)
-		err = distillTasks(ctx, in, chunked.Tasks)
+	found, err := execute[contract.SegmentResult](
+		ctx, modelStep(in.Timeouts, "divide into tasks → model"), contract.Segment, in.RunRef)
+	if err == nil && !found.Ended {
+		setDetails(ctx, "Distilling %d tasks, %d at once", len(found.Tasks), in.Timeouts.Tasks)
+		err = distillTasks(ctx, in, found.Tasks)
 	}
 	setDetails(ctx, "Closing the run")
 	return closeRun[contract.CloseInput, contract.DistillResult](

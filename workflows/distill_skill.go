@@ -13,16 +13,13 @@ import (
 // two rounds mean that another writer committed a version.
 const maxRounds = 40
 
-// allScripts requests all scripts of a task in one call. Documents are numbered from 0.
-const allScripts = -1
-
 // DistillSkill turns one task of a conversation into a version of a skill. It finds known skills
 // and drafts, writes the files concurrently with the judgment, and packages and commits.
 func DistillSkill(ctx workflow.Context, task contract.TaskRef) (contract.TaskResult, error) {
 	setDetails(ctx, "Finding related skills and drafting")
 	drafted, err := draft(ctx, task)
 	if err == nil && !drafted.Ended {
-		setDetails(ctx, "Writing %d scripts and %d documents", drafted.Scripts, drafted.Docs)
+		setDetails(ctx, "Writing %d files and judging the draft", drafted.Files)
 		err = writeFiles(ctx, task, drafted)
 	}
 	if err == nil && !drafted.Ended {
@@ -38,17 +35,16 @@ func DistillSkill(ctx workflow.Context, task contract.TaskRef) (contract.TaskRes
 		ctx, task.Timeouts, contract.EndTask, contract.EndTaskInput{TaskRef: task, Code: code, Reason: reason}, err)
 }
 
-// draft makes two model calls, the first for a search query.
+// draft makes one model call or, about a task that is longer than a window, one more for each of its windows.
 func draft(ctx workflow.Context, task contract.TaskRef) (contract.DraftResult, error) {
 	timeouts := task.Timeouts
 	timeouts.Model *= 2
-	options := modelStep(timeouts, "recall known skills, draft → model, search, model")
+	options := modelStep(timeouts, "recall known skills, draft → search, model")
 	return execute[contract.DraftResult](ctx, options, contract.Draft, task)
 }
 
-// writeFiles writes the scripts in one call and each document in one call. All calls and the
-// judgment run concurrently. A file that cannot be written degrades the skill, and a failed
-// judgment gives no score. Only a cancellation is an error here.
+// writeFiles writes all files in one call, concurrently with the judgment. Files that cannot be written degrade
+// the skill, and a failed judgment gives no score. Only a cancellation is an error here.
 func writeFiles(ctx workflow.Context, task contract.TaskRef, plan contract.DraftResult) error {
 	group := workflow.NewWaitGroup(ctx)
 	concurrently := func(run func(workflow.Context) error) {
@@ -58,26 +54,17 @@ func writeFiles(ctx workflow.Context, task contract.TaskRef, plan contract.Draft
 			_ = run(ctx)
 		})
 	}
-	if plan.Scripts > 0 {
-		concurrently(func(ctx workflow.Context) error { return writeFile(ctx, task, allScripts) })
-	}
-	for doc := range plan.Docs {
-		concurrently(func(ctx workflow.Context) error { return writeFile(ctx, task, doc) })
+	if plan.Files > 0 {
+		concurrently(func(ctx workflow.Context) error {
+			options := modelStep(task.Timeouts, fmt.Sprintf("write %d files → model", plan.Files))
+			return perform(ctx, options, contract.WriteFiles, task)
+		})
 	}
 	if plan.Judge {
 		concurrently(func(ctx workflow.Context) error { return judge(ctx, task) })
 	}
 	group.Wait(ctx)
 	return ctx.Err()
-}
-
-func writeFile(ctx workflow.Context, task contract.TaskRef, doc int) error {
-	summary := "write the scripts → model"
-	if doc != allScripts {
-		summary = fmt.Sprintf("write document %d → model", doc+1)
-	}
-	options := modelStep(task.Timeouts, summary)
-	return perform(ctx, options, contract.WriteFiles, contract.WriteInput{TaskRef: task, Doc: doc})
 }
 
 // judge waits for at most one model step. A skill continues without a score rather than waiting for

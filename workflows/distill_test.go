@@ -15,7 +15,7 @@ import (
 var distillInput = contract.DistillInput{RunRef: runRef, WorkflowID: "distill/w1/r", Timeouts: timeouts()}
 
 func mockDistill(e *environment) {
-	gives[contract.RunRef](e, contract.Chunk, contract.ChunkResult{Tasks: []string{"a", "b", "c"}})
+	gives[contract.RunRef](e, contract.Segment, contract.SegmentResult{Tasks: []string{"a", "b", "c"}})
 	child(e, contract.DistillSkill, func(contract.TaskRef) (contract.TaskResult, error) {
 		return contract.TaskResult{Outcome: "created"}, nil
 	})
@@ -44,14 +44,14 @@ func TestDistillRunsAChildForEachTask(t *testing.T) {
 	if in := only[contract.CloseInput](e, contract.CloseRun); in.Code != "" {
 		t.Errorf("closed with %+v", in)
 	}
-	e.checkQueue(contract.Chunk, contract.QueueLLM)
+	e.checkQueue(contract.Segment, contract.QueueLLM)
 	e.checkQueue(contract.CloseRun, "default-test-taskqueue") // queue of the workflow
 }
 
 func TestDistillRunsSoManyTasksAtOnce(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, &testsuite.WorkflowTestSuite{})
-	gives[contract.RunRef](e, contract.Chunk, contract.ChunkResult{Tasks: []string{"a", "b", "c", "d", "e"}})
+	gives[contract.RunRef](e, contract.Segment, contract.SegmentResult{Tasks: []string{"a", "b", "c", "d", "e"}})
 	e.OnWorkflow(contract.DistillSkill, anything, anything).After(time.Minute).Return(contract.TaskResult{}, nil)
 	gives[contract.CloseInput](e, contract.CloseRun, contract.DistillResult{Outcome: "completed"})
 	begun := e.Now()
@@ -65,7 +65,7 @@ func TestDistillRunsSoManyTasksAtOnce(t *testing.T) {
 func TestDistillEndsWithoutTasks(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, &testsuite.WorkflowTestSuite{})
-	gives[contract.RunRef](e, contract.Chunk, contract.ChunkResult{Ended: true})
+	gives[contract.RunRef](e, contract.Segment, contract.SegmentResult{Ended: true})
 	gives[contract.CloseInput](e, contract.CloseRun, contract.DistillResult{Outcome: "gated"})
 	e.ExecuteWorkflow(workflows.Distill, distillInput)
 	if out := result[contract.DistillResult](e); out.Outcome != "gated" {
@@ -88,7 +88,7 @@ func TestDistillWaitsForAChildThatRunsAlready(t *testing.T) {
 func TestDistillWithoutTimeoutsIsBounded(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, &testsuite.WorkflowTestSuite{})
-	gives[contract.RunRef](e, contract.Chunk, contract.ChunkResult{Ended: true})
+	gives[contract.RunRef](e, contract.Segment, contract.SegmentResult{Ended: true})
 	gives[contract.CloseInput](e, contract.CloseRun, contract.DistillResult{Outcome: "failed"})
 	e.ExecuteWorkflow(workflows.Distill, contract.DistillInput{RunRef: runRef, WorkflowID: "distill/w1/r"})
 	result[contract.DistillResult](e)
@@ -112,6 +112,6 @@ func TestDistillClosesHoweverItEnds(t *testing.T) {
 	t.Parallel()
 	endings{
 		workflow: workflows.Distill, input: distillInput, mock: mockDistill,
-		closing: contract.CloseRun, steps: []string{contract.Chunk},
+		closing: contract.CloseRun, steps: []string{contract.Segment},
 	}.check(t)
 }

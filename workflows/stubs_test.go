@@ -47,9 +47,9 @@ func registerActivities(e *environment) {
 }
 
 func registerDistill(e *environment) {
-	stub[contract.RunRef, contract.ChunkResult](e, contract.Chunk)
+	stub[contract.RunRef, contract.SegmentResult](e, contract.Segment)
 	stub[contract.TaskRef, contract.DraftResult](e, contract.Draft)
-	stub[contract.WriteInput, contract.WriteResult](e, contract.WriteFiles)
+	stub[contract.TaskRef, contract.WriteResult](e, contract.WriteFiles)
 	stub[contract.TaskRef, nothing](e, contract.Judge)
 	stub[contract.TaskRef, contract.PublishResult](e, contract.Publish)
 	stub[contract.TaskRef, nothing](e, contract.Merge)

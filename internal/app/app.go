@@ -348,12 +348,17 @@ func model(c config.Config) (llm.Model, error) {
 	if c.Offline() {
 		return offlinemodel.New(c.Timeout), openai.Config{Timeout: c.Timeout}.Validate()
 	}
-	m := openai.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Structured: c.Structured, Timeout: c.Timeout,
-		MaxReply: c.ReplyBytes, RereadKey: c.Reread("OPENAI_API_KEY")}
+	m := chatEndpoint(c)
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
 	return openai.New(m), nil
+}
+
+// chatEndpoint is the configured endpoint.
+func chatEndpoint(c config.Config) openai.Config {
+	return openai.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Structured: c.Structured, Cache: c.LLMCache,
+		Timeout: c.Timeout, MaxReply: c.ReplyBytes, RereadKey: c.Reread("OPENAI_API_KEY")}
 }
 
 func prices(c config.Config) (llm.Prices, error) {

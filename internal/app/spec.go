@@ -2,8 +2,11 @@ package app
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"time"
 
+	"cairn/internal/adapter/openai"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/transcript"
@@ -17,6 +20,12 @@ const giveUp = 24 * time.Hour
 // DistillSpec returns the configuration that a new distillation stores.
 func DistillSpec(c config.Config, extract string) distill.Spec {
 	all := cmp.Or(c.SkillsLLM, c.Model, llm.OfflineModel)
+	models := map[string]string{
+		"segment": cmp.Or(c.SkillsLLMSegment, all), "files": cmp.Or(c.SkillsLLMFiles, all),
+		"judge": cmp.Or(c.SkillsLLMJudge, all)}
+	for _, role := range []string{"extract", "notes", "merge"} {
+		models[role] = cmp.Or(c.SkillsLLMExtract, all)
+	}
 	rounds := time.Duration(c.Repairs + 1)
 	return distill.Spec{
 		Options: distill.Options{Mode: c.Mode, Extract: extract},
@@ -26,12 +35,9 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 		Redact:    c.Redact,
 		Quality:   c.Quality,
 		Approval:  c.RequireApproval,
-		Models: map[string]string{
-			"chunk": cmp.Or(c.SkillsLLMChunk, all), "rewrite": cmp.Or(c.SkillsLLMRewrite, all),
-			"extract": cmp.Or(c.SkillsLLMExtract, all), "merge": cmp.Or(c.SkillsLLMExtract, all),
-			"scripts": cmp.Or(c.SkillsLLMScripts, all), "doc": cmp.Or(c.SkillsLLMDocs, all),
-			"judge": cmp.Or(c.SkillsLLMJudge, all)},
-		Limits: distill.Limits{MaxTasks: c.MaxTasks, ToolOutputChars: c.ToolOutputChars, InputTokens: c.InputTokens,
+		Models:    models,
+		Cache:     cacheOf(c, models["segment"]),
+		Limits: distill.Limits{MaxTasks: c.MaxTasks, ToolOutputChars: c.ToolOutputChars, Context: contextOf(c, models),
 			RecallTopK:   c.RecallTopK,
 			RecallMinSim: c.RecallMinSim, MergeSim: c.MergeSim, MinConfidence: c.MinConfidence,
 			HistoryMessages: c.HistoryMessages, HistoryChars: c.HistoryChars, StrictEvidence: c.StrictEvidence,
@@ -40,6 +46,32 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 		Timing: distill.Timing{Model: rounds*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep,
 			GiveUp: giveUp},
 	}
+}
+
+// offlineContext is that of the offline model in tokens: its rules need no context.
+const offlineContext = 100_000_000
+
+// contextOf returns the smallest context of the models.
+func contextOf(c config.Config, models map[string]string) int {
+	if c.Offline() {
+		return offlineContext
+	}
+	contexts, err := c.Contexts()
+	if err != nil { // refused with the configuration
+		return config.DefaultContext
+	}
+	return contexts.For(slices.Collect(maps.Values(models))...)
+}
+
+// cacheOf returns what is known about the cache of the endpoint for a model.
+func cacheOf(c config.Config, model string) string {
+	switch {
+	case c.LLMCache == openai.CacheOff:
+		return distill.CacheOff
+	case !c.Offline() && chatEndpoint(c).Marks(model):
+		return distill.CacheExpected
+	}
+	return distill.CacheUnknown
 }
 
 // EvolveSpec returns the configuration that a new learning run stores.

@@ -14,8 +14,8 @@ func Unpriced(c config.Config) ([]string, error) {
 	if err != nil || c.Offline() {
 		return nil, err
 	}
-	models := []string{c.Model, c.ModelNudge, c.ModelReflection, c.SkillsLLM, c.SkillsLLMChunk, c.SkillsLLMRewrite,
-		c.SkillsLLMExtract, c.SkillsLLMScripts, c.SkillsLLMDocs, c.SkillsLLMJudge, c.TranscribeModel}
+	models := []string{c.Model, c.ModelNudge, c.ModelReflection, c.SkillsLLM, c.SkillsLLMSegment,
+		c.SkillsLLMExtract, c.SkillsLLMFiles, c.SkillsLLMJudge, c.TranscribeModel}
 	slices.Sort(models)
 	return slices.DeleteFunc(slices.Compact(models), func(name string) bool {
 		_, priced := known.Cost(name, llm.Usage{})

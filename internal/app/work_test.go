@@ -52,7 +52,7 @@ func TestTheFirstStepIsBoundedLikeTheOthers(t *testing.T) {
 			}
 		}
 	}
-	if want := map[string]time.Duration{contract.Chunk: 9 * time.Second,
+	if want := map[string]time.Duration{contract.Segment: 9 * time.Second,
 		contract.CloseRun: 7 * time.Second}; !maps.Equal(bounds, want) {
 		t.Errorf("a dead worker is noticed after %v, want %v", bounds, want)
 	}

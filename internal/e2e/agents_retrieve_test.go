@@ -126,7 +126,7 @@ func TestAnIdleConversationIsReadOnce(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "segment", Reply: `{"tasks":[]}`})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	perform(b, "summarize", "", does(addSummary("Somebody talked.")), says("Done."))
 	say := func(n int, text string) { b.Say("c", n, text) }

@@ -319,7 +319,7 @@ func TestLinking(t *testing.T) {
 func TestCommandsOfChats(t *testing.T) {
 	t.Parallel()
 	c := openChats(t)
-	c.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	c.Model.On(openaitest.Rule{Stage: "segment", Reply: `{"tasks":[]}`})
 	c.Model.On(openaitest.Rule{Stage: "summarize", Reply: "Nothing to save."})
 	c.pair(7, "Ada")
 	c.say(7, "Ada", "How do I deploy? First run make, then push.")

@@ -20,22 +20,22 @@ func TestCrashAfterTheReplyWasStored(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	// The scripts wait, so the replies of extract and of the document are stored when the worker dies.
-	b.Model.On(openaitest.Rule{Stage: "scripts", Nth: 1, Barrier: "details", Drop: true})
+	// The files wait, so the reply of extract is stored when the worker dies.
+	b.Model.On(openaitest.Rule{Stage: "files", Nth: 1, Barrier: "details", Drop: true})
 	b.ScriptR1()
 	worker := b.StartProcess()
 	ref := b.StartDistill()
 	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "details", 1))
-	testkit.Eventually(t, "the document's reply is stored", func() bool {
-		return count(b, "select count(*) from cairn.llm_calls where stage = 'doc' and state = 'done'") == 1
+	testkit.Eventually(t, "the draft's reply is stored", func() bool {
+		return count(b, "select count(*) from cairn.llm_calls where stage = 'extract' and state = 'done'") == 1
 	})
 	worker.Kill()
 	b.Model.Release("details")
 	b.StartProcess()
 
 	onlyOnce(b, ref)
-	if n := b.Model.Count("scripts"); n != 2 {
-		t.Errorf("%d requests for the scripts, want the one in flight at the crash and one more", n)
+	if n := b.Model.Count("files"); n != 2 {
+		t.Errorf("%d requests for the files, want the one in flight at the crash and one more", n)
 	}
 }
 
@@ -108,7 +108,7 @@ func onlyOnce(b *apptest.Bundle, ref run.Ref) {
 	if r.Outcome != run.Completed || r.Tasks[0].Outcome != distill.Created {
 		b.T.Errorf("run ended as %q (%s)", r.Outcome, r.Reason)
 	}
-	calls := 5
+	calls := 3
 	if b.Config.Quality {
 		calls++
 	}
@@ -129,7 +129,7 @@ func onlyOnce(b *apptest.Bundle, ref run.Ref) {
 	if files := tree(b.T.(*testing.T), b.Packages); len(files) != 2 {
 		b.T.Errorf("objects %v, want one zip and its SKILL.md", files)
 	}
-	for _, stage := range []string{"chunk", "rewrite", "extract", "doc"} {
+	for _, stage := range []string{"segment", "extract"} {
 		if n := b.Model.Count(stage); n != 1 {
 			b.T.Errorf("%d requests for %s, want 1", n, stage)
 		}

@@ -29,13 +29,13 @@ func TestDistillCreatesASkillPackage(t *testing.T) {
 	if r.Outcome != run.Completed || len(r.Tasks) != 1 || r.Tasks[0].Outcome != distill.Created {
 		t.Fatalf("run ended as %q (%s) with tasks %+v", r.Outcome, r.Reason, r.Tasks)
 	}
-	for stage, want := range map[string]int{"chunk": 1, "rewrite": 1, "extract": 1, "scripts": 1, "doc": 1} {
+	for stage, want := range map[string]int{"segment": 1, "extract": 1, "files": 1} {
 		if got := b.Model.Count(stage); got != want {
 			t.Errorf("%d requests for %s, want %d", got, stage, want)
 		}
 	}
-	if n := len(b.Model.Requests()); n != 5 {
-		t.Errorf("%d requests in all, want 5", n)
+	if n := len(b.Model.Requests()); n != 3 {
+		t.Errorf("%d requests in all, want 3", n)
 	}
 	task := r.Tasks[0]
 	if task.Skill != "service-deployment-rollback" || task.Version != 1 {

@@ -34,7 +34,7 @@ func (p *protocol) divided() (run.Ref, string) {
 	p.t.Helper()
 	p.ScriptR1()
 	r := p.Accept(apptest.C1())
-	keys, err := p.App.Distill.Chunk(p.t.Context(), r.Ref)
+	keys, err := p.App.Distill.Segment(p.t.Context(), r.Ref)
 	testkit.Must(p.t, err)
 	if len(keys) != 1 {
 		p.t.Fatalf("divided into %q", keys)
@@ -47,7 +47,7 @@ func TestADraftThatIsCutOffIsPaidOnce(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	ref, key := p.divided()
-	for cut := range 2 { // before anything; with the query paid, and nothing recalled
+	for cut := range 2 { // before anything; with nothing recalled
 		s := &distill.Service{Ports: distill.Ports{Store: &cutStore{p.App.Distill.Store, cut},
 			Ledger:   p.App.Distill.Ledger,
 			Embedder: p.App.Distill.Embedder, Space: p.App.Distill.Space, Blobs: p.App.Distill.Blobs}}
@@ -55,27 +55,27 @@ func TestADraftThatIsCutOffIsPaidOnce(t *testing.T) {
 			t.Fatalf("cut off after %d transactions: %v", cut, err)
 		}
 	}
-	p.asked("chunk 1, rewrite 1")
+	p.asked("segment 1")
 	for range 2 { // the second finds the first one's draft
 		plan, ended, err := p.App.Distill.Draft(t.Context(), ref, key)
-		if err != nil || ended || plan.Scripts+plan.Docs == 0 {
+		if err != nil || ended || plan.Files == 0 {
 			t.Fatalf("drafted %+v, ended %t: %v", plan, ended, err)
 		}
 	}
-	p.asked("chunk 1, rewrite 1, extract 1")
+	p.asked("segment 1, extract 1")
 }
 
-// A draft without a reply does not request its search query again.
-func TestADraftIsAskedForAgainWithTheQueryThatWasPaid(t *testing.T) {
+// A draft without a reply does not divide the conversation again.
+func TestADraftIsAskedForAgainWithTheTasksThatWerePaid(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	p.Model.On(openaitest.Rule{Stage: "extract", Status: 503, Times: 1})
 	p.ScriptR1()
-	if r := p.Distill(apptest.C1()); r.Outcome != run.Completed || p.Model.Count("rewrite") != 1 ||
+	if r := p.Distill(apptest.C1()); r.Outcome != run.Completed || p.Model.Count("segment") != 1 ||
 		p.Model.Count("extract") != 2 {
-		t.Errorf("ended as %q after %d requests for the query and %d for the draft", r.Outcome,
-			p.Model.Count("rewrite"), p.Model.Count("extract"))
+		t.Errorf("ended as %q after %d requests for the tasks and %d for the draft", r.Outcome,
+			p.Model.Count("segment"), p.Model.Count("extract"))
 	}
 }
 

@@ -40,7 +40,7 @@ func TestSecretsAndInjectionsAreKeptOutOfUse(t *testing.T) {
 		if strings.Contains(string(call.Body), key) {
 			t.Errorf("the key is in the prompt of %s", call.Stage)
 		}
-		if call.Stage == "chunk" && !strings.Contains(call.Last, "{{secret:") {
+		if call.Stage == "segment" && !strings.Contains(call.Last, "{{secret:") {
 			t.Error("no placeholder stands for the key")
 		}
 	}

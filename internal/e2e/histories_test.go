@@ -48,7 +48,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 	})
 	t.Run("nothing", func(t *testing.T) {
 		b := cairn.Part(t)
-		b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+		b.Model.On(openaitest.Rule{Stage: "segment", Reply: `{"tasks":[]}`})
 		r := b.Distill(apptest.C1())
 		if r.Outcome != run.NothingToExtract {
 			t.Errorf("ended as %q", r.Outcome)
@@ -57,8 +57,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 	})
 	t.Run("failed", func(t *testing.T) {
 		b := cairn.Part(t)
-		b.Model.On(openaitest.Rule{Stage: "chunk", Reply: apptest.R1Chunk})
-		b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: apptest.R1Rewrite})
+		b.Model.On(openaitest.Rule{Stage: "segment", Reply: apptest.R1Segment})
 		b.Model.On(openaitest.Rule{Stage: "extract", Reply: "I would rather not say it in JSON."})
 		r := b.Distill(apptest.C1())
 		if r.Outcome != run.Failed || r.Tasks[0].Outcome != distill.Failed || b.Model.Count("extract") != 3 {
@@ -73,9 +72,8 @@ func TestDistillEndsInEachWay(t *testing.T) {
 func TestDistillSpeaksTheLanguageOfTheConversation(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "chunk", Match: "支付服务",
-		Reply: `{"tasks":[{"task_name":"服务回滚","message_indices":[[0,6]],"reasoning":""}]}`})
-	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: `{"query":"把服务回滚到上一个健康版本"}`})
+	b.Model.On(openaitest.Rule{Stage: "segment", Match: "支付服务",
+		Reply: `{"tasks":[{"task_name":"服务回滚","message_indices":[[0,6]],"query":"把服务回滚到上一个健康版本"}]}`})
 	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"action":"create","name":"服务回滚",` +
 		`"description":"把服务恢复到上一个健康版本","trigger":["回滚"],"procedure":"1. 确认故障\n2. 回滚"}`})
 	r := b.Distill(apptest.Conversation("zh", "user: 支付服务挂了，请帮我恢复。", "assistant: 我先检查健康状态。", "tool: 502",

@@ -67,8 +67,8 @@ func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 	r := b.Distill(apptest.C1())
 	first := r.Tasks[0]
 	b.RecordEnded(first.WorkflowID, "DistillSkill/judged")
-	if r.Outcome != run.Completed || first.Outcome != distill.Created || len(b.Model.Requests()) != 6 {
-		t.Fatalf("ended as %q (%+v) after %d requests, want the five of R1 and the judge's", r.Outcome, first,
+	if r.Outcome != run.Completed || first.Outcome != distill.Created || len(b.Model.Requests()) != 4 {
+		t.Fatalf("ended as %q (%+v) after %d requests, want the three of R1 and the judge's", r.Outcome, first,
 			len(b.Model.Requests()))
 	}
 	head, v := standing(b, first.SkillID)

@@ -38,7 +38,7 @@ func TestACancelledRunEndsAndCanBeRetried(t *testing.T) {
 	})
 
 	p.ended(p.retry(r.Ref, false), run.Completed, distill.Created)
-	p.asked("chunk 1, rewrite 1, extract 2, scripts 1, doc 1")
+	p.asked("segment 1, extract 2, files 1")
 	p.paidOnce()
 	p.skills(1, 1)
 	if u := p.report(r.Ref).Usage; u.Unknown != 1 {
@@ -62,10 +62,9 @@ func TestACancelledRunLeavesNoTaskOpen(t *testing.T) {
 
 // scriptTwoTasks divides C1 after its eighth message.
 func (p *protocol) scriptTwoTasks() {
-	p.Model.On(openaitest.Rule{Stage: "chunk",
+	p.Model.On(openaitest.Rule{Stage: "segment",
 		Reply: `[{"task_id":1,"task_name":"Restore the service","message_indices":[[0,7]],"reasoning":"x"},
 {"task_id":2,"task_name":"Report to the user","message_indices":[[8,13]],"reasoning":"y"}]`})
-	p.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "Restore a service"})
 }
 
 const skipped = `{"action":"skip","reason":"nothing new"}`
@@ -74,12 +73,12 @@ const skipped = `{"action":"skip","reason":"nothing new"}`
 func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	for name, stage := range map[string]string{"before its tasks": "chunk", "during its task": "extract"} {
+	for name, stage := range map[string]string{"before its tasks": "segment", "during its task": "extract"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := openProtocol(t)
 			p.Model.On(openaitest.Rule{Stage: stage, Barrier: "held", Times: 1,
-				Reply: map[string]string{"chunk": apptest.R1Chunk, "extract": apptest.R1Extract}[stage]})
+				Reply: map[string]string{"segment": apptest.R1Segment, "extract": apptest.R1Extract}[stage]})
 			p.ScriptR1()
 			r := p.begin(apptest.C1())
 			p.atBarrier("held", 1)
@@ -90,7 +89,7 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 			p.paidOnce()
 			p.skills(1, 1)
 			status := p.finished(p.report(r.Ref).WorkflowID, "")
-			if status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED && stage == "chunk" {
+			if status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED && stage == "segment" {
 				// while its task runs, it is not needed: the task's commit ends the run
 				t.Errorf("the workflow is %s", status)
 			}
@@ -148,10 +147,10 @@ func TestStartingARunTwiceIsOneExecution(t *testing.T) {
 func TestARunThatHasNotEndedCannotBeRetried(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(openaitest.Rule{Stage: "chunk", Barrier: "chunk", Times: 1, Reply: apptest.R1Chunk})
+	p.Model.On(openaitest.Rule{Stage: "segment", Barrier: "segment", Times: 1, Reply: apptest.R1Segment})
 	p.ScriptR1()
 	r := p.begin(apptest.C1())
-	p.atBarrier("chunk", 1)
+	p.atBarrier("segment", 1)
 	for _, fresh := range []bool{false, true} {
 		_, err := p.App.Distill.Retry(t.Context(),
 			distill.RetryRequest{Ref: r.Ref, WorkspaceKey: p.Workspace.Key, Fresh: fresh})
@@ -159,6 +158,6 @@ func TestARunThatHasNotEndedCannotBeRetried(t *testing.T) {
 			t.Errorf("fresh %t: %v, want %s", fresh, err, fault.VersionConflict)
 		}
 	}
-	p.Model.Release("chunk")
+	p.Model.Release("segment")
 	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
 }

@@ -95,7 +95,7 @@ func TestTwoCreationsOfOneNameAtOnceAreOneSkill(t *testing.T) {
 	if got := p.lessons(); !slices.Equal(got, []string{"Lesson of alpha", "Lesson of beta"}) {
 		t.Errorf("the skill has learnt %q", got)
 	}
-	p.asked("chunk 2, rewrite 2, extract 2")
+	p.asked("segment 2, extract 2")
 }
 
 func TestConcurrentUpdatesOfOneSkillAreLinear(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 func TestARetryMakesOnlyTheMissingCalls(t *testing.T) {
 	t.Parallel()
 	for stage, want := range map[string]struct{ before, after string }{
-		"chunk":   {"chunk 1", "chunk 2, rewrite 1, extract 1, scripts 1, doc 1"},
-		"extract": {"chunk 1, rewrite 1, extract 1", "chunk 1, rewrite 1, extract 2, scripts 1, doc 1"},
+		"segment": {"segment 1", "segment 2, extract 1, files 1"},
+		"extract": {"segment 1, extract 1", "segment 1, extract 2, files 1"},
 	} {
 		t.Run(stage, func(t *testing.T) {
 			t.Parallel()
@@ -64,10 +64,10 @@ func TestAFreshRetryIsANewGenerationWithCallsOfItsOwn(t *testing.T) {
 	if second.Run == first.Run || second.Request != first.Request || !strings.HasSuffix(second.WorkflowID, "/redo-2") {
 		t.Errorf("run %s as %s after run %s", second.Run, second.WorkflowID, first.Run)
 	}
-	p.asked("chunk 2, rewrite 2, extract 2, scripts 2, doc 2")
+	p.asked("segment 2, extract 2, files 2")
 	p.skills(1, 1)
-	if n := p.number("select count(*) from llm_calls where run_id = $1 and stage <> 'merge'", second.Run); n != 5 {
-		t.Errorf("the second generation has %d calls of its own, want 5", n)
+	if n := p.number("select count(*) from llm_calls where run_id = $1 and stage <> 'merge'", second.Run); n != 3 {
+		t.Errorf("the second generation has %d calls of its own, want 3", n)
 	}
 	if n := p.number("select count(*) from conversations"); n != 1 {
 		t.Errorf("%d conversations, want 1", n)
@@ -83,11 +83,11 @@ func TestATaskThatFailsLeavesTheOthersStanding(t *testing.T) {
 		requests string
 	}{
 		"refusal": {openaitest.Rule{Refusal: "I will not help with that."}, fault.ModelRefused,
-			"chunk 1, rewrite 2, extract 2, scripts 1, doc 1"},
+			"segment 1, extract 2, files 1"},
 		"three no JSON": {openaitest.Rule{Reply: "Sure! Here is the skill you wanted."}, fault.ModelInvalid,
-			"chunk 1, rewrite 2, extract 4, scripts 1, doc 1"},
+			"segment 1, extract 4, files 1"},
 		"bad request": {openaitest.Rule{Status: 400, Reply: "unknown parameter"}, fault.ModelRejected,
-			"chunk 1, rewrite 2, extract 2, scripts 1, doc 1"},
+			"segment 1, extract 2, files 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,7 +116,7 @@ func TestABadAnswerIsRepaired(t *testing.T) {
 	p.Model.On(openaitest.Rule{Stage: "extract", Times: 2, Reply: "no JSON at all"})
 	p.ScriptR1()
 	p.ended(p.Distill(apptest.C1()), run.Completed, distill.Created)
-	p.asked("chunk 1, rewrite 1, extract 3, scripts 1, doc 1")
+	p.asked("segment 1, extract 3, files 1")
 	p.paidOnce()
 	if n := p.number("select count(*) from llm_calls where step like '%/extract' and state = 'done' and round in " +
 		"(0, 1, 2)"); n != 3 {
@@ -160,10 +160,10 @@ func TestAnEndpointInTroubleIsAskedAgain(t *testing.T) {
 			p.ScriptR1()
 			r := p.Distill(apptest.C1())
 			p.ended(r, run.Completed, distill.Created)
-			p.asked("chunk 1, rewrite 1, extract 2, scripts 1, doc 1")
+			p.asked("segment 1, extract 2, files 1")
 			p.paidOnce()
-			if r.Usage.Unknown != c.unknown || r.Usage.Attempts != 6 || r.Usage.Keys != 5 {
-				t.Errorf("usage %+v, want 5 calls in 6 attempts with %d unknown", r.Usage, c.unknown)
+			if r.Usage.Unknown != c.unknown || r.Usage.Attempts != 4 || r.Usage.Keys != 3 {
+				t.Errorf("usage %+v, want 3 calls in 4 attempts with %d unknown", r.Usage, c.unknown)
 			}
 			var at []time.Time
 			for _, call := range p.Model.Requests() {
@@ -191,7 +191,7 @@ func TestATextTooLongForTheModelIsSentShort(t *testing.T) {
 	c := apptest.C1()
 	c.Messages[4].Content = strings.Repeat("r41 ok / r42 failing. ", 60)
 	p.ended(p.Distill(c), run.Completed, distill.Created)
-	p.asked("chunk 1, rewrite 1, extract 2, scripts 1, doc 1")
+	p.asked("segment 1, extract 2, files 1")
 	if bodies := p.bodies("extract"); len(bodies[1]) >= len(bodies[0])-500 {
 		t.Errorf("%d bytes, then %d", len(bodies[0]), len(bodies[1]))
 	}
@@ -225,12 +225,12 @@ func TestANULCharacterDoesNotStopARun(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	nul := func(s string) string { return strings.Replace(s, "incident", `inci\u0000dent`, 1) }
-	p.Model.On(openaitest.Rule{Stage: "chunk",
-		Reply: strings.Replace(nul(apptest.R1Chunk), "Service Operations", `Service\u0000Operations`, 1)})
-	p.Model.On(openaitest.Rule{Stage: "rewrite", Reply: `{"query":"roll back\u0000now"}`})
+	p.Model.On(openaitest.Rule{Stage: "segment",
+		Reply: strings.NewReplacer("Service Operations", `Service\u0000Operations`, "Roll a", `Roll\u0000a`).
+			Replace(apptest.R1Segment)})
 	p.Model.On(openaitest.Rule{Stage: "extract", Reply: nul(apptest.R1Extract)})
-	p.Model.On(openaitest.Rule{Stage: "scripts", Reply: `{"check_health.py":"print(1)\u0000\n"}`})
-	p.Model.On(openaitest.Rule{Stage: "doc", Reply: `{"markdown":"# Check\u0000list\n"}`})
+	p.Model.On(openaitest.Rule{Stage: "files",
+		Reply: `{"check_health.py":"print(1)\u0000\n","checklist.md":"# Check\u0000list\n"}`})
 	c := apptest.C1()
 	c.Messages[0].Content += "\x00"
 	r := p.Distill(c)

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-const allOnce = "chunk 1, rewrite 1, extract 1, scripts 1, doc 1"
+const allOnce = "segment 1, extract 1, files 1"
 
 // Case E1.
 func TestResettingAFinishedRunRepeatsNothing(t *testing.T) {
@@ -59,19 +59,19 @@ func TestResettingARunWhoseTaskIsUnderWayRepeatsNothing(t *testing.T) {
 func TestResettingATaskUnderWayPaysNoReplyTwice(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(openaitest.Rule{Stage: "doc", Barrier: "doc", Reply: apptest.R1Doc})
+	p.Model.On(openaitest.Rule{Stage: "files", Barrier: "files", Reply: apptest.R1Files})
 	p.ScriptR1()
 	r := p.begin(apptest.C1())
-	p.atBarrier("doc", 1)
+	p.atBarrier("files", 1)
 	tasks := p.report(r.Ref).Tasks
 	p.reset(tasks[0].WorkflowID)
-	p.Model.Release("doc")
+	p.Model.Release("files")
 	p.until("the skill", func() bool { return p.number("select count(*) from skills") == 1 })
 	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
 	p.skills(1, 1)
 	// The held call may have been interrupted and sent again. Stored replies are not requested
 	// again.
-	for stage, n := range map[string]int{"chunk": 1, "rewrite": 1, "extract": 1, "scripts": 1} {
+	for stage, n := range map[string]int{"segment": 1, "extract": 1} {
 		if got := p.Model.Count(stage); got != n {
 			t.Errorf("%d requests for %s, want %d", got, stage, n)
 		}

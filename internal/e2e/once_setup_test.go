@@ -72,7 +72,7 @@ func (p *protocol) atBarrier(name string, n int) {
 	testkit.Must(p.t, p.Model.AwaitBarrier(ctx, name, n))
 }
 
-// asked checks the number of requests of each stage, such as "chunk 1, extract 2". It ignores
+// asked checks the number of requests of each stage, such as "segment 1, extract 2". It ignores
 // merges, whose number depends on the order of commits.
 func (p *protocol) asked(want string) {
 	p.t.Helper()
@@ -81,7 +81,7 @@ func (p *protocol) asked(want string) {
 		counts[c.Stage]++
 	}
 	var got []string
-	for _, stage := range []string{"chunk", "rewrite", "extract", "scripts", "doc"} {
+	for _, stage := range []string{"segment", "extract", "files"} {
 		if counts[stage] > 0 {
 			got = append(got, fmt.Sprintf("%s %d", stage, counts[stage]))
 		}
@@ -197,15 +197,14 @@ func named(id, word string) transcript.Conversation {
 	return c
 }
 
-// scriptText makes the model create no files: it returns a chunk, a rewrite, and drafts by the
+// scriptText makes the model create no files: it returns a task, and drafts by the
 // word in the conversation.
 func (p *protocol) scriptText(extract func(openaitest.Call) string, change ...func(*openaitest.Rule)) {
 	rule := openaitest.Rule{Stage: "extract", ReplyFunc: extract}
 	for _, f := range change {
 		f(&rule)
 	}
-	p.Model.On(openaitest.Rule{Stage: "chunk", Reply: apptest.R1Chunk})
-	p.Model.On(openaitest.Rule{Stage: "rewrite", Reply: apptest.R1Rewrite})
+	p.Model.On(openaitest.Rule{Stage: "segment", Reply: apptest.R1Segment})
 	p.Model.On(rule)
 	p.Model.On(openaitest.Rule{Stage: "merge", ReplyFunc: extract})
 }

@@ -16,7 +16,7 @@ import (
 func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `[
+	b.Model.On(openaitest.Rule{Stage: "segment", Reply: `[
 		{"task_id":1,"task_name":"A","message_indices":[[0,2],[6,7]]},
 		{"task_id":2,"task_name":"B","message_indices":[[3,5],[4,5]]},
 		{"task_id":3,"task_name":"C","message_indices":[[-2,99]]},
@@ -24,7 +24,6 @@ func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 		{"task_id":5,"task_name":"E","message_indices":[7]},
 		{"task_id":6,"task_name":"Code Review","message_indices":[[0,1]]},
 		{"task_id":7,"task_name":"code review","message_indices":[[4,5]]}]`})
-	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "learn"})
 	b.Model.On(openaitest.Rule{Stage: "extract", Reply: "null"})
 	r := b.Distill(apptest.Conversation("eight", "user: one", "assistant: two", "user: three", "assistant: four",
 		"user: five", "assistant: six", "user: seven", "assistant: eight"))
@@ -32,8 +31,8 @@ func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 	if r.Outcome != run.NothingToExtract {
 		t.Errorf("run ended as %q (%s)", r.Outcome, r.Reason)
 	}
-	if n := b.Model.Count("chunk"); n != 1 {
-		t.Errorf("%d chunk requests, want 1: nothing here needs a repair", n)
+	if n := b.Model.Count("segment"); n != 1 {
+		t.Errorf("%d segment requests, want 1: nothing here needs a repair", n)
 	}
 	got := map[string][]int{}
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
@@ -57,8 +56,7 @@ func TestDistillKeepsHostileNamesInsideThePackage(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Workspace = mustWorkspace(t, b, "../../root")
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: apptest.R1Chunk})
-	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: apptest.R1Rewrite})
+	b.Model.On(openaitest.Rule{Stage: "segment", Reply: apptest.R1Segment})
 	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"name":"../../etc/Cron Job","description":"Schedule a ` +
 		`job","trigger":["cron"],"procedure":"1. Write the line\n2. Install it",
 		"scripts":[{"file":"good.py","purpose":"ok"},{"file":"GOOD.py","purpose":"twice"},{"file":"../../pwn.py",` +
@@ -66,7 +64,7 @@ func TestDistillKeepsHostileNamesInsideThePackage(t *testing.T) {
 		`"purpose":"x"}],
 		"others":{"..\\evil.md":"x"}}`})
 	b.Model.On(openaitest.Rule{
-		Stage: "scripts",
+		Stage: "files",
 		Reply: `{"../../pwn.py":"x","/abs.py":"x","a\\b.py":"x",".hidden.py":"x","good.py":"print(1)\n","GOOD.py":"y"}`,
 	})
 	r := b.Distill(apptest.C1())

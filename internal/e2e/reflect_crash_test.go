@@ -42,7 +42,7 @@ func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
 		Calls: []llm.ToolCall{noting("Blue tiles were picked.", 1), remembering("The user likes blue.", 1)}})
 	b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleTool, Times: 1, Barrier: "held", Drop: true})
 	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing to save."})
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "segment", Reply: `{"tasks":[]}`})
 	worker := b.StartProcess()
 	opened, err := b.Reflections.Now(t.Context(), b.Workspace, reflection.DateRequest{Date: "2026-03-01"})
 	testkit.Must(t, err)
@@ -148,7 +148,7 @@ func TestALongDayIsShownInParts(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "reflection", Match: `Report number 0 says`,
 		Calls: []llm.ToolCall{noting("All was well in the beginning.", 1)}})
 	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing more to save."})
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "segment", Reply: `{"tasks":[]}`})
 	got := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"})
 	r := got.Runs[0]
 	if got.Status != reflection.Saved || r.Parts < 2 || r.PartsRead != r.Parts || r.Steps != r.Parts+1 {

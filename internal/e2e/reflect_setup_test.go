@@ -78,5 +78,5 @@ func scriptReflection(b *apptest.Bundle, calls ...llm.ToolCall) {
 		b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleUser, Calls: calls})
 	}
 	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing to save."})
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "segment", Reply: `{"tasks":[]}`})
 }

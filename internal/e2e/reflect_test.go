@@ -131,7 +131,7 @@ func TestAReflectionStopsAfterFifteenCalls(t *testing.T) {
 		n := strings.Repeat("very ", c.Results())
 		return []llm.ToolCall{noting("The tiles are "+n+"blue.", 1), remembering("Blue is "+n+"good.", 1)}
 	}})
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "segment", Reply: `{"tasks":[]}`})
 	got := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"})
 	r := got.Runs[0]
 	if got.Status != reflection.Partial || r.Steps != 15 || b.Model.Count("reflection") != 15 ||

@@ -128,9 +128,8 @@ func TestFilesStayWithTheirSkill(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "chunk",
+	b.Model.On(openaitest.Rule{Stage: "segment",
 		Reply: `[{"task_name":"One","message_indices":[[0,6]]},{"task_name":"Two","message_indices":[[7,13]]}]`})
-	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "learn"})
 	extract := func(name, scripts string) string {
 		return fmt.Sprintf(`{"name":%q,"description":"About %s","procedure":"1. one of %s\n2. two","scripts":%s}`, name,
 			name, name, scripts)
@@ -139,9 +138,9 @@ func TestFilesStayWithTheirSkill(t *testing.T) {
 		Reply: extract("First Thing", `[{"file":"a.py","purpose":"a"},{"file":"b.py","purpose":"b"}]`)})
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: `"task": ?"Two"`,
 		Reply: extract("Second Matter", `[{"file":"c.py","purpose":"c"}]`)})
-	b.Model.On(openaitest.Rule{Stage: "scripts", Match: `a\.py`, Delay: 300 * time.Millisecond,
+	b.Model.On(openaitest.Rule{Stage: "files", Match: `a\.py`, Delay: 300 * time.Millisecond,
 		Reply: `{"b.py":"print('b')\n","a.py":"print('a')\n"}`})
-	b.Model.On(openaitest.Rule{Stage: "scripts", Match: `c\.py`, Reply: `{"c.py":"print('c')\n"}`})
+	b.Model.On(openaitest.Rule{Stage: "files", Match: `c\.py`, Reply: `{"c.py":"print('c')\n"}`})
 	r := b.Distill(apptest.C1())
 	if len(r.Tasks) != 2 {
 		t.Fatalf("tasks %+v", r.Tasks)
@@ -165,13 +164,10 @@ func TestFilesStayWithTheirSkill(t *testing.T) {
 func TestAFileThatCannotBeWrittenDegradesTheSkill(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: apptest.R1Chunk})
-	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "learn"})
+	b.Model.On(openaitest.Rule{Stage: "segment", Reply: apptest.R1Segment})
 	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"name":"Partly Written","description":"d","procedure":"1. ` +
 		`one\n2. two","scripts":"Write a parser","others":{"notes.md":"notes","good.md":"good"}}`})
-	b.Model.On(openaitest.Rule{Stage: "scripts", Reply: `{"parser.py":"print(1)\n"}`})
-	b.Model.On(openaitest.Rule{Stage: "doc", File: "notes.md", Status: 400, Reply: "no"})
-	b.Model.On(openaitest.Rule{Stage: "doc", File: "good.md", Reply: "# Good\n"})
+	b.Model.On(openaitest.Rule{Stage: "files", Reply: `{"parser.py":"print(1)\n","good.md":"# Good\n"}`})
 	r := b.Distill(apptest.C1())
 	if r.Outcome != run.Completed || len(r.Tasks[0].Degraded) == 0 {
 		t.Fatalf("ended as %q with %+v", r.Outcome, r.Tasks)
@@ -202,7 +198,7 @@ func TestHistoryFillsGapsAndIsNotTheSource(t *testing.T) {
 		if call.Stage == "extract" && (!found || !strings.Contains(history, "bring it back")) {
 			t.Errorf("no history in the material: %s", call.Last)
 		}
-		if call.Stage == "chunk" && strings.Contains(call.Last, "bring it back") {
+		if call.Stage == "segment" && strings.Contains(call.Last, "bring it back") {
 			t.Error("the history was divided into tasks")
 		}
 	}

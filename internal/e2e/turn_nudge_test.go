@@ -38,7 +38,7 @@ func scriptSaves(b *apptest.Bundle) {
 		}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	b.Model.On(openaitest.Rule{Stage: "summarize", Reply: "<NO_MEMORY_NEEDED>"}) // when the conversation has ended
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "segment", Reply: `{"tasks":[]}`})
 }
 
 // quiet waits until the conversation has no review in flight.

@@ -74,7 +74,7 @@ create table run_conversations (
 create table llm_calls (
   workspace_id    bigint not null,
   run_id          text collate "C" not null,
-  step            text not null,                        -- chunk, <task>/extract, <task>/doc/<file> …
+  step            text not null,                        -- segment, <task>/extract, <task>/files …
   round           int not null,                         -- 0, then one more for each repair
   state           text not null check (state in ('started', 'done', 'failed', 'unknown')),
   stage           text not null,
@@ -98,6 +98,8 @@ create table llm_calls (
   reply_model     text not null default '',
   input_tokens    bigint not null default 0,
   output_tokens   bigint not null default 0,
+  cached_tokens   bigint not null default 0,            -- part of input_tokens that was read from a cache
+  written_tokens  bigint not null default 0,            -- part of input_tokens that was written to a cache
   estimated       boolean not null default false,
   cost_micros     bigint,                               -- micro-dollars, null if the model's price is unknown
   error_class     text not null default '',
@@ -110,6 +112,7 @@ create table llm_calls (
   check ((state = 'done') = (reply is not null)),
   -- The sums of a day stay within 64 bits, and a reply cannot lower them.
   check (reserved between 0 and 1000000000 and input_tokens between 0 and 1000000000 and output_tokens between 0 and 1000000000),
+  check (cached_tokens >= 0 and written_tokens >= 0 and cached_tokens + written_tokens <= input_tokens),
   check (reserved_micros between 0 and 1000000000000 and cost_micros between 0 and 1000000000000)
 );
 -- The request of a long conversation is stored for each model call. PostgreSQL's own compression

@@ -14,6 +14,8 @@ create table distill_tasks (
   outcome          text not null default '',            -- created updated unchanged skipped failed, set when ended
   reason           text not null default '',
   query            text not null default '',
+  verdict          text not null default '',            -- how the task seemed to end: success failure mixed unknown
+  proof            int[] not null default '{}',         -- messages that show it
   candidates       jsonb not null default '[]',         -- handle → skill and the version that the model was shown
   draft            jsonb,
   package          jsonb,                               -- content of the commit: base version, document, sha

@@ -1,6 +1,6 @@
 -- name: TaskInsert :exec
-insert into distill_tasks (workspace_id, run_id, task_key, position, name, seqs, lang)
-values (@workspace_id, @run_id, @task_key, @position, @name, @seqs, @lang)
+insert into distill_tasks (workspace_id, run_id, task_key, position, name, seqs, lang, query, verdict, proof)
+values (@workspace_id, @run_id, @task_key, @position, @name, @seqs, @lang, @query, @verdict, @proof)
 on conflict (workspace_id, run_id, task_key) do nothing;
 
 -- name: TasksOfRun :many

@@ -4,14 +4,14 @@ values (@workspace_id, @run_id, @step, @round, 'started', @stage, @model, @label
   now() + @lease::interval, @reserved, @reserved_micros);
 
 -- name: CallGet :one
-select state, model, label, request, attempts, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated,
+select state, model, label, request, attempts, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, cached_tokens, written_tokens, estimated,
   -- a call without a stored outcome is already part of the sums of the day
   (state in ('started', 'unknown') and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC')::boolean as counted,
   reserved, reserved_micros, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round;
 
 -- name: CallReply :one
-select reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated
+select reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, cached_tokens, written_tokens, estimated
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state = 'done';
 
 -- name: CallTakeOver :execrows
@@ -31,7 +31,7 @@ where workspace_id = @workspace_id and run_id = @run_id and step = @step and rou
 -- name: CallDone :execrows
 -- The first stored reply is valid, also after a change of the lease holder.
 update llm_calls set state = 'done', reply = @reply, tool_calls = @tool_calls, refusal = @refusal, finish = @finish, reply_model = @reply_model, input_tokens = @input_tokens,
-  output_tokens = @output_tokens, estimated = @estimated, cost_micros = @cost_micros, reserved = 0, reserved_micros = 0, finished_at = now()
+  output_tokens = @output_tokens, cached_tokens = @cached_tokens, written_tokens = @written_tokens, estimated = @estimated, cost_micros = @cost_micros, reserved = 0, reserved_micros = 0, finished_at = now()
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state <> 'done';
 
 -- name: CallFailed :execrows
@@ -45,12 +45,12 @@ select settings, (select count(*) from llm_calls c
 from workspaces w where w.id = @workspace_id;
 
 -- name: CallsOfRun :many
-select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, finished_at
+select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, cached_tokens, written_tokens, estimated, cost_micros, error_class, error, created_at, finished_at
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id order by created_at, step, round;
 
 -- name: CallExchanges :many
 -- The calls of a run with their requests and replies; of all steps without a step.
-select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, finished_at,
+select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, cached_tokens, written_tokens, estimated, cost_micros, error_class, error, created_at, finished_at,
   request, reply, tool_calls, refusal, finish, reply_model
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id and @step::text in ('', step) order by created_at, step, round;
 

@@ -61,6 +61,7 @@ where workspace_id = @workspace_id and id = @id and status <> 'ended' and attemp
 -- name: RunUsage :one
 select count(*) as keys, coalesce(sum(attempts), 0)::bigint as attempts, coalesce(sum(unknown), 0)::bigint as unknown,
   coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(output_tokens), 0)::bigint as output_tokens,
+  coalesce(sum(cached_tokens), 0)::bigint as cached_tokens, coalesce(sum(written_tokens), 0)::bigint as written_tokens,
   coalesce(sum(cost_micros), 0)::bigint as cost_micros, coalesce(bool_or(cost_micros is not null), false)::boolean as priced, coalesce(bool_or(estimated), false)::boolean as estimated
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id;
 

@@ -117,7 +117,7 @@ func scriptExamples(b *apptest.Bundle) {
 	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(0),
 		Calls: calls("add_memory", `{"memories":[{"memory_content":"Only flies from Osaka."}]}`)})
 	b.Model.On(openaitest.Rule{Stage: "specialist", Reply: "One memory added."})
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `[{"task_id":1,"task_name":"Service Operations",` +
+	b.Model.On(openaitest.Rule{Stage: "segment", Reply: `[{"task_id":1,"task_name":"Service Operations",` +
 		`"message_indices":[[0,5]],"reasoning":"one incident"}]`})
 	b.ScriptR1()
 }

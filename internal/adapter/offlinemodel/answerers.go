@@ -17,7 +17,7 @@ var answerers = map[string]answerer{
 	"tasks":           func(v *view) any { return v.topics() },
 	"task_name":       func(v *view) any { return annotate.Title(v.learn().theme) },
 	"message_indices": func(v *view) any { return v.ranges() },
-	"reasoning":       func(v *view) any { return v.list("shared", v.keyWords(4)) },
+	"outcome":         func(*view) any { return "unknown" },
 	"reason":          func(v *view) any { return v.reason() },
 	"query":           func(v *view) any { return v.query() },
 	"thinking":        func(v *view) any { return v.query() },
@@ -43,8 +43,7 @@ var answerers = map[string]answerer{
 	"inputs":     func(v *view) any { return v.file.Inputs },
 	"outputs":    func(v *view) any { return v.file.Outputs },
 	"score":      func(v *view) any { return v.score() },
-	"code":       func(v *view) any { return v.code() },
-	"markdown":   func(v *view) any { return v.markdown() },
+	"code":       func(v *view) any { return v.text() },
 	"answer":     func(v *view) any { return v.answer() },
 }
 

@@ -119,7 +119,7 @@ func TestChineseTalkBecomesChineseMethod(t *testing.T) {
 func TestSmallTalkIsSkipped(t *testing.T) {
 	t.Parallel()
 	material := prompt.Material{Messages: numbering(user("Hi!"), assistant("Hello, how are you?"), user("Thanks, bye"))}
-	if tasks := ask(t, prompt.Chunk, material)["tasks"].([]any); len(tasks) != 0 {
+	if tasks := ask(t, prompt.Segment, material)["tasks"].([]any); len(tasks) != 0 {
 		t.Errorf("tasks %v", tasks)
 	}
 	if got := ask(t, prompt.Extract, material); got["action"] != "skip" || got["procedure"] != "" ||
@@ -168,7 +168,7 @@ func TestCalculationPlansOneScriptThatRuns(t *testing.T) {
 		t.Fatalf("plans %v", plans)
 	}
 	plan := plans[0].(map[string]any)
-	files := ask(t, prompt.Scripts, prompt.Material{
+	files := ask(t, prompt.Files, prompt.Material{
 		Files: []prompt.FilePlan{{File: plan["file"].(string), Purpose: plan["purpose"].(string),
 			Inputs: plan["inputs"].(string)}}})["files"].([]any)
 	file := files[0].(map[string]any)
@@ -200,8 +200,9 @@ func TestCalculationPlansOneScriptThatRuns(t *testing.T) {
 func TestDocumentIsWrittenFromItsDraft(t *testing.T) {
 	t.Parallel()
 	draft := renewing()
-	got := ask(t, prompt.Doc, prompt.Material{Draft: &draft,
-		Files: []prompt.FilePlan{{File: "checklist.md", Purpose: "Desk checklist"}}})["markdown"].(string)
+	files := ask(t, prompt.Files, prompt.Material{Draft: &draft,
+		Files: []prompt.FilePlan{{File: "checklist.md", Purpose: "Desk checklist"}}})["files"].([]any)
+	got := files[0].(map[string]any)["code"].(string)
 	requireInOrder(t, got, "# Desk checklist\n", "How to renew a loan", "- [ ] Greet the member.",
 		"- [ ] Call `renew_loan`", "- Stay polite.")
 }

@@ -74,12 +74,19 @@ func (v *view) code() string {
 	return fmt.Sprintf(checkScript, purpose, path.Base(v.file.File), strings.Join(fields, ""))
 }
 
-// markdown writes the one planned document from the draft: its steps as a checklist, its warnings
+// text writes a planned file.
+func (v *view) text() string {
+	if path.Ext(v.file.File) == ".md" {
+		return v.markdown()
+	}
+	return v.code()
+}
+
+// markdown writes a planned document from the draft: its steps as a checklist, its warnings
 // and the user's preferences.
 func (v *view) markdown() string {
 	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
-	plan := append(v.material.Files, prompt.FilePlan{})[0] // without a plan, the heading is the name
-	out := "# " + cmp.Or(plan.Purpose, draft.Name) + "\n"
+	out := "# " + cmp.Or(v.file.Purpose, draft.Name) + "\n" // without a plan, the heading is the name
 	return out + section(v.say("when"), "", []string{draft.Description}) +
 		section(v.say("steps"), "- [ ] ", annotate.Lines(draft.Procedure)) +
 		section(v.say("watch"), "- ", draft.Experience) + section(v.say("wishes"), "- ", draft.Preference)

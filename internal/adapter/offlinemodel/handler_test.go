@@ -91,8 +91,20 @@ func TestReplyDependsOnMaterialAndSchemaAlone(t *testing.T) {
 		}
 	}
 	want := chat(t, body("a", "x")).Choices
-	if got := chat(t, body("b", "chunk"), "X-Skill-Stage", "chunk", "X-Skill-Run", "7", "Authorization", "Bearer none").
-		Choices; !reflect.DeepEqual(got, want) {
+	if got := chat(
+		t,
+		body("b", "segment"),
+		"X-Skill-Stage",
+		"segment",
+		"X-Skill-Run",
+		"7",
+		"Authorization",
+		"Bearer none",
+	).
+		Choices; !reflect.DeepEqual(
+		got,
+		want,
+	) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }
@@ -107,6 +119,32 @@ func TestSchemaIsFoundInTheInstructions(t *testing.T) {
 		map[string]any{"role": "user", "content": []any{map[string]any{"type": "text", "text": text}}},
 		map[string]any{"role": "assistant", "content": "not it"},
 		map[string]any{"role": "user", "content": "Repair: not JSON."},
+	}})
+	var got map[string]any
+	if err := json.Unmarshal([]byte(reply.Choices[0].Message.Content), &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := ask(t, prompt.Extract, material); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
+// A distillation sends the window, and after it the schema and the material of a step.
+func TestSchemaIsFoundInTheStep(t *testing.T) {
+	t.Parallel()
+	material := prompt.Material{Messages: loanDesk(ada)}
+	window, err := prompt.Window(material.Messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, err := prompt.Step("Learn.", schemas.Model("extract"), prompt.Material{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := chat(t, map[string]any{"response_format": map[string]any{"type": "json_object"}, "messages": []any{
+		map[string]any{"role": "system", "content": "You learn skills."},
+		map[string]any{"role": "user", "content": []any{map[string]any{"type": "text", "text": window},
+			map[string]any{"type": "text", "text": step}}},
 	}})
 	var got map[string]any
 	if err := json.Unmarshal([]byte(reply.Choices[0].Message.Content), &got); err != nil {

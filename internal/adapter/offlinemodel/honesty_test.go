@@ -16,7 +16,7 @@ func marshalled(value any) string { data, _ := json.Marshal(value); return strin
 // Persons and dates leave no trace in a skill.
 func TestRenamingPeopleChangesNothingAndLeavesNoTrace(t *testing.T) {
 	t.Parallel()
-	for _, stage := range []prompt.Stage{prompt.Chunk, prompt.Rewrite, prompt.Extract} {
+	for _, stage := range []prompt.Stage{prompt.Segment, prompt.Extract} {
 		one, other := ask(t, stage, prompt.Material{Messages: loanDesk(ada)}),
 			ask(t, stage, prompt.Material{Messages: loanDesk(bela)})
 		if !reflect.DeepEqual(one, other) {
@@ -112,7 +112,7 @@ func TestPermutedTasksAreTheSameTasks(t *testing.T) {
 			where[names[i]] = []any{float64(len(messages)), float64(len(messages) + len(jobs[names[i]]) - 1)}
 			messages = append(messages, jobs[names[i]]...)
 		}
-		tasks := ask(t, prompt.Chunk, prompt.Material{Messages: numbering(messages...)})["tasks"].([]any)
+		tasks := ask(t, prompt.Segment, prompt.Material{Messages: numbering(messages...)})["tasks"].([]any)
 		if len(tasks) != 3 {
 			t.Fatalf("order %v: tasks %v", order, tasks)
 		}
@@ -130,7 +130,7 @@ func TestInterruptedTaskIsOneTaskWithTwoRanges(t *testing.T) {
 	t.Parallel()
 	jobs := threeJobs()
 	bread, page := jobs["Bake Sourdough"], jobs["Translate Museum Brochure"]
-	tasks := ask(t, prompt.Chunk, prompt.Material{
+	tasks := ask(t, prompt.Segment, prompt.Material{
 		Messages: numbering(slices.Concat(bread[:2], page, bread[2:])...)})["tasks"].([]any)
 	if len(tasks) != 2 || !reflect.DeepEqual(tasks[0].(map[string]any)["message_indices"],
 		[]any{[]any{0.0, 1.0}, []any{6.0, 7.0}}) {
@@ -142,7 +142,7 @@ func TestMaxTasksKeepsTheLargest(t *testing.T) {
 	t.Parallel()
 	jobs := threeJobs()
 	messages := numbering(slices.Concat(jobs["Bake Sourdough"], jobs["Rotate Certificate"])...)
-	tasks := ask(t, prompt.Chunk, prompt.Material{Messages: messages,
+	tasks := ask(t, prompt.Segment, prompt.Material{Messages: messages,
 		Limits: map[string]int{"max_tasks": 1}})["tasks"].([]any)
 	if len(tasks) != 1 || tasks[0].(map[string]any)["task_name"] != "Rotate Certificate" {
 		t.Errorf("tasks %v", tasks)

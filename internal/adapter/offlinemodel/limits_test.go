@@ -50,15 +50,15 @@ func TestNothingDispatchesOnTheCaller(t *testing.T) {
 			case *ast.BasicLit:
 				text, _ := strconv.Unquote(node.Value)
 				for _, stage := range schemas.ModelNames() {
-					// "scripts" is also a property that skills have
-					if text == stage && stage != "scripts" || strings.HasPrefix(text, "X-") {
+					// "files" is also a property that replies have
+					if text == stage && stage != "files" || strings.HasPrefix(text, "X-") {
 						t.Errorf("%s: literal %q", file.name, text)
 					}
 				}
 			case *ast.SelectorExpr:
 				if owner, ok := node.X.(*ast.Ident); ok && owner.Name == "prompt" {
-					for _, stage := range []string{"Stage", "Chunk", "Rewrite", "Extract", "ExtractSimple", "Scripts",
-						"Doc"} {
+					for _, stage := range []string{"Stage", "Distill", "Segment", "Notes", "Extract", "ExtractSimple",
+						"Files"} {
 						if node.Sel.Name == stage {
 							t.Errorf("%s: prompt.%s", file.name, stage)
 						}

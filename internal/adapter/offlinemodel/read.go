@@ -64,6 +64,9 @@ func read(body []byte) (request, error) {
 			req.results = append(req.results, said)
 		case message.Role == "user" && err == nil && req.live:
 			req.material, req.live, req.from = m, false, -1
+			if req.schema == nil {
+				req.schema = fencedSchema(message.Content)
+			}
 		case message.Role == "assistant" && len(said.ToolCalls) == 0 && req.live:
 			req.from = i
 		}

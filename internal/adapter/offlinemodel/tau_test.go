@@ -77,7 +77,7 @@ func TestRealConversationsGiveFewNamesAndTellNobody(t *testing.T) {
 		if got["action"] == "create" {
 			names[got["name"].(string)]++
 		}
-		if i%4 == 0 && len(ask(t, prompt.Chunk, material)["tasks"].([]any)) > 1 {
+		if i%4 == 0 && len(ask(t, prompt.Segment, material)["tasks"].([]any)) > 1 {
 			split++
 		}
 		delete(got, "evidence")

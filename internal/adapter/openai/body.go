@@ -17,6 +17,7 @@ type body struct {
 	MaxCompletionTokens int           `json:"max_completion_tokens,omitzero"`
 	MaxTokens           int           `json:"max_tokens,omitzero"`
 	PresencePenalty     *float64      `json:"presence_penalty,omitzero"`
+	PromptCacheKey      string        `json:"prompt_cache_key,omitzero"`
 	Seed                *int64        `json:"seed,omitzero"`
 	Temperature         *float64      `json:"temperature,omitzero"`
 	TopP                *float64      `json:"top_p,omitzero"`
@@ -51,9 +52,36 @@ type bodyMessage struct {
 
 // bodyPart is a text or an image of a message.
 type bodyPart struct {
-	Text  *string    `json:"text,omitzero"`
-	Image *llm.Image `json:"image_url,omitzero"`
-	Type  string     `json:"type"`
+	Text       *string     `json:"text,omitzero"`
+	Breakpoint *breakpoint `json:"prompt_cache_breakpoint,omitzero"`
+	Image      *llm.Image  `json:"image_url,omitzero"`
+	Type       string      `json:"type"`
+	// Anthropic's mark of the end of a prefix, which the SDK sends as an extra field.
+	CacheControl *cacheControl `json:"cache_control,omitzero"`
+}
+
+// breakpoint is OpenAI's mark of the end of a prefix.
+type breakpoint struct {
+	Mode string `json:"mode"` // explicit
+}
+
+type cacheControl struct {
+	Type string `json:"type"` // ephemeral
+}
+
+// prefixOf returns the content of a message with a prefix. Without a mark, both texts are one.
+func prefixOf(m *llm.Message, mark string) any {
+	first := bodyPart{Type: "text", Text: &m.Prefix}
+	switch mark {
+	case CacheOpenAI:
+		first.Breakpoint = &breakpoint{Mode: "explicit"}
+	case CacheAnthropic:
+		first.CacheControl = &cacheControl{Type: "ephemeral"}
+	default:
+		whole := m.Prefix + m.Content
+		return &whole
+	}
+	return append([]bodyPart{first}, partsOf(m)...)
 }
 
 // partsOf returns the content of a message with images.
@@ -100,7 +128,9 @@ type bodySchema struct {
 // typeFunction is the type of calls and of tools.
 const typeFunction = "function"
 
-func messagesOf(r llm.Request) ([]bodyMessage, error) {
+// messagesOf renders the messages. mark is the kind of mark after their prefixes: CacheOpenAI,
+// CacheAnthropic or none.
+func messagesOf(r llm.Request, mark string) ([]bodyMessage, error) {
 	messages := make([]bodyMessage, 0, len(r.Messages)+1)
 	if r.System != "" {
 		messages = append(messages, bodyMessage{Role: llm.RoleSystem, Content: &r.System})
@@ -115,7 +145,10 @@ func messagesOf(r llm.Request) ([]bodyMessage, error) {
 			}
 			out.ToolCalls = callsBody(m.Calls)
 		case m.Role == llm.RoleUser:
-			if len(m.Images) > 0 {
+			switch {
+			case m.Prefix != "":
+				out.Content = prefixOf(m, mark)
+			case len(m.Images) > 0:
 				out.Content = partsOf(m)
 			}
 		case m.Role == llm.RoleTool && m.CallID != "":

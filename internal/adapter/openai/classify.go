@@ -78,7 +78,8 @@ func hasParameter(request []byte, parameter string) bool {
 var options = map[string]string{"tool_choice": "tool choice", "temperature": "temperature",
 	"reasoning_effort": "reasoning effort", "stream_options": "stream", "top_p": "top p", "seed": "seed",
 	"frequency_penalty": "frequency penalty", "presence_penalty": "presence penalty",
-	"parallel_tool_calls": "parallel tool calls"}
+	"parallel_tool_calls": "parallel tool calls", "prompt_cache_key": "prompt cache",
+	"prompt_cache_breakpoint": "prompt cache", "cache_control": "cache control"}
 
 // namesOption reports whether an error is about an option of the request.
 func namesOption(words string, request []byte) bool {

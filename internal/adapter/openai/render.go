@@ -32,7 +32,17 @@ func (c *Client) render(r llm.Request) (out body, err error) {
 				Schema: &bodySchema{Name: r.Schema.Name, Strict: strict, Schema: r.Schema.JSON}}
 		}
 	}
-	if out.Messages, err = messagesOf(r); err != nil {
+	if r.JSON && out.ResponseFormat == nil && c.config.Structured != StructuredNone {
+		out.ResponseFormat = &bodyFormat{Type: "json_object"}
+	}
+	mark := ""
+	if r.CacheKey != "" {
+		mark = c.config.cacheFor(r.Model)
+	}
+	if mark == CacheOpenAI {
+		out.PromptCacheKey = r.CacheKey
+	}
+	if out.Messages, err = messagesOf(r, mark); err != nil {
 		return out, err
 	}
 	if out.Tools, err = toolsOf(r); err != nil {

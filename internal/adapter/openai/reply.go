@@ -45,7 +45,7 @@ func replyOf(completion openai.ChatCompletion, p llm.PreparedRequest) (llm.Reply
 		Calls:  callsOf(choice.Message, p.Body),
 		Finish: choice.FinishReason,
 		Model:  completion.Model,
-		Usage:  llm.Usage{Input: int(completion.Usage.PromptTokens), Output: int(completion.Usage.CompletionTokens)},
+		Usage:  usageOf(completion.Usage),
 	}
 	if reply.Model == "" {
 		reply.Model = p.Model
@@ -68,6 +68,20 @@ func replyOf(completion openai.ChatCompletion, p llm.PreparedRequest) (llm.Reply
 		return llm.Reply{}, failure
 	}
 	return reply, nil
+}
+
+// usageOf reads the usage of a completion. The tokens of a cache are also read from the fields of Anthropic
+// and DeepSeek, which gateways pass on.
+func usageOf(u openai.CompletionUsage) llm.Usage {
+	var others struct {
+		Read    int `json:"cache_read_input_tokens"`
+		Hit     int `json:"prompt_cache_hit_tokens"`
+		Created int `json:"cache_creation_input_tokens"`
+	}
+	_ = json.Unmarshal([]byte(u.RawJSON()), &others) // without them, the numbers are 0
+	return llm.Usage{Input: int(u.PromptTokens), Output: int(u.CompletionTokens),
+		Cached:  max(int(u.PromptTokensDetails.CachedTokens), others.Read, others.Hit),
+		Written: max(int(u.PromptTokensDetails.CacheWriteTokens), others.Created)}.Plausible()
 }
 
 // callsOf returns the tool calls of a reply to request. Results refer to their calls by ID. An ID

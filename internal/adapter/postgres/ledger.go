@@ -56,7 +56,8 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 		t.Verdict = ledger.Stored
 		t.Reply, err = storedReply(dbsqlc.CallReplyRow{Reply: row.Reply, ToolCalls: row.ToolCalls, Refusal: row.Refusal,
 			Finish: row.Finish, ReplyModel: row.ReplyModel,
-			InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, Estimated: row.Estimated})
+			InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, CachedTokens: row.CachedTokens,
+			WrittenTokens: row.WrittenTokens, Estimated: row.Estimated})
 		return t, err
 	case known && rows[0].State == string(run.CallStarted) && rows[0].Leased:
 		return ledger.Admission{Verdict: ledger.Busy, Wait: time.Duration(rows[0].LeaseSeconds * float64(time.Second))},
@@ -217,6 +218,7 @@ func (q callRepository) doneParams(k run.CallKey, r llm.Reply, calls []byte, cos
 	return dbsqlc.CallDoneParams{Reply: &r.Text, ToolCalls: calls, Refusal: r.Refusal, Finish: r.Finish,
 		ReplyModel:  r.Model,
 		InputTokens: int64(r.Usage.Input), OutputTokens: int64(r.Usage.Output), Estimated: r.Usage.Estimated,
+		CachedTokens: int64(r.Usage.Cached), WrittenTokens: int64(r.Usage.Written),
 		CostMicros:  cost,
 		WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)}
 }
@@ -285,6 +287,7 @@ func (q callRepository) Calls(ctx context.Context, ref run.Ref) ([]run.Call, err
 		out[i] = run.Call{Key: run.CallKey{Ref: ref, Step: r.Step, Round: int(r.Round)}, State: run.CallState(r.State),
 			Stage: r.Stage, Model: r.Model,
 			Attempts: int(r.Attempts), Unknown: int(r.Unknown), Input: r.InputTokens, Output: r.OutputTokens,
+			Cached: r.CachedTokens, Written: r.WrittenTokens,
 			Estimated:  r.Estimated,
 			CostMicros: r.CostMicros, ErrorClass: r.ErrorClass, Error: r.Error, StartedAt: r.CreatedAt,
 			FinishedAt: r.FinishedAt}
@@ -304,12 +307,13 @@ func (q callRepository) Exchanges(ctx context.Context, ref run.Ref, step string)
 			Key:   run.CallKey{Ref: ref, Step: r.Step, Round: int(r.Round)},
 			State: run.CallState(r.State), Stage: r.Stage, Model: r.Model, Attempts: int(r.Attempts),
 			Unknown: int(r.Unknown), Input: r.InputTokens, Output: r.OutputTokens, Estimated: r.Estimated,
+			Cached: r.CachedTokens, Written: r.WrittenTokens,
 			CostMicros: r.CostMicros, ErrorClass: r.ErrorClass, Error: r.Error, StartedAt: r.CreatedAt,
 			FinishedAt: r.FinishedAt}}
 		if r.Reply != nil {
 			reply, err := storedReply(dbsqlc.CallReplyRow{Reply: r.Reply, ToolCalls: r.ToolCalls, Refusal: r.Refusal,
 				Finish: r.Finish, ReplyModel: r.ReplyModel, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
-				Estimated: r.Estimated})
+				CachedTokens: r.CachedTokens, WrittenTokens: r.WrittenTokens, Estimated: r.Estimated})
 			if err != nil {
 				return nil, err
 			}
@@ -331,7 +335,8 @@ func (s *Store) ExpireCalls(ctx context.Context, grace time.Duration) (n int64, 
 
 func storedReply(r dbsqlc.CallReplyRow) (reply llm.Reply, err error) {
 	reply = llm.Reply{Text: *r.Reply, Refusal: r.Refusal, Finish: r.Finish, Model: r.ReplyModel,
-		Usage: llm.Usage{Input: int(r.InputTokens), Output: int(r.OutputTokens), Estimated: r.Estimated}}
+		Usage: llm.Usage{Input: int(r.InputTokens), Output: int(r.OutputTokens), Cached: int(r.CachedTokens),
+			Written: int(r.WrittenTokens), Estimated: r.Estimated}}
 	reply.Calls, err = callsOf(r.ToolCalls)
 	return reply, err
 }

@@ -210,7 +210,7 @@ func (q runRepository) Usage(ctx context.Context, id string) (run.Usage, error) 
 		return run.Usage{}, classify("add up the calls", err)
 	}
 	out := run.Usage{Keys: int(u.Keys), Attempts: int(u.Attempts), Unknown: int(u.Unknown), Input: u.InputTokens,
-		Output: u.OutputTokens, Estimated: u.Estimated}
+		Output: u.OutputTokens, Cached: u.CachedTokens, Written: u.WrittenTokens, Estimated: u.Estimated}
 	if u.Priced {
 		out.CostMicros = &u.CostMicros
 	}

@@ -18,7 +18,8 @@ func (q taskRepository) PutTasks(ctx context.Context, ts []distill.Task) error {
 	for _, t := range ts {
 		err := classify("store a task", q.q.TaskInsert(ctx,
 			dbsqlc.TaskInsertParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Position: int32(t.Position),
-				Name: storable(t.Name), Seqs: int32s(t.Seqs), Lang: t.Lang}))
+				Name: storable(t.Name), Seqs: int32s(t.Seqs), Lang: t.Lang,
+				Query: storable(t.Query), Verdict: t.Verdict, Proof: int32s(t.Proof)}))
 		if err != nil {
 			return err
 		}
@@ -155,7 +156,7 @@ func taskOf(r dbsqlc.DistillTask) (distill.Task, error) {
 	t := distill.Task{Ref: run.Ref{Workspace: r.WorkspaceID, Run: r.RunID}, Key: r.TaskKey, Position: int(r.Position),
 		Name: r.Name, Seqs: ints(r.Seqs), Lang: r.Lang,
 		Stage: distill.Stage(r.Stage), Outcome: distill.Outcome(r.Outcome), Reason: r.Reason, Query: r.Query,
-		Notes: r.Notes,
+		Verdict: r.Verdict, Proof: ints(r.Proof), Notes: r.Notes,
 		Based: distill.Base{Skill: r.BasedOnSkill, Version: int(r.BasedOnVersion)}}
 	if r.SkillID != nil {
 		t.Skill, t.Version = *r.SkillID, int(*r.Version)

@@ -31,8 +31,9 @@ func Conversation(id string, lines ...string) transcript.Conversation {
 
 // Model replies of R1, the script for C1.
 const (
-	R1Chunk   = `[{"task_id":1,"task_name":"Service Operations","message_indices":[[0,13]],"reasoning":"one incident"}]`
-	R1Rewrite = "Roll a failing service back to its last healthy release"
+	R1Query   = "Roll a failing service back to its last healthy release"
+	R1Segment = `{"tasks":[{"task_name":"Service Operations","message_indices":[[0,13]],"query":"` + R1Query +
+		`","outcome":"success","proof":[12,13],"open":false}]}`
 	R1Extract = `{"name":"Service Deployment Rollback","description":"Restore a failing service to its last healthy ` +
 		`release and confirm recovery",
  "trigger":["rollback","deployment","incident"],
@@ -43,15 +44,14 @@ const (
  "examples":["# Rollback report\n## Symptom\n...\n## Action\n...\n## Result\n..."],
  "scripts":[{"file":"check_health.py","purpose":"probe","inputs":"url","outputs":"exit code"}],
  "tool":["kubectl"],"others":{"checklist.md":"short operator checklist"},"update":false,"old_memory_id":""}`
-	R1Scripts = `{"check_health.py":"import sys\n\n\ndef main() -> int:\n    return 0\n\n\nif __name__ == ` +
-		`\"__main__\":\n    sys.exit(main())\n"}`
-	R1Doc = "# Checklist\n\n- probe\n- roll back\n- probe\n"
+	R1Files = `{"check_health.py":"import sys\n\n\ndef main() -> int:\n    return 0\n\n\nif __name__ == ` +
+		`\"__main__\":\n    sys.exit(main())\n","checklist.md":"# Checklist\n\n- probe\n- roll back\n- probe\n"}`
 )
 
 // ScriptR1 makes the model reply as in R1.
 func (b *Bundle) ScriptR1() {
-	for stage, reply := range map[string]string{"chunk": R1Chunk, "rewrite": R1Rewrite, "extract": R1Extract,
-		"merge": R1Extract, "scripts": R1Scripts, "doc": R1Doc} {
+	for stage, reply := range map[string]string{"segment": R1Segment, "extract": R1Extract, "merge": R1Extract,
+		"files": R1Files} {
 		b.Model.On(openaitest.Rule{Stage: stage, Reply: reply})
 	}
 }

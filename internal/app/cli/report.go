@@ -162,7 +162,7 @@ func because(reason string) string {
 }
 
 func usage(u run.Usage) string {
-	out := fmt.Sprintf("%d model calls, %d tokens in, %d out", u.Keys, u.Input, u.Output)
+	out := fmt.Sprintf("%d model calls, %d tokens in%s, %d out", u.Keys, u.Input, fromCache(u.Cached), u.Output)
 	if u.Estimated {
 		out += " (estimated)"
 	}
@@ -173,6 +173,14 @@ func usage(u run.Usage) string {
 		out += fmt.Sprintf(", %d in flight at a crash (possibly billed)", u.Unknown)
 	}
 	return out
+}
+
+// fromCache is the part of the input that an endpoint read from a cache, or an empty text.
+func fromCache(tokens int64) string {
+	if tokens == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d cached)", tokens)
 }
 
 func (c *cli) printJSON(v any) error {

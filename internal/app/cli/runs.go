@@ -50,7 +50,7 @@ func (c *cli) runsShow() *cobra.Command {
 		Long: "Show a run with its tasks, steps and model calls. With --calls, show what each call sent and got " +
 			"instead, with secrets replaced. A reply that was not valid is marked with ✗, and the next round says why.",
 		Example: "  cairn runs show run_0h3xk9m2p7q4r8s1t5v6w0y3zd\n" +
-			"  cairn runs show run_0h3xk9m2p7q4r8s1t5v6w0y3zd --calls --call chunk", Args: exactly(1, "the run's ID"),
+			"  cairn runs show run_0h3xk9m2p7q4r8s1t5v6w0y3zd --calls --call segment", Args: exactly(1, "the run's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if calls || step != "" {
 				return c.showCalls(cmd.Context(), args[0], step)
@@ -188,7 +188,7 @@ func callRows(r distill.Report) []map[string]any {
 	for i, c := range r.Calls {
 		out[i] = map[string]any{"step": c.Key.Step, "round": c.Key.Round, "state": c.State, "model": c.Model,
 			"requests": c.Attempts, "unknown": c.Unknown,
-			"input_tokens": c.Input, "output_tokens": c.Output, "cost_micros": c.CostMicros,
+			"input_tokens": c.Input, "cached_tokens": c.Cached, "output_tokens": c.Output, "cost_micros": c.CostMicros,
 			"error_class": c.ErrorClass, "error": c.Error}
 	}
 	return out

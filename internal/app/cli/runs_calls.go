@@ -28,8 +28,25 @@ func (c *cli) showCalls(ctx context.Context, id, step string) error {
 	if c.output == "json" {
 		out := make([]exchangeRow, len(all))
 		for i, e := range all {
-			out[i] = exchangeRow{e.Key.Step, e.Key.Round, string(e.State), e.Stage, e.Model, e.Input, e.Output,
-				e.CostMicros, e.Earlier, e.Messages, e.Tools, e.Reply, e.Rejected, e.ErrorClass, e.Error}
+			out[i] = exchangeRow{
+				e.Key.Step,
+				e.Key.Round,
+				string(e.State),
+				e.Stage,
+				e.Model,
+				e.Input,
+				e.Cached,
+				e.Written,
+				e.Output,
+				e.CostMicros,
+				e.Earlier,
+				e.Messages,
+				e.Tools,
+				e.Reply,
+				e.Rejected,
+				e.ErrorClass,
+				e.Error,
+			}
 		}
 		return c.printJSON(map[string]any{"calls": out})
 	}
@@ -50,6 +67,8 @@ type exchangeRow struct {
 	Stage      string        `json:"stage"`
 	Model      string        `json:"model"`
 	Input      int64         `json:"input_tokens"`
+	Cached     int64         `json:"cached_tokens,omitempty"`
+	Written    int64         `json:"written_tokens,omitempty"`
 	Output     int64         `json:"output_tokens"`
 	CostMicros *int64        `json:"cost_micros"`
 	Earlier    int           `json:"earlier_messages"` // that the round before has, too
@@ -62,8 +81,8 @@ type exchangeRow struct {
 }
 
 func printExchange(w io.Writer, e inspect.Exchange) {
-	fmt.Fprintf(w, "── %s, round %d · %s · %s · %d tokens in, %d out", e.Key.Step, e.Key.Round, e.Model, e.State,
-		e.Input, e.Output)
+	fmt.Fprintf(w, "── %s, round %d · %s · %s · %d tokens in%s, %d out", e.Key.Step, e.Key.Round, e.Model, e.State,
+		e.Input, fromCache(e.Cached), e.Output)
 	if e.CostMicros != nil {
 		fmt.Fprintf(w, " · %s", dollars(*e.CostMicros))
 	}
@@ -72,7 +91,7 @@ func printExchange(w io.Writer, e inspect.Exchange) {
 		fmt.Fprintf(w, "(%d messages as in the round before)\n", e.Earlier)
 	}
 	for _, m := range e.Messages {
-		printMessage(w, m.Role, m.Content, m.Calls)
+		printMessage(w, m.Role, m.Prefix+m.Content, m.Calls)
 	}
 	if len(e.Tools) > 0 {
 		fmt.Fprintf(w, "tools: %s\n", strings.Join(e.Tools, ", "))

@@ -47,7 +47,14 @@ type Config struct {
 	Model string `env:"CAIRN_MODEL"`
 	// How the endpoint returns JSON.
 	Structured string `env:"CAIRN_STRUCTURED_OUTPUT" envDefault:"auto"`
-	// Prices as JSON: model to micro-dollars per million input and output tokens. If empty, list prices are used.
+	// How requests mark the transcript that several calls share for the endpoint's cache. auto chooses by the host of
+	// the endpoint and the name of the model; endpoints that cache by themselves need no mark.
+	LLMCache string `env:"LLM_CACHE" envDefault:"auto"`
+	// Context length in tokens: a number, and model=number for models that differ, separated by commas. Requests of
+	// distillation use at most three quarters of it.
+	LLMContext string `env:"LLM_CONTEXT" envDefault:"128000"`
+	// Prices as JSON: model to micro-dollars per million input and output tokens, and of cached and written input.
+	// If empty, list prices are used.
 	Prices string `env:"CAIRN_PRICES"`
 	// Maximum cost of all model calls of the deployment in a UTC day, in micro-dollars (1000000 is 1 $), or
 	// unlimited. In addition, micros_per_day limits each workspace. Set the same value for all processes.
@@ -72,16 +79,12 @@ type Config struct {
 	ModelWindowNudge int `env:"CAIRN_MODEL_WINDOW_NUDGE"`
 	// Model of all stages of distillation. If empty, CAIRN_MODEL is used.
 	SkillsLLM string `env:"SKILLS_LLM"`
-	// Model that splits a conversation into tasks. If empty, SKILLS_LLM is used.
-	SkillsLLMChunk string `env:"SKILLS_LLM_CHUNK"`
-	// Model that rewrites a task as a search query. If empty, SKILLS_LLM is used.
-	SkillsLLMRewrite string `env:"SKILLS_LLM_REWRITE"`
-	// Model that extracts and merges skills. If empty, SKILLS_LLM is used.
+	// Model that divides a conversation into tasks. If empty, SKILLS_LLM is used.
+	SkillsLLMSegment string `env:"SKILLS_LLM_SEGMENT"`
+	// Model that extracts and merges skills. If empty, SKILLS_LLM is used. Endpoints cache a transcript for each model.
 	SkillsLLMExtract string `env:"SKILLS_LLM_EXTRACT"`
-	// Model that writes scripts of skills. If empty, SKILLS_LLM is used.
-	SkillsLLMScripts string `env:"SKILLS_LLM_SCRIPTS"`
-	// Model that writes reference documents of skills. If empty, SKILLS_LLM is used.
-	SkillsLLMDocs string `env:"SKILLS_LLM_DOCS"`
+	// Model that writes scripts and reference documents of skills. If empty, SKILLS_LLM is used.
+	SkillsLLMFiles string `env:"SKILLS_LLM_FILES"`
 	// Model that scores drafts. If empty, SKILLS_LLM is used.
 	SkillsLLMJudge string `env:"SKILLS_LLM_JUDGE"`
 
@@ -134,8 +137,6 @@ type Config struct {
 	MaxTasks int `env:"SKILL_MAX_TASKS" envDefault:"8"`
 	// Maximum length of one tool result in prompts of distillation, in characters.
 	ToolOutputChars int `env:"SKILL_TOOL_OUTPUT_CHARS" envDefault:"1500"`
-	// Maximum input of the stage that splits a conversation, in tokens.
-	InputTokens int `env:"SKILL_CHUNK_INPUT_TOKENS" envDefault:"24000"`
 	// Maximum number of model calls of one distillation at once.
 	Concurrency int `env:"SKILL_CONCURRENCY" envDefault:"5"`
 	// Maximum number of earlier messages that give context to a task.

@@ -34,6 +34,9 @@ func (c Config) validate() error {
 			"use a number of micro-dollars such as 50000000, or unlimited",
 		)
 	}
+	if _, err := c.Contexts(); err != nil {
+		return err
+	}
 	if _, err := c.Proxies(); err != nil {
 		return err
 	}
@@ -63,6 +66,7 @@ func (c Config) choices() []choice {
 		{"SKILL_GATE", c.Gate, []string{"auto", "memos", "off"}},
 		{"SKILL_NAME_STYLE", c.NameStyle, []string{"hyphen", "underscore"}},
 		{"SKILLS_REPO_BACKEND", strings.ToLower(c.Backend), []string{"local", "oss"}},
+		{"LLM_CACHE", c.LLMCache, []string{"auto", "openai", "anthropic", "off"}},
 		{"CAIRN_STRUCTURED_OUTPUT", c.Structured, []string{"auto", "json_schema", "json_object", "none"}},
 		{"MEM0_COMPAT", c.Mem0Compat, []string{"prefix", "root"}},
 		{"CAIRN_METRICS", c.Metrics, []string{"key", "open", "off"}},
@@ -92,7 +96,6 @@ func (c Config) ranges() []interval {
 		{"SKILL_MAX_TASKS", "", float64(c.MaxTasks), 1, 100},
 		{"SKILL_JSON_REPAIRS", "", float64(c.Repairs), 0, 2},
 		{"SKILL_TOOL_OUTPUT_CHARS", "", float64(c.ToolOutputChars), 100, 1e6},
-		{"SKILL_CHUNK_INPUT_TOKENS", "", float64(c.InputTokens), 500, 1e6},
 		{"SKILL_RECALL_TOP_K", "", float64(c.RecallTopK), 0, 20},
 		{"SKILL_RECALL_MIN_SIM", "", c.RecallMinSim, 0, 1},
 		{"SKILL_MERGE_SIM", "", c.MergeSim, 0, 1},

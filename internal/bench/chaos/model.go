@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn/internal/adapter/openai/openaitest"
@@ -17,8 +18,7 @@ import (
 // in the request.
 func script(server *openaitest.Server, delay time.Duration) {
 	for stage, answer := range map[string]func(prompt.Material) any{
-		"chunk": chunkReply, "rewrite": rewriteReply, "extract": extractReply, "merge": mergeReply,
-		"scripts": scriptsReply, "doc": docReply,
+		"segment": segmentReply, "extract": extractReply, "merge": mergeReply, "files": filesReply,
 	} {
 		server.On(openaitest.Rule{Stage: stage, Delay: delay, ReplyFunc: func(call openaitest.Call) string {
 			material, err := prompt.ReadMaterial(call.Last)
@@ -37,13 +37,14 @@ func script(server *openaitest.Server, delay time.Duration) {
 // object is a JSON object.
 type object = map[string]any
 
-// chunkReply starts a task at each message that names a theme.
-func chunkReply(m prompt.Material) any {
+// segmentReply starts a task at each message that names a theme.
+func segmentReply(m prompt.Material) any {
 	tasks := []object{}
 	for i, message := range m.Messages {
 		if t, named := themeIn(message.Content); named {
 			tasks = append(tasks, object{"task_name": t.title,
-				"message_indices": [][2]int{{message.Index, message.Index}}, "reasoning": "one request"})
+				"message_indices": [][2]int{{message.Index, message.Index}}, "query": t.title,
+				"outcome": "success", "proof": []int{message.Index}, "open": false})
 		}
 		if len(tasks) > 0 {
 			last := tasks[len(tasks)-1]["message_indices"].([][2]int)
@@ -52,8 +53,6 @@ func chunkReply(m prompt.Material) any {
 	}
 	return object{"tasks": tasks}
 }
-
-func rewriteReply(m prompt.Material) any { return object{"query": m.Task} }
 
 var ticketIn = regexp.MustCompile(`c\d{4}[ab]`)
 
@@ -105,17 +104,16 @@ func mergeReply(m prompt.Material) any {
 		"reason": "both hold"}
 }
 
-func scriptsReply(m prompt.Material) any {
+func filesReply(m prompt.Material) any {
 	files := []object{}
 	for _, f := range m.Files {
-		files = append(files, object{"file": f.File,
-			"code": fmt.Sprintf("import sys\n\n# %s\nsys.exit(0)\n", f.Purpose)})
+		text := fmt.Sprintf("import sys\n\n# %s\nsys.exit(0)\n", f.Purpose)
+		if strings.HasSuffix(f.File, ".md") {
+			text = fmt.Sprintf("# %s\n\n- first\n- second\n", f.Purpose)
+		}
+		files = append(files, object{"file": f.File, "code": text})
 	}
 	return object{"files": files}
-}
-
-func docReply(m prompt.Material) any {
-	return object{"markdown": fmt.Sprintf("# %s\n\n- first\n- second\n", m.Files[0].Purpose)}
 }
 
 func hash(text string) uint32 {

@@ -2,8 +2,8 @@
 // as ratios within one run on one machine:
 //
 //   - latency: the time of a distillation of three tasks with a fixed response time of the
-//     model, divided by its critical path. This is the longest chain of calls: chunk,
-//     rewrite, extract, file;
+//     model, divided by its critical path. This is the longest chain of calls: segment,
+//     extract, files;
 //   - throughput: parallel distillations per second with a fast model, compared with empty
 //     workflows of the same shape on the same server;
 //   - CPU time of the worker for each distillation.

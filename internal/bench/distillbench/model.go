@@ -19,12 +19,7 @@ func script(server *openaitest.Server, delay time.Duration) error {
 		return fmt.Errorf("script the model: %w", err)
 	}
 	for stage, answer := range map[string]func(prompt.Material) object{
-		"chunk": chunkReply, "extract": extractReply,
-		"rewrite": func(m prompt.Material) object { return object{"query": m.Task} },
-		"scripts": func(m prompt.Material) object {
-			return object{"files": []object{{"file": m.Files[0].File, "code": "import sys\n\nsys.exit(0)\n"}}}
-		},
-		"doc": func(prompt.Material) object { return object{"markdown": "# Checklist\n\n- first\n- second\n"} },
+		"segment": segmentReply, "extract": extractReply, "files": filesReply,
 	} {
 		server.On(openaitest.Rule{Stage: stage, Delay: delay, ReplyFunc: func(call openaitest.Call) string {
 			material, err := prompt.ReadMaterial(call.Last)
@@ -41,13 +36,13 @@ func script(server *openaitest.Server, delay time.Duration) error {
 	return nil
 }
 
-func chunkReply(m prompt.Material) object {
+func segmentReply(m prompt.Material) object {
 	var tasks []object
 	for _, message := range m.Messages {
 		if rest, begins := strings.CutPrefix(message.Content, taskMark); begins {
 			name, _, _ := strings.Cut(rest, ":")
 			tasks = append(tasks, object{"task_name": name, "message_indices": [][2]int{{message.Index, message.Index}},
-				"reasoning": "one request"})
+				"query": name, "outcome": "success", "proof": []int{message.Index}, "open": false})
 		}
 		tasks[len(tasks)-1]["message_indices"].([][2]int)[0][1] = message.Index
 	}
@@ -71,4 +66,16 @@ func extractReply(m prompt.Material) object {
 		reply["others"] = []object{{"file": "checklist.md", "purpose": "a checklist"}}
 	}
 	return reply
+}
+
+func filesReply(m prompt.Material) object {
+	files := []object{}
+	for _, f := range m.Files {
+		text := "import sys\n\nsys.exit(0)\n"
+		if strings.HasSuffix(f.File, ".md") {
+			text = "# Checklist\n\n- first\n- second\n"
+		}
+		files = append(files, object{"file": f.File, "code": text})
+	}
+	return object{"files": files}
 }

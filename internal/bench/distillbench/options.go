@@ -29,9 +29,9 @@ const (
 // twelfth.
 const warmUp = 12
 
-// critical is the number of model calls in the longest chain of a distillation: chunk,
-// rewrite, extract, file.
-const critical = 4
+// critical is the number of model calls in the longest chain of a distillation: segment,
+// extract, files.
+const critical = 3
 
 // Goal is the maximum latency ratio for a kind of Temporal server: 1.25 times the ratio of
 // 2026-11-21.

@@ -27,7 +27,7 @@ type Step struct {
 func (s Step) Own() time.Duration { return s.Decide + s.Queue + s.Work - s.Model }
 
 // calls is the number of sequential model calls of a step.
-var calls = map[string]int{contract.Chunk: 1, contract.Draft: 2, contract.WriteFiles: 1}
+var calls = map[string]int{contract.Segment: 1, contract.Draft: 1, contract.WriteFiles: 1}
 
 // stepped is an activity in the history.
 type stepped struct {

@@ -33,8 +33,8 @@ func script(server *openaitest.Server) {
 	for _, stage := range []string{"nudge", "reflection"} {
 		server.On(openaitest.Rule{Stage: stage, Delay: modelDelay, Reply: "Nothing to save."})
 	}
-	for stage, reply := range map[string]func(prompt.Material) any{"chunk": chunkReply, "extract": extractReply,
-		"rewrite": func(m prompt.Material) any { return object{"query": m.Task} }} {
+	for stage, reply := range map[string]func(prompt.Material) any{"segment": segmentReply,
+		"extract": extractReply} {
 		server.On(openaitest.Rule{Stage: stage, Delay: modelDelay, ReplyFunc: func(c openaitest.Call) string {
 			material, err := prompt.ReadMaterial(c.Last)
 			if err != nil {
@@ -59,12 +59,20 @@ func asked(c openaitest.Call) string {
 	return ""
 }
 
-// chunkReply makes one task of a conversation with tool results, and none of another one.
-func chunkReply(m prompt.Material) any {
+// segmentReply makes one task of a conversation with tool results, and none of another one.
+func segmentReply(m prompt.Material) any {
 	for _, message := range m.Messages {
 		if message.Role == "tool" {
-			return object{"tasks": []object{{"task_name": taskName(m), "reasoning": "one request",
-				"message_indices": [][2]int{{m.Messages[0].Index, m.Messages[len(m.Messages)-1].Index}}}}}
+			return object{"tasks": []object{
+				{
+					"task_name":       taskName(m),
+					"query":           taskName(m),
+					"outcome":         "success",
+					"proof":           []int{},
+					"open":            false,
+					"message_indices": [][2]int{{m.Messages[0].Index, m.Messages[len(m.Messages)-1].Index}},
+				},
+			}}
 		}
 	}
 	return object{"tasks": []object{}}

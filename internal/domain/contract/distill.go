@@ -12,7 +12,7 @@ const (
 
 // Activities of a distillation.
 const (
-	Chunk      = "Chunk"
+	Segment    = "Segment"
 	Draft      = "Draft"
 	WriteFiles = "WriteFiles"
 	Judge      = "Judge"
@@ -39,28 +39,21 @@ type DistillInput struct {
 	Timeouts   StepTimeouts `json:"timeouts"`
 }
 
-// ChunkResult lists the tasks that were found, in order.
-type ChunkResult struct {
+// SegmentResult lists the tasks that were found, in order.
+type SegmentResult struct {
 	Tasks []string `json:"tasks"`
 	Ended bool     `json:"ended"` // the run has ended: no task was found, or the reply was unusable
 }
 
 // DraftResult is the plan of the files to write. The text is in the task's row.
 type DraftResult struct {
-	Ended   bool `json:"ended"`   // the task has ended
-	Scripts int  `json:"scripts"` // number of scripts; one call writes all of them
-	Docs    int  `json:"docs"`    // number of documents; one call each
-	Judge   bool `json:"judge"`   // whether the draft needs a judgment
+	Ended bool `json:"ended"` // the task has ended
+	Files int  `json:"files"` // number of scripts and documents; one call writes all of them
+	Judge bool `json:"judge"` // whether the draft needs a judgment
 }
 
-// WriteInput requests the scripts (Doc is -1) or one document of a task.
-type WriteInput struct {
-	TaskRef
-	Doc int `json:"doc"`
-}
-
-// WriteResult is the result of an optional file. A file that cannot be written degrades the skill
-// and does not fail it.
+// WriteResult is the result of the optional files. Files that cannot be written degrade the skill
+// and do not fail it.
 type WriteResult struct {
 	Degraded bool `json:"degraded"`
 }

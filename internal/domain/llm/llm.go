@@ -17,10 +17,16 @@ import (
 
 // Request is a request to a model.
 type Request struct {
-	Model       string
-	System      string     // instructions
-	Messages    []Message  // oldest first
-	Schema      *Schema    // JSON Schema of the reply; nil for free text
+	Model    string
+	System   string    // instructions
+	Messages []Message // oldest first
+	Schema   *Schema   // JSON Schema of the reply; nil for free text
+	// JSON asks for a JSON object whose schema the messages state. Endpoints put a Schema before the system
+	// message, so that requests with different schemas have no common prefix.
+	JSON bool
+	// CacheKey names the Prefix of the first message, so that an endpoint sends requests with it to the same
+	// cache. Without it, the prefix is not marked.
+	CacheKey    string
 	Tools       []Tool     // tools that the model may call, in this order
 	ToolChoice  ToolChoice // "" means the model decides; ignored without Tools
 	MaxTokens   int        // 0 means the endpoint's default
@@ -96,9 +102,18 @@ const MostTokens = 100_000_000
 // Usage is the token usage of a call. Estimated is true if the endpoint did not report it,
 // or reported an impossible number.
 type Usage struct {
-	Input     int  `json:"input"`  // tokens
-	Output    int  `json:"output"` // tokens
+	Input     int  `json:"input"`             // tokens, with those of a cache
+	Output    int  `json:"output"`            // tokens
+	Cached    int  `json:"cached,omitempty"`  // part of Input that was read from a cache
+	Written   int  `json:"written,omitempty"` // part of Input that was written to a cache
 	Estimated bool `json:"estimated,omitempty"`
+}
+
+// Plausible returns u with the numbers of a cache within Input.
+func (u Usage) Plausible() Usage {
+	u.Cached = min(max(u.Cached, 0), u.Input)
+	u.Written = min(max(u.Written, 0), u.Input-u.Cached)
+	return u
 }
 
 // Model is one model endpoint.

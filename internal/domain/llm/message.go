@@ -13,7 +13,10 @@ const (
 
 // Message is one message after the instructions.
 type Message struct {
-	Role    string     `json:"role"` // one of the Role constants
+	Role string `json:"role"` // one of the Role constants
+	// Prefix is a text before Content that several requests repeat byte for byte, so that endpoints can
+	// read it from a cache. Only messages of users have one.
+	Prefix  string     `json:"prefix,omitempty"`
 	Content string     `json:"content,omitempty"`
 	Calls   []ToolCall `json:"calls,omitempty"`   // calls of an assistant message
 	CallID  string     `json:"call_id,omitempty"` // for a tool message: the ID of the ToolCall whose result this is

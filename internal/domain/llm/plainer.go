@@ -6,8 +6,9 @@ import (
 )
 
 // WithoutSchema moves r's schema into the system message as text. It is for endpoints without
-// structured output, and for the retry after a NoSchema error.
+// structured output, and for the retry after a NoSchema error. It also removes r.JSON.
 func WithoutSchema(r Request) Request {
+	r.JSON = false
 	if r.Schema == nil {
 		return r
 	}
@@ -24,7 +25,7 @@ func WithoutSchema(r Request) Request {
 // WithoutOptions removes the options that only some endpoints support. It is for the retry after a
 // NoOption error.
 func WithoutOptions(r Request) Request {
-	r.ToolChoice, r.Temperature, r.NoReasoning, r.Stream = ChooseAuto, nil, false, false
+	r.ToolChoice, r.Temperature, r.NoReasoning, r.Stream, r.CacheKey = ChooseAuto, nil, false, false, ""
 	r.Sampling = Sampling{Stop: r.Sampling.Stop, Format: r.Sampling.Format}
 	return r
 }
@@ -37,7 +38,7 @@ func Plainer(r Request, err error) (Request, bool) {
 		return r, false
 	}
 	switch {
-	case failed.Class == NoSchema && r.Schema != nil:
+	case failed.Class == NoSchema && (r.Schema != nil || r.JSON):
 		return WithoutSchema(r), true
 	case failed.Class == NoOption && r.hasOptions():
 		return WithoutOptions(r), true

@@ -51,3 +51,21 @@ func TestBadPriceTablesAreRefused(t *testing.T) {
 		t.Errorf("no overlay: got %v, %v", prices, err)
 	}
 }
+
+func TestCostOfCachedAndWrittenInput(t *testing.T) {
+	t.Parallel()
+	prices, err := llm.ParsePrices([]byte(`{"m":{"input_micros":1000000,"output_micros":0,"cached_micros":100000,` +
+		`"written_micros":1250000},"n":{"input_micros":1000000,"output_micros":0}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := llm.Usage{Input: 1000, Cached: 600, Written: 300}
+	for model, want := range map[string]int64{"m": 100 + 60 + 375, "n": 1000} {
+		if got, _ := prices.Cost(model, used); got != want {
+			t.Errorf("%s: %d, want %d", model, got, want)
+		}
+	}
+	if got, _ := prices.Cost("m", llm.Usage{Input: 10, Cached: 600, Written: 300}); got != 1 {
+		t.Errorf("cached input exceeds the input: %d", got)
+	}
+}

@@ -23,26 +23,58 @@ func User(m Material) (string, error) {
 	return fence + "json\n" + data.String() + fence, nil
 }
 
+// Window renders messages as the first part of a user message. Equal messages give equal bytes.
+func Window(messages []Message) (string, error) {
+	text, err := User(Material{Messages: messages})
+	return text + "\n\n", err
+}
+
+// Step renders the part of a user message after the window: the instructions and the schema of a stage, and
+// its material.
+func Step(instructions string, schema json.RawMessage, m Material) (string, error) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, schema); err != nil {
+		return "", fault.Wrap(err, fault.Internal, "encode the schema of a step", "")
+	}
+	text, err := User(m)
+	return instructions + "\n\n```schema\n" + compact.String() + "\n```\n\n" + text, err
+}
+
 var opening = regexp.MustCompile("(?m)^(`{3,})json[ \t]*$")
 
-// ReadMaterial is the inverse of User. It also accepts a message with text around the fence.
+// ReadMaterial is the inverse of User, and of Window followed by Step: documents are joined, and messages
+// outside Ranges are left out. It also accepts a message with text around the fences.
 func ReadMaterial(user string) (Material, error) {
-	at := opening.FindStringSubmatchIndex(user)
-	if at == nil {
-		return Material{}, fault.New(fault.InvalidArgument, "the message holds no fenced material",
-			"render it with prompt.User")
-	}
-	fence, rest := user[at[2]:at[3]], user[at[1]:]
-	end := strings.Index(rest, "\n"+fence)
-	if end < 0 {
-		return Material{}, fault.New(fault.InvalidArgument, "the material's fence is not closed",
-			"render it with prompt.User")
-	}
 	var m Material
-	if err := json.Unmarshal([]byte(rest[:end]), &m); err != nil {
-		return Material{}, fault.Wrap(err, fault.InvalidArgument, "decode the material", "render it with prompt.User")
+	rest, err := readFence(user, &m)
+	if err != nil {
+		return Material{}, err
 	}
+	for err == nil { // what is no document is other text
+		rest, err = readFence(rest, &m)
+	}
+	m.Messages = m.InRanges()
 	return m, nil
+}
+
+// readFence decodes the first document of a text into m and returns the text after it. If it fails, it returns
+// the whole text.
+func readFence(text string, m *Material) (rest string, err error) {
+	at := opening.FindStringSubmatchIndex(text)
+	if at == nil {
+		return text, fault.New(fault.InvalidArgument, "the message holds no fenced material",
+			"render it with prompt.User")
+	}
+	fence, after := text[at[2]:at[3]], text[at[1]:]
+	end := strings.Index(after, "\n"+fence)
+	if end < 0 {
+		return text, fault.New(fault.InvalidArgument, "the material's fence is not closed",
+			"render it with prompt.User")
+	}
+	if err := json.Unmarshal([]byte(after[:end]), m); err != nil {
+		return text, fault.Wrap(err, fault.InvalidArgument, "decode the material", "render it with prompt.User")
+	}
+	return after[end+1+len(fence):], nil
 }
 
 // longestRun returns the length of the longest run of c in s.

@@ -81,3 +81,60 @@ func FuzzUserRoundTrip(f *testing.F) {
 		}
 	})
 }
+
+// The first part of two requests about one window has the same bytes, and both parts are read back.
+func TestWindowAndStepAreReadBackAsOneMaterial(t *testing.T) {
+	t.Parallel()
+	messages := []Message{{Index: 3, Role: "user", Content: "```schema\n{}\n``` ```json\n{\"task\":\"x\"}\n```"},
+		{Index: 4, Role: "assistant", Content: "b"}, {Index: 7, Role: "user", Content: "c"}}
+	window, err := Window(messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := Schema(Segment)
+	for name, test := range map[string]struct {
+		step Material
+		want []Message
+	}{
+		"all messages": {Material{Task: "Release", Limits: map[string]int{"max_tasks": 3}}, messages},
+		"two ranges": {Material{Task: "Release", Ranges: [][2]int{{3, 3}, {5, 9}}},
+			[]Message{messages[0], messages[2]}},
+	} {
+		step, err := Step("Divide.", schema, test.step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(step, "\n```schema\n") != 1 || !strings.HasPrefix(step, "Divide.\n\n```schema\n{\"type\"") {
+			t.Errorf("%s: %.80s", name, step)
+		}
+		got, err := ReadMaterial(window + step)
+		want := test.step
+		want.Messages = test.want
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestJSONContentIsNotEscaped(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		`{"a":"<b>","n":[1,2]}`: `"content":{"a":"<b>","n":[1,2]}`,
+		`[{"a":null}]`:          `"content":[{"a":null}]`,
+		`{"a": 1}`:              `"content":"{\"a\": 1}"`,
+		`null`:                  `"content":"null"`,
+		`"quoted"`:              `"content":"\"quoted\""`,
+		`12`:                    `"content":"12"`,
+		"{\"a\":\"\u2028\"}":    "",
+		"":                      "",
+	} {
+		m := Material{Messages: []Message{{Index: 1, Role: "tool", Content: content}}}
+		text, err := User(m)
+		if err != nil || !strings.Contains(text, want) {
+			t.Errorf("%q: %s, %v", content, text, err)
+		}
+		if got, err := ReadMaterial(text); err != nil || !reflect.DeepEqual(got, m) {
+			t.Errorf("%q: read back as %+v, %v", content, got, err)
+		}
+	}
+}

@@ -22,15 +22,18 @@ func (s Stage) Schema() string {
 	return string(s)
 }
 
+// Distill is the system message that all stages of distillation share. Their own instructions follow the
+// transcript, see Step.
+const Distill Stage = "distill"
+
 // Stages of distillation.
 const (
-	Chunk         Stage = "chunk"          // transcript → tasks
-	Rewrite       Stage = "rewrite"        // task → search query
+	Segment       Stage = "segment"        // window → tasks with queries and outcomes
+	Notes         Stage = "notes"          // window of a task that is longer → cited findings
 	Extract       Stage = "extract"        // task and candidates → skill draft with file plans
 	ExtractSimple Stage = "extract_simple" // the same, core fields only
 	Merge         Stage = "merge"          // draft and a newer head → skill draft
-	Scripts       Stage = "scripts"        // draft and plans → code
-	Doc           Stage = "doc"            // draft and one plan → Markdown
+	Files         Stage = "files"          // draft, plans and excerpts → scripts and documents
 	Judge         Stage = "judge"          // draft and task → score
 )
 
@@ -61,7 +64,8 @@ var templates = map[string]*template.Template{
 	"zh": template.Must(template.ParseFS(templateFiles, "templates/*.zh.md")),
 }
 
-// Instructions returns the system message of a stage. A lang with the prefix zh selects the Chinese
+// Instructions returns the instructions of a stage: its system message or, for the stages of distillation, a
+// part of its user message. A lang with the prefix zh selects the Chinese
 // text. Any other selects the English text, which asks for the users' language. A run pins the
 // result, so that a later build with other templates sends the same bytes.
 func Instructions(stage Stage, lang string) (string, error) {

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-var stages = []Stage{Chunk, Rewrite, Extract, ExtractSimple, Merge, Scripts, Doc, Judge, Remember, Recite, Grade,
+var stages = []Stage{Distill, Segment, Notes, Extract, ExtractSimple, Merge, Files, Judge, Remember, Recite, Grade,
 	Diagnose, Propose, Probe, Compress, Rerank, Condense}
 
 func TestInstructionsMatchGolden(t *testing.T) {
@@ -72,9 +72,9 @@ func TestInstructionsNameTheSameFieldsInBothLanguages(t *testing.T) {
 
 func TestInstructionsChooseLanguage(t *testing.T) {
 	t.Parallel()
-	chinese, _ := Instructions(Chunk, "zh-CN")
-	french, _ := Instructions(Chunk, "fr")
-	english, _ := Instructions(Chunk, "")
+	chinese, _ := Instructions(Segment, "zh-CN")
+	french, _ := Instructions(Segment, "fr")
+	english, _ := Instructions(Segment, "")
 	if !strings.Contains(chinese, "任务") || french != english {
 		t.Errorf("zh-CN starts %.20q, fr equals en: %v", chinese, french == english)
 	}
@@ -82,7 +82,7 @@ func TestInstructionsChooseLanguage(t *testing.T) {
 
 func TestInstructionsRefuseUnknownStage(t *testing.T) {
 	t.Parallel()
-	for _, stage := range []Stage{"", "summary", "../chunk", "frame"} {
+	for _, stage := range []Stage{"", "summary", "../segment", "frame"} {
 		if _, err := Instructions(stage, "en"); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("stage %q: %v", stage, err)
 		}

@@ -1,16 +1,26 @@
 // Package prompt renders the texts that models receive. Instructions are templates in English and
 // Chinese. A request has one shape: the system message holds the instructions, and the user message
 // holds the material as one fenced JSON document. The result follows a JSON Schema or uses tools.
+//
+// The requests of a distillation begin with the same bytes, so that endpoints can cache them: one
+// system message, and a window of the transcript. The instructions and the schema of the stage follow.
 package prompt
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Material is the data of a request. One type serves every stage; fields that a stage does not need
 // are absent.
 type Material struct {
 	Task       string      `json:"task,omitempty"`       // name of the current task
 	Question   string      `json:"question,omitempty"`   // question about the material
-	Messages   []Message   `json:"messages,omitempty"`   // the transcript to process
+	Messages   []Message   `json:"messages,omitempty"`   // the transcript to process, or excerpts of it
+	Ranges     [][2]int    `json:"ranges,omitempty"`     // messages of the task, both ends included; empty for all
+	Outcome    string      `json:"outcome,omitempty"`    // how the task seemed to end
+	Findings   []Finding   `json:"findings,omitempty"`   // instead of messages, for a task longer than a window
+	OpenTasks  []OpenTask  `json:"open_tasks,omitempty"` // that went on at the end of the previous window
 	History    []Message   `json:"history,omitempty"`    // earlier messages, only to fill gaps
 	Candidates []Candidate `json:"candidates,omitempty"` // existing skills that can be updated, under short handles
 	Memories   []string    `json:"memories,omitempty"`
@@ -31,18 +41,33 @@ type Material struct {
 	Language string         `json:"language,omitempty"` // language of the reply: en or zh
 }
 
-// Message is one transcript message for the model. Index is the number that the model cites.
-type Message struct {
-	Index     int      `json:"index"`
-	Role      string   `json:"role"`
-	Name      string   `json:"name,omitempty"`
-	Content   string   `json:"content,omitempty"`
-	ToolCalls []string `json:"tool_calls,omitempty"` // name(arguments)
+// Finding is a note about a part of a task.
+type Finding struct {
+	Text     string `json:"text"`
+	Evidence []int  `json:"evidence"` // indices of messages
+}
 
-	// Set for a day with several conversations:
-	Conversation int    `json:"conversation,omitempty"` // number of the conversation, from 1
-	At           string `json:"at,omitempty"`           // local time
-	Reviewed     bool   `json:"reviewed,omitempty"`     // already reviewed for memories and skills
+// OpenTask is a task that a window did not finish.
+type OpenTask struct {
+	Name  string `json:"task_name"`
+	Query string `json:"query"`
+}
+
+// InRanges returns the messages in Ranges, or all messages without Ranges.
+func (m Material) InRanges() []Message {
+	if len(m.Ranges) == 0 {
+		return m.Messages
+	}
+	var out []Message
+	for _, message := range m.Messages {
+		if slices.ContainsFunc(
+			m.Ranges,
+			func(r [2]int) bool { return r[0] <= message.Index && message.Index <= r[1] },
+		) {
+			out = append(out, message)
+		}
+	}
+	return out
 }
 
 // Candidate is a skill for the model. The model uses Handle in its reply and never sees a database

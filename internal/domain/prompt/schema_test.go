@@ -9,7 +9,7 @@ import (
 
 func TestSchemaIsThatOfTheReply(t *testing.T) {
 	t.Parallel()
-	for stage, name := range map[prompt.Stage]string{prompt.Chunk: "chunk", prompt.Extract: "extract",
+	for stage, name := range map[prompt.Stage]string{prompt.Segment: "segment", prompt.Extract: "extract",
 		prompt.Merge: "extract", prompt.Compress: "compress"} {
 		if s := prompt.Schema(stage); stage.Schema() != name || !json.Valid(s) {
 			t.Errorf("%s: %s", stage, s)

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// CallKey identifies a model call of a run in the ledger. Step is a path such as "chunk" or
+// CallKey identifies a model call of a run in the ledger. Step is a path such as "segment" or
 // "<task>/extract". Round is 0 for the first request, and increases by 1 with each repair.
 type CallKey struct {
 	Ref
@@ -34,6 +34,8 @@ type Call struct {
 	Unknown    int
 	Input      int64
 	Output     int64
+	Cached     int64 // part of Input that was read from a cache
+	Written    int64 // part of Input that was written to a cache
 	Estimated  bool
 	CostMicros *int64
 	ErrorClass string

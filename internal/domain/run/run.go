@@ -104,6 +104,8 @@ type Usage struct {
 	Unknown    int    `json:"unknown"`  // attempts that were in flight at a crash and may have been billed
 	Input      int64  `json:"input_tokens"`
 	Output     int64  `json:"output_tokens"`
-	CostMicros *int64 `json:"cost_micros,omitempty"` // nil if no price is known
+	Cached     int64  `json:"cached_tokens,omitempty"`  // part of Input that was read from a cache
+	Written    int64  `json:"written_tokens,omitempty"` // part of Input that was written to a cache
+	CostMicros *int64 `json:"cost_micros,omitempty"`    // nil if no price is known
 	Estimated  bool   `json:"estimated,omitempty"`
 }

@@ -45,7 +45,7 @@ func NonEmpty(messages []Message) []Message {
 }
 
 // Material converts messages for a model, without empty ones. Index is the message's Seq. Tool
-// output and arguments of calls are clipped to chars runes. Texts of users and assistants are never
+// output is cleaned; it and arguments of calls are cut to chars runes. Texts of users and assistants are never
 // clipped.
 func Material(messages []Message, chars int) []prompt.Message {
 	kept := NonEmpty(messages)
@@ -53,7 +53,7 @@ func Material(messages []Message, chars int) []prompt.Message {
 	for i, m := range kept {
 		content := m.Content
 		if m.Role == Tool {
-			content = Clip(content, chars)
+			content = CleanOutput(content, chars)
 		}
 		rendered[i] = prompt.Message{Index: m.Seq, Role: m.Speaker(), Name: m.Name, Content: content}
 		for _, call := range m.ToolCalls {

@@ -16,7 +16,15 @@ type Task struct {
 	Name string `json:"name"`
 	Seqs []int  `json:"seqs"` // ascending, without repetitions, at least two
 	Key  string `json:"key"`  // 16 hex digits, derived from the batch's key and Seqs, never from the model's name
+
+	Query   string `json:"query,omitempty"`   // one sentence that says what the user wants; empty if not stated
+	Outcome string `json:"outcome,omitempty"` // success, failure, mixed or unknown; empty if not stated
+	Proof   []int  `json:"proof,omitempty"`   // messages that show the outcome
+	Open    bool   `json:"open,omitempty"`    // the task goes on after the window
 }
+
+// outcomes are the ways in which a task can seem to end.
+var outcomes = []string{"success", "failure", "mixed", "unknown"}
 
 // DefaultMaxTasks is the default maximum number of tasks of one conversation.
 const DefaultMaxTasks = 8
@@ -26,7 +34,8 @@ const minTaskMessages = 2
 
 // DecodeTasks decodes a model's division of n messages into tasks. It accepts an array, or
 // {"tasks": array}, of {"task_name", "message_indices": [[first, last], [one], one]}. Ranges are
-// inclusive and start at 0.
+// inclusive and start at 0. The members query, outcome, proof and open are optional. Of joined tasks,
+// the first query and the last outcome count.
 //
 // Ranges are clamped to the conversation. Negative, reversed and non-integer ranges are dropped.
 // Tasks of one name (NFKC, case folded) are merged, and tasks of one message are dropped. Each of
@@ -50,7 +59,7 @@ func DecodeTasks(raw json.RawMessage, n int, batchKey string, maxTasks int) ([]T
 	return d.finish(batchKey, maxTasks), d.warnings, nil
 }
 
-// TaskList returns the items of a chunking reply unchanged, so that replies about several windows
+// TaskList returns the items of such a reply unchanged, so that replies about several windows
 // of one conversation can be joined before DecodeTasks.
 func TaskList(raw json.RawMessage) ([]json.RawMessage, error) {
 	var list []json.RawMessage
@@ -92,6 +101,7 @@ func (d *division) add(i int, item json.RawMessage, n int) {
 	var wire struct {
 		Name    json.RawMessage `json:"task_name"`
 		Indices json.RawMessage `json:"message_indices"`
+		ending
 	}
 	fault := ""
 	if kind(item) != '{' || json.Unmarshal(item, &wire) != nil {
@@ -122,6 +132,34 @@ func (d *division) add(i int, item json.RawMessage, n int) {
 		d.tasks = append(d.tasks, Task{Name: name})
 	}
 	d.tasks[at].Seqs = append(d.tasks[at].Seqs, seqs...)
+	wire.apply(&d.tasks[at], n)
+}
+
+// ending holds the optional members of a task.
+type ending struct {
+	Query   json.RawMessage `json:"query"`
+	Outcome json.RawMessage `json:"outcome"`
+	Proof   json.RawMessage `json:"proof"`
+	Open    json.RawMessage `json:"open"`
+}
+
+// apply sets what is valid. The rest is left out: a task is useful without it.
+func (e ending) apply(t *Task, n int) {
+	if t.Query == "" {
+		t.Query = strings.Join(strings.Fields(scalar(e.Query)), " ")
+	}
+	t.Open = string(e.Open) == "true"
+	outcome := strings.ToLower(strings.TrimSpace(scalar(e.Outcome)))
+	if !slices.Contains(outcomes, outcome) {
+		return
+	}
+	var proof []int
+	if json.Unmarshal(e.Proof, &proof) != nil {
+		proof = nil
+	}
+	proof = slices.DeleteFunc(proof, func(seq int) bool { return seq < 0 || seq >= n })
+	slices.Sort(proof)
+	t.Outcome, t.Proof = outcome, slices.Compact(proof)
 }
 
 // finish drops tasks that are too small, too many or duplicates, and sets the keys of the others.

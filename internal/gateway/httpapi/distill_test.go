@@ -43,7 +43,7 @@ func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
 	}
 	var detail httpapi.RunDetail
 	b.get("/v1/runs/"+a.Run).into(http.StatusOK, &detail)
-	if detail.Outcome != run.Completed || len(detail.ModelCalls) != 5 || detail.Usage.Keys != 5 {
+	if detail.Outcome != run.Completed || len(detail.ModelCalls) != 3 || detail.Usage.Keys != 3 {
 		t.Errorf("run %+v with calls %+v", detail.Report, detail.ModelCalls)
 	}
 	var retried httpapi.AcceptedRequest

@@ -31,7 +31,7 @@ func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
 		Calls: []llm.ToolCall{{ID: "1", Name: "note_append",
 			Arguments: `{"observation":"Blue tiles were picked.","messages":[1]}`}}})
 	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing to save."})
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "segment", Reply: `{"tasks":[]}`})
 
 	b.do(request{method: http.MethodPost, path: "/v1/reflections", key: b.makeKey(b.Workspace, apikey.Read),
 		body: `{}`}).refused(fault.OutOfScope)

@@ -47,6 +47,8 @@ type RunCall struct {
 	Requests   int           `json:"requests"`
 	Unknown    int           `json:"unknown"`
 	Input      int64         `json:"input_tokens"`
+	Cached     int64         `json:"cached_tokens,omitempty" doc:"Part of the input that was read from a cache"`
+	Written    int64         `json:"written_tokens,omitempty" doc:"Part of the input that was written to a cache"`
 	Output     int64         `json:"output_tokens"`
 	CostMicros *int64        `json:"cost_micros,omitempty"`
 	ErrorClass string        `json:"error_class,omitempty"`
@@ -121,9 +123,21 @@ func (g *Gateway) showRun(ctx context.Context, in *RunPath) (*bodyOf[RunDetail],
 	out := RunDetail{RunReport: r, ModelCalls: []RunCall{}, Links: g.runLinks(in.ID, r.WorkflowID)}
 	for _, c := range r.Calls {
 		out.ModelCalls = append(out.ModelCalls,
-			RunCall{Step: c.Key.Step, Round: c.Key.Round, State: c.State, Model: c.Model, Requests: c.Attempts,
-				Unknown: c.Unknown,
-				Input:   c.Input, Output: c.Output, CostMicros: c.CostMicros, ErrorClass: c.ErrorClass, Error: c.Error})
+			RunCall{
+				Step:       c.Key.Step,
+				Round:      c.Key.Round,
+				State:      c.State,
+				Model:      c.Model,
+				Requests:   c.Attempts,
+				Unknown:    c.Unknown,
+				Input:      c.Input,
+				Cached:     c.Cached,
+				Written:    c.Written,
+				Output:     c.Output,
+				CostMicros: c.CostMicros,
+				ErrorClass: c.ErrorClass,
+				Error:      c.Error,
+			})
 	}
 	return &bodyOf[RunDetail]{out}, nil
 }

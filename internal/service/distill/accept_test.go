@@ -84,7 +84,7 @@ func TestOpenEndsWhatTheGateDoesNotLetThrough(t *testing.T) {
 		if _, open, err := d.Open(t.Context(), ref); open || err != nil {
 			t.Errorf("open %t: %v", open, err)
 		}
-		if keys, err := d.Chunk(t.Context(), ref); len(keys) != 0 || err != nil {
+		if keys, err := d.Segment(t.Context(), ref); len(keys) != 0 || err != nil {
 			t.Errorf("divided into %q: %v", keys, err)
 		}
 	}
@@ -135,14 +135,14 @@ func TestRetryGoesOnFromWhatWasPaid(t *testing.T) {
 	}
 	_, err = d.Retry(t.Context(), again)
 	wants(t, "retried twice", err, fault.VersionConflict)
-	keys, err := d.Chunk(t.Context(), ref)
+	keys, err := d.Segment(t.Context(), ref)
 	if err != nil || len(keys) != 1 || keys[0] != key {
 		t.Errorf("divided into %q: %v", keys, err)
 	}
 	if _, ended, err := d.Draft(t.Context(), ref, key); ended || err != nil {
 		t.Errorf("ended %t: %v", ended, err)
 	}
-	d.paid("chunk 1, extract 1, rewrite 1")
+	d.paid("extract 1, segment 1")
 }
 
 func TestRetryAfreshPaysForANewGeneration(t *testing.T) {

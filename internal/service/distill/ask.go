@@ -2,10 +2,13 @@ package distill
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lang"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -17,15 +20,22 @@ import (
 type question struct {
 	step     string // key in the ledger
 	stage    prompt.Stage
-	role     string // selects the model: chunk, rewrite, extract, scripts or doc
+	role     string // selects the model: segment, notes, extract, merge, files or judge
 	task     string
-	file     string
 	lang     string
+	view     // of the transcript, before the instructions; without messages, the request has one part
 	material prompt.Material
 	decode   func(text string) error // an error describes to the model what is wrong with its output
 	// save stores the decoded output. It is nil if that takes more than one write.
 	save   func(ctx context.Context, tx Tx) error
 	opened *ledger.AdmittedCall // call admitted in the transaction that read its input
+}
+
+// show sets the view of a question to the only one of views.
+func (q *question) show(views []view) {
+	if len(views) == 1 {
+		q.view, q.material.Ranges = views[0], views[0].ranges
+	}
 }
 
 // open stores the request of q in the current transaction, unless the run has reached its limit of
@@ -57,7 +67,8 @@ func (s *Service) ask(ctx context.Context, j job, q question) error {
 		return err
 	}
 	q.step += "/short"
-	q.material, q.opened = shortened(q.material), nil
+	q.opened = nil
+	q.clip()
 	return s.askRounds(ctx, j, q)
 }
 
@@ -72,7 +83,7 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 	if q.save != nil {
 		asked.StoreReply = func(k run.CallKey) ledger.StoreReply {
 			return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
-				stored, err = s.keep(ctx, q, k, reply, cost)
+				stored, err = s.keep(ctx, j, q, k, reply, cost)
 				saved = err == nil
 				return stored, err
 			}
@@ -91,8 +102,8 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 
 // keep stores a reply and its decoded output in one transaction. A reply that does not decode is
 // stored by the ledger alone.
-func (s *Service) keep(ctx context.Context, q question, k run.CallKey, reply llm.Reply, cost *int64) (stored llm.Reply,
-	err error) {
+func (s *Service) keep(ctx context.Context, j job, q question, k run.CallKey, reply llm.Reply,
+	cost *int64) (stored llm.Reply, err error) {
 	err = s.Store.Within(ctx, k.Workspace, func(ctx context.Context, tx Tx) error {
 		if stored, err = tx.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 			return err
@@ -103,34 +114,77 @@ func (s *Service) keep(ctx context.Context, q question, k run.CallKey, reply llm
 		}
 		return q.save(ctx, tx)
 	})
+	if err == nil && q.shared {
+		s.caches.note(j.spec.Models[q.role], reply.Usage, q.stage == prompt.Segment)
+	}
 	return stored, err
 }
 
+// request renders q. Requests of a run begin with the same system message and, if they share a window, with the
+// same first part of the user message.
 func (j job) request(q question) (llm.Request, error) {
-	user, err := prompt.User(q.material)
+	q.material = j.fit(q.material)
+	step, err := prompt.Step(j.spec.Instructions[instructionKey(q.stage, q.lang)], prompt.Schema(q.stage), q.material)
 	if err != nil {
 		return llm.Request{}, fmt.Errorf("render the material of %s: %w", q.step, err)
 	}
+	message := llm.Message{Role: llm.RoleUser, Content: step}
+	key := ""
+	if len(q.window) > 0 {
+		if message.Prefix, err = prompt.Window(q.window); err != nil {
+			return llm.Request{}, fmt.Errorf("render the window of %s: %w", q.step, err)
+		}
+		if q.shared && j.spec.Cache != CacheOff {
+			key = cacheKey(j.run.Workspace, message.Prefix)
+		}
+	}
+	system := instructionKey(prompt.Distill, lang.OfMessages(transcript.NonEmpty(j.conv.Messages)))
 	return llm.Request{
-		Model: j.spec.Models[q.role], System: j.spec.Instructions[instructionKey(q.stage, q.lang)],
-		Messages: llm.User(user),
-		Schema:   &llm.Schema{Name: q.stage.Schema(), JSON: prompt.Schema(q.stage)},
-		Label:    llm.Label{Stage: q.role, Run: j.run.Ref.Run, Task: q.task, File: q.file},
+		Model: j.spec.Models[q.role], System: j.spec.Instructions[system], Messages: []llm.Message{message},
+		JSON: true, CacheKey: key, Label: llm.Label{Stage: q.role, Run: j.run.Ref.Run, Task: q.task},
 	}, nil
+}
+
+// cacheKey identifies a window of a workspace: the first 32 hexadecimal digits of a SHA-256.
+func cacheKey(ws int64, window string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%s", ws, window))
+	return hex.EncodeToString(sum[:16])
+}
+
+// fit drops the oldest history and the least similar candidates of a material that is too long.
+func (j job) fit(m prompt.Material) prompt.Material {
+	limit := j.spec.Limits.context() * extraShare / 100
+	for sizeOf(m) > limit {
+		switch {
+		case len(m.History) > 0:
+			m.History = m.History[(len(m.History)+1)/2:]
+		case len(m.Candidates) > 1:
+			m.Candidates = m.Candidates[:len(m.Candidates)-1]
+		default: // findings, a draft or one candidate, which have limits of their own
+			return m
+		}
+	}
+	return m
+}
+
+func sizeOf(m prompt.Material) int {
+	m.Findings = nil
+	text, _ := prompt.User(m) // a material always encodes
+	return lang.MostTokens(text)
 }
 
 // shortChars is the length to which messages are clipped if the input was too long.
 const shortChars = 300
 
-func shortened(m prompt.Material) prompt.Material {
-	clip := func(in []prompt.Message) []prompt.Message {
+// clip shortens the texts of a question whose input was too long.
+func (q *question) clip() {
+	all := func(in []prompt.Message) []prompt.Message {
 		out := make([]prompt.Message, len(in))
-		for i, msg := range in {
-			msg.Content = transcript.Clip(msg.Content, shortChars)
-			out[i] = msg
+		for i, m := range in {
+			out[i] = clipped(m, shortChars)
 		}
 		return out
 	}
-	m.Messages, m.History = clip(m.Messages), nil
-	return m
+	q.window, q.material.Messages, q.material.History = all(q.window), all(q.material.Messages), nil
+	q.shared = false
 }

@@ -15,28 +15,18 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// Plan is the number of model calls for the files of a draft.
+// Plan is what is left to do with a draft before it is published.
 type Plan struct {
-	Scripts int  // 1 call writes all scripts
-	Docs    int  // 1 call per document
-	Judge   bool // also judge the draft
+	Files int  // number of files to write; 1 call writes all
+	Judge bool // also judge the draft
 }
 
 // Draft creates a task's draft from the candidates found by Recall, and returns the plan of its
 // files. Ended is true if the task is over: nothing reusable, or no usable output.
 func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan, ended bool, err error) {
-	var (
-		q question
-		w wanted
-		d *drafting
-	)
+	var d *drafting
 	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t Task) (err error) {
-		switch {
-		case t.Draft != nil: // created by an earlier attempt
-		case t.Stage == Chunked:
-			q = j.rewriting(t, &w.query)
-			err = s.open(ctx, tx, j, &q)
-		default:
+		if t.Draft == nil && t.Stage != Chunked {
 			d, err = s.openDraft(ctx, tx, j, t)
 		}
 		return err
@@ -44,13 +34,11 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 	if err != nil || t.Stage == EndedTask {
 		return Plan{}, t.Stage == EndedTask, err
 	}
-	if t.Draft != nil {
+	if t.Draft != nil { // created by an earlier attempt
 		return j.planOf(*t.Draft), false, nil
 	}
 	if t.Stage == Chunked {
-		if ended, err = s.wants(ctx, j, t, q, &w); err != nil || ended {
-			return Plan{}, ended, err
-		}
+		w := s.wants(ctx, j, t)
 		err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 			if err = s.recall(ctx, tx, j, &t, w); err != nil {
 				return err
@@ -70,11 +58,13 @@ type drafting struct {
 	memo       [sha256.Size]byte
 	failed     CachedFailure
 	failedOnce bool // the same messages failed within the last day
+	views      []view
 	q          question
 	made       drafted
 }
 
-// openDraft opens the draft call of a task after its recall.
+// openDraft opens the draft call of a task after its recall. The call about a task that is longer than a window
+// is opened after those about its parts.
 func (s *Service) openDraft(ctx context.Context, tx Tx, j job, t Task) (d *drafting, err error) {
 	d = &drafting{}
 	stage := extractStage(j.spec)
@@ -88,7 +78,12 @@ func (s *Service) openDraft(ctx context.Context, tx Tx, j job, t Task) (d *draft
 	if err != nil {
 		return nil, err
 	}
+	d.views = j.views(t, s.shares(j, "extract"))
 	d.q = j.extraction(t, stage, candidates, &d.made)
+	if len(d.views) > 1 {
+		return d, nil
+	}
+	d.q.show(d.views)
 	return d, s.open(ctx, tx, j, &d.q)
 }
 
@@ -99,7 +94,13 @@ func (s *Service) draft(ctx context.Context, j job, t Task, d *drafting) (plan P
 			fmt.Sprintf("not repeated: the same messages failed within the last day (%s: %s)",
 				d.failed.Code, d.failed.Reason))
 	}
-	if err := s.ask(ctx, j, d.q); err != nil {
+	if len(d.views) > 1 {
+		d.q.material.Findings, err = s.findings(ctx, j, t, d.views)
+	}
+	if err == nil {
+		err = s.ask(ctx, j, d.q)
+	}
+	if err != nil {
 		if f, over := ledger.IsPermanent(err); over {
 			return Plan{}, true, s.failTask(ctx, t, d.memo, f)
 		}
@@ -130,8 +131,7 @@ type drafted struct {
 func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidate, made *drafted) question {
 	ms := j.messages(t.Seqs)
 	return question{step: extractStep(t), stage: stage, role: "extract", task: t.Key, lang: t.Lang,
-		material: prompt.Material{Task: t.Name, Question: t.Query,
-			Messages: transcript.Material(ms, j.spec.Limits.ToolOutputChars), History: j.newestHistory(),
+		material: prompt.Material{Task: t.Name, Question: t.Query, Outcome: t.Verdict, History: j.newestHistory(),
 			Candidates: candidates, Tools: toolsSeen(ms), Language: t.Lang},
 		decode: func(text string) error {
 			raw, err := llm.ExtractJSON(text)
@@ -214,8 +214,7 @@ func lessonsOf(d skill.Draft) skill.Draft {
 }
 
 func (j job) planOf(d skill.Draft) Plan {
-	return Plan{Scripts: len(unwritten(d.Scripts, Scripts)), Docs: len(unwritten(d.Others, Reference)),
-		Judge: j.judged()}
+	return Plan{Files: len(Task{Draft: &d}.unwritten()), Judge: j.judged()}
 }
 
 // toolsSeen returns the names of the called tools, once each, in order.

@@ -8,7 +8,6 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
 )
 
@@ -69,10 +68,11 @@ func (s *Service) wouldBe(ctx context.Context, t Task) (shown prompt.Candidate, 
 	return shown, err
 }
 
+// judge shows the model the window of the task if the endpoint has it in its cache, else the messages that the
+// draft cites.
 func (s *Service) judge(ctx context.Context, j job, t Task, shown prompt.Candidate) (quality skill.Quality, err error) {
-	err = s.ask(ctx, j, question{step: t.Key + "/judge", stage: prompt.Judge, role: "judge", task: t.Key, lang: t.Lang,
-		material: prompt.Material{Task: t.Name, Draft: &shown,
-			Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
+	q := question{step: t.Key + "/judge", stage: prompt.Judge, role: "judge", task: t.Key, lang: t.Lang,
+		material: prompt.Material{Task: t.Name, Draft: &shown, Language: t.Lang},
 		decode: func(text string) error {
 			raw, err := llm.ExtractJSON(text)
 			if err != nil {
@@ -80,6 +80,12 @@ func (s *Service) judge(ctx context.Context, j job, t Task, shown prompt.Candida
 			}
 			quality, err = skill.DecodeQuality(raw)
 			return err
-		}})
+		}}
+	if views := j.views(t, true); s.shares(j, "judge") && len(views) == 1 && views[0].shared {
+		q.show(views)
+	} else {
+		q.material.Messages = j.excerpts(t)
+	}
+	err = s.ask(ctx, j, q)
 	return quality, err
 }

@@ -8,7 +8,6 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
 )
 
@@ -72,7 +71,7 @@ func (s *Service) merge(ctx context.Context, j job, t Task, current skill.Versio
 	err = s.ask(ctx, j, question{step: fmt.Sprintf("%s/merge/%d-%d", t.Key, current.SkillID, current.Number),
 		stage: prompt.Merge, role: "merge", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Question: t.Query, Candidates: []prompt.Candidate{shown}, Draft: &mine,
-			Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
+			Messages: j.excerpts(t), Language: t.Lang},
 		decode: func(text string) error {
 			raw, err := llm.ExtractJSON(text)
 			if err != nil {

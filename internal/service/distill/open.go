@@ -7,7 +7,7 @@ import (
 )
 
 // Open marks a run as started and applies the gate, for a workflow that reads the timeouts before
-// it calls Chunk. It returns false if nothing is left to do.
+// it calls Segment. It returns false if nothing is left to do.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (spec Spec, open bool, err error) {
 	j, err := s.load(ctx, ref, func(ctx context.Context, tx Tx, j job) error {
 		open, err = j.open(ctx, tx)

@@ -48,7 +48,7 @@ func TestPublishMakesASkillWithItsPackage(t *testing.T) {
 			t.Errorf("SKILL.md lacks %q", part)
 		}
 	}
-	if r.Usage.Keys != 5 || task.Calls != 4 || len(r.Calls) != 5 || task.Tokens != 60 {
+	if r.Usage.Keys != 3 || task.Calls != 2 || len(r.Calls) != 3 || task.Tokens != 30 {
 		t.Errorf("usage %+v, of the task %d calls with %d tokens", r.Usage, task.Calls, task.Tokens)
 	}
 }
@@ -254,11 +254,11 @@ func TestHistoryFillsGapsAndIsNotDivided(t *testing.T) {
 		role := []transcript.Role{transcript.User, transcript.Assistant}[i%2]
 		c.Messages = append(c.Messages, transcript.Message{Seq: 6 + i, Role: role, Content: text})
 	}
-	d.model.says("chunk", `[{"task_name":"Service Operations","message_indices":[[0,8]]}]`)
+	d.model.says("segment", `[{"task_name":"Service Operations","message_indices":[[0,8]]}]`)
 	d.drafted(d.request(c, func(r *distill.Request) {
 		r.From, r.Spec.Limits.HistoryMessages, r.Spec.Limits.HistoryChars = 6, 10, 1000
 	}))
-	if n := len(d.model.last["chunk"].Messages); n != 3 {
+	if n := len(d.model.last["segment"].Messages); n != 3 {
 		t.Errorf("%d messages are divided", n)
 	}
 	if m := d.model.last["extract"]; len(m.Messages) != 3 || len(m.History) != 6 {
@@ -291,7 +291,7 @@ func TestPublishGoesOnAfterThePackageStoreWasAway(t *testing.T) {
 	if c, unseen, err := d.Publish(t.Context(), ref, key); err != nil || unseen || c.Outcome != distill.Created {
 		t.Errorf("published %+v, unseen %t: %v", c, unseen, err)
 	}
-	d.paid("chunk 1, doc 1, extract 1, rewrite 1, scripts 1")
+	d.paid("extract 1, files 1, segment 1")
 }
 
 func TestPackageObjectsAreTheArchiveAndItsDocument(t *testing.T) {

@@ -1,24 +1,21 @@
 package distill
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
-	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/ledger"
 	"cairn/internal/service/search"
 )
 
-// fallbackQueryChars is the length of the first request that is used if the rewrite fails.
+// fallbackQueryChars is the length of the first request that is used if the model states no query.
 const fallbackQueryChars = 512
 
 // wanted is the search query for a task's candidates.
@@ -27,21 +24,10 @@ type wanted struct {
 	vector search.Vector // without values if the embedder is unavailable
 }
 
-// wants asks q and decodes its output into w. Ended is true if the task is over.
-func (s *Service) wants(ctx context.Context, j job, t Task, q question, w *wanted) (ended bool, err error) {
-	// If the model cannot rewrite the query, the first request is used.
-	err = s.ask(ctx, j, q)
-	if code := fault.CodeOf(err); err != nil && code != fault.ModelInvalid && code != fault.ModelRefused {
-		if f, over := ledger.IsPermanent(err); over {
-			return true, s.endTask(ctx, t, Failed, f.Error())
-		}
-		return false, err
-	}
-	if w.query == "" {
-		w.query = j.firstRequest(t)
-	}
-	w.vector = s.embed(ctx, j.run.Workspace, w.query)
-	return false, nil
+// wants returns the query of a task with its vector.
+func (s *Service) wants(ctx context.Context, j job, t Task) wanted {
+	query := cmp.Or(t.Query, j.firstRequest(t))
+	return wanted{query: query, vector: s.embed(ctx, j.run.Workspace, query)}
 }
 
 // recall finds candidate skills for t and stores them under handles.
@@ -55,40 +41,15 @@ func (s *Service) recall(ctx context.Context, tx Tx, j job, t *Task, w wanted) (
 
 // Recall finds the candidates for Draft. It returns their number, and ended if the task is over.
 func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidates int, ended bool, err error) {
-	var (
-		q question
-		w wanted
-	)
-	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t Task) error {
-		if t.Stage != Chunked {
-			return nil
-		}
-		q = j.rewriting(t, &w.query)
-		return s.open(ctx, tx, j, &q)
-	})
+	j, t, err := s.loadTask(ctx, ref, key, nil)
 	if err != nil || t.Stage != Chunked {
 		return len(t.Candidates), t.Stage == EndedTask, err
 	}
-	if ended, err = s.wants(ctx, j, t, q, &w); err != nil || ended {
-		return 0, ended, err
-	}
+	w := s.wants(ctx, j, t)
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		return s.recall(ctx, tx, j, &t, w)
 	})
 	return len(t.Candidates), false, err
-}
-
-func rewriteStep(t Task) string { return t.Key + "/rewrite" }
-
-// rewriting is the question that asks for a search query in one sentence.
-func (j job) rewriting(t Task, query *string) question {
-	return question{step: rewriteStep(t), stage: prompt.Rewrite, role: "rewrite", task: t.Key, lang: t.Lang,
-		material: prompt.Material{Task: t.Name,
-			Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
-		decode: func(text string) error {
-			*query = strings.TrimSpace(strings.ReplaceAll(field(text, "query"), "\x00", "")) // no store holds NUL
-			return nil
-		}}
 }
 
 // firstRequest returns the name of a task and the first user message in it.
@@ -151,21 +112,6 @@ func skillQuery(text string, vector search.Vector, limit int) search.Query {
 // documents are embedded later.
 func (s *Service) embed(ctx context.Context, ws int64, text string) search.Vector {
 	return search.VectorOf(ctx, search.SpacesOr(s.Spaces, search.Space{ID: s.Space, Embedder: s.Embedder}), ws, text)
-}
-
-// field returns a string property of the JSON object in text. If text is not such an object, it
-// returns text: small models reply in plain text.
-func field(text, name string) string {
-	raw, err := llm.ExtractJSON(text)
-	if err != nil {
-		return text
-	}
-	var object map[string]json.RawMessage
-	var value string
-	if json.Unmarshal(raw, &object) != nil || object[name] == nil || json.Unmarshal(object[name], &value) != nil {
-		return text
-	}
-	return value
 }
 
 // readCandidates loads the candidate versions of a task.

@@ -39,7 +39,9 @@ type TaskReport struct {
 	Reason      string         `json:"reason,omitempty"`
 	Messages    int            `json:"messages"`
 	Lang        string         `json:"lang"`
-	Skill       string         `json:"skill,omitempty"` // canonical name
+	Verdict     string         `json:"verdict,omitempty"` // how the task seemed to end
+	Proof       []int          `json:"proof,omitempty"`   // messages that show it
+	Skill       string         `json:"skill,omitempty"`   // canonical name
 	SkillID     int64          `json:"skill_id,omitempty"`
 	Version     int            `json:"version,omitempty"`
 	Status      skill.Status   `json:"status,omitempty"` // current state of the skill
@@ -99,7 +101,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 
 func (s *Service) reportTask(ctx context.Context, tx Tx, t Task, calls []run.Call) (TaskReport, error) {
 	r := TaskReport{Key: t.Key, Name: t.Name, Stage: t.Stage, Outcome: t.Outcome, Reason: t.Reason,
-		Messages: len(t.Seqs), Lang: t.Lang, Notes: t.Notes, Quality: t.Quality}
+		Messages: len(t.Seqs), Lang: t.Lang, Verdict: t.Verdict, Proof: t.Proof, Notes: t.Notes, Quality: t.Quality}
 	for _, c := range calls {
 		if strings.HasPrefix(c.Key.Step, t.Key+"/") {
 			r.Calls++

@@ -1,7 +1,8 @@
 // Package distill turns conversations into versioned skills.
 //
 // A run passes a gate, is divided into tasks, and each task recalls similar skills, extracts a
-// draft, writes its files, builds a package and commits it.
+// draft, writes its files, builds a package and commits it. Requests about one window of the
+// transcript begin with the same bytes, so that endpoints can cache them.
 //
 // Each method is one step and may be repeated at any time: stored results are reused, and model
 // calls use the ledger. Permanent problems end a task or a run with an outcome. A returned error
@@ -55,7 +56,8 @@ type Ports struct {
 type Service struct {
 	Ports
 
-	specs specs // cache of run configurations
+	specs  specs // cache of run configurations
+	caches caches
 }
 
 // New returns a Service. It fails if a required port is nil.

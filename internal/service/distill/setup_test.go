@@ -1,6 +1,7 @@
 package distill_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,12 +41,11 @@ func setup(t *testing.T) *distilling {
 	t.Helper()
 	d := &distilling{t: t, db: pgtest.Open(t), model: &model{answers: map[string]answer{}}}
 	for role, text := range map[string]string{
-		"chunk":   `[{"task_name":"Service Operations","message_indices":[[0,5]],"reasoning":"one incident"}]`,
-		"rewrite": `{"query":"Roll a failing service back"}`,
+		"segment": `{"tasks":[{"task_name":"Service Operations","message_indices":[[0,5]],` +
+			`"query":"Roll a failing service back","outcome":"success","proof":[4,5],"open":false}]}`,
 		"extract": draft("Probe before every change"),
 		"merge":   draft("Merged by a model"),
-		"scripts": `{"check.py":"print('healthy')\n"}`,
-		"doc":     "# Checklist\n\n- probe\n",
+		"files":   `{"check.py":"print('healthy')\n","checklist.md":"# Checklist\n\n- probe\n"}`,
 		"judge":   `{"reason":"Good.","score":9}`,
 	} {
 		d.model.says(role, text)
@@ -98,14 +98,14 @@ func talk(word string) transcript.Conversation {
 // request asks for a conversation to be distilled.
 func (d *distilling) request(c transcript.Conversation, change ...func(*distill.Request)) distill.Request {
 	models := map[string]string{}
-	for _, role := range []string{"chunk", "rewrite", "extract", "merge", "scripts", "doc", "judge"} {
+	for _, role := range []string{"segment", "notes", "extract", "merge", "files", "judge"} {
 		models[role] = "scripted"
 	}
 	r := distill.Request{Workspace: d.A.ID, WorkspaceKey: d.A.Key, Conversation: c, Channel: "import",
 		Spec: distill.Spec{Options: distill.Options{Mode: distill.Full, Outcome: transcript.Success},
 			NameStyle: "underscore", Redact: true,
 			Gate: transcript.Gate{Policy: transcript.GateOff}, Models: models,
-			Limits: distill.Limits{MaxTasks: 10, ToolOutputChars: 2000, InputTokens: 50_000, RecallTopK: 3,
+			Limits: distill.Limits{MaxTasks: 10, ToolOutputChars: 2000, RecallTopK: 3,
 				RecallMinSim: 0.35, MergeSim: 0.95, MinConfidence: 0.5, Repairs: 1, Parallel: 4, MinQuality: 6},
 			Timing: distill.Timing{Model: time.Minute, Heartbeat: time.Minute, Database: time.Minute,
 				GiveUp: time.Hour}}}
@@ -126,7 +126,7 @@ func (d *distilling) accept(r distill.Request) run.Run {
 func (d *distilling) chunked(r distill.Request) (run.Ref, string) {
 	d.t.Helper()
 	ref := d.accept(r).Ref
-	keys, err := d.Chunk(d.t.Context(), ref)
+	keys, err := d.Segment(d.t.Context(), ref)
 	testkit.Must(d.t, err)
 	if len(keys) != 1 {
 		d.t.Fatalf("divided into %q", keys)
@@ -150,10 +150,8 @@ func (d *distilling) drafted(r distill.Request) (run.Ref, string) {
 func (d *distilling) written(r distill.Request) (run.Ref, string) {
 	d.t.Helper()
 	ref, key := d.drafted(r)
-	for _, doc := range []int{distill.AllScripts, 0} {
-		_, err := d.Write(d.t.Context(), ref, key, doc)
-		testkit.Must(d.t, err)
-	}
+	_, err := d.Write(d.t.Context(), ref, key)
+	testkit.Must(d.t, err)
 	return ref, key
 }
 
@@ -210,10 +208,21 @@ type model struct {
 	answers map[string]answer
 	counts  map[string]int
 	last    map[string]prompt.Material
+
+	usage    llm.Usage              // of each reply; if zero, 10 tokens in and 5 out
+	requests map[string]llm.Request // the last of each role
+	all      []llm.Request          // that were sent, in order
+	prepared map[string]llm.Request // by body
 }
 
 func (m *model) Prepare(r llm.Request) (llm.PreparedRequest, error) {
-	body, err := json.Marshal(r.Messages[0].Content)
+	body, err := json.Marshal(r.Messages[0].Prefix + r.Messages[0].Content)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.prepared == nil {
+		m.prepared, m.requests = map[string]llm.Request{}, map[string]llm.Request{}
+	}
+	m.prepared[string(body)] = r
 	return llm.PreparedRequest{Model: r.Model, Body: body, Label: r.Label}, err
 }
 
@@ -233,8 +242,15 @@ func (m *model) Send(_ context.Context, p llm.PreparedRequest) (llm.Reply, error
 	}
 	m.counts[p.Label.Stage]++
 	m.last[p.Label.Stage] = material
+	sent := m.prepared[string(p.Body)]
+	m.requests[p.Label.Stage], m.all = sent, append(m.all, sent)
 	text, err := m.answers[p.Label.Stage](material)
-	return llm.Reply{Text: text, Finish: "stop", Model: p.Model, Usage: llm.Usage{Input: 10, Output: 5}}, err
+	return llm.Reply{
+		Text:   text,
+		Finish: "stop",
+		Model:  p.Model,
+		Usage:  cmp.Or(m.usage, llm.Usage{Input: 10, Output: 5}),
+	}, err
 }
 
 // says sets the answer of a role.
@@ -249,7 +265,7 @@ func (m *model) fails(role string, c llm.Class) {
 	}
 }
 
-// asked returns the number of requests by role, for example "chunk 1, extract 2".
+// asked returns the number of requests by role, for example "segment 1, extract 2".
 func (m *model) asked() string {
 	var out []string
 	for _, role := range slices.Sorted(maps.Keys(m.counts)) {

@@ -31,7 +31,7 @@ type Limits struct {
 	MaxTasks int `json:"max_tasks"`
 	// of each tool message in prompts; the store keeps the full text
 	ToolOutputChars int     `json:"tool_output_chars"`
-	InputTokens     int     `json:"input_tokens"` // of one chunking call
+	Context         int     `json:"context"` // of the models, in tokens; 0 means 128,000
 	RecallTopK      int     `json:"recall_top_k"`
 	RecallMinSim    float64 `json:"recall_min_sim"` // cosine similarity
 	// cosine similarity from which a draft updates an existing skill
@@ -64,11 +64,12 @@ type Spec struct {
 	Gate transcript.Gate `json:"gate"`
 	// Redact removes secrets from prompts, and secrets and values of the case from skills.
 	Redact    bool              `json:"redact"`
-	Quality   bool              `json:"quality"`    // a model judges each draft
-	Approval  bool              `json:"approval"`   // new skills and changes of active ones need approval
-	NameStyle string            `json:"name_style"` // hyphen or underscore in the folder name of the package
-	Models    map[string]string `json:"models"`     // by stage
-	// rendered system messages by stage and language, for example chunk.en
+	Quality   bool              `json:"quality"`         // a model judges each draft
+	Approval  bool              `json:"approval"`        // new skills and changes of active ones need approval
+	NameStyle string            `json:"name_style"`      // hyphen or underscore in the folder name of the package
+	Models    map[string]string `json:"models"`          // by role
+	Cache     string            `json:"cache,omitempty"` // one of the Cache constants
+	// rendered instructions by stage and language, for example segment.en
 	Instructions map[string]string `json:"instructions"`
 	Limits       Limits            `json:"limits"`
 	Timing       Timing            `json:"timing"`
@@ -76,8 +77,8 @@ type Spec struct {
 
 var languages = []string{"en", "zh"}
 
-var stages = []prompt.Stage{prompt.Chunk, prompt.Rewrite, prompt.Extract, prompt.ExtractSimple, prompt.Merge,
-	prompt.Scripts, prompt.Doc, prompt.Judge}
+var stages = []prompt.Stage{prompt.Distill, prompt.Segment, prompt.Notes, prompt.Extract, prompt.ExtractSimple,
+	prompt.Merge, prompt.Files, prompt.Judge}
 
 // pin renders the instructions and encodes the configuration with them.
 func (s Spec) pin() (json.RawMessage, error) {

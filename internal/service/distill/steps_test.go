@@ -15,31 +15,31 @@ import (
 	"cairn/internal/testkit"
 )
 
-func TestChunkRepeatedFindsTheTasksThatWerePaid(t *testing.T) {
+func TestSegmentRepeatedFindsTheTasksThatWerePaid(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
-	d.model.says("chunk", `[{"task_name":"One","message_indices":[[0,2]]},
+	d.model.says("segment", `[{"task_name":"One","message_indices":[[0,2]]},
 		{"task_name":"Two","message_indices":[[3,5]]}]`)
 	ref := d.accept(d.request(talk("Checkout"))).Ref
-	first, err := d.Chunk(t.Context(), ref)
+	first, err := d.Segment(t.Context(), ref)
 	testkit.Must(t, err)
-	again, err := d.Chunk(t.Context(), ref)
+	again, err := d.Segment(t.Context(), ref)
 	if err != nil || len(first) != 2 || !slices.Equal(again, first) {
 		t.Errorf("divided into %q, and then %q: %v", first, again, err)
 	}
-	d.paid("chunk 1")
+	d.paid("segment 1")
 	p, err := d.Progress(t.Context(), ref)
 	if err != nil || len(p.Tasks) != 2 || p.Tasks[1].Name != "Two" || p.Tasks[0].Stage != distill.Chunked ||
 		p.Calls != 1 {
 		t.Errorf("progress %+v, %v", p, err)
 	}
-	_, err = d.Chunk(t.Context(), d.nowhere())
+	_, err = d.Segment(t.Context(), d.nowhere())
 	wants(t, "an unknown run", err, fault.NotFound)
 	_, err = d.Progress(t.Context(), d.nowhere())
 	wants(t, "progress of an unknown run", err, fault.NotFound)
 }
 
-func TestChunkEndsARunThatHasNothingToLearn(t *testing.T) {
+func TestSegmentEndsARunThatHasNothingToLearn(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
 		reply   string
@@ -48,20 +48,21 @@ func TestChunkEndsARunThatHasNothingToLearn(t *testing.T) {
 		code    string
 		paid    string
 	}{
-		"no tasks":     {reply: "[]", outcome: run.NothingToExtract, paid: "chunk 1"},
-		"no answer":    {reply: "I see no tasks.", outcome: run.Failed, code: "model_invalid", paid: "chunk 2"},
-		"turned down":  {class: llm.Fatal, outcome: run.Failed, code: "model_rejected", paid: "chunk 1"},
-		"too long yet": {class: llm.ContextLength, outcome: run.Failed, code: "model_context_length", paid: "chunk 2"},
+		"no tasks":    {reply: "[]", outcome: run.NothingToExtract, paid: "segment 1"},
+		"no answer":   {reply: "I see no tasks.", outcome: run.Failed, code: "model_invalid", paid: "segment 2"},
+		"turned down": {class: llm.Fatal, outcome: run.Failed, code: "model_rejected", paid: "segment 1"},
+		"too long yet": {class: llm.ContextLength, outcome: run.Failed, code: "model_context_length",
+			paid: "segment 2"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			d := setup(t)
-			if d.model.says("chunk", c.reply); c.class != "" {
-				d.model.fails("chunk", c.class)
+			if d.model.says("segment", c.reply); c.class != "" {
+				d.model.fails("segment", c.class)
 			}
 			ref := d.accept(d.request(talk("Checkout"))).Ref
 			for range 2 {
-				if keys, err := d.Chunk(t.Context(), ref); len(keys) != 0 || err != nil {
+				if keys, err := d.Segment(t.Context(), ref); len(keys) != 0 || err != nil {
 					t.Errorf("divided into %q: %v", keys, err)
 				}
 			}
@@ -87,7 +88,7 @@ func TestAnEndpointThatIsAwayIsWorthAnotherTry(t *testing.T) {
 	if _, ended, err := d.Draft(t.Context(), ref, key); ended || err != nil {
 		t.Errorf("ended %t: %v", ended, err)
 	}
-	d.paid("chunk 1, extract 2, rewrite 1")
+	d.paid("extract 2, segment 1")
 }
 
 func TestDraftPlansItsFilesAndIsPaidOnce(t *testing.T) {
@@ -96,11 +97,11 @@ func TestDraftPlansItsFilesAndIsPaidOnce(t *testing.T) {
 	ref, key := d.chunked(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Quality = true }))
 	for range 2 {
 		plan, ended, err := d.Draft(t.Context(), ref, key)
-		if err != nil || ended || plan != (distill.Plan{Scripts: 1, Docs: 1, Judge: true}) {
+		if err != nil || ended || plan != (distill.Plan{Files: 2, Judge: true}) {
 			t.Errorf("planned %+v, ended %t: %v", plan, ended, err)
 		}
 	}
-	d.paid("chunk 1, extract 1, rewrite 1")
+	d.paid("extract 1, segment 1")
 	_, _, err := d.Draft(t.Context(), ref, "nothing")
 	failsFor(t, "an unknown task", err)
 	_, _, err = d.Recall(t.Context(), ref, "nothing")
@@ -118,7 +119,7 @@ func TestDraftRepairsAnAnswerThatIsNone(t *testing.T) {
 		return draft("Probe"), nil
 	}
 	d.drafted(d.request(talk("Checkout")))
-	d.paid("chunk 1, extract 2, rewrite 1")
+	d.paid("extract 2, segment 1")
 }
 
 func TestRecallShowsADraftTheSkillsThatAreNear(t *testing.T) {
@@ -138,8 +139,8 @@ func TestRecallShowsADraftTheSkillsThatAreNear(t *testing.T) {
 	if len(shown) != 1 || shown[0].Handle != "S1" || !strings.Contains(shown[0].Procedure, "Roll back") {
 		t.Errorf("shown %+v", shown)
 	}
-	if n := d.model.counts["rewrite"]; n != 2 { // one for each conversation
-		t.Errorf("the query was asked for %d times", n)
+	if asked := d.model.last["extract"]; asked.Question != "Roll a failing service back" || asked.Outcome != "success" {
+		t.Errorf("the query is %q, the outcome %q", asked.Question, asked.Outcome)
 	}
 }
 
@@ -200,31 +201,45 @@ func TestWhatFailedForGoodIsNotPaidForAgainAtOnce(t *testing.T) {
 	}
 }
 
-func TestWriteDegradesTheSkillByAFileThatNobodyCanWrite(t *testing.T) {
+func TestWriteDegradesTheSkillByFilesThatNobodyCanWrite(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
-	d.model.fails("doc", llm.Fatal)
+	d.model.fails("files", llm.Fatal)
 	ref, key := d.drafted(d.request(talk("Checkout")))
 	for range 2 {
-		if degraded, err := d.Write(t.Context(), ref, key, distill.AllScripts); degraded || err != nil {
-			t.Errorf("scripts degraded %t: %v", degraded, err)
-		}
-		if degraded, err := d.Write(t.Context(), ref, key, 0); !degraded || err != nil {
-			t.Errorf("document degraded %t: %v", degraded, err)
+		if degraded, err := d.Write(t.Context(), ref, key); !degraded || err != nil {
+			t.Errorf("degraded %t: %v", degraded, err)
 		}
 	}
-	if d.model.counts["scripts"] != 1 {
-		t.Errorf("the scripts were paid %d times", d.model.counts["scripts"])
-	}
-	_, err := d.Write(t.Context(), ref, "nothing", 0)
+	_, err := d.Write(t.Context(), ref, "nothing")
 	failsFor(t, "an unknown task", err)
-	if _, err := d.Write(t.Context(), ref, key, 7); err == nil {
-		t.Error("an unplanned document is written")
-	}
 	_, _, err = d.Publish(t.Context(), ref, key)
 	testkit.Must(t, err)
 	degraded := d.report(ref).Tasks[0].Degraded
-	if len(degraded) != 1 || !strings.HasPrefix(degraded[0], "reference/checklist.md: ") {
+	if len(degraded) != 2 || !strings.HasPrefix(degraded[0], "reference/checklist.md: ") ||
+		!strings.HasPrefix(degraded[1], "scripts/check.py: ") {
+		t.Errorf("degraded %q", degraded)
+	}
+}
+
+func TestWriteDegradesTheSkillByAFileThatIsMissing(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.model.says("files", `{"files":[{"file":"check.py","code":"print('healthy')"}]}`)
+	ref, key := d.drafted(d.request(talk("Checkout")))
+	for range 2 {
+		if degraded, err := d.Write(t.Context(), ref, key); degraded || err != nil {
+			t.Errorf("degraded %t: %v", degraded, err)
+		}
+	}
+	d.paid("extract 1, files 1, segment 1")
+	if asked := d.model.last["files"]; len(asked.Files) != 2 || len(asked.Messages) == 0 || asked.Draft == nil {
+		t.Errorf("asked with %+v", asked)
+	}
+	_, _, err := d.Publish(t.Context(), ref, key)
+	testkit.Must(t, err)
+	if degraded := d.report(ref).Tasks[0].Degraded; len(degraded) != 1 ||
+		!strings.HasPrefix(degraded[0], "reference/checklist.md: ") {
 		t.Errorf("degraded %q", degraded)
 	}
 }
@@ -261,7 +276,7 @@ func TestStepsBeforeTheirDraftAreErrors(t *testing.T) {
 	d := setup(t)
 	ref, key := d.chunked(d.request(talk("Checkout")))
 	for what, step := range map[string]func() error{
-		"Write":  func() error { _, err := d.Write(t.Context(), ref, key, 0); return err },
+		"Write":  func() error { _, err := d.Write(t.Context(), ref, key); return err },
 		"Judge":  func() error { return d.Judge(t.Context(), ref, key) },
 		"Merge":  func() error { return d.Merge(t.Context(), ref, key) },
 		"Pack":   func() error { _, err := d.Pack(t.Context(), ref, key); return err },

@@ -42,7 +42,9 @@ type Task struct {
 	Stage      Stage
 	Outcome    Outcome
 	Reason     string
-	Query      string
+	Query      string // what the user wants, in one sentence
+	Verdict    string // how the task seemed to end: success, failure, mixed, unknown or, if not stated, empty
+	Proof      []int  // messages that show it
 	Candidates []Candidate
 	Draft      *skill.Draft
 	Based      Base           // version that the draft was written on, zero for none

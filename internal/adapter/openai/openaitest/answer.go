@@ -145,11 +145,19 @@ func (c completion) usage() map[string]any {
 	if c.rule.Usage != nil {
 		usage = *c.rule.Usage
 	}
+	if c.rule.UsageFunc != nil {
+		usage = c.rule.UsageFunc(c.call, c.text)
+	}
 	if usage == (llm.Usage{}) {
 		return nil
 	}
-	return map[string]any{"prompt_tokens": usage.Input, "completion_tokens": usage.Output,
+	out := map[string]any{"prompt_tokens": usage.Input, "completion_tokens": usage.Output,
 		"total_tokens": usage.Input + usage.Output}
+	if usage.Cached+usage.Written > 0 {
+		out["prompt_tokens_details"] = map[string]any{"cached_tokens": usage.Cached,
+			"cache_write_tokens": usage.Written}
+	}
+	return out
 }
 
 func calledText(calls []llm.ToolCall) string {

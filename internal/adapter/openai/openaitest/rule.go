@@ -47,6 +47,8 @@ type Rule struct {
 	// finish_reason; if empty "stop", or "tool_calls" with calls
 	Finish string     `json:"finish,omitempty"`
 	Usage  *llm.Usage `json:"usage,omitempty"` // estimated if nil, omitted if zero
+	// UsageFunc is instead of Usage. It gets the text of the reply.
+	UsageFunc func(Call, string) llm.Usage `json:"-"`
 
 	// Faults and timing. Barrier and Delay are applied first, in this order.
 	Barrier string `json:"barrier,omitempty"` // name of a barrier; waits until its Release

@@ -141,7 +141,7 @@ func (q *Queries) TaskFilesPut(ctx context.Context, arg TaskFilesPutParams) erro
 }
 
 const TaskGet = `-- name: TaskGet :one
-select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcome, reason, query, candidates, draft, package, skill_id, version, notes, ended_at, based_on_skill, based_on_version, quality from distill_tasks where workspace_id = $1 and run_id = $2 and task_key = $3
+select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcome, reason, query, verdict, proof, candidates, draft, package, skill_id, version, notes, ended_at, based_on_skill, based_on_version, quality from distill_tasks where workspace_id = $1 and run_id = $2 and task_key = $3
 `
 
 type TaskGetParams struct {
@@ -165,6 +165,8 @@ func (q *Queries) TaskGet(ctx context.Context, arg TaskGetParams) (DistillTask, 
 		&i.Outcome,
 		&i.Reason,
 		&i.Query,
+		&i.Verdict,
+		&i.Proof,
 		&i.Candidates,
 		&i.Draft,
 		&i.Package,
@@ -198,8 +200,8 @@ func (q *Queries) TaskHold(ctx context.Context, arg TaskHoldParams) (string, err
 }
 
 const TaskInsert = `-- name: TaskInsert :exec
-insert into distill_tasks (workspace_id, run_id, task_key, position, name, seqs, lang)
-values ($1, $2, $3, $4, $5, $6, $7)
+insert into distill_tasks (workspace_id, run_id, task_key, position, name, seqs, lang, query, verdict, proof)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 on conflict (workspace_id, run_id, task_key) do nothing
 `
 
@@ -211,6 +213,9 @@ type TaskInsertParams struct {
 	Name        string
 	Seqs        []int32
 	Lang        string
+	Query       string
+	Verdict     string
+	Proof       []int32
 }
 
 func (q *Queries) TaskInsert(ctx context.Context, arg TaskInsertParams) error {
@@ -222,6 +227,9 @@ func (q *Queries) TaskInsert(ctx context.Context, arg TaskInsertParams) error {
 		arg.Name,
 		arg.Seqs,
 		arg.Lang,
+		arg.Query,
+		arg.Verdict,
+		arg.Proof,
 	)
 	return err
 }
@@ -332,7 +340,7 @@ func (q *Queries) TaskRecalled(ctx context.Context, arg TaskRecalledParams) erro
 }
 
 const TasksOfRun = `-- name: TasksOfRun :many
-select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcome, reason, query, candidates, draft, package, skill_id, version, notes, ended_at, based_on_skill, based_on_version, quality from distill_tasks where workspace_id = $1 and run_id = $2 order by position
+select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcome, reason, query, verdict, proof, candidates, draft, package, skill_id, version, notes, ended_at, based_on_skill, based_on_version, quality from distill_tasks where workspace_id = $1 and run_id = $2 order by position
 `
 
 type TasksOfRunParams struct {
@@ -361,6 +369,8 @@ func (q *Queries) TasksOfRun(ctx context.Context, arg TasksOfRunParams) ([]Disti
 			&i.Outcome,
 			&i.Reason,
 			&i.Query,
+			&i.Verdict,
+			&i.Proof,
 			&i.Candidates,
 			&i.Draft,
 			&i.Package,

@@ -41,24 +41,26 @@ func (q *Queries) BudgetToday(ctx context.Context, workspaceID int64) (BudgetTod
 
 const CallDone = `-- name: CallDone :execrows
 update llm_calls set state = 'done', reply = $1, tool_calls = $2, refusal = $3, finish = $4, reply_model = $5, input_tokens = $6,
-  output_tokens = $7, estimated = $8, cost_micros = $9, reserved = 0, reserved_micros = 0, finished_at = now()
-where workspace_id = $10 and run_id = $11 and step = $12 and round = $13 and state <> 'done'
+  output_tokens = $7, cached_tokens = $8, written_tokens = $9, estimated = $10, cost_micros = $11, reserved = 0, reserved_micros = 0, finished_at = now()
+where workspace_id = $12 and run_id = $13 and step = $14 and round = $15 and state <> 'done'
 `
 
 type CallDoneParams struct {
-	Reply        *string
-	ToolCalls    json.RawMessage
-	Refusal      string
-	Finish       string
-	ReplyModel   string
-	InputTokens  int64
-	OutputTokens int64
-	Estimated    bool
-	CostMicros   *int64
-	WorkspaceID  int64
-	RunID        string
-	Step         string
-	Round        int32
+	Reply         *string
+	ToolCalls     json.RawMessage
+	Refusal       string
+	Finish        string
+	ReplyModel    string
+	InputTokens   int64
+	OutputTokens  int64
+	CachedTokens  int64
+	WrittenTokens int64
+	Estimated     bool
+	CostMicros    *int64
+	WorkspaceID   int64
+	RunID         string
+	Step          string
+	Round         int32
 }
 
 // The first stored reply is valid, also after a change of the lease holder.
@@ -71,6 +73,8 @@ func (q *Queries) CallDone(ctx context.Context, arg CallDoneParams) (int64, erro
 		arg.ReplyModel,
 		arg.InputTokens,
 		arg.OutputTokens,
+		arg.CachedTokens,
+		arg.WrittenTokens,
 		arg.Estimated,
 		arg.CostMicros,
 		arg.WorkspaceID,
@@ -85,7 +89,7 @@ func (q *Queries) CallDone(ctx context.Context, arg CallDoneParams) (int64, erro
 }
 
 const CallExchanges = `-- name: CallExchanges :many
-select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, finished_at,
+select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, cached_tokens, written_tokens, estimated, cost_micros, error_class, error, created_at, finished_at,
   request, reply, tool_calls, refusal, finish, reply_model
 from llm_calls where workspace_id = $1 and run_id = $2 and $3::text in ('', step) order by created_at, step, round
 `
@@ -97,27 +101,29 @@ type CallExchangesParams struct {
 }
 
 type CallExchangesRow struct {
-	Step         string
-	Round        int32
-	State        string
-	Stage        string
-	Model        string
-	Attempts     int32
-	Unknown      int32
-	InputTokens  int64
-	OutputTokens int64
-	Estimated    bool
-	CostMicros   *int64
-	ErrorClass   string
-	Error        string
-	CreatedAt    time.Time
-	FinishedAt   *time.Time
-	Request      string
-	Reply        *string
-	ToolCalls    json.RawMessage
-	Refusal      string
-	Finish       string
-	ReplyModel   string
+	Step          string
+	Round         int32
+	State         string
+	Stage         string
+	Model         string
+	Attempts      int32
+	Unknown       int32
+	InputTokens   int64
+	OutputTokens  int64
+	CachedTokens  int64
+	WrittenTokens int64
+	Estimated     bool
+	CostMicros    *int64
+	ErrorClass    string
+	Error         string
+	CreatedAt     time.Time
+	FinishedAt    *time.Time
+	Request       string
+	Reply         *string
+	ToolCalls     json.RawMessage
+	Refusal       string
+	Finish        string
+	ReplyModel    string
 }
 
 // The calls of a run with their requests and replies; of all steps without a step.
@@ -140,6 +146,8 @@ func (q *Queries) CallExchanges(ctx context.Context, arg CallExchangesParams) ([
 			&i.Unknown,
 			&i.InputTokens,
 			&i.OutputTokens,
+			&i.CachedTokens,
+			&i.WrittenTokens,
 			&i.Estimated,
 			&i.CostMicros,
 			&i.ErrorClass,
@@ -226,7 +234,7 @@ func (q *Queries) CallFailed(ctx context.Context, arg CallFailedParams) (int64, 
 }
 
 const CallGet = `-- name: CallGet :one
-select state, model, label, request, attempts, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated,
+select state, model, label, request, attempts, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, cached_tokens, written_tokens, estimated,
   -- a call without a stored outcome is already part of the sums of the day
   (state in ('started', 'unknown') and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC')::boolean as counted,
   reserved, reserved_micros, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
@@ -253,6 +261,8 @@ type CallGetRow struct {
 	ReplyModel     string
 	InputTokens    int64
 	OutputTokens   int64
+	CachedTokens   int64
+	WrittenTokens  int64
 	Estimated      bool
 	Counted        bool
 	Reserved       int64
@@ -282,6 +292,8 @@ func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, e
 		&i.ReplyModel,
 		&i.InputTokens,
 		&i.OutputTokens,
+		&i.CachedTokens,
+		&i.WrittenTokens,
 		&i.Estimated,
 		&i.Counted,
 		&i.Reserved,
@@ -365,7 +377,7 @@ func (q *Queries) CallReplaceRequest(ctx context.Context, arg CallReplaceRequest
 }
 
 const CallReply = `-- name: CallReply :one
-select reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated
+select reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, cached_tokens, written_tokens, estimated
 from llm_calls where workspace_id = $1 and run_id = $2 and step = $3 and round = $4 and state = 'done'
 `
 
@@ -377,14 +389,16 @@ type CallReplyParams struct {
 }
 
 type CallReplyRow struct {
-	Reply        *string
-	ToolCalls    json.RawMessage
-	Refusal      string
-	Finish       string
-	ReplyModel   string
-	InputTokens  int64
-	OutputTokens int64
-	Estimated    bool
+	Reply         *string
+	ToolCalls     json.RawMessage
+	Refusal       string
+	Finish        string
+	ReplyModel    string
+	InputTokens   int64
+	OutputTokens  int64
+	CachedTokens  int64
+	WrittenTokens int64
+	Estimated     bool
 }
 
 func (q *Queries) CallReply(ctx context.Context, arg CallReplyParams) (CallReplyRow, error) {
@@ -403,6 +417,8 @@ func (q *Queries) CallReply(ctx context.Context, arg CallReplyParams) (CallReply
 		&i.ReplyModel,
 		&i.InputTokens,
 		&i.OutputTokens,
+		&i.CachedTokens,
+		&i.WrittenTokens,
 		&i.Estimated,
 	)
 	return i, err
@@ -482,7 +498,7 @@ func (q *Queries) CallsExpire(ctx context.Context, grace time.Duration) (int64, 
 }
 
 const CallsOfRun = `-- name: CallsOfRun :many
-select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, finished_at
+select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, cached_tokens, written_tokens, estimated, cost_micros, error_class, error, created_at, finished_at
 from llm_calls where workspace_id = $1 and run_id = $2 order by created_at, step, round
 `
 
@@ -492,21 +508,23 @@ type CallsOfRunParams struct {
 }
 
 type CallsOfRunRow struct {
-	Step         string
-	Round        int32
-	State        string
-	Stage        string
-	Model        string
-	Attempts     int32
-	Unknown      int32
-	InputTokens  int64
-	OutputTokens int64
-	Estimated    bool
-	CostMicros   *int64
-	ErrorClass   string
-	Error        string
-	CreatedAt    time.Time
-	FinishedAt   *time.Time
+	Step          string
+	Round         int32
+	State         string
+	Stage         string
+	Model         string
+	Attempts      int32
+	Unknown       int32
+	InputTokens   int64
+	OutputTokens  int64
+	CachedTokens  int64
+	WrittenTokens int64
+	Estimated     bool
+	CostMicros    *int64
+	ErrorClass    string
+	Error         string
+	CreatedAt     time.Time
+	FinishedAt    *time.Time
 }
 
 func (q *Queries) CallsOfRun(ctx context.Context, arg CallsOfRunParams) ([]CallsOfRunRow, error) {
@@ -528,6 +546,8 @@ func (q *Queries) CallsOfRun(ctx context.Context, arg CallsOfRunParams) ([]Calls
 			&i.Unknown,
 			&i.InputTokens,
 			&i.OutputTokens,
+			&i.CachedTokens,
+			&i.WrittenTokens,
 			&i.Estimated,
 			&i.CostMicros,
 			&i.ErrorClass,

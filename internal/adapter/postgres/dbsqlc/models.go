@@ -110,6 +110,8 @@ type DistillTask struct {
 	Outcome        string
 	Reason         string
 	Query          string
+	Verdict        string
+	Proof          []int32
 	Candidates     json.RawMessage
 	Draft          json.RawMessage
 	Package        json.RawMessage

@@ -409,6 +409,7 @@ func (q *Queries) RunState(ctx context.Context, arg RunStateParams) (RunStateRow
 const RunUsage = `-- name: RunUsage :one
 select count(*) as keys, coalesce(sum(attempts), 0)::bigint as attempts, coalesce(sum(unknown), 0)::bigint as unknown,
   coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(output_tokens), 0)::bigint as output_tokens,
+  coalesce(sum(cached_tokens), 0)::bigint as cached_tokens, coalesce(sum(written_tokens), 0)::bigint as written_tokens,
   coalesce(sum(cost_micros), 0)::bigint as cost_micros, coalesce(bool_or(cost_micros is not null), false)::boolean as priced, coalesce(bool_or(estimated), false)::boolean as estimated
 from llm_calls where workspace_id = $1 and run_id = $2
 `
@@ -419,14 +420,16 @@ type RunUsageParams struct {
 }
 
 type RunUsageRow struct {
-	Keys         int64
-	Attempts     int64
-	Unknown      int64
-	InputTokens  int64
-	OutputTokens int64
-	CostMicros   int64
-	Priced       bool
-	Estimated    bool
+	Keys          int64
+	Attempts      int64
+	Unknown       int64
+	InputTokens   int64
+	OutputTokens  int64
+	CachedTokens  int64
+	WrittenTokens int64
+	CostMicros    int64
+	Priced        bool
+	Estimated     bool
 }
 
 func (q *Queries) RunUsage(ctx context.Context, arg RunUsageParams) (RunUsageRow, error) {
@@ -438,6 +441,8 @@ func (q *Queries) RunUsage(ctx context.Context, arg RunUsageParams) (RunUsageRow
 		&i.Unknown,
 		&i.InputTokens,
 		&i.OutputTokens,
+		&i.CachedTokens,
+		&i.WrittenTokens,
 		&i.CostMicros,
 		&i.Priced,
 		&i.Estimated,

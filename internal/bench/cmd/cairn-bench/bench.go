@@ -49,6 +49,7 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.UsageError(err) })
 	root.AddCommand(
 		p.distill(),
+		p.tokens(),
 		p.turns(),
 		p.stream(),
 		p.sweep(),

@@ -1,0 +1,109 @@
+package distill
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/ledger"
+)
+
+// Kinds of files, which are also their folders in a package.
+const (
+	Scripts   = skill.Scripts
+	Reference = skill.Reference
+)
+
+// Write writes the scripts and documents of a task, from its draft and the messages that it cites. If no model
+// can write them, the reason is stored instead and the skill is degraded.
+func (s *Service) Write(ctx context.Context, ref run.Ref, key string) (degraded bool, err error) {
+	var q question
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t Task) error {
+		if t.Draft == nil {
+			return fmt.Errorf("write files of task %s: no draft", t.Key)
+		}
+		q = j.writing(t)
+		return s.open(ctx, tx, j, &q)
+	})
+	if err != nil || t.Stage == EndedTask {
+		return false, err
+	}
+	err = s.ask(ctx, j, q)
+	f, over := ledger.IsPermanent(err)
+	if !over {
+		return false, err
+	}
+	var files []WrittenFile
+	for _, planned := range t.unwritten() {
+		files = append(files, WrittenFile{Name: planned.File, Reason: f.Error()})
+	}
+	return true, s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return saveFiles(ctx, tx, t, files)
+	})
+}
+
+// saveFiles stores written files by kind. Documents end in .md.
+func saveFiles(ctx context.Context, tx Tx, t Task, files []WrittenFile) error {
+	byKind := map[string][]WrittenFile{}
+	for _, f := range files {
+		kind := Scripts
+		if strings.EqualFold(path.Ext(f.Name), ".md") {
+			kind = Reference
+		}
+		byKind[kind] = append(byKind[kind], f)
+	}
+	for _, kind := range []string{Scripts, Reference} {
+		if err := tx.Drafts().SaveWritten(ctx, t, kind, byKind[kind]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writing is the question that asks for the files of a draft.
+func (j job) writing(t Task) question {
+	var files []WrittenFile
+	draft := showDraft(*t.Draft)
+	q := question{step: t.Key + "/files", stage: prompt.Files, role: "files", task: t.Key, lang: t.Lang,
+		material: prompt.Material{Task: t.Name, Draft: &draft, Messages: j.excerpts(t), Language: t.Lang},
+		decode: func(text string) error {
+			raw, err := llm.ExtractJSON(text)
+			if err != nil {
+				return err
+			}
+			returned, err := skill.DecodeFiles(raw)
+			if err != nil {
+				return err
+			}
+			files = nil
+			for _, name := range slices.Sorted(maps.Keys(returned)) {
+				files = append(files, WrittenFile{Name: name, Content: returned[name]})
+			}
+			return nil
+		},
+		save: func(ctx context.Context, tx Tx) error { return saveFiles(ctx, tx, t, files) }}
+	for _, f := range t.unwritten() {
+		q.material.Files = append(q.material.Files,
+			prompt.FilePlan{File: f.File, Purpose: f.Purpose, Inputs: f.Inputs, Outputs: f.Outputs})
+	}
+	return q
+}
+
+// unwritten returns the files of a task that a model must write.
+func (t Task) unwritten() []skill.FilePlan {
+	return slices.Concat(unwritten(t.Draft.Scripts, Scripts), unwritten(t.Draft.Others, Reference))
+}
+
+// unwritten returns the planned files that a model must write: valid names, each once, without text
+// in the draft.
+func unwritten(plan []skill.FilePlan, kind string) []skill.FilePlan {
+	kept, _ := skill.CheckPlan(plan, kind)
+	return slices.DeleteFunc(kept, func(f skill.FilePlan) bool { return f.Code != "" })
+}
