@@ -167,7 +167,10 @@ func (j job) settle(t Task, draft skill.Draft, notes []string) drafted {
 	if reason := unfit(draft, j.spec.Limits); reason != "" {
 		return drafted{task: t.skipped(reason)}
 	}
-	draft, cleaned := j.private.cleanDraft(draft)
+	draft, cleaned, err := j.private.cleanDraft(draft)
+	if err != nil {
+		return drafted{task: t.skipped(err.Error())}
+	}
 	notes = append(notes, cleaned...)
 	if j.lessonsOnly() {
 		draft = lessonsOf(draft)
