@@ -54,7 +54,11 @@ func TestUnpackRefusesHostileMembers(t *testing.T) {
 		"outside of the folder": {entry{name: "README.md"}, "outside of the skill's folder"},
 
 		"extension of a script": {entry{name: "s/scripts/x.exe"}, `".exe" is not allowed`},
-		"extension elsewhere":   {entry{name: "s/assets/x.zip"}, `".zip" is not allowed`},
+		"extension elsewhere":   {entry{name: "s/assets/x.dll"}, `".dll" is not allowed`},
+		"ELF program":           {entry{name: "s/assets/tool", content: "\x7fELF\x02\x01\x01\x00"}, "compiled program (ELF)"},
+		"PE program":            {entry{name: "s/assets/a.zip", content: "MZ\x90\x00\x03\x00"}, "compiled program (PE)"},
+		"Mach-O program":        {entry{name: "s/scripts/a.py", content: "\xcf\xfa\xed\xfe\x07\x00"}, "compiled program (Mach-O)"},
+		"program of macOS":      {entry{name: "__MACOSX/s/._a", content: "\xca\xfe\xba\xbe\x00\x00\x00\x02"}, "compiled program (Mach-O)"},
 		"hidden":                {entry{name: "s/.env"}, "leading dot"},
 		"hidden script":         {entry{name: "s/scripts/.x.py"}, "leading dot"},
 		"shadow that is none":   {entry{name: "__MACOSX/x.py"}, "outside of the skill's folder"},
