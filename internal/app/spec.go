@@ -15,7 +15,6 @@ const giveUp = 24 * time.Hour
 
 // DistillSpec returns the configuration that a new distillation stores.
 func DistillSpec(c config.Config, extract string) distill.Spec {
-	all := cmp.Or(c.SkillsLLM, c.Model, offlineModel)
 	rounds := time.Duration(c.Repairs + 1)
 	return distill.Spec{
 		Options: distill.Options{Mode: c.Mode, Extract: extract},
@@ -25,11 +24,6 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 		Redact:    c.Redact,
 		Quality:   c.Quality,
 		Approval:  c.RequireApproval,
-		Models: map[string]string{
-			"chunk": cmp.Or(c.SkillsLLMChunk, all), "rewrite": cmp.Or(c.SkillsLLMRewrite, all),
-			"extract": cmp.Or(c.SkillsLLMExtract, all), "merge": cmp.Or(c.SkillsLLMExtract, all),
-			"scripts": cmp.Or(c.SkillsLLMScripts, all), "doc": cmp.Or(c.SkillsLLMDocs, all),
-			"judge": cmp.Or(c.SkillsLLMJudge, all)},
 		Limits: distill.Limits{MaxTasks: c.MaxTasks, ToolOutputChars: c.ToolOutputChars, InputTokens: c.InputTokens,
 			RecallTopK:   c.RecallTopK,
 			RecallMinSim: c.RecallMinSim, MergeSim: c.MergeSim, MinConfidence: c.MinConfidence,
@@ -39,6 +33,16 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 		Timing: distill.Timing{Model: rounds*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep,
 			GiveUp: giveUp},
 	}
+}
+
+// distillModels returns the models of this process by stage. The first step of a run pins them.
+func distillModels(c config.Config) map[string]string {
+	all := cmp.Or(c.SkillsLLM, c.Model, offlineModel)
+	return map[string]string{
+		"chunk": cmp.Or(c.SkillsLLMChunk, all), "rewrite": cmp.Or(c.SkillsLLMRewrite, all),
+		"extract": cmp.Or(c.SkillsLLMExtract, all), "merge": cmp.Or(c.SkillsLLMExtract, all),
+		"scripts": cmp.Or(c.SkillsLLMScripts, all), "doc": cmp.Or(c.SkillsLLMDocs, all),
+		"judge": cmp.Or(c.SkillsLLMJudge, all)}
 }
 
 // EvolveSpec returns the configuration that a new learning run stores.

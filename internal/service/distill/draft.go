@@ -95,9 +95,7 @@ func (s *Service) openDraft(ctx context.Context, tx Tx, j job, t Task) (d *draft
 // draft calls the model for the draft.
 func (s *Service) draft(ctx context.Context, j job, t Task, d *drafting) (plan Plan, ended bool, err error) {
 	if d.failedOnce {
-		return Plan{}, true, s.endTask(ctx, t, Failed,
-			fmt.Sprintf("not repeated: the same messages failed within the last day (%s: %s)",
-				d.failed.Code, d.failed.Reason))
+		return Plan{}, true, s.endTask(ctx, t, Failed, d.failed.refusal(t.Ref))
 	}
 	if err := s.ask(ctx, j, d.q); err != nil {
 		if f, over := ledger.IsPermanent(err); over {

@@ -50,6 +50,7 @@ type Ports struct {
 	Space    int16         // vector space of the embedder
 	Spaces   search.Spaces // nil if Embedder and Space serve all workspaces
 	Blobs    Blobs
+	Models   map[string]string // by stage, for runs that are not pinned to others
 }
 
 // Service distills conversations.
@@ -76,6 +77,7 @@ type job struct {
 	conv    transcript.Conversation // messages of the run
 	history []transcript.Message    // messages before them
 	private private
+	models  map[string]string // of this process
 }
 
 // load reads a run, its configuration and its messages, and calls also in the same transaction.
@@ -97,7 +99,7 @@ func (s *Service) load(ctx context.Context, ref run.Ref, also func(ctx context.C
 // read reads the configuration and the messages of a run.
 func (s *Service) read(ctx context.Context, tx Tx, r run.Run) (j job, err error) {
 	ref := r.Ref
-	j.run = r
+	j.run, j.models = r, s.Models
 	if j.spec, err = s.specs.of(ctx, tx, ref); err != nil {
 		return j, err
 	}

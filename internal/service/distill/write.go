@@ -41,6 +41,9 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (
 		return false, err
 	}
 	err = s.ask(ctx, j, q)
+	if ledger.IsTruncated(err) && len(p.plan) > 1 {
+		return s.writeApart(ctx, j, t, p)
+	}
 	f, over := ledger.IsPermanent(err)
 	if !over {
 		return false, err
