@@ -56,3 +56,20 @@ func TestARunWaitsForItsEndpointAndGivesUp(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
+
+// The counts of masked values are shown by kind, without a value.
+func TestPrivacyOfASkillIsShownWithoutValues(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	if code, _, errs := w.run("", "distill", "conversation.json"); code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	code, out, errs := w.run("", "skills", "view", "update-reservation-flights", "--privacy")
+	if code != 0 || !strings.Contains(out, "secrets removed before the model calls") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	code, out, _ = w.run("", "skills", "view", "update-reservation-flights", "--privacy", "-o", "json")
+	if code != 0 || !strings.Contains(out, `"placeholders": {`) || strings.Contains(out, "Procedure") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
