@@ -54,8 +54,8 @@ var (
 	ageLimit       = regexp.MustCompile(`(?i)^\s*(?:or|and|to|-|–|years? (?:or|and))\b|^(?:以上|以下|及以|或以)`)
 	person         = regexp.MustCompile(
 		`(?i)\b(?:customer|user|passenger|client|guest|traveller|traveler|member|patient|` +
-			`caller|subscriber|buyer|man|woman|lady|gentleman|mr|mrs|ms|he|she|his|her|him|who)\b|\[name\]|years?[- ]old|` +
-			`客户|用户|乘客|旅客|会员|顾客|患者|先生|女士|小姐|他|她|岁`,
+			`caller|subscriber|buyer|man|woman|lady|gentleman|mr|mrs|ms|he|she|his|her|him|who)\b|\[name\]|` +
+			`years?[- ]old|客户|用户|乘客|旅客|会员|顾客|患者|先生|女士|小姐|他|她|岁`,
 	)
 	// somePerson finds a person in the words of a user: themselves, a relative, or another one.
 	somePerson = regexp.MustCompile(
@@ -252,8 +252,8 @@ func sentences(text string) (out []window) {
 			r, size := utf8.DecodeRuneInString(text[i:])
 			next, _ := utf8.DecodeRuneInString(text[i+size:])
 			i += size
-			if (strings.ContainsRune("。！？；", r) || strings.ContainsRune(".!?", r) && (unicode.IsSpace(next) || i == end)) &&
-				!endsTitle(text[at:i]) {
+			stop := strings.ContainsRune(".!?", r) && (unicode.IsSpace(next) || i == end)
+			if (stop || strings.ContainsRune("。！？；", r)) && !endsTitle(text[at:i]) {
 				out, at = append(out, window{at, i}), i+len(text[i:end])-len(strings.TrimLeft(text[i:end], " "))
 			}
 		}

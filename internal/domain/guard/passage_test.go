@@ -26,7 +26,8 @@ func TestDatesOfACaseAreFoundInAnyForm(t *testing.T) {
 	values := guard.Values(append(called(`{"date": "2024-05-20"}`, `{"dob": "1990-04-05"}`),
 		transcript.Message{Role: transcript.System, Content: "The offer ends on 2024-06-01."}))
 	for _, form := range []string{"2024-05-20", "2024/5/20", "2024.05.20", "20240520", "2024-05-20T15:00:00Z",
-		"05/20/2024", "5/20/24", "20/05/2024", "20.05.2024", "20.5.24", "05-20-2024", "20-05-2024", "5/20", "05-20", "20-May-2024",
+		"05/20/2024", "5/20/24",
+		"20/05/2024", "20.05.2024", "20.5.24", "05-20-2024", "20-05-2024", "5/20", "05-20", "20-May-2024",
 		"May 20, 2024", "May 20th", "Monday, May 20, 2024", "Mon May 20", "the 20th of May", "20 May", "20th May 2024",
 		"May twentieth", "Monday the 20th", "May 20–22", "May 18 to 20", "18–20 May 2024", "MAY 20, '24",
 		"2024年5月20日", "5月20日", "5月20号（星期一）", "二零二四年五月二十日", "五月二十号", "5月20日至22日"} {
@@ -38,13 +39,15 @@ func TestDatesOfACaseAreFoundInAnyForm(t *testing.T) {
 			}
 		}
 	}
-	for text, want := range map[string]string{"born April 5, 1990": "born [birth_date]", "生于1990年4月5日": "生于[birth_date]",
+	for text, want := range map[string]string{"born April 5, 1990": "born [birth_date]",
+		"生于1990年4月5日":        "生于[birth_date]",
 		"log-2024-05-20.txt": "log-[date].txt", "run_20240520": "run_[date]"} {
 		if masked := values.Mask(text); masked != want {
 			t.Errorf("%q: got %q, want %q", text, masked, want)
 		}
 	}
-	for _, text := range []string{"May 21, 2024", "5/21", "2023-05-20", "20 May 2023", "version 5.20.1", "1/5/20/3", "15/20 GB",
+	for _, text := range []string{"May 21, 2024", "5/21", "2023-05-20", "20 May 2023", "version 5.20.1", "1/5/20/3",
+		"15/20 GB",
 		"in May 2024", "Tuesday the 20th", "you may 20 times", "before June 1, 2024", "6月1日", "10:05-20"} {
 		if masked := values.Mask(text); masked != text && text != "you may 20 times" {
 			t.Errorf("%q: got %q, want no change", text, masked)
@@ -59,7 +62,8 @@ func TestPassagesReportProseAboutPeopleAndKeepRules(t *testing.T) {
 			Content: "A gold member from Houston with a delayed flight gets a voucher of 100 dollars.",
 		},
 		{Role: transcript.User, Content: "My mother is in the hospital and I need to get to her before the weekend. " +
-			"Always send me the summary as three short bullet points. First run make build, then copy the binary to the server."},
+			"Always send me the summary as three short bullet points. " +
+			"First run make build, then copy the binary to the server."},
 		{Role: transcript.User, Content: "我的母亲上周做了心脏手术所以我必须马上回家照顾她。"},
 		{
 			Role:    transcript.Tool,

@@ -20,7 +20,8 @@ var (
 	)
 	travel = regexp.MustCompile(
 		`(?i)\b(?:fl(?:y|ying|ights?|ew|own)|trips?|travel\w*|trains?|bus|buses|tickets?|airports?|depart\w*|` +
-			`routes?|ship\w*|driv\w*|rides?|itinerar\w*|one[- ]way|round[- ]trip|layover|reservations?)\b|飞|机票|航班|高铁|火车|行程|出差`,
+			`routes?|ship\w*|driv\w*|rides?|itinerar\w*|one[- ]way|round[- ]trip|layover|` +
+			`reservations?)\b|飞|机票|航班|高铁|火车|行程|出差`,
 	)
 	// between joins the places of a route.
 	between     = regexp.MustCompile(`^\s*(?:(?:and )?(?:back )?to\b|→|->|=>|–|—|-|/|至|到|飞往|飞到|飞|前往)\s*`)

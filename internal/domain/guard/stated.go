@@ -17,10 +17,12 @@ type stated struct {
 
 var (
 	lasting = regexp.MustCompile(`(?i)\b(?:always|never|from now on|in (?:the )?future|every time|each time|by ` +
-		`default|prefer(?:s|red)?|policy|policies|under no circumstances|as a rule)\b|总是|永远|以后|今后|每次|一律|务必|不得|规定|规则|默认|政策`)
+		`default|prefer(?:s|red)?|policy|policies|under no circumstances|as a rule)\b|` +
+		`总是|永远|以后|今后|每次|一律|务必|不得|规定|规则|默认|政策`)
 	duty = regexp.MustCompile(
 		`(?i)\b(?:must|need(?:s)? to|required?|requires|not allowed|at most|at least|only if|unless|` +
-			`up to|no more than|may not|cannot|can't|are (?:not )?(?:eligible|refundable|entitled))\b|必须|最多|至少|不能|不可|只能|应当|需要|超过`,
+			`up to|no more than|may not|cannot|can't|are (?:not )?(?:eligible|refundable|` +
+			`entitled))\b|必须|最多|至少|不能|不可|只能|应当|需要|超过`,
 	)
 	oneself = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|i'd|me|my|mine|we|our|us)\b|我`)
 )

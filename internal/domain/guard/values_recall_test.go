@@ -69,7 +69,8 @@ func plants() (cases [][]transcript.Message, planted [][]plant) {
 		)
 		result := fmt.Sprintf(`{"name": {"first_name": %q, "last_name": %q}, "dob": %q, "email": %q, "phone": %q, `+
 			`"membership": "gold", "city": %q, "reservations": [%q], "payment_methods": {"card": {"balance": %d}}, `+
-			`"联系人": %q, "total_cost": "%d.50"}`, first[a], last[b], birth.Format("2006-01-02"), mail, phone, cities[a], booking,
+			`"联系人": %q, "total_cost": "%d.50"}`, first[a], last[b],
+			birth.Format("2006-01-02"), mail, phone, cities[a], booking,
 			balance, han[a], bill)
 		arguments := fmt.Sprintf(
 			`{"user_id": %q, "origin": %q, "destination": %q, "date": %q, "price": %d}`,

@@ -43,9 +43,11 @@ func TestASettingOfTheEndpointEndsATaskAtOnce(t *testing.T) {
 	}{
 		"401": {openaitest.Rule{Status: 401, Reply: "Incorrect API key sk-secret"},
 			[]string{"rejected the key", "role extract", "status 401", "OPENAI_API_KEY"}},
-		"403": {openaitest.Rule{Status: 403, Reply: "no access"}, []string{"rejected the key", "role extract", "status 403"}},
+		"403": {openaitest.Rule{Status: 403, Reply: "no access"},
+			[]string{"rejected the key", "role extract", "status 403"}},
 		"unknown model": {openaitest.Rule{Status: 404, Reply: `{"error":{"message":"The model does not exist",` +
-			`"code":"model_not_found"}}`}, []string{"does not have the model", "role extract", "CAIRN_MODEL", "--fresh"}},
+			`"code":"model_not_found"}}`},
+			[]string{"does not have the model", "role extract", "CAIRN_MODEL", "--fresh"}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -144,7 +146,8 @@ func TestAnUnavailableEndpointIsShown(t *testing.T) {
 	}
 }
 
-// A remembered failure says for how long, and how to repeat the request. Only invalid and refused replies are remembered.
+// A remembered failure says for how long, and how to repeat the request. Only invalid and
+// refused replies are remembered.
 func TestARememberedFailureSaysHowToRepeatIt(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {

@@ -48,7 +48,8 @@ func TestDraftsKeepNothingAboutTheCustomer(t *testing.T) {
 		}
 		return err
 	}))
-	if want := "1. Ask for the user ID.\n2. The [tier] customer from [city] gets a voucher.\n4. Probe again."; got.Procedure != want {
+	want := "1. Ask for the user ID.\n2. The [tier] customer from [city] gets a voucher.\n4. Probe again."
+	if got.Procedure != want {
 		t.Errorf("procedure %q, want %q", got.Procedure, want)
 	}
 	if len(got.Examples) != 0 || got.Experience[0] != "The flight on [date] cost $[amount]" ||
@@ -56,7 +57,8 @@ func TestDraftsKeepNothingAboutTheCustomer(t *testing.T) {
 			"Born on [birth_date], [user_id] likes aisles" {
 		t.Errorf("got %+v", got)
 	}
-	for kind, want := range map[string]int{"date": 1, "birth_date": 1, "amount": 1, "id": 1, "quasi_identifier": 1, "prose": 2} {
+	for kind, want := range map[string]int{"date": 1, "birth_date": 1, "amount": 1, "id": 1,
+		"quasi_identifier": 1, "prose": 2} {
 		if got.Privacy[kind] != want {
 			t.Errorf("%s: counted %d, want %d in %v", kind, got.Privacy[kind], want, got.Privacy)
 		}
