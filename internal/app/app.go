@@ -198,8 +198,10 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	}
 	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, Spaces: h.Spaces,
 		MinCosine: c.RecallMinSim, VectorShare: vectorShare(h.Embedder), Profile: profile}
+	models := distillModels(c)
 	h.Distill, err = distill.New(distill.Ports{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder,
-		Space: h.Space, Spaces: h.Spaces, Blobs: h.Blobs})
+		Space: h.Space, Spaces: h.Spaces, Blobs: h.Blobs, Models: models, Context: contextOf(c, models),
+		Cache: cacheOf(c, models["segment"])})
 	if err != nil {
 		return err
 	}

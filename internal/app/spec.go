@@ -19,13 +19,6 @@ const giveUp = 24 * time.Hour
 
 // DistillSpec returns the configuration that a new distillation stores.
 func DistillSpec(c config.Config, extract string) distill.Spec {
-	all := cmp.Or(c.SkillsLLM, c.Model, llm.OfflineModel)
-	models := map[string]string{
-		"segment": cmp.Or(c.SkillsLLMSegment, all), "files": cmp.Or(c.SkillsLLMFiles, all),
-		"judge": cmp.Or(c.SkillsLLMJudge, all)}
-	for _, role := range []string{"extract", "notes", "merge"} {
-		models[role] = cmp.Or(c.SkillsLLMExtract, all)
-	}
 	rounds := time.Duration(c.Repairs + 1)
 	return distill.Spec{
 		Options: distill.Options{Mode: c.Mode, Extract: extract},
@@ -35,9 +28,7 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 		Redact:    c.Redact,
 		Quality:   c.Quality,
 		Approval:  c.RequireApproval,
-		Models:    models,
-		Cache:     cacheOf(c, models["segment"]),
-		Limits: distill.Limits{MaxTasks: c.MaxTasks, ToolOutputChars: c.ToolOutputChars, Context: contextOf(c, models),
+		Limits: distill.Limits{MaxTasks: c.MaxTasks, ToolOutputChars: c.ToolOutputChars,
 			RecallTopK:   c.RecallTopK,
 			RecallMinSim: c.RecallMinSim, MergeSim: c.MergeSim, MinConfidence: c.MinConfidence,
 			HistoryMessages: c.HistoryMessages, HistoryChars: c.HistoryChars, StrictEvidence: c.StrictEvidence,
@@ -46,6 +37,18 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 		Timing: distill.Timing{Model: rounds*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep,
 			GiveUp: giveUp},
 	}
+}
+
+// distillModels returns the models of this process by role. The first step of a run pins them.
+func distillModels(c config.Config) map[string]string {
+	all := cmp.Or(c.SkillsLLM, c.Model, llm.OfflineModel)
+	models := map[string]string{
+		"segment": cmp.Or(c.SkillsLLMSegment, all), "files": cmp.Or(c.SkillsLLMFiles, all),
+		"judge": cmp.Or(c.SkillsLLMJudge, all)}
+	for _, role := range []string{"extract", "notes", "merge"} {
+		models[role] = cmp.Or(c.SkillsLLMExtract, all)
+	}
+	return models
 }
 
 // offlineContext is that of the offline model in tokens: its rules need no context.

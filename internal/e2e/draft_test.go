@@ -48,9 +48,14 @@ func TestADraftThatIsCutOffIsPaidOnce(t *testing.T) {
 	p := openProtocol(t)
 	ref, key := p.divided()
 	for cut := range 2 { // before anything; with nothing recalled
-		s := &distill.Service{Ports: distill.Ports{Store: &cutStore{p.App.Distill.Store, cut},
+		s := &distill.Service{Ports: distill.Ports{
+			Store:    &cutStore{p.App.Distill.Store, cut},
 			Ledger:   p.App.Distill.Ledger,
-			Embedder: p.App.Distill.Embedder, Space: p.App.Distill.Space, Blobs: p.App.Distill.Blobs}}
+			Embedder: p.App.Distill.Embedder,
+			Models:   p.App.Distill.Models,
+			Space:    p.App.Distill.Space,
+			Blobs:    p.App.Distill.Blobs,
+		}}
 		if _, _, err := s.Draft(t.Context(), ref, key); !errors.Is(err, errCut) {
 			t.Fatalf("cut off after %d transactions: %v", cut, err)
 		}
@@ -104,9 +109,14 @@ func TestNothingIsUploadedForATaskThatIsGone(t *testing.T) {
 			testkit.Must(t, err)
 		}
 	}
-	s := &distill.Service{Ports: distill.Ports{Store: &overtakenStore{p.App.Distill.Store, gone},
+	s := &distill.Service{Ports: distill.Ports{
+		Store:    &overtakenStore{p.App.Distill.Store, gone},
 		Ledger:   p.App.Distill.Ledger,
-		Embedder: p.App.Distill.Embedder, Space: p.App.Distill.Space, Blobs: p.App.Distill.Blobs}}
+		Embedder: p.App.Distill.Embedder,
+		Models:   p.App.Distill.Models,
+		Space:    p.App.Distill.Space,
+		Blobs:    p.App.Distill.Blobs,
+	}}
 	if c, unseen, err := s.Publish(t.Context(), ref, key); err != nil || unseen || !c.Conflict {
 		t.Errorf("published %+v, unseen %t: %v", c, unseen, err)
 	}

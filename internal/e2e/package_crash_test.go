@@ -28,8 +28,14 @@ func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
 	ref, key := p.divided()
 	_, _, err := p.App.Distill.Draft(t.Context(), ref, key)
 	testkit.Must(t, err)
-	died := &distill.Service{Ports: distill.Ports{Store: &deadStore{p.App.Distill.Store}, Ledger: p.App.Distill.Ledger,
-		Embedder: p.App.Distill.Embedder, Space: p.App.Distill.Space, Blobs: p.App.Distill.Blobs}}
+	died := &distill.Service{Ports: distill.Ports{
+		Store:    &deadStore{p.App.Distill.Store},
+		Ledger:   p.App.Distill.Ledger,
+		Embedder: p.App.Distill.Embedder,
+		Models:   p.App.Distill.Models,
+		Space:    p.App.Distill.Space,
+		Blobs:    p.App.Distill.Blobs,
+	}}
 	if _, _, err := died.Publish(t.Context(), ref, key); err == nil {
 		t.Fatal("committed")
 	}

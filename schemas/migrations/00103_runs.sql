@@ -104,6 +104,8 @@ create table llm_calls (
   cost_micros     bigint,                               -- micro-dollars, null if the model's price is unknown
   error_class     text not null default '',
   error           text not null default '',
+  status          int not null default 0,               -- HTTP status of the latest failure, 0 without a response
+  retry_at        timestamptz,                          -- when a failed call is sent again; null if it is not
   created_at      timestamptz not null default now(),
   sent_at         timestamptz not null default now(),   -- of the latest attempt, whose day is charged
   finished_at     timestamptz,

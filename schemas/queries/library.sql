@@ -50,7 +50,7 @@ update skills set uses = uses + @uses, trials = trials + @trials, passes = passe
 where workspace_id = @workspace_id and id = @id;
 
 -- name: MemoGet :one
-select code, reason from failure_memos where workspace_id = @workspace_id and key = @key and created_at > now() - @fresh::interval;
+select code, reason, greatest(0, extract(epoch from now() - created_at))::float8 as age_seconds from failure_memos where workspace_id = @workspace_id and key = @key and created_at > now() - @fresh::interval;
 
 -- name: MemoPut :exec
 insert into failure_memos (workspace_id, key, code, reason) values (@workspace_id, @key, @code, @reason)

@@ -16,7 +16,7 @@ from llm_calls where workspace_id = @workspace_id and run_id = @run_id and step 
 
 -- name: CallTakeOver :execrows
 update llm_calls set state = 'started', holder = @holder, lease_until = now() + @lease::interval, attempts = attempts + 1,
-  unknown = unknown + (state = 'started')::int, error_class = '', error = '', sent_at = now(), reserved = @reserved, reserved_micros = @reserved_micros
+  unknown = unknown + (state = 'started')::int, error_class = '', error = '', status = 0, retry_at = null, sent_at = now(), reserved = @reserved, reserved_micros = @reserved_micros
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round
   and (state in ('failed', 'unknown') or (state = 'started' and lease_until <= now()));
 
@@ -35,7 +35,8 @@ update llm_calls set state = 'done', reply = @reply, tool_calls = @tool_calls, r
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state <> 'done';
 
 -- name: CallFailed :execrows
-update llm_calls set state = 'failed', error_class = @error_class, error = @error, unknown = unknown + @unknown, reserved = 0, reserved_micros = 0, finished_at = now()
+update llm_calls set state = 'failed', error_class = @error_class, error = @error, unknown = unknown + @unknown, reserved = 0, reserved_micros = 0, finished_at = now(),
+  status = @status, retry_at = case when @retry_seconds::float8 > 0 then now() + make_interval(secs => @retry_seconds::float8) end
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state = 'started' and holder = @holder;
 
 -- name: CallRoom :one
@@ -45,7 +46,8 @@ select settings, (select count(*) from llm_calls c
 from workspaces w where w.id = @workspace_id;
 
 -- name: CallsOfRun :many
-select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, cached_tokens, written_tokens, estimated, cost_micros, error_class, error, created_at, finished_at
+select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, cached_tokens, written_tokens, estimated, cost_micros, error_class, error, created_at, finished_at,
+  status, retry_at, greatest(0, extract(epoch from retry_at - now()))::float8 as retry_seconds
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id order by created_at, step, round;
 
 -- name: CallExchanges :many

@@ -20,6 +20,11 @@ from runs where workspace_id = @workspace_id and id = @id;
 -- name: RunSpec :one
 select spec from runs where workspace_id = @workspace_id and id = @id;
 
+-- name: RunPinModels :one
+-- The first step of a run stores the models of its worker. Later ones keep them.
+update runs set spec = case when coalesce(spec -> 'models', 'null') in ('null', '{}') then jsonb_set(spec, '{models}', @models) else spec end
+where workspace_id = @workspace_id and id = @id returning spec;
+
 -- name: RunGetLocked :one
 select * from runs where workspace_id = @workspace_id and id = @id for no key update;
 

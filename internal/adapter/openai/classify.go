@@ -11,6 +11,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -30,6 +31,8 @@ var (
 		`prompt is too long|input is too long|input token count|reduce the length|request too large|上下文长度|输入过长`)
 	outOfMoney = regexp.MustCompile(`(?i)insufficient_quota|billing_hard_limit|exceeded your current ` +
 		`quota|insufficient (balance|credits?)|余额不足|欠费`)
+	modelTalk = regexp.MustCompile(`(?i)model_not_found|\bmodel\b.{0,120}(?:not (?:found|exist|available|` +
+		`supported)|does not exist|unknown|invalid)|(?:unknown|invalid|no such) model|模型不存在`)
 	schemaTalk = regexp.MustCompile(`(?i)response_format|json_schema|json_object|structured output`)
 )
 
@@ -51,6 +54,8 @@ func (e *Endpoint) rejected(response *http.Response, request []byte) *llm.Error 
 		Status:     response.StatusCode,
 		RetryAfter: retryAfter(response.Header, time.Now()),
 		Sent:       true,
+		Host:       e.host(),
+		NoModel:    lacksModel(response.StatusCode, detail),
 		Message: fmt.Sprintf("the model endpoint returned %d %s: %s", response.StatusCode,
 			http.StatusText(response.StatusCode),
 			e.masked(detail.Message)),
@@ -67,6 +72,21 @@ func (e *Endpoint) rejected(response *http.Response, request []byte) *llm.Error 
 		}
 	}
 	return failure
+}
+
+// lacksModel reports whether the endpoint does not have the model of the request.
+func lacksModel(status int, detail endpointError) bool {
+	words := fmt.Sprint(detail.Message, " ", detail.Type, " ", detail.Code)
+	return (status == http.StatusNotFound || status == http.StatusBadRequest) && modelTalk.MatchString(words)
+}
+
+// host returns the host of the endpoint, for messages.
+func (e *Endpoint) host() string {
+	base, err := url.Parse(e.config.base())
+	if err != nil {
+		return ""
+	}
+	return base.Host
 }
 
 // hasParameter reports whether a request sets a parameter. Inside a message the quotes would be escaped.
@@ -135,7 +155,8 @@ func (e *Endpoint) unanswered(ctx context.Context, err error, sent bool) *llm.Er
 	case sent:
 		message = "the connection to the model endpoint broke before the response was complete: "
 	}
-	return &llm.Error{Class: llm.Retryable, Message: message + e.masked(fmt.Sprint(err)), Sent: sent, Cause: err}
+	return &llm.Error{Class: llm.Retryable, Message: message + e.masked(fmt.Sprint(err)), Sent: sent, Cause: err,
+		Host: e.host()}
 }
 
 func interrupted(stop error, sent bool) *llm.Error {

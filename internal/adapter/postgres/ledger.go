@@ -262,16 +262,19 @@ func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *i
 	return stored, err
 }
 
-// FailCall records that h's request got no reply. unknown is set if the endpoint may have processed
-// it.
-func (s *Store) FailCall(ctx context.Context, k run.CallKey, h run.Holder, class, message string, unknown bool) error {
+// FailCall records that h's request got no reply.
+func (s *Store) FailCall(ctx context.Context, k run.CallKey, h run.Holder, f ledger.FailedCall) error {
 	n := int32(0)
-	if unknown {
+	if f.Unknown {
 		n = 1
 	}
 	return s.within(ctx, byKeys, k.Workspace, func(ctx context.Context, q Tx) error {
-		_, err := q.q.CallFailed(ctx, dbsqlc.CallFailedParams{ErrorClass: class, Error: storable(message), Unknown: n,
-			WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
+		_, err := q.q.CallFailed(
+			ctx,
+			dbsqlc.CallFailedParams{ErrorClass: f.Class, Error: storable(f.Message), Unknown: n,
+				Status: int32(f.Status), RetrySeconds: f.RetryIn.Seconds(),
+				WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h},
+		)
 		return err
 	})
 }
@@ -290,9 +293,20 @@ func (q callRepository) Calls(ctx context.Context, ref run.Ref) ([]run.Call, err
 			Cached: r.CachedTokens, Written: r.WrittenTokens,
 			Estimated:  r.Estimated,
 			CostMicros: r.CostMicros, ErrorClass: r.ErrorClass, Error: r.Error, StartedAt: r.CreatedAt,
-			FinishedAt: r.FinishedAt}
+			FinishedAt: r.FinishedAt, Status: int(r.Status), RetryAt: r.RetryAt,
+			RetryIn: time.Duration(r.RetrySeconds * float64(time.Second))}
 	}
 	return out, nil
+}
+
+// PinModels stores the models of a run, unless it has some, and returns its configuration.
+func (q callRepository) PinModels(ctx context.Context, ref run.Ref, models map[string]string) (json.RawMessage, error) {
+	raw, err := encode("the models", models)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := q.q.RunPinModels(ctx, dbsqlc.RunPinModelsParams{WorkspaceID: q.ws, ID: ref.Run, Models: raw})
+	return spec, noRun(ref.Run, err)
 }
 
 // Exchanges lists the calls of a run, or of one of its steps, with their requests and replies.

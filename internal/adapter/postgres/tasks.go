@@ -206,7 +206,8 @@ func (q taskRepository) Memo(ctx context.Context, key [32]byte, fresh time.Durat
 	if isNoRows(err) {
 		return distill.CachedFailure{}, false, nil
 	}
-	return distill.CachedFailure{Code: fault.Code(row.Code), Reason: row.Reason}, err == nil,
+	left := fresh - time.Duration(row.AgeSeconds*float64(time.Second))
+	return distill.CachedFailure{Code: fault.Code(row.Code), Reason: row.Reason, Left: left}, err == nil,
 		classify("read the memo", err)
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,12 +15,16 @@ import (
 	"cairn/internal/service/distill"
 )
 
+// leastGiveUp is the shortest time for a step with its retries.
+const leastGiveUp = time.Second
+
 // distillFlags are the flags of one distillation.
 type distillFlags struct {
 	mode, gate, extract, request string
 	outcome                      string
 	pick, from                   int
 	fresh, detach                bool
+	giveUp                       time.Duration
 	formatFlags
 }
 
@@ -31,8 +36,8 @@ func (c *cli) distill() *cobra.Command {
 		Long: "Distill the conversations of a file into versioned skill packages.\n\n" + formatsHelp +
 			"\n\nThe same file is the same request: a repeated command returns the stored result without model " +
 			"calls. To distill the file again, add --fresh.",
-		Example: "  cairn distill conversation.json\n  cairn distill airline.json --pick 1 --output json\n  cat " +
-			"chat.txt | cairn distill -",
+		Example: "  cairn distill conversation.json\n  cairn distill airline.json --pick 1 --output json\n" +
+			"  cairn distill conversation.json --give-up 10m\n  cat chat.txt | cairn distill -",
 		Args: exactly(1, "the file to distill"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.runDistill(cmd.Context(), args[0], f) },
 	}
@@ -51,6 +56,8 @@ func (c *cli) distill() *cobra.Command {
 		"-1 means all")
 	flags.IntVar(&f.from, "from", 0, "first message to distill, counted from 0; earlier messages are context only "+
 		"(default 0)")
+	flags.DurationVar(&f.giveUp, "give-up", 0, "time after which a step ends whose model endpoint is unavailable, for "+
+		"example 10m (default 24h)")
 	flags.BoolVar(&f.fresh, "fresh", false, "distill again instead of returning the stored result; repeats all "+
 		"model calls")
 	flags.BoolVar(&f.detach, "detach", false, "return when the requests are stored; a worker completes them")
@@ -63,10 +70,21 @@ func addOutcome(flags *pflag.FlagSet, outcome *string) {
 		"yields lessons, but no new skill (default what the file states)")
 }
 
-func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error {
-	if f.extract != transcript.ExtractAuto && f.extract != transcript.ExtractAlways &&
-		f.extract != transcript.ExtractNever {
+// check reports an invalid flag.
+func (f distillFlags) check() error {
+	switch {
+	case f.extract != transcript.ExtractAuto && f.extract != transcript.ExtractAlways &&
+		f.extract != transcript.ExtractNever:
 		return usageError{fmt.Errorf("unknown --extract %q: use auto, always or never", f.extract)}
+	case f.giveUp != 0 && f.giveUp < leastGiveUp:
+		return usageError{fmt.Errorf("invalid --give-up %s: use at least %s, such as 10m", f.giveUp, leastGiveUp)}
+	}
+	return nil
+}
+
+func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error {
+	if err := f.check(); err != nil {
+		return err
 	}
 	outcome, err := transcript.ParseVerdict(f.outcome)
 	if err != nil {
@@ -111,6 +129,9 @@ func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error
 	}
 	spec := app.DistillSpec(cfg, f.extract)
 	spec.Outcome = outcome
+	if f.giveUp > 0 {
+		spec.Timing.GiveUp = f.giveUp
+	}
 	refs, err := s.accept(ctx, conversations, spec, f)
 	if err != nil {
 		return err

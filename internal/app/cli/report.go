@@ -77,6 +77,9 @@ func printReport(w io.Writer, r distill.Report) {
 		status = string(r.Outcome)
 	}
 	fmt.Fprintf(w, "  %s%s\n", status, because(r.Reason))
+	if r.Endpoint != "" {
+		fmt.Fprintf(w, "  endpoint: %s\n", r.Endpoint)
+	}
 	for i, t := range r.Tasks {
 		fmt.Fprintf(w, "\n  task %d: %s\n", i+1, t.Name)
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

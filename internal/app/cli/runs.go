@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -161,6 +162,7 @@ func (c *cli) waitRun(ctx context.Context, id string) error {
 		return err
 	}
 	defer s.close()
+	shown := ""
 	for {
 		r, err := s.Runs.Report(ctx, run.Ref{Workspace: s.workspace.ID, Run: id})
 		if err != nil {
@@ -168,6 +170,11 @@ func (c *cli) waitRun(ctx context.Context, id string) error {
 		}
 		if r.Status == run.Ended {
 			return c.printRun(s, r)
+		}
+		if attempt, _, _ := strings.Cut(r.Endpoint, ", next"); attempt != shown {
+			if shown = attempt; shown != "" {
+				fmt.Fprintln(c.errs, "endpoint: "+r.Endpoint)
+			}
 		}
 		select {
 		case <-ctx.Done(): // the next report fails

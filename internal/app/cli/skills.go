@@ -30,10 +30,18 @@ func (c *cli) skills() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listSkills(cmd.Context(), all) }}
 	list.Flags().BoolVar(&all, "all", false, "include archived, stale and quarantined skills")
 	var version int
+	var private bool
 	view := &cobra.Command{Use: "view SKILL", Short: "Print the SKILL.md of a skill and its sources",
-		Example: "  cairn skills view update-reservation-flights --version 1",
-		Args:    exactly(1, "the skill's name or number"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.viewSkill(cmd.Context(), args[0], version) }}
+		Example: "  cairn skills view update-reservation-flights --version 1\n" +
+			"  cairn skills view update-reservation-flights --privacy",
+		Args: exactly(1, "the skill's name or number"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if private {
+				return c.viewPrivacy(cmd.Context(), args[0], version)
+			}
+			return c.viewSkill(cmd.Context(), args[0], version)
+		}}
+	view.Flags().BoolVar(&private, "privacy", false, "print how many private values were masked or removed, by kind")
 	view.Flags().IntVar(&version, "version", 0, "version of the skill (default the active version)")
 	var to, style string
 	export := &cobra.Command{Use: "export SKILL", Short: "Write the package of a skill to a zip file",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"time"
 
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
@@ -14,7 +15,24 @@ import (
 type personal struct {
 	exact map[string]string // value → kind
 	names map[string]bool   // first and last names, matched as whole words
+	dates map[string]bool   // dates of cases in all of dateForms
 }
+
+var (
+	isoDate   = regexp.MustCompile(`\b(?:19|20)\d\d-\d\d-\d\d\b`)
+	dateForms = []string{
+		time.DateOnly,
+		"01/02/2006",
+		"1/2/2006",
+		"02.01.2006",
+		"January 2",
+		"Jan 2",
+		"2 January",
+		"2 Jan",
+		"1月2日",
+		"20060102",
+	}
+)
 
 var nameKeys = map[string]bool{"first_name": true, "last_name": true}
 
@@ -27,10 +45,14 @@ var shapes = map[string]*regexp.Regexp{
 }
 
 func personalOf(conversations []transcript.Conversation) personal {
-	p := personal{exact: map[string]string{}, names: map[string]bool{}}
+	p := personal{exact: map[string]string{}, names: map[string]bool{}, dates: map[string]bool{}}
+	general := map[string]bool{} // dates that the policy states
 	for _, c := range conversations {
 		for _, m := range c.Messages {
 			if m.Role == transcript.System {
+				for _, d := range isoDate.FindAllString(m.Content, -1) {
+					general[d] = true
+				}
 				continue
 			}
 			text := m.Content
@@ -40,6 +62,13 @@ func personalOf(conversations []transcript.Conversation) personal {
 			for kind, shape := range shapes {
 				for _, found := range shape.FindAllStringSubmatch(text, -1) {
 					p.exact[found[len(found)-1]] = kind
+				}
+			}
+			for _, d := range isoDate.FindAllString(text, -1) {
+				if at, err := time.Parse(time.DateOnly, d); err == nil && !general[d] {
+					for _, form := range dateForms {
+						p.dates[at.Format(form)] = true
+					}
 				}
 			}
 			var object any
@@ -67,12 +96,23 @@ func (p personal) collect(node any) {
 	}
 }
 
+const digits = "0123456789"
+
 var word = regexp.MustCompile(`[A-Za-z0-9_@.+-]+`)
 
 // in returns the personal data in a version.
 func (p personal) in(v skill.Version) []Leak {
 	var out []Leak
 	for _, text := range texts(v) {
+		for d := range p.dates {
+			if at := strings.Index(
+				text,
+				d,
+			); at >= 0 &&
+				!strings.ContainsAny(text[at+len(d):min(len(text), at+len(d)+1)], digits) {
+				out = append(out, Leak{Skill: v.Name, Kind: "date", Value: d})
+			}
+		}
 		for _, w := range word.FindAllString(text, -1) {
 			w = strings.Trim(w, ".-+")
 			if kind, known := p.exact[w]; known {

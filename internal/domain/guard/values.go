@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"maps"
@@ -18,6 +19,13 @@ type ValueSet struct {
 	terms map[string][]term // by their first word in lower case, or their first Han character; longest first
 	names map[string]bool   // words of names in lower case
 	count int
+
+	dates      map[day]bool        // true for a birth date
+	amounts    map[string]string   // kinds, amount or number, by value
+	places     map[string][]string // by their first word, longest first
+	attributes map[string][]term   // that identify a person together, by their first word, longest first
+	messages   map[uint64][]int32  // positions of users' messages, by the sequences of words in them
+	stated     stated
 }
 
 // term is one value to find.
@@ -43,10 +51,12 @@ func (v ValueSet) Len() int { return v.count }
 
 // Values collects values from the JSON of tool calls and tool results, by the names of their keys
 // and by their form. From other text it takes only unambiguous values: e-mail addresses, card and
-// telephone numbers, and IDs like mia_li_3668. Names of tools, enumerated words (economy,
-// round_trip), amounts and dates are not values.
+// telephone numbers, IDs like mia_li_3668, dates, amounts of money, and routes. Names of tools and
+// enumerated words (economy, round_trip) are not values, nor are dates, numbers and routes that a
+// system prompt or a user's rule states.
 func Values(messages []transcript.Message) ValueSet {
-	c := collector{terms: map[string]term{}, tools: map[string]bool{}, common: map[string]bool{}}
+	c := collector{terms: map[string]term{}, tools: map[string]bool{}, common: map[string]bool{},
+		dates: map[day]bool{}, amounts: map[string]string{}, places: map[string]bool{}, attributes: map[term]bool{}}
 	for _, m := range messages {
 		if m.Role == transcript.Tool {
 			c.tools[strings.ToLower(m.Name)] = true
@@ -66,7 +76,10 @@ func Values(messages []transcript.Message) ValueSet {
 			c.prose(m.Content)
 		}
 	}
-	return c.set()
+	v := c.set()
+	v.state(rules(messages))
+	v.remember(messages)
+	return v
 }
 
 // collector collects terms by kind and text.
@@ -74,6 +87,11 @@ type collector struct {
 	terms  map[string]term
 	tools  map[string]bool
 	common map[string]bool // words of values that are not names, as written
+
+	dates      map[day]bool      // true for a birth date
+	amounts    map[string]string // kinds by value
+	places     map[string]bool
+	attributes map[term]bool
 }
 
 // read accepts one or several JSON documents, or prose.
@@ -127,7 +145,20 @@ func (c *collector) add(t term) {
 
 // set indexes the collected terms.
 func (c *collector) set() ValueSet {
-	v := ValueSet{terms: map[string][]term{}, names: map[string]bool{}, count: len(c.terms)}
+	v := ValueSet{terms: map[string][]term{}, names: map[string]bool{}, dates: c.dates, amounts: c.amounts,
+		places: map[string][]string{}, attributes: map[string][]term{},
+		count: len(c.terms) + len(c.dates) + len(c.amounts) + len(c.places)}
+	for place, usable := range c.places {
+		if first := firstWord(place); usable && first != "" {
+			v.places[first] = append(v.places[first], place)
+		}
+	}
+	for _, places := range v.places {
+		slices.SortFunc(places, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	}
+	for t := range c.attributes {
+		v.attributes[firstWord(t.text)] = append(v.attributes[firstWord(t.text)], t)
+	}
 	for _, t := range c.terms {
 		if t.kind == "name" {
 			lower, length := strings.ToLower(t.text), utf8.RuneCountInString(t.text)
@@ -144,13 +175,12 @@ func (c *collector) set() ValueSet {
 		first := firstWord(t.text)
 		v.terms[first] = append(v.terms[first], t)
 	}
-	for _, terms := range v.terms {
-		slices.SortFunc(terms, func(a, b term) int {
-			if len(a.text) != len(b.text) {
-				return len(b.text) - len(a.text)
-			}
-			return strings.Compare(a.kind+a.text, b.kind+b.text)
-		})
+	for _, index := range []map[string][]term{v.terms, v.attributes} {
+		for _, terms := range index {
+			slices.SortFunc(terms, func(a, b term) int {
+				return cmp.Or(len(b.text)-len(a.text), strings.Compare(a.kind+a.text, b.kind+b.text))
+			})
+		}
 	}
 	return v
 }

@@ -15,7 +15,8 @@ type leak struct {
 
 // Find returns a finding for each line of a text that holds values of the set. All are Caution,
 // because Mask repairs them. IDs are personal.name, personal.id, personal.email, personal.card,
-// personal.phone, personal.address and personal.birth_date.
+// personal.phone, personal.address, personal.birth_date, personal.date, personal.amount,
+// personal.number and personal.route.
 func (v ValueSet) Find(text string) []Finding {
 	var findings []Finding
 	line, at := 1, 0
@@ -26,6 +27,15 @@ func (v ValueSet) Find(text string) []Finding {
 			ID: "personal." + l.term.kind})
 	}
 	return sortFindings(findings)
+}
+
+// Count returns the number of values in a text by kind.
+func (v ValueSet) Count(text string) map[string]int {
+	counts := map[string]int{}
+	for _, l := range v.leaks(text) {
+		counts[l.term.kind]++
+	}
+	return counts
 }
 
 // Mask replaces each value with its kind: [reservation_id], [name], [email].
@@ -43,11 +53,16 @@ func (v ValueSet) Mask(text string) string {
 	return b.String() + text[at:]
 }
 
-// leaks finds values at word boundaries, the longest first at each position.
+// leaks finds values that do not overlap, the longest first at each position.
 func (v ValueSet) leaks(text string) []leak {
 	if v.count == 0 {
 		return nil
 	}
+	return apart(slices.Concat(v.termLeaks(text), v.dateLeaks(text), v.amountLeaks(text), v.routeLeaks(text)))
+}
+
+// termLeaks finds terms at word boundaries.
+func (v ValueSet) termLeaks(text string) []leak {
 	var found []leak
 	for i := 0; i < len(text); {
 		first := firstWord(text[i:])

@@ -61,14 +61,16 @@ var (
 
 // scalar handles one value. literal means that it was a JSON string.
 func (c *collector) scalar(key, value string, person, literal bool) {
+	c.number(key, value)
+	c.place(key, value)
+	c.attribute(key, value)
 	switch {
 	case value == "":
 	case nameKey.MatchString(key), key == "name" && person,
 		person && personKey.MatchString(key) && personalName.MatchString(value):
 		c.name(value)
 		return
-	case birthKey.MatchString(key) && dateTime.MatchString(value):
-		c.add(term{text: value, kind: "birth_date", label: "birth_date"})
+	case birthKey.MatchString(key) && c.date(value, true):
 		return
 	case phoneKey.MatchString(key) && countDigits(value) >= 7:
 		c.add(term{text: value, kind: "phone", label: "phone"})
@@ -95,6 +97,17 @@ func (c *collector) scalar(key, value string, person, literal bool) {
 	}
 }
 
+// date adds the dates of a text and reports whether it has one.
+func (c *collector) date(text string, birth bool) bool {
+	found := dates(text)
+	for _, d := range found {
+		for _, reading := range d.readings {
+			c.dates[reading] = c.dates[reading] || birth
+		}
+	}
+	return len(found) > 0
+}
+
 // name adds the words of a person's name, or a whole Chinese name.
 func (c *collector) name(value string) {
 	if isHan(value) {
@@ -114,6 +127,9 @@ func (c *collector) name(value string) {
 
 // prose adds unambiguous values from any text.
 func (c *collector) prose(text string) {
+	c.date(text, false)
+	c.spokenSums(text)
+	c.spokenRoutes(text)
 	if strings.Contains(text, "@") {
 		for _, address := range mailbox.FindAllString(text, -1) {
 			c.add(term{text: strings.TrimRight(address, ".-"), kind: "email", label: "email"})

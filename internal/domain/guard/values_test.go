@@ -79,9 +79,9 @@ func TestValuesFindWhatBelongsToOneCase(t *testing.T) {
 }
 
 func TestValuesLeaveGeneralWordsAlone(t *testing.T) {
-	values := guard.Values(called(`{"cabin": "economy", "flight_type": "round_trip", "date": "2024-05-20", "bags": `+
-		`3, "price": 4875, "tier": "tier_1", "name": "Laptop Stand"}`,
-		`{"status": "available", "created_at": "2024-05-15T15:00:00", "model": "gpt-4o-2024", "encoding": `+
+	values := guard.Values(called(`{"cabin": "economy", "flight_type": "round_trip", "bags": `+
+		`3, "price": 4, "tier": "tier_1", "name": "Laptop Stand"}`,
+		`{"status": "available", "port": 8080, "model": "gpt-4o-2024", "encoding": `+
 			`"utf8mb4", "hash": "sha256", "code": "TS2345",
 		"brand": "visa", "insurance": "no", "city": "Houston", "airport": "JFK", "id": "user", "user": "admin", `+
 			`"runtime": "python3", "count": 250, "book": {"name": "Mark"}}`))

@@ -5,6 +5,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,6 +91,9 @@ type Reply struct {
 	Usage   Usage      `json:"usage"`
 }
 
+// Truncated reports whether the reply ended at its limit of tokens.
+func (r Reply) Truncated() bool { return r.Finish == "length" && r.Refusal == "" }
+
 // Empty reports whether the reply has no text, no calls and no refusal.
 func (r Reply) Empty() bool {
 	return strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 && r.Refusal == ""
@@ -154,6 +158,9 @@ type Error struct {
 	Message    string        // may quote the endpoint; see Conceal
 	Sent       bool          // the request may have reached the endpoint, and may have been billed
 	Cause      error         // the network error, if any
+	Host       string        // of the endpoint; may be empty
+	Role       string        // of the call, such as extract; set by the ledger
+	NoModel    bool          // the endpoint does not have the model of the request
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -162,8 +169,12 @@ func (e *Error) Error() string { return e.Message }
 // the call.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Conceal returns e with a message for tenants: the kind of failure and id, under which the operators'
-// log has Message. The text of an endpoint can contain host names, keys and organization IDs.
+// host returns a name of the endpoint.
+func (e *Error) host() string { return cmp.Or(e.Host, "the model endpoint") }
+
+// Conceal returns e with a message for tenants: the kind of failure, the role, the configured host and id,
+// under which the operators' log has Message. The text of an endpoint can contain keys, organization IDs and
+// other host names.
 func (e *Error) Conceal(id string) *Error {
 	if errors.Is(e.Cause, context.Canceled) {
 		return e
@@ -174,6 +185,22 @@ func (e *Error) Conceal(id string) *Error {
 		status = fmt.Sprintf("status %d", e.Status)
 	}
 	out.Message = fmt.Sprintf("the model call failed: %s, %s, error ID %s", e.Class, status, id)
+	switch {
+	case e.Class == Auth:
+		out.Message = fmt.Sprintf("%s rejected the key or the quota of role %s: %s, %s, error ID %s", e.host(), e.Role,
+			e.Class, status, id)
+	case e.NoModel:
+		out.Message = fmt.Sprintf(
+			"%s does not have the model of role %s: %s, %s, error ID %s",
+			e.host(),
+			e.Role,
+			e.Class,
+			status,
+			id,
+		)
+	case e.Class == Retryable && e.Status > 0:
+		out.Message = fmt.Sprintf("%s is not available: %s, %s, error ID %s", e.host(), e.Class, status, id)
+	}
 	out.Cause = nil
 	var known *fault.Error
 	if errors.As(e.Cause, &known) {
@@ -200,7 +227,22 @@ func (e *Error) Fault() *fault.Error {
 		NoSchema:      fault.ModelRejected,
 		NoOption:      fault.ModelRejected,
 	}[e.Class]
-	return fault.New(code, e.Message, "")
+	return fault.New(code, e.Message, e.hint())
+}
+
+// hint names the setting that is wrong. It is empty for failures without one.
+func (e *Error) hint() string {
+	switch {
+	case e.Class == Auth:
+		return fmt.Sprintf(
+			"set OPENAI_API_KEY of the worker to a key with credit at %s, then run `cairn runs retry`",
+			e.host(),
+		)
+	case e.NoModel:
+		return fmt.Sprintf("set the model of role %s, for example with CAIRN_MODEL, to one that %s has, then run "+
+			"`cairn runs retry --fresh`", cmp.Or(e.Role, "chat"), e.host())
+	}
+	return ""
 }
 
 // OfflineModel is the name of the model of fixed rules, which serves a workspace without an endpoint.

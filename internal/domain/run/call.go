@@ -42,7 +42,13 @@ type Call struct {
 	Error      string
 	StartedAt  time.Time
 	FinishedAt *time.Time
+	Status     int           // HTTP status of the latest failure, 0 without a response
+	RetryAt    *time.Time    // when a failed call is sent again; nil if it is not
+	RetryIn    time.Duration // the same, from now; 0 if it is due
 }
+
+// Waits reports whether the endpoint could not serve the call, which is sent again.
+func (c Call) Waits() bool { return c.State == CallFailed && c.RetryAt != nil }
 
 // Holder identifies one attempt at a call. Only the attempt that holds the lease can extend it or
 // report the call's failure.

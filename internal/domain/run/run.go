@@ -45,6 +45,7 @@ type Status string
 const (
 	Accepted Status = "accepted" // stored, not yet started
 	Running  Status = "running"
+	Waiting  Status = "waiting" // running, but its model endpoint fails; shown by reports and never stored
 	Ended    Status = "ended"
 )
 

@@ -41,6 +41,9 @@ type Draft struct {
 	Confidence  *float64   `json:"confidence,omitempty"`
 	UsedHistory bool       `json:"used_history,omitempty"`
 	Reason      string     `json:"reason,omitempty"`
+
+	// Privacy counts the private values and passages that were masked or removed, by kind.
+	Privacy map[string]int `json:"privacy,omitempty"`
 }
 
 // FilePlan is a planned file of a skill. If Code is set, it is already written.

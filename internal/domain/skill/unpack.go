@@ -60,6 +60,10 @@ func sortOut(archive []byte) (UnpackedPackage, error) {
 		if folder != "" {
 			inside = strings.TrimPrefix(m.name, folder+"/")
 		}
+		if kind := m.program(); kind != "" {
+			return UnpackedPackage{}, m.refuse(fault.InvalidArgument, "it is a compiled program ("+kind+")",
+				"leave it out; ship its source as a script")
+		}
 		if m.junk() {
 			u.Extra = append(u.Extra, File{Path: inside, Content: m.content})
 			continue

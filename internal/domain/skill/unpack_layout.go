@@ -51,12 +51,76 @@ func skillFolder(members []member) (string, error) {
 var extra = map[string]bool{"": false, ".csv": false, ".css": false, ".html": false, ".svg": false, ".xml": false,
 	".png": true, ".jpg": true, ".jpeg": true, ".gif": true, ".webp": true, ".pdf": true}
 
+// assets are the extensions of inert files, which may be in every folder: schemas, fonts, office files and
+// archives. They are not unpacked, run or shown to a model. true marks extensions that are not text.
+var assets = map[string]bool{
+	".xsd":   false,
+	".xsl":   false,
+	".dtd":   false,
+	".ttf":   true,
+	".otf":   true,
+	".ttc":   true,
+	".woff":  true,
+	".woff2": true,
+	".eot":   true,
+	".docx":  true,
+	".docm":  true,
+	".dotx":  true,
+	".doc":   true,
+	".xlsx":  true,
+	".xlsm":  true,
+	".xltx":  true,
+	".xls":   true,
+	".pptx":  true,
+	".pptm":  true,
+	".potx":  true,
+	".ppt":   true,
+	".odt":   true,
+	".ods":   true,
+	".odp":   true,
+	".rtf":   true,
+	".zip":   true,
+	".tar":   true,
+	".gz":    true,
+	".tgz":   true,
+	".bz2":   true,
+	".xz":    true,
+	".zst":   true,
+	".7z":    true,
+}
+
+// Binary reports whether a file of a package is not text, by its extension.
+func Binary(name string) bool {
+	extension := strings.ToLower(path.Ext(name))
+	return extra[extension] || assets[extension]
+}
+
+// programs are the first bytes of compiled programs: ELF, PE, and Mach-O of both byte orders and universal.
+var programs = []struct{ kind, magic string }{{"ELF", "\x7fELF"}, {"PE", "MZ"}, {"Mach-O", "\xfe\xed\xfa\xce"},
+	{"Mach-O", "\xfe\xed\xfa\xcf"}, {"Mach-O", "\xce\xfa\xed\xfe"}, {"Mach-O", "\xcf\xfa\xed\xfe"},
+	{"Mach-O", "\xca\xfe\xba\xbe\x00\x00\x00"}, {"Mach-O", "\xca\xfe\xba\xbf\x00\x00\x00"},
+	{"Mach-O", "\xbe\xba\xfe\xca"}, {"Mach-O", "\xbf\xba\xfe\xca"}}
+
+// program returns the kind of a compiled program, or nothing for other content. A text that starts with MZ is
+// not a program.
+func (m member) program() string {
+	for _, p := range programs {
+		if strings.HasPrefix(m.content, p.magic) && (p.kind != "PE" || !utf8.ValidString(m.content) ||
+			strings.ContainsRune(m.content, 0)) {
+			return p.kind
+		}
+	}
+	return ""
+}
+
 // place returns the kind and name of a member, with an empty kind for a file that belongs only to
 // the archive. inside is its path in the skill's folder.
 func (m member) place(inside string) (kind, name string, err error) {
 	folder, base := path.Split(inside)
 	extension := strings.ToLower(path.Ext(base))
 	binary, known := extra[extension]
+	inertBinary, inert := assets[extension]
+	binary, known = binary || inertBinary, known || inert
 	if !binary && (strings.ContainsRune(m.content, 0) || !utf8.ValidString(m.content)) {
 		return "", "", m.refuse(fault.InvalidArgument, "it is not UTF-8 text", "save it as UTF-8, or leave it out")
 	}
@@ -66,7 +130,7 @@ func (m member) place(inside string) (kind, name string, err error) {
 	case "reference/", "references/":
 		kind = Reference
 	}
-	if kind != "" && extension != "" {
+	if kind != "" && extension != "" && !inert {
 		name, err := CheckFile(kind, base)
 		if err != nil {
 			return "", "", m.refuse(fault.InvalidArgument, message(err), fault.From(err).Hint)
@@ -86,7 +150,7 @@ func (m member) place(inside string) (kind, name string, err error) {
 	}
 	if !known && !extensions[extension] {
 		return "", "", m.refuse(fault.InvalidArgument, fmt.Sprintf("the extension %q is not allowed", extension),
-			"leave it out; text, pictures and PDF are allowed")
+			"leave it out; text, pictures, PDF, fonts, office files and archives are allowed")
 	}
 	return "", "", nil
 }

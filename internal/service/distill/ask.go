@@ -109,7 +109,7 @@ func (s *Service) keep(ctx context.Context, j job, q question, k run.CallKey, re
 			return err
 		}
 		// The store removes characters that it cannot hold.
-		if stored.Refusal != "" || q.decode(stored.Text) != nil {
+		if stored.Refusal != "" || stored.Truncated() || q.decode(stored.Text) != nil {
 			return ledger.ErrReplyExists
 		}
 		return q.save(ctx, tx)

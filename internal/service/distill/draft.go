@@ -90,9 +90,7 @@ func (s *Service) openDraft(ctx context.Context, tx Tx, j job, t Task) (d *draft
 // draft calls the model for the draft.
 func (s *Service) draft(ctx context.Context, j job, t Task, d *drafting) (plan Plan, ended bool, err error) {
 	if d.failedOnce {
-		return Plan{}, true, s.endTask(ctx, t, Failed,
-			fmt.Sprintf("not repeated: the same messages failed within the last day (%s: %s)",
-				d.failed.Code, d.failed.Reason))
+		return Plan{}, true, s.endTask(ctx, t, Failed, d.failed.refusal(t.Ref))
 	}
 	if len(d.views) > 1 {
 		d.q.material.Findings, err = s.findings(ctx, j, t, d.views)
@@ -170,7 +168,10 @@ func (j job) settle(t Task, draft skill.Draft, notes []string) drafted {
 	if reason := unfit(draft, j.spec.Limits); reason != "" {
 		return drafted{task: t.skipped(reason)}
 	}
-	draft, cleaned := j.private.cleanDraft(draft)
+	draft, cleaned, err := j.private.cleanDraft(draft)
+	if err != nil {
+		return drafted{task: t.skipped(err.Error())}
+	}
 	notes = append(notes, cleaned...)
 	if j.lessonsOnly() {
 		draft = lessonsOf(draft)

@@ -29,13 +29,16 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string) (degraded 
 		if t.Draft == nil {
 			return fmt.Errorf("write files of task %s: no draft", t.Key)
 		}
-		q = j.writing(t)
+		q = j.writing(t, t.unwritten(), t.Key+"/files")
 		return s.open(ctx, tx, j, &q)
 	})
 	if err != nil || t.Stage == EndedTask {
 		return false, err
 	}
 	err = s.ask(ctx, j, q)
+	if ledger.IsTruncated(err) && len(t.unwritten()) > 1 {
+		return s.writeApart(ctx, j, t)
+	}
 	f, over := ledger.IsPermanent(err)
 	if !over {
 		return false, err
@@ -47,6 +50,30 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string) (degraded 
 	return true, s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		return saveFiles(ctx, tx, t, files)
 	})
+}
+
+// writeApart writes each file in one call, because one reply does not hold all of them. Each file has its own
+// key in the ledger, so a repeated step finds the files that are paid for.
+func (s *Service) writeApart(ctx context.Context, j job, t Task) (degraded bool, err error) {
+	for _, planned := range t.unwritten() {
+		err := s.ask(ctx, j, j.writing(t, []skill.FilePlan{planned}, t.Key+"/files/"+planned.File))
+		f, over := ledger.IsPermanent(err)
+		if err != nil && !over {
+			return false, err
+		}
+		if !over {
+			continue
+		}
+		degraded = true
+		missing := []WrittenFile{{Name: planned.File, Reason: f.Error()}}
+		err = s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
+			return saveFiles(ctx, tx, t, missing)
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	return degraded, nil
 }
 
 // saveFiles stores written files by kind. Documents end in .md.
@@ -67,11 +94,11 @@ func saveFiles(ctx context.Context, tx Tx, t Task, files []WrittenFile) error {
 	return nil
 }
 
-// writing is the question that asks for the files of a draft.
-func (j job) writing(t Task) question {
+// writing is the question that asks for planned files of a draft, under a key in the ledger.
+func (j job) writing(t Task, plan []skill.FilePlan, step string) question {
 	var files []WrittenFile
 	draft := showDraft(*t.Draft)
-	q := question{step: t.Key + "/files", stage: prompt.Files, role: "files", task: t.Key, lang: t.Lang,
+	q := question{step: step, stage: prompt.Files, role: "files", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Draft: &draft, Messages: j.excerpts(t), Language: t.Lang},
 		decode: func(text string) error {
 			raw, err := llm.ExtractJSON(text)
@@ -89,7 +116,7 @@ func (j job) writing(t Task) question {
 			return nil
 		},
 		save: func(ctx context.Context, tx Tx) error { return saveFiles(ctx, tx, t, files) }}
-	for _, f := range t.unwritten() {
+	for _, f := range plan {
 		q.material.Files = append(q.material.Files,
 			prompt.FilePlan{File: f.File, Purpose: f.Purpose, Inputs: f.Inputs, Outputs: f.Outputs})
 	}

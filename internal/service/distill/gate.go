@@ -120,8 +120,8 @@ func stateOf(findings []approval.Finding, asks bool) skill.Status {
 	return skill.Active
 }
 
-// reasonOf returns the texts of the findings that need a person, in one line.
-func reasonOf(findings []approval.Finding) string {
+// waitReason returns the texts of the findings that need a person, in one line.
+func waitReason(findings []approval.Finding) string {
 	var out []string
 	for _, f := range findings {
 		if f.Severity == approval.Note {

@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 )
 
@@ -19,6 +20,28 @@ const memoFresh = 24 * time.Hour
 type CachedFailure struct {
 	Code   fault.Code
 	Reason string
+	Left   time.Duration // until it is forgotten
+}
+
+// refusal says why a task of a run is not attempted, and how to attempt it now.
+func (f CachedFailure) refusal(ref run.Ref) string {
+	return fmt.Sprintf(
+		"not repeated for another %s: the same messages failed before (%s: %s); to repeat them now, run "+
+			"`cairn runs retry %s --fresh`",
+		remaining(f.Left),
+		f.Code,
+		f.Reason,
+		ref.Run,
+	)
+}
+
+// remaining formats a duration in hours and minutes, rounded up.
+func remaining(d time.Duration) string {
+	minutes := max(1, int((d+time.Minute-1)/time.Minute))
+	if minutes < 60 {
+		return fmt.Sprintf("%d min", minutes)
+	}
+	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
 }
 
 // memoKey hashes the input of a task's extraction: messages, instructions and model. The name of
@@ -45,10 +68,18 @@ func remembered(ctx context.Context, tx Tx, j job, key [sha256.Size]byte) (m Cac
 	return tx.Tasks().Memo(ctx, key, memoFresh)
 }
 
+// reasonOf returns the reason with which a run or a task ends. It says what to do about the endpoint's settings.
+func reasonOf(f *fault.Error) string {
+	if (f.Code == fault.ModelAuth || f.Code == fault.ModelRejected) && f.Hint != "" {
+		return f.Error() + "; " + f.Hint
+	}
+	return f.Error()
+}
+
 // failTask ends a task that no model could complete. It caches failures of the model, so that the
 // same input is not sent again soon.
 func (s *Service) failTask(ctx context.Context, t Task, key [sha256.Size]byte, f *fault.Error) error {
-	t.Outcome, t.Reason = Failed, f.Error()
+	t.Outcome, t.Reason = Failed, reasonOf(f)
 	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if f.Code == fault.ModelInvalid || f.Code == fault.ModelRefused {
 			if err := tx.Tasks().PutMemo(ctx, key, CachedFailure{Code: f.Code, Reason: f.Error()}); err != nil {

@@ -52,10 +52,12 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 			return err
 		}
 		if err == nil && merged.Action != skill.Skip {
-			merged, _ = j.private.cleanDraft(merged)
+			if merged, _, err = j.private.cleanDraft(merged); err != nil { // the fields are joined by rules instead
+				merged = *t.Draft
+			}
 			merged.Scripts, merged.Others = t.Draft.Scripts, t.Draft.Others // already written
 			// A handle of the recall, not of this request.
-			merged.Target = t.Draft.Target
+			merged.Target, merged.Privacy = t.Draft.Target, t.Draft.Privacy
 			t.Draft = &merged
 		}
 	}

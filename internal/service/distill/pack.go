@@ -46,7 +46,7 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 		return j, t, made, false, fmt.Errorf("package task %s: no draft", key)
 	}
 	for i, w := range written {
-		written[i].Content = j.private.clean(w.Content)
+		written[i].Content = j.private.cleanFile(w)
 	}
 	files, degraded, violations := attach(*t.Draft, written)
 	fresh := skill.NewDocument(*t.Draft)

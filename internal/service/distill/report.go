@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +21,7 @@ type Report struct {
 	Status     run.Status   `json:"status"`
 	Outcome    run.Outcome  `json:"outcome,omitempty"`
 	Reason     string       `json:"reason,omitempty"`
+	Endpoint   string       `json:"endpoint,omitempty"` // of a waiting run: "503, attempt 3, next in 40 s"
 	Code       string       `json:"code,omitempty"`
 	Messages   int          `json:"messages"`
 	Tasks      []TaskReport `json:"tasks"`
@@ -82,6 +85,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 		if out.Calls, err = tx.Calls().Calls(ctx, ref); err != nil {
 			return err
 		}
+		out.Status, out.Endpoint = waiting(out.Status, out.Calls)
 		tasks, err := tx.Tasks().Tasks(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -129,4 +133,26 @@ func (s *Service) reportTask(ctx context.Context, tx Tx, t Task, calls []run.Cal
 	r.Description, r.Degraded, r.Violations = v.Description, v.Degraded, v.Violations
 	r.Package, r.SkillMD = s.Blobs.Locate(v.PackageKey), s.Blobs.Locate(markdownKey(v.PackageKey))
 	return r, nil
+}
+
+// waiting returns the status to show for a run, with the state of the endpoint that it waits for.
+func waiting(status run.Status, calls []run.Call) (run.Status, string) {
+	if status != run.Running {
+		return status, ""
+	}
+	for _, c := range slices.Backward(calls) {
+		if !c.Waits() {
+			continue
+		}
+		answer := "no response"
+		if c.Status > 0 {
+			answer = fmt.Sprint(c.Status)
+		}
+		next := "now"
+		if c.RetryIn > 0 {
+			next = fmt.Sprintf("in %d s", int(math.Ceil(c.RetryIn.Seconds())))
+		}
+		return run.Waiting, fmt.Sprintf("%s, attempt %d, next %s", answer, c.Attempts, next)
+	}
+	return status, ""
 }

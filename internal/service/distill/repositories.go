@@ -83,4 +83,6 @@ type SkillRepository interface {
 type CallRepository interface {
 	ledger.Repository
 	Calls(ctx context.Context, ref run.Ref) ([]run.Call, error)
+	// PinModels stores the models of a run, unless it has some, and returns its configuration.
+	PinModels(ctx context.Context, ref run.Ref, models map[string]string) (json.RawMessage, error)
 }

@@ -48,7 +48,7 @@ func (s *Service) Segment(ctx context.Context, ref run.Ref) ([]string, error) {
 		}
 		err := s.ask(ctx, j, q)
 		if f, ended := ledger.IsPermanent(err); ended {
-			return nil, s.endRun(ctx, ref, outcomeOf(f), f.Error(), Result{Code: string(f.Code)})
+			return nil, s.endRun(ctx, ref, outcomeOf(f), reasonOf(f), Result{Code: string(f.Code)})
 		}
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@
 package distill
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"unicode/utf8"
@@ -50,6 +51,9 @@ type Ports struct {
 	Space    int16         // vector space of the embedder
 	Spaces   search.Spaces // nil if Embedder and Space serve all workspaces
 	Blobs    Blobs
+	Models   map[string]string // by role, for runs that are not pinned to others
+	Context  int               // of these models in tokens, for runs whose limits state none
+	Cache    string            // one of the Cache constants, for runs that state none
 }
 
 // Service distills conversations.
@@ -77,6 +81,7 @@ type job struct {
 	conv    transcript.Conversation // messages of the run
 	history []transcript.Message    // messages before them
 	private private
+	models  map[string]string // of this process
 }
 
 // load reads a run, its configuration and its messages, and calls also in the same transaction.
@@ -98,10 +103,12 @@ func (s *Service) load(ctx context.Context, ref run.Ref, also func(ctx context.C
 // read reads the configuration and the messages of a run.
 func (s *Service) read(ctx context.Context, tx Tx, r run.Run) (j job, err error) {
 	ref := r.Ref
-	j.run = r
+	j.run, j.models = r, s.Models
 	if j.spec, err = s.specs.of(ctx, tx, ref); err != nil {
 		return j, err
 	}
+	j.spec.Limits.Context = cmp.Or(j.spec.Limits.Context, s.Context)
+	j.spec.Cache = cmp.Or(j.spec.Cache, s.Cache)
 	j.conv, err = tx.Transcripts().Conversation(ctx, j.run.Conversation,
 		max(0, j.spec.From-j.spec.Limits.HistoryMessages), j.spec.To)
 	if err != nil {

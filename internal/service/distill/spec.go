@@ -63,12 +63,13 @@ type Spec struct {
 	To   int             `json:"to"`   // last message, inclusive
 	Gate transcript.Gate `json:"gate"`
 	// Redact removes secrets from prompts, and secrets and values of the case from skills.
-	Redact    bool              `json:"redact"`
-	Quality   bool              `json:"quality"`         // a model judges each draft
-	Approval  bool              `json:"approval"`        // new skills and changes of active ones need approval
-	NameStyle string            `json:"name_style"`      // hyphen or underscore in the folder name of the package
-	Models    map[string]string `json:"models"`          // by role
-	Cache     string            `json:"cache,omitempty"` // one of the Cache constants
+	Redact    bool   `json:"redact"`
+	Quality   bool   `json:"quality"`    // a model judges each draft
+	Approval  bool   `json:"approval"`   // new skills and changes of active ones need approval
+	NameStyle string `json:"name_style"` // hyphen or underscore in the folder name of the package
+	// Models are set by the first step of a run, from the configuration of its worker. By role.
+	Models map[string]string `json:"models"`
+	Cache  string            `json:"cache,omitempty"` // one of the Cache constants; empty means that of the worker
 	// rendered instructions by stage and language, for example segment.en
 	Instructions map[string]string `json:"instructions"`
 	Limits       Limits            `json:"limits"`

@@ -34,6 +34,10 @@ func (s *specs) of(ctx context.Context, tx Tx, ref run.Ref) (Spec, error) {
 	if err := json.Unmarshal(raw, &spec); err != nil {
 		return Spec{}, fmt.Errorf("decode the configuration of run %s: %w", ref.Run, err)
 	}
+	if len(spec.Models) == 0 { // the first step pins them, see job.pinModels
+		spec.Models = map[string]string{}
+		return spec, nil
+	}
 	s.hold(ref, spec)
 	return spec, nil
 }

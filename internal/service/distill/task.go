@@ -96,7 +96,7 @@ func (p Package) StatusAfter(was skill.Status) skill.Status {
 }
 
 // WaitsFor returns the reason why a change needs approval.
-func (p Package) WaitsFor() string { return reasonOf(p.Version.Findings) }
+func (p Package) WaitsFor() string { return waitReason(p.Version.Findings) }
 
 // AcceptedRequest is a request with its conversation, ready to store.
 type AcceptedRequest struct {

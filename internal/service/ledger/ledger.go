@@ -70,7 +70,31 @@ type Store interface {
 	ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.PreparedRequest, sha [sha256.Size]byte) error
 	// EndCall stores a reply and returns the first stored one.
 	EndCall(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)
-	FailCall(ctx context.Context, k run.CallKey, h run.Holder, class, message string, unknown bool) error
+	FailCall(ctx context.Context, k run.CallKey, h run.Holder, f FailedCall) error
+}
+
+// FailedCall is a request without a reply.
+type FailedCall struct {
+	Class   string
+	Message string
+	Unknown bool          // the endpoint may have processed the request
+	Status  int           // HTTP status, 0 without a response
+	RetryIn time.Duration // when the call is sent again; 0 if it is not
+}
+
+// Delays between the attempts at a call whose endpoint does not state one. They double.
+const (
+	firstDelay = time.Second
+	lastDelay  = time.Minute
+)
+
+// delay returns the wait after an attempt, counted from 1.
+func delay(attempt int) time.Duration {
+	wait := firstDelay
+	for ; attempt > 1 && wait < lastDelay; attempt-- {
+		wait *= 2
+	}
+	return min(wait, lastDelay)
 }
 
 // BusyError means that another attempt is making the call. When After has passed, it has stored a
@@ -184,7 +208,7 @@ func (l *Ledger) Execute(ctx context.Context, request CallRequest, admission Adm
 		return llm.Reply{}, fault.New(fault.QuotaExceeded, admission.Reason,
 			"raise the limit, or wait for the next UTC day; then resume the run with `cairn runs retry`")
 	}
-	reply, err := l.send(ctx, request, req, admission.Request)
+	reply, err := l.send(ctx, request, req, admission)
 	if err != nil {
 		return llm.Reply{}, err
 	}
@@ -241,10 +265,10 @@ func (l *Ledger) admit(ctx context.Context, w CallRequest) (Admission, error) {
 
 // send sends the request, renews the lease meanwhile and records a failure. If the endpoint does
 // not support a feature of the request, send tries once more without it.
-func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm.PreparedRequest) (llm.Reply, error) {
+func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, a Admission) (llm.Reply, error) {
 	stop := l.keepLease(ctx, w)
 	defer stop()
-	reply, err := l.post(ctx, w, p)
+	reply, err := l.post(ctx, w, a.Request)
 	for plainer, ok := llm.Plainer(req, err); ok; plainer, ok = llm.Plainer(plainer, err) {
 		reply, err = l.sendInstead(ctx, w, plainer)
 	}
@@ -252,14 +276,19 @@ func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm
 		return reply, nil
 	}
 	var failed *llm.Error
-	class, unknown := "", true // after cancellation, the outcome at the endpoint is unknown
+	f := FailedCall{Unknown: true} // after cancellation, the outcome at the endpoint is unknown
 	if errors.As(err, &failed) {
-		class, unknown = string(failed.Class), failed.Sent && failed.Status == 0
+		f.Class, f.Unknown, f.Status = string(failed.Class), failed.Sent && failed.Status == 0, failed.Status
+		failed.Role = cmp.Or(failed.Role, w.Asked.Label.Stage)
+		if failed.Class == llm.Retryable && ctx.Err() == nil {
+			failed.RetryAfter = cmp.Or(failed.RetryAfter, delay(a.Attempt))
+			f.RetryIn = failed.RetryAfter
+		}
 		l.logRejected(w, failed)
 		err = l.conceal(w, failed)
 	}
-	if storeErr := l.Store.FailCall(context.WithoutCancel(ctx), w.Key, w.Holder, class, err.Error(),
-		unknown); storeErr != nil {
+	f.Message = err.Error()
+	if storeErr := l.Store.FailCall(context.WithoutCancel(ctx), w.Key, w.Holder, f); storeErr != nil {
 		return llm.Reply{}, errors.Join(err, storeErr)
 	}
 	return llm.Reply{}, fmt.Errorf("%s: %w", w.Key.Step, err)

@@ -32,9 +32,11 @@ type AdmittedCall struct {
 }
 
 // Ask sends q to its model and repeats it with a repair message while the reply does not decode. It
-// returns the last reply and its problem.
+// returns the last reply and its problem. A reply that ends at its limit of tokens is not decoded: the request
+// is sent once more with twice the limit, and then fails with a TruncatedError.
 func (l *Ledger) Ask(ctx context.Context, q Question) (text string, problem, err error) {
 	req := q.Request
+	extended := 0 // rounds with a higher limit, which are no repairs
 	for round := 0; ; round++ {
 		reply, err := l.round(ctx, q, round, req)
 		if err != nil {
@@ -43,10 +45,18 @@ func (l *Ledger) Ask(ctx context.Context, q Question) (text string, problem, err
 		if reply.Refusal != "" {
 			return "", nil, fault.New(fault.ModelRefused, fmt.Sprintf("%s: model refused", q.Step), "")
 		}
+		if reply.Truncated() && q.Decode != nil {
+			if extended > 0 {
+				return "", nil, &TruncatedError{Step: q.Step, Limit: req.MaxTokens}
+			}
+			extended++
+			req.MaxTokens = 2 * max(req.MaxTokens, reply.Usage.Output, 1)
+			continue
+		}
 		if q.Decode != nil {
 			problem = q.Decode(reply.Text)
 		}
-		if problem == nil || round >= q.Repairs {
+		if problem == nil || round-extended >= q.Repairs {
 			return reply.Text, problem, nil
 		}
 		req.Messages = append(req.Messages, llm.Repair(q.Lang, reply.Text, problem)...)
@@ -65,6 +75,31 @@ func (l *Ledger) round(ctx context.Context, q Question, n int, req llm.Request) 
 	return l.call(ctx, k, req, q.Parallel, keep)
 }
 
+// TruncatedError means that a reply ended at its limit of tokens, also after the limit was doubled.
+type TruncatedError struct {
+	Step  string
+	Limit int // tokens
+}
+
+func (e *TruncatedError) Error() string {
+	return fmt.Sprintf("%s: the reply was cut off at %d tokens", e.Step, e.Limit)
+}
+
+// IsTruncated reports whether a reply was cut off at its limit of tokens.
+func IsTruncated(err error) bool {
+	var cut *TruncatedError
+	return errors.As(err, &cut)
+}
+
+// fault converts e to the error that users see. Failures of this code are not remembered.
+func (e *TruncatedError) fault() *fault.Error {
+	return fault.New(
+		fault.ModelContext,
+		e.Error(),
+		"use a model with a longer output, or distill a shorter conversation",
+	)
+}
+
 // IsPermanent reports whether retrying cannot fix err. The returned fault has the code and reason
 // with which the task or run ends.
 func IsPermanent(err error) (*fault.Error, bool) {
@@ -72,6 +107,10 @@ func IsPermanent(err error) (*fault.Error, bool) {
 	if errors.As(err, &model) {
 		f := model.Fault()
 		return f, !fault.Table[f.Code].Retryable
+	}
+	var cut *TruncatedError
+	if errors.As(err, &cut) {
+		return cut.fault(), true
 	}
 	var f *fault.Error
 	if !errors.As(err, &f) {

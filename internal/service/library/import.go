@@ -88,11 +88,14 @@ func trusted(trust *approval.Override, findings []approval.Finding) (note string
 	return d.Note(), d.Check("", findings)
 }
 
-// riskOf scans all text of an upload that is read or run, including files that no section shows.
+// riskOf scans all text of an upload that is read or run, including files that no section shows. In the bytes
+// of a font or an archive, patterns match by chance.
 func riskOf(u skill.UnpackedPackage) []string {
 	files := map[string]string{}
 	for _, f := range slices.Concat(u.Files, u.Extra) {
-		files[f.Path] = f.Content
+		if !skill.Binary(f.Path) {
+			files[f.Path] = f.Content
+		}
 	}
 	return guard.CheckSkill(map[string]string{"SKILL.md": u.Markdown}, files).Risk
 }

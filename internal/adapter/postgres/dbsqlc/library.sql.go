@@ -36,7 +36,7 @@ func (q *Queries) DocStatusSet(ctx context.Context, arg DocStatusSetParams) (int
 }
 
 const MemoGet = `-- name: MemoGet :one
-select code, reason from failure_memos where workspace_id = $1 and key = $2 and created_at > now() - $3::interval
+select code, reason, greatest(0, extract(epoch from now() - created_at))::float8 as age_seconds from failure_memos where workspace_id = $1 and key = $2 and created_at > now() - $3::interval
 `
 
 type MemoGetParams struct {
@@ -46,14 +46,15 @@ type MemoGetParams struct {
 }
 
 type MemoGetRow struct {
-	Code   string
-	Reason string
+	Code       string
+	Reason     string
+	AgeSeconds float64
 }
 
 func (q *Queries) MemoGet(ctx context.Context, arg MemoGetParams) (MemoGetRow, error) {
 	row := q.db.QueryRow(ctx, MemoGet, arg.WorkspaceID, arg.Key, arg.Fresh)
 	var i MemoGetRow
-	err := row.Scan(&i.Code, &i.Reason)
+	err := row.Scan(&i.Code, &i.Reason, &i.AgeSeconds)
 	return i, err
 }
 

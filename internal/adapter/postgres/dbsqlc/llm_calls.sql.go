@@ -201,19 +201,22 @@ func (q *Queries) CallExtend(ctx context.Context, arg CallExtendParams) (int64, 
 }
 
 const CallFailed = `-- name: CallFailed :execrows
-update llm_calls set state = 'failed', error_class = $1, error = $2, unknown = unknown + $3, reserved = 0, reserved_micros = 0, finished_at = now()
-where workspace_id = $4 and run_id = $5 and step = $6 and round = $7 and state = 'started' and holder = $8
+update llm_calls set state = 'failed', error_class = $1, error = $2, unknown = unknown + $3, reserved = 0, reserved_micros = 0, finished_at = now(),
+  status = $4, retry_at = case when $5::float8 > 0 then now() + make_interval(secs => $5::float8) end
+where workspace_id = $6 and run_id = $7 and step = $8 and round = $9 and state = 'started' and holder = $10
 `
 
 type CallFailedParams struct {
-	ErrorClass  string
-	Error       string
-	Unknown     int32
-	WorkspaceID int64
-	RunID       string
-	Step        string
-	Round       int32
-	Holder      uuid.UUID
+	ErrorClass   string
+	Error        string
+	Unknown      int32
+	Status       int32
+	RetrySeconds float64
+	WorkspaceID  int64
+	RunID        string
+	Step         string
+	Round        int32
+	Holder       uuid.UUID
 }
 
 func (q *Queries) CallFailed(ctx context.Context, arg CallFailedParams) (int64, error) {
@@ -221,6 +224,8 @@ func (q *Queries) CallFailed(ctx context.Context, arg CallFailedParams) (int64, 
 		arg.ErrorClass,
 		arg.Error,
 		arg.Unknown,
+		arg.Status,
+		arg.RetrySeconds,
 		arg.WorkspaceID,
 		arg.RunID,
 		arg.Step,
@@ -451,7 +456,7 @@ func (q *Queries) CallRoom(ctx context.Context, arg CallRoomParams) (CallRoomRow
 
 const CallTakeOver = `-- name: CallTakeOver :execrows
 update llm_calls set state = 'started', holder = $1, lease_until = now() + $2::interval, attempts = attempts + 1,
-  unknown = unknown + (state = 'started')::int, error_class = '', error = '', sent_at = now(), reserved = $3, reserved_micros = $4
+  unknown = unknown + (state = 'started')::int, error_class = '', error = '', status = 0, retry_at = null, sent_at = now(), reserved = $3, reserved_micros = $4
 where workspace_id = $5 and run_id = $6 and step = $7 and round = $8
   and (state in ('failed', 'unknown') or (state = 'started' and lease_until <= now()))
 `
@@ -498,7 +503,8 @@ func (q *Queries) CallsExpire(ctx context.Context, grace time.Duration) (int64, 
 }
 
 const CallsOfRun = `-- name: CallsOfRun :many
-select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, cached_tokens, written_tokens, estimated, cost_micros, error_class, error, created_at, finished_at
+select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, cached_tokens, written_tokens, estimated, cost_micros, error_class, error, created_at, finished_at,
+  status, retry_at, greatest(0, extract(epoch from retry_at - now()))::float8 as retry_seconds
 from llm_calls where workspace_id = $1 and run_id = $2 order by created_at, step, round
 `
 
@@ -525,6 +531,9 @@ type CallsOfRunRow struct {
 	Error         string
 	CreatedAt     time.Time
 	FinishedAt    *time.Time
+	Status        int32
+	RetryAt       *time.Time
+	RetrySeconds  float64
 }
 
 func (q *Queries) CallsOfRun(ctx context.Context, arg CallsOfRunParams) ([]CallsOfRunRow, error) {
@@ -554,6 +563,9 @@ func (q *Queries) CallsOfRun(ctx context.Context, arg CallsOfRunParams) ([]Calls
 			&i.Error,
 			&i.CreatedAt,
 			&i.FinishedAt,
+			&i.Status,
+			&i.RetryAt,
+			&i.RetrySeconds,
 		); err != nil {
 			return nil, err
 		}

@@ -216,6 +216,25 @@ func (q *Queries) RunLock(ctx context.Context, arg RunLockParams) (string, error
 	return status, err
 }
 
+const RunPinModels = `-- name: RunPinModels :one
+update runs set spec = case when coalesce(spec -> 'models', 'null') in ('null', '{}') then jsonb_set(spec, '{models}', $1) else spec end
+where workspace_id = $2 and id = $3 returning spec
+`
+
+type RunPinModelsParams struct {
+	Models      json.RawMessage
+	WorkspaceID int64
+	ID          string
+}
+
+// The first step of a run stores the models of its worker. Later ones keep them.
+func (q *Queries) RunPinModels(ctx context.Context, arg RunPinModelsParams) (json.RawMessage, error) {
+	row := q.db.QueryRow(ctx, RunPinModels, arg.Models, arg.WorkspaceID, arg.ID)
+	var spec json.RawMessage
+	err := row.Scan(&spec)
+	return spec, err
+}
+
 const RunProgress = `-- name: RunProgress :one
 select r.status, r.outcome, r.attempt, t.keys::text[] as keys, t.names::text[] as names, t.stages::text[] as stages, t.outcomes::text[] as outcomes,
   c.calls::bigint as calls, c.tokens::bigint as tokens

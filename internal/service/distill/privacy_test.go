@@ -1,0 +1,80 @@
+package distill_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/distill"
+	"cairn/internal/testkit"
+)
+
+// customer is a conversation with the data of a customer.
+func customer() transcript.Conversation {
+	c := talk("Checkout")
+	c.Messages[0].Content += " My mother is in the hospital and I must reach her before the weekend."
+	c.Messages[1].ToolCalls = []transcript.ToolCall{{ID: "1", Name: "get_user",
+		Arguments: `{"user_id": "mia_li_3668", "date": "2024-05-20", "price": 4875}`}}
+	c.Messages[2].Content, c.Messages[2].ToolCallID, c.Messages[2].Name =
+		`{"membership": "gold", "city": "Houston", "dob": "1990-04-05"}`, "1", "get_user"
+	return c
+}
+
+func TestDraftsKeepNothingAboutTheCustomer(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.model.says("extract", draft("The flight on May 20th cost $4,875.00",
+		with("procedure", "1. Ask for the user ID.\n2. The gold customer from Houston gets a voucher.\n"+
+			"3. My mother is in the hospital and I must reach her before Friday.\n4. Probe again."),
+		with("examples", []string{"My mother is in the hospital and I must reach her before the weekend."}),
+		with("preference", []string{"Born on 5 April 1990, mia_li_3668 likes aisles"})))
+	ref, key := d.drafted(d.request(customer()))
+	var got skill.Draft
+	testkit.Must(t, d.Distill().Within(t.Context(), d.A.ID, func(ctx context.Context, tx distill.Tx) error {
+		_, task, err := tx.Tasks().RunTask(ctx, ref.Run, key)
+		if err == nil {
+			got = *task.Draft
+			if notes := strings.Join(
+				task.Notes,
+				"\n",
+			); !strings.Contains(
+				notes,
+				"sentences that repeat a user's message",
+			) {
+				t.Errorf("notes %q", task.Notes)
+			}
+		}
+		return err
+	}))
+	want := "1. Ask for the user ID.\n2. The [tier] customer from [city] gets a voucher.\n4. Probe again."
+	if got.Procedure != want {
+		t.Errorf("procedure %q, want %q", got.Procedure, want)
+	}
+	if len(got.Examples) != 0 || got.Experience[0] != "The flight on [date] cost $[amount]" ||
+		got.Preference[0] != "Born on [birth_date], [id] likes aisles" && got.Preference[0] !=
+			"Born on [birth_date], [user_id] likes aisles" {
+		t.Errorf("got %+v", got)
+	}
+	for kind, want := range map[string]int{"date": 1, "birth_date": 1, "amount": 1, "id": 1,
+		"quasi_identifier": 1, "prose": 2} {
+		if got.Privacy[kind] != want {
+			t.Errorf("%s: counted %d, want %d in %v", kind, got.Privacy[kind], want, got.Privacy)
+		}
+	}
+}
+
+func TestADraftThatOnlyDescribesACustomerIsSkipped(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.model.says("extract", draft("Probe",
+		with("procedure", "My mother is in the hospital and I must reach her before the weekend.")))
+	ref, key := d.chunked(d.request(customer()))
+	_, ended, err := d.Draft(t.Context(), ref, key)
+	testkit.Must(t, err)
+	if r := d.report(ref).Tasks[0]; !ended || r.Outcome != distill.Skipped ||
+		!strings.Contains(r.Reason, "one person") {
+		t.Errorf("ended %v, %+v", ended, r)
+	}
+}
