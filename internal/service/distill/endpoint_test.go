@@ -25,9 +25,9 @@ func served(t *testing.T, rules ...openaitest.Rule) (*distilling, *openaitest.Se
 		server.On(r)
 	}
 	for role, text := range map[string]string{
-		"chunk":   `[{"task_name":"Service Operations","message_indices":[[0,5]],"reasoning":"one incident"}]`,
-		"rewrite": `{"query":"Roll a failing service back"}`, "scripts": `{"check.py":"print('healthy')\n"}`,
-		"extract": draft("Probe before every change"), "doc": "# Checklist\n\n- probe\n",
+		"segment": `{"tasks":[{"task_name":"Service Operations","message_indices":[[0,5]],` +
+			`"query":"Roll a failing service back"}]}`,
+		"extract": draft("Probe before every change"), "files": `{"check.py":"print('healthy')\n"}`,
 	} {
 		server.On(openaitest.Rule{Stage: role, Reply: text})
 	}
@@ -186,11 +186,9 @@ func TestTheWorkerOfTheFirstStepChoosesTheModels(t *testing.T) {
 	d, server := served(t)
 	models := func(name string) map[string]string {
 		return map[string]string{
-			"chunk":   name,
-			"rewrite": name,
+			"segment": name,
 			"extract": name + "-large",
-			"scripts": name,
-			"doc":     name,
+			"files":   name,
 		}
 	}
 	caller := &distill.Service{Ports: d.Service.Ports}
@@ -204,7 +202,7 @@ func TestTheWorkerOfTheFirstStepChoosesTheModels(t *testing.T) {
 		t.Error(err)
 	}
 	d.Models = models("workers")
-	keys, err := d.Chunk(t.Context(), ref.Ref)
+	keys, err := d.Segment(t.Context(), ref.Ref)
 	testkit.Must(t, err)
 	other := &distill.Service{Ports: d.Service.Ports}
 	other.Models = models("others")
@@ -215,7 +213,7 @@ func TestTheWorkerOfTheFirstStepChoosesTheModels(t *testing.T) {
 			t.Errorf("%s was asked of %.60s", call.Stage, call.Body)
 		}
 	}
-	if len(server.Requests()) != 3 {
+	if len(server.Requests()) != 2 {
 		t.Errorf("%d requests", len(server.Requests()))
 	}
 }

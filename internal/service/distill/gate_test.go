@@ -138,7 +138,7 @@ func TestASkillOfAnUnknownOutcomeNeedsAnObservedSuccess(t *testing.T) {
 			role, text, _ := strings.Cut(c.last, ": ")
 			said.Messages = append(said.Messages, transcript.Message{Seq: len(said.Messages),
 				Role: transcript.Role(role), Content: text})
-			d.model.says("chunk", `[{"task_name":"Service Operations","message_indices":[[0,6]]}]`)
+			d.model.says("segment", `[{"task_name":"Service Operations","message_indices":[[0,6]]}]`)
 			ref, key := d.written(d.request(said, func(r *distill.Request) {
 				r.Spec.Quality, r.Spec.Outcome = true, transcript.Unknown
 			}))
