@@ -101,7 +101,7 @@ func (d Decision) Check(sha string, findings []Finding) error {
 	}
 	if len(given) < len(blocking) {
 		return fault.New(fault.OverrideRequired,
-			fmt.Sprintf("%d blocking findings are not named in an override", len(blocking)-len(given)),
+			"the override does not name all blocking findings",
 			"read the findings, then approve with an override that names "+strings.Join(blocking, ", ")+
 				" and gives a reason").With("findings", blocking)
 	}
