@@ -113,8 +113,15 @@ func TestImportRefusesHarmfulPackagesWithoutATrace(t *testing.T) {
 		"two roots": zipOf(t, "x/SKILL.md", good, "y/SKILL.md", good), "too many": zipOf(t, many...),
 		"bomb": zipOf(t, "x/SKILL.md", good, "x/reference/a.md", strings.Repeat("0", 6<<20)),
 	} {
-		if _, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", &approval.Override{}); err == nil ||
-			fault.From(err).Hint == "" || fault.CodeOf(err) == fault.Internal {
+		if _, err := b.Library.Import(
+			t.Context(),
+			b.Workspace.ID,
+			archive,
+			"import",
+			&approval.Override{},
+		); err == nil ||
+			fault.From(err).Hint == "" ||
+			fault.CodeOf(err) == fault.Internal {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

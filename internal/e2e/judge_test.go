@@ -108,7 +108,13 @@ func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 	t.Parallel()
 	b := judged(t, openaitest.Rule{Reply: `{"reason":"Common knowledge.","score":2}`})
 	id := b.Distill(apptest.C1()).Tasks[0].SkillID
-	if head, err := b.Library.Approve(t.Context(), b.Workspace.ID, id, approval.Decision{}); err != nil || head.Status != skill.Active ||
+	if head, err := b.Library.Approve(
+		t.Context(),
+		b.Workspace.ID,
+		id,
+		approval.Decision{},
+	); err != nil ||
+		head.Status != skill.Active ||
 		!found(b) {
 		t.Errorf("approved: %+v, %v", head, err)
 	}

@@ -67,7 +67,13 @@ func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 	b := apptest.OpenIdle(t, func(c *config.Config) { c.KeepVersions = 2 })
 	put := func(step string) skill.Head {
 		markdown := "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. " + step + "\n"
-		got, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", markdown), "import", &approval.Override{})
+		got, err := b.Library.Import(
+			t.Context(),
+			b.Workspace.ID,
+			zipOf(t, "tea/SKILL.md", markdown),
+			"import",
+			&approval.Override{},
+		)
 		testkit.Must(t, err)
 		return got.Head
 	}

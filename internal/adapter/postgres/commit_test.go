@@ -26,7 +26,7 @@ func (b *bundle) packaged(request, name, body string, skillID int64, base int) d
 		testkit.Must(b.t, q.Tasks().SaveRecall(ctx, t))
 		t.Draft = &skill.Draft{Name: name}
 		testkit.Must(b.t, q.Tasks().SaveDraft(ctx, t, nil))
-		t.Package = &distill.Package{Skill: skillID, Base: base, Bytes: len(body),
+		t.Package = &distill.Package{Skill: skillID, Base: base, Bytes: len(body), State: skill.Active,
 			Version: skill.Version{Name: name, DisplayName: name, Description: body, Body: body, Lang: "en",
 				ContentSHA: sum, PackageSHA: sum, PackageKey: "key/" + request, Origin: "distill",
 				Sources: []skill.Source{{Conversation: r.Conversation, From: 0, To: 0}},

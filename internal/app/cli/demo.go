@@ -179,7 +179,7 @@ func (c *cli) suggest(t distill.TaskReport, run string) {
 		next = append(next, [2]string{"see why it is a " + string(t.Status), fmt.Sprintf("inbox show s%d", t.SkillID)},
 			[2]string{"approve it, so that agents find it", fmt.Sprintf("inbox approve s%d", t.SkillID)})
 	}
-	next = append(next, [2]string{"search for it", `search "change my flight"`},
+	next = append(next, [2]string{"search for it", fmt.Sprintf("search %q", strings.ReplaceAll(t.Skill, "-", " "))},
 		[2]string{"see every model call", fmt.Sprintf("runs show %s --calls", run)},
 		[2]string{"chat with an agent that remembers", "chat"})
 	c.say("Try next")

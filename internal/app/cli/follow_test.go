@@ -181,7 +181,13 @@ func TestFollowingTheNoteOfAPendingChangeApprovesIt(t *testing.T) {
 		note := w.succeeds(t, "", "skills", "import", file)
 		shown := w.succeeds(t, "", w.commands(t, note)[0]...)
 		_, approve, _ := strings.Cut(shown, " inbox approve ")
-		if out := w.succeeds(t, "", append([]string{"inbox", "approve"}, strings.Fields(approve)...)...); !strings.Contains(out, want) {
+		if out := w.succeeds(
+			t,
+			"",
+			append([]string{"inbox", "approve"}, strings.Fields(approve)...)...); !strings.Contains(
+			out,
+			want,
+		) {
 			t.Errorf("%s: %s", note, out)
 		}
 	}

@@ -15,12 +15,16 @@ import (
 
 func (c *cli) inbox() *cobra.Command {
 	var limit int
-	cmd := &cobra.Command{Use: "inbox", Short: "List, show, approve and reject what waits for a person",
+	cmd := &cobra.Command{
+		Use:   "inbox",
+		Short: "List, show, approve and reject what waits for a person",
 		Long: "List what waits for a person: new skills (s and a number), changes of skills (c) and memory writes (m). " +
 			"Those with the worst findings come first. `cairn inbox show ITEM` prints the diff, the findings with their " +
 			"lines, and the evidence.",
-		Example: "  cairn inbox\n  cairn inbox show s1", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.listInbox(cmd.Context(), limit) }}
+		Example: "  cairn inbox\n  cairn inbox show s1",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.listInbox(cmd.Context(), limit) },
+	}
 	const most = 100
 	cmd.Flags().IntVar(&limit, "limit", most, "items of each kind")
 	show := &cobra.Command{Use: "show ITEM", Short: "Show an item with its diff, findings and evidence",
@@ -46,8 +50,19 @@ func (c *cli) listInbox(ctx context.Context, limit int) error {
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(tw, "ITEM\tKIND\tNAME\tSTATE\tCREATED\tBY\tFINDINGS\tREASON")
 		for _, i := range items {
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", i.ID, i.Kind, i.Title, i.State,
-				i.CreatedAt.Local().Format(time.DateTime), i.Origin, countFindings(i.Findings), short(oneLine(i.Reason)))
+			fmt.Fprintf(
+				tw,
+				"%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+				i.ID,
+				i.Kind,
+				i.Title,
+				i.State,
+				i.CreatedAt.Local().
+					Format(time.DateTime),
+				i.Origin,
+				countFindings(i.Findings),
+				short(oneLine(i.Reason)),
+			)
 		}
 		return tw.Flush()
 	})
@@ -122,7 +137,9 @@ func (c *cli) howToApprove(d inbox.Detail) string {
 
 func (c *cli) approveInbox() *cobra.Command {
 	var d approval.Decision
-	cmd := &cobra.Command{Use: "approve ITEM", Short: "Approve an item",
+	cmd := &cobra.Command{
+		Use:   "approve ITEM",
+		Short: "Approve an item",
 		Long: "Approve an item of the inbox. Blocking findings need an override that names each of them, and a reason " +
 			"of 10 to 500 characters; both are stored in the audit log. With --sha, the command fails if the item has " +
 			"changed since `cairn inbox show`.",
@@ -132,7 +149,8 @@ func (c *cli) approveInbox() *cobra.Command {
 			return c.decideInbox(cmd.Context(), func(s *session) (inbox.Outcome, error) {
 				return s.ReviewInbox.Approve(cmd.Context(), s.actor(), args[0], d)
 			})
-		}}
+		},
+	}
 	cmd.Flags().StringVar(&d.SHA, "sha", "", "the item as you have read it, see 'cairn inbox show' (default no check)")
 	addOverride(cmd, &d.Override)
 	return cmd

@@ -195,7 +195,8 @@ func (c *cli) skillDiff(ctx context.Context, name string, from, to int) error {
 func (c *cli) importSkill() *cobra.Command {
 	var trust bool
 	var override approval.Override
-	cmd := &cobra.Command{Use: "import ZIP",
+	cmd := &cobra.Command{
+		Use:   "import ZIP",
 		Short: "Import a skill package",
 		Long: "Import a skill package from a zip file (- for standard input). An imported skill waits for approval in " +
 			"`cairn inbox`. To activate it immediately, add --trust; blocking findings then need --override and --reason.",
@@ -206,7 +207,8 @@ func (c *cli) importSkill() *cobra.Command {
 				return c.runImport(cmd.Context(), args[0], nil)
 			}
 			return c.runImport(cmd.Context(), args[0], &override)
-		}}
+		},
+	}
 	cmd.Flags().BoolVar(&trust, "trust", false, "activate the skill without approval")
 	addOverride(cmd, &override)
 	return cmd

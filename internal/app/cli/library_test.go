@@ -91,7 +91,11 @@ func (w *world) proposed(t *testing.T, args []string) []string {
 		args[2] = fmt.Sprintf("c%d", w.imported(t, name, step, false).Pending)
 	}
 	if at > 0 {
-		d, err := w.ReviewInbox.Show(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: agent.OriginUser}, args[2])
+		d, err := w.ReviewInbox.Show(
+			t.Context(),
+			agent.Actor{Workspace: w.Workspace.ID, Origin: agent.OriginUser},
+			args[2],
+		)
 		testkit.Must(t, err)
 		args[at+1] = strings.Join(approval.Blocking(d.Findings), ",")
 	}

@@ -403,7 +403,7 @@ func TestAnUnknownCommandNamesTheHelpThatListsTheKnownOnes(t *testing.T) {
 	}
 }
 
-// The demo ends with three commands, and each of them works.
+// The demo ends with commands that show and approve its draft, and each of them works.
 func TestTheDemoSuggestsCommandsThatWork(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -413,7 +413,7 @@ func TestTheDemoSuggestsCommandsThatWork(t *testing.T) {
 	}
 	_, next, _ := strings.Cut(out, "Try next\n")
 	lines := strings.Split(strings.TrimSpace(next), "\n")
-	if len(lines) != 3 {
+	if len(lines) != 6 {
 		t.Fatalf("it suggests %q", lines)
 	}
 	for _, line := range lines {
@@ -422,6 +422,12 @@ func TestTheDemoSuggestsCommandsThatWork(t *testing.T) {
 		if !found || !strings.Contains(command, "--workspace demo-") {
 			t.Errorf("it suggests %q", line)
 		}
-		w.succeeds(t, "Hello, I am Ada.\n", words(command)...)
+		out := w.succeeds(t, "Hello, I am Ada.\n", words(command)...)
+		for verb, want := range map[string]string{"inbox show": "fixed rules wrote this draft", "inbox approve": "approved",
+			"search": "update-reservation-flights"} {
+			if strings.HasPrefix(command, verb) && !strings.Contains(out, want) {
+				t.Errorf("%s: %s", command, out)
+			}
+		}
 	}
 }

@@ -32,7 +32,7 @@ var runID = regexp.MustCompile(`run_[0-9a-z]{26}`)
 func TestARunWaitsForItsEndpointAndGivesUp(t *testing.T) {
 	t.Parallel()
 	w := scripted(t)
-	w.Model.On(openaitest.Rule{Stage: "chunk", Status: 503, Reply: "overloaded"})
+	w.Model.On(openaitest.Rule{Stage: "segment", Status: 503, Reply: "overloaded"})
 	code, out, errs := w.run("", "distill", "conversation.json", "--give-up", "5s", "--detach")
 	id := runID.FindString(out)
 	if code != 0 || id == "" {

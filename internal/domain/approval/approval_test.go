@@ -36,7 +36,11 @@ func TestABlockingFindingNeedsAnOverrideWithAReason(t *testing.T) {
 		"too few digits":           {nil, approval.Decision{SHA: sha[:8]}, fault.VersionConflict},
 		"another SHA":              {nil, approval.Decision{SHA: strings.Repeat("0", 32)}, fault.VersionConflict},
 	} {
-		if err := c.decision.Check(sha, c.findings); c.want == "" && err != nil || c.want != "" && fault.CodeOf(err) != c.want {
+		if err := c.decision.Check(
+			sha,
+			c.findings,
+		); c.want == "" && err != nil ||
+			c.want != "" && fault.CodeOf(err) != c.want {
 			t.Errorf("%s: %v, want %q", what, err, c.want)
 		}
 	}

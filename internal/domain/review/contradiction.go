@@ -38,12 +38,16 @@ func contradictions(current, next skill.Version) (out []approval.Finding) {
 
 var (
 	// valueText matches numbers with their units, amounts and times.
-	valueText = regexp.MustCompile(`[$€£¥]?\d[\d.,:]*\s*(?:%|[a-zµ]{1,3}\b|percent|seconds?|minutes?|hours?|days?|weeks?|` +
-		`months?|bytes|秒|分钟?|小时|天|周|个?月|年|元|次)?`)
+	valueText = regexp.MustCompile(
+		`[$€£¥]?\d[\d.,:]*\s*(?:%|[a-zµ]{1,3}\b|percent|seconds?|minutes?|hours?|days?|weeks?|` +
+			`months?|bytes|秒|分钟?|小时|天|周|个?月|年|元|次)?`,
+	)
 	// polarity matches words that turn a statement into its opposite.
-	polarity = regexp.MustCompile(`\b(?:always|never|must(?: not|n't)?|do not|don't|does not|doesn't|should(?: not|n't)?|` +
-		`can(?:not|'t)?|not|no|required|optional|allowed|forbidden|refundable|non-?refundable|enabled?|disabled?)\b|` +
-		`必须|不要|不能|不可以?|可以|禁止|允许|总是|从不|需要|不需要`)
+	polarity = regexp.MustCompile(
+		`\b(?:always|never|must(?: not|n't)?|do not|don't|does not|doesn't|should(?: not|n't)?|` +
+			`can(?:not|'t)?|not|no|required|optional|allowed|forbidden|refundable|non-?refundable|enabled?|disabled?)\b|` +
+			`必须|不要|不能|不可以?|可以|禁止|允许|总是|从不|需要|不需要`,
+	)
 )
 
 // minWords is the number of words that a condition must have besides its value.

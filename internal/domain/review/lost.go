@@ -36,7 +36,8 @@ func losses(current, next skill.Version) (out []approval.Finding) {
 		}
 	}
 	for _, f := range current.Files {
-		if f.Kind() == skill.Scripts && !slices.ContainsFunc(next.Files, func(n skill.File) bool { return n.Path == f.Path }) {
+		if f.Kind() == skill.Scripts &&
+			!slices.ContainsFunc(next.Files, func(n skill.File) bool { return n.Path == f.Path }) {
 			lost("script", f.Path, "")
 		}
 	}
@@ -47,9 +48,11 @@ var (
 	// quotedText matches inline code and quotations.
 	quotedText = regexp.MustCompile("`([^`\n]{4,200})`|\"([^\"\n]{4,200})\"|“([^”\n]{4,200})”|「([^」\n]{2,200})」")
 	// errorWord matches text that reports an error.
-	errorWord = regexp.MustCompile(`(?i)\b(?:\w*error|\w*exception|fail(?:ed|ure)?|denied|refused|not found|timed? ?out|` +
-		`invalid|forbidden|unauthorized|cannot|unable|missing|conflict|E[A-Z]{4,})\b|\b[45]\d\d\b|` +
-		`错误|失败|异常|拒绝|超时|无效|找不到|不存在`)
+	errorWord = regexp.MustCompile(
+		`(?i)\b(?:\w*error|\w*exception|fail(?:ed|ure)?|denied|refused|not found|timed? ?out|` +
+			`invalid|forbidden|unauthorized|cannot|unable|missing|conflict|E[A-Z]{4,})\b|\b[45]\d\d\b|` +
+			`错误|失败|异常|拒绝|超时|无效|找不到|不存在`,
+	)
 )
 
 // errorTexts returns the quoted error messages of a text.

@@ -47,8 +47,11 @@ func risks(current, next skill.Version) []approval.Finding {
 		if !ok {
 			text = files[f.Where]
 		}
-		out = append(out, approval.NewFinding(Risk, severity, fmt.Sprintf("%s:%d", f.Where, f.Line), lineOf(text, f.Line),
-			fmt.Sprintf("%s, rule %s", strings.ReplaceAll(string(f.Family), "_", " "), f.ID)))
+		out = append(
+			out,
+			approval.NewFinding(Risk, severity, fmt.Sprintf("%s:%d", f.Where, f.Line), lineOf(text, f.Line),
+				fmt.Sprintf("%s, rule %s", strings.ReplaceAll(string(f.Family), "_", " "), f.ID)),
+		)
 	}
 	for _, line := range next.Risk { // of other files and of the front matter, which are not texts of the version
 		_, id, _ := strings.Cut(line, " (")

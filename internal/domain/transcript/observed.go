@@ -22,8 +22,12 @@ func Observed(ms []Message) (m Message, ok bool) {
 
 var (
 	// testPassed and testFailed match the summaries of go test, pytest, jest, cargo and Maven.
-	testPassed = regexp.MustCompile(`(?m)^ok\s+\S+\s|^PASS$|\b\d+ passed\b|^Tests:.*\bpassed\b|test result: ok|BUILD SUCCESS\b`)
-	testFailed = regexp.MustCompile(`(?m)^FAIL\b|^--- FAIL|\b[1-9]\d* (?:failed|errors?)\b|test result: FAILED|BUILD FAILURE\b`)
+	testPassed = regexp.MustCompile(
+		`(?m)^ok\s+\S+\s|^PASS$|\b\d+ passed\b|^Tests:.*\bpassed\b|test result: ok|BUILD SUCCESS\b`,
+	)
+	testFailed = regexp.MustCompile(
+		`(?m)^FAIL\b|^--- FAIL|\b[1-9]\d* (?:failed|errors?)\b|test result: FAILED|BUILD FAILURE\b`,
+	)
 )
 
 // lastTestRun returns the last result of a tool with the summary of a test run.
@@ -43,8 +47,10 @@ func lastTestRun(ms []Message) (m Message, passed, ran bool) {
 
 var (
 	// readVerb matches the names of tools that change nothing.
-	readVerb = regexp.MustCompile(`(?i)^(?:\w+[._-])?(?:get|read|list|search|find|view|show|check|verify|describe|status|` +
-		`fetch|query|look_?up|inspect|validate|test|calculate|think|grep|glob|cat|ls)(?:[A-Z_.-]|$)`)
+	readVerb = regexp.MustCompile(
+		`(?i)^(?:\w+[._-])?(?:get|read|list|search|find|view|show|check|verify|describe|status|` +
+			`fetch|query|look_?up|inspect|validate|test|calculate|think|grep|glob|cat|ls)(?:[A-Z_.-]|$)`,
+	)
 	// failedResult matches the beginning of a result that reports an error.
 	failedResult = regexp.MustCompile(`(?i)^\W*(?:error|failed|failure|exception|traceback|错误|失败)\b`)
 )
@@ -117,11 +123,15 @@ func argumentValues(arguments string) (out []string) {
 }
 
 var (
-	works = regexp.MustCompile(`(?i)\b(?:it|that|this|everything|all|now)\b[^.!?\n]{0,30}\b(?:works?|worked|working|fixed|` +
-		`solved|resolved|passes|green|correct)\b|\b(?:lgtm|works (?:now|again|fine|perfectly|great))\b|` +
-		`可以了|好用了|成功了|解决了|修好了|没问题了|搞定了`)
-	worksNot = regexp.MustCompile(`(?i)\b(?:not|never|n't|no longer|still|unless|if|should|would|will|does it|is it|until|` +
-		`please|can you)\b|n't\b|没有?(?:成功|解决)|不(?:行|对|能)|还是|如果|请`)
+	works = regexp.MustCompile(
+		`(?i)\b(?:it|that|this|everything|all|now)\b[^.!?\n]{0,30}\b(?:works?|worked|working|fixed|` +
+			`solved|resolved|passes|green|correct)\b|\b(?:lgtm|works (?:now|again|fine|perfectly|great))\b|` +
+			`可以了|好用了|成功了|解决了|修好了|没问题了|搞定了`,
+	)
+	worksNot = regexp.MustCompile(
+		`(?i)\b(?:not|never|n't|no longer|still|unless|if|should|would|will|does it|is it|until|` +
+			`please|can you)\b|n't\b|没有?(?:成功|解决)|不(?:行|对|能)|还是|如果|请`,
+	)
 )
 
 // confirmation returns the last message of a person if it says that the work succeeded.

@@ -131,7 +131,9 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	var distill, look, approve = request{method: http.MethodPost, path: "/v1/distill", body: sampleConversation()},
-		request{path: "/v1/skills"}, request{method: http.MethodPost, path: "/v1/inbox/c1/approve", body: object{"sha": "000000000000"}}
+		request{
+			path: "/v1/skills",
+		}, request{method: http.MethodPost, path: "/v1/inbox/c1/approve", body: object{"sha": "000000000000"}}
 	for scope, may := range map[apikey.Scope][3]bool{apikey.Read: {false, true, false},
 		apikey.Write: {true, true, false}, apikey.Admin: {true, true, true}} {
 		key := b.makeKey(b.Workspace, scope)

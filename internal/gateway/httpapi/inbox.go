@@ -36,12 +36,18 @@ func (g *Gateway) inboxRoutes() {
 			"oldest, and at the end what has expired."}, g.listInbox)
 	handle(g, route{method: http.MethodGet, path: path + "/{item}", id: "showInboxItem", tag: tagApproval,
 		scope: apikey.Read, summary: "Show an item with its diff, findings and evidence"}, g.showInboxItem)
-	handle(g, route{method: http.MethodPost, path: path + "/{item}/approve", id: "approveInboxItem", tag: tagApproval,
-		scope: apikey.Admin, summary: "Approve an item",
+	handle(g, route{
+		method:  http.MethodPost,
+		path:    path + "/{item}/approve",
+		id:      "approveInboxItem",
+		tag:     tagApproval,
+		scope:   apikey.Admin,
+		summary: "Approve an item",
 		about: "Send the `sha` of the item as you have read it: if the item or the skill has changed since, the request " +
 			"fails with 409. If the item has blocking findings, name all of them in `override.findings` and give a " +
 			"reason, which are stored in the audit log; else the request fails with 422 `override_required`. A " +
-			"change of a skill that has a newer version is merged with it."}, g.approveInboxItem)
+			"change of a skill that has a newer version is merged with it.",
+	}, g.approveInboxItem)
 	handle(g, route{method: http.MethodPost, path: path + "/{item}/reject", id: "rejectInboxItem", tag: tagApproval,
 		scope: apikey.Admin, summary: "Reject an item",
 		about: "A rejected new skill is archived."}, g.rejectInboxItem)

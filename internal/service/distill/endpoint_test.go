@@ -95,9 +95,15 @@ func TestCutScriptsAreWrittenOneByOne(t *testing.T) {
 		map[string]any{"file": "check.py", "purpose": "probe"},
 		map[string]any{"file": "roll.py", "purpose": "roll"},
 	}
-	d, server := served(t, openaitest.Rule{Stage: "extract", Reply: draft("Probe", with("scripts", two), with("others", map[string]any{}))},
+	d, server := served(
+		t,
+		openaitest.Rule{
+			Stage: "extract",
+			Reply: draft("Probe", with("scripts", two), with("others", map[string]any{})),
+		},
 		openaitest.Rule{Stage: "files", Times: 2, Finish: "length", Reply: `{"check.py":"print(`},
-		openaitest.Rule{Stage: "files", Nth: 4, Reply: `{"roll.py":"print('rolled')\n"}`})
+		openaitest.Rule{Stage: "files", Nth: 4, Reply: `{"roll.py":"print('rolled')\n"}`},
+	)
 	ref, key := d.drafted(d.request(talk("Checkout")))
 	for range 2 {
 		degraded, err := d.Write(t.Context(), ref, key)

@@ -61,7 +61,10 @@ func TestUpdatesThatLoseOrContradictWait(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			d := setup(t)
-			d.model.says("extract", draft("Wait 30 seconds before the next probe runs", with("procedure", fullProcedure)))
+			d.model.says(
+				"extract",
+				draft("Wait 30 seconds before the next probe runs", with("procedure", fullProcedure)),
+			)
 			first, _ := d.published(d.request(talk("Checkout")))
 			if c.prepare != "" {
 				d.Exec(c.prepare)

@@ -109,8 +109,9 @@ func TestAChangeThatClashesWithTheHeadHasFailed(t *testing.T) {
 	b.does(nudge, "skill_patch", patchOf("Roll it out", "Roll it out at night"), "staged", 1)
 	_, err := b.ApproveChange(t.Context(), b.ws.ID, 1, approval.Decision{})
 	testkit.Must(t, err)
-	if _, err := b.ApproveChange(t.Context(), b.ws.ID, 2, approval.Decision{}); fault.CodeOf(err) != fault.VersionConflict ||
-		!strings.Contains(err.Error(), "content") || fault.From(err).Hint == "" {
+	_, err = b.ApproveChange(t.Context(), b.ws.ID, 2, approval.Decision{})
+	if fault.CodeOf(err) != fault.VersionConflict || !strings.Contains(err.Error(), "content") ||
+		fault.From(err).Hint == "" {
 		t.Errorf("approved on a head that says something else: %v", err)
 	}
 	if got := b.column("select state from pending_writes order by id"); got != "approved,failed" {
@@ -130,8 +131,8 @@ func TestAChangeThatNobodyDecidedAboutExpires(t *testing.T) {
 	b.does(nudge, "skill_patch", patchOf("Build the image", "Sign the image"), "staged", 1)
 	refused := func() {
 		t.Helper()
-		if _, err := b.ApproveChange(t.Context(), b.ws.ID, 1, approval.Decision{}); fault.CodeOf(err) != fault.NotFound ||
-			!strings.Contains(err.Error(), "expired") {
+		_, err := b.ApproveChange(t.Context(), b.ws.ID, 1, approval.Decision{})
+		if fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "expired") {
 			t.Errorf("approved after a month: %v", err)
 		}
 	}

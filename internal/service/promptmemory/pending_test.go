@@ -173,7 +173,12 @@ func TestWhatTheScanDoubtsWaitsUnlessAPersonWroteIt(t *testing.T) {
 			t.Errorf("by %s: %+v, waiting %+v", a.Origin, out, waiting)
 		}
 	}
-	decided, err := b.Approve(t.Context(), b.User(), out.Pending, approval.Decision{}) // the reviewer saw the findings: this is the override
+	decided, err := b.Approve(
+		t.Context(),
+		b.User(),
+		out.Pending,
+		approval.Decision{},
+	) // the reviewer saw the findings: this is the override
 	if err != nil || decided.State != "approved" {
 		t.Errorf("%+v, %v", decided, err)
 	}
