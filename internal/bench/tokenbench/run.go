@@ -116,6 +116,10 @@ func spec(caches bool) distill.Spec {
 		Gate: string(transcript.GateOff), Quality: true, MaxTasks: 8, ToolOutputChars: 1500, RecallTopK: 3,
 		RecallMinSim: 0.35, MergeSim: 0.99, MinConfidence: 0.5, Concurrency: 5, KeepVersions: 10, NameStyle: "hyphen",
 		LLMContext: "128000"}, transcript.ExtractAlways)
+	out.Limits.Context, out.Models = 128_000, map[string]string{}
+	for _, role := range []string{"segment", "extract", "notes", "merge", "files", "judge"} {
+		out.Models[role] = "scripted"
+	}
 	if out.Cache = distill.CacheUnknown; caches {
 		out.Cache = distill.CacheExpected
 	}
