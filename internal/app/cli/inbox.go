@@ -18,8 +18,10 @@ func (c *cli) inbox() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "List, show, approve and reject what waits for a person",
-		Long: "List what waits for a person: new skills (s and a number), changes of skills (c) and memory writes (m). " +
-			"Those with the worst findings come first. `cairn inbox show ITEM` prints the diff, the findings with their " +
+		Long: "List what waits for a person: new skills (s and a number), changes of skills (c) and memory " +
+			"writes (m). " +
+			"Those with the worst findings come first. `cairn inbox show ITEM` prints the diff, the findings " +
+			"with their " +
 			"lines, and the evidence.",
 		Example: "  cairn inbox\n  cairn inbox show s1",
 		Args:    cobra.NoArgs,
@@ -140,11 +142,14 @@ func (c *cli) approveInbox() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve ITEM",
 		Short: "Approve an item",
-		Long: "Approve an item of the inbox. Blocking findings need an override that names each of them, and a reason " +
-			"of 10 to 500 characters; both are stored in the audit log. With --sha, the command fails if the item has " +
+		Long: "Approve an item of the inbox. Blocking findings need an override that names each of them, and " +
+			"a reason " +
+			"of 10 to 500 characters; both are stored in the audit log. With --sha, the command fails if the " +
+			"item has " +
 			"changed since `cairn inbox show`.",
-		Example: "  cairn inbox approve s1\n  cairn inbox approve c7 --override risk-1f0c8a52 --reason \"The host is ours.\"",
-		Args:    exactly(1, "the item's ID, from `cairn inbox`"),
+		Example: "  cairn inbox approve s1\n  cairn inbox approve c7 --override risk-1f0c8a52 --reason \"The " +
+			"host is ours.\"",
+		Args: exactly(1, "the item's ID, from `cairn inbox`"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.decideInbox(cmd.Context(), func(s *session) (inbox.Outcome, error) {
 				return s.ReviewInbox.Approve(cmd.Context(), s.actor(), args[0], d)

@@ -198,8 +198,10 @@ func (c *cli) importSkill() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import ZIP",
 		Short: "Import a skill package",
-		Long: "Import a skill package from a zip file (- for standard input). An imported skill waits for approval in " +
-			"`cairn inbox`. To activate it immediately, add --trust; blocking findings then need --override and --reason.",
+		Long: "Import a skill package from a zip file (- for standard input). An imported skill waits for " +
+			"approval in " +
+			"`cairn inbox`. To activate it immediately, add --trust; blocking findings then need --override " +
+			"and --reason.",
 		Example: "  cairn skills import weather-report.zip\n  cairn skills import weather-report.zip --trust",
 		Args:    exactly(1, "the zip to import"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -423,8 +423,9 @@ func TestTheDemoSuggestsCommandsThatWork(t *testing.T) {
 			t.Errorf("it suggests %q", line)
 		}
 		out := w.succeeds(t, "Hello, I am Ada.\n", words(command)...)
-		for verb, want := range map[string]string{"inbox show": "fixed rules wrote this draft", "inbox approve": "approved",
-			"search": "update-reservation-flights"} {
+		for verb, want := range map[string]string{"inbox show": "fixed rules wrote this draft",
+			"inbox approve": "approved",
+			"search":        "update-reservation-flights"} {
 			if strings.HasPrefix(command, verb) && !strings.Contains(out, want) {
 				t.Errorf("%s: %s", command, out)
 			}

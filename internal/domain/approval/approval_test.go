@@ -21,16 +21,18 @@ func TestABlockingFindingNeedsAnOverrideWithAReason(t *testing.T) {
 		decision approval.Decision
 		want     fault.Code
 	}{
-		"no findings":              {nil, approval.Decision{}, ""},
-		"only one to review":       {all[:1], approval.Decision{}, ""},
-		"no override":              {all, approval.Decision{}, fault.OverrideRequired},
-		"one of two":               {all, approval.Decision{Override: override("It is our own host.", block.ID)}, fault.OverrideRequired},
-		"one of two, named twice":  {all, approval.Decision{Override: override("It is our own host.", block.ID, block.ID)}, fault.OverrideRequired},
-		"both":                     {all, approval.Decision{Override: override("It is our own host.", both...)}, ""},
-		"both without a reason":    {all, approval.Decision{Override: override("", both...)}, fault.InvalidArgument},
-		"both, a short reason":     {all, approval.Decision{Override: override("   fine   ", both...)}, fault.InvalidArgument},
-		"both, a long reason":      {all, approval.Decision{Override: override(strings.Repeat("x", 501), both...)}, fault.InvalidArgument},
-		"one that is not there":    {nil, approval.Decision{Override: override("It is our own host.", "risk-00000000")}, fault.InvalidArgument},
+		"no findings":        {nil, approval.Decision{}, ""},
+		"only one to review": {all[:1], approval.Decision{}, ""},
+		"no override":        {all, approval.Decision{}, fault.OverrideRequired},
+		"one of two":         {all, overriding("It is our own host.", block.ID), fault.OverrideRequired},
+		"one of two, named twice": {all, overriding("It is our own host.", block.ID, block.ID),
+			fault.OverrideRequired},
+		"both":                  {all, overriding("It is our own host.", both...), ""},
+		"both without a reason": {all, overriding("", both...), fault.InvalidArgument},
+		"both, a short reason":  {all, overriding("   fine   ", both...), fault.InvalidArgument},
+		"both, a long reason":   {all, overriding(strings.Repeat("x", 501), both...), fault.InvalidArgument},
+		"one that is not there": {nil, overriding("It is our own host.", "risk-00000000"),
+			fault.InvalidArgument},
 		"what was seen":            {nil, approval.Decision{SHA: sha}, ""},
 		"the beginning of the SHA": {nil, approval.Decision{SHA: sha[:12]}, ""},
 		"too few digits":           {nil, approval.Decision{SHA: sha[:8]}, fault.VersionConflict},
@@ -49,6 +51,6 @@ func TestABlockingFindingNeedsAnOverrideWithAReason(t *testing.T) {
 	}
 }
 
-func override(reason string, ids ...string) approval.Override {
-	return approval.Override{Findings: ids, Reason: reason}
+func overriding(reason string, ids ...string) approval.Decision {
+	return approval.Decision{Override: approval.Override{Findings: ids, Reason: reason}}
 }

@@ -45,7 +45,8 @@ var (
 	// polarity matches words that turn a statement into its opposite.
 	polarity = regexp.MustCompile(
 		`\b(?:always|never|must(?: not|n't)?|do not|don't|does not|doesn't|should(?: not|n't)?|` +
-			`can(?:not|'t)?|not|no|required|optional|allowed|forbidden|refundable|non-?refundable|enabled?|disabled?)\b|` +
+			`can(?:not|'t)?|not|no|required|optional|allowed|forbidden|` +
+			`refundable|non-?refundable|enabled?|disabled?)\b|` +
 			`必须|不要|不能|不可以?|可以|禁止|允许|总是|从不|需要|不需要`,
 	)
 )

@@ -43,7 +43,8 @@ func (g *Gateway) inboxRoutes() {
 		tag:     tagApproval,
 		scope:   apikey.Admin,
 		summary: "Approve an item",
-		about: "Send the `sha` of the item as you have read it: if the item or the skill has changed since, the request " +
+		about: "Send the `sha` of the item as you have read it: if the item or the skill has changed since, " +
+			"the request " +
 			"fails with 409. If the item has blocking findings, name all of them in `override.findings` and give a " +
 			"reason, which are stored in the audit log; else the request fails with 422 `override_required`. A " +
 			"change of a skill that has a newer version is merged with it.",

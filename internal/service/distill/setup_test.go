@@ -87,7 +87,8 @@ func talk(word string) transcript.Conversation {
 	c := transcript.Conversation{ID: word, Title: "About " + word}
 	for i, line := range []string{
 		"user: " + word + " answers 502 since the last deploy, bring it back.", "assistant: Checking health.",
-		"tool: kubectl: GET /healthz of " + word + " -> 502", "assistant: Rolling back to r41.", "tool: 3/3 replicas ready",
+		"tool: kubectl: GET /healthz of " + word + " -> 502", "assistant: Rolling back to r41.",
+		"tool: 3/3 replicas ready",
 		"assistant: Recovered."} {
 		role, text, _ := strings.Cut(line, ": ")
 		c.Messages = append(c.Messages, transcript.Message{Seq: i, Role: transcript.Role(role), Content: text})
