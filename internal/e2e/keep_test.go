@@ -146,10 +146,15 @@ func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 	}
 	for i, id := range []string{"second", "third"} {
 		task := b.Distill(c2(id)).Tasks[0]
-		if task.Outcome != distill.Updated || task.SkillID != first.Head.ID || task.Version != i+2 {
+		if i == 0 && task.Outcome == distill.Staged { // a person imported the version in force
+			_, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, pendingChanges(t, b)[0].ID, approval.Decision{})
+			testkit.Must(t, err)
+		} else if i == 0 || task.Outcome != distill.Updated || task.SkillID != first.Head.ID || task.Version != i+2 {
 			t.Fatalf("%s task: %+v", id, task)
 		}
-		check(id, readFile(t, task.Package), folder)
+		_, packed, _, err := b.Library.Package(t.Context(), b.Workspace.ID, first.Head.ID, 0, "")
+		testkit.Must(t, err)
+		check(id, packed, folder)
 		if _, v := standing(b, task.SkillID); len(v.Extra) != 3 || v.Extra[1].Path != "assets/steps.png" ||
 			v.Extra[1].Bytes != len(picture) {
 			t.Errorf("version %d records %+v", v.Number, v.Extra)
