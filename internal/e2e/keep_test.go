@@ -147,7 +147,8 @@ func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 	for i, id := range []string{"second", "third"} {
 		task := b.Distill(c2(id)).Tasks[0]
 		if i == 0 && task.Outcome == distill.Staged { // a person imported the version in force
-			_, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, pendingChanges(t, b)[0].ID, approval.Decision{})
+			change := pendingChanges(t, b)[0].ID
+			_, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, change, approval.Decision{})
 			testkit.Must(t, err)
 		} else if i == 0 || task.Outcome != distill.Updated || task.SkillID != first.Head.ID || task.Version != i+2 {
 			t.Fatalf("%s task: %+v", id, task)
