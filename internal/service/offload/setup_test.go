@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -79,8 +78,11 @@ func compressing() workingmemory.Options {
 func thread(turns int) (out []transcript.Message) {
 	for n := range turns {
 		id := fmt.Sprintf("call-%d", n)
-		line := fmt.Sprintf("service %d took a request in 12 ms\n", n)
-		result := strings.Repeat(line, 20) + fmt.Sprintf("listening on port %d\n", 8000+n)
+		result := ""
+		for ms := range 20 {
+			result += fmt.Sprintf("service %d took a request in %d ms\n", n, ms) // repeated lines are removed
+		}
+		result += fmt.Sprintf("listening on port %d\n", 8000+n)
 		for _, m := range []transcript.Message{
 			{Role: transcript.User, Content: fmt.Sprintf("Please look at service %d in region north.", n)},
 			{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{{ID: id, Name: "read_log", Arguments: "{}"}}},
