@@ -105,7 +105,7 @@ func distill(ctx context.Context, c *client, t tenant) error {
 	}
 	messages = append(messages, object{"role": "assistant", "content": "The report is exported."})
 	var out struct{ Status string }
-	if err := c.expect(ctx, t, http.MethodPost, "/v1/distill?wait=60", object{"messages": messages,
+	if err := c.expect(ctx, t, http.MethodPost, "/v1/distill?wait=60&outcome=success", object{"messages": messages,
 		"request_id": "export"}, http.StatusOK, &out); err != nil {
 		return err
 	}

@@ -69,7 +69,6 @@ func (h *hostile) settle(t *testing.T, name string) *place {
 	p := &place{hostile: h, t: t, workspace: ws.ID, address: fmt.Sprintf("10.1.%d.%d", n/250, n%250+1),
 		wire: &wire{address: h.address}, ids: map[string]string{
 			"banks":         "default",
-			"item":          "s1",
 			"erasures":      "1",
 			"requests":      "r1",
 			"conversations": "c1",
@@ -91,10 +90,12 @@ func (h *hostile) settle(t *testing.T, name string) *place {
 	p.seed("/v1/memories", strings.ReplaceAll(sampleBodies["addMemory"], "$n", "0"), &memory)
 	p.ids["memories"] = memory.ID.String()
 	p.seed("/v1/schedules", strings.ReplaceAll(sampleBodies["addSchedule"], "$n", "0"), nil)
-	p.seed("/v1/skills/upload", h.archive, nil)
+	var uploaded struct{ Skill struct{ ID int64 } }
+	p.seed("/v1/skills/upload", h.archive, &uploaded)
+	p.ids["item"] = fmt.Sprintf("s%d", uploaded.Skill.ID)
 	var waiting struct{ SHA string }
-	p.look("/v1/inbox/s1", &waiting)
-	p.seed("/v1/inbox/s1/approve", fmt.Sprintf(`{"sha":%q}`, waiting.SHA), nil)
+	p.look("/v1/inbox/"+p.ids["item"], &waiting)
+	p.seed("/v1/inbox/"+p.ids["item"]+"/approve", fmt.Sprintf(`{"sha":%q}`, waiting.SHA), nil)
 	return p
 }
 
