@@ -54,7 +54,8 @@ func (h *App) buildViews() (err error) {
 		return err
 	}
 	h.Feedback, err = feedback.New(feedback.Ports{Store: h.Store.Workspaces(), Answers: h.Inbox,
-		Cases: h.Learning.Cases, Rounds: h.Learning.Rounds, Updates: h.Learning.Updates, Spec: h.learnSpec, Log: h.Log})
+		Cases: h.Learning.Cases, Skills: h.Library, Rounds: h.Learning.Rounds, Updates: h.Learning.Updates,
+		Spec: h.learnSpec, Log: h.Log})
 	if err != nil {
 		return err
 	}

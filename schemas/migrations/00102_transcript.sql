@@ -46,13 +46,25 @@ create table messages (
   unique (workspace_id, conversation_id, external_id),
   foreign key (workspace_id, conversation_id) references conversations
 );
+-- How a conversation ended, as people state it: one row for each person. The latest counts.
+create table conversation_outcomes (
+  workspace_id    bigint not null,
+  conversation_id bigint not null,
+  voter           text not null,                        -- key/ID or cli/ACCOUNT
+  outcome         text not null check (outcome in ('success', 'failure')),
+  note            text not null default '',
+  stated_at       timestamptz not null default clock_timestamp(),
+  primary key (workspace_id, conversation_id, voter),
+  foreign key (workspace_id, conversation_id) references conversations
+);
+
 create index messages_turn on messages (workspace_id, conversation_id, turn, seq) where turn is not null;
 
 -- +goose StatementBegin
 do $$
 declare t text;
 begin
-  foreach t in array array['conversations', 'messages'] loop
+  foreach t in array array['conversations', 'messages', 'conversation_outcomes'] loop
     execute format('alter table %I enable row level security', t);
     execute format('alter table %I force row level security', t);
     execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
@@ -60,6 +72,7 @@ begin
 end $$;
 -- +goose StatementEnd
 grant select, insert on conversations, messages to cairn_app;
+grant select, insert, update, delete on conversation_outcomes to cairn_app;
 grant update (next_seq, title, next_turn, counters, counted, reviewed_turn, notice, last_turn_at, closed_at, dated) on conversations to cairn_app;
 
 create policy conversations_system on conversations for select to cairn_system using (true);

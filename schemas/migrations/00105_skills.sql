@@ -126,10 +126,12 @@ create table skill_uses (
   use_id       text not null,
   version      int not null,
   outcome      text not null default '' check (outcome in ('', 'pass', 'fail')),
+  decided_at   timestamptz,                             -- when the outcome was stated; a later statement replaces it
   created_at   timestamptz not null default now(),
   primary key (workspace_id, skill_id, use_id),
   foreign key (workspace_id, skill_id) references skills
 );
+create index skill_uses_by_id on skill_uses (workspace_id, use_id);
 
 -- The skills that a run has read or written. An autonomous run may change only these.
 create table skill_views (
@@ -183,7 +185,7 @@ grant select, insert on skills, skill_uses, pending_writes to cairn_app;
 grant select, insert, delete on packages, skill_versions, skill_files, skill_sources, skill_views to cairn_app;
 grant update (status, head_version, pinned, eta, trials, passes, uses, last_used_at, updated_at, category, managed, tainted, deleted_at, absorbed_into) on skills to cairn_app;
 grant update (state, touched_at) on packages to cairn_app;
-grant update (outcome) on skill_uses to cairn_app;
+grant update (outcome, decided_at) on skill_uses to cairn_app;
 grant update (state, decided_at) on pending_writes to cairn_app;
 
 create policy skills_system on skills for select to cairn_system using (managed and deleted_at is null);

@@ -76,6 +76,7 @@ create table erase_rules (
 insert into erase_rules (tbl, how, scope) values
   ('conversations', 'derived', 't.id = any($2)'),      -- deleted last
   ('messages', 'rows', 't.conversation_id = any($2)'),
+  ('conversation_outcomes', 'rows', 't.conversation_id = any($2)'),
   ('turns', 'rows', 't.conversation_id = any($2)'),
   ('turn_requests', 'rows', 't.conversation_id = any($2)'),
   -- A completion names no conversation, but its messages may be those of any one.

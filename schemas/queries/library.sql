@@ -37,17 +37,40 @@ where p.workspace_id = @workspace_id and p.state in ('pending', 'expired') and s
 update pending_writes set state = @state, decided_at = now() where workspace_id = @workspace_id and id = @id and state in ('pending', 'failed');
 
 -- name: UseInsert :execrows
-insert into skill_uses (workspace_id, skill_id, use_id, version, outcome) values (@workspace_id, @skill_id, @use_id, @version, @outcome)
+insert into skill_uses (workspace_id, skill_id, use_id, version, outcome, decided_at)
+values (@workspace_id, @skill_id, @use_id, @version, @outcome, case when @outcome <> '' then clock_timestamp() end)
 on conflict (workspace_id, skill_id, use_id) do nothing;
 
--- name: UseOutcome :execrows
-update skill_uses set outcome = @outcome where workspace_id = @workspace_id and skill_id = @skill_id and use_id = @use_id and outcome = '';
+-- name: UseOutcome :one
+-- Replaces the outcome of a use and returns the one before.
+update skill_uses u set outcome = @outcome, decided_at = clock_timestamp()
+from (select outcome from skill_uses where workspace_id = @workspace_id and skill_id = @skill_id and use_id = @use_id for update) w
+where u.workspace_id = @workspace_id and u.skill_id = @skill_id and u.use_id = @use_id and w.outcome <> @outcome
+returning w.outcome as was;
 
 -- name: SkillUsed :exec
 -- Reliability counts the prior as one observation and then averages in the passes.
 update skills set uses = uses + @uses, trials = trials + @trials, passes = passes + @passes, last_used_at = now(),
   eta = (eta * (trials + 1) + @passes)::real / (trials + 1 + @trials)
 where workspace_id = @workspace_id and id = @id;
+
+-- name: UsesOfConversation :many
+-- The uses of skills in the turns of a conversation.
+select u.skill_id, u.use_id, u.version from turns t
+join skill_uses u on u.workspace_id = t.workspace_id and u.use_id = 'run/' || t.run_id
+join skills s on s.workspace_id = u.workspace_id and s.id = u.skill_id and s.deleted_at is null
+where t.workspace_id = @workspace_id and t.conversation_id = @conversation_id
+order by u.skill_id, u.use_id limit @max_rows;
+
+-- name: UsesOfRun :many
+select u.skill_id, u.use_id, u.version from skill_uses u
+join skills s on s.workspace_id = u.workspace_id and s.id = u.skill_id and s.deleted_at is null
+where u.workspace_id = @workspace_id and u.use_id = 'run/' || @run_id::text order by u.skill_id limit @max_rows;
+
+-- name: UseOutcomes :many
+-- Stated outcomes of a skill's uses, the latest first.
+select version, outcome from skill_uses
+where workspace_id = @workspace_id and skill_id = @skill_id and outcome <> '' order by decided_at desc, use_id limit @max_rows;
 
 -- name: MemoGet :one
 select code, reason, greatest(0, extract(epoch from now() - created_at))::float8 as age_seconds from failure_memos where workspace_id = @workspace_id and key = @key and created_at > now() - @fresh::interval;

@@ -8,7 +8,25 @@ returning id, next_seq;
 update conversations set next_seq = @next_seq, dated = dated or @dated::boolean where workspace_id = @workspace_id and id = @id and next_seq = @was;
 
 -- name: ConversationGet :one
-select * from conversations where workspace_id = @workspace_id and id = @id;
+select c.*, coalesce((select o.outcome from conversation_outcomes o
+  where o.workspace_id = c.workspace_id and o.conversation_id = c.id order by o.stated_at desc limit 1), '')::text as outcome
+from conversations c where c.workspace_id = @workspace_id and c.id = @id;
+
+-- name: OutcomePut :one
+-- Stores a person's statement and returns the ID of the conversation.
+insert into conversation_outcomes (workspace_id, conversation_id, voter, outcome, note)
+select c.workspace_id, c.id, @voter, @outcome, @note from conversations c
+where c.workspace_id = @workspace_id and c.external_id = @external_id
+on conflict (workspace_id, conversation_id, voter) do update
+set outcome = excluded.outcome, note = excluded.note, stated_at = clock_timestamp()
+returning conversation_id;
+
+-- name: OutcomeDelete :exec
+delete from conversation_outcomes where workspace_id = @workspace_id and conversation_id = @conversation_id and voter = @voter;
+
+-- name: OutcomesList :many
+select voter, outcome, note, stated_at from conversation_outcomes
+where workspace_id = @workspace_id and conversation_id = @conversation_id order by stated_at desc limit @max_rows;
 
 -- name: MessagesPut :execrows
 insert into messages (workspace_id, conversation_id, seq, external_id, role, content, name, tool_calls, tool_call_id, event_time, details)

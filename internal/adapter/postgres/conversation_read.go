@@ -8,6 +8,7 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 )
@@ -120,4 +121,18 @@ func (q conversationViewRepository) MessageText(ctx context.Context, conversatio
 	r, err := q.q.MessageGet(ctx, dbsqlc.MessageGetParams{WorkspaceID: q.ws, ConversationID: conversationID,
 		Seq: int32(seq)})
 	return r.Content, classify("read the message", err)
+}
+
+// maxStatements limits the statements of a conversation that are read.
+const maxStatements = 100
+
+// Statements lists how people state that a conversation ended, the latest first.
+func (q conversationViewRepository) Statements(ctx context.Context, conversation int64) ([]transcript.Statement, error) {
+	rows, err := q.q.OutcomesList(ctx, dbsqlc.OutcomesListParams{WorkspaceID: q.ws, ConversationID: conversation,
+		MaxRows: maxStatements})
+	out := make([]transcript.Statement, len(rows))
+	for i, r := range rows {
+		out[i] = transcript.Statement{Voter: r.Voter, Outcome: transcript.Verdict(r.Outcome), Note: r.Note, At: r.StatedAt}
+	}
+	return out, classify("read the outcomes", err)
 }

@@ -31,6 +31,7 @@ var reviewedGrants = []string{
 	"imports cairn_app: insert, select, update(conversations report stored stored_at)",
 	"pairings cairn_system: delete, insert, select, update",
 	"conversations cairn_system: select(channel dated id last_turn_at next_seq workspace_id)",
+	"conversation_outcomes cairn_app: delete, insert, select, update",
 	"conversations cairn_app: insert, select, update(closed_at counted counters dated last_turn_at next_seq " +
 		"next_turn notice reviewed_turn title)",
 	"decision_outcomes cairn_app: delete, insert, select",
@@ -105,7 +106,7 @@ var reviewedGrants = []string{
 	"skill_files cairn_app: delete, insert, select",
 	"skill_sources cairn_app: delete, insert, select",
 	"skill_stats cairn_app: insert, select, update(stats updated_at)",
-	"skill_uses cairn_app: insert, select, update(outcome)",
+	"skill_uses cairn_app: insert, select, update(decided_at outcome)",
 	"skill_versions cairn_app: delete, insert, select",
 	"skill_views cairn_app: delete, insert, select",
 	"skills cairn_app: insert, select, update(absorbed_into category deleted_at eta head_version last_used_at " +

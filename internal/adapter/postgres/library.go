@@ -234,33 +234,3 @@ func (q pendingSkillRepository) Decide(ctx context.Context, id int64, state stri
 	return classify("release the package",
 		q.q.PendingRelease(ctx, dbsqlc.PendingReleaseParams{WorkspaceID: q.ws, ID: id}))
 }
-
-// Use counts a use of a skill once per operation ID. An outcome may follow later and is counted
-// once, too.
-func (q skillRepository) Use(ctx context.Context, u library.Use) error {
-	fresh, err := q.q.UseInsert(ctx, dbsqlc.UseInsertParams{WorkspaceID: q.ws, SkillID: u.Skill, UseID: storable(u.ID),
-		Version: int32(u.Version), Outcome: u.Outcome})
-	if err != nil {
-		return classify("record the use", err)
-	}
-	decided := fresh == 1 && u.Outcome != ""
-	if fresh == 0 && u.Outcome != "" {
-		n, err := q.q.UseOutcome(ctx, dbsqlc.UseOutcomeParams{Outcome: u.Outcome, WorkspaceID: q.ws, SkillID: u.Skill,
-			UseID: storable(u.ID)})
-		if err != nil {
-			return classify("record the outcome", err)
-		}
-		decided = n == 1
-	}
-	if fresh == 0 && !decided {
-		return nil
-	}
-	p := dbsqlc.SkillUsedParams{Uses: fresh, WorkspaceID: q.ws, ID: u.Skill}
-	if decided {
-		p.Trials = 1
-		if u.Outcome == "pass" {
-			p.Passes = 1
-		}
-	}
-	return classify("count the use", q.q.SkillUsed(ctx, p))
-}

@@ -156,7 +156,7 @@ func (q transcriptRepository) Conversation(ctx context.Context, id int64, from, 
 		return transcript.Conversation{}, classify("read the messages", err)
 	}
 	out := transcript.Conversation{ID: head.ExternalID, Title: head.Title, Reward: head.Reward,
-		Messages: make([]transcript.Message, len(rows))}
+		Stated: transcript.Verdict(head.Outcome), Messages: make([]transcript.Message, len(rows))}
 	for i, r := range rows {
 		m := transcript.Message{ID: r.ExternalID, Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content,
 			Name: r.Name, ToolCallID: r.ToolCallID}

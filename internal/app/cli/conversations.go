@@ -16,7 +16,7 @@ import (
 )
 
 func (c *cli) conversations() *cobra.Command {
-	cmd := &cobra.Command{Use: "conversations", Short: "List, show, cancel and end conversations", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "conversations", Short: "List, show, cancel, end and rate conversations", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var max, messages int
 	list := &cobra.Command{Use: "list", Short: "List conversations, newest first",
@@ -46,7 +46,7 @@ func (c *cli) conversations() *cobra.Command {
 			"nudge.every allow it. The next message continues the conversation.",
 		Example: "  cairn conversations end terminal", Args: exactly(1, "the conversation's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.endConversation(cmd.Context(), args[0]) }}
-	cmd.AddCommand(list, show, cancel, end)
+	cmd.AddCommand(list, show, cancel, end, c.stateOutcome())
 	return cmd
 }
 
@@ -129,6 +129,9 @@ func (c *cli) printConversation(d inspect.ConversationDetail, lines []conversati
 	}
 	if d.Live != nil && d.Live.Answers != "" {
 		fmt.Fprintf(c.out, "  message %s is in progress\n", d.Live.Answers)
+	}
+	for _, o := range d.Outcomes {
+		fmt.Fprintf(c.out, "  outcome: %s, stated by %s\n", o.Outcome, o.Voter)
 	}
 	if d.ClosedAt != nil {
 		fmt.Fprintf(c.out, "  ended %s\n", d.ClosedAt.Local().Format(time.DateTime))

@@ -48,7 +48,7 @@ func (c *cli) changes() []*cobra.Command {
 			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, false) }
 		})
 	return []*cobra.Command{history, c.diffSkills(), c.rollbackSkill(), archive, restore, pin, unpin, adopt, release,
-		trust, c.importSkill()}
+		trust, c.voteSkill(), c.importSkill()}
 }
 
 func (c *cli) diffSkills() *cobra.Command {

@@ -177,10 +177,17 @@ func wrapText(text string, width int) string {
 }
 
 // exactly requires n arguments and returns a usageError otherwise.
+func arguments(n int) string {
+	if n == 1 {
+		return "argument"
+	}
+	return "arguments"
+}
+
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usageError{fmt.Errorf("expected exactly %d argument: %s", n, what)}
+			return usageError{fmt.Errorf("expected exactly %d %s: %s", n, arguments(n), what)}
 		}
 		return nil
 	}
@@ -189,7 +196,7 @@ func exactly(n int, what string) cobra.PositionalArgs {
 func atMost(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > n {
-			return usageError{fmt.Errorf("expected at most %d argument: %s", n, what)}
+			return usageError{fmt.Errorf("expected at most %d %s: %s", n, arguments(n), what)}
 		}
 		return nil
 	}

@@ -19,37 +19,39 @@ import (
 type Action string
 
 const (
-	BankImport        Action = "bank.import"
-	BankPromote       Action = "bank.promote"
-	BankRollback      Action = "bank.rollback"
-	ChangeApprove     Action = "change.approve" // of a pending change of a skill
-	ChangeReject      Action = "change.reject"
-	CodecDecode       Action = "codec.decode"
-	EraseConversation Action = "erase.conversation"
-	EraseTarget       Action = "erase.target"
-	EraseWorkspace    Action = "erase.workspace"
-	IdentityRollback  Action = "identity.rollback"
-	KeyCreate         Action = "key.create"
-	KeyRevoke         Action = "key.revoke"
-	KeyRotate         Action = "key.rotate"
-	MemoriesCopy      Action = "memories.copy" // in the source and in the destination
-	MemoriesDump      Action = "memories.dump"
-	MemoriesLoad      Action = "memories.load"
-	MemoryApprove     Action = "memory.approve"
-	MemoryReject      Action = "memory.reject"
-	MemoryRestore     Action = "memory.restore"
-	MemoryUndo        Action = "memory.undo"
-	RestoreAccept     Action = "restore.accept"
-	SchemaMigrate     Action = "schema.migrate"
-	SessionsImport    Action = "sessions.import"
-	SettingsChange    Action = "settings.change"
-	SkillApprove      Action = "skill.approve"
-	SkillImport       Action = "skill.import"
-	SkillReject       Action = "skill.reject"
-	SkillRestore      Action = "skill.restore"
-	SkillRollback     Action = "skill.rollback"
-	SkillTrust        Action = "skill.trust"
-	SoulRollback      Action = "soul.rollback"
+	BankImport          Action = "bank.import"
+	BankPromote         Action = "bank.promote"
+	BankRollback        Action = "bank.rollback"
+	ChangeApprove       Action = "change.approve" // of a pending change of a skill
+	ChangeReject        Action = "change.reject"
+	CodecDecode         Action = "codec.decode"
+	ConversationOutcome Action = "conversation.outcome" // a person states how it ended
+	EraseConversation   Action = "erase.conversation"
+	EraseTarget         Action = "erase.target"
+	EraseWorkspace      Action = "erase.workspace"
+	IdentityRollback    Action = "identity.rollback"
+	KeyCreate           Action = "key.create"
+	KeyRevoke           Action = "key.revoke"
+	KeyRotate           Action = "key.rotate"
+	MemoriesCopy        Action = "memories.copy" // in the source and in the destination
+	MemoriesDump        Action = "memories.dump"
+	MemoriesLoad        Action = "memories.load"
+	MemoryApprove       Action = "memory.approve"
+	MemoryReject        Action = "memory.reject"
+	MemoryRestore       Action = "memory.restore"
+	MemoryUndo          Action = "memory.undo"
+	RestoreAccept       Action = "restore.accept"
+	SchemaMigrate       Action = "schema.migrate"
+	SessionsImport      Action = "sessions.import"
+	SettingsChange      Action = "settings.change"
+	SkillApprove        Action = "skill.approve"
+	SkillImport         Action = "skill.import"
+	SkillReject         Action = "skill.reject"
+	SkillRestore        Action = "skill.restore"
+	SkillRollback       Action = "skill.rollback"
+	SkillTrust          Action = "skill.trust"
+	SkillWithdraw       Action = "skill.withdraw" // it failed too often
+	SoulRollback        Action = "soul.rollback"
 )
 
 // Actions are all actions, sorted.
@@ -60,6 +62,7 @@ var Actions = []Action{
 	ChangeApprove,
 	ChangeReject,
 	CodecDecode,
+	ConversationOutcome,
 	EraseConversation,
 	EraseTarget,
 	EraseWorkspace,
@@ -84,6 +87,7 @@ var Actions = []Action{
 	SkillRestore,
 	SkillRollback,
 	SkillTrust,
+	SkillWithdraw,
 	SoulRollback,
 }
 
@@ -127,6 +131,17 @@ type Actor struct {
 	Account string // of the operating system, of CLI
 	Request string // ID of the HTTP request
 	Address string // of the client
+}
+
+// Voter names who votes: key/ID, cli/ACCOUNT, or the kind of the actor.
+func (a Actor) Voter() string {
+	switch a.Kind {
+	case Key:
+		return fmt.Sprintf("key/%d", a.KeyID)
+	case CLI:
+		return "cli/" + a.Account
+	}
+	return string(a.Kind)
 }
 
 type actorKey struct{}

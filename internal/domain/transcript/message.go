@@ -64,6 +64,8 @@ type Conversation struct {
 	Title    string    `json:"title,omitempty"`  // for people: file name, position, task ID
 	Reward   *float64  `json:"reward,omitempty"` // result that the file states, 0 or 1 in τ-bench; nil if unknown
 	Messages []Message `json:"messages"`
+	// Stated is how the conversation ended as a person states it, or empty. It counts more than Reward.
+	Stated Verdict `json:"-"`
 
 	Format  string `json:"format,omitempty"`  // of the file
 	Session string `json:"session,omitempty"` // the agent's ID of the session

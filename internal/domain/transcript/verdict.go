@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"cairn/internal/domain/fault"
 )
@@ -18,6 +19,15 @@ const (
 	Unknown Verdict = "unknown"
 )
 
+// Statement is how a conversation ended, as a person states it. A later statement of the same person
+// replaces it.
+type Statement struct {
+	Voter   string    `json:"voter" doc:"key/ID of the API key, or cli/ACCOUNT"`
+	Outcome Verdict   `json:"outcome" enum:"success,failure"`
+	Note    string    `json:"note,omitempty"`
+	At      time.Time `json:"at"`
+}
+
 // Verdicts returns the names of all verdicts.
 func Verdicts() []string { return []string{string(Success), string(Failure), string(Unknown)} }
 
@@ -30,9 +40,12 @@ func ParseVerdict(name string) (Verdict, error) {
 	return Verdict(name), nil
 }
 
-// Verdict returns how the conversation ended by the reward that its file states.
+// Verdict returns how the conversation ended: as a person states it, or by the reward that its file
+// states.
 func (c Conversation) Verdict() Verdict {
 	switch {
+	case c.Stated != "":
+		return c.Stated
 	case c.Reward == nil:
 		return Unknown
 	case *c.Reward <= 0:

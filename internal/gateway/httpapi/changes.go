@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/library"
@@ -16,8 +17,12 @@ func (g *Gateway) changeRoutes() {
 		scope: apikey.Write, summary: "Pin a skill, so that only users change it, or unpin it"}, g.pin)
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/uses", id: "useSkill", tag: tagSkills,
 		scope: apikey.Write, summary: "Record the use of a skill and its outcome",
-		about: "Calls with the same use_id count once. You can send the outcome in a later call; it " +
-			"updates the skill's reliability."}, g.use)
+		about: "Calls with the same use_id count once. You can send the outcome in a later call, and change it. It " +
+			"updates the skill's reliability, and may withdraw a version that fails."}, g.use)
+	handle(g, route{method: http.MethodPut, path: "/v1/skills/{id}/vote", id: "voteSkill", tag: tagSkills,
+		scope: apikey.Write, summary: "Rate the active version of a skill",
+		about: "A key has one vote on a version; a later one replaces it. A vote counts like the outcome of a use."},
+		g.vote)
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/restore", id: "restoreSkill", tag: tagSkills,
 		scope: apikey.Write, summary: "Restore an archived, quarantined or deleted skill",
 		about: "You can undo a delete within the setting `limits.undo_days` (default 7). Use " +
@@ -87,6 +92,27 @@ func (g *Gateway) pin(ctx context.Context, in *struct {
 	return g.changed(ctx, in.ID, func(ws, id int64) (skill.Head, error) {
 		return g.Library.Pin(ctx, ws, id, in.Body.Pinned)
 	})
+}
+
+// VoteResult is the effect of a vote.
+type VoteResult struct {
+	Voter string `json:"voter" doc:"Who voted: key/ID of the API key"`
+	library.UseEffect
+}
+
+func (g *Gateway) vote(ctx context.Context, in *struct {
+	SkillPath
+	Body struct {
+		Vote string `json:"vote" enum:"up,down,none" doc:"none withdraws the vote"`
+	}
+}) (*bodyOf[VoteResult], error) {
+	id, err := g.skillNumber(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	voter := audit.From(ctx).Voter()
+	effect, err := g.Library.Vote(ctx, workspace(ctx), id, voter, library.Opinions[in.Body.Vote])
+	return &bodyOf[VoteResult]{VoteResult{voter, effect}}, err
 }
 
 func (g *Gateway) use(ctx context.Context, in *struct {

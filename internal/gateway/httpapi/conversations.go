@@ -6,10 +6,13 @@ import (
 	"net/http"
 	"strconv"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/inspect"
+	"cairn/internal/service/library"
 )
 
 // ConversationPath is the path parameter that names a conversation.
@@ -64,6 +67,38 @@ func (g *Gateway) conversationRoutes() {
 		about: "Messages that were not reviewed are reviewed if there are enough. The next message reopens the " +
 			"conversation with its history.",
 	}, g.endConversation)
+	handle(g, route{
+		method:  http.MethodPut,
+		path:    path + "/outcome",
+		id:      "stateOutcome",
+		tag:     tagTurns,
+		scope:   apikey.Write,
+		summary: "State how a conversation ended",
+		about: "The skills that its turns have used pass or fail with it. A skill that fails three times in a row is " +
+			"rolled back to its last proven version, or becomes a draft; the inbox shows it. A later distillation of " +
+			"the conversation uses the outcome. A key has one statement on a conversation; of several keys, the " +
+			"latest counts.",
+	}, g.stateOutcome)
+}
+
+// OutcomeResult is the effect of a stated outcome.
+type OutcomeResult struct {
+	Voter  string              `json:"voter" doc:"Who stated it: key/ID of the API key. Its later statement replaces this one"`
+	Skills []library.UseEffect `json:"skills" doc:"The skills that the turns of the conversation have used"`
+}
+
+func (g *Gateway) stateOutcome(ctx context.Context, in *struct {
+	ConversationPath
+	Body struct {
+		Outcome string `json:"outcome" enum:"success,failure,unknown" doc:"unknown withdraws the statement"`
+		Note    string `json:"note,omitempty" maxLength:"1000"`
+	}
+}) (*bodyOf[OutcomeResult], error) {
+	out := &bodyOf[OutcomeResult]{OutcomeResult{Voter: audit.From(ctx).Voter()}}
+	skills, err := g.Library.State(ctx, workspace(ctx), in.ID, transcript.Statement{Voter: out.Body.Voter,
+		Outcome: transcript.Verdict(in.Body.Outcome), Note: in.Body.Note})
+	out.Body.Skills = skills
+	return out, err
 }
 
 func (g *Gateway) listConversations(ctx context.Context, in *struct {

@@ -143,6 +143,11 @@ func (b *bundle) post(path string, body any) response {
 	return b.do(request{method: http.MethodPost, path: path, body: body})
 }
 
+func (b *bundle) put(path string, body any) response {
+	b.T.Helper()
+	return b.do(request{method: http.MethodPut, path: path, body: body})
+}
+
 // into decodes a response, which must have the given status.
 func (r response) into(status int, v any) {
 	r.t.Helper()

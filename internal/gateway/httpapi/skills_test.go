@@ -197,6 +197,16 @@ func TestASkillIsChangedThroughTheAPI(t *testing.T) {
 	}
 	b.post("/v1/skills/9/uses", use).refused(fault.NotFound)
 	b.post("/v1/skills/1/uses", map[string]any{"use_id": "u2", "outcome": "perhaps"}).refused(fault.InvalidArgument)
+	var voted httpapi.VoteResult
+	for vote, eta := range map[string]float32{"down": .5, "none": .75} { // one use has passed
+		b.put("/v1/skills/1/vote", map[string]any{"vote": vote}).into(http.StatusOK, &voted)
+		b.put("/v1/skills/1/vote", map[string]any{"vote": vote}).into(http.StatusOK, &voted)
+		if voted.Eta < eta-.01 || voted.Eta > eta+.01 || !strings.HasPrefix(voted.Voter, "key/") {
+			t.Errorf("vote %s: %+v, want the reliability %v", vote, voted, eta)
+		}
+	}
+	b.put("/v1/skills/1/vote", map[string]any{"vote": "perhaps"}).refused(fault.InvalidArgument)
+	b.put("/v1/skills/9/vote", map[string]any{"vote": "up"}).refused(fault.NotFound)
 
 	for verb, status := range map[string]skill.Status{"approve": skill.Active, "reject": skill.Archived} {
 		b.library(func(ctx context.Context, tx library.Tx) error {

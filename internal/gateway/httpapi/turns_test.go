@@ -191,6 +191,16 @@ func TestAnObservedExchangeIsRecordedAndCounted(t *testing.T) {
 	if detail.Counters.Total != 1 || detail.Counters.ToolIters != 1 {
 		t.Errorf("counted %+v", detail.Counters)
 	}
+	var stated httpapi.OutcomeResult
+	b.put("/v1/conversations/o/outcome", map[string]any{"outcome": "failure", "note": "It was not in Lyon."}).
+		into(http.StatusOK, &stated)
+	b.get("/v1/conversations/o").into(http.StatusOK, &detail)
+	if len(stated.Skills) != 0 || len(detail.Outcomes) != 1 || detail.Outcomes[0].Outcome != transcript.Failure ||
+		detail.Outcomes[0].Voter != stated.Voter || detail.Outcomes[0].Note == "" {
+		t.Errorf("stated %+v, shown %+v", stated, detail.Outcomes)
+	}
+	b.put("/v1/conversations/o/outcome", map[string]any{"outcome": "perhaps"}).refused(fault.InvalidArgument)
+	b.put("/v1/conversations/none/outcome", map[string]any{"outcome": "success"}).refused(fault.NotFound)
 }
 
 func TestATurnThatCannotBeMeantIsRefused(t *testing.T) {

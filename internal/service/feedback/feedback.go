@@ -20,6 +20,7 @@ import (
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/library"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -68,6 +69,11 @@ type Cases interface {
 	RecordSuccess(ctx context.Context, ws int64, p cases.PositiveFeedback) (counts bool, err error)
 }
 
+// Skills records whether the reply of a turn was good.
+type Skills interface {
+	JudgeTurn(ctx context.Context, ws int64, run, outcome string) error
+}
+
 // DueRuns accepts the learning runs that are due in a workspace.
 type DueRuns interface {
 	AcceptDue(ctx context.Context, d runspec.Due) ([]run.Run, error)
@@ -78,6 +84,7 @@ type Ports struct {
 	Store   Store
 	Answers Answers
 	Cases   Cases
+	Skills  Skills
 	Rounds  DueRuns             // evolution rounds
 	Updates DueRuns             // policy updates
 	Spec    func() runspec.Spec // configuration of learning runs
@@ -89,7 +96,7 @@ type Service struct{ Ports }
 
 // New returns a service. It returns an error if a required port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("feedback", map[string]any{"Store": p.Store, "Answers": p.Answers, "Cases": p.Cases,
+	err := ports.Require("feedback", map[string]any{"Store": p.Store, "Answers": p.Answers, "Cases": p.Cases, "Skills": p.Skills,
 		"Rounds": p.Rounds, "Updates": p.Updates, "Spec": p.Spec, "Log": p.Log})
 	if err != nil {
 		return nil, err
@@ -98,7 +105,8 @@ func New(p Ports) (*Service, error) {
 }
 
 // Note records feedback. A bad rating creates a hard case; a good one resolves it. If the feedback
-// names a turn, it also scores the memory skills behind the memories in its prompt. The actor of the
+// names a turn, it also scores the skills that the turn has used, and the memory skills behind the
+// memories in its prompt. The actor of the
 // context is the voter: its later vote on a reply replaces the earlier one, with its effects. Calls
 // of a voter with the same op have one effect.
 func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out Result, err error) {
@@ -113,7 +121,7 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid rating %q", f.Rating),
 			"use \"good\" or \"bad\", or send a correction")
 	}
-	out.Voter = voter(ctx)
+	out.Voter = audit.From(ctx).Voter()
 	failed := cases.FailedQuestion{
 		Op:         "vote/" + out.Voter + "/" + op,
 		Voter:      out.Voter,
@@ -136,10 +144,8 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 		counts, err := s.Cases.RecordSuccess(ctx, ws,
 			cases.PositiveFeedback{Op: failed.Op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction,
 				Run: failed.Run, Conversation: failed.Conversation, Voter: failed.Voter, Rated: failed.Rated})
-		if out.Burst = err == nil && !counts; err == nil {
-			s.LearnEarly(ctx, ws)
-		}
-		return out, err
+		out.Burst = err == nil && !counts
+		return out, s.apply(ctx, ws, failed.Run, library.Pass, out.Burst, err)
 	}
 	if f.Correction != "" {
 		failed.Source, failed.Gold = cases.FromCorrection, []string{f.Correction}
@@ -148,23 +154,19 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 	if out.Burst = err == nil && c.ID == 0; !out.Burst {
 		out.Case = &c
 	}
+	return out, s.apply(ctx, ws, failed.Run, library.Fail, out.Burst, err)
+}
+
+// apply lets the skills that the rated turn has used pass or fail, and starts learning early. A
+// repeated call has no further effect.
+func (s *Service) apply(ctx context.Context, ws int64, turn, outcome string, burst bool, err error) error {
+	if err == nil && turn != "" && !burst {
+		err = s.Skills.JudgeTurn(ctx, ws, turn, outcome)
+	}
 	if err == nil {
 		s.LearnEarly(ctx, ws)
 	}
-	return out, err
-}
-
-// voter returns who votes: the API key, or the account at the command line. Until speakers are known,
-// all users of a key are one voter.
-func voter(ctx context.Context) string {
-	switch who := audit.From(ctx); who.Kind {
-	case audit.Key:
-		return fmt.Sprintf("key/%d", who.KeyID)
-	case audit.CLI:
-		return "cli/" + who.Account
-	default:
-		return string(who.Kind)
-	}
+	return err
 }
 
 // Thresholds of early learning: the number of failures since the last round, and the number of

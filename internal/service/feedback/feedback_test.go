@@ -15,6 +15,7 @@ import (
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/library"
 	"cairn/internal/testkit"
 )
 
@@ -48,6 +49,7 @@ func setup(t *testing.T) *bundle {
 	l := pgtest.OpenLearning(t)
 	b := &bundle{t: t, learning: l, db: l.DB, rounds: &dueRuns{}, updates: &dueRuns{}}
 	b.Service = &feedback.Service{Ports: feedback.Ports{Store: l.DB.Workspaces(), Answers: l.DB.Inbox(), Cases: l.Cases,
+		Skills:  &library.Library{Ports: library.Ports{Store: l.DB.Store.Library()}},
 		Rounds:  b.rounds,
 		Updates: b.updates, Spec: l.Spec, Log: slog.New(slog.NewTextHandler(&b.log, nil))}}
 	return b

@@ -17,6 +17,7 @@ import (
 	"cairn/internal/service/distill"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/idle"
+	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"
@@ -52,7 +53,7 @@ func setup(t *testing.T) *bundle {
 		LongTerm: &longterm.Service{Ports: longterm.Ports{Store: b.LongTerm(), Embedder: embedder}},
 		Registry: memoryagent.NewRegistry()}}
 	learner, err := feedback.New(feedback.Ports{Store: b.Workspaces(), Answers: b.Inbox(), Cases: skills.Cases,
-		Rounds: skills.Rounds, Updates: skills.Updates, Spec: skills.Spec, Log: slog.New(slog.DiscardHandler)})
+		Skills: &library.Library{Ports: library.Ports{Store: b.Store.Library()}}, Rounds: skills.Rounds, Updates: skills.Updates, Spec: skills.Spec, Log: slog.New(slog.DiscardHandler)})
 	testkit.Must(t, err)
 	gate := transcript.Gate{Policy: transcript.GateAuto, MinToolMessages: 4, MinMessages: 6}
 	b.Service, err = idle.New(idle.Ports{Store: b.Idle(), Agents: agents, Builder: skills.Builds, Learner: learner,

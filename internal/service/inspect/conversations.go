@@ -17,8 +17,9 @@ import (
 // ConversationDetail is a conversation with its reviews and live state.
 type ConversationDetail struct {
 	conversation.View
-	Nudges []conversation.ReviewView  `json:"nudges"`         // latest first
-	Live   *contract.ConversationView `json:"live,omitempty"` // state of its workflow, nil if it is not running
+	Nudges   []conversation.ReviewView  `json:"nudges"` // latest first
+	Outcomes []transcript.Statement     `json:"outcomes" doc:"How it ended, as people state it; the latest first and counts"`
+	Live     *contract.ConversationView `json:"live,omitempty"` // state of its workflow, nil if it is not running
 }
 
 const (
@@ -123,6 +124,9 @@ func (s *Conversations) Show(ctx context.Context, ws tenancy.Workspace, name str
 	out.Live = s.live(ctx, ws, id)
 	err = s.Store.ReadConversations(ctx, ws.ID, func(ctx context.Context, q ConversationTx) error {
 		if out.View, err = q.ConversationView(ctx, name); err != nil {
+			return err
+		}
+		if out.Outcomes, err = q.Statements(ctx, out.View.ID); err != nil {
 			return err
 		}
 		out.Nudges, err = q.Reviews(ctx, out.View.ID, nudgesShown)

@@ -59,6 +59,7 @@ type ConversationTx interface {
 	Reviews(ctx context.Context, conversation int64, max int) ([]conversation.ReviewView, error)
 	Lines(ctx context.Context, conversation int64, after, max int) ([]conversation.Line, error)
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
+	Statements(ctx context.Context, conversation int64) ([]transcript.Statement, error)
 	TurnOf(ctx context.Context, conversation int64, message string) (agentrun.Turn, bool, error)
 	Run(ctx context.Context, id string) (run.Run, error)
 }

@@ -116,14 +116,6 @@ type Pending struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// Use is one use of a skill. ID is set by the caller; each ID counts once.
-type Use struct {
-	Skill   int64
-	ID      string
-	Version int
-	Outcome string // "", pass or fail; a later call may set it
-}
-
 // Head finds a skill by ID or, if id is 0, by name.
 func Head(ctx context.Context, tx Tx, id int64, name string) (skill.Head, error) {
 	if id != 0 {
@@ -146,11 +138,6 @@ func (l *Library) History(ctx context.Context, ws, id int64, max int) (out []Ver
 		return err
 	})
 	return out, err
-}
-
-// RecordUse counts a use of a skill, once per use ID.
-func (l *Library) RecordUse(ctx context.Context, ws int64, u Use) error {
-	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.States().Use(ctx, u) })
 }
 
 // embed returns no values if the embedder is unavailable; the relay adds the vector later.

@@ -101,6 +101,15 @@ func newSkill(ctx context.Context, tx Tx, head skill.Head) (Proposal, error) {
 		return Proposal{}, err
 	}
 	p := Proposal{Head: head, Next: v, Findings: review.Of(skill.Version{}, v)}
+	if head.Status == skill.DraftStatus {
+		trials, err := tx.Uses().Trials(ctx, head.ID, maxUses)
+		if err != nil {
+			return p, err
+		}
+		if reason := review.Failing(trials, head.Version); reason != "" {
+			p.Findings = append(p.Findings, failed(reason))
+		}
+	}
 	p.SHA = p.sum()
 	return p, nil
 }

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/search"
 )
 
@@ -54,6 +56,7 @@ type StateRepository interface {
 	SetManaged(ctx context.Context, id int64, managed bool) error
 	SetTainted(ctx context.Context, id int64, tainted bool) error
 	Use(ctx context.Context, u Use) error
+	DecideUse(ctx context.Context, u Use) error // sets, changes or removes the outcome of a recorded use
 }
 
 // PendingRepository reads and writes pending changes.
@@ -76,6 +79,12 @@ type UseRepository interface {
 	PutView(ctx context.Context, run string, skill int64, version int) error
 	LastView(ctx context.Context, run string, skill int64) (version int, err error)
 	TasksNaming(ctx context.Context, skill string) ([]string, error) // scheduled tasks whose prompts contain its name
+	// PutStatement returns at most max uses of skills in the conversation, and how it ended by the
+	// statements of all people.
+	PutStatement(ctx context.Context, conversation string, s transcript.Statement, max int) ([]Use, transcript.Verdict,
+		error)
+	UsesOfRun(ctx context.Context, run string, max int) ([]Use, error)
+	Trials(ctx context.Context, skill int64, max int) ([]review.Trial, error) // the latest first
 }
 
 // DeletedRepository reads and writes deleted skills.

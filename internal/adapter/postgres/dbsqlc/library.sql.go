@@ -417,7 +417,8 @@ func (q *Queries) TaskBased(ctx context.Context, arg TaskBasedParams) error {
 }
 
 const UseInsert = `-- name: UseInsert :execrows
-insert into skill_uses (workspace_id, skill_id, use_id, version, outcome) values ($1, $2, $3, $4, $5)
+insert into skill_uses (workspace_id, skill_id, use_id, version, outcome, decided_at)
+values ($1, $2, $3, $4, $5, case when $5 <> '' then clock_timestamp() end)
 on conflict (workspace_id, skill_id, use_id) do nothing
 `
 
@@ -443,8 +444,11 @@ func (q *Queries) UseInsert(ctx context.Context, arg UseInsertParams) (int64, er
 	return result.RowsAffected(), nil
 }
 
-const UseOutcome = `-- name: UseOutcome :execrows
-update skill_uses set outcome = $1 where workspace_id = $2 and skill_id = $3 and use_id = $4 and outcome = ''
+const UseOutcome = `-- name: UseOutcome :one
+update skill_uses u set outcome = $1, decided_at = clock_timestamp()
+from (select outcome from skill_uses where workspace_id = $2 and skill_id = $3 and use_id = $4 for update) w
+where u.workspace_id = $2 and u.skill_id = $3 and u.use_id = $4 and w.outcome <> $1
+returning w.outcome as was
 `
 
 type UseOutcomeParams struct {
@@ -454,17 +458,133 @@ type UseOutcomeParams struct {
 	UseID       string
 }
 
-func (q *Queries) UseOutcome(ctx context.Context, arg UseOutcomeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, UseOutcome,
+// Replaces the outcome of a use and returns the one before.
+func (q *Queries) UseOutcome(ctx context.Context, arg UseOutcomeParams) (string, error) {
+	row := q.db.QueryRow(ctx, UseOutcome,
 		arg.Outcome,
 		arg.WorkspaceID,
 		arg.SkillID,
 		arg.UseID,
 	)
+	var was string
+	err := row.Scan(&was)
+	return was, err
+}
+
+const UseOutcomes = `-- name: UseOutcomes :many
+select version, outcome from skill_uses
+where workspace_id = $1 and skill_id = $2 and outcome <> '' order by decided_at desc, use_id limit $3
+`
+
+type UseOutcomesParams struct {
+	WorkspaceID int64
+	SkillID     int64
+	MaxRows     int32
+}
+
+type UseOutcomesRow struct {
+	Version int32
+	Outcome string
+}
+
+// Stated outcomes of a skill's uses, the latest first.
+func (q *Queries) UseOutcomes(ctx context.Context, arg UseOutcomesParams) ([]UseOutcomesRow, error) {
+	rows, err := q.db.Query(ctx, UseOutcomes, arg.WorkspaceID, arg.SkillID, arg.MaxRows)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	var items []UseOutcomesRow
+	for rows.Next() {
+		var i UseOutcomesRow
+		if err := rows.Scan(&i.Version, &i.Outcome); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const UsesOfConversation = `-- name: UsesOfConversation :many
+select u.skill_id, u.use_id, u.version from turns t
+join skill_uses u on u.workspace_id = t.workspace_id and u.use_id = 'run/' || t.run_id
+join skills s on s.workspace_id = u.workspace_id and s.id = u.skill_id and s.deleted_at is null
+where t.workspace_id = $1 and t.conversation_id = $2
+order by u.skill_id, u.use_id limit $3
+`
+
+type UsesOfConversationParams struct {
+	WorkspaceID    int64
+	ConversationID int64
+	MaxRows        int32
+}
+
+type UsesOfConversationRow struct {
+	SkillID int64
+	UseID   string
+	Version int32
+}
+
+// The uses of skills in the turns of a conversation.
+func (q *Queries) UsesOfConversation(ctx context.Context, arg UsesOfConversationParams) ([]UsesOfConversationRow, error) {
+	rows, err := q.db.Query(ctx, UsesOfConversation, arg.WorkspaceID, arg.ConversationID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []UsesOfConversationRow
+	for rows.Next() {
+		var i UsesOfConversationRow
+		if err := rows.Scan(&i.SkillID, &i.UseID, &i.Version); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const UsesOfRun = `-- name: UsesOfRun :many
+select u.skill_id, u.use_id, u.version from skill_uses u
+join skills s on s.workspace_id = u.workspace_id and s.id = u.skill_id and s.deleted_at is null
+where u.workspace_id = $1 and u.use_id = 'run/' || $2::text order by u.skill_id limit $3
+`
+
+type UsesOfRunParams struct {
+	WorkspaceID int64
+	RunID       string
+	MaxRows     int32
+}
+
+type UsesOfRunRow struct {
+	SkillID int64
+	UseID   string
+	Version int32
+}
+
+func (q *Queries) UsesOfRun(ctx context.Context, arg UsesOfRunParams) ([]UsesOfRunRow, error) {
+	rows, err := q.db.Query(ctx, UsesOfRun, arg.WorkspaceID, arg.RunID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []UsesOfRunRow
+	for rows.Next() {
+		var i UsesOfRunRow
+		if err := rows.Scan(&i.SkillID, &i.UseID, &i.Version); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const VersionsList = `-- name: VersionsList :many

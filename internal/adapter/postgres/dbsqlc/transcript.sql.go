@@ -54,7 +54,9 @@ func (q *Queries) ConversationChannel(ctx context.Context, arg ConversationChann
 }
 
 const ConversationGet = `-- name: ConversationGet :one
-select workspace_id, id, external_id, channel, title, reward, next_seq, next_turn, counters, counted, reviewed_turn, notice, dated, created_at, last_turn_at, closed_at from conversations where workspace_id = $1 and id = $2
+select c.workspace_id, c.id, c.external_id, c.channel, c.title, c.reward, c.next_seq, c.next_turn, c.counters, c.counted, c.reviewed_turn, c.notice, c.dated, c.created_at, c.last_turn_at, c.closed_at, coalesce((select o.outcome from conversation_outcomes o
+  where o.workspace_id = c.workspace_id and o.conversation_id = c.id order by o.stated_at desc limit 1), '')::text as outcome
+from conversations c where c.workspace_id = $1 and c.id = $2
 `
 
 type ConversationGetParams struct {
@@ -62,9 +64,29 @@ type ConversationGetParams struct {
 	ID          int64
 }
 
-func (q *Queries) ConversationGet(ctx context.Context, arg ConversationGetParams) (Conversation, error) {
+type ConversationGetRow struct {
+	WorkspaceID  int64
+	ID           int64
+	ExternalID   string
+	Channel      string
+	Title        string
+	Reward       *float64
+	NextSeq      int32
+	NextTurn     int32
+	Counters     json.RawMessage
+	Counted      int32
+	ReviewedTurn int32
+	Notice       string
+	Dated        bool
+	CreatedAt    time.Time
+	LastTurnAt   *time.Time
+	ClosedAt     *time.Time
+	Outcome      string
+}
+
+func (q *Queries) ConversationGet(ctx context.Context, arg ConversationGetParams) (ConversationGetRow, error) {
 	row := q.db.QueryRow(ctx, ConversationGet, arg.WorkspaceID, arg.ID)
-	var i Conversation
+	var i ConversationGetRow
 	err := row.Scan(
 		&i.WorkspaceID,
 		&i.ID,
@@ -82,6 +104,7 @@ func (q *Queries) ConversationGet(ctx context.Context, arg ConversationGetParams
 		&i.CreatedAt,
 		&i.LastTurnAt,
 		&i.ClosedAt,
+		&i.Outcome,
 	)
 	return i, err
 }
@@ -224,6 +247,95 @@ func (q *Queries) MessagesRange(ctx context.Context, arg MessagesRangeParams) ([
 			&i.ToolCallID,
 			&i.EventTime,
 			&i.Details,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const OutcomeDelete = `-- name: OutcomeDelete :exec
+delete from conversation_outcomes where workspace_id = $1 and conversation_id = $2 and voter = $3
+`
+
+type OutcomeDeleteParams struct {
+	WorkspaceID    int64
+	ConversationID int64
+	Voter          string
+}
+
+func (q *Queries) OutcomeDelete(ctx context.Context, arg OutcomeDeleteParams) error {
+	_, err := q.db.Exec(ctx, OutcomeDelete, arg.WorkspaceID, arg.ConversationID, arg.Voter)
+	return err
+}
+
+const OutcomePut = `-- name: OutcomePut :one
+insert into conversation_outcomes (workspace_id, conversation_id, voter, outcome, note)
+select c.workspace_id, c.id, $1, $2, $3 from conversations c
+where c.workspace_id = $4 and c.external_id = $5
+on conflict (workspace_id, conversation_id, voter) do update
+set outcome = excluded.outcome, note = excluded.note, stated_at = clock_timestamp()
+returning conversation_id
+`
+
+type OutcomePutParams struct {
+	Voter       string
+	Outcome     string
+	Note        string
+	WorkspaceID int64
+	ExternalID  string
+}
+
+// Stores a person's statement and returns the ID of the conversation.
+func (q *Queries) OutcomePut(ctx context.Context, arg OutcomePutParams) (int64, error) {
+	row := q.db.QueryRow(ctx, OutcomePut,
+		arg.Voter,
+		arg.Outcome,
+		arg.Note,
+		arg.WorkspaceID,
+		arg.ExternalID,
+	)
+	var conversation_id int64
+	err := row.Scan(&conversation_id)
+	return conversation_id, err
+}
+
+const OutcomesList = `-- name: OutcomesList :many
+select voter, outcome, note, stated_at from conversation_outcomes
+where workspace_id = $1 and conversation_id = $2 order by stated_at desc limit $3
+`
+
+type OutcomesListParams struct {
+	WorkspaceID    int64
+	ConversationID int64
+	MaxRows        int32
+}
+
+type OutcomesListRow struct {
+	Voter    string
+	Outcome  string
+	Note     string
+	StatedAt time.Time
+}
+
+func (q *Queries) OutcomesList(ctx context.Context, arg OutcomesListParams) ([]OutcomesListRow, error) {
+	rows, err := q.db.Query(ctx, OutcomesList, arg.WorkspaceID, arg.ConversationID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OutcomesListRow
+	for rows.Next() {
+		var i OutcomesListRow
+		if err := rows.Scan(
+			&i.Voter,
+			&i.Outcome,
+			&i.Note,
+			&i.StatedAt,
 		); err != nil {
 			return nil, err
 		}
