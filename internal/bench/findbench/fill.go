@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
+	"cairn/internal/domain/memory"
 	"cairn/internal/service/evaluation/corpus"
 	"cairn/internal/service/search"
 )
@@ -84,7 +85,18 @@ func memories(w *corpus.Topics, at, n int) ([]search.Doc, []string) {
 	for i := range n {
 		texts[i] = w.Text(memoryWords)
 		docs[i] = search.NewDoc(search.KindMemory, int64(at+i+1), "active", texts[i])
-		docs[i].Type = "personal"
+		docs[i].Type = string(typeOf(at + i))
 	}
 	return docs, texts
+}
+
+// typeOf returns the type of memory n: of 100 memories, one is a guideline and 30 are procedural.
+func typeOf(n int) memory.Type {
+	switch place := n % 100; {
+	case place == 0:
+		return memory.Guideline
+	case place <= 30:
+		return memory.Procedural
+	}
+	return memory.Personal
 }

@@ -124,6 +124,37 @@ func (f Finder) ByWords(ctx context.Context, ws int64, r Request, k int) (out le
 	return out, err
 }
 
+// ByVector returns the k documents closest to the query that pass the filter of r, before ranking. It
+// is for measurements.
+func (f Finder) ByVector(ctx context.Context, ws int64, r Request, k int) (out []int64, err error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	var q Query
+	f.fill(ctx, ws, &q, r.Query)
+	err = f.Index.Read(ctx, ws, func(ctx context.Context, index Reader) error {
+		found, err := f.byWords(ctx, index, r, q.Terms, 1)
+		if err != nil {
+			return err
+		}
+		near, err := f.nearest(ctx, index, found.passing, found.stats, q, k)
+		if err != nil {
+			return err
+		}
+		documents, err := documentsOf(ctx, index, found.passing, nil, near)
+		if err != nil {
+			return err
+		}
+		documents = slices.DeleteFunc(documents, func(d rank.Document) bool { return d.Rejected || d.VectorRank == 0 })
+		slices.SortFunc(documents, func(a, b rank.Document) int { return cmp.Compare(a.VectorRank, b.VectorRank) })
+		for _, d := range documents[:min(k, len(documents))] {
+			out = append(out, d.ID)
+		}
+		return nil
+	})
+	return out, err
+}
+
 // read finds the candidates by words and by vector, ranks them and reads the best.
 func (f Finder) read(ctx context.Context, index Reader, r Request, q Query) (out Response, err error) {
 	found, err := f.byWords(ctx, index, r, q.Terms, 0)

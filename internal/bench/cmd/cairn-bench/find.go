@@ -139,8 +139,9 @@ func (p *program) printFound(r findbench.Row) {
 		line += fmt.Sprintf("; copied in %.0f s", r.Filled)
 	}
 	if r.Graph {
-		line += fmt.Sprintf("; graph of %.0f bytes each in %.0f s, recall@10 %.3f of exact, answers@10 %.3f",
-			r.GraphBytes, r.Build, r.Recall, r.Answers)
+		line += fmt.Sprintf("; graph of %.0f bytes each in %.0f s, recall@10 %.3f of exact, %.3f and %.3f with "+
+			"filters of 1 %% and 30 %%, answers@10 %.3f",
+			r.GraphBytes, r.Build, r.Recall, r.Narrow, r.Wide, r.Answers)
 	}
 	if why := r.Missed(); why != "" {
 		line += "; MISSED: " + why
