@@ -25,7 +25,8 @@ type DistillTaskService interface {
 	Draft(ctx context.Context, ref run.Ref, task string) (plan distill.Plan, ended bool, err error)
 	Write(ctx context.Context, ref run.Ref, task string) (degraded bool, err error)
 	Judge(ctx context.Context, ref run.Ref, task string) error
-	Publish(ctx context.Context, ref run.Ref, task string) (c distill.CommitResult, unseen bool, err error)
+	Publish(ctx context.Context, ref run.Ref, task string) (distill.CommitResult, error)
+	Compare(ctx context.Context, ref run.Ref, task string) error
 	Merge(ctx context.Context, ref run.Ref, task string) error
 	EndTask(ctx context.Context, ref run.Ref, attempt int, task, code, reason string) (distill.Task, error)
 	AwaitTask(ctx context.Context, ref run.Ref, task string) error
@@ -49,6 +50,7 @@ func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
 	register(w, contract.Draft, a.Draft)
 	register(w, contract.WriteFiles, a.WriteFiles)
 	register(w, contract.Judge, a.Judge)
+	register(w, contract.Compare, a.Compare)
 	register(w, contract.Merge, a.Merge)
 }
 
@@ -88,11 +90,17 @@ func (a Distill) Judge(ctx context.Context, in contract.TaskRef) error {
 	return temporalError(a.Service.Judge(ctx, ref(in.RunRef), in.Task))
 }
 
+// Compare asks whether a task's update is better than the version in force.
+func (a Distill) Compare(ctx context.Context, in contract.TaskRef) error {
+	defer heartbeat(ctx)()
+	return temporalError(a.Service.Compare(ctx, ref(in.RunRef), in.Task))
+}
+
 // Publish renders, packages and uploads a task's version, and makes it the head of the skill.
 func (a Distill) Publish(ctx context.Context, in contract.TaskRef) (contract.PublishResult, error) {
-	c, unseen, err := a.Service.Publish(ctx, ref(in.RunRef), in.Task)
+	c, err := a.Service.Publish(ctx, ref(in.RunRef), in.Task)
 	return contract.PublishResult{
-		Unseen: unseen, Conflict: c.Conflict, Outcome: string(c.Outcome), Skill: c.Skill, Version: c.Version,
+		Unseen: c.Unseen, Compare: c.Compare, Conflict: c.Conflict, Outcome: string(c.Outcome), Skill: c.Skill, Version: c.Version,
 	}, temporalError(err)
 }
 

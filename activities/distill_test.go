@@ -38,9 +38,13 @@ func (s *distillService) Judge(_ context.Context, ref run.Ref, task string) erro
 	return s.note("judge %s %s", of(ref), task)
 }
 
-func (s *distillService) Publish(_ context.Context, ref run.Ref, task string) (distill.CommitResult, bool, error) {
-	return distill.CommitResult{Conflict: true, Outcome: distill.Updated, Skill: 3, Version: 4}, true,
-		s.note("publish %s %s", of(ref), task)
+func (s *distillService) Compare(_ context.Context, ref run.Ref, task string) error {
+	return s.note("compare %s %s", of(ref), task)
+}
+
+func (s *distillService) Publish(_ context.Context, ref run.Ref, task string) (distill.CommitResult, error) {
+	return distill.CommitResult{Unseen: true, Compare: true, Conflict: true, Outcome: distill.Updated, Skill: 3,
+		Version: 4}, s.note("publish %s %s", of(ref), task)
 }
 
 func (s *distillService) Merge(_ context.Context, ref run.Ref, task string) error {
@@ -67,10 +71,12 @@ func TestDistillActivitiesTranslate(t *testing.T) {
 	translates(t, a.Draft, task, c, "draft 1/run_7 a", contract.DraftResult{Files: 3, Judge: true})
 	translates(t, a.WriteFiles, task, c, "write 1/run_7 a", contract.WriteResult{Degraded: true})
 	calling(t, a.Judge, task, c, "judge 1/run_7 a")
+	calling(t, a.Compare, task, c, "compare 1/run_7 a")
 	calling(t, a.Merge, task, c, "merge 1/run_7 a")
 	calling(t, a.AwaitTask, task, c, "await 1/run_7 a")
 	translates(t, a.Publish, task, c, "publish 1/run_7 a",
-		contract.PublishResult{Unseen: true, Conflict: true, Outcome: "updated", Skill: 3, Version: 4})
+		contract.PublishResult{Unseen: true, Compare: true, Conflict: true, Outcome: "updated", Skill: 3,
+			Version: 4})
 	translates(t, a.EndTask, contract.EndTaskInput{TaskRef: task, Code: "cancelled", Reason: "asked"}, c,
 		"end 1/run_7 2 a cancelled asked", contract.TaskResult{Outcome: "failed", Skill: 3, Version: 4})
 	translates(t, a.CloseRun, contract.CloseInput{RunRef: runRef, Code: "internal", Reason: "why"}, c,

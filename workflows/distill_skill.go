@@ -75,22 +75,35 @@ func judge(ctx workflow.Context, task contract.TaskRef) error {
 	return perform(ctx, modelStep(timeouts, "judge the draft → model"), contract.Judge, task)
 }
 
+// compare compares an update with the version in force. It makes two model calls.
+func compare(ctx workflow.Context, task contract.TaskRef) error {
+	timeouts := task.Timeouts
+	timeouts.Model *= 2
+	return perform(ctx, modelStep(timeouts, "compare with the version in force → model"), contract.Compare, task)
+}
+
 // publishOnHead packages and commits. If the head has changed since the draft, it merges and
-// packages again.
+// packages again. An update that would take effect at once is compared with the head first.
 func publishOnHead(ctx workflow.Context, task contract.TaskRef) (contract.PublishResult, error) {
 	for round := 1; round <= maxRounds; round++ {
 		setDetails(ctx, "Packaging and committing, round %d", round)
 		summary := fmt.Sprintf("render, zip, upload and commit, round %d", round)
 		options := onQueue(contract.QueueBatch, databaseStep(task.Timeouts, summary))
 		published, err := execute[contract.PublishResult](ctx, options, contract.Publish, task)
-		if err != nil || !published.Unseen && !published.Conflict {
+		switch {
+		case err != nil:
 			return published, err
-		}
-		if published.Unseen {
+		case published.Compare:
+			if err := compare(ctx, task); err != nil {
+				return published, err
+			}
+		case published.Unseen:
 			summary := fmt.Sprintf("merge with the head in force, round %d → model", round)
 			if err := perform(ctx, modelStep(task.Timeouts, summary), contract.Merge, task); err != nil {
 				return published, err
 			}
+		case !published.Conflict:
+			return published, nil
 		}
 	}
 	return contract.PublishResult{}, temporal.NewNonRetryableApplicationError(

@@ -70,6 +70,31 @@ func TestDistillSkillMergesUntilTheHeadIsSeen(t *testing.T) {
 	}
 }
 
+func TestDistillSkillComparesAnUpdateBeforeItTakesEffect(t *testing.T) {
+	t.Parallel()
+	e := newEnvironment(t, &testsuite.WorkflowTestSuite{})
+	mockUncompared(e)
+	e.ExecuteWorkflow(workflows.DistillSkill, taskRef)
+	if out := result[contract.TaskResult](e); out.Version != 4 || e.calls(contract.Compare) != 1 ||
+		e.calls(contract.Publish) != 2 || e.calls(contract.Merge) != 0 {
+		t.Errorf("%+v after %d comparisons and %d merges", out, e.calls(contract.Compare), e.calls(contract.Merge))
+	}
+	e.checkQueue(contract.Compare, contract.QueueLLM)
+}
+
+// mockUncompared mocks a skill whose update takes effect after one comparison.
+func mockUncompared(e *environment) {
+	gives[contract.TaskRef](e, contract.Draft, contract.DraftResult{})
+	on(e, contract.Publish, func(contract.TaskRef) (contract.PublishResult, error) {
+		if e.calls(contract.Publish) == 1 {
+			return contract.PublishResult{Compare: true}, nil
+		}
+		return contract.PublishResult{Outcome: "updated", Version: 4}, nil
+	})
+	does[contract.TaskRef](e, contract.Compare)
+	gives[contract.EndTaskInput](e, contract.EndTask, contract.TaskResult{Outcome: "failed"})
+}
+
 func TestDistillSkillGivesUpOnASkillThatKeepsChanging(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, &testsuite.WorkflowTestSuite{})
@@ -103,6 +128,10 @@ func TestDistillSkillEndsItsTaskHoweverItEnds(t *testing.T) {
 	endings{
 		workflow: workflows.DistillSkill, input: taskRef, mock: mockUnseen,
 		closing: contract.EndTask, steps: []string{contract.Merge},
+	}.check(t)
+	endings{
+		workflow: workflows.DistillSkill, input: taskRef, mock: mockUncompared,
+		closing: contract.EndTask, steps: []string{contract.Compare},
 	}.check(t)
 }
 

@@ -51,6 +51,7 @@ func registerDistill(e *environment) {
 	stub[contract.TaskRef, contract.DraftResult](e, contract.Draft)
 	stub[contract.TaskRef, contract.WriteResult](e, contract.WriteFiles)
 	stub[contract.TaskRef, nothing](e, contract.Judge)
+	stub[contract.TaskRef, nothing](e, contract.Compare)
 	stub[contract.TaskRef, contract.PublishResult](e, contract.Publish)
 	stub[contract.TaskRef, nothing](e, contract.Merge)
 	stub[contract.EndTaskInput, contract.TaskResult](e, contract.EndTask)

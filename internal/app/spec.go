@@ -44,7 +44,7 @@ func distillModels(c config.Config) map[string]string {
 	all := cmp.Or(c.SkillsLLM, c.Model, llm.OfflineModel)
 	models := map[string]string{
 		"segment": cmp.Or(c.SkillsLLMSegment, all), "files": cmp.Or(c.SkillsLLMFiles, all),
-		"judge": cmp.Or(c.SkillsLLMJudge, all)}
+		"judge": cmp.Or(c.SkillsLLMJudge, all), "compare": cmp.Or(c.SkillsLLMJudge, all)}
 	for _, role := range []string{"extract", "notes", "merge"} {
 		models[role] = cmp.Or(c.SkillsLLMExtract, all)
 	}

@@ -36,7 +36,7 @@ func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
 		Space:    p.App.Distill.Space,
 		Blobs:    p.App.Distill.Blobs,
 	}}
-	if _, _, err := died.Publish(t.Context(), ref, key); err == nil {
+	if _, err := died.Publish(t.Context(), ref, key); err == nil {
 		t.Fatal("committed")
 	}
 	if n := len(packed(t, p)); n != 2 {
@@ -53,7 +53,7 @@ func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 	// The next attempt uploads it again.
-	if c, _, err := p.App.Distill.Publish(t.Context(), ref, key); err != nil || c.Outcome != distill.Created {
+	if c, err := p.App.Distill.Publish(t.Context(), ref, key); err != nil || c.Outcome != distill.Created {
 		t.Errorf("published %+v: %v", c, err)
 	}
 }

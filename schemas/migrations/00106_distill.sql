@@ -28,6 +28,7 @@ create table distill_tasks (
   based_on_skill   bigint not null default 0,
   based_on_version int not null default 0,
   quality          jsonb,                               -- a draft is judged while its files are written
+  comparison       jsonb,                               -- of an update with the version in force
   primary key (workspace_id, run_id, task_key),
   foreign key (workspace_id, run_id) references runs,
   check ((stage = 'ended') = (outcome <> ''))

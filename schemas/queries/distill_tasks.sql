@@ -46,6 +46,10 @@ on conflict (workspace_id, run_id, task_key, kind, name) do update set content =
 -- name: TaskFilesGet :many
 select kind, name, content, reason from distill_files where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key order by kind, name;
 
+-- name: TaskCompared :exec
+update distill_tasks set comparison = @comparison, notes = notes || @notes::text[]
+where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage <> 'ended';
+
 -- name: TaskJudged :exec
 update distill_tasks set quality = @quality, notes = notes || @notes::text[]
 where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage <> 'ended';

@@ -96,6 +96,17 @@ func (q taskRepository) SaveQuality(ctx context.Context, t distill.Task, notes [
 			RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
+// SaveComparison stores the comparison of a task's package, or the reason why there is none.
+func (q taskRepository) SaveComparison(ctx context.Context, t distill.Task, notes []string) error {
+	raw, err := encode("the comparison", t.Comparison)
+	if err != nil {
+		return err
+	}
+	return classify("store the comparison",
+		q.q.TaskCompared(ctx, dbsqlc.TaskComparedParams{Comparison: raw, Notes: texts(notes), WorkspaceID: q.ws,
+			RunID: t.Ref.Run, TaskKey: t.Key}))
+}
+
 // SaveWritten stores written files. An existing file stays unchanged.
 func (q taskRepository) SaveWritten(ctx context.Context, t distill.Task, kind string,
 	files []distill.WrittenFile) error {
@@ -173,6 +184,12 @@ func taskOf(r dbsqlc.DistillTask) (distill.Task, error) {
 	var err error
 	if t.Quality, err = decodeQuality(r.Quality); err != nil {
 		return t, err
+	}
+	if len(r.Comparison) > 0 {
+		t.Comparison = new(distill.Comparison)
+		if err := json.Unmarshal(r.Comparison, t.Comparison); err != nil {
+			return t, fmt.Errorf("decode the comparison of task %s: %w", r.TaskKey, err)
+		}
 	}
 	if len(r.Package) > 0 {
 		t.Package = new(distill.Package)

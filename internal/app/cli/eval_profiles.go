@@ -33,7 +33,7 @@ func (c *cli) runEvalProfiles(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	h, done, err := lab.OpenStack(ctx, c.errs)
+	h, done, err := lab.OpenStack(ctx, c.errs, nil)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ type Config struct {
 	SkillsLLMExtract string `env:"SKILLS_LLM_EXTRACT"`
 	// Model that writes scripts and reference documents of skills. If empty, SKILLS_LLM is used.
 	SkillsLLMFiles string `env:"SKILLS_LLM_FILES"`
-	// Model that scores drafts. If empty, SKILLS_LLM is used.
+	// Model that scores drafts and compares updates. If empty, SKILLS_LLM is used.
 	SkillsLLMJudge string `env:"SKILLS_LLM_JUDGE"`
 
 	// Images and voice messages

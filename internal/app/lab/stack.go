@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -17,7 +18,7 @@ import (
 
 // OpenStack opens an App with a temporary development stack, the offline model and workers in this
 // process. It keeps all versions of skills. Call done to remove it.
-func OpenStack(ctx context.Context, progress io.Writer) (h *app.App, done func(), err error) {
+func OpenStack(ctx context.Context, progress io.Writer, settings map[string]string) (h *app.App, done func(), err error) {
 	home, err := os.MkdirTemp("", "cairn-lab")
 	if err != nil {
 		return nil, nil, err
@@ -37,10 +38,11 @@ func OpenStack(ctx context.Context, progress io.Writer) (h *app.App, done func()
 	if _, err := postgres.Migrate(ctx, stack.DatabaseURL()); err != nil {
 		return fail(err)
 	}
-	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, map[string]string{
-		"DATABASE_URL": stack.DatabaseURL(), "TEMPORAL_ADDRESS": stack.TemporalAddress(),
+	chosen := map[string]string{"DATABASE_URL": stack.DatabaseURL(), "TEMPORAL_ADDRESS": stack.TemporalAddress(),
 		"TEMPORAL_NAMESPACE": stack.TemporalNamespace(), "CAIRN_LOG": "error", "SKILL_QUALITY": "off",
-		"SKILL_KEEP_VERSIONS": "0"})
+		"SKILL_KEEP_VERSIONS": "0"}
+	maps.Copy(chosen, settings)
+	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, chosen)
 	if err != nil {
 		return fail(err)
 	}

@@ -57,7 +57,7 @@ type Lab struct {
 
 // OpenLab opens a temporary Cairn. Call done at the end.
 func OpenLab(ctx context.Context, log io.Writer) (l Lab, done func(), err error) {
-	if l.App, done, err = lab.OpenStack(ctx, log); err != nil {
+	if l.App, done, err = lab.OpenStack(ctx, log, nil); err != nil {
 		return Lab{}, nil, err
 	}
 	if l.Workspace, err = l.App.Store.Workspace(ctx, "tau", true); err != nil {

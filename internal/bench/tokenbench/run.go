@@ -187,6 +187,6 @@ func task(ctx context.Context, s *distill.Service, ref run.Ref, key string) erro
 	if err := s.Judge(ctx, ref, key); err != nil {
 		return err
 	}
-	_, _, err = s.Publish(ctx, ref, key)
+	_, err = s.Publish(ctx, ref, key)
 	return err
 }

@@ -16,6 +16,7 @@ const (
 	Draft      = "Draft"
 	WriteFiles = "WriteFiles"
 	Judge      = "Judge"
+	Compare    = "Compare"
 	Publish    = "Publish"
 	Merge      = "Merge"
 	EndTask    = "EndTask"
@@ -59,9 +60,11 @@ type WriteResult struct {
 }
 
 // PublishResult is the result of packaging a task. Unseen requests a merge first, because the model
-// has not seen the current head. Conflict requests packaging again on the current head.
+// has not seen the current head. Compare requests a comparison with the current head first. Conflict
+// requests packaging again on the current head.
 type PublishResult struct {
 	Unseen   bool   `json:"unseen,omitempty"`
+	Compare  bool   `json:"compare,omitempty"`
 	Conflict bool   `json:"conflict,omitempty"`
 	Outcome  string `json:"outcome"`
 	Skill    int64  `json:"skill"`

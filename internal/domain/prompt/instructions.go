@@ -35,6 +35,7 @@ const (
 	Merge         Stage = "merge"          // draft and a newer head → skill draft
 	Files         Stage = "files"          // draft, plans and excerpts → scripts and documents
 	Judge         Stage = "judge"          // draft and task → score
+	Compare       Stage = "compare"        // two versions of a skill and task → the better one
 )
 
 // Compress is the stage of working memory: older messages → snapshot.

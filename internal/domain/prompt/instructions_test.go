@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-var stages = []Stage{Distill, Segment, Notes, Extract, ExtractSimple, Merge, Files, Judge, Remember, Recite, Grade,
+var stages = []Stage{Distill, Segment, Notes, Extract, ExtractSimple, Merge, Files, Judge, Compare, Remember, Recite, Grade,
 	Diagnose, Propose, Probe, Compress, Rerank, Condense}
 
 func TestInstructionsMatchGolden(t *testing.T) {

@@ -20,6 +20,7 @@ const (
 	UnknownTool   = "tool"          // a tool that the conversation did not call
 	Privacy       = "privacy"       // a value of a person or case
 	Judge         = "judge"         // the judge's score
+	Compare       = "compare"       // the judge prefers the current version
 	Outcome       = "outcome"       // how the conversation ended
 	Offline       = "offline"       // written without a model
 	Pinned        = "pinned"        // only users change the skill

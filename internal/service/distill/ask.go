@@ -20,7 +20,7 @@ import (
 type question struct {
 	step     string // key in the ledger
 	stage    prompt.Stage
-	role     string // selects the model: segment, notes, extract, merge, files or judge
+	role     string // selects the model: segment, notes, extract, merge, files, judge or compare
 	task     string
 	lang     string
 	view     // of the transcript, before the instructions; without messages, the request has one part

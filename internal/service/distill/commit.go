@@ -32,31 +32,37 @@ func (c Commit) TooNear(hits []search.Hit) bool {
 	return false
 }
 
-// CommitResult is the result of a commit. Conflict means that nothing was written and that the task
-// must be packaged again on the current head.
+// CommitResult is the result of a commit. Unseen, Compare and Conflict mean that nothing was written, and that
+// the task must be published again: after Merge, after Compare, or at once.
 type CommitResult struct {
+	Unseen   bool    `json:"-"` // the draft's model has not seen the head
+	Compare  bool    `json:"-"` // the update was not compared with the head
 	Conflict bool    `json:"conflict,omitempty"`
 	Outcome  Outcome `json:"outcome"`
 	Skill    int64   `json:"skill"`
 	Version  int     `json:"version"`
 }
 
-// Publish packages a task and commits the package, once. If the current head is unseen, it does not commit.
-func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c CommitResult, unseen bool, err error) {
+// Publish packages a task and commits the package, once. It does not commit if the current head is unseen or
+// was not compared with the package.
+func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c CommitResult, err error) {
 	j, t, made, unseen, err := s.pack(ctx, ref, key)
 	if err != nil || unseen {
-		return c, unseen, err
+		return CommitResult{Unseen: unseen}, err
 	}
 	if t.Stage != EndedTask {
+		if j.needsComparison(t, *t.Package) {
+			return CommitResult{Compare: true}, nil
+		}
 		if err := s.upload(ctx, *t.Package, made); err != nil {
-			return c, false, err
+			return c, err
 		}
 	}
 	c, err = s.commit(ctx, t, j.spec)
 	if t.Package != nil && (err != nil || c.Conflict) {
 		err = s.discardErased(ctx, t, err)
 	}
-	return c, false, err
+	return c, err
 }
 
 // Commit makes a task's package the head of its skill, once.

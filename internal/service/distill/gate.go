@@ -27,6 +27,11 @@ func (j job) findings(t Task, current, next skill.Version, head *skill.Head) []a
 	out = append(out, review.Tools(current, next, j.said())...)
 	out = append(out, j.residue(next)...)
 	out = append(out, j.worth(t, head != nil)...)
+	if c := t.Comparison; c != nil && c.Better == BetterCurrent && head != nil && c.Base == head.Version &&
+		c.SHA == fmt.Sprintf("%x", next.ContentSHA) {
+		out = append(out, approval.NewFinding(review.Compare, approval.Review, "", "",
+			"the judge prefers the current version: "+c.Reason))
+	}
 	if head != nil && head.Pinned {
 		out = append(out, approval.NewFinding(review.Pinned, approval.Review, "", "",
 			"the skill is pinned: only a person changes it"))
@@ -70,6 +75,8 @@ func (j job) worth(t Task, update bool) (out []approval.Finding) {
 func (j job) doubt(t Task) string {
 	_, seen := transcript.Observed(j.messages(t.Seqs))
 	switch {
+	case t.Verdict == string(transcript.Failure):
+		return "the task seems to have failed"
 	case !seen:
 		return "it shows no passed test, no check of the result and no confirmation"
 	case t.Quality == nil && j.judged():

@@ -73,12 +73,12 @@ func TestUpdatesThatLoseOrContradictWait(t *testing.T) {
 			}
 			d.model.says("extract", update(c.update))
 			ref, key := d.drafted(d.request(talk("Payments")))
-			got, unseen, err := d.Publish(t.Context(), ref, key)
+			got, err := d.Publish(t.Context(), ref, key)
 			testkit.Must(t, err)
-			if unseen { // the model did not name the skill
+			if got.Unseen { // the model did not name the skill
 				d.model.says("merge", update(map[string]any{"experience": []string{"Tell the team first"}}))
 				testkit.Must(t, d.Merge(t.Context(), ref, key))
-				got, _, err = d.Publish(t.Context(), ref, key)
+				got, err = d.Publish(t.Context(), ref, key)
 				testkit.Must(t, err)
 			}
 			report := d.report(ref)
@@ -148,7 +148,7 @@ func TestASkillOfAnUnknownOutcomeNeedsAnObservedSuccess(t *testing.T) {
 				r.Spec.Quality, r.Spec.Outcome = true, transcript.Unknown
 			}))
 			testkit.Must(t, d.Judge(t.Context(), ref, key))
-			_, _, err := d.Publish(t.Context(), ref, key)
+			_, err := d.Publish(t.Context(), ref, key)
 			testkit.Must(t, err)
 			if task := d.report(ref).Tasks[0]; task.Status != c.want {
 				t.Errorf("the skill is %s, want %s", task.Status, c.want)

@@ -57,11 +57,11 @@ func TestPublishRepeatedCommitsOnce(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
 	ref, key := d.written(d.request(talk("Checkout")))
-	first, _, err := d.Publish(t.Context(), ref, key)
+	first, err := d.Publish(t.Context(), ref, key)
 	testkit.Must(t, err)
-	again, unseen, err := d.Publish(t.Context(), ref, key)
-	if err != nil || unseen || again != first {
-		t.Errorf("published %+v, and then %+v, unseen %t: %v", first, again, unseen, err)
+	again, err := d.Publish(t.Context(), ref, key)
+	if err != nil || again != first {
+		t.Errorf("published %+v, and then %+v: %v", first, again, err)
 	}
 	if c, err := d.Commit(t.Context(), ref, key); err != nil || c != first {
 		t.Errorf("committed %+v: %v", c, err)
@@ -69,7 +69,7 @@ func TestPublishRepeatedCommitsOnce(t *testing.T) {
 	if rows := d.Rows("skills", "skill_versions", "packages"); rows != "skills 1, skill_versions 1, packages 1" {
 		t.Errorf("there are %s", rows)
 	}
-	_, _, err = d.Publish(t.Context(), ref, "nothing")
+	_, err = d.Publish(t.Context(), ref, "nothing")
 	failsFor(t, "an unknown task", err)
 	_, err = d.Commit(t.Context(), ref, "nothing")
 	failsFor(t, "the commit of an unknown task", err)
@@ -108,8 +108,8 @@ func TestMergeJoinsADraftWithTheHeadThatItHasNotSeen(t *testing.T) {
 	if unseen, err := d.Pack(t.Context(), ref, key); !unseen || err != nil {
 		t.Fatalf("unseen %t: %v", unseen, err)
 	}
-	if c, unseen, err := d.Publish(t.Context(), ref, key); !unseen || err != nil || c != (distill.CommitResult{}) {
-		t.Errorf("published %+v, unseen %t: %v", c, unseen, err)
+	if c, err := d.Publish(t.Context(), ref, key); err != nil || c != (distill.CommitResult{Unseen: true}) {
+		t.Errorf("published %+v: %v", c, err)
 	}
 	for range 2 {
 		testkit.Must(t, d.Merge(t.Context(), ref, key))
@@ -117,9 +117,9 @@ func TestMergeJoinsADraftWithTheHeadThatItHasNotSeen(t *testing.T) {
 	if n := d.model.counts["merge"]; n != 1 {
 		t.Errorf("the merge was paid %d times", n)
 	}
-	c, unseen, err := d.Publish(t.Context(), ref, key)
-	if err != nil || unseen || c.Outcome != distill.Updated || c.Skill != first.Tasks[0].SkillID || c.Version != 2 {
-		t.Fatalf("published %+v, unseen %t: %v", c, unseen, err)
+	c, err := d.Publish(t.Context(), ref, key)
+	if err != nil || c.Outcome != distill.Updated || c.Skill != first.Tasks[0].SkillID || c.Version != 2 {
+		t.Fatalf("published %+v: %v", c, err)
 	}
 	lessons := strings.Join(d.document(c.Skill, 2).Document().Experience, "\n")
 	if !strings.Contains(lessons, "Probe before every change") || !strings.Contains(lessons, "Merged by a model") {
@@ -137,9 +137,9 @@ func TestMergeWithoutAModelJoinsByRule(t *testing.T) {
 	d.model.says("extract", draft("Lesson of Checkout"))
 	d.published(d.request(talk("Checkout")))
 	testkit.Must(t, d.Merge(t.Context(), ref, key))
-	c, unseen, err := d.Publish(t.Context(), ref, key)
-	if err != nil || unseen || c.Version != 2 {
-		t.Fatalf("published %+v, unseen %t: %v", c, unseen, err)
+	c, err := d.Publish(t.Context(), ref, key)
+	if err != nil || c.Version != 2 {
+		t.Fatalf("published %+v: %v", c, err)
 	}
 	lessons := strings.Join(d.document(c.Skill, 2).Document().Experience, "\n")
 	if !strings.Contains(lessons, "Lesson of Payments") || !strings.Contains(lessons, "Lesson of Checkout") {
@@ -179,7 +179,7 @@ func TestAPoorSkillIsADraft(t *testing.T) {
 	d.model.says("judge", `{"reason":"Nothing is checked.","score":2}`)
 	ref, key := d.written(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Quality = true }))
 	testkit.Must(t, d.Judge(t.Context(), ref, key))
-	_, _, err := d.Publish(t.Context(), ref, key)
+	_, err := d.Publish(t.Context(), ref, key)
 	testkit.Must(t, err)
 	if task := d.report(ref).Tasks[0]; task.Status != skill.DraftStatus || task.Quality.Score != 2 {
 		t.Errorf("%+v", task)
@@ -205,9 +205,9 @@ func TestAFailedConversationMakesNoSkill(t *testing.T) {
 		talked := talk("Checkout")
 		talked.Reward = c.reward
 		ref, key := d.drafted(d.request(talked, func(r *distill.Request) { r.Spec.Outcome = c.stated }))
-		got, unseen, err := d.Publish(t.Context(), ref, key)
-		if err != nil || unseen || (got.Skill == 0) != c.failed {
-			t.Errorf("%s: published %+v, unseen %t: %v", what, got, unseen, err)
+		got, err := d.Publish(t.Context(), ref, key)
+		if err != nil || got.Unseen || (got.Skill == 0) != c.failed {
+			t.Errorf("%s: published %+v: %v", what, got, err)
 		}
 		task := d.report(ref).Tasks[0]
 		if c.failed && (task.Outcome != distill.Skipped || !strings.Contains(task.Reason, "failed")) {
@@ -278,7 +278,7 @@ func TestPublishGoesOnAfterThePackageStoreWasAway(t *testing.T) {
 	d := setup(t)
 	ref, key := d.written(d.request(talk("Checkout")))
 	d.Blobs = awayBlobs{d.blobs}
-	if _, _, err := d.Publish(t.Context(), ref, key); !errors.Is(err, errAway) {
+	if _, err := d.Publish(t.Context(), ref, key); !errors.Is(err, errAway) {
 		t.Errorf("published: %v", err)
 	}
 	if _, err := d.Pack(t.Context(), ref, key); !errors.Is(err, errAway) {
@@ -288,8 +288,8 @@ func TestPublishGoesOnAfterThePackageStoreWasAway(t *testing.T) {
 		t.Errorf("there are %s", rows)
 	}
 	d.Blobs = d.blobs
-	if c, unseen, err := d.Publish(t.Context(), ref, key); err != nil || unseen || c.Outcome != distill.Created {
-		t.Errorf("published %+v, unseen %t: %v", c, unseen, err)
+	if c, err := d.Publish(t.Context(), ref, key); err != nil || c.Outcome != distill.Created {
+		t.Errorf("published %+v: %v", c, err)
 	}
 	d.paid("extract 1, files 1, segment 1")
 }

@@ -53,6 +53,7 @@ type DraftRepository interface {
 	SaveDraft(ctx context.Context, t Task, notes []string) error
 	SaveBase(ctx context.Context, t Task) error
 	SaveQuality(ctx context.Context, t Task, notes []string) error
+	SaveComparison(ctx context.Context, t Task, notes []string) error
 	SaveWritten(ctx context.Context, t Task, kind string, files []WrittenFile) error
 	Written(ctx context.Context, t Task) ([]WrittenFile, error)
 	SavePackage(ctx context.Context, t Task) error

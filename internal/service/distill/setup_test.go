@@ -47,6 +47,7 @@ func setup(t *testing.T) *distilling {
 		"merge":   draft("Merged by a model"),
 		"files":   `{"check.py":"print('healthy')\n","checklist.md":"# Checklist\n\n- probe\n"}`,
 		"judge":   `{"reason":"Good.","score":9}`,
+		"compare": `{"reason":"The same.","better":"tie"}`,
 	} {
 		d.model.says(role, text)
 	}
@@ -99,7 +100,7 @@ func talk(word string) transcript.Conversation {
 // request asks for a conversation to be distilled.
 func (d *distilling) request(c transcript.Conversation, change ...func(*distill.Request)) distill.Request {
 	models := map[string]string{}
-	for _, role := range []string{"segment", "notes", "extract", "merge", "files", "judge"} {
+	for _, role := range []string{"segment", "notes", "extract", "merge", "files", "judge", "compare"} {
 		models[role] = "scripted"
 	}
 	r := distill.Request{Workspace: d.A.ID, WorkspaceKey: d.A.Key, Conversation: c, Channel: "import",
@@ -160,11 +161,11 @@ func (d *distilling) written(r distill.Request) (run.Ref, string) {
 func (d *distilling) published(r distill.Request) (distill.Report, distill.CommitResult) {
 	d.t.Helper()
 	ref, key := d.written(r)
-	c, unseen, err := d.Publish(d.t.Context(), ref, key)
+	c, err := d.Publish(d.t.Context(), ref, key)
 	testkit.Must(d.t, err)
-	if unseen {
+	if c.Unseen {
 		testkit.Must(d.t, d.Merge(d.t.Context(), ref, key))
-		c, _, err = d.Publish(d.t.Context(), ref, key)
+		c, err = d.Publish(d.t.Context(), ref, key)
 		testkit.Must(d.t, err)
 	}
 	_, err = d.Close(d.t.Context(), ref, 1, "", "")

@@ -79,7 +79,7 @@ type Spec struct {
 var languages = []string{"en", "zh"}
 
 var stages = []prompt.Stage{prompt.Distill, prompt.Segment, prompt.Notes, prompt.Extract, prompt.ExtractSimple,
-	prompt.Merge, prompt.Files, prompt.Judge}
+	prompt.Merge, prompt.Files, prompt.Judge, prompt.Compare}
 
 // pin renders the instructions and encodes the configuration with them.
 func (s Spec) pin() (json.RawMessage, error) {

@@ -213,7 +213,7 @@ func TestWriteDegradesTheSkillByFilesThatNobodyCanWrite(t *testing.T) {
 	}
 	_, err := d.Write(t.Context(), ref, "nothing")
 	failsFor(t, "an unknown task", err)
-	_, _, err = d.Publish(t.Context(), ref, key)
+	_, err = d.Publish(t.Context(), ref, key)
 	testkit.Must(t, err)
 	degraded := d.report(ref).Tasks[0].Degraded
 	if len(degraded) != 2 || !strings.HasPrefix(degraded[0], "reference/checklist.md: ") ||
@@ -236,7 +236,7 @@ func TestWriteDegradesTheSkillByAFileThatIsMissing(t *testing.T) {
 	if asked := d.model.last["files"]; len(asked.Files) != 2 || len(asked.Messages) == 0 || asked.Draft == nil {
 		t.Errorf("asked with %+v", asked)
 	}
-	_, _, err := d.Publish(t.Context(), ref, key)
+	_, err := d.Publish(t.Context(), ref, key)
 	testkit.Must(t, err)
 	if degraded := d.report(ref).Tasks[0].Degraded; len(degraded) != 1 ||
 		!strings.HasPrefix(degraded[0], "reference/checklist.md: ") {
@@ -263,7 +263,7 @@ func TestJudgeThatFailsChangesNothingElse(t *testing.T) {
 	d.model.says("judge", "It is rather good.")
 	ref, key := d.written(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Quality = true }))
 	testkit.Must(t, d.Judge(t.Context(), ref, key))
-	c, _, err := d.Publish(t.Context(), ref, key)
+	c, err := d.Publish(t.Context(), ref, key)
 	task := d.report(ref).Tasks[0]
 	if err != nil || c.Outcome != distill.Created || task.Quality != nil || task.Status != "active" ||
 		!strings.Contains(strings.Join(task.Notes, " "), "not judged: ") {

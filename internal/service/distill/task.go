@@ -49,6 +49,7 @@ type Task struct {
 	Draft      *skill.Draft
 	Based      Base           // version that the draft was written on, zero for none
 	Quality    *skill.Quality // score of the judge, nil if not judged
+	Comparison *Comparison    // of the last package with the version in force, nil if not compared
 	Package    *Package
 	Skill      int64
 	Version    int

@@ -10,6 +10,30 @@ import (
 	"encoding/json"
 )
 
+const TaskCompared = `-- name: TaskCompared :exec
+update distill_tasks set comparison = $1, notes = notes || $2::text[]
+where workspace_id = $3 and run_id = $4 and task_key = $5 and stage <> 'ended'
+`
+
+type TaskComparedParams struct {
+	Comparison  json.RawMessage
+	Notes       []string
+	WorkspaceID int64
+	RunID       string
+	TaskKey     string
+}
+
+func (q *Queries) TaskCompared(ctx context.Context, arg TaskComparedParams) error {
+	_, err := q.db.Exec(ctx, TaskCompared,
+		arg.Comparison,
+		arg.Notes,
+		arg.WorkspaceID,
+		arg.RunID,
+		arg.TaskKey,
+	)
+	return err
+}
+
 const TaskEnd = `-- name: TaskEnd :execrows
 update distill_tasks set stage = 'ended', outcome = $1, reason = $2, skill_id = $3, version = $4, ended_at = now()
 where workspace_id = $5 and run_id = $6 and task_key = $7 and stage <> 'ended'
@@ -141,7 +165,7 @@ func (q *Queries) TaskFilesPut(ctx context.Context, arg TaskFilesPutParams) erro
 }
 
 const TaskGet = `-- name: TaskGet :one
-select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcome, reason, query, verdict, proof, candidates, draft, package, skill_id, version, notes, ended_at, based_on_skill, based_on_version, quality from distill_tasks where workspace_id = $1 and run_id = $2 and task_key = $3
+select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcome, reason, query, verdict, proof, candidates, draft, package, skill_id, version, notes, ended_at, based_on_skill, based_on_version, quality, comparison from distill_tasks where workspace_id = $1 and run_id = $2 and task_key = $3
 `
 
 type TaskGetParams struct {
@@ -177,6 +201,7 @@ func (q *Queries) TaskGet(ctx context.Context, arg TaskGetParams) (DistillTask, 
 		&i.BasedOnSkill,
 		&i.BasedOnVersion,
 		&i.Quality,
+		&i.Comparison,
 	)
 	return i, err
 }
@@ -340,7 +365,7 @@ func (q *Queries) TaskRecalled(ctx context.Context, arg TaskRecalledParams) erro
 }
 
 const TasksOfRun = `-- name: TasksOfRun :many
-select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcome, reason, query, verdict, proof, candidates, draft, package, skill_id, version, notes, ended_at, based_on_skill, based_on_version, quality from distill_tasks where workspace_id = $1 and run_id = $2 order by position
+select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcome, reason, query, verdict, proof, candidates, draft, package, skill_id, version, notes, ended_at, based_on_skill, based_on_version, quality, comparison from distill_tasks where workspace_id = $1 and run_id = $2 order by position
 `
 
 type TasksOfRunParams struct {
@@ -381,6 +406,7 @@ func (q *Queries) TasksOfRun(ctx context.Context, arg TasksOfRunParams) ([]Disti
 			&i.BasedOnSkill,
 			&i.BasedOnVersion,
 			&i.Quality,
+			&i.Comparison,
 		); err != nil {
 			return nil, err
 		}

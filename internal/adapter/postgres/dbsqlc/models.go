@@ -122,6 +122,7 @@ type DistillTask struct {
 	BasedOnSkill   int64
 	BasedOnVersion int32
 	Quality        json.RawMessage
+	Comparison     json.RawMessage
 }
 
 type EvolutionRound struct {

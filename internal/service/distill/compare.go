@@ -1,0 +1,134 @@
+package distill
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/ledger"
+)
+
+// Results of a comparison.
+const (
+	BetterNew     = "new"
+	BetterCurrent = "current"
+	BetterNone    = "tie" // equal, or the two answers disagree
+)
+
+// Comparison is the result of comparing an update with the version in force.
+type Comparison struct {
+	Base   int    `json:"base"` // the version in force
+	SHA    string `json:"sha"`  // content of the update
+	Better string `json:"better,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// of reports whether the comparison is that of a package.
+func (c *Comparison) of(p Package) bool {
+	return c != nil && c.Base == p.Base && c.SHA == contentOf(p)
+}
+
+func contentOf(p Package) string { return fmt.Sprintf("%x", p.Version.ContentSHA) }
+
+// needsComparison reports whether a package is to be compared before its commit: it would change an active
+// skill at once.
+func (j job) needsComparison(t Task, p Package) bool {
+	return j.judged() && p.Skill != 0 && !p.Same && !p.Staged && p.State == skill.Active && !t.Comparison.of(p)
+}
+
+// Compare asks a model which version is better, the one in force or the packaged one, without saying which is
+// which. It asks twice, in both orders, because models prefer one place. The result is stored with the task. If
+// the model returns none, the task gets a note and continues.
+func (s *Service) Compare(ctx context.Context, ref run.Ref, key string) error {
+	var current skill.Version
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, _ job, t Task) (err error) {
+		if t.Package == nil || t.Stage == EndedTask {
+			return nil
+		}
+		current, err = tx.Skills().Version(ctx, t.Package.Skill, t.Package.Base)
+		return err
+	})
+	if err != nil || t.Stage == EndedTask {
+		return err
+	}
+	if t.Package == nil {
+		return fmt.Errorf("compare task %s: no package", key)
+	}
+	if t.Comparison.of(*t.Package) {
+		return nil
+	}
+	out, err := s.compare(ctx, j, t, current)
+	var notes []string
+	if f, over := ledger.IsPermanent(err); over {
+		notes = []string{"not compared: " + f.Error()}
+	} else if err != nil {
+		return err
+	}
+	t.Comparison = &out
+	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Drafts().SaveComparison(ctx, t, notes)
+	})
+}
+
+// compare asks in both orders.
+func (s *Service) compare(ctx context.Context, j job, t Task, current skill.Version) (out Comparison, err error) {
+	out = Comparison{Base: t.Package.Base, SHA: contentOf(*t.Package)}
+	shown := []prompt.Candidate{showDocument(current.Document()), showDocument(t.Package.Version.Document())}
+	var better, reasons [2]string
+	for order := range better {
+		first, second := shown[order], shown[1-order]
+		first.Handle, second.Handle = "a", "b"
+		q := question{step: fmt.Sprintf("%s/compare/%d-%.8s/%d", t.Key, out.Base, out.SHA, order+1),
+			stage: prompt.Compare, role: "compare", task: t.Key, lang: t.Lang,
+			material: prompt.Material{Task: t.Name, Candidates: []prompt.Candidate{first, second},
+				Messages: j.excerpts(t), Language: t.Lang},
+			decode: func(text string) (err error) {
+				better[order], reasons[order], err = readComparison(text, order)
+				return err
+			}}
+		if err := s.ask(ctx, j, q); err != nil {
+			return out, err
+		}
+	}
+	out.Better, out.Reason = better[0], j.private.clean(reasons[0])
+	if better[0] != better[1] {
+		out.Better = BetterNone
+	}
+	return out, nil
+}
+
+// maxComparison limits the reason of a comparison, in characters.
+const maxComparison = 500
+
+// readComparison reads a reply about the versions in an order: 0 if the current one is a, 1 if it is b.
+func readComparison(text string, order int) (better, reason string, err error) {
+	raw, err := llm.ExtractJSON(text)
+	if err != nil {
+		return "", "", err
+	}
+	var in struct{ Better, Reason string }
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return "", "", fault.Wrap(err, fault.ModelInvalid, "the reply is not an object with reason and better", "")
+	}
+	versions := []string{BetterCurrent, BetterNew}
+	reason = strings.Join(strings.Fields(in.Reason), " ")
+	if runes := []rune(reason); len(runes) > maxComparison {
+		reason = string(runes[:maxComparison]) + "…"
+	}
+	switch strings.ToLower(strings.TrimSpace(in.Better)) {
+	case "a":
+		return versions[order], reason, nil
+	case "b":
+		return versions[1-order], reason, nil
+	case "tie":
+		return BetterNone, reason, nil
+	}
+	return "", "", errors.New("better must be a, b or tie")
+}
