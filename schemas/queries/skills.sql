@@ -63,6 +63,12 @@ on conflict (workspace_id, skill_id, version, conversation_id, from_seq) do noth
 select conversation_id, from_seq, to_seq from skill_sources
 where workspace_id = @workspace_id and skill_id = @skill_id and version = @version order by conversation_id, from_seq;
 
+-- name: SkillConversations :many
+-- The conversations that a skill was learnt from, except one, the latest first.
+select conversation_id from skill_sources
+where workspace_id = @workspace_id and skill_id = @skill_id and conversation_id <> @except_id
+group by conversation_id order by max(version) desc, conversation_id desc limit @max_rows;
+
 -- name: SkillsNamed :many
 -- Active skills by name, for callers that know only names.
 select s.id, s.name, s.category, s.status, s.head_version, s.updated_at, v.description from skills s

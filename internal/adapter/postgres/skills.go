@@ -68,6 +68,13 @@ func (q skillRepository) SkillHead(ctx context.Context, id int64) (skill.Head, e
 	return h, classify("find the skill", err)
 }
 
+// LearntFrom returns at most max conversations that a skill was learnt from, except one, the latest first.
+func (q skillRepository) LearntFrom(ctx context.Context, id, except int64, max int) ([]int64, error) {
+	ids, err := q.q.SkillConversations(ctx, dbsqlc.SkillConversationsParams{WorkspaceID: q.ws, SkillID: id,
+		ExceptID: except, MaxRows: int32(max)})
+	return ids, classify("read the sources of the skill", err)
+}
+
 // Version reads one version of a skill with its files and sources.
 func (q skillRepository) Version(ctx context.Context, id int64, number int) (skill.Version, error) {
 	r, err := q.q.VersionGet(ctx, dbsqlc.VersionGetParams{WorkspaceID: q.ws, SkillID: id, Version: narrow(number)})

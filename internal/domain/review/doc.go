@@ -13,19 +13,20 @@ import (
 
 // Checks of findings.
 const (
-	Shrink        = "shrink"        // steps, rules or text below 70 %
-	Lost          = "lost"          // an error text, a rule, a preference or a script is missing
-	Contradiction = "contradiction" // one condition with two values
-	Risk          = "risk"          // the security scan
-	UnknownTool   = "tool"          // a tool that the conversation did not call
-	Privacy       = "privacy"       // a value of a person or case
-	Judge         = "judge"         // the judge's score
-	Compare       = "compare"       // the judge prefers the current version
-	Outcome       = "outcome"       // how the conversation ended
-	Offline       = "offline"       // written without a model
-	Pinned        = "pinned"        // only users change the skill
-	Unmanaged     = "unmanaged"     // a person wrote the current version
-	Target        = "target"        // the model named a skill that it was not shown
+	Shrink         = "shrink"         // steps, rules or text below 70 %
+	Lost           = "lost"           // an error text, a rule, a preference or a script is missing
+	Contradiction  = "contradiction"  // one condition with two values
+	Risk           = "risk"           // the security scan
+	UnknownTool    = "tool"           // a tool that the conversation did not call
+	Privacy        = "privacy"        // a value of a person or case
+	Judge          = "judge"          // the judge's score
+	Counterfactual = "counterfactual" // fewer decisive calls of earlier conversations
+	Compare        = "compare"        // the judge prefers the current version
+	Outcome        = "outcome"        // how the conversation ended
+	Offline        = "offline"        // written without a model
+	Pinned         = "pinned"         // only users change the skill
+	Unmanaged      = "unmanaged"      // a person wrote the current version
+	Target         = "target"         // the model named a skill that it was not shown
 )
 
 // static are the checks of Changes.

@@ -76,8 +76,7 @@ func readBack(ms []Message) (Message, bool) {
 		if !known {
 			call = ToolCall{Name: m.Name}
 		}
-		failed := m.IsError || failedResult.MatchString(m.Content) || m.ExitCode != nil && *m.ExitCode != 0
-		switch {
+		switch failed := m.failed(); {
 		case call.changes() && failed:
 			values, ok = nil, false // the last write did not succeed
 		case call.changes():

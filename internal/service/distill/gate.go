@@ -2,6 +2,7 @@ package distill
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,6 +47,30 @@ func (j job) findings(t Task, current, next skill.Version, head *skill.Head) []a
 		}
 	}
 	return out
+}
+
+// Limits of the conversations with which an update is checked.
+const (
+	mostHeldOut     = 8
+	heldOutMessages = 400 // of each
+)
+
+// heldOut returns conversations that a skill was learnt from before the run, except failed ones.
+func heldOut(ctx context.Context, tx Tx, j job, id int64) (out [][]transcript.Message, err error) {
+	conversations, err := tx.Skills().LearntFrom(ctx, id, j.run.Conversation, mostHeldOut)
+	if err != nil {
+		return nil, err
+	}
+	for _, conversation := range conversations {
+		c, err := tx.Transcripts().Conversation(ctx, conversation, 0, heldOutMessages-1)
+		if err != nil {
+			return nil, err
+		}
+		if c.Verdict() != transcript.Failure { // the version that it made took effect
+			out = append(out, c.Messages)
+		}
+	}
+	return out, nil
 }
 
 // worth returns findings about the value of a draft: who wrote it, its score, and how its conversation

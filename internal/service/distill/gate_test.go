@@ -1,6 +1,7 @@
 package distill_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -154,5 +155,38 @@ func TestASkillOfAnUnknownOutcomeNeedsAnObservedSuccess(t *testing.T) {
 				t.Errorf("the skill is %s, want %s", task.Status, c.want)
 			}
 		})
+	}
+}
+
+// serviced is a conversation in which a tool is called.
+func serviced(word string) transcript.Conversation {
+	c := talk(word)
+	c.Messages[3].ToolCalls = []transcript.ToolCall{{ID: "1", Name: "roll_back", Arguments: `{"release":"r41"}`}}
+	c.Messages[4].ToolCallID, c.Messages[4].Name = "1", "roll_back"
+	return c
+}
+
+func TestAnUpdateThatForgetsWhatWorkedBeforeWaits(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	procedure := "1. Confirm the symptom\n2. Call roll_back with the release\n3. Probe again"
+	d.model.says("extract", draft("Wait 30 seconds before the next probe runs", with("procedure", procedure)))
+	d.published(d.request(serviced("Checkout")))
+	for _, word := range []string{"Payments", "Search", "Mail", "Login"} {
+		d.model.says("extract", update(map[string]any{"procedure": procedure, "experience": []string{
+			fmt.Sprintf("Tell the %s team first", word)}}))
+		if _, c := d.published(d.request(serviced(word))); c.Outcome != distill.Updated {
+			t.Fatalf("%s ended as %+v: %+v", word, c, d.waiting())
+		}
+	}
+	d.model.says("extract", update(map[string]any{"procedure": "1. Confirm the symptom\n2. Restore the last healthy " +
+		"release\n3. Probe again"}))
+	if _, c := d.published(d.request(serviced("Shop"))); c.Outcome != distill.Staged {
+		t.Fatalf("ended as %+v", c)
+	}
+	if p := d.waiting(); len(p) != 1 || !slices.ContainsFunc(p[0].Findings, func(f approval.Finding) bool {
+		return f.Check == "counterfactual" && f.Line == "roll_back" && strings.Contains(f.Text, "0 of 5")
+	}) {
+		t.Errorf("the inbox has %+v", p)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/review"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
@@ -215,7 +216,11 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 		Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
 	p.Version.Category = current.Category
 	p.Version.Risk = riskOf(p.Version, current)
-	p.Version.Findings = j.findings(t, current, p.Version, head)
+	held, err := heldOut(ctx, tx, j, head.ID)
+	if err != nil {
+		return Package{}, false, err
+	}
+	p.Version.Findings = append(j.findings(t, current, p.Version, head), review.HeldOut(current, p.Version, held)...)
 	p.State = stateOf(p.Version.Findings, j.spec.Approval)
 	p.Staged = head.Status == skill.Active && p.State != skill.Active
 	p.Version.Extra, p.basePackage = current.Extra, current.PackageKey

@@ -77,6 +77,8 @@ type SkillRepository interface {
 	SkillNamed(ctx context.Context, name string) (skill.Head, error)
 	SkillHead(ctx context.Context, id int64) (skill.Head, error)
 	Version(ctx context.Context, id int64, number int) (skill.Version, error)
+	// LearntFrom returns conversations that the skill was learnt from, except one, the latest first.
+	LearntFrom(ctx context.Context, id, except int64, max int) ([]int64, error)
 	Search(ctx context.Context, q search.Query) ([]search.Hit, error)
 }
 

@@ -171,6 +171,45 @@ func (q *Queries) SkillCategories(ctx context.Context, arg SkillCategoriesParams
 	return items, nil
 }
 
+const SkillConversations = `-- name: SkillConversations :many
+select conversation_id from skill_sources
+where workspace_id = $1 and skill_id = $2 and conversation_id <> $3
+group by conversation_id order by max(version) desc, conversation_id desc limit $4
+`
+
+type SkillConversationsParams struct {
+	WorkspaceID int64
+	SkillID     int64
+	ExceptID    int64
+	MaxRows     int32
+}
+
+// The conversations that a skill was learnt from, except one, the latest first.
+func (q *Queries) SkillConversations(ctx context.Context, arg SkillConversationsParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, SkillConversations,
+		arg.WorkspaceID,
+		arg.SkillID,
+		arg.ExceptID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var conversation_id int64
+		if err := rows.Scan(&conversation_id); err != nil {
+			return nil, err
+		}
+		items = append(items, conversation_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const SkillGet = `-- name: SkillGet :one
 select s.workspace_id, s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.trials, s.passes, s.uses, s.last_used_at, s.category, s.managed, s.tainted, s.absorbed_into, s.created_at, s.updated_at, s.deleted_at, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
