@@ -40,7 +40,7 @@ func contentOf(p Package) string { return fmt.Sprintf("%x", p.Version.ContentSHA
 // needsComparison reports whether a package is to be compared before its commit: it would change an active
 // skill at once.
 func (j job) needsComparison(t Task, p Package) bool {
-	return j.judged() && p.Skill != 0 && !p.Same && !p.Staged && p.State == skill.Active && !t.Comparison.of(p)
+	return j.judged() && p.Active && !p.Staged && !p.Same && !t.Comparison.of(p)
 }
 
 // Compare asks a model which version is better, the one in force or the packaged one, without saying which is

@@ -222,7 +222,8 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	}
 	p.Version.Findings = append(j.findings(t, current, p.Version, head), review.HeldOut(current, p.Version, held)...)
 	p.State = stateOf(p.Version.Findings, j.spec.Approval)
-	p.Staged = head.Status == skill.Active && p.State != skill.Active
+	p.Active = head.Status == skill.Active
+	p.Staged = p.Active && p.State != skill.Active
 	p.Version.Extra, p.basePackage = current.Extra, current.PackageKey
 	p.Same = p.Version.ContentSHA == current.ContentSHA
 	if p.Same {

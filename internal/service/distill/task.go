@@ -78,7 +78,8 @@ type Package struct {
 	Base    int           `json:"base"`
 	Version skill.Version `json:"version"`
 	Bytes   int           `json:"bytes"`
-	Same    bool          `json:"same"` // equal to the head: only evidence to commit
+	Same    bool          `json:"same"`   // equal to the head: only evidence to commit
+	Active  bool          `json:"active"` // Base is the version of an active skill
 	// Staged marks a change of an active skill that needs approval.
 	Staged bool         `json:"staged"`
 	State  skill.Status `json:"state"` // of a new skill, or of a draft that this version improves
