@@ -19,10 +19,8 @@ func (c *cli) inbox() *cobra.Command {
 		Use:   "inbox",
 		Short: "List, show, approve and reject what waits for a person",
 		Long: "List what waits for a person: new skills (s and a number), changes of skills (c) and memory " +
-			"writes (m). " +
-			"Those with the worst findings come first. `cairn inbox show ITEM` prints the diff, the findings " +
-			"with their " +
-			"lines, and the evidence.",
+			"writes (m). Those with the worst findings come first. `cairn inbox show ITEM` prints the diff, the " +
+			"findings with their lines, and the evidence.",
 		Example: "  cairn inbox\n  cairn inbox show s1",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.listInbox(cmd.Context(), limit) },
@@ -52,19 +50,9 @@ func (c *cli) listInbox(ctx context.Context, limit int) error {
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(tw, "ITEM\tKIND\tNAME\tSTATE\tCREATED\tBY\tFINDINGS\tREASON")
 		for _, i := range items {
-			fmt.Fprintf(
-				tw,
-				"%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-				i.ID,
-				i.Kind,
-				i.Title,
-				i.State,
-				i.CreatedAt.Local().
-					Format(time.DateTime),
-				i.Origin,
-				countFindings(i.Findings),
-				short(oneLine(i.Reason)),
-			)
+			created := i.CreatedAt.Local().Format(time.DateTime)
+			fmt.Fprintln(tw, strings.Join([]string{i.ID, i.Kind, i.Title, i.State, created, i.Origin,
+				countFindings(i.Findings), short(oneLine(i.Reason))}, "\t"))
 		}
 		return tw.Flush()
 	})

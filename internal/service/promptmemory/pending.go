@@ -135,15 +135,8 @@ func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64, d approv
 	return out, err
 }
 
-func (k *Service) approve(
-	ctx context.Context,
-	tx Tx,
-	a agent.Actor,
-	id int64,
-	d approval.Decision,
-	vectors memorywrite.Embedded,
-) (DecisionResult,
-	error) {
+func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, d approval.Decision,
+	vectors memorywrite.Embedded) (DecisionResult, error) {
 	p, err := tx.Pending().PendingMemory(ctx, id)
 	if err != nil {
 		return DecisionResult{}, err
