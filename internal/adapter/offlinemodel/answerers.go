@@ -42,7 +42,7 @@ var answerers = map[string]answerer{
 	"purpose":    func(v *view) any { return v.file.Purpose },
 	"inputs":     func(v *view) any { return v.file.Inputs },
 	"outputs":    func(v *view) any { return v.file.Outputs },
-	"score":      func(v *view) any { return v.score() },
+	"criteria":   func(v *view) any { return v.criteria() },
 	"code":       func(v *view) any { return v.text() },
 	"answer":     func(v *view) any { return v.answer() },
 }

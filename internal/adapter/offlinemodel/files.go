@@ -100,16 +100,6 @@ func section(heading, mark string, lines []string) string {
 	return "\n## " + heading + "\n\n" + mark + strings.Join(lines, "\n"+mark) + "\n"
 }
 
-// score gives the draft up to two points each for its description, steps, triggers and lessons, and
-// for wishes, tools or examples.
-func (v *view) score() float64 {
-	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
-	points := func(part []string) int { return min(2, len(part)) }
-	rest := slices.Concat(draft.Preference, draft.Tools, draft.Examples)
-	return float64(points(strings.Fields(draft.Description)) + points(annotate.Lines(draft.Procedure)) +
-		points(draft.Trigger) + points(draft.Experience) + points(rest))
-}
-
 // skeletons returns the last list of labeled values that the assistant gave, with its values left
 // open. In plain conversation it is the last block of code.
 func (v *view) skeletons() []string {

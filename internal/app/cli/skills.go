@@ -149,6 +149,7 @@ func (c *cli) viewSkill(ctx context.Context, name string, number int) error {
 		fmt.Sprintf("created by run %s", v.Run), v.Model)
 	if v.Quality != nil {
 		fmt.Fprintf(c.out, "— %s\n", v.Quality)
+		c.printCriteria(*v.Quality)
 	}
 	for _, e := range v.Extra {
 		fmt.Fprintf(c.out, "— package file %s, %d bytes\n", e.Path, e.Bytes)

@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/skill/rubric"
 )
 
 // object is a JSON object.
@@ -129,6 +130,12 @@ func filesReply(m prompt.Material) object {
 	return object{"files": files}
 }
 
-func judgeReply(prompt.Material) object {
-	return object{"reason": "It has steps, and no check at the end.", "score": 8}
+// judgeReply has quotes of the usual length. Their place in the transcript does not matter for the tokens.
+func judgeReply(m prompt.Material) object {
+	criteria := []object{}
+	for _, name := range rubric.Names() {
+		criteria = append(criteria, object{"criterion": name, "points": 1, "quote": m.Draft.Description,
+			"missing": "a check at the end"})
+	}
+	return object{"reason": "It has steps, and no check at the end.", "criteria": criteria}
 }

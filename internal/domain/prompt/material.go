@@ -86,6 +86,12 @@ type Candidate struct {
 	Tools       []string `json:"tools,omitempty"`
 }
 
+// Texts returns the texts of the skill, one element for each field or item.
+func (c Candidate) Texts() []string {
+	return slices.Concat([]string{c.Name, c.Description, c.Procedure}, c.Trigger, c.Experience, c.Preference,
+		c.Examples, c.Scripts, c.References, c.Tools)
+}
+
 // FilePlan is a planned file of a skill.
 type FilePlan struct {
 	File    string `json:"file"`

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
@@ -269,7 +270,7 @@ func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := setup(t, func(c *config.Config) { c.Quality = true })
-	b.Model.On(openaitest.Rule{Stage: "judge", Reply: `{"reason":"Nothing is checked.","score":4}`})
+	b.Model.On(openaitest.Rule{Stage: "judge", Reply: apptest.Judgment(7, "Nothing is checked.")})
 	head := b.distilled()
 	var list httpapi.SkillList
 	for path, want := range map[string]int{"/v1/skills": 1, "/v1/skills?status=draft": 1,
@@ -284,15 +285,18 @@ func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {
 	if len(found.Results) != 0 {
 		t.Errorf("search finds %+v", found.Results)
 	}
-	want := skill.Quality{Score: 4, Reason: "Nothing is checked."}
+	judged := func(q *skill.Quality) bool {
+		return q != nil && q.Score == 4.4 && q.Reason == "Nothing is checked." && len(q.Criteria) == 8 &&
+			q.Criteria[0].Quote == "Service Deployment Rollback"
+	}
 	var detail httpapi.SkillDetail
 	b.get(fmt.Sprintf("/v1/skills/%d", head.ID)).into(http.StatusOK, &detail)
-	if detail.Status != skill.DraftStatus || detail.Quality == nil || *detail.Quality != want {
+	if detail.Status != skill.DraftStatus || !judged(detail.Quality) {
 		t.Errorf("the skill is %s with %+v", detail.Status, detail.Quality)
 	}
 	var versions httpapi.VersionList
 	b.get("/v1/skills/1/versions").into(http.StatusOK, &versions)
-	if len(versions.Versions) != 1 || versions.Versions[0].Quality == nil || *versions.Versions[0].Quality != want {
+	if len(versions.Versions) != 1 || !judged(versions.Versions[0].Quality) {
 		t.Errorf("versions %+v", versions.Versions)
 	}
 	b.decided("s1", "approve")

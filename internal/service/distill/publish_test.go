@@ -3,6 +3,7 @@ package distill_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -176,13 +177,44 @@ func TestASkillWaitsForApprovalWhereItIsAskedFor(t *testing.T) {
 func TestAPoorSkillIsADraft(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
-	d.model.says("judge", `{"reason":"Nothing is checked.","score":2}`)
+	d.model.says("judge", judgment(4))
 	ref, key := d.written(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Quality = true }))
 	testkit.Must(t, d.Judge(t.Context(), ref, key))
 	_, _, err := d.Publish(t.Context(), ref, key)
 	testkit.Must(t, err)
-	if task := d.report(ref).Tasks[0]; task.Status != skill.DraftStatus || task.Quality.Score != 2 {
+	if task := d.report(ref).Tasks[0]; task.Status != skill.DraftStatus || task.Quality.Score != 2.5 {
 		t.Errorf("%+v", task)
+	}
+}
+
+// Invented quotes of a judge make no active skill, and quotes keep no values of the case.
+func TestAJudgesQuotesAreLookedUpAndCleaned(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		quote, said string
+		want        skill.Status
+	}{
+		"found quotes":           {"Service Deployment Rollback", "get_user user_id mia_li_3668", skill.Active},
+		"an invented quote":      {"Restart every node first", "get_user user_id mia_li_3668", skill.DraftStatus},
+		"invented conversation":  {"Service Deployment Rollback", "all nodes were restarted", skill.DraftStatus},
+		"a quote without a word": {"Service Deployment Rollback", "---", skill.DraftStatus},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			d := setup(t)
+			d.model.says("judge", testkit.Judgment(16, c.quote, c.said, "Good for mia_li_3668."))
+			ref, key := d.written(d.request(customer(), func(r *distill.Request) { r.Spec.Quality = true }))
+			testkit.Must(t, d.Judge(t.Context(), ref, key))
+			_, _, err := d.Publish(t.Context(), ref, key)
+			testkit.Must(t, err)
+			task := d.report(ref).Tasks[0]
+			if task.Status != c.want || len(task.Quality.Criteria) != 8 {
+				t.Errorf("%s with %+v", task.Status, task.Quality)
+			}
+			if text := fmt.Sprint(*task.Quality); strings.Contains(text, "mia_li") {
+				t.Errorf("the judgment keeps a value: %s", text)
+			}
+		})
 	}
 }
 
