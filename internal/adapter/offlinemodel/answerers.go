@@ -29,6 +29,7 @@ var answerers = map[string]answerer{
 		return v.merged(append([]string{v.learn().theme}, v.learn().asks...), v.learn().match.Trigger)
 	}),
 	"procedure":  whenKept(func(v *view) any { return v.procedure() }),
+	"steps":      whenKept(func(v *view) any { return v.stepList() }),
 	"experience": whenKept(func(v *view) any { return v.merged(v.lessons(), v.learn().match.Experience) }),
 	"preference": whenKept(func(v *view) any { return v.merged(texts(v.learn().wishes), v.learn().match.Preference) }),
 	"examples":   whenKept(func(v *view) any { return v.merged(v.skeletons(), v.learn().match.Examples) }),

@@ -62,7 +62,7 @@ func TestAgentLogBecomesMethod(t *testing.T) {
 	}
 	// The user is asked for spoken values; the rest comes from results, then confirmation and
 	// report.
-	requireInOrder(t, got["procedure"].(string), "`card`", "`find_member`", "yes", "`renew_loan`", "`loan_id`",
+	requireInOrder(t, procedure(got), "`card`", "`find_member`", "yes", "`renew_loan`", "`loan_id`",
 		"from `find_member`", "`until`", "`renew_loan`")
 	experience := strings.Join(strs(got["experience"]), "\n")
 	requireInOrder(t, experience, "closing day", "`until`", "must check for reservations")
@@ -89,7 +89,7 @@ func TestAgentLogBecomesMethod(t *testing.T) {
 func TestPlainTalkBecomesMethod(t *testing.T) {
 	t.Parallel()
 	got := ask(t, prompt.Extract, prompt.Material{Messages: releaseTalk()})
-	requireInOrder(t, got["procedure"].(string), "1. Run the test suite", "2. Update", "3. Tag", "4. Push",
+	requireInOrder(t, procedure(got), "1. Run the test suite", "2. Update", "3. Tag", "4. Push",
 		"5. Announce")
 	if wishes := strs(got["preference"]); len(wishes) != 1 ||
 		!strings.Contains(wishes[0], "never publish on a Friday") {
@@ -103,7 +103,7 @@ func TestPlainTalkBecomesMethod(t *testing.T) {
 func TestChineseTalkBecomesChineseMethod(t *testing.T) {
 	t.Parallel()
 	got := ask(t, prompt.Extract, prompt.Material{Messages: chineseTalk()})
-	requireInOrder(t, got["procedure"].(string), "1. 运行全部测试", "2. 更新变更日志", "4. 推送标签")
+	requireInOrder(t, procedure(got), "1. 运行全部测试", "2. 更新变更日志", "4. 推送标签")
 	if wishes := strs(got["preference"]); len(wishes) != 2 {
 		t.Errorf("preference %q", wishes)
 	}
@@ -122,7 +122,7 @@ func TestSmallTalkIsSkipped(t *testing.T) {
 	if tasks := ask(t, prompt.Segment, material)["tasks"].([]any); len(tasks) != 0 {
 		t.Errorf("tasks %v", tasks)
 	}
-	if got := ask(t, prompt.Extract, material); got["action"] != "skip" || got["procedure"] != "" ||
+	if got := ask(t, prompt.Extract, material); got["action"] != "skip" || procedure(got) != "" ||
 		got["reason"] == "" {
 		t.Errorf("%v", got)
 	}
@@ -137,7 +137,7 @@ func TestSameThemeUpdatesItsCandidate(t *testing.T) {
 	if got["action"] != "update" || got["target"] != "S4" || got["description"] != "" {
 		t.Errorf("action %v, target %v, description %q", got["action"], got["target"], got["description"])
 	}
-	requireInOrder(t, got["procedure"].(string), "Greet the member.", "`find_member`",
+	requireInOrder(t, procedure(got), "Greet the member.", "`find_member`",
 		"Call `renew_loan` with `loan_id`.", "Report")
 	requireInOrder(t, strings.Join(strs(got["experience"]), "\n"), "Stay polite.", "closing day")
 }
@@ -146,11 +146,11 @@ func TestKnownSkillIsLeftUnchanged(t *testing.T) {
 	t.Parallel()
 	first := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(ada)})
 	known := prompt.Candidate{Handle: "S1", Name: first["name"].(string), Description: first["description"].(string),
-		Procedure: first["procedure"].(string),
+		Procedure: procedure(first),
 		Trigger:   strs(first["trigger"]), Experience: strs(first["experience"]), Preference: strs(first["preference"]),
 		Examples: strs(first["examples"]), Tools: strs(first["tools"])}
 	again := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(bela), Candidates: []prompt.Candidate{known}})
-	if again["action"] != "update" || again["procedure"] != "" || len(again["experience"].([]any)) != 0 ||
+	if again["action"] != "update" || procedure(again) != "" || len(again["experience"].([]any)) != 0 ||
 		len(again["trigger"].([]any)) != 0 {
 		t.Errorf("%v", again)
 	}
@@ -233,10 +233,10 @@ func certificateTalk(site string) []prompt.Message {
 func TestProseHowToBecomesMethod(t *testing.T) {
 	t.Parallel()
 	got := ask(t, prompt.Extract, prompt.Material{Messages: certificateTalk("web shop")})
-	requireInOrder(t, got["procedure"].(string), "1. Check the expiry date", "2. Request a new certificate",
+	requireInOrder(t, procedure(got), "1. Check the expiry date", "2. Request a new certificate",
 		"3. Reload nginx")
-	if strings.Contains(got["procedure"].(string), "4.") || strings.Contains(got["procedure"].(string), "restart") {
-		t.Errorf("procedure %s", got["procedure"])
+	if strings.Contains(procedure(got), "4.") || strings.Contains(procedure(got), "restart") {
+		t.Errorf("procedure %s", procedure(got))
 	}
 	requireInOrder(t, strings.Join(strs(got["experience"]), "\n"), "Never restart it",
 		"Run it with sudo. It worked after that.")

@@ -78,8 +78,8 @@ func TestOtherTopicsGiveOtherSkills(t *testing.T) {
 		t.Error(marshalled(got))
 	}
 	want := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(ada)})
-	if swapped := swap.Replace(want["procedure"].(string)); got["procedure"] != swapped {
-		t.Errorf("got\n%s\nwant\n%s", got["procedure"], swapped)
+	if swapped := swap.Replace(procedure(want)); procedure(got) != swapped {
+		t.Errorf("got\n%s\nwant\n%s", procedure(got), swapped)
 	}
 }
 

@@ -124,6 +124,13 @@ func (v *view) procedure() string {
 	return numbered(lines[:min(len(lines), max(maxSteps, len(known)))])
 }
 
+// stepList returns the procedure as objects that cite what the draft rests on.
+func (v *view) stepList() []map[string]any {
+	return annotate.Each(annotate.Lines(v.procedure()), func(text string) map[string]any {
+		return map[string]any{"text": text, "evidence": v.evidence()}
+	})
+}
+
 // find returns the index of the line that already states a text: it has the same start, tool and
 // result, or shares most words. A value that must be asked for only has to be named.
 func (v *view) find(lines []string, text string) int {

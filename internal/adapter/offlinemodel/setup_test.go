@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/skill/part"
 	"cairn/schemas"
 )
 
@@ -69,6 +70,12 @@ type completion struct {
 func ask(t *testing.T, stage prompt.Stage, m prompt.Material) map[string]any {
 	t.Helper()
 	return askSchema(t, schemas.Model(string(stage)), m)
+}
+
+// procedure returns the steps of a draft as a skill shows them.
+func procedure(draft map[string]any) string {
+	reader := part.Reader{Cites: func(evidence any) bool { return len(evidence.([]any)) > 0 }}
+	return part.Steps(reader.Steps(draft["steps"], func(string) bool { return false }))
 }
 
 func askSchema(t *testing.T, schema json.RawMessage, m prompt.Material) map[string]any {

@@ -19,6 +19,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/skill/memos"
+	"cairn/internal/domain/skill/portable"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/library"
@@ -156,10 +157,10 @@ func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {
 		hyphens.header.Get("ETag") != fmt.Sprintf(`"%x"`, sha256.Sum256(hyphens.body)) {
 		t.Errorf("in the other style: %v", hyphens.header)
 	}
-	if wrong, advice := skill.Portable(hyphens.body); len(wrong)+len(advice) > 0 {
+	if wrong, advice := portable.Check(hyphens.body); len(wrong)+len(advice) > 0 {
 		t.Errorf("by the Agent Skills specification: %q, %q", wrong, advice)
 	}
-	if wrong, advice := skill.Portable(stored); len(wrong) != 1 ||
+	if wrong, advice := portable.Check(stored); len(wrong) != 1 ||
 		!strings.Contains(wrong[0], "service_deployment_rollback") || len(advice) > 0 {
 		t.Errorf("with underscores, by the Agent Skills specification: %q, %q", wrong, advice)
 	}
