@@ -62,13 +62,19 @@ func TestAgentLogBecomesMethod(t *testing.T) {
 	}
 	// The user is asked for spoken values; the rest comes from results, then confirmation and
 	// report.
-	requireInOrder(t, procedure(got), "`card`", "`find_member`", "yes", "`renew_loan`", "`loan_id`",
+	requireInOrder(t, procedure(got), "`card`", "`find_member(card)`", "`renew_loan`", "yes",
+		"`loan_id`",
 		"from `find_member`", "`until`", "`renew_loan`")
-	experience := strings.Join(strs(got["experience"]), "\n")
-	requireInOrder(t, experience, "closing day", "`until`", "must check for reservations")
-	if strings.Contains(experience, "waive") {
-		t.Errorf("a rule about something else: %s", experience)
+	rules := parts(got, "rules")
+	requireInOrder(t, rules, "at most twice [policy]", "must check for reservations")
+	if strings.Contains(rules, "waive") {
+		t.Errorf("a rule about something else: %s", rules)
 	}
+	requireInOrder(t, parts(got, "pitfalls"), "`Error: date [date] is on a closing day", "→", "`until` → change "+
+		"`until` and "+
+		"call `renew_loan` again")
+	requireInOrder(t, strings.Join(strs(got["verification"]), "\n"), "`renew_loan` answers without an error")
+	requireInOrder(t, marshalled(got["inputs"]), "card", "the user", "from `find_member`", "until")
 	if wishes := strs(got["preference"]); len(wishes) != 1 || !strings.Contains(wishes[0], "reminders by post") {
 		t.Errorf("preference %q", wishes)
 	}
@@ -137,20 +143,24 @@ func TestSameThemeUpdatesItsCandidate(t *testing.T) {
 	if got["action"] != "update" || got["target"] != "S4" || got["description"] != "" {
 		t.Errorf("action %v, target %v, description %q", got["action"], got["target"], got["description"])
 	}
-	requireInOrder(t, procedure(got), "Greet the member.", "`find_member`",
+	requireInOrder(t, procedure(got), "Greet the member.", "`find_member(card)`",
 		"Call `renew_loan` with `loan_id`.", "Report")
-	requireInOrder(t, strings.Join(strs(got["experience"]), "\n"), "Stay polite.", "closing day")
+	requireInOrder(t, parts(got, "pitfalls"), "closing day")
 }
 
 func TestKnownSkillIsLeftUnchanged(t *testing.T) {
 	t.Parallel()
 	first := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(ada)})
 	known := prompt.Candidate{Handle: "S1", Name: first["name"].(string), Description: first["description"].(string),
-		Procedure: procedure(first),
-		Trigger:   strs(first["trigger"]), Experience: strs(first["experience"]), Preference: strs(first["preference"]),
+		Procedure: procedure(first), Rules: strings.Split(parts(first, "rules"), "\n"),
+		Pitfalls: strings.Split(parts(first, "pitfalls"), "\n"), Verification: strs(first["verification"]),
+		Inputs:  []string{"card: the user (required)", "loan_id: from `find_member` (required)", "until: the user"},
+		Trigger: strs(first["trigger"]), Experience: strs(first["experience"]), Preference: strs(first["preference"]),
 		Examples: strs(first["examples"]), Tools: strs(first["tools"])}
 	again := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(bela), Candidates: []prompt.Candidate{known}})
 	if again["action"] != "update" || procedure(again) != "" || len(again["experience"].([]any)) != 0 ||
+		len(again["rules"].([]any))+len(again["pitfalls"].([]any))+len(again["verification"].([]any)) != 0 ||
+		len(again["inputs"].([]any)) != 0 ||
 		len(again["trigger"].([]any)) != 0 {
 		t.Errorf("%v", again)
 	}

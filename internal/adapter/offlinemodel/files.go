@@ -89,7 +89,8 @@ func (v *view) markdown() string {
 	out := "# " + cmp.Or(v.file.Purpose, draft.Name) + "\n" // without a plan, the heading is the name
 	return out + section(v.say("when"), "", []string{draft.Description}) +
 		section(v.say("steps"), "- [ ] ", annotate.Lines(draft.Procedure)) +
-		section(v.say("watch"), "- ", draft.Experience) + section(v.say("wishes"), "- ", draft.Preference)
+		section(v.say("watch"), "- ", slices.Concat(draft.Pitfalls, draft.Rules, draft.Experience)) +
+		section(v.say("wishes"), "- ", draft.Preference)
 }
 
 // section renders a section of Markdown. It is empty if there are no lines.

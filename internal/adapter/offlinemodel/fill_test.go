@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"cairn/internal/domain/prompt"
@@ -136,10 +137,13 @@ func typeOf(value any) string {
 func TestThePointsFollowTheDraft(t *testing.T) {
 	t.Parallel()
 	whole := renewing()
-	whole.Trigger, whole.Experience, whole.Tools = []string{"renew a loan", "extend a loan"},
-		[]string{"Check the limit first.", "When `renew_loan` answers “closing day”, change `until`."},
-		[]string{"find_member", "renew_loan"}
-	whole.Procedure = "1. Ask the user for the card.\n2. Renew the loan.\n3. Confirm the new date."
+	whole.Trigger, whole.Tools = []string{"renew a loan", "extend a loan"}, []string{"find_member", "renew_loan"}
+	whole.Inputs = []string{"card: the user (required)", "loan_id: from `find_member`"}
+	whole.Rules = []string{"Check the limit first [policy]", "If the day is closed → take another [observed]"}
+	whole.Pitfalls = []string{"`Error: closing day` → change `until` and call `renew_loan` again"}
+	whole.Verification = []string{"`renew_loan` answers without an error."}
+	whole.Procedure = "1. Ask the user for the card.\n2. Renew the loan.\n   Check: the date is new.\n3. Confirm " +
+		"the new date."
 	score := func(change func(*prompt.Candidate)) kept.Quality {
 		draft, said := whole, loanDesk(ada)
 		change(&draft)
@@ -162,7 +166,12 @@ func TestThePointsFollowTheDraft(t *testing.T) {
 	for name, change := range map[string]func(*prompt.Candidate){
 		"steps":    func(d *prompt.Candidate) { d.Procedure = "" },
 		"triggers": func(d *prompt.Candidate) { d.Trigger = nil },
-		"lessons":  func(d *prompt.Candidate) { d.Experience = d.Experience[:1] },
+		"inputs":   func(d *prompt.Candidate) { d.Inputs = nil },
+		"rules":    func(d *prompt.Candidate) { d.Rules = d.Rules[:1] },
+		"pitfalls": func(d *prompt.Candidate) { d.Pitfalls = nil },
+		"checks": func(d *prompt.Candidate) {
+			d.Verification, d.Procedure = nil, strings.ReplaceAll(d.Procedure, "   Check: the date is new.\n", "")
+		},
 	} {
 		if got := score(change); got.Score >= all.Score {
 			t.Errorf("without %s it scores %v, whole %v", name, got, all)

@@ -11,35 +11,39 @@ import (
 
 // criteria rates the draft by counting: the items that speak about a criterion are its points, up to two, and
 // the first of them is the quote. Rules cannot tell whether a method serves again, which gets one point.
-func (v *view) criteria() []map[string]any {
+func (v *view) criteria() []object {
 	d := cmp.Or(v.material.Draft, &prompt.Candidate{})
+	purpose := annotate.Distinct([]string{d.Description}, 1)
 	steps := annotate.Lines(d.Procedure)
-	lines := slices.Concat(steps, d.Experience)
-	about := func(words string) []string {
-		return keep(lines, func(line string) bool {
-			return slices.ContainsFunc(strings.Split(v.say(words), "|"), func(word string) bool {
-				return strings.Contains(strings.ToLower(line), word)
-			})
-		})
-	}
-	reusable := annotate.Distinct([]string{d.Description}, 1)
-	var out []map[string]any
+	checks := slices.DeleteFunc(slices.Clone(steps), func(line string) bool {
+		return !strings.HasPrefix(line,
+			"Check: ")
+	})
+	failures := slices.Concat(d.Pitfalls, slices.DeleteFunc(slices.Clone(d.Experience), func(lesson string) bool {
+		return !strings.Contains(lesson, "“")
+	}))
+	parts := slices.Concat(d.Tools, steps, d.Rules, d.Experience, d.Preference)
+	var out []object
 	for _, c := range []struct {
-		name  string
-		items []string
+		name, lacks string
+		items       []string
 	}{
-		{"trigger", append(annotate.Distinct([]string{d.Description}, 1), d.Trigger...)},
-		{"inputs", about("asks")}, {"rules", keep(d.Experience, func(line string) bool {
-			return !slices.Contains(about("fails"), line)
-		})},
-		{"steps", steps}, {"verification", about("checks")}, {"errors", about("fails")},
-		{"grounded", v.seen(slices.Concat(d.Tools, lines, d.Preference))}, {"reusable", reusable},
+		{"trigger", "lacks", append(slices.Clone(purpose), d.Trigger...)}, {"inputs", "lacks", d.Inputs},
+		{"rules", "lacks", d.Rules}, {"steps", "lacks", steps},
+		{"verification", "unseen", append(slices.Clone(d.Verification), checks...)}, {"errors", "lacks", failures},
+		{"grounded", "lacks", v.seen(parts)}, {"reusable", "lacks", purpose},
 	} {
-		found := map[string]any{"criterion": c.name, "points": min(2, len(c.items)), "quote": "", "missing": ""}
-		switch len(c.items) {
-		case 0:
-			found["missing"] = v.say("lacks")
-		case 1:
+		points := min(2, len(c.items))
+		if c.name == "reusable" {
+			points = min(1, points)
+		}
+		found := object{"criterion": c.name, "points": points, "quote": "", "missing": ""}
+		switch {
+		case len(c.items) == 0:
+			found["missing"] = v.say(c.lacks)
+		case c.name == "reusable":
+			found["missing"] = v.say("judge again")
+		case len(c.items) == 1:
 			found["missing"] = v.say("more")
 		}
 		if len(c.items) > 0 {
@@ -50,14 +54,21 @@ func (v *view) criteria() []map[string]any {
 	return out
 }
 
-func keep(texts []string, fits func(string) bool) []string {
-	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return !fits(text) })
+// weak names the criteria without full points.
+func (v *view) weak() string {
+	var names []string
+	for _, c := range v.criteria() {
+		if c["points"] != 2 || c["missing"] != "" {
+			names = append(names, c["criterion"].(string))
+		}
+	}
+	return v.list("weak", names)
 }
 
 // seen returns the texts that are in the transcript.
 func (v *view) seen(texts []string) []string {
-	return keep(texts, func(text string) bool {
-		return slices.ContainsFunc(v.messages, func(m prompt.Message) bool {
+	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool {
+		return !slices.ContainsFunc(v.messages, func(m prompt.Message) bool {
 			return strings.Contains(m.Content, text) || slices.ContainsFunc(m.ToolCalls, func(call string) bool {
 				return strings.HasPrefix(call, text+"(")
 			})

@@ -60,8 +60,8 @@ const shaped = "## When to Use\nUse when: roll it back\n\n## Decision Rules\n- I
 	"next one [30 seconds; policy]\n- If the release is older than the schema → stop [observed]\n- If the owner is " +
 	"away → ask the deputy [user]\n\n## Procedure\n1. Read the log. `read_log(service)`\n   Check: the last line " +
 	"names the release.\n2. Roll back. `roll_back(release)`\n   If it fails: page the operator.\n\n## Pitfalls\n- " +
-	"`connection refused` → the upstream is down → restart the upstream\n\n## Verification\n- Probe the service again " +
-	"and expect 200.\n"
+	"`connection refused` → the upstream is down → restart the upstream\n\n## Verification\n- Probe the service " +
+	"again and expect 200.\n"
 
 func TestChangesOfTheShapeAreCompared(t *testing.T) {
 	t.Parallel()
@@ -72,11 +72,13 @@ func TestChangesOfTheShapeAreCompared(t *testing.T) {
 		"the other profile": {seed, ""},
 		"a rule less":       {replaced("- If the owner is away → ask the deputy [user]\n", ""), "lost"},
 		"another value":     {replaced("[30 seconds; policy]", "[90 seconds; policy]"), ""},
-		"a second value": {replaced("\n\n## Procedure", "\n- If the probe fails → wait before the next one [90 seconds; "+
+		"a second value": {replaced("\n\n## Procedure", "\n- If the probe fails → wait before the next one [90 "+
+			"seconds; "+
 			"observed]\n\n## Procedure"), "contradiction"},
-		"no check of a step":  {replaced("   Check: the last line names the release.\n", ""), "lost"},
-		"no way out":          {replaced("   If it fails: page the operator.\n", ""), "lost"},
-		"no error text":       {replaced("`connection refused` → the upstream is down", "`a failure` → the upstream is down"), "lost"},
+		"no check of a step": {replaced("   Check: the last line names the release.\n", ""), "lost"},
+		"no way out":         {replaced("   If it fails: page the operator.\n", ""), "lost"},
+		"no error text": {replaced("`connection refused` → the upstream is down", "`a failure` → the upstream "+
+			"is down"), "lost"},
 		"no verification":     {replaced("\n\n## Verification\n- Probe the service again and expect 200.", ""), "lost"},
 		"other tool, no text": {replaced("read_log(service)", "read_log(name)"), ""},
 	} {

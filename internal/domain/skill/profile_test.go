@@ -19,18 +19,22 @@ const orderDraft = `{"action":"create","target":null,"name":"Change an order",
  {"name":"payment method","origin":"from get_user","required":false}],
 "rules":[{"if":"the order is delivered","then":"refuse the change","value":"30","unit":"days","source":"policy",
   "evidence":[3]},
- {"if":"the new item is cheaper","then":"refund the difference","value":"","unit":"","source":"observed","evidence":[[4,5]]},
+ {"if":"the new item is cheaper","then":"refund the difference","value":"","unit":"","source":"observed",
+ "evidence":[[4,5]]},
  {"if":"it is Monday","then":"sing","value":"","unit":"","source":"policy","evidence":[99]}],
 "steps":[{"text":"Read the order.","tool":"get_order","arguments":["order_id"],"check":"the status is pending.",
   "if_fails":"tell the customer.","evidence":[4]},
  {"text":"Invent a voucher.","tool":"","arguments":[],"check":"","if_fails":"","evidence":[]},
- {"text":"Change the items.","tool":"change_order","arguments":["order_id","items"],"check":"","if_fails":"","evidence":[6]}],
-"pitfalls":[{"error":"Error: price has changed","cause":"the basket is old","fix":"read the order again","evidence":[7]},
+ {"text":"Change the items.","tool":"change_order","arguments":["order_id","items"],"check":"","if_fails":"",
+ "evidence":[6]}],
+"pitfalls":[{"error":"Error: price has changed","cause":"the basket is old","fix":"read the order again",
+ "evidence":[7]},
  {"error":"Error: teapot","cause":"","fix":"","evidence":[7]},
  {"error":"Error: made up","cause":"","fix":"nothing","evidence":[]}],
 "verification":["Read the order again and compare the items."],
 "experience":["Customers ask for one change at a time"],"preference":["Short answers"],"examples":[],"scripts":[],
-"tools":["get_order","change_order"],"others":[],"removed":[],"evidence":[3,4],"confidence":0.9,"reason":"It comes again."}`
+"tools":["get_order",
+ "change_order"],"others":[],"removed":[],"evidence":[3,4],"confidence":0.9,"reason":"It comes again."}`
 
 const agentBody = `## When to Use
 Use when: change my order, swap an item
@@ -160,15 +164,16 @@ func TestAnUpdateKeepsRulesErrorsAndChecks(t *testing.T) {
 		testkit.Must(t, err)
 		m := skill.Merge(c, nil, d)
 		got := m.Document
-		want := "1. Read the order. `get_order(order_id)`\n   Check: the status is pending.\n   If it fails: tell the " +
-			"customer.\n2. Ask for a clear yes.\n3. Change the items. `change_order(order_id, items)`"
+		want := "1. Read the order. `get_order(order_id)`\n   Check: the status is pending.\n   If it fails: tell " +
+			"the customer.\n2. Ask for a clear yes.\n3. Change the items. `change_order(order_id, items)`"
 		if seed := what == "seed"; seed != strings.HasPrefix(string(skill.RenderBody(got)), "## Trigger") {
 			t.Errorf("%s: the profile changed:\n%s", what, skill.RenderBody(got))
 		}
 		if got = got.Agent(); got.Procedure != want || len(got.Rules) != 2 || got.Rules[0].Value != "30" ||
 			got.Rules[1].Source != part.User || strings.Count(got.Pitfalls, "\n- ") != 1 ||
 			strings.Count(got.Verification, "- ") != 2 || len(got.Inputs) != 2 ||
-			got.WhenToUse != "Use when: change my order, swap an item, edit an order\nNot for: a delivered order; a refund" {
+			got.WhenToUse != "Use when: change my order, swap an item, edit an order\nNot for: a delivered order; a "+
+				"refund" {
 			t.Errorf("%s:\n%s\n%s", what, skill.RenderBody(got), m.Summary)
 		}
 	}
@@ -192,12 +197,13 @@ func TestASkillHasAtMostFiveHundredLines(t *testing.T) {
 // Documents that tools saved keep their sections in either profile.
 func TestFreeTextKeepsItsSections(t *testing.T) {
 	t.Parallel()
-	body := "## When to Use\nBefore a release.\n\n## Procedure\n1. Build\n\n## Pitfalls\n- Old schema\n\n## Verification\n" +
-		"Probe it.\n"
+	body := "## When to Use\nBefore a release.\n\n## Procedure\n1. Build\n\n## Pitfalls\n- Old schema\n\n## " +
+		"Verification\nProbe it.\n"
 	if got := string(skill.RenderBody(skill.ParseBody(body))); got != body {
 		t.Errorf("got %q", got)
 	}
-	want := "## When to Use\nBefore a release.\n\n## Procedure\n1. Build\n2. Verify: Probe it.\n\n## Pitfalls\n- Old schema\n"
+	want := "## When to Use\nBefore a release.\n\n## Procedure\n1. Build\n2. Verify: Probe it.\n\n## Pitfalls\n- " +
+		"Old schema\n"
 	if got := string(skill.RenderBody(skill.ParseBody(body).Seed())); got != want {
 		t.Errorf("as a seed: %q", got)
 	}

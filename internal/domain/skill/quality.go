@@ -40,13 +40,23 @@ func (q Quality) String() string {
 	return out
 }
 
+// maxShown is the length of a quote for people, in runes.
+const maxShown = 90
+
+func brief(quote string) string {
+	if short := cut(quote, maxShown-1); short != quote {
+		return short + "…"
+	}
+	return quote
+}
+
 // Lines returns one line for each criterion, for people.
 func (q Quality) Lines() []string {
 	var out []string
 	for _, c := range q.Criteria {
 		line := fmt.Sprintf("%-12s  %d of %d", c.Name, c.Points, MaxPoints)
 		if c.Quote != "" {
-			line += "  “" + c.Quote + "”"
+			line += "  “" + brief(c.Quote) + "”"
 		}
 		if c.Missing != "" {
 			line += "  missing: " + c.Missing

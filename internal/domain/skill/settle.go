@@ -44,7 +44,8 @@ func withoutMarks(word string) string {
 func settleParts[T any](lines []string, parse func(string) T) (out []T) {
 	for i, text := range lines {
 		for {
-			next := strings.TrimSpace(fenceMarks.ReplaceAllString(withoutMarks(collapse(safehtml.Remove(clean(text)))), ""))
+			next := withoutMarks(collapse(safehtml.Remove(clean(text))))
+			next = strings.TrimSpace(fenceMarks.ReplaceAllString(next, ""))
 			if next == text {
 				break
 			}

@@ -27,9 +27,10 @@ func showVersion(v skill.Version) prompt.Candidate {
 func showDocument(d skill.Document) prompt.Candidate {
 	d = d.Agent()
 	when := part.ParseWhen(d.WhenToUse)
-	c := prompt.Candidate{Name: d.Name, Description: strings.TrimSpace(d.Description + "\n" + when.Text), Trigger: when.Use,
-		NotFor: when.Not, Procedure: d.Procedure, Pitfalls: skill.Items(d.Pitfalls), Verification: skill.Items(d.Verification),
-		Experience: d.Experience, Preference: d.Preference, Examples: d.Examples, Scripts: d.Scripts,
+	c := prompt.Candidate{Name: d.Name, Description: strings.TrimSpace(d.Description + "\n" + when.Text),
+		Trigger: when.Use, NotFor: when.Not, Procedure: d.Procedure, Pitfalls: skill.Items(d.Pitfalls),
+		Verification: skill.Items(d.Verification),
+		Experience:   d.Experience, Preference: d.Preference, Examples: d.Examples, Scripts: d.Scripts,
 		References: d.References, Tools: d.Tools}
 	for _, in := range d.Inputs {
 		c.Inputs = append(c.Inputs, in.String())

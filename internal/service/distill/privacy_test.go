@@ -32,7 +32,8 @@ func TestRulesKeepTheValuesOfAPolicy(t *testing.T) {
 		Content: "A flight can be changed within 24 hours. Never refund more than $500."}
 	c.Messages[1].ToolCalls[0].Arguments = `{"user_id": "mia_li_3668", "price": 4875, "refund": 500}`
 	rule := func(value, unit string) map[string]any {
-		return map[string]any{"if": "a customer asks for a refund", "then": "offer at most", "value": value, "unit": unit,
+		return map[string]any{"if": "a customer asks for a refund", "then": "offer at most", "value": value,
+			"unit":   unit,
 			"source": "policy", "evidence": []int{0}}
 	}
 	d.model.says("extract", draft("Probe", with("rules", []any{rule("24", "hours"), rule("$500", ""),
@@ -45,7 +46,8 @@ func TestRulesKeepTheValuesOfAPolicy(t *testing.T) {
 			return err
 		}
 		got := fmt.Sprint(task.Draft.Rules, task.Draft.Pitfalls)
-		if strings.Contains(got, "4,875") || strings.Contains(got, "mia_li") || !strings.Contains(got, "[$500; policy]") ||
+		if strings.Contains(got, "4,875") || strings.Contains(got, "mia_li") || !strings.Contains(got,
+			"[$500; policy]") ||
 			!strings.Contains(got, "[24 hours; policy]") {
 			t.Errorf("got %s", got)
 		}

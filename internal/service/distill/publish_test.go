@@ -194,7 +194,8 @@ func shapedDraft() string {
 		with("rules", []any{map[string]any{"if": "the probe answers 502", "then": "roll back", "value": "", "unit": "",
 			"source": "observed", "evidence": []int{2}},
 			map[string]any{"if": "it rains", "then": "wait", "source": "policy", "evidence": []int{77}}}),
-		with("steps", []any{map[string]any{"text": "Probe the service.", "tool": "kubectl", "arguments": []string{"url"},
+		with("steps", []any{map[string]any{"text": "Probe the service.", "tool": "kubectl", "arguments": []string{
+			"url"},
 			"check": "it answers 200.", "if_fails": "roll back.", "evidence": []int{2}},
 			map[string]any{"text": "Restart the world.", "evidence": []int{}},
 			map[string]any{"text": "Roll back.", "evidence": []int{3}}}),
@@ -205,9 +206,11 @@ func shapedDraft() string {
 func TestASkillHasTheProfileOfItsRun(t *testing.T) {
 	t.Parallel()
 	for profile, want := range map[string][]string{
-		"": {"## When to Use\nUse when: rollback\nNot for: a new service\n", "## Inputs\n- service: the user (required)\n",
+		"": {"## When to Use\nUse when: rollback\nNot for: a new service\n", "## Inputs\n- service: the user " +
+			"(required)\n",
 			"## Decision Rules\n- If the probe answers 502 → roll back [observed]\n",
-			"1. Probe the service. `kubectl(url)`\n   Check: it answers 200.\n   If it fails: roll back.\n2. Roll back.\n",
+			"1. Probe the service. `kubectl(url)`\n   Check: it answers 200.\n   If it fails: roll back.\n2. Roll " +
+				"back.\n",
 			"## Pitfalls\n- `502` → the last deploy → roll back\n", "## Verification\n- All replicas are ready.\n"},
 		skill.SeedProfile: {"## Trigger\nrollback\n", "Inputs:\n- service: the user (required)\n\n1. Probe",
 			"3. Verify: All replicas are ready.\n", "## Experience\n1. Not for: a new service\n2. If the probe"},

@@ -18,7 +18,8 @@ func (r *Reader) Inputs(value any) (out []Input) {
 	for _, one := range list(value) {
 		in := Input{Name: text(one), Required: true}
 		if object, ok := one.(map[string]any); ok {
-			in = Input{Name: field(object, "name"), Origin: field(object, "origin"), Required: object["required"] != false}
+			in = Input{Name: field(object, "name"), Origin: field(object, "origin"),
+				Required: object["required"] != false}
 		}
 		if in.String() != "" && in.Name != "" {
 			out = append(out, ParseInput(in.String()))

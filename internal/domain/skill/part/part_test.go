@@ -35,8 +35,9 @@ func TestLinesAreParsedAsTheyAreRendered(t *testing.T) {
 		}
 	}
 	for want, in := range map[string]part.Input{
-		"order number: from the customer (required)": {Name: "order number", Origin: "from the customer", Required: true},
-		"color: in the order":                        {Name: "color", Origin: "in the order"}, "size": {Name: "size"},
+		"order number: from the customer (required)": {Name: "order number", Origin: "from the customer",
+			Required: true},
+		"color: in the order": {Name: "color", Origin: "in the order"}, "size": {Name: "size"},
 		"size (required)": {Name: "size", Required: true},
 	} {
 		if again := part.ParseInput(in.String()); in.String() != want || again != in {
@@ -52,7 +53,8 @@ func TestLinesAreParsedAsTheyAreRendered(t *testing.T) {
 
 func TestLinesWithoutAFormAreKept(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"If a, then b", "→", "[policy]", "If → b", "a: b: c", "(required)", "`x`", "` ` → y"} {
+	for _, text := range []string{"If a, then b", "→", "[policy]", "If → b", "a: b: c", "(required)", "`x`",
+		"` ` → y"} {
 		if got := part.ParseRule(text).String(); got != text {
 			t.Errorf("rule %q became %q", text, got)
 		}
@@ -71,8 +73,8 @@ var order = []part.Step{
 	{Text: "Ask for a clear yes.\nName the price."}, {Text: "Change it.", Tool: "change_order"},
 }
 
-const procedure = "1. Read the order. `get_order(order_id)`\n   Check: the order is pending.\n   If it fails: tell the " +
-	"customer.\n2. Ask for a clear yes.\n   Name the price.\n3. Change it. `change_order()`"
+const procedure = "1. Read the order. `get_order(order_id)`\n   Check: the order is pending.\n   If it fails: tell " +
+	"the customer.\n2. Ask for a clear yes.\n   Name the price.\n3. Change it. `change_order()`"
 
 func TestStepsAreParsedAsTheyAreRendered(t *testing.T) {
 	t.Parallel()
@@ -90,8 +92,8 @@ func TestStepsAreParsedAsTheyAreRendered(t *testing.T) {
 func TestStepsKeepTheirChecks(t *testing.T) {
 	t.Parallel()
 	next := "1. Greet.\n2. read the order.\n3. Change it."
-	want := "1. Greet.\n2. read the order. `get_order(order_id)`\n   Check: the order is pending.\n   If it fails: tell " +
-		"the customer.\n3. Change it. `change_order()`"
+	want := "1. Greet.\n2. read the order. `get_order(order_id)`\n   Check: the order is pending.\n   If it fails: " +
+		"tell the customer.\n3. Change it. `change_order()`"
 	if got := part.KeepChecks(procedure, next); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

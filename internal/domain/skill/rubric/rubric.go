@@ -79,8 +79,7 @@ func Read(raw json.RawMessage, t Texts) (skill.Quality, error) {
 		Reason   string      `json:"reason"`
 	}
 	if err := json.Unmarshal(raw, &in); err != nil {
-		return skill.Quality{}, fault.Wrap(err, fault.ModelInvalid, "the reply is not an object with criteria and reason",
-			"")
+		return skill.Quality{}, fault.Wrap(err, fault.ModelInvalid, "the reply has no criteria and reason", "")
 	}
 	q := skill.Quality{Reason: line(in.Reason, maxReason)}
 	skillText, said := words(t.Skill...), words(t.Conversation...)

@@ -129,7 +129,8 @@ func TestAReplyIsReadOrSentBack(t *testing.T) {
 	}
 	for _, reply := range []string{`[]`, `{}`, `{"criteria":[]}`, `{"criteria":{}}`, `{"score":9,"reason":"Good."}`,
 		strings.Replace(good, `"points":1`, `"points":3`, 1), strings.Replace(good, `"points":1`, `"points":-1`, 1),
-		strings.Replace(good, `"points":1`, `"points":"NaN"`, 1), strings.Replace(good, `"points":1`, `"points":null`, 1),
+		strings.Replace(good, `"points":1`, `"points":"NaN"`, 1), strings.Replace(good, `"points":1`,
+			`"points":null`, 1),
 		strings.Replace(good, `"errors"`, `"style"`, 1)} {
 		if q, err := rubric.Read(json.RawMessage(reply), texts); err == nil {
 			t.Errorf("%s was read as %+v", reply, q)
