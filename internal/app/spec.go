@@ -25,6 +25,7 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 		Gate: transcript.Gate{Policy: transcript.GatePolicy(c.Gate), MinToolMessages: c.MinToolMessages,
 			MinMessages: c.MinMessages},
 		NameStyle: c.NameStyle,
+		Profile:   c.Profile,
 		Redact:    c.Redact,
 		Quality:   c.Quality,
 		Approval:  c.RequireApproval,

@@ -62,8 +62,8 @@ func found(b *apptest.Bundle) bool {
 
 func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 	t.Parallel()
-	b := judged(t, openaitest.Rule{Match: "payment service", Reply: `{"reason":"Complete now.","score":8}`},
-		openaitest.Rule{Reply: `{"reason":"Nothing is checked  after\nthe rollback.","score":5.5}`})
+	b := judged(t, openaitest.Rule{Match: "payment service", Reply: apptest.Judgment(14, "Complete now.")},
+		openaitest.Rule{Reply: apptest.Judgment(9, "Nothing is checked  after\nthe rollback.")})
 	r := b.Distill(apptest.C1())
 	first := r.Tasks[0]
 	b.RecordEnded(first.WorkflowID, "DistillSkill/judged")
@@ -73,7 +73,8 @@ func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 	}
 	head, v := standing(b, first.SkillID)
 	if head.Status != skill.DraftStatus || first.Status != skill.DraftStatus || v.Quality == nil ||
-		*v.Quality != (skill.Quality{Score: 5.5, Reason: "Nothing is checked after the rollback."}) {
+		v.Quality.Score != 5.6 || v.Quality.Reason != "Nothing is checked after the rollback." ||
+		len(v.Quality.Criteria) != 8 {
 		t.Errorf("the skill is %s, its quality %+v", head.Status, v.Quality)
 	}
 	if found(b) {
@@ -88,7 +89,7 @@ func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 	if second.Outcome != distill.Updated || second.SkillID != first.SkillID || second.Version != 2 {
 		t.Fatalf("the draft was not recalled: %+v", second)
 	}
-	if head, v := standing(b, first.SkillID); head.Status != skill.Active || v.Quality.Score != 8 || !found(b) {
+	if head, v := standing(b, first.SkillID); head.Status != skill.Active || v.Quality.Score != 8.8 || !found(b) {
 		t.Errorf("the better version is %s with %+v", head.Status, v.Quality)
 	}
 	for _, call := range b.Model.Requests() { // the judge sees the skill as it would be, not the change alone
@@ -106,7 +107,7 @@ func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	b := judged(t, openaitest.Rule{Reply: `{"reason":"Common knowledge.","score":2}`})
+	b := judged(t, openaitest.Rule{Reply: apptest.Judgment(4, "Common knowledge.")})
 	id := b.Distill(apptest.C1()).Tasks[0].SkillID
 	if head, err := b.Library.Approve(
 		t.Context(),
@@ -123,7 +124,7 @@ func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 		t.Errorf("second task: %+v", second)
 	}
 
-	b = judged(t, openaitest.Rule{Reply: `{"reason":"Common knowledge.","score":2}`})
+	b = judged(t, openaitest.Rule{Reply: apptest.Judgment(4, "Common knowledge.")})
 	id = b.Distill(apptest.C1()).Tasks[0].SkillID
 	if head, err := b.Library.Reject(t.Context(), b.Workspace.ID, id); err != nil || head.Status != skill.Archived {
 		t.Errorf("rejected: %+v, %v", head, err)
@@ -133,12 +134,12 @@ func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 func TestAGoodEnoughDraftIsActive(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	b := judged(t, openaitest.Rule{Reply: `{"reason":"Just about.","score":6}`})
+	b := judged(t, openaitest.Rule{Reply: apptest.Judgment(10, "Just about.")})
 	task := b.Distill(apptest.C1()).Tasks[0]
-	if head, v := standing(b, task.SkillID); head.Status != skill.Active || v.Quality.Score != 6 || !found(b) {
+	if head, v := standing(b, task.SkillID); head.Status != skill.Active || v.Quality.Score != 6.3 || !found(b) {
 		t.Errorf("the skill is %s with %+v", head.Status, v.Quality)
 	}
-	if task.Quality == nil || task.Quality.Score != 6 {
+	if task.Quality == nil || task.Quality.Score != 6.3 {
 		t.Errorf("the report says %+v", task.Quality)
 	}
 }
@@ -152,11 +153,11 @@ func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 		rule openaitest.Rule
 		note bool
 	}{
-		"no JSON":              {openaitest.Rule{Reply: "It is rather good."}, true},
-		"a score out of range": {openaitest.Rule{Reply: `{"reason":"Splendid.","score":11}`}, true},
-		"a refusal":            {openaitest.Rule{Refusal: "I cannot judge this."}, true},
-		"a refused request":    {openaitest.Rule{Status: http.StatusBadRequest, Reply: "no"}, true},
-		"an endpoint away":     {openaitest.Rule{Status: http.StatusServiceUnavailable, Reply: "later"}, false},
+		"no JSON":           {openaitest.Rule{Reply: "It is rather good."}, true},
+		"no criteria":       {openaitest.Rule{Reply: `{"criteria":[],"reason":"Splendid."}`}, true},
+		"a refusal":         {openaitest.Rule{Refusal: "I cannot judge this."}, true},
+		"a refused request": {openaitest.Rule{Status: http.StatusBadRequest, Reply: "no"}, true},
+		"an endpoint away":  {openaitest.Rule{Status: http.StatusServiceUnavailable, Reply: "later"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := cairn.Part(t)
@@ -186,7 +187,7 @@ func TestTheJudgeIsAskedOnceAcrossACrash(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t, func(c *config.Config) { c.Quality = true })
-	b.Model.On(openaitest.Rule{Stage: "judge", Reply: `{"reason":"Good.","score":9}`})
+	b.Model.On(openaitest.Rule{Stage: "judge", Reply: apptest.Judgment(14, "Good.")})
 	b.ScriptR1()
 	unlock := lockSkills(b)
 	worker := b.StartProcess()
@@ -236,8 +237,8 @@ func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
 func TestABetterDraftStillWaitsWhereApprovalIsAskedFor(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	b := judged(t, openaitest.Rule{Match: "payment service", Reply: `{"reason":"Good.","score":9}`},
-		openaitest.Rule{Reply: `{"reason":"Thin.","score":1}`})
+	b := judged(t, openaitest.Rule{Match: "payment service", Reply: apptest.Judgment(14, "Good.")},
+		openaitest.Rule{Reply: apptest.Judgment(2, "Thin.")})
 	approval := func(r *distill.Request) { r.Spec.Approval = true }
 	if first := b.Distill(apptest.C1(), approval).Tasks[0]; first.Status != skill.DraftStatus {
 		t.Fatalf("first task: %+v", first)

@@ -156,7 +156,7 @@ func (v *view) asked() string {
 
 func methods(v *view) []string {
 	if steps := v.learn().steps; len(steps) >= enoughSteps {
-		return []string{numbered(steps)}
+		return []string{rendered(steps)}
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func documents(v *view) []string {
 	}
 	return []string{strings.TrimSpace(section("When to Use", "", []string{v.description()}) +
 		section("Procedure", "", methods(v)) +
-		section("Pitfalls", "- ", append(v.lessons(), v.say("outlook"))) +
+		section("Pitfalls", "- ", append(v.told(), v.say("outlook"))) +
 		section("Verification", "- ", []string{v.say("verify", v.main.Tool)}))}
 }
 

@@ -312,7 +312,7 @@ func TestAReviewInChineseSavesUnderALatinName(t *testing.T) {
 			t.Errorf("name %q", name)
 		}
 		if content := call.arguments["content"].(string); call.tool == "skill_save" &&
-			!strings.Contains(content, "调用 `renew_loan`") {
+			!strings.Contains(content, "`renew_loan(loan)`") {
 			t.Errorf("%s", content)
 		}
 	}

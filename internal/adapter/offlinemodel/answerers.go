@@ -28,8 +28,10 @@ var answerers = map[string]answerer{
 	"trigger": whenKept(func(v *view) any {
 		return v.merged(append([]string{v.learn().theme}, v.learn().asks...), v.learn().match.Trigger)
 	}),
-	"procedure":  whenKept(func(v *view) any { return v.procedure() }),
+	"procedure":  whenKept(func(v *view) any { return rendered(v.procedure()) }),
+	"steps":      whenKept(func(v *view) any { return v.stepList() }),
 	"experience": whenKept(func(v *view) any { return v.merged(v.lessons(), v.learn().match.Experience) }),
+	"not_for":    whenKept(func(v *view) any { return v.otherTasks() }),
 	"preference": whenKept(func(v *view) any { return v.merged(texts(v.learn().wishes), v.learn().match.Preference) }),
 	"examples":   whenKept(func(v *view) any { return v.merged(v.skeletons(), v.learn().match.Examples) }),
 	"tools":      whenKept(func(v *view) any { return v.merged(toolNames(v.learn().work), v.learn().match.Tools) }),
@@ -40,11 +42,19 @@ var answerers = map[string]answerer{
 	"files":      func(v *view) any { return v.planned(v.material.Files) },
 	"file":       func(v *view) any { return v.file.File },
 	"purpose":    func(v *view) any { return v.file.Purpose },
-	"inputs":     func(v *view) any { return v.file.Inputs },
-	"outputs":    func(v *view) any { return v.file.Outputs },
-	"score":      func(v *view) any { return v.score() },
-	"code":       func(v *view) any { return v.text() },
-	"answer":     func(v *view) any { return v.answer() },
+	"inputs": func(v *view) any {
+		if v.file.File != "" {
+			return v.file.Inputs
+		}
+		return whenKept(func(v *view) any { return v.inputs() })(v)
+	},
+	"rules":        whenKept(func(v *view) any { return v.decisions() }),
+	"pitfalls":     whenKept(func(v *view) any { return v.pitfalls() }),
+	"verification": whenKept(func(v *view) any { return v.verification() }),
+	"outputs":      func(v *view) any { return v.file.Outputs },
+	"criteria":     func(v *view) any { return v.criteria() },
+	"code":         func(v *view) any { return v.text() },
+	"answer":       func(v *view) any { return v.answer() },
 }
 
 // whenKept returns an answerer that replies only if there is something to save.
@@ -92,12 +102,15 @@ func (v *view) query() string {
 }
 
 func (v *view) reason() string {
+	if v.schema != nil && v.schema.Properties["criteria"] != nil { // a judgment
+		return v.weak()
+	}
 	s := v.learn()
 	if !s.reusable {
 		return v.say("none")
 	}
 	fits := v.list("fits", annotate.Distinct([]string{s.match.Handle}, 1))
-	return v.say("summary", len(s.steps), len(v.lessons()), len(s.wishes), len(v.messages)) + fits
+	return v.say("summary", len(s.steps), len(v.told()), len(s.wishes), len(v.messages)) + fits
 }
 
 // evidence lists the indices of the messages that support the fields.

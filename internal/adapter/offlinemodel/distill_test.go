@@ -62,13 +62,19 @@ func TestAgentLogBecomesMethod(t *testing.T) {
 	}
 	// The user is asked for spoken values; the rest comes from results, then confirmation and
 	// report.
-	requireInOrder(t, got["procedure"].(string), "`card`", "`find_member`", "yes", "`renew_loan`", "`loan_id`",
+	requireInOrder(t, procedure(got), "`card`", "`find_member(card)`", "`renew_loan`", "yes",
+		"`loan_id`",
 		"from `find_member`", "`until`", "`renew_loan`")
-	experience := strings.Join(strs(got["experience"]), "\n")
-	requireInOrder(t, experience, "closing day", "`until`", "must check for reservations")
-	if strings.Contains(experience, "waive") {
-		t.Errorf("a rule about something else: %s", experience)
+	rules := parts(got, "rules")
+	requireInOrder(t, rules, "at most twice [policy]", "must check for reservations")
+	if strings.Contains(rules, "waive") {
+		t.Errorf("a rule about something else: %s", rules)
 	}
+	requireInOrder(t, parts(got, "pitfalls"), "`Error: date [date] is on a closing day", "→", "`until` → change "+
+		"`until` and "+
+		"call `renew_loan` again")
+	requireInOrder(t, strings.Join(strs(got["verification"]), "\n"), "`renew_loan` answers without an error")
+	requireInOrder(t, marshalled(got["inputs"]), "card", "the user", "from `find_member`", "until")
 	if wishes := strs(got["preference"]); len(wishes) != 1 || !strings.Contains(wishes[0], "reminders by post") {
 		t.Errorf("preference %q", wishes)
 	}
@@ -89,7 +95,7 @@ func TestAgentLogBecomesMethod(t *testing.T) {
 func TestPlainTalkBecomesMethod(t *testing.T) {
 	t.Parallel()
 	got := ask(t, prompt.Extract, prompt.Material{Messages: releaseTalk()})
-	requireInOrder(t, got["procedure"].(string), "1. Run the test suite", "2. Update", "3. Tag", "4. Push",
+	requireInOrder(t, procedure(got), "1. Run the test suite", "2. Update", "3. Tag", "4. Push",
 		"5. Announce")
 	if wishes := strs(got["preference"]); len(wishes) != 1 ||
 		!strings.Contains(wishes[0], "never publish on a Friday") {
@@ -103,7 +109,7 @@ func TestPlainTalkBecomesMethod(t *testing.T) {
 func TestChineseTalkBecomesChineseMethod(t *testing.T) {
 	t.Parallel()
 	got := ask(t, prompt.Extract, prompt.Material{Messages: chineseTalk()})
-	requireInOrder(t, got["procedure"].(string), "1. 运行全部测试", "2. 更新变更日志", "4. 推送标签")
+	requireInOrder(t, procedure(got), "1. 运行全部测试", "2. 更新变更日志", "4. 推送标签")
 	if wishes := strs(got["preference"]); len(wishes) != 2 {
 		t.Errorf("preference %q", wishes)
 	}
@@ -122,7 +128,7 @@ func TestSmallTalkIsSkipped(t *testing.T) {
 	if tasks := ask(t, prompt.Segment, material)["tasks"].([]any); len(tasks) != 0 {
 		t.Errorf("tasks %v", tasks)
 	}
-	if got := ask(t, prompt.Extract, material); got["action"] != "skip" || got["procedure"] != "" ||
+	if got := ask(t, prompt.Extract, material); got["action"] != "skip" || procedure(got) != "" ||
 		got["reason"] == "" {
 		t.Errorf("%v", got)
 	}
@@ -137,20 +143,24 @@ func TestSameThemeUpdatesItsCandidate(t *testing.T) {
 	if got["action"] != "update" || got["target"] != "S4" || got["description"] != "" {
 		t.Errorf("action %v, target %v, description %q", got["action"], got["target"], got["description"])
 	}
-	requireInOrder(t, got["procedure"].(string), "Greet the member.", "`find_member`",
+	requireInOrder(t, procedure(got), "Greet the member.", "`find_member(card)`",
 		"Call `renew_loan` with `loan_id`.", "Report")
-	requireInOrder(t, strings.Join(strs(got["experience"]), "\n"), "Stay polite.", "closing day")
+	requireInOrder(t, parts(got, "pitfalls"), "closing day")
 }
 
 func TestKnownSkillIsLeftUnchanged(t *testing.T) {
 	t.Parallel()
 	first := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(ada)})
 	known := prompt.Candidate{Handle: "S1", Name: first["name"].(string), Description: first["description"].(string),
-		Procedure: first["procedure"].(string),
-		Trigger:   strs(first["trigger"]), Experience: strs(first["experience"]), Preference: strs(first["preference"]),
+		Procedure: procedure(first), Rules: strings.Split(parts(first, "rules"), "\n"),
+		Pitfalls: strings.Split(parts(first, "pitfalls"), "\n"), Verification: strs(first["verification"]),
+		Inputs:  []string{"card: the user (required)", "loan_id: from `find_member` (required)", "until: the user"},
+		Trigger: strs(first["trigger"]), Experience: strs(first["experience"]), Preference: strs(first["preference"]),
 		Examples: strs(first["examples"]), Tools: strs(first["tools"])}
 	again := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(bela), Candidates: []prompt.Candidate{known}})
-	if again["action"] != "update" || again["procedure"] != "" || len(again["experience"].([]any)) != 0 ||
+	if again["action"] != "update" || procedure(again) != "" || len(again["experience"].([]any)) != 0 ||
+		len(again["rules"].([]any))+len(again["pitfalls"].([]any))+len(again["verification"].([]any)) != 0 ||
+		len(again["inputs"].([]any)) != 0 ||
 		len(again["trigger"].([]any)) != 0 {
 		t.Errorf("%v", again)
 	}
@@ -233,10 +243,10 @@ func certificateTalk(site string) []prompt.Message {
 func TestProseHowToBecomesMethod(t *testing.T) {
 	t.Parallel()
 	got := ask(t, prompt.Extract, prompt.Material{Messages: certificateTalk("web shop")})
-	requireInOrder(t, got["procedure"].(string), "1. Check the expiry date", "2. Request a new certificate",
+	requireInOrder(t, procedure(got), "1. Check the expiry date", "2. Request a new certificate",
 		"3. Reload nginx")
-	if strings.Contains(got["procedure"].(string), "4.") || strings.Contains(got["procedure"].(string), "restart") {
-		t.Errorf("procedure %s", got["procedure"])
+	if strings.Contains(procedure(got), "4.") || strings.Contains(procedure(got), "restart") {
+		t.Errorf("procedure %s", procedure(got))
 	}
 	requireInOrder(t, strings.Join(strs(got["experience"]), "\n"), "Never restart it",
 		"Run it with sudo. It worked after that.")

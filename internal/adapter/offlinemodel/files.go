@@ -89,7 +89,8 @@ func (v *view) markdown() string {
 	out := "# " + cmp.Or(v.file.Purpose, draft.Name) + "\n" // without a plan, the heading is the name
 	return out + section(v.say("when"), "", []string{draft.Description}) +
 		section(v.say("steps"), "- [ ] ", annotate.Lines(draft.Procedure)) +
-		section(v.say("watch"), "- ", draft.Experience) + section(v.say("wishes"), "- ", draft.Preference)
+		section(v.say("watch"), "- ", slices.Concat(draft.Pitfalls, draft.Rules, draft.Experience)) +
+		section(v.say("wishes"), "- ", draft.Preference)
 }
 
 // section renders a section of Markdown. It is empty if there are no lines.
@@ -98,16 +99,6 @@ func section(heading, mark string, lines []string) string {
 		return ""
 	}
 	return "\n## " + heading + "\n\n" + mark + strings.Join(lines, "\n"+mark) + "\n"
-}
-
-// score gives the draft up to two points each for its description, steps, triggers and lessons, and
-// for wishes, tools or examples.
-func (v *view) score() float64 {
-	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
-	points := func(part []string) int { return min(2, len(part)) }
-	rest := slices.Concat(draft.Preference, draft.Tools, draft.Examples)
-	return float64(points(strings.Fields(draft.Description)) + points(annotate.Lines(draft.Procedure)) +
-		points(draft.Trigger) + points(draft.Experience) + points(rest))
 }
 
 // skeletons returns the last list of labeled values that the assistant gave, with its values left

@@ -6,9 +6,13 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"cairn/internal/domain/prompt"
+	kept "cairn/internal/domain/skill"
+	"cairn/internal/domain/skill/rubric"
+	"cairn/internal/testkit"
 	"cairn/schemas"
 )
 
@@ -128,32 +132,52 @@ func typeOf(value any) string {
 	return "object"
 }
 
-// A judge's score follows the draft: removing parts costs points.
-func TestTheScoreFollowsTheDraft(t *testing.T) {
+// A judge's points follow the draft: removing parts costs points, and every quote is in the draft or the
+// transcript.
+func TestThePointsFollowTheDraft(t *testing.T) {
 	t.Parallel()
 	whole := renewing()
-	whole.Trigger, whole.Experience, whole.Tools = []string{"renew a loan", "extend a loan"},
-		[]string{"Check the limit first.", "Ask for the card."}, []string{"find_member", "renew_loan"}
-	whole.Procedure = "1. Look up the member.\n2. Renew the loan."
-	score := func(change func(*prompt.Candidate)) float64 {
-		draft := whole
+	whole.Trigger, whole.Tools = []string{"renew a loan", "extend a loan"}, []string{"find_member", "renew_loan"}
+	whole.Inputs = []string{"card: the user (required)", "loan_id: from `find_member`"}
+	whole.Rules = []string{"Check the limit first [policy]", "If the day is closed → take another [observed]"}
+	whole.Pitfalls = []string{"`Error: closing day` → change `until` and call `renew_loan` again"}
+	whole.Verification = []string{"`renew_loan` answers without an error."}
+	whole.Procedure = "1. Ask the user for the card.\n2. Renew the loan.\n   Check: the date is new.\n3. Confirm " +
+		"the new date."
+	score := func(change func(*prompt.Candidate)) kept.Quality {
+		draft, said := whole, loanDesk(ada)
 		change(&draft)
-		return ask(t, prompt.Judge, prompt.Material{Messages: loanDesk(ada), Draft: &draft})["score"].(float64)
+		reply, err := json.Marshal(ask(t, prompt.Judge, prompt.Material{Messages: said, Draft: &draft}))
+		testkit.Must(t, err)
+		var texts []string
+		for _, m := range said {
+			texts = append(append(texts, m.Content), m.ToolCalls...)
+		}
+		q, err := rubric.Read(reply, rubric.Texts{Skill: draft.Texts(), Conversation: texts})
+		testkit.Must(t, err)
+		return q
 	}
 	all := score(func(*prompt.Candidate) {})
-	if all < 6 || all > 10 {
-		t.Fatalf("a draft with everything scores %v", all)
+	if all.Score < 6 || all.Score > 10 || slices.ContainsFunc(all.Criteria, func(c kept.Criterion) bool {
+		return c.Points == 0 || c.Quote == ""
+	}) {
+		t.Fatalf("a draft with everything: %+v", all)
 	}
 	for name, change := range map[string]func(*prompt.Candidate){
 		"steps":    func(d *prompt.Candidate) { d.Procedure = "" },
 		"triggers": func(d *prompt.Candidate) { d.Trigger = nil },
-		"lessons":  func(d *prompt.Candidate) { d.Experience = d.Experience[:1] },
+		"inputs":   func(d *prompt.Candidate) { d.Inputs = nil },
+		"rules":    func(d *prompt.Candidate) { d.Rules = d.Rules[:1] },
+		"pitfalls": func(d *prompt.Candidate) { d.Pitfalls = nil },
+		"checks": func(d *prompt.Candidate) {
+			d.Verification, d.Procedure = nil, strings.ReplaceAll(d.Procedure, "   Check: the date is new.\n", "")
+		},
 	} {
-		if got := score(change); got >= all {
+		if got := score(change); got.Score >= all.Score {
 			t.Errorf("without %s it scores %v, whole %v", name, got, all)
 		}
 	}
-	if got := score(func(d *prompt.Candidate) { *d = prompt.Candidate{Name: "small talk"} }); got >= 6 {
+	if got := score(func(d *prompt.Candidate) { *d = prompt.Candidate{Name: "small talk"} }); got.Score >= 6 {
 		t.Errorf("an empty draft scores %v", got)
 	}
 }

@@ -52,12 +52,12 @@ func TestNumbersOfRulesFollowAndNumbersOfInstancesDoNot(t *testing.T) {
 		return ask(t, prompt.Extract, prompt.Material{Messages: messages})
 	}
 	two, nine := extract("2", "$1"), extract("9", "$3,250.10")
-	if !strings.Contains(marshalled(two["experience"]), "at most 2 times") ||
-		!strings.Contains(marshalled(nine["experience"]), "at most 9 times") {
-		t.Errorf("%v\n%v", two["experience"], nine["experience"])
+	if !strings.Contains(parts(two, "rules"), "at most 2 times") ||
+		!strings.Contains(parts(nine, "rules"), "at most 9 times") {
+		t.Errorf("%v\n%v", two["rules"], nine["rules"])
 	}
-	delete(two, "experience")
-	delete(nine, "experience")
+	delete(two, "rules")
+	delete(nine, "rules")
 	if !reflect.DeepEqual(two, nine) {
 		t.Errorf("got %v\nthen %v", two, nine)
 	}
@@ -68,7 +68,8 @@ func TestOtherTopicsGiveOtherSkills(t *testing.T) {
 	t.Parallel()
 	text := marshalled(loanDesk(ada))
 	swap := strings.NewReplacer("renew_loan", "repair_boiler", "loan_id", "boiler_id", "find_member", "look_up_house",
-		"renew", "repair", "loan", "boiler", "Loan", "Boiler")
+		"Find member", "Look up house",
+		"Renew", "Repair", "renew", "repair", "loan", "boiler", "Loan", "Boiler")
 	var messages []prompt.Message
 	if err := json.Unmarshal([]byte(swap.Replace(text)), &messages); err != nil {
 		t.Fatal(err)
@@ -78,8 +79,8 @@ func TestOtherTopicsGiveOtherSkills(t *testing.T) {
 		t.Error(marshalled(got))
 	}
 	want := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(ada)})
-	if swapped := swap.Replace(want["procedure"].(string)); got["procedure"] != swapped {
-		t.Errorf("got\n%s\nwant\n%s", got["procedure"], swapped)
+	if swapped := swap.Replace(procedure(want)); procedure(got) != swapped {
+		t.Errorf("got\n%s\nwant\n%s", procedure(got), swapped)
 	}
 }
 
@@ -164,9 +165,9 @@ func TestRenamingACandidateChangesNothingElse(t *testing.T) {
 		t.Errorf("got %v\nwant %v", renamed, plain)
 	}
 	if edited := extract(func(c *prompt.Candidate) {
-		c.Experience = []string{"Whisper."}
-	}); !strings.Contains(marshalled(edited["experience"]), "Whisper.") {
-		t.Errorf("experience %v", edited["experience"])
+		c.Trigger = []string{"whisper about it"}
+	}); !strings.Contains(marshalled(edited["trigger"]), "whisper about it") {
+		t.Errorf("trigger %v", edited["trigger"])
 	}
 	for _, description := range []string{"How to bind books.", "How to renew a passport.", "How to find a loan."} {
 		if edited := extract(func(c *prompt.Candidate) {

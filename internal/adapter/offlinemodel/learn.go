@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/skill/part"
 )
 
 const (
@@ -29,8 +29,9 @@ type skill struct {
 	asks         []string            // requests of users, as verb and object, related to the theme
 	work         []annotate.Call     // one call of each tool that took part
 	instructions []annotate.Sentence // steps given in text
-	steps        []string
-	failures     []string
+	steps        []step
+	failures     []failure
+	unfixed      []string
 	warnings     []annotate.Sentence // known failures and cautions
 	rules        []annotate.Sentence
 	wishes       []annotate.Sentence
@@ -40,21 +41,35 @@ type skill struct {
 
 func (v *view) learn() *skill {
 	if v.learnt == nil {
-		s := &skill{work: v.work(), instructions: v.instructions(), failures: v.failures(),
-			warnings: v.warnings(), wishes: v.wishes()}
+		s := &skill{work: v.work(), instructions: v.instructions(), warnings: v.warnings(), wishes: v.wishes()}
+		s.failures, s.unfixed = v.failures()
 		s.asks = annotate.Asks(v.sentences)
 		s.theme = v.theme(s.asks)
 		s.asks = slices.DeleteFunc(s.asks, func(ask string) bool {
-			return annotate.Share(annotate.Terms(s.theme), annotate.Terms(ask)) == 0
+			return annotate.Share(annotate.Terms(s.theme), annotate.Terms(ask)) == 0 || differs(s.theme, ask)
 		})
-		s.steps = annotate.Distinct(append(v.calledSteps(s.work), texts(s.instructions)...), maxSteps)
+		s.steps = v.steps(s)
 		s.rules = v.rules(s.theme)
 		s.match = v.matching(s.theme)
-		s.reusable = len(s.steps) >= enoughSteps || len(s.failures) > 0 || len(s.wishes) >= enoughWishes
+		s.reusable = len(s.steps) >= enoughSteps || len(s.failures)+len(s.unfixed) > 0 || len(s.wishes) >= enoughWishes
 		v.learnt = s
 	}
 	return v.learnt
 }
+
+// kin are verbs with one meaning, by line.
+var kin = strings.Split("update modify change edit upgrade adjust alter rename move\nbook create add make order "+
+	"reserve "+
+	"register buy\ncancel delete remove drop revoke\nrefund return reimburse", "\n")
+
+// kind returns the number of the first word's line in kin, or -1.
+func kind(text string) int {
+	verb, _, _ := strings.Cut(strings.ToLower(text), " ")
+	return slices.IndexFunc(kin, func(line string) bool { return slices.Contains(strings.Fields(line), verb) })
+}
+
+// differs reports whether two texts begin with verbs of different meaning.
+func differs(a, b string) bool { return kind(a) >= 0 && kind(b) >= 0 && kind(a) != kind(b) }
 
 // theme returns the subject of a transcript in a few words: the main tool if it changes something,
 // else the user's request, else the main tool, else the key words.
@@ -106,22 +121,75 @@ func (v *view) merged(found, have []string) []string {
 	return out
 }
 
-// procedure returns the numbered steps. For an update, new steps are inserted into the candidate's
-// before the step that they lead to. It is empty if all steps are known.
-func (v *view) procedure() string {
-	known := annotate.Lines(v.learn().match.Procedure)
+// steps returns the steps of calls and those given in text, each text once.
+func (v *view) steps(s *skill) []step {
+	out := v.calledSteps(s.work)
+	for _, given := range s.instructions {
+		out = append(out, step{Step: part.Step{Text: given.Text}, at: []int{given.Index}})
+	}
+	seen := map[string]bool{}
+	out = slices.DeleteFunc(out, func(s step) bool {
+		known := seen[s.Text] || s.Text == ""
+		seen[s.Text] = true
+		return known
+	})
+	return out[:min(len(out), maxSteps)]
+}
+
+// procedure returns the steps. For an update, new steps are inserted into the candidate's before the step that
+// they lead to. It is empty if all steps are known.
+func (v *view) procedure() []step {
+	var known []step
+	old, structured := part.ParseSteps(v.learn().match.Procedure)
+	if !structured {
+		old = annotate.Each(annotate.Lines(v.learn().match.Procedure), func(line string) part.Step {
+			return part.Step{Text: line}
+		})
+	}
+	for _, s := range old {
+		known = append(known, step{Step: s})
+	}
 	lines, before := slices.Clone(known), len(known)
-	for _, step := range slices.Backward(v.learn().steps) {
-		if at := v.find(known, step); at >= 0 {
-			before = slices.Index(lines, known[at])
+	for _, s := range slices.Backward(v.learn().steps) {
+		if at := v.same(known, s); at >= 0 {
+			before = slices.IndexFunc(lines, func(line step) bool { return line.Text == known[at].Text })
 		} else {
-			lines = slices.Insert(lines, before, step)
+			lines = slices.Insert(lines, before, s)
 		}
 	}
 	if len(lines) == len(known) {
-		return ""
+		return nil
 	}
-	return numbered(lines[:min(len(lines), max(maxSteps, len(known)))])
+	return lines[:min(len(lines), max(maxSteps, len(known)))]
+}
+
+// same returns the index of the step that a step repeats: a call of its tool, or the same text.
+func (v *view) same(known []step, s step) int {
+	if s.Tool != "" {
+		return slices.IndexFunc(known, func(k step) bool {
+			return k.Tool == s.Tool || k.Tool == "" && strings.HasPrefix(k.Text, v.say("calls", s.Tool))
+		})
+	}
+	return v.find(annotate.Each(known, func(k step) string { return k.Text }), s.Text)
+}
+
+// stepList returns the procedure as objects that cite the messages of new steps.
+func (v *view) stepList() []object {
+	return annotate.Each(v.procedure(), func(s step) object {
+		return object{"text": s.Text, "tool": s.Tool, "arguments": s.Arguments, "check": s.Check, "if_fails": s.IfFails,
+			"evidence": s.at}
+	})
+}
+
+// rendered returns steps as a numbered list.
+func rendered(steps []step) string {
+	return part.Steps(annotate.Each(steps, func(s step) part.Step { return s.Step }))
+}
+
+// told returns pitfalls, lessons and rules as lines of text.
+func (v *view) told() []string {
+	out := annotate.Each(v.learn().failures, func(f failure) string { return f.String() })
+	return annotate.Distinct(append(append(out, v.lessons()...), texts(v.learn().rules)...), maxLessons+maxRules)
 }
 
 // find returns the index of the line that already states a text: it has the same start, tool and
@@ -137,12 +205,4 @@ func (v *view) find(lines []string, text string) int {
 		said := annotate.Terms(line)
 		return line == text || min(annotate.Share(own, said), annotate.Share(said, own)) > sameWords
 	})
-}
-
-func numbered(steps []string) string {
-	var out []string
-	for i, step := range steps {
-		out = append(out, strconv.Itoa(i+1)+". "+step)
-	}
-	return strings.Join(out, "\n")
 }

@@ -26,11 +26,11 @@ func TestPackageStaysWithinItsBudget(t *testing.T) {
 		}
 	}
 	t.Logf("%d lines", lines)
-	if lines == 0 || lines > 1700 {
-		t.Errorf("%d lines of code in both packages, budget 1700", lines)
+	if lines == 0 || lines > 2000 {
+		t.Errorf("%d lines of code in both packages, budget 2000", lines)
 	}
-	if len(answerers) > 30 {
-		t.Errorf("%d answerers, budget 30", len(answerers))
+	if len(answerers) > 36 {
+		t.Errorf("%d answerers, budget 36", len(answerers))
 	}
 	if len(policies) > 12 {
 		t.Errorf("%d tool policies, budget 12", len(policies))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/skill/part"
 	"cairn/schemas"
 )
 
@@ -69,6 +70,29 @@ type completion struct {
 func ask(t *testing.T, stage prompt.Stage, m prompt.Material) map[string]any {
 	t.Helper()
 	return askSchema(t, schemas.Model(string(stage)), m)
+}
+
+// procedure returns the steps of a draft as a skill shows them. Known steps of an update cite nothing.
+func procedure(draft map[string]any) string {
+	reader := part.Reader{Cites: func(any) bool { return true }}
+	return part.Steps(reader.Steps(draft["steps"], nil))
+}
+
+// parts returns the rules or the pitfalls of a draft as a skill shows them, if they cite a message.
+func parts(draft map[string]any, field string) string {
+	reader := part.Reader{Cites: func(evidence any) bool { return len(evidence.([]any)) > 0 }}
+	var out []string
+	for _, r := range reader.Rules(draft["rules"]) {
+		if field == "rules" {
+			out = append(out, r.String())
+		}
+	}
+	for _, p := range reader.Pitfalls(draft["pitfalls"]) {
+		if field == "pitfalls" {
+			out = append(out, p.String())
+		}
+	}
+	return strings.Join(out, "\n")
 }
 
 func askSchema(t *testing.T, schema json.RawMessage, m prompt.Material) map[string]any {

@@ -8,56 +8,71 @@ import (
 
 	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/skill/part"
 )
 
-const maxSteps, maxLessons, maxRules = 20, 6, 5 // limits of a procedure, of lessons and of rules from system messages
+const maxSteps, maxLessons, maxRules = 20, 6, 8 // limits of a procedure, of lessons and of rules from system messages
 
-// calledSteps renders tool calls by the names of the tools and arguments, each tool once, in order
-// of first use. If an earlier result held an argument's value, the value comes from that tool;
-// otherwise it has to be asked for.
-func (v *view) calledSteps(work []annotate.Call) []string {
-	var out []string
+// step is a step of a method with the messages that show it.
+type step struct {
+	part.Step
+	at []int
+}
+
+// calledSteps turns tool calls into steps, by the names of the tools and arguments, each tool once, in order of
+// first use. If an earlier result held an argument's value, the value comes from that tool; otherwise it has to
+// be asked for.
+func (v *view) calledSteps(work []annotate.Call) []step {
+	var out []step
 	known := map[string]bool{}
 	for _, c := range work {
-		var shown, ask []string
+		add := func(text string) { out = append(out, step{Step: part.Step{Text: text}, at: []int{c.Index}}) }
+		var names, from, ask []string
 		for _, a := range c.List() {
 			name := "`" + a.Name + "`"
 			if source := v.source(a); source != "" {
-				name += v.say("from", source)
+				from = append(from, name+v.say("from", source))
 			} else if !a.Composed() && !known[a.Name] && !c.Checks() {
 				ask = append(ask, name)
 			}
-			shown = append(shown, name)
+			names = append(names, a.Name)
 			known[a.Name] = true
 		}
-		out = append(out, v.list("ask", ask))
+		if len(ask) > 0 {
+			add(v.list("ask", ask))
+		}
 		alike := func(other annotate.Call) bool { return other.Tool == c.Tool && other.Confirmed }
 		if c.Changes() && slices.ContainsFunc(v.calls, alike) {
-			out = append(out, v.say("confirm", c.Tool))
+			add(v.say("confirm", c.Tool))
 		}
-		out = append(out, v.say("call", c.Tool)+v.list("with", shown)+v.list("each", v.varied(c))+v.say("stop"))
+		add(v.say("call", strings.Join(c.Words(), " ")) + v.list("with", from) +
+			v.list("each", v.varied(c)) + v.say("stop"))
+		last := &out[len(out)-1]
+		last.Text = annotate.Capital(last.Text)
+		last.Tool, last.Arguments, last.Check, last.IfFails = c.Tool, names, v.check(c), v.remedy(c)
 		spoke := func(m prompt.Message) bool { return m.Role == "assistant" && m.Content != "" && m.Index > c.Index }
 		if c.Changes() && slices.ContainsFunc(v.messages, spoke) {
-			out = append(out, v.say("outcome", c.Tool))
+			add(v.say("outcome", c.Tool))
 		}
 	}
 	return out
 }
 
-// work returns one call of each tool that took part, in order of first use: the first success, and
-// the main call even if it failed.
+// work returns one call of each tool that took part, in order: the first success, and the main call even if it
+// failed.
 func (v *view) work() []annotate.Call {
 	var out []annotate.Call
 	for _, c := range v.calls {
 		known := slices.ContainsFunc(out, func(other annotate.Call) bool { return other.Tool == c.Tool })
 		switch {
-		case known || !v.tookPart(c):
+		case known || !v.tookPart(c) || !c.Answered && c.Tool != v.main.Tool:
 		case c.Tool == v.main.Tool:
 			out = append(out, v.main)
 		case !c.Failed:
 			out = append(out, c)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b annotate.Call) int { return cmp.Compare(a.Index, b.Index) })
 	return out
 }
 
@@ -70,7 +85,7 @@ func (v *view) tookPart(c annotate.Call) bool {
 }
 
 // source returns the tool whose result contained the argument's values before any message did. It
-// is empty if there is none.
+// is empty if there is none, or if a user named the value.
 func (v *view) source(a annotate.Argument) string {
 	var tools []string
 	for _, leaf := range a.Leaves {
@@ -78,7 +93,10 @@ func (v *view) source(a annotate.Argument) string {
 		first := slices.IndexFunc(v.messages, func(m prompt.Message) bool {
 			return has(m.Content) || slices.ContainsFunc(m.ToolCalls, has)
 		})
-		if len(leaf) > 2 && !a.Composed() && first >= 0 && v.messages[first].Role == "tool" {
+		named := slices.ContainsFunc(v.messages, func(m prompt.Message) bool {
+			return m.Role == "user" && has(m.Content)
+		})
+		if len(leaf) > 2 && !a.Composed() && first >= 0 && v.messages[first].Role == "tool" && !named {
 			tools = append(tools, v.messages[first].Name)
 		}
 	}
@@ -114,41 +132,11 @@ func (v *view) instructions() []annotate.Sentence {
 	return found
 }
 
-var errorWord = regexp.MustCompile(`(?i)^\W*(?:error|错误|失败)\W*`)
-
-// lessons returns what a transcript teaches in addition to its steps: failures and their remedies,
-// warnings, and rules that affected the work.
+// lessons returns what a transcript teaches in addition to steps, rules and pitfalls: failures that were not
+// fixed, and warnings.
 func (v *view) lessons() []string {
 	s := v.learn()
-	spoken := annotate.Distinct(append(s.failures, texts(s.warnings)...), maxLessons)
-	return annotate.Distinct(append(spoken, texts(s.rules)...), maxLessons+maxRules)
-}
-
-// failures pairs the first occurrence of each kind of failure with the success that followed it.
-func (v *view) failures() []string {
-	var out []string
-	for i, c := range v.calls {
-		if !c.Failed || !v.tookPart(c) {
-			continue
-		}
-		line, _, _ := strings.Cut(errorWord.ReplaceAllString(strings.TrimSpace(c.Result), ""), "\n")
-		text := strings.Trim(v.mask.Hide(line, false), `"{} .`)
-		later := v.calls[i+1:]
-		fix := slices.IndexFunc(later, func(next annotate.Call) bool {
-			return next.Tool == c.Tool && next.Answered && !next.Failed
-		})
-		if fix < 0 {
-			out = append(out, v.say("unfixed", c.Tool, text))
-			continue
-		}
-		changed := v.list("change", differences(c, later[fix]))
-		helps := func(other annotate.Call) bool { return other.Tool != c.Tool && !other.Failed }
-		if helper := slices.IndexFunc(later[:fix], helps); helper >= 0 {
-			changed = cmp.Or(changed, v.say("before", later[helper].Tool))
-		}
-		out = append(out, v.say("fixed", c.Tool, text, changed))
-	}
-	return v.merged(out, nil)
+	return annotate.Distinct(append(slices.Clone(s.unfixed), texts(s.warnings)...), maxLessons)
 }
 
 // differences returns the names of the arguments in which two calls differ.
@@ -180,13 +168,37 @@ func (v *view) rules(theme string) []annotate.Sentence {
 	work := annotate.Terms(strings.Join(append(v.keyWords(12), toolNames(v.calls)...), " "))
 	score := func(s annotate.Sentence) float64 {
 		own := annotate.Terms(s.Text)
-		return 3*annotate.Share(themeTerms, annotate.Terms(s.Heading)) + 2*annotate.Share(themeTerms, own) +
+		close := 3*annotate.Share(themeTerms, annotate.Terms(s.Heading)) + 2*annotate.Share(themeTerms, own) +
 			annotate.Share(own, work)
+		if kind(theme) >= 0 && kind(theme) == kind(s.Heading) || v.main.Changes() && beforeChanges.MatchString(s.Text) {
+			close += 4
+		}
+		return close
 	}
-	found := v.pick(func(s annotate.Sentence) bool { return s.Role == "system" && s.Rule && score(s) >= 1 })
+	found := v.pick(func(s annotate.Sentence) bool {
+		return s.Role == "system" && s.Rule && !differs(theme, s.Heading) && !refersBack.MatchString(s.Text) &&
+			score(s) >= 1
+	})
 	slices.SortStableFunc(found, func(a, b annotate.Sentence) int { return cmp.Compare(score(b), score(a)) })
-	return found[:min(maxRules, len(found))]
+	found = found[:min(maxRules, len(found))]
+	for i, s := range found {
+		at := slices.Index(v.sentences, s)
+		if otherwise.MatchString(s.Text) && at > 0 && v.sentences[at-1].Index == s.Index {
+			found[i].Text = v.sentences[at-1].Text + " " + s.Text
+		}
+	}
+	return found
 }
+
+// otherwise matches a rule about what the sentence before it leaves out.
+var otherwise = regexp.MustCompile(`(?i)^(?:otherwise|else)\b|^否则`)
+
+// beforeChanges matches a rule about every change.
+var beforeChanges = regexp.MustCompile(`(?i)^before (?:\w+ing|any|each|every|you)\b.*\b(?:must|should|always)\b|` +
+	`之前.*(?:必须|应当|务必)`)
+
+// refersBack matches a rule that says nothing without the sentence before it.
+var refersBack = regexp.MustCompile(`(?i)\b(?:these|instead|this is|that is|the above)\b|上述|前述`)
 
 // spoken rewrites a user's sentences in the third person.
 var spoken = strings.NewReplacer(" I prefer", " the user prefers", "I prefer", "the user prefers",

@@ -124,7 +124,7 @@ func TestSameThemeKeepsUpdatingOneSkill(t *testing.T) {
 		if len(known) == 0 {
 			known = []prompt.Candidate{{Handle: "S1", Name: got["name"].(string),
 				Description: got["description"].(string), Trigger: strs(got["trigger"]),
-				Procedure: got["procedure"].(string)}}
+				Procedure: procedure(got)}}
 		} else if updates++; got["action"] != "update" || got["target"] != "S1" {
 			t.Errorf("action %v of %v", got["action"], got["name"])
 		}

@@ -90,7 +90,7 @@ func Config(t testing.TB, change ...func(*config.Config)) config.Config {
 	t.Helper()
 	home := t.TempDir()
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_MODEL=scripted", "OPENAI_API_KEY=none",
-		"SKILL_NAME_STYLE=underscore", "SKILL_QUALITY=off",
+		"SKILL_NAME_STYLE=underscore", "SKILL_PROFILE=seed", "SKILL_QUALITY=off",
 		"CAIRN_LLM_LEASE=1s", "CAIRN_HEARTBEAT=3s", "CAIRN_DATABASE_STEP=6s", "CAIRN_STOP_TIMEOUT=2s",
 		"CAIRN_DATABASE_CONNS=8", "CAIRN_SWEEP_EVERY=0s", "CAIRN_SWEEP_JITTER=0s", "CAIRN_LOG=error",
 		"CAIRN_LLM_HOLD=3s", "CAIRN_POLLERS=3", "CAIRN_DRAIN_DELAY=0s"}, nil)

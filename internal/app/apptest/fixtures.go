@@ -5,6 +5,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/testkit"
 )
 
 // C1 returns the conversation of spec/skill-memory.md §7: 14 messages, 5 of them from tools.
@@ -47,6 +48,11 @@ const (
 	R1Files = `{"check_health.py":"import sys\n\n\ndef main() -> int:\n    return 0\n\n\nif __name__ == ` +
 		`\"__main__\":\n    sys.exit(main())\n","checklist.md":"# Checklist\n\n- probe\n- roll back\n- probe\n"}`
 )
+
+// Judgment is a judge's reply about the skill of R1 from C1, with a sum of 0 to 16 points.
+func Judgment(points int, reason string) string {
+	return testkit.Judgment(points, "Service Deployment Rollback", "3/3 replicas ready", reason)
+}
 
 // ScriptR1 makes the model reply as in R1.
 func (b *Bundle) ScriptR1() {

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/app/samples"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/transcript/intake"
@@ -28,9 +30,10 @@ func (c *cli) demo() *cobra.Command {
 		Use: "demo", Short: "Distill a sample conversation into a skill",
 		Example: "  cairn demo", Args: cobra.NoArgs,
 		Long: "Distill a sample conversation into a skill. The command starts the development stack, distills a " +
-			"conversation of τ-bench with tool calls, prints the beginning of the skill, and suggests what to try " +
-			"next. The first run builds a Temporal server, which takes 2 to 5 minutes. Each run uses a new workspace " +
-			"unless you pass --workspace. On a terminal, the stack runs until you press Enter.",
+			"conversation of τ-bench with tool calls, prints the draft and the criteria that it misses, approves it, " +
+			"searches for it, and suggests what to try next. The first run builds a Temporal server, which takes " +
+			"2 to 5 minutes. Each run uses a new workspace unless you pass --workspace. On a terminal, the stack " +
+			"runs until you press Enter.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDemo(cmd.Context()) },
 	}
 }
@@ -77,7 +80,10 @@ func (c *cli) runDemo(ctx context.Context) error {
 	if err := c.showSkill(*made); err != nil {
 		return err
 	}
-	c.say("5  run %s %s after %.1f s: %s", r.Run, r.Outcome, time.Since(started).Seconds(), usage(r.Usage))
+	if err := c.reviewDemo(ctx, s, made); err != nil {
+		return err
+	}
+	c.say("8  run %s %s after %.1f s: %s", r.Run, r.Outcome, time.Since(started).Seconds(), usage(r.Usage))
 	stay := s.stack != nil && s.Config.TemporalUI != "" && c.interactive()
 	if stay || s.stack == nil && s.Config.TemporalUI != "" {
 		fmt.Fprintf(c.out, "   workflow: %s\n", s.WorkflowLink(r.WorkflowID))
@@ -139,19 +145,88 @@ func createdSkill(r distill.Report) *distill.TaskReport {
 	return nil
 }
 
-// showSkill prints the path and the beginning of a SKILL.md.
+// demoQuery is a request in users' words, for which the skill of the sample is made.
+const demoQuery = "a customer wants to upgrade a reservation to business class"
+
+// reviewDemo prints why the skill is a draft, approves it as a person would, and searches for it. A skill that is
+// active already is only searched for, and one with a blocking finding waits.
+func (c *cli) reviewDemo(ctx context.Context, s *session, made *distill.TaskReport) error {
+	item := fmt.Sprintf("s%d", made.SkillID)
+	c.say("5  judging it: each criterion gets 0 to 2 points, with a quote that must be found")
+	if q := made.Quality; q != nil {
+		c.quote(strings.Join(missed(*q), "\n"))
+	}
+	if made.Status == skill.Active {
+		c.say("6  it is active: no approval is needed")
+		return c.searchDemo(ctx, s)
+	}
+	d, err := s.ReviewInbox.Show(ctx, s.actor(), item)
+	if err != nil {
+		return err
+	}
+	for _, f := range d.Findings {
+		c.quote(string(f.Severity) + ": " + f.Text)
+	}
+	if len(approval.Blocking(d.Findings)) > 0 {
+		c.say("6  it waits for your approval: %s inbox show %s", c.program, item)
+		return nil
+	}
+	c.say("6  approving it, because agents do not find a %s. You do this with: %s inbox approve %s", made.Status,
+		c.program, item)
+	out, err := s.ReviewInbox.Approve(ctx, s.actor(), item, approval.Decision{SHA: d.SHA})
+	if err != nil {
+		return err
+	}
+	c.quote(fmt.Sprintf("%s %s: %s, version %d", out.ID, out.State, out.Title, out.Version))
+	made.Status = skill.Active
+	return c.searchDemo(ctx, s)
+}
+
+// missed returns the score, and a line for each criterion without full points.
+func missed(q skill.Quality) []string {
+	out := []string{q.String()}
+	for i, line := range q.Lines() {
+		if q.Criteria[i].Points < skill.MaxPoints {
+			out = append(out, "  "+line)
+		}
+	}
+	return out
+}
+
+// searchDemo prints what a search for the demo's query finds.
+func (c *cli) searchDemo(ctx context.Context, s *session) error {
+	found, err := s.Finder.SearchSkills(ctx, s.workspace.ID, demoQuery, []skill.Status{skill.Active}, 1)
+	if err != nil {
+		return err
+	}
+	c.say("7  searching for %q", demoQuery)
+	if len(found.Skills) == 0 {
+		c.quote("no relevant skills found")
+	}
+	for _, f := range found.Skills {
+		c.quote(fmt.Sprintf("%s, version %d, similarity %.2f\n%s", f.Skill.Name, f.Skill.Version, f.Cosine,
+			short(f.Skill.Description)))
+	}
+	return nil
+}
+
+// showSkill prints the path of a SKILL.md and its text without examples and lists of files.
 func (c *cli) showSkill(t distill.TaskReport) error {
 	text, err := os.ReadFile(t.SkillMD)
 	if err != nil {
 		return fmt.Errorf("read the skill: %w", err)
 	}
-	const shown, width = 10, 110
+	const width = 160
 	all := strings.Split(strings.TrimSpace(string(text)), "\n")
-	lines := make([]string, 0, shown)
-	for _, line := range all[:min(shown, len(all))] {
+	lines := make([]string, 0, len(all))
+	for _, line := range all {
+		if line == "## Examples" || line == "## Tool Usage" {
+			break
+		}
 		lines = append(lines, shorten(line, width))
 	}
-	c.say("4  created the skill %s (%d lines)\n   %s", t.Skill, len(all), relative(t.SkillMD))
+	c.say("4  wrote the %s %s (%d lines)\n   %s", cmp.Or(t.Status, skill.Active), t.Skill, len(all),
+		relative(t.SkillMD))
 	c.quote(strings.Join(lines, "\n"))
 	return nil
 }
@@ -182,6 +257,9 @@ func (c *cli) suggest(t distill.TaskReport, run string) {
 	next = append(next, [2]string{"search for it", fmt.Sprintf("search %q", strings.ReplaceAll(t.Skill, "-", " "))},
 		[2]string{"see every model call", fmt.Sprintf("runs show %s --calls", run)},
 		[2]string{"chat with an agent that remembers", "chat"})
+	if t.Status == skill.Active {
+		next = append(next, [2]string{"archive it, if you do not want it", "skills archive " + t.Skill})
+	}
 	c.say("Try next")
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	for _, n := range next {

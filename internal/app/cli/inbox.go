@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/skill"
 	"cairn/internal/service/inbox"
 )
 
@@ -96,6 +97,7 @@ func (c *cli) printDetail(d inbox.Detail) {
 	fmt.Fprintf(c.out, "%s  %s %s\n%s\nreason: %s\n", d.ID, d.Kind, d.Title, d.Summary, d.Reason)
 	if d.Quality != nil {
 		fmt.Fprintln(c.out, d.Quality)
+		c.printCriteria(*d.Quality)
 	}
 	if d.Conflict != "" {
 		fmt.Fprintf(c.out, "conflict: %s\n", d.Conflict)
@@ -114,6 +116,13 @@ func (c *cli) printDetail(d inbox.Detail) {
 		fmt.Fprintf(c.out, "\nEvidence: conversation %s, messages %d to %d\n%s\n", e.Conversation, e.From, e.To, e.Text)
 	}
 	fmt.Fprintf(c.out, "\n%s\n", c.howToApprove(d))
+}
+
+// printCriteria prints the criteria of a judgment with their quotes and what is missing.
+func (c *cli) printCriteria(q skill.Quality) {
+	for _, line := range q.Lines() {
+		fmt.Fprintln(c.out, "  "+line)
+	}
 }
 
 // howToApprove returns the command that approves an item.

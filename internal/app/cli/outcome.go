@@ -32,7 +32,7 @@ func (c *cli) stateOutcome() *cobra.Command {
 			return c.printOutcome(cmd.Context(), args[0], transcript.Statement{Outcome: transcript.Verdict(args[1]),
 				Note: note})
 		}}
-	cmd.Flags().StringVar(&note, "note", "", "why, in one line")
+	cmd.Flags().StringVar(&note, "note", "", "why, in one line (default none)")
 	return cmd
 }
 

@@ -16,6 +16,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/domain/skill/portable"
 	"cairn/internal/service/library"
 )
 
@@ -149,6 +150,7 @@ func (c *cli) viewSkill(ctx context.Context, name string, number int) error {
 		fmt.Sprintf("created by run %s", v.Run), v.Model)
 	if v.Quality != nil {
 		fmt.Fprintf(c.out, "— %s\n", v.Quality)
+		c.printCriteria(*v.Quality)
 	}
 	for _, e := range v.Extra {
 		fmt.Fprintf(c.out, "— package file %s, %d bytes\n", e.Path, e.Bytes)
@@ -184,7 +186,7 @@ func (c *cli) exportSkill(ctx context.Context, name string, number int, to, styl
 		return fault.Wrap(err, fault.InvalidArgument, "write the package to "+to,
 			"pass an existing folder, or the path of a file in one")
 	}
-	wrong, advice := skill.Portable(archive)
+	wrong, advice := portable.Check(archive)
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"name": v.Name, "version": v.Number, "file": to, "bytes": len(archive),
 			"sha256":   fmt.Sprintf("%x", sha256.Sum256(archive)),

@@ -73,3 +73,20 @@ func TestPrivacyOfASkillIsShownWithoutValues(t *testing.T) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }
+
+// A judgment is shown with its criteria, their quotes and what is missing.
+func TestTheCriteriaOfAJudgmentAreShown(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	if code, _, errs := w.run("", "distill", "conversation.json"); code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	for _, args := range [][]string{{"skills", "view", "update-reservation-flights"}, {"inbox", "show", "s1"}} {
+		code, out, errs := w.run("", args...)
+		for _, want := range []string{"quality ", "  trigger       2 of 2  “", "  verification  ", "missing: "} {
+			if code != 0 || !strings.Contains(out, want) {
+				t.Errorf("%q: exit %d, no %q: %s%s", args, code, want, out, errs)
+			}
+		}
+	}
+}

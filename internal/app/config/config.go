@@ -145,7 +145,7 @@ type Config struct {
 	HistoryChars int `env:"SKILL_HISTORY_CHARS" envDefault:"5000"`
 	// Whether secrets are removed from prompts, and secrets and personal values from skills.
 	Redact bool `env:"SKILL_REDACT" envDefault:"true"`
-	// Whether a model scores each draft from 0 to 10. Costs one more model call per draft.
+	// Whether a model rates each draft by eight criteria. Costs one more model call per draft.
 	Quality bool `env:"SKILL_QUALITY" envDefault:"true"`
 	// Minimum score of a new skill. A skill with a lower score stays a draft, which searches do not find.
 	MinQuality float64 `env:"SKILL_MIN_QUALITY" envDefault:"6"`
@@ -167,6 +167,8 @@ type Config struct {
 	Repairs int `env:"SKILL_JSON_REPAIRS" envDefault:"2"`
 	// Style of folder and skill names in packages.
 	NameStyle string `env:"SKILL_NAME_STYLE" envDefault:"hyphen"`
+	// Sections of new skills: those that help an agent most, or those of MemOS.
+	Profile string `env:"SKILL_PROFILE" envDefault:"agent"`
 
 	// Package storage
 

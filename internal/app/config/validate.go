@@ -65,6 +65,7 @@ func (c Config) choices() []choice {
 		{"SKILL_MODE", c.Mode, []string{"full", "simple"}},
 		{"SKILL_GATE", c.Gate, []string{"auto", "memos", "off"}},
 		{"SKILL_NAME_STYLE", c.NameStyle, []string{"hyphen", "underscore"}},
+		{"SKILL_PROFILE", c.Profile, []string{"agent", "seed"}},
 		{"SKILLS_REPO_BACKEND", strings.ToLower(c.Backend), []string{"local", "oss"}},
 		{"LLM_CACHE", c.LLMCache, []string{"auto", "openai", "anthropic", "off"}},
 		{"CAIRN_STRUCTURED_OUTPUT", c.Structured, []string{"auto", "json_schema", "json_object", "none"}},

@@ -2,11 +2,11 @@ package tokenbench
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/skill/rubric"
 )
 
 // object is a JSON object.
@@ -89,12 +89,11 @@ func extractReply(m prompt.Material) object {
 			evidence = append(evidence, m.Findings[i*len(m.Findings)/cited].Evidence...)
 		}
 	}
-	var steps []string
-	for i := range 8 {
-		steps = append(
-			steps,
-			fmt.Sprintf("%d. Read the order with get_order and compare its status with the policy", i+1),
-		)
+	steps := []object{}
+	for range 8 {
+		steps = append(steps, object{"text": "Read the order and compare its status with the policy",
+			"tool":      "get_order",
+			"arguments": []string{"order_id"}, "check": "", "if_fails": "", "evidence": evidence})
 	}
 	return object{
 		"action":      "create",
@@ -102,10 +101,17 @@ func extractReply(m prompt.Material) object {
 		"name":        "Handle " + m.Task,
 		"description": "Change an order as the policy allows. Use when a customer asks for " + m.Task,
 		"trigger":     []string{"order", m.Task},
-		"procedure":   strings.Join(steps, "\n"),
-		"experience":  []string{"A delivered order cannot be changed", "Confirm the price before the change"},
-		"preference":  []string{"Short answers"},
-		"examples":    []string{"# Summary\n- Order: …\n- Price: …"},
+		"not_for":     []string{"refunds"},
+		"inputs":      []object{{"name": "order number", "origin": "the customer", "required": true}},
+		"steps":       steps,
+		"rules": []object{{"if": "the order is delivered", "then": "refuse the change", "value": "", "unit": "",
+			"source": "policy", "evidence": evidence}},
+		"pitfalls": []object{{"error": "Error: price has changed", "cause": "the price is old",
+			"fix": "confirm the price again", "evidence": evidence}},
+		"verification": []string{"Read the order again"},
+		"experience":   []string{"Confirm the price before the change"},
+		"preference":   []string{"Short answers"},
+		"examples":     []string{"# Summary\n- Order: …\n- Price: …"},
 		"scripts": []object{
 			{"file": "check_order.py", "purpose": "checks the status", "inputs": "order", "outputs": "code"},
 		},
@@ -129,6 +135,12 @@ func filesReply(m prompt.Material) object {
 	return object{"files": files}
 }
 
-func judgeReply(prompt.Material) object {
-	return object{"reason": "It has steps, and no check at the end.", "score": 8}
+// judgeReply has quotes of the usual length. Their place in the transcript does not matter for the tokens.
+func judgeReply(m prompt.Material) object {
+	criteria := []object{}
+	for _, name := range rubric.Names() {
+		criteria = append(criteria, object{"criterion": name, "points": 1, "quote": m.Draft.Description,
+			"missing": "a check at the end"})
+	}
+	return object{"reason": "It has steps, and no check at the end.", "criteria": criteria}
 }

@@ -37,7 +37,7 @@ var (
 	manner    = regexp.MustCompile(`(?i)^(?:please|always|never|do not|don't) `)
 	orderHan  = regexp.MustCompile(`^(?:请|确保|不要)`)
 	ruleWords = regexp.MustCompile(`(?i)\b(?:must|never|always|only|can't|can ?not|should|shall|do not|don't|at ` +
-		`most|at least|required|unless|not allowed)\b|必须|不得|只能|不能|禁止|应当|应该|务必|最多|至少|一律|不要`)
+		`most|at least|require[ds]?|needs? to|unless|not allowed)\b|必须|不得|只能|不能|禁止|应当|应该|务必|最多|至少|一律|不要`)
 	wishWords = regexp.MustCompile(`(?i)\b(?:always|never|prefer(?:s|red)?|from now on|in (?:the )?future|every ` +
 		`time|each time|by default)\b|总是|永远|以后|今后|每次|偏好|更喜欢|习惯|务必|一律|不要`)
 	lessonWord = regexp.MustCompile(`(?i)\b(?:turned out|turns out|the (?:problem|cause|reason|fix|trick) ` +
@@ -125,6 +125,7 @@ var (
 		` (?:please |also |just |then |kindly |maybe |possibly |help (?:me )?|to )*([a-z]{3,})\s+([^.,;:!?\n()]+)`)
 	askedHan = regexp.MustCompile(`(?:我想要?|我要|我需要|我们要|请问|麻烦你?|帮我|帮忙|如何|怎么样?|怎样|能不能|可以)(?:帮我|请|去|怎么|如何)?([\p{Han}` +
 		`A-Za-z0-9 ]{2,16})`)
+	partOf   = regexp.MustCompile(`(?i)^(?:one|some|any|all|both|each) of `)
 	plural   = regexp.MustCompile(`(..[^sui])s$`)
 	noiseHan = regexp.MustCompile(`一下|一个|一次|一份|一篇|一些|我们的|我的|这个|那个|你的|[的了吗呢吧呀啊].*$`)
 )
@@ -161,7 +162,7 @@ func Asks(sentences []Sentence) []string {
 // the word before it, it returns both words.
 func object(text string, sentences []Sentence) string {
 	var phrase []string
-	for _, written := range strings.Fields(text) {
+	for _, written := range strings.Fields(partOf.ReplaceAllString(text, "")) {
 		w := strings.ToLower(strings.Trim(written, `"'*()`+"`"))
 		foreign := func(r rune) bool { return !unicode.Is(unicode.Latin, r) && r != '-' }
 		if w == "" || bounds[w] || strings.ContainsFunc(w, foreign) {

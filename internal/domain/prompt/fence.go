@@ -30,15 +30,19 @@ func Window(messages []Message) (string, error) {
 }
 
 // Step renders the part of a user message after the window: the instructions and the schema of a stage, and
-// its material.
+// its material. The schema leaves out that objects have all of their properties and no others, which the
+// instructions say.
 func Step(instructions string, schema json.RawMessage, m Material) (string, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, schema); err != nil {
 		return "", fault.Wrap(err, fault.Internal, "encode the schema of a step", "")
 	}
 	text, err := User(m)
-	return instructions + "\n\n```schema\n" + compact.String() + "\n```\n\n" + text, err
+	return instructions + "\n\n```schema\n" + strict.ReplaceAllString(compact.String(), "") + "\n```\n\n" + text, err
 }
+
+// strict matches the words that make an object of a compact schema strict.
+var strict = regexp.MustCompile(`"additionalProperties":false,"required":\[[^\]]*\],`)
 
 var opening = regexp.MustCompile("(?m)^(`{3,})json[ \t]*$")
 

@@ -73,17 +73,28 @@ func (m Material) InRanges() []Message {
 // Candidate is a skill for the model. The model uses Handle in its reply and never sees a database
 // ID.
 type Candidate struct {
-	Handle      string   `json:"handle,omitempty"`
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Trigger     []string `json:"trigger,omitempty"`
-	Procedure   string   `json:"procedure,omitempty"`
-	Experience  []string `json:"experience,omitempty"`
-	Preference  []string `json:"preference,omitempty"`
-	Examples    []string `json:"examples,omitempty"`
-	Scripts     []string `json:"scripts,omitempty"`
-	References  []string `json:"references,omitempty"`
-	Tools       []string `json:"tools,omitempty"`
+	Handle       string   `json:"handle,omitempty"`
+	Name         string   `json:"name"`
+	Description  string   `json:"description"`
+	Trigger      []string `json:"trigger,omitempty"`
+	NotFor       []string `json:"not_for,omitempty"`
+	Inputs       []string `json:"inputs,omitempty"`
+	Rules        []string `json:"rules,omitempty"`
+	Procedure    string   `json:"procedure,omitempty"`
+	Pitfalls     []string `json:"pitfalls,omitempty"`
+	Verification []string `json:"verification,omitempty"`
+	Experience   []string `json:"experience,omitempty"`
+	Preference   []string `json:"preference,omitempty"`
+	Examples     []string `json:"examples,omitempty"`
+	Scripts      []string `json:"scripts,omitempty"`
+	References   []string `json:"references,omitempty"`
+	Tools        []string `json:"tools,omitempty"`
+}
+
+// Texts returns the texts of the skill, one element for each field or item.
+func (c Candidate) Texts() []string {
+	return slices.Concat([]string{c.Name, c.Description, c.Procedure}, c.Trigger, c.NotFor, c.Inputs, c.Rules,
+		c.Pitfalls, c.Verification, c.Experience, c.Preference, c.Examples, c.Scripts, c.References, c.Tools)
 }
 
 // FilePlan is a planned file of a skill.

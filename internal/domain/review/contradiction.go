@@ -13,9 +13,10 @@ import (
 // contradictions reports pairs of statements that give two values to one condition, unless the
 // current version has the pair.
 func contradictions(current, next skill.Version) (out []approval.Finding) {
-	d := next.Document()
+	d := next.Document().Agent()
 	said := slices.Concat(rules(d), steps(d))
-	before := slices.Concat(rules(current.Document()), steps(current.Document()))
+	was := current.Document().Agent()
+	before := slices.Concat(rules(was), steps(was))
 	first := map[string]string{} // statement by its condition
 	for _, s := range said {
 		condition, value := split(s)

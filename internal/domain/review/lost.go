@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/skill"
+	"cairn/internal/domain/skill/part"
 )
 
 // alikeShare is the share of the words of a rule that its new wording keeps, in percent.
@@ -15,7 +16,7 @@ const alikeShare = 60
 
 // losses reports what the current version says and the new one does not.
 func losses(current, next skill.Version) (out []approval.Finding) {
-	was, is := current.Document(), next.Document()
+	was, is := current.Document().Agent(), next.Document().Agent()
 	lost := func(what, place, line string) {
 		out = append(out, approval.NewFinding(Lost, approval.Review, place, line, "the "+what+" is missing"))
 	}
@@ -25,9 +26,16 @@ func losses(current, next skill.Version) (out []approval.Finding) {
 		}
 	}
 	kept := slices.Concat(rules(is), steps(is))
-	for _, rule := range slices.Concat(was.Experience, items(was.Pitfalls)) {
-		if !hasAlike(kept, rule) {
-			lost("rule", "Experience", rule)
+	for _, of := range []struct {
+		what, place string
+		lines       []string
+	}{{"rule", "Decision Rules", decisions(was)}, {"rule", "Experience", was.Experience},
+		{"pitfall", "Pitfalls", items(was.Pitfalls)}, {"check", "Verification", items(was.Verification)},
+		{"check", "Procedure", checks(was)}} {
+		for _, line := range of.lines {
+			if !hasAlike(kept, line) {
+				lost(of.what, of.place, line)
+			}
 		}
 	}
 	for _, preference := range was.Preference {
@@ -39,6 +47,19 @@ func losses(current, next skill.Version) (out []approval.Finding) {
 		if f.Kind() == skill.Scripts &&
 			!slices.ContainsFunc(next.Files, func(n skill.File) bool { return n.Path == f.Path }) {
 			lost("script", f.Path, "")
+		}
+	}
+	return out
+}
+
+// checks returns the checks of risky steps and what to do if they fail.
+func checks(d skill.Document) (out []string) {
+	list, _ := part.ParseSteps(d.Procedure)
+	for _, s := range list {
+		for _, text := range []string{s.Check, s.IfFails} {
+			if text != "" {
+				out = append(out, text)
+			}
 		}
 	}
 	return out

@@ -14,7 +14,7 @@ import (
 // Texts returns the scanned texts of a version by their names in findings.
 func Texts(v skill.Version) (texts, files map[string]string) {
 	texts = map[string]string{"name": v.DisplayName, "description": v.Description, "body": v.Body}
-	for i, t := range v.Document().Trigger {
+	for i, t := range v.Document().Triggers() {
 		texts[fmt.Sprintf("trigger %d", i+1)] = t
 	}
 	files = map[string]string{}

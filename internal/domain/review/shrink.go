@@ -20,7 +20,7 @@ const (
 
 // shrinks reports parts that have less than keptShare of their size.
 func shrinks(current, next skill.Version) (out []approval.Finding) {
-	was, is := current.Document(), next.Document()
+	was, is := current.Document().Agent(), next.Document().Agent()
 	parts := []struct {
 		name, place string
 		before      int
@@ -28,7 +28,7 @@ func shrinks(current, next skill.Version) (out []approval.Finding) {
 		least       int
 	}{
 		{"steps", "Procedure", len(steps(was)), len(steps(is)), fewItems},
-		{"rules", "Experience and User Preferences", len(rules(was)), len(rules(is)), fewItems},
+		{"rules", "Rules, Pitfalls, Experience and User Preferences", len(rules(was)), len(rules(is)), fewItems},
 		{"characters", "SKILL.md", utf8.RuneCountInString(current.Body), utf8.RuneCountInString(next.Body), 1},
 	}
 	for _, p := range parts {
@@ -53,10 +53,25 @@ func items(text string) (out []string) {
 	return out
 }
 
-// steps returns the lines of the procedure.
-func steps(d skill.Document) []string { return items(d.Procedure) }
+// steps returns the lines of the procedure and of the verification.
+func steps(d skill.Document) []string {
+	return slices.Concat(items(d.Procedure), items(d.Verification))
+}
 
-// rules returns the rules of a document: experience, preferences and pitfalls.
+// rules returns the rules of a document: decision rules, experience, preferences and pitfalls.
 func rules(d skill.Document) []string {
-	return slices.Concat(d.Experience, d.Preference, items(d.Pitfalls))
+	return slices.Concat(decisions(d), d.Experience, d.Preference, items(d.Pitfalls))
+}
+
+// decisions returns the decision rules with their values, without their sources.
+func decisions(d skill.Document) (out []string) {
+	for _, r := range d.Rules {
+		r.Source = ""
+		text := r.String()
+		if r.Value != "" {
+			text += ": " + strings.TrimSpace(r.Value+" "+r.Unit)
+		}
+		out = append(out, text)
+	}
+	return out
 }

@@ -58,7 +58,7 @@ func rollback(t testing.TB) (skill.Document, []skill.File) {
 		t.Fatalf("degraded %v %v, violations %v %v", degraded, degradedDocs, violations, violatedDocs)
 	}
 	files, _ := skill.CarryOver(docs, scripts)
-	return skill.NewDocument(draft).WithFiles(files), files
+	return skill.NewDocument(draft).Seed().WithFiles(files), files
 }
 
 func checkBytes(t *testing.T, what string, got []byte, size int, hash string) {

@@ -139,7 +139,7 @@ var stepMark = regexp.MustCompile(`^(?:[0-9]{1,3}[.)、]|[-*+])\s+`)
 
 // procedure reads numbered lines, or an array of steps, which it numbers.
 func (f *fields) procedure() string {
-	value := f.take("procedure", "steps")
+	value := f.take("procedure")
 	if value == nil {
 		return ""
 	}

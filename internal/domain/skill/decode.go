@@ -15,8 +15,9 @@ import (
 // variants of both. The notes list what was coerced, cut or ignored. The error lists all invalid
 // fields in one message, which can be sent to the model for repair. null, {}, [] and action skip
 // give a Draft with action Skip. mode is Simple, Full or SimpleKeep. seqs are the messages that
-// evidence may cite.
-func DecodeDraft(raw json.RawMessage, mode string, seqs []int) (Draft, []string, error) {
+// evidence may cite. known are the procedures of the skills that were shown. Rules, pitfalls and steps that
+// cite no message are dropped, but not a step of an update that a known procedure has.
+func DecodeDraft(raw json.RawMessage, mode string, seqs []int, known ...string) (Draft, []string, error) {
 	object, err := rootObject(raw)
 	if err != nil {
 		return Draft{}, nil, err
@@ -33,7 +34,7 @@ func DecodeDraft(raw json.RawMessage, mode string, seqs []int) (Draft, []string,
 	d.Name = f.line("name", MaxName, "name", "title")
 	d.Description = f.line("description", MaxDescription, "description")
 	d.Trigger = f.triggers()
-	d.Procedure = f.procedure()
+	f.parts(&d, seqs, known)
 	most := MaxItems
 	if d.Action == Update { // it repeats the skill's items, so a limit would cut the new item at the end
 		most = MaxUpdateItems
@@ -50,6 +51,9 @@ func DecodeDraft(raw json.RawMessage, mode string, seqs []int) (Draft, []string,
 	f.unknown()
 	if d.Action == Create && len(f.faults) == 0 {
 		if err := d.Complete(); err != nil {
+			if f.dropped > 0 {
+				err = fmt.Errorf("%w; %d parts cite no message of the task in evidence", err, f.dropped)
+			}
 			f.faults = append(f.faults, err.Error())
 		}
 	}
@@ -101,6 +105,8 @@ type fields struct {
 	used   map[string]bool
 	notes  []string
 	faults []string
+
+	dropped int // parts without a citation
 }
 
 func newFields(object map[string]any) *fields {

@@ -144,7 +144,8 @@ func TestFaultsNameEveryFieldForRepair(t *testing.T) {
 }
 
 func TestProcedureFromSteps(t *testing.T) {
-	draft, _ := decode(t, skill.Full, `{"name":"N","description":"D","steps":["1. a","- b\nmore",{"step":"c"},"",3]}`)
+	draft, _ := decode(t, skill.Full, `{"name":"N","description":"D","procedure":["1. a","- b\nmore",`+
+		`{"step":"c"},"",3]}`)
 	if want := "1. a\n2. b\n   more\n3. c\n4. 3"; draft.Procedure != want {
 		t.Errorf("got %q, want %q", draft.Procedure, want)
 	}
@@ -236,7 +237,7 @@ func FuzzDecodeDraft(f *testing.F) {
 	for _, name := range []string{"ac1_extract.json", "ac5_extract.json", "ac10_extract.json"} {
 		f.Add(fixture(f, name), true)
 	}
-	f.Add([]byte(`{"name":1,"description":true,"steps":[{"text":"a"},"b"],"tags":"a,b;c","others":[{"title":"x"}],`+
+	f.Add([]byte(`{"name":1,"description":true,"procedure":[{"text":"a"},"b"],"tags":"a,b;c","others":[{"title":"x"}],`+
 		`"evidence":[[0,1],"2"]}`), false)
 	f.Fuzz(func(t *testing.T, raw []byte, full bool) {
 		mode := skill.Simple

@@ -7,28 +7,31 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill/part"
 )
 
-// Document is the content of a SKILL.md. A skill saved by an agent has WhenToUse, Procedure,
-// Pitfalls and Verification; a distilled one has the other fields. A document may have both. Empty
-// fields have no section.
+// Document is the content of a SKILL.md. It has one of two profiles: see Seed. A document may have the
+// sections of both. Empty fields have no section. WhenToUse, Procedure and Pitfalls are text, whose lines
+// package part can parse.
 type Document struct {
-	Name         string    `json:"name"`        // for display; Canonical(Name) identifies the skill
-	Description  string    `json:"description"` // one line
-	Intro        string    `json:"intro,omitempty"`
-	WhenToUse    string    `json:"when_to_use,omitempty"`
-	Trigger      []string  `json:"trigger,omitempty"` // keywords without commas
-	Procedure    string    `json:"procedure,omitempty"`
-	Pitfalls     string    `json:"pitfalls,omitempty"`
-	Verification string    `json:"verification,omitempty"`
-	Experience   []string  `json:"experience,omitempty"`
-	Preference   []string  `json:"preference,omitempty"`
-	Examples     []string  `json:"examples,omitempty"`
-	Scripts      []string  `json:"scripts,omitempty"`    // names of files in scripts/, sorted
-	Tools        []string  `json:"tools,omitempty"`      // names of tools that the procedure needs
-	Sections     []Section `json:"sections,omitempty"`   // sections with other titles, in order
-	Others       []Entry   `json:"others,omitempty"`     // inline entries, sorted by key
-	References   []string  `json:"references,omitempty"` // names of files in reference/, sorted
+	Name         string       `json:"name"`        // for display; Canonical(Name) identifies the skill
+	Description  string       `json:"description"` // one line
+	Intro        string       `json:"intro,omitempty"`
+	WhenToUse    string       `json:"when_to_use,omitempty"` // see part.ParseWhen
+	Trigger      []string     `json:"trigger,omitempty"`     // keywords without commas
+	Inputs       []part.Input `json:"inputs,omitempty"`
+	Rules        []part.Rule  `json:"rules,omitempty"`
+	Procedure    string       `json:"procedure,omitempty"` // see part.ParseSteps
+	Pitfalls     string       `json:"pitfalls,omitempty"`  // see part.ParsePitfall
+	Verification string       `json:"verification,omitempty"`
+	Experience   []string     `json:"experience,omitempty"`
+	Preference   []string     `json:"preference,omitempty"`
+	Examples     []string     `json:"examples,omitempty"`
+	Scripts      []string     `json:"scripts,omitempty"`    // names of files in scripts/, sorted
+	Tools        []string     `json:"tools,omitempty"`      // names of tools that the procedure needs
+	Sections     []Section    `json:"sections,omitempty"`   // sections with other titles, in order
+	Others       []Entry      `json:"others,omitempty"`     // inline entries, sorted by key
+	References   []string     `json:"references,omitempty"` // names of files in reference/, sorted
 }
 
 // Section is a level-2 section without its own field.
@@ -43,12 +46,24 @@ type Entry struct {
 	Text string `json:"text"`
 }
 
-// NewDocument returns the document of a new skill, without files. Add them with WithFiles when they
-// exist, because a planned file may fail.
+// NewDocument returns the document of a new skill in the agent profile, without files. Add them with
+// WithFiles when they exist, because a planned file may fail.
 func NewDocument(d Draft) Document {
-	return Document{Name: d.Name, Description: d.Description, Trigger: d.Trigger, Procedure: d.Procedure,
-		Experience: d.Experience, Preference: d.Preference, Examples: d.Examples, Tools: d.Tools,
+	return Document{Name: d.Name, Description: d.Description, Inputs: d.Inputs, Rules: d.Rules, Procedure: d.Procedure,
+		WhenToUse:    part.When{Use: settleTriggers(d.Trigger), Not: d.NotFor}.String(),
+		Pitfalls:     bulleted.render(texts(d.Pitfalls)),
+		Verification: bulleted.render(bulleted.settleItems(d.Verification)),
+		Experience:   d.Experience, Preference: d.Preference, Examples: d.Examples, Tools: d.Tools,
 		Others: d.Inline}.Normalized()
+}
+
+// texts renders parts.
+func texts[T fmt.Stringer](parts []T) []string {
+	out := make([]string, len(parts))
+	for i, p := range parts {
+		out[i] = p.String()
+	}
+	return out
 }
 
 // WithFiles returns the document with exactly these files under Scripts and References.
@@ -86,6 +101,8 @@ func (d Document) Normalized() Document {
 		Intro:        introText.settle(d.Intro),
 		WhenToUse:    paragraphs(g.whenToUse),
 		Trigger:      settleTriggers(g.trigger),
+		Inputs:       settleParts(g.inputs, part.ParseInput),
+		Rules:        settleParts(g.rules, part.ParseRule),
 		Procedure:    paragraphs(g.procedure),
 		Pitfalls:     paragraphs(g.pitfalls),
 		Verification: paragraphs(g.verification),

@@ -219,7 +219,8 @@ func TestParseIsTheInverseOfRender(t *testing.T) {
 			Trigger:   randomTexts(r), Procedure: randomText(r), Pitfalls: randomText(r), Verification: randomText(r),
 			Experience: randomTexts(r), Preference: randomTexts(r), Examples: randomTexts(r), Tools: randomTexts(r),
 			Scripts: names[:r.IntN(len(names))], References: names[r.IntN(len(names)):]}
-		for _, title := range []string{"Notes", "procedure", "Scripts", "Additional Information", randomText(r)} {
+		for _, title := range []string{"Notes", "procedure", "Inputs", "decision rules", "Scripts",
+			"Additional Information", randomText(r)} {
 			if r.IntN(3) == 0 {
 				document.Sections = append(document.Sections, skill.Section{Title: title, Body: randomText(r)})
 			}
@@ -251,6 +252,7 @@ func FuzzParseDocument(f *testing.F) {
 	f.Add(skill.Render(document, skill.RenderOptions{}))
 	f.Add([]byte("---\nname: a\n---\n# T\n## Trigger\n- a\n## Examples\n### Example 1\nx\n## Additional " +
 		"Information\n### k\nt\nSee also:\n- [a.md](./reference/a.md)\n"))
+	f.Add([]byte("## Inputs\n- ``` a: b (required)\n* c\n\n## Decision Rules\n1. If a → b [1 x; policy]\n2. ```\n"))
 	f.Add([]byte("## Experience\n1. ```\n   x\n2. b\n\n## Scripts\n- `./scripts/a.py`\n~~~\n## Procedure"))
 	f.Fuzz(func(t *testing.T, md []byte) {
 		first, err := skill.ParseDocument(md)

@@ -1,9 +1,14 @@
 package skill
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"cairn/internal/domain/skill/part"
 )
 
 // confidence reads a number from 0 to 1. Other values are ignored.
@@ -61,6 +66,43 @@ func (f *fields) evidence(d *Draft, seqs []int) {
 	if !d.Cited {
 		d.Evidence = slices.Clone(seqs)
 	}
+}
+
+// parts reads inputs, rules, steps, pitfalls and checks. Steps in the field procedure are those of other
+// formats, which cite nothing.
+func (f *fields) parts(d *Draft, seqs []int, known []string) {
+	r := part.Reader{Cites: func(value any) bool { return cites(value, seqs) }}
+	d.NotFor = f.list("not_for", MaxItems, MaxDescription, "not_for")
+	d.Inputs = r.Inputs(f.take("inputs"))
+	d.Rules = r.Rules(f.take("rules", "decision_rules"))
+	d.Pitfalls = r.Pitfalls(f.take("pitfalls"))
+	d.Verification = f.list("verification", MaxItems, 0, "verification")
+	d.Procedure = f.procedure()
+	if steps := f.take("steps"); steps != nil {
+		text := part.Steps(r.Steps(steps, func(step string) bool {
+			return d.Action == Update && slices.ContainsFunc(known, func(procedure string) bool {
+				return strings.Contains(fold(procedure), fold(step))
+			})
+		}))
+		if d.Procedure = cmp.Or(text, d.Procedure); utf8.RuneCountInString(text) > MaxProcedure {
+			f.fault("steps: %d characters, at most %d are allowed", utf8.RuneCountInString(text), MaxProcedure)
+		}
+	}
+	if f.dropped = r.Dropped; f.dropped > 0 {
+		f.note("%d rules, steps or pitfalls were dropped: they cite no message of the task", f.dropped)
+	}
+}
+
+// cites reports whether a value has a message number or a range of the task's messages.
+func cites(value any, seqs []int) bool {
+	items, ok := value.([]any)
+	if !ok {
+		items = []any{value}
+	}
+	return slices.ContainsFunc(items, func(item any) bool {
+		first, last, ok := evidenceRange(item)
+		return ok && slices.ContainsFunc(seqs, func(seq int) bool { return seq >= first && seq <= last })
+	})
 }
 
 func evidenceRange(item any) (first, last int, ok bool) {

@@ -11,6 +11,7 @@ import (
 type gathered struct {
 	whenToUse, procedure, pitfalls, verification []string // settled texts
 	trigger, experience, preference              []string
+	inputs, rules                                []string // rendered
 	examples, tools, scripts, references         []string
 	others                                       []Entry
 	rest                                         []Section // without a field
@@ -23,7 +24,8 @@ func gather(d Document) gathered {
 		pitfalls: []string{sectionText.settle(d.Pitfalls)}, verification: []string{sectionText.settle(d.Verification)},
 		trigger: slices.Clip(d.Trigger), experience: slices.Clip(d.Experience), preference: slices.Clip(d.Preference),
 		examples: slices.Clip(d.Examples), tools: slices.Clip(d.Tools), scripts: slices.Clip(d.Scripts),
-		references: slices.Clip(d.References), others: slices.Clip(d.Others),
+		references: slices.Clip(d.References), others: slices.Clip(d.Others), inputs: texts(d.Inputs),
+		rules: texts(d.Rules),
 	}
 }
 
@@ -41,6 +43,10 @@ func (g *gathered) absorb(title, body string) bool {
 		g.verification = append(g.verification, body)
 	case strings.EqualFold(title, titleTrigger):
 		g.trigger = append(g.trigger, parseTriggers(body)...)
+	case strings.EqualFold(title, titleInputs):
+		g.inputs = append(g.inputs, parseItems(body)...)
+	case strings.EqualFold(title, titleRules):
+		g.rules = append(g.rules, parseItems(body)...)
 	case strings.EqualFold(title, titleExperience):
 		g.experience = append(g.experience, parseItems(body)...)
 	case strings.EqualFold(title, titlePreference):

@@ -42,6 +42,9 @@ func (l layout) render(items []string) string {
 	return b.String()
 }
 
+// Items returns the items of a section that is a list, and each paragraph of prose as an item.
+func Items(section string) []string { return parseItems(section) }
+
 // parseItems parses a list of either kind. Each paragraph of prose between items becomes an item.
 func parseItems(body string) []string {
 	var items []string

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"cairn/internal/domain/skill/part"
 )
 
 // MergeResult is the result of an update.
@@ -16,18 +18,25 @@ type MergeResult struct {
 
 // Merge applies a draft to a skill without losing anything by omission (spec/skill-memory.md §1.7).
 // Empty fields of the draft mean unchanged. Lists are unions with the current items first.
-// Description and procedure are replaced if they are given. Scripts and reference files stay. Only
-// the items in Removed are removed. The skill keeps its name.
+// Description and procedure are replaced if they are given; steps that stay keep their checks. Scripts and
+// reference files stay. Only the items in Removed are removed. The skill keeps its name and its profile.
 func Merge(current Document, files []File, d Draft) MergeResult {
 	m := merger{removed: d.Removed}
-	next := current.Normalized()
-	proposed := NewDocument(d)
+	next, proposed := current.Normalized(), NewDocument(d)
+	seed := next.isSeed()
+	if seed {
+		next = next.agent()
+	}
 	if next.Name == "" {
 		next.Name = proposed.Name
 	}
 	m.text("description", &next.Description, proposed.Description)
-	m.procedure(&next.Procedure, proposed.Procedure)
-	m.list("trigger", &next.Trigger, proposed.Trigger, MaxTriggers)
+	m.procedure(&next.Procedure, part.KeepChecks(next.Procedure, proposed.Procedure))
+	m.when(&next, part.ParseWhen(proposed.WhenToUse))
+	mergeParts(&m, "inputs", &next.Inputs, proposed.Inputs, part.ParseInput)
+	mergeParts(&m, "rules", &next.Rules, proposed.Rules, part.ParseRule)
+	m.lines("pitfalls", &next.Pitfalls, proposed.Pitfalls)
+	m.lines("verification", &next.Verification, proposed.Verification)
 	m.list("experience", &next.Experience, proposed.Experience, MaxItems)
 	m.list("preference", &next.Preference, proposed.Preference, MaxItems)
 	m.list("examples", &next.Examples, proposed.Examples, MaxExamples)
@@ -36,6 +45,9 @@ func Merge(current Document, files []File, d Draft) MergeResult {
 	kept := m.files(files)
 	if len(m.changes) == 0 {
 		m.changes = []string{"no change"}
+	}
+	if seed {
+		next = next.Seed()
 	}
 	return MergeResult{
 		Document: next.WithFiles(kept),
@@ -66,6 +78,41 @@ func (m *merger) text(field string, current *string, proposed string) {
 	if proposed != "" && proposed != *current {
 		*current = proposed
 		m.change("%s changed", field)
+	}
+}
+
+// when adds triggers to the section When to Use or, if the skill has it, to the section Trigger.
+func (m *merger) when(d *Document, proposed part.When) {
+	current := part.ParseWhen(d.WhenToUse)
+	trigger := &current.Use
+	if len(d.Trigger) > 0 {
+		trigger = &d.Trigger
+	}
+	m.list("trigger", trigger, proposed.Use, MaxTriggers)
+	m.list("not_for", &current.Not, proposed.Not, MaxItems)
+	d.WhenToUse = current.String()
+}
+
+// lines adds the items of a text that another text does not have.
+func (m *merger) lines(field string, current *string, proposed string) {
+	items := parseItems(*current)
+	before := len(items)
+	m.list(field, &items, parseItems(proposed), MaxItems)
+	switch {
+	case len(items) < before:
+		*current = bulleted.render(items)
+	case len(items) > before:
+		*current = paragraphs([]string{*current, bulleted.render(items[before:])})
+	}
+}
+
+// mergeParts joins two lists of parts. A part that is removed is quoted as it is rendered.
+func mergeParts[T fmt.Stringer](m *merger, field string, current *[]T, proposed []T, parse func(string) T) {
+	items := texts(*current)
+	m.list(field, &items, texts(proposed), MaxItems)
+	*current = nil
+	for _, text := range items {
+		*current = append(*current, parse(text))
 	}
 }
 

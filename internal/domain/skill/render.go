@@ -10,6 +10,8 @@ import (
 const (
 	titleWhenToUse    = "When to Use"
 	titleTrigger      = "Trigger"
+	titleInputs       = "Inputs"
+	titleRules        = "Decision Rules"
 	titleProcedure    = "Procedure"
 	titlePitfalls     = "Pitfalls"
 	titleVerification = "Verification"
@@ -60,6 +62,8 @@ func RenderBody(d Document) []byte {
 	}
 	section(titleWhenToUse, d.WhenToUse)
 	section(titleTrigger, strings.Join(d.Trigger, ", "))
+	section(titleInputs, bulleted.render(texts(d.Inputs)))
+	section(titleRules, bulleted.render(texts(d.Rules)))
 	section(titleProcedure, d.Procedure)
 	section(titlePitfalls, d.Pitfalls)
 	section(titleVerification, d.Verification)

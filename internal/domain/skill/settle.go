@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"cairn/internal/domain/skill/safehtml"
 )
 
 // triggerMarks matches marks that would turn the first trigger into a list, a heading or a fence.
@@ -15,7 +17,7 @@ func settleTriggers(triggers []string) []string {
 		trigger = strings.ReplaceAll(clean(trigger), "`", "") // code marks could form pairs across keywords
 		for word := range strings.SplitSeq(trigger, ",") {
 			for {
-				next := withoutMarks(collapse(withoutHTML(clean(word))))
+				next := withoutMarks(collapse(safehtml.Remove(clean(word))))
 				if next == word {
 					break
 				}
@@ -37,6 +39,28 @@ func withoutMarks(word string) string {
 		word = word[len(mark):]
 	}
 }
+
+// settleParts normalizes parts of one line each.
+func settleParts[T any](lines []string, parse func(string) T) (out []T) {
+	for i, text := range lines {
+		for {
+			next := withoutMarks(collapse(safehtml.Remove(clean(text))))
+			next = strings.TrimSpace(fenceMarks.ReplaceAllString(next, ""))
+			if next == text {
+				break
+			}
+			text = next
+		}
+		lines[i] = text
+	}
+	for _, text := range distinct(lines) {
+		out = append(out, parse(text))
+	}
+	return out
+}
+
+// fenceMarks matches marks that would open a fence in a list item.
+var fenceMarks = regexp.MustCompile("^`{3,}")
 
 func settleExamples(examples []string) []string {
 	settled := make([]string, len(examples))

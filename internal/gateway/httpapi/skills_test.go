@@ -14,10 +14,12 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/skill/memos"
+	"cairn/internal/domain/skill/portable"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/library"
@@ -155,10 +157,10 @@ func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {
 		hyphens.header.Get("ETag") != fmt.Sprintf(`"%x"`, sha256.Sum256(hyphens.body)) {
 		t.Errorf("in the other style: %v", hyphens.header)
 	}
-	if wrong, advice := skill.Portable(hyphens.body); len(wrong)+len(advice) > 0 {
+	if wrong, advice := portable.Check(hyphens.body); len(wrong)+len(advice) > 0 {
 		t.Errorf("by the Agent Skills specification: %q, %q", wrong, advice)
 	}
-	if wrong, advice := skill.Portable(stored); len(wrong) != 1 ||
+	if wrong, advice := portable.Check(stored); len(wrong) != 1 ||
 		!strings.Contains(wrong[0], "service_deployment_rollback") || len(advice) > 0 {
 		t.Errorf("with underscores, by the Agent Skills specification: %q, %q", wrong, advice)
 	}
@@ -279,7 +281,7 @@ func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := setup(t, func(c *config.Config) { c.Quality = true })
-	b.Model.On(openaitest.Rule{Stage: "judge", Reply: `{"reason":"Nothing is checked.","score":4}`})
+	b.Model.On(openaitest.Rule{Stage: "judge", Reply: apptest.Judgment(7, "Nothing is checked.")})
 	head := b.distilled()
 	var list httpapi.SkillList
 	for path, want := range map[string]int{"/v1/skills": 1, "/v1/skills?status=draft": 1,
@@ -294,15 +296,18 @@ func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {
 	if len(found.Results) != 0 {
 		t.Errorf("search finds %+v", found.Results)
 	}
-	want := skill.Quality{Score: 4, Reason: "Nothing is checked."}
+	judged := func(q *skill.Quality) bool {
+		return q != nil && q.Score == 4.4 && q.Reason == "Nothing is checked." && len(q.Criteria) == 8 &&
+			q.Criteria[0].Quote == "Service Deployment Rollback"
+	}
 	var detail httpapi.SkillDetail
 	b.get(fmt.Sprintf("/v1/skills/%d", head.ID)).into(http.StatusOK, &detail)
-	if detail.Status != skill.DraftStatus || detail.Quality == nil || *detail.Quality != want {
+	if detail.Status != skill.DraftStatus || !judged(detail.Quality) {
 		t.Errorf("the skill is %s with %+v", detail.Status, detail.Quality)
 	}
 	var versions httpapi.VersionList
 	b.get("/v1/skills/1/versions").into(http.StatusOK, &versions)
-	if len(versions.Versions) != 1 || versions.Versions[0].Quality == nil || *versions.Versions[0].Quality != want {
+	if len(versions.Versions) != 1 || !judged(versions.Versions[0].Quality) {
 		t.Errorf("versions %+v", versions.Versions)
 	}
 	b.decided("s1", "approve")

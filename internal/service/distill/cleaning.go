@@ -52,6 +52,33 @@ func (c cleaning) plans(in []skill.FilePlan) []skill.FilePlan {
 	return out
 }
 
+// parts cleans inputs, rules and pitfalls. A part of which nothing is left is removed. A value stays if a system
+// prompt or a user's rule states it.
+func (c cleaning) parts(d *skill.Draft) {
+	inputs, rules, pitfalls := d.Inputs, d.Rules, d.Pitfalls
+	d.Inputs, d.Rules, d.Pitfalls = nil, nil, nil
+	for _, in := range inputs {
+		if in.Name, in.Origin = c.prose(in.Name), c.prose(in.Origin); in.Name != "" {
+			d.Inputs = append(d.Inputs, in)
+		}
+	}
+	for _, r := range rules {
+		amount := strings.Fields(c.text(r.Value + " " + r.Unit))
+		r.Value, r.Unit = "", ""
+		if len(amount) > 0 {
+			r.Value, r.Unit = amount[0], strings.Join(amount[1:], " ")
+		}
+		if r.If, r.Then = c.prose(r.If), c.prose(r.Then); r.Then != "" {
+			d.Rules = append(d.Rules, r)
+		}
+	}
+	for _, p := range pitfalls {
+		if p.Error, p.Cause, p.Fix = c.text(p.Error), c.prose(p.Cause), c.prose(p.Fix); p.Fix != "" {
+			d.Pitfalls = append(d.Pitfalls, p)
+		}
+	}
+}
+
 // withoutPassages removes sentences that describe a person, and lines that have no other text.
 func withoutPassages(values guard.ValueSet, text string) string {
 	var b strings.Builder
@@ -90,6 +117,8 @@ func (p private) cleanDraft(d skill.Draft) (skill.Draft, []string, error) {
 		c.text(d.Reason)
 	d.Trigger, d.Experience, d.Preference, d.Examples = c.items(d.Trigger), c.items(d.Experience),
 		c.items(d.Preference), c.items(d.Examples)
+	d.NotFor, d.Verification = c.items(d.NotFor), c.items(d.Verification)
+	c.parts(&d)
 	d.Scripts, d.Others = c.plans(d.Scripts), c.plans(d.Others)
 	d.Inline = slices.Clone(d.Inline)
 	for i, e := range d.Inline {

@@ -128,6 +128,10 @@ type drafted struct {
 // extraction is the question that asks for a draft.
 func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidate, made *drafted) question {
 	ms := j.messages(t.Seqs)
+	var known []string
+	for _, c := range candidates {
+		known = append(known, c.Procedure)
+	}
 	return question{step: extractStep(t), stage: stage, role: "extract", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Question: t.Query, Outcome: t.Verdict, History: j.newestHistory(),
 			Candidates: candidates, Tools: toolsSeen(ms), Language: t.Lang},
@@ -136,7 +140,7 @@ func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidat
 			if err != nil {
 				return err
 			}
-			draft, notes, err := skill.DecodeDraft(raw, j.spec.Mode, t.Seqs)
+			draft, notes, err := skill.DecodeDraft(raw, j.spec.Mode, t.Seqs, known...)
 			if err == nil && j.spec.Limits.StrictEvidence && !draft.Cited && draft.Action != skill.Skip {
 				err = errors.New("evidence is missing: cite the index of each message that the skill rests on")
 			}
@@ -176,7 +180,7 @@ func (j job) settle(t Task, draft skill.Draft, notes []string) drafted {
 	if j.lessonsOnly() {
 		draft = lessonsOf(draft)
 		notes = append(notes, "the conversation failed: only its lessons are kept")
-		if len(draft.Experience) == 0 {
+		if len(draft.Experience)+len(draft.Pitfalls) == 0 {
 			return drafted{task: t.skipped("the conversation failed, and taught no lesson")}
 		}
 	}
@@ -210,8 +214,8 @@ func unfit(d skill.Draft, l Limits) string {
 
 // lessonsOf returns the parts of a draft that failed work can teach.
 func lessonsOf(d skill.Draft) skill.Draft {
-	return skill.Draft{Action: d.Action, Target: d.Target, Name: d.Name, Experience: d.Experience, Evidence: d.Evidence,
-		Cited: d.Cited, Confidence: d.Confidence, Reason: d.Reason}
+	return skill.Draft{Action: d.Action, Target: d.Target, Name: d.Name, Pitfalls: d.Pitfalls, Experience: d.Experience,
+		Evidence: d.Evidence, Cited: d.Cited, Confidence: d.Confidence, Reason: d.Reason}
 }
 
 func (j job) planOf(d skill.Draft) Plan {

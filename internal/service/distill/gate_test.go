@@ -125,21 +125,21 @@ func (d *distilling) waiting() (out []library.Proposal) {
 func TestASkillOfAnUnknownOutcomeNeedsAnObservedSuccess(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
-		last  string
-		score string
-		want  skill.Status
+		last   string
+		points int
+		want   skill.Status
 	}{
-		"nothing was checked":      {"user: Thank you very much!", "9", skill.DraftStatus},
-		"a test passed":            {"tool: ok  \tcairn/rollback\t0.5s", "9", skill.Active},
-		"a test failed":            {"tool: --- FAIL: TestRollback\nFAIL", "9", skill.DraftStatus},
-		"the person confirms it":   {"user: Everything works again, thanks.", "9", skill.Active},
-		"the person denies it":     {"user: It still does not work.", "9", skill.DraftStatus},
-		"the judge is not certain": {"user: Everything works again, thanks.", "6.5", skill.DraftStatus},
+		"nothing was checked":      {"user: Thank you very much!", 14, skill.DraftStatus},
+		"a test passed":            {"tool: ok  \tcairn/rollback\t0.5s", 14, skill.Active},
+		"a test failed":            {"tool: --- FAIL: TestRollback\nFAIL", 14, skill.DraftStatus},
+		"the person confirms it":   {"user: Everything works again, thanks.", 14, skill.Active},
+		"the person denies it":     {"user: It still does not work.", 14, skill.DraftStatus},
+		"the judge is not certain": {"user: Everything works again, thanks.", 11, skill.DraftStatus},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			d := setup(t)
-			d.model.says("judge", `{"reason":"Sound.","score":`+c.score+`}`)
+			d.model.says("judge", judgment(c.points))
 			said := talk("Checkout")
 			role, text, _ := strings.Cut(c.last, ": ")
 			said.Messages = append(said.Messages, transcript.Message{Seq: len(said.Messages),

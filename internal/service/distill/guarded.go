@@ -46,7 +46,7 @@ func (p private) clean(text string) string {
 func riskOf(v, base skill.Version) []string {
 	d := v.Document()
 	texts := map[string]string{"name": v.DisplayName, "description": v.Description, "body": v.Body}
-	for i, t := range d.Trigger {
+	for i, t := range d.Triggers() {
 		texts[fmt.Sprintf("trigger %d", i+1)] = t
 	}
 	files := map[string]string{}

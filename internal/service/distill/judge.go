@@ -3,11 +3,13 @@ package distill
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
+	"cairn/internal/domain/skill/rubric"
 	"cairn/internal/service/ledger"
 )
 
@@ -32,7 +34,7 @@ func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
 	} else if err != nil {
 		return err
 	} else {
-		quality.Reason = j.private.clean(quality.Reason)
+		quality = j.private.cleanQuality(quality)
 		t.Quality = &quality
 	}
 	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
@@ -69,8 +71,9 @@ func (s *Service) wouldBe(ctx context.Context, t Task) (shown prompt.Candidate, 
 }
 
 // judge shows the model the window of the task if the endpoint has it in its cache, else the messages that the
-// draft cites.
+// draft cites. The quotes of its reply are looked up in the texts that it was shown.
 func (s *Service) judge(ctx context.Context, j job, t Task, shown prompt.Candidate) (quality skill.Quality, err error) {
+	var texts rubric.Texts
 	q := question{step: t.Key + "/judge", stage: prompt.Judge, role: "judge", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Draft: &shown, Language: t.Lang},
 		decode: func(text string) error {
@@ -78,7 +81,7 @@ func (s *Service) judge(ctx context.Context, j job, t Task, shown prompt.Candida
 			if err != nil {
 				return err
 			}
-			quality, err = skill.DecodeQuality(raw)
+			quality, err = rubric.Read(raw, texts)
 			return err
 		}}
 	if views := j.views(t, true); s.shares(j, "judge") && len(views) == 1 && views[0].shared {
@@ -86,6 +89,28 @@ func (s *Service) judge(ctx context.Context, j job, t Task, shown prompt.Candida
 	} else {
 		q.material.Messages = j.excerpts(t)
 	}
+	texts = rubric.Texts{Skill: shown.Texts(), Conversation: textsOf(slices.Concat(q.window, q.material.Messages))}
 	err = s.ask(ctx, j, q)
 	return quality, err
+}
+
+// textsOf returns the texts of messages.
+func textsOf(messages []prompt.Message) (out []string) {
+	for _, m := range messages {
+		out = append(append(out, m.Content), m.ToolCalls...)
+	}
+	return out
+}
+
+// cleanQuality removes private values from a judgment. A quote that repeats a user's message is removed.
+func (p private) cleanQuality(q skill.Quality) skill.Quality {
+	if !p.on {
+		return q
+	}
+	q.Reason = p.clean(q.Reason)
+	for i, c := range q.Criteria {
+		q.Criteria[i].Missing = p.clean(c.Missing)
+		q.Criteria[i].Quote = withoutPassages(p.values(), p.values().Generalize(p.clean(c.Quote)))
+	}
+	return q
 }

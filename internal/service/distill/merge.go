@@ -31,7 +31,7 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 	if t.Draft == nil {
 		return fmt.Errorf("merge task %s: no draft", key)
 	}
-	fresh := skill.NewDocument(*t.Draft)
+	fresh := j.newDocument(*t.Draft)
 	vector := s.embed(ctx, ref.Workspace, fresh.SearchText())
 	var current *skill.Version
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
@@ -79,7 +79,7 @@ func (s *Service) merge(ctx context.Context, j job, t Task, current skill.Versio
 			if err != nil {
 				return err
 			}
-			draft, _, err = skill.DecodeDraft(raw, j.spec.Mode, t.Seqs)
+			draft, _, err = skill.DecodeDraft(raw, j.spec.Mode, t.Seqs, shown.Procedure, mine.Procedure)
 			return err
 		}})
 	if err == nil && !draft.Cited {

@@ -50,7 +50,7 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 		written[i].Content = j.private.cleanFile(w)
 	}
 	files, degraded, violations := attach(*t.Draft, written)
-	fresh := skill.NewDocument(*t.Draft)
+	fresh := j.newDocument(*t.Draft)
 	vector := s.embed(ctx, ref.Workspace, fresh.SearchText())
 	var p Package
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
@@ -189,8 +189,8 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 			}
 		}
 		carried, violations := skill.CarryOver(nil, files)
-		doc := fresh.WithFiles(carried)
-		if err := doc.Check(); err != nil {
+		doc, violations, err := fitted(fresh.WithFiles(carried), violations)
+		if err != nil {
 			return Package{}, false, err
 		}
 		p = Package{Version: versionOf(name, doc, carried, 1, 0, "", violations)}
@@ -208,8 +208,8 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	}
 	merged := skill.Merge(current.Document(), current.Files, *t.Draft)
 	carried, violations := skill.CarryOver(merged.Files, files)
-	doc := merged.Document.WithFiles(carried)
-	if err := doc.Check(); err != nil {
+	doc, violations, err := fitted(merged.Document.WithFiles(carried), violations)
+	if err != nil {
 		return Package{}, false, err
 	}
 	p = Package{Skill: head.ID, Base: head.Version,

@@ -2,6 +2,7 @@ package distill_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -20,6 +21,38 @@ func customer() transcript.Conversation {
 	c.Messages[2].Content, c.Messages[2].ToolCallID, c.Messages[2].Name =
 		`{"membership": "gold", "city": "Houston", "dob": "1990-04-05"}`, "1", "get_user"
 	return c
+}
+
+// Values of a policy stay, those of the case do not.
+func TestRulesKeepTheValuesOfAPolicy(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	c := customer()
+	c.Messages[0] = transcript.Message{Role: transcript.System,
+		Content: "A flight can be changed within 24 hours. Never refund more than $500."}
+	c.Messages[1].ToolCalls[0].Arguments = `{"user_id": "mia_li_3668", "price": 4875, "refund": 500}`
+	rule := func(value, unit string) map[string]any {
+		return map[string]any{"if": "a customer asks for a refund", "then": "offer at most", "value": value,
+			"unit":   unit,
+			"source": "policy", "evidence": []int{0}}
+	}
+	d.model.says("extract", draft("Probe", with("rules", []any{rule("24", "hours"), rule("$500", ""),
+		rule("$4,875", "dollars")}), with("pitfalls", []any{map[string]any{"error": "mia_li_3668 not found",
+		"cause": "", "fix": "ask for the ID", "evidence": []int{2}}})))
+	ref, key := d.drafted(d.request(c))
+	testkit.Must(t, d.Distill().Within(t.Context(), d.A.ID, func(ctx context.Context, tx distill.Tx) error {
+		_, task, err := tx.Tasks().RunTask(ctx, ref.Run, key)
+		if err != nil {
+			return err
+		}
+		got := fmt.Sprint(task.Draft.Rules, task.Draft.Pitfalls)
+		if strings.Contains(got, "4,875") || strings.Contains(got, "mia_li") || !strings.Contains(got,
+			"[$500; policy]") ||
+			!strings.Contains(got, "[24 hours; policy]") {
+			t.Errorf("got %s", got)
+		}
+		return nil
+	}))
 }
 
 func TestDraftsKeepNothingAboutTheCustomer(t *testing.T) {

@@ -3,6 +3,7 @@ package distill_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -176,13 +177,95 @@ func TestASkillWaitsForApprovalWhereItIsAskedFor(t *testing.T) {
 func TestAPoorSkillIsADraft(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
-	d.model.says("judge", `{"reason":"Nothing is checked.","score":2}`)
+	d.model.says("judge", judgment(4))
 	ref, key := d.written(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Quality = true }))
 	testkit.Must(t, d.Judge(t.Context(), ref, key))
 	_, err := d.Publish(t.Context(), ref, key)
 	testkit.Must(t, err)
-	if task := d.report(ref).Tasks[0]; task.Status != skill.DraftStatus || task.Quality.Score != 2 {
+	if task := d.report(ref).Tasks[0]; task.Status != skill.DraftStatus || task.Quality.Score != 2.5 {
 		t.Errorf("%+v", task)
+	}
+}
+
+// A draft with the fields of the agent profile, from the messages of talk.
+func shapedDraft() string {
+	return draft("Probe before every change", with("procedure", nil), with("not_for", []string{"a new service"}),
+		with("inputs", []any{map[string]any{"name": "service", "origin": "the user", "required": true}}),
+		with("rules", []any{map[string]any{"if": "the probe answers 502", "then": "roll back", "value": "", "unit": "",
+			"source": "observed", "evidence": []int{2}},
+			map[string]any{"if": "it rains", "then": "wait", "source": "policy", "evidence": []int{77}}}),
+		with("steps", []any{map[string]any{"text": "Probe the service.", "tool": "kubectl", "arguments": []string{
+			"url"},
+			"check": "it answers 200.", "if_fails": "roll back.", "evidence": []int{2}},
+			map[string]any{"text": "Restart the world.", "evidence": []int{}},
+			map[string]any{"text": "Roll back.", "evidence": []int{3}}}),
+		with("pitfalls", []any{map[string]any{"error": "502", "cause": "the last deploy", "fix": "roll back",
+			"evidence": []int{2, 3}}}), with("verification", []string{"All replicas are ready."}))
+}
+
+func TestASkillHasTheProfileOfItsRun(t *testing.T) {
+	t.Parallel()
+	for profile, want := range map[string][]string{
+		"": {"## When to Use\nUse when: rollback\nNot for: a new service\n", "## Inputs\n- service: the user " +
+			"(required)\n",
+			"## Decision Rules\n- If the probe answers 502 → roll back [observed]\n",
+			"1. Probe the service. `kubectl(url)`\n   Check: it answers 200.\n   If it fails: roll back.\n2. Roll " +
+				"back.\n",
+			"## Pitfalls\n- `502` → the last deploy → roll back\n", "## Verification\n- All replicas are ready.\n"},
+		skill.SeedProfile: {"## Trigger\nrollback\n", "Inputs:\n- service: the user (required)\n\n1. Probe",
+			"3. Verify: All replicas are ready.\n", "## Experience\n1. Not for: a new service\n2. If the probe"},
+	} {
+		t.Run(profile, func(t *testing.T) {
+			t.Parallel()
+			d := setup(t)
+			d.model.says("extract", shapedDraft())
+			r, _ := d.published(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Profile = profile }))
+			body := d.document(r.Tasks[0].SkillID, 1).Body
+			for _, text := range want {
+				if !strings.Contains(body, text) {
+					t.Errorf("no %q in\n%s", text, body)
+				}
+			}
+			for _, text := range []string{"it rains", "Restart the world"} {
+				if strings.Contains(body, text) {
+					t.Errorf("%q has no citation, and is in\n%s", text, body)
+				}
+			}
+			if !strings.Contains(strings.Join(r.Tasks[0].Notes, " "), "2 rules, steps or pitfalls were dropped") {
+				t.Errorf("notes %q", r.Tasks[0].Notes)
+			}
+		})
+	}
+}
+
+// Invented quotes of a judge make no active skill, and quotes keep no values of the case.
+func TestAJudgesQuotesAreLookedUpAndCleaned(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		quote, said string
+		want        skill.Status
+	}{
+		"found quotes":           {"Service Deployment Rollback", "get_user user_id mia_li_3668", skill.Active},
+		"an invented quote":      {"Restart every node first", "get_user user_id mia_li_3668", skill.DraftStatus},
+		"invented conversation":  {"Service Deployment Rollback", "all nodes were restarted", skill.DraftStatus},
+		"a quote without a word": {"Service Deployment Rollback", "---", skill.DraftStatus},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			d := setup(t)
+			d.model.says("judge", testkit.Judgment(16, c.quote, c.said, "Good for mia_li_3668."))
+			ref, key := d.written(d.request(customer(), func(r *distill.Request) { r.Spec.Quality = true }))
+			testkit.Must(t, d.Judge(t.Context(), ref, key))
+			_, err := d.Publish(t.Context(), ref, key)
+			testkit.Must(t, err)
+			task := d.report(ref).Tasks[0]
+			if task.Status != c.want || len(task.Quality.Criteria) != 8 {
+				t.Errorf("%s with %+v", task.Status, task.Quality)
+			}
+			if text := fmt.Sprint(*task.Quality); strings.Contains(text, "mia_li") {
+				t.Errorf("the judgment keeps a value: %s", text)
+			}
+		})
 	}
 }
 

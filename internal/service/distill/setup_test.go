@@ -46,7 +46,7 @@ func setup(t *testing.T) *distilling {
 		"extract": draft("Probe before every change"),
 		"merge":   draft("Merged by a model"),
 		"files":   `{"check.py":"print('healthy')\n","checklist.md":"# Checklist\n\n- probe\n"}`,
-		"judge":   `{"reason":"Good.","score":9}`,
+		"judge":   judgment(14),
 		"compare": `{"reason":"The same.","better":"tie"}`,
 	} {
 		d.model.says(role, text)
@@ -62,6 +62,11 @@ func setup(t *testing.T) *distilling {
 	d.Service = &distill.Service{Ports: distill.Ports{Store: d.Distill(), Ledger: calls, Embedder: embedder,
 		Space: space, Blobs: d.blobs}}
 	return d
+}
+
+// judgment is a judge's reply with a sum of points, whose quotes are in every draft and in every talk.
+func judgment(points int) string {
+	return testkit.Judgment(points, "Service Deployment Rollback", "since the last deploy", "Nothing is checked.")
 }
 
 // draft is a model's draft of one skill with a lesson of its own.

@@ -64,9 +64,10 @@ type Spec struct {
 	Gate transcript.Gate `json:"gate"`
 	// Redact removes secrets from prompts, and secrets and values of the case from skills.
 	Redact    bool   `json:"redact"`
-	Quality   bool   `json:"quality"`    // a model judges each draft
-	Approval  bool   `json:"approval"`   // new skills and changes of active ones need approval
-	NameStyle string `json:"name_style"` // hyphen or underscore in the folder name of the package
+	Quality   bool   `json:"quality"`           // a model judges each draft
+	Approval  bool   `json:"approval"`          // new skills and changes of active ones need approval
+	NameStyle string `json:"name_style"`        // hyphen or underscore in the folder name of the package
+	Profile   string `json:"profile,omitempty"` // of new skills: skill.AgentProfile (default) or skill.SeedProfile
 	// Models are set by the first step of a run, from the configuration of its worker. By role.
 	Models map[string]string `json:"models"`
 	Cache  string            `json:"cache,omitempty"` // one of the Cache constants; empty means that of the worker

@@ -251,7 +251,8 @@ func TestJudgeScoresADraftOnce(t *testing.T) {
 	for range 2 {
 		testkit.Must(t, d.Judge(t.Context(), ref, key))
 	}
-	if task := d.report(ref).Tasks[0]; task.Quality == nil || task.Quality.Score != 9 || d.model.counts["judge"] != 1 {
+	if task := d.report(ref).Tasks[0]; task.Quality == nil || task.Quality.Score != 8.8 ||
+		d.model.counts["judge"] != 1 {
 		t.Errorf("quality %+v after %d requests", task.Quality, d.model.counts["judge"])
 	}
 	failsFor(t, "an unknown task", d.Judge(t.Context(), ref, "nothing"))

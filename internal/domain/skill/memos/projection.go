@@ -83,7 +83,7 @@ type SkillMetadata struct {
 
 // Project converts a skill to MemOS' format.
 func Project(d skill.Document, files []skill.File, p SkillMetadata) MemoryItem {
-	d = d.Normalized()
+	d = d.Seed()
 	m := MemoryMetadata{
 		MemoryType: MemoryType, Type: "skills", Status: "activated", Confidence: defaultConfidence,
 		Key: d.Name, Name: d.Name, Tags: list(d.Trigger), Description: d.Description, Procedure: d.Procedure,

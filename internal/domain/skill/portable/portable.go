@@ -1,4 +1,5 @@
-package skill
+// Package portable checks packages of skills against the Agent Skills specification (agentskills.io).
+package portable
 
 import (
 	"archive/zip"
@@ -28,9 +29,9 @@ const (
 // portableFields are the only fields that the frontmatter may have.
 var portableFields = []string{"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
 
-// Portable checks a package against the Agent Skills specification. wrong lists violations, for
+// Check checks a package against the Agent Skills specification. wrong lists violations, for
 // which another agent may reject it. advice lists recommendations that the package does not follow.
-func Portable(archive []byte) (wrong, advice []string) {
+func Check(archive []byte) (wrong, advice []string) {
 	files, err := unzipped(archive)
 	if err != nil {
 		return []string{"not a zip archive: " + err.Error()}, nil

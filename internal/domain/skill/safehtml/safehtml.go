@@ -1,4 +1,5 @@
-package skill
+// Package safehtml removes HTML that a reader does not see, or that would run.
+package safehtml
 
 import (
 	"regexp"
@@ -17,10 +18,10 @@ const (
 	commentClosing = "-->"
 )
 
-// withoutHTML replaces comments and active elements with a space, because a reader of the page does
+// Remove replaces comments and active elements with a space, because a reader of the page does
 // not see them, or would run them. An opening without an end is escaped. Inline code is unchanged.
 // The time is linear in the text.
-func withoutHTML(text string) string {
+func Remove(text string) string {
 	if !strings.Contains(text, "<") {
 		return text
 	}
