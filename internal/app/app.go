@@ -29,6 +29,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/audit"
@@ -202,6 +203,11 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	h.Distill, err = distill.New(distill.Ports{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder,
 		Space: h.Space, Spaces: h.Spaces, Blobs: h.Blobs, Models: models, Context: contextOf(c, models),
 		Cache: cacheOf(c, models["segment"])})
+	if err != nil {
+		return err
+	}
+	h.Imports, err = intake.New(intake.Ports{Store: h.Store.Imports(), Distills: h.Distill,
+		DistillSpec: func() distill.Spec { return DistillSpec(h.Config, transcript.ExtractAuto) }})
 	if err != nil {
 		return err
 	}

@@ -188,6 +188,30 @@ func TestAFileIsReadAgainFromItsStoredBytes(t *testing.T) {
 	}
 }
 
+func TestAnUploadIsReadCompletelyBeforeItIsStored(t *testing.T) {
+	db := pgtest.Open(t)
+	s, _ := open(t, db.Imports())
+	upload := func(content string, outcome transcript.Verdict) (intake.ImportedFiles, error) {
+		return s.Import(t.Context(), intake.Upload{Workspace: db.A.ID, Content: strings.NewReader(content),
+			Outcome: outcome})
+	}
+	_, err := upload(threeTalks+`{"messages":[{"role":"odd"}]}`+"\n"+hello, "")
+	if fault.CodeOf(err) != fault.InvalidArgument {
+		t.Errorf("a damaged upload: %v", err)
+	}
+	if _, err := upload(hello, transcript.Success); fault.CodeOf(err) != fault.InvalidArgument {
+		t.Errorf("an outcome without distill: %v", err)
+	}
+	if n := db.Number(`select count(*) from imports`); n != 0 {
+		t.Errorf("%d imports are stored", n)
+	}
+	made, err := upload(threeTalks, "")
+	testkit.Must(t, err)
+	if len(made.Imports) != 1 || made.Imports[0].Name != "body" || made.Report.Conversations != 3 {
+		t.Errorf("imported %+v", made)
+	}
+}
+
 func TestPortsAreRequired(t *testing.T) {
 	if _, err := intake.New(intake.Ports{}); err == nil {
 		t.Error("a store is not required")
