@@ -33,7 +33,7 @@ var reviewedGrants = []string{
 	"conversations cairn_system: select(channel dated id last_turn_at next_seq workspace_id)",
 	"conversation_outcomes cairn_app: delete, insert, select, update",
 	"conversations cairn_app: insert, select, update(closed_at counted counters dated last_turn_at next_seq " +
-		"next_turn notice reviewed_turn title)",
+		"next_turn notice reviewed_turn session title)",
 	"decision_outcomes cairn_app: delete, insert, select",
 	"decisions cairn_app: insert, select, update(outcome update_run)",
 	"decisions cairn_system: select(sampled update_run workspace_id)",

@@ -180,7 +180,12 @@ func (s *session) importFile(ctx context.Context, f intake.File, o intake.Option
 	if distil {
 		spec := app.DistillSpec(s.Config, transcript.ExtractAuto)
 		spec.Outcome = outcome
-		refs, err = s.accept(ctx, f.Result.Conversations, spec, distillFlags{})
+		placed, err := s.Imports.Placed(ctx, s.workspace.ID, made[0].ID, f.Result.Conversations)
+		if err != nil {
+			return out, nil, err
+		}
+		refs, err = s.accept(ctx, placed, spec, distillFlags{})
+		return out, refs, err
 	}
 	return out, refs, err
 }
