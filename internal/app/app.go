@@ -96,6 +96,7 @@ type App struct {
 	Offload     *offload.Service
 	Dumps       *dump.Service
 	Imports     *intake.Service
+	Traces      *intake.Traces
 	Relay       *relay.Relay
 	Driver      launcher.Driver
 	Schedules   *schedule.Service
@@ -211,6 +212,10 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	if err != nil {
 		return err
 	}
+	h.Traces, err = intake.NewTraces(intake.TracePorts{Store: h.Store.Traces(), Idle: c.TraceIdle, Log: h.Log})
+	if err != nil {
+		return err
+	}
 	h.Library, err = library.New(library.Ports{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space,
 		Spaces: h.Spaces, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder, KeepVersions: c.KeepVersions,
 		Settings: library.WorkspaceSettings(h.Store.Workspaces().Settings)})
@@ -279,6 +284,7 @@ func (h *App) buildMaintenance() error {
 		Spaces:    h.Spaces,
 		Channels:  h.Channels,
 		Imports:   h.Imports,
+		Traces:    h.Traces,
 		Lost:      h.endLost,
 		Remove:    h.removePackage,
 		Close:     conversationLimits(c).Close,

@@ -27,7 +27,7 @@ func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 		Workspaces: h.Workspaces,
 		Waiter:     h.Waiter, Inbox: h.Inbox, Replies: h.Replies, ReplyNews: h.replyNews, Completions: h.Completions,
 		People: h.Channels, Webhooks: h.Webhooks,
-		Distill: h.Distill, Imports: h.Imports, Library: h.Library, ReviewInbox: h.ReviewInbox, Curator: h.Curator,
+		Distill: h.Distill, Imports: h.Imports, Traces: h.Traces, Library: h.Library, ReviewInbox: h.ReviewInbox, Curator: h.Curator,
 		Finder: h.Finder,
 		Memory: h.Memory, LongTerm: h.LongTerm, Progressive: h.Progressive, Offload: h.Offload, Dumps: h.Dumps,
 		Learning: h.Learning,

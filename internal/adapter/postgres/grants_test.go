@@ -118,6 +118,7 @@ var reviewedGrants = []string{
 	"sweep_pages cairn_system: delete, insert, select, update(empty looked more skipped taken)",
 	"tool_op_log cairn_app: insert, select, update",
 	"training_steps cairn_app: delete, insert, select",
+	"trace_spans cairn_app: delete, insert, select, update(content)",
 	"turn_requests cairn_app: insert, select, update(deleted watcher)",
 	"turns cairn_system: select(accepted_at origin workspace_id)",
 	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",

@@ -290,6 +290,8 @@ type Config struct {
 	SweepEvery time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"`
 	// Period over which the starts of built-in tasks are spread across workspaces. 0 starts them when they are due.
 	SweepJitter time.Duration `env:"CAIRN_SWEEP_JITTER" envDefault:"15m"`
+	// Time without spans after which a conversation that OpenTelemetry exporters send is imported.
+	TraceIdle time.Duration `env:"CAIRN_TRACE_IDLE" envDefault:"10m"`
 	// Number of documents of a workspace from which a worker builds a vector index (HNSW graph). 0 builds none.
 	GraphFrom int `env:"CAIRN_GRAPH_FROM" envDefault:"50000"`
 	// URL of the database login that builds these indexes and can act as cairn_owner. If empty, DATABASE_URL is used.
