@@ -23,8 +23,8 @@ func (q transcriptRepository) putImported(ctx context.Context, c transcript.Conv
 	if err != nil {
 		return at, classify("lock a session", err)
 	}
-	rows, err := q.q.ImportedSessionConversations(ctx, dbsqlc.ImportedSessionConversationsParams{WorkspaceID: q.ws, Session: key,
-		Channel: intake.Channel})
+	rows, err := q.q.ImportedSessionConversations(ctx, dbsqlc.ImportedSessionConversationsParams{
+		WorkspaceID: q.ws, Session: key, Channel: intake.Channel})
 	if err != nil {
 		return at, classify("find the conversations of a session", err)
 	}

@@ -127,7 +127,8 @@ func TestTracesAsJSONAreReceivedAndBadOnesRefused(t *testing.T) {
 	_, err := w.Write([]byte(body))
 	testkit.Must(t, err)
 	testkit.Must(t, w.Close())
-	for _, r := range []response{send("application/json", "", body), send("application/json", "gzip", packed.String())} {
+	for _, r := range []response{send("application/json", "", body),
+		send("application/json", "gzip", packed.String())} {
 		if r.status != http.StatusOK || string(r.body) != "{}" {
 			t.Errorf("%d %s", r.status, r.body)
 		}

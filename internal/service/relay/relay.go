@@ -46,8 +46,8 @@ type Relay struct{ Ports }
 // New returns a Relay. It fails if a required port is nil.
 func New(p Ports) (*Relay, error) {
 	err := ports.Require("relay", map[string]any{"Store": p.Store, "Leftovers": p.Leftovers, "Driver": p.Driver,
-		"Spaces": p.Spaces, "Channels": p.Channels, "Imports": p.Imports, "Traces": p.Traces, "Lost": p.Lost, "Remove": p.Remove,
-		"Log": p.Log})
+		"Spaces": p.Spaces, "Channels": p.Channels, "Imports": p.Imports, "Traces": p.Traces, "Lost": p.Lost,
+		"Remove": p.Remove, "Log": p.Log})
 	if err != nil {
 		return nil, err
 	}

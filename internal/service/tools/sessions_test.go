@@ -90,7 +90,8 @@ func TestASessionIsImportedOnce(t *testing.T) {
 
 func TestAnImportedSessionIsDistilledWithItsOutcome(t *testing.T) {
 	i := openImporter(t)
-	made := i.call(t, map[string]any{"session": keySession, "format": "openai-chat", "distill": true, "outcome": "failure"})
+	made := i.call(t, map[string]any{"session": keySession, "format": "openai-chat", "distill": true,
+		"outcome": "failure"})
 	if !made.OK || made.Report.Format != "openai-chat" {
 		t.Fatalf("imported %+v", made)
 	}

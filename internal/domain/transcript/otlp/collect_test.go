@@ -128,7 +128,8 @@ func TestBothEncodingsOfARequestAreEqual(t *testing.T) {
 		"00000000000000a1" {
 		t.Errorf("%v, then %v", r, again)
 	}
-	for _, bad := range []struct{ kind, body string }{{"text/plain", "x"}, {"", "x"}, {otlp.JSON, `{"resourceSpans":1}`},
+	for _, bad := range []struct{ kind, body string }{{"text/plain", "x"}, {"", "x"},
+		{otlp.JSON, `{"resourceSpans":1}`},
 		{otlp.JSON, `{`}, {otlp.Protobuf, "\xff\xff"}, {otlp.JSON, request(chat("xyz", "c"))},
 		{otlp.JSON, base64.StdEncoding.EncodeToString(raw)}} {
 		if _, err := otlp.Decode(bad.kind, []byte(bad.body)); fault.CodeOf(err) != fault.InvalidArgument ||
