@@ -12,7 +12,7 @@ select pg_advisory_xact_lock(hashtextextended(encode(@session::bytea, 'hex'), @w
 -- The imported conversations of a session, the longest first. An erased one is not continued.
 select id, external_id, next_seq from conversations
 where workspace_id = @workspace_id and session = @session::bytea and channel = @channel and external_id not like 'erased/%'
-order by next_seq desc, id desc limit 20 for update;
+order by next_seq desc, id desc limit 1000 for update;
 
 -- name: ImportedSessionPut :exec
 update conversations set session = @session::bytea where workspace_id = @workspace_id and id = @id and session is null;

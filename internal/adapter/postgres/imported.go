@@ -30,6 +30,13 @@ func (q transcriptRepository) putImported(ctx context.Context, c transcript.Conv
 	}
 	c.Messages = storableMessages(c.Messages)
 	for _, r := range rows {
+		first, err := q.Conversation(ctx, r.ID, 0, 0) // most others of a session, such as sub-agents, begin differently
+		if err != nil {
+			return at, err
+		}
+		if !transcript.Continues(first.Messages, c.Messages) {
+			continue
+		}
 		stored, err := q.Conversation(ctx, r.ID, 0, int(r.NextSeq))
 		if err != nil {
 			return at, err

@@ -17,6 +17,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript/intake"
+	service "cairn/internal/service/intake"
 )
 
 // Found is a session file of a folder.
@@ -46,7 +47,8 @@ func scan(folder string) (files []Found, folders []string, err error) {
 		case entry.IsDir():
 			folders = append(folders, path)
 			return nil
-		case hidden || !entry.Type().IsRegular() || !slices.Contains(ends, filepath.Ext(path)):
+		case hidden || !entry.Type().IsRegular() || !service.SessionName(entry.Name()) ||
+			!slices.Contains(ends, filepath.Ext(path)):
 			return nil
 		}
 		info, err := entry.Info()

@@ -175,6 +175,7 @@ func TestAFileThatCannotBeSentIsReportedOnceAndTheOthersAreSent(t *testing.T) {
 	m.write("b.jsonl", lines("s1", 1, 2))
 	m.write("c.json", `{"messages": [`)
 	m.write("d.txt", "not a session")
+	m.write("logs.json", "[]")
 	events := m.pass()
 	if len(events) != 2 || fault.CodeOf(events[0].Err) != fault.InvalidArgument || events[1].Err != nil {
 		t.Errorf("events %+v", events)

@@ -266,6 +266,30 @@ func TestALaterImportOfASessionContinuesItsConversation(t *testing.T) {
 	}
 }
 
+func TestEachConversationOfASessionIsContinued(t *testing.T) {
+	db := pgtest.Open(t)
+	s, _ := open(t, db.Imports())
+	const talks = 25
+	store := func(answer string) {
+		t.Helper()
+		text := ""
+		for i := range talks {
+			text += fmt.Sprintf(`{"session_id":"s","messages":[{"role":"user","content":"question %d"}%s]}`+"\n", i,
+				answer)
+		}
+		made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "s.jsonl", text)})
+		testkit.Must(t, err)
+		testkit.Must(t, s.StoreConversations(t.Context(), db.A, made[0].ID))
+	}
+	store("")
+	store(`,{"role":"assistant","content":"yes"}`)
+	conversations := db.Number(`select count(*) from conversations`)
+	messages := db.Number(`select count(*) from messages`)
+	if conversations != talks || messages != 2*talks {
+		t.Errorf("%d conversations, %d messages", conversations, messages)
+	}
+}
+
 func TestAnErasedSessionIsNotContinued(t *testing.T) {
 	db := pgtest.Open(t)
 	s, _ := open(t, db.Imports())

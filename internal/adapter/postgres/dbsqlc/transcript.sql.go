@@ -148,7 +148,7 @@ func (q *Queries) ConversationPut(ctx context.Context, arg ConversationPutParams
 const ImportedSessionConversations = `-- name: ImportedSessionConversations :many
 select id, external_id, next_seq from conversations
 where workspace_id = $1 and session = $2::bytea and channel = $3 and external_id not like 'erased/%'
-order by next_seq desc, id desc limit 20 for update
+order by next_seq desc, id desc limit 1000 for update
 `
 
 type ImportedSessionConversationsParams struct {
