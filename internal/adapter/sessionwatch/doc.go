@@ -1,6 +1,6 @@
 // Package sessionwatch sends the session files that agents write on this machine to a gateway.
 //
-//	w, err := sessionwatch.Open(sessionwatch.Options{Folders: folders, State: file, Idle: time.Minute, Upload: gateway})
+//	w, err := sessionwatch.Open(sessionwatch.Options{Folders: folders, State: file, Idle: idle, Upload: gateway})
 //	err = w.Run(ctx)
 //
 // A file is due when it has not changed for some time, or when a hook says that its session has ended. Secrets are
