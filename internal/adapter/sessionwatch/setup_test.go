@@ -118,7 +118,7 @@ func (m *machine) write(name, text string) {
 	m.t.Helper()
 	testkit.Must(m.t, os.MkdirAll(filepath.Dir(m.path(name)), 0o755))
 	testkit.Must(m.t, os.WriteFile(m.path(name), []byte(text), 0o644))
-	at := time.Now().Add(-time.Hour + time.Duration(len(text))*time.Second)
+	at := time.Now().Add(-time.Hour + time.Duration(len(text))*time.Millisecond)
 	testkit.Must(m.t, os.Chtimes(m.path(name), at, at))
 }
 

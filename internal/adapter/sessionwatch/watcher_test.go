@@ -1,6 +1,7 @@
 package sessionwatch_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"cairn/internal/adapter/sessionwatch"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/testkit"
 )
 
@@ -89,6 +91,27 @@ func TestSecretsAreMaskedBeforeTheyAreSent(t *testing.T) {
 		t.Errorf("sent %s", body)
 	}
 	m.wants(1, 4)
+}
+
+func TestMaskedSessionsOfEachAgentAreReadCompletely(t *testing.T) {
+	m := open(t)
+	const samples = "../../domain/transcript/intake/testdata/"
+	messages := 0
+	for _, name := range []string{"claude-code/sample.jsonl", "codex/sample.jsonl", "gemini/sample-cli.jsonl",
+		"gemini/sample.json"} {
+		raw, err := os.ReadFile(samples + name)
+		testkit.Must(t, err)
+		result, err := intake.Read(filepath.Base(name), bytes.NewReader(raw), intake.Options{})
+		testkit.Must(t, err)
+		messages += result.Report.Messages
+		m.write(name, string(raw))
+	}
+	for _, e := range m.pass() {
+		if e.Err != nil {
+			t.Errorf("%s: %v", e.Path, e.Err)
+		}
+	}
+	m.wants(4, messages)
 }
 
 // TestMain is the process that is killed.
