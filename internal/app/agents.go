@@ -82,7 +82,11 @@ func (h *App) registerAgents() (err error) {
 	if err != nil {
 		return err
 	}
-	h.Offered, err = tools.NewRegistry(append(slices.Concat(usual, read, write), waiting)...)
+	sessions, err := tools.Sessions(h.Imports)
+	if err != nil {
+		return err
+	}
+	h.Offered, err = tools.NewRegistry(append(slices.Concat(usual, read, write), sessions, waiting)...)
 	return err
 }
 

@@ -29,6 +29,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/audit"
@@ -95,6 +96,7 @@ type App struct {
 	Offload     *offload.Service
 	Dumps       *dump.Service
 	Imports     *intake.Service
+	Traces      *intake.Traces
 	Relay       *relay.Relay
 	Driver      launcher.Driver
 	Schedules   *schedule.Service
@@ -205,6 +207,15 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	if err != nil {
 		return err
 	}
+	h.Imports, err = intake.New(intake.Ports{Store: h.Store.Imports(), Distills: h.Distill,
+		DistillSpec: func() distill.Spec { return DistillSpec(h.Config, transcript.ExtractAuto) }})
+	if err != nil {
+		return err
+	}
+	h.Traces, err = intake.NewTraces(intake.TracePorts{Store: h.Store.Traces(), Idle: c.TraceIdle, Log: h.Log})
+	if err != nil {
+		return err
+	}
 	h.Library, err = library.New(library.Ports{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space,
 		Spaces: h.Spaces, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder, KeepVersions: c.KeepVersions,
 		Settings: library.WorkspaceSettings(h.Store.Workspaces().Settings)})
@@ -273,6 +284,7 @@ func (h *App) buildMaintenance() error {
 		Spaces:    h.Spaces,
 		Channels:  h.Channels,
 		Imports:   h.Imports,
+		Traces:    h.Traces,
 		Lost:      h.endLost,
 		Remove:    h.removePackage,
 		Close:     conversationLimits(c).Close,

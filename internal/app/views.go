@@ -2,15 +2,12 @@ package app
 
 import (
 	"cairn/internal/domain/contract"
-	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/audit"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/distill"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/inspect"
-	"cairn/internal/service/intake"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/schedule"
@@ -27,11 +24,6 @@ func (h *App) buildViews() (err error) {
 		return err
 	}
 	if h.Audit, err = audit.New(audit.Ports{Store: h.Store.Audit()}); err != nil {
-		return err
-	}
-	h.Imports, err = intake.New(intake.Ports{Store: h.Store.Imports(), Distills: h.Distill,
-		DistillSpec: func() distill.Spec { return DistillSpec(h.Config, transcript.ExtractAuto) }})
-	if err != nil {
 		return err
 	}
 	if h.Runs, err = inspect.NewRuns(inspect.RunPorts{Store: h.Store.Runs(), Distill: h.Distill}); err != nil {

@@ -20,6 +20,10 @@ order by i.id desc limit @max_rows;
 select name, format, allow_unknown, distill, outcome, content, stored, (stored_at is not null)::boolean as ended from imports
 where workspace_id = @workspace_id and id = @id;
 
+-- name: ImportLock :one
+-- An erasure waits for the transaction, and then finds what it has stored.
+select id from imports where workspace_id = @workspace_id and id = @id for update;
+
 -- name: ImportAdvance :execrows
 -- Counts a stored conversation. No row means that another process has stored it.
 update imports set stored = stored + 1, stored_at = case when @last::boolean then now() end,

@@ -2,7 +2,20 @@
 insert into conversations (workspace_id, external_id, channel, title, reward)
 values (@workspace_id, @external_id, @channel, @title, @reward)
 on conflict (workspace_id, external_id) do update set title = conversations.title
-returning id, next_seq;
+returning id, next_seq, (session is not null)::boolean as grows;
+
+-- name: ImportedSessionLock :exec
+-- One import at a time stores the conversations of a session.
+select pg_advisory_xact_lock(hashtextextended(encode(@session::bytea, 'hex'), @workspace_id::bigint));
+
+-- name: ImportedSessionConversations :many
+-- The imported conversations of a session, the longest first. An erased one is not continued.
+select id, external_id, next_seq from conversations
+where workspace_id = @workspace_id and session = @session::bytea and channel = @channel and external_id not like 'erased/%'
+order by next_seq desc, id desc limit 1000 for update;
+
+-- name: ImportedSessionPut :exec
+update conversations set session = @session::bytea where workspace_id = @workspace_id and id = @id and session is null;
 
 -- name: ConversationAdvance :execrows
 update conversations set next_seq = @next_seq, dated = dated or @dated::boolean where workspace_id = @workspace_id and id = @id and next_seq = @was;

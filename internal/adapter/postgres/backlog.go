@@ -16,7 +16,8 @@ import (
 // duties returns all kinds of outbox tasks.
 func duties() map[string]inspect.Waiting {
 	return map[string]inspect.Waiting{relay.DriveRun: {}, relay.EmbedDoc: {}, relay.NotifySettings: {},
-		relay.HandleEvents: {}, relay.ReportRun: {}, relay.Deliver: {}, relay.StoreImport: {}}
+		relay.HandleEvents: {}, relay.ReportRun: {}, relay.Deliver: {}, relay.StoreImport: {},
+		relay.ImportTrace: {}}
 }
 
 // Backlog counts open and failed work in one statement.

@@ -350,6 +350,7 @@ func TestTheSystemRoleReadsNoTexts(t *testing.T) {
 		"select content from identity_versions", "select id from memory_histories",
 		"select history_id from memory_refs", "select holder from memory_leases",
 		"select content from attachments", "select sha256 from attachments", "select content from imports",
+		"select content from trace_spans",
 		"select content from offload_blobs", "select label from offload_uses", "select content from compactions",
 		"select version from pending_writes", "select reason from failure_memos", "select hash from api_keys",
 		"select hash from operator_keys", "update operator_keys set scopes = '{codec}'", "delete from operator_keys",

@@ -33,7 +33,7 @@ var reviewedGrants = []string{
 	"conversations cairn_system: select(channel dated id last_turn_at next_seq workspace_id)",
 	"conversation_outcomes cairn_app: delete, insert, select, update",
 	"conversations cairn_app: insert, select, update(closed_at counted counters dated last_turn_at next_seq " +
-		"next_turn notice reviewed_turn title)",
+		"next_turn notice reviewed_turn session title)",
 	"decision_outcomes cairn_app: delete, insert, select",
 	"decisions cairn_app: insert, select, update(outcome update_run)",
 	"decisions cairn_system: select(sampled update_run workspace_id)",
@@ -118,6 +118,7 @@ var reviewedGrants = []string{
 	"sweep_pages cairn_system: delete, insert, select, update(empty looked more skipped taken)",
 	"tool_op_log cairn_app: insert, select, update",
 	"training_steps cairn_app: delete, insert, select",
+	"trace_spans cairn_app: delete, insert, select, update(content)",
 	"turn_requests cairn_app: insert, select, update(deleted watcher)",
 	"turns cairn_system: select(accepted_at origin workspace_id)",
 	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",

@@ -87,12 +87,12 @@ func noImport(id int64) error {
 func (s importStore) PutConversation(ctx context.Context, ws, id int64, n int, c transcript.Conversation, last bool) (
 	ok bool, err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		conversation, err := q.Transcripts().PutConversation(ctx, c, intake.Channel)
+		at, err := q.transcripts().putImported(ctx, c)
 		if err != nil {
 			return err
 		}
 		rows, err := q.q.ImportAdvance(ctx, dbsqlc.ImportAdvanceParams{WorkspaceID: q.ws, ID: id, Was: int32(n),
-			Conversation: conversation, Last: last})
+			Conversation: at.Number, Last: last})
 		switch {
 		case err != nil:
 			return classify("count an imported conversation", err)
@@ -107,6 +107,23 @@ func (s importStore) PutConversation(ctx context.Context, ws, id int64, n int, c
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Place stores a conversation of a file, and returns where it is. It is false if the file was erased.
+func (s importStore) Place(ctx context.Context, ws, id int64, c transcript.Conversation) (at intake.Place, ok bool,
+	err error) {
+	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		if _, err := q.q.ImportLock(ctx, dbsqlc.ImportLockParams{WorkspaceID: q.ws, ID: id}); err != nil {
+			if isNoRows(err) {
+				return nil
+			}
+			return classify("lock an import", err)
+		}
+		ok = true
+		at, err = q.transcripts().putImported(ctx, c)
+		return err
+	})
+	return at, ok, err
 }
 
 // errStored means that another process has stored a conversation of an import.

@@ -17,7 +17,8 @@ func (b *bundle) seed(ws tenancy.Workspace) {
 	}
 	b.exec(`
 with conversation as (
-  insert into conversations (workspace_id, external_id, title) values ($1, 'c', $3) returning id
+  insert into conversations (workspace_id, external_id, title, session) values ($1, 'c', $3, sha256('x')) `+
+		`returning id
 ), message as (
   insert into messages (workspace_id, conversation_id, seq, external_id, role, content) select $1, id, 0, '0', `+
 		`'user', $3 from conversation
@@ -28,6 +29,10 @@ with conversation as (
   insert into imports (workspace_id, sha256, name, format, allow_unknown, distill, report, bytes, content, `+
 		`conversations)
   select $1, sha256('x'), $3, '', false, false, '{}', 1, convert_to($3, 'UTF8'), array[id] from conversation
+), trace_span as (
+  insert into trace_spans (workspace_id, trace_id, span_id, session, format, content)
+  select $1, decode(repeat('01', 16), 'hex'), decode(repeat('02', 8), 'hex'), sha256('x'), 'otel-genai', `+
+		`convert_to($3, 'UTF8')
 ), run as (
   insert into runs (workspace_id, id, kind, business_key, args_sha, conversation_id, spec, workflow_id)
   select $1, `+pgtest.RunID+`, 'distill', 'k', sha256('x'), id, '{}', 'w' from conversation returning id

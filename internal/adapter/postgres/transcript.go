@@ -22,7 +22,7 @@ func (q transcriptRepository) PutConversation(ctx context.Context, c transcript.
 		return 0, classify("store the conversation", err)
 	}
 	if row.NextSeq != 0 {
-		return row.ID, q.sameMessages(ctx, row.ID, int(row.NextSeq), c)
+		return row.ID, q.sameMessages(ctx, row, c)
 	}
 	if err := q.putMessages(ctx, row.ID, c.Messages); err != nil {
 		return 0, err
@@ -48,13 +48,15 @@ func dated(ms []transcript.Message) bool {
 	return slices.ContainsFunc(ms, func(m transcript.Message) bool { return !m.Time.IsZero() })
 }
 
-// sameMessages returns an error if the stored messages differ.
-func (q transcriptRepository) sameMessages(ctx context.Context, id int64, stored int, c transcript.Conversation) error {
+// sameMessages returns an error if the stored messages differ. A session may have grown since.
+func (q transcriptRepository) sameMessages(ctx context.Context, row dbsqlc.ConversationPutRow,
+	c transcript.Conversation) error {
+	id, stored := row.ID, int(row.NextSeq)
 	other := func(why string) error {
 		return fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q already exists, %s", c.ID, why),
 			"use another conversation ID")
 	}
-	if stored != len(c.Messages) {
+	if stored != len(c.Messages) && !(row.Grows && stored > len(c.Messages)) {
 		return other(fmt.Sprintf("with %d messages; this one has %d", stored, len(c.Messages)))
 	}
 	old, err := q.Conversation(ctx, id, 0, stored)

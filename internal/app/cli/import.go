@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,8 +61,9 @@ func (c *cli) formats() *cobra.Command {
 // importFlags are the flags of one import.
 type importFlags struct {
 	formatFlags
-	dryRun, distill bool
-	outcome         string
+	sendFlags
+	dryRun, distill, hook bool
+	outcome               string
 }
 
 func (c *cli) importCommand() *cobra.Command {
@@ -71,17 +73,32 @@ func (c *cli) importCommand() *cobra.Command {
 		Long: "Import the conversations of session files. " + formatsHelp + "\n\nThe report of each file states " +
 			"what was kept, and counts what was not. The files are stored, too, so that later versions of Cairn can " +
 			"read more of them. A repeated import stores nothing twice. With --distill, the conversations are also " +
-			"distilled into skills. With --dry-run, nothing is stored.",
+			"distilled into skills. With --dry-run, nothing is stored.\n\nWith --hook, the command sends the session " +
+			"that a SessionEnd hook of Claude Code or Codex names on standard input to a gateway, as " +
+			"`cairn import watch` does. --server, --state and --yes belong to it.",
 		Example: "  cairn import --dry-run chat.txt\n  cairn import conversation.json --distill",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageError{fmt.Errorf("missing argument: the file to import, or - for standard input")}
+			switch {
+			case f.hook && (len(args) > 0 || f.dryRun || f.outcome != "" || f.format != "" || f.allowUnknown):
+				return usageError{errors.New("--hook reads standard input: it takes no file, and of the other flags " +
+					"only --distill, --server, --state and --yes")}
+			case !f.hook && (f.server != "" || f.state != "" || f.yes):
+				return usageError{errors.New("--server, --state and --yes are for --hook and `cairn import watch`")}
+			case !f.hook && len(args) == 0:
+				return usageError{errors.New("missing argument: the file to import, or - for standard input")}
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return c.importSessions(cmd.Context(), args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.hook {
+				return c.importHook(cmd.Context(), f.sendFlags, f.distill)
+			}
+			return c.importSessions(cmd.Context(), args, f)
+		},
 	}
-	f.add(cmd)
+	f.formatFlags.add(cmd)
+	f.sendFlags.add(cmd.Flags())
+	cmd.Flags().BoolVar(&f.hook, "hook", false, "send the session of a hook's JSON on standard input to a gateway")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the report, and store nothing")
 	cmd.Flags().BoolVar(&f.distill, "distill", false, "distill the conversations into skills")
 	addOutcome(cmd.Flags(), &f.outcome)
@@ -90,7 +107,7 @@ func (c *cli) importCommand() *cobra.Command {
 		Example: "  cairn import list --max 5", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listImports(cmd.Context(), max) }}
 	list.Flags().IntVar(&max, "max", 20, "maximum number of files")
-	cmd.AddCommand(list,
+	cmd.AddCommand(list, c.importWatch(),
 		&cobra.Command{Use: "show ID", Short: "Show an imported file with its conversations",
 			Example: "  cairn import show 1", Args: exactly(1, "the import's ID"),
 			RunE: func(cmd *cobra.Command, args []string) error { return c.showImport(cmd.Context(), args[0]) }},
@@ -180,7 +197,12 @@ func (s *session) importFile(ctx context.Context, f intake.File, o intake.Option
 	if distil {
 		spec := app.DistillSpec(s.Config, transcript.ExtractAuto)
 		spec.Outcome = outcome
-		refs, err = s.accept(ctx, f.Result.Conversations, spec, distillFlags{})
+		placed, err := s.Imports.Placed(ctx, s.workspace.ID, made[0].ID, f.Result.Conversations)
+		if err != nil {
+			return out, nil, err
+		}
+		refs, err = s.accept(ctx, placed, spec, distillFlags{})
+		return out, refs, err
 	}
 	return out, refs, err
 }

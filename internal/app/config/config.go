@@ -292,6 +292,8 @@ type Config struct {
 	SweepEvery time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"`
 	// Period over which the starts of built-in tasks are spread across workspaces. 0 starts them when they are due.
 	SweepJitter time.Duration `env:"CAIRN_SWEEP_JITTER" envDefault:"15m"`
+	// Time without spans after which a conversation that OpenTelemetry exporters send is imported.
+	TraceIdle time.Duration `env:"CAIRN_TRACE_IDLE" envDefault:"10m"`
 	// Number of documents of a workspace from which a worker builds a vector index (HNSW graph). 0 builds none.
 	GraphFrom int `env:"CAIRN_GRAPH_FROM" envDefault:"50000"`
 	// URL of the database login that builds these indexes and can act as cairn_owner. If empty, DATABASE_URL is used.
@@ -315,8 +317,8 @@ func Others() []Other {
 			"the file is read again. Setting both NAME and NAME_FILE is an error."},
 		{"CAIRN_CACHE", "Folder of installed development servers. If empty, the user's cache folder is used."},
 		{"CAIRN_DATA", "Folder of public data sets for `cairn eval`."},
-		{"CAIRN_URL", "URL of the gateway for the Go client and the examples."},
-		{"CAIRN_KEY", "API key for the Go client and the examples."},
+		{"CAIRN_URL", "URL of the gateway for the Go client, the examples and `cairn import watch`."},
+		{"CAIRN_KEY", "API key for the Go client, the examples and `cairn import watch`."},
 		{"CAIRN_MODE", "Default retrieval mode of the Go client."},
 		{"CAIRN_TOP_K", "Default number of memories of the Go client."},
 		{"CAIRN_WAIT", "Default waiting time of the Go client."},

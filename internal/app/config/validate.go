@@ -128,6 +128,7 @@ func (c Config) ranges() []interval {
 		{"CAIRN_SANDBOX_SLOTS", "", float64(c.SandboxSlots), 1, 1000},
 		{"CAIRN_SWEEP_EVERY", "seconds", c.SweepEvery.Seconds(), 0, 3600},
 		{"CAIRN_SWEEP_JITTER", "minutes", c.SweepJitter.Minutes(), 0, 6 * 60},
+		{"CAIRN_TRACE_IDLE", "minutes", c.TraceIdle.Minutes(), 0, 24 * 60},
 		{"CAIRN_HEARTBEAT", "seconds", c.Heartbeat.Seconds(), 1, 600},
 	}
 }

@@ -96,6 +96,7 @@ type ToolSpec struct {
 	Destructive bool            `json:"destructive,omitempty"`
 	Idempotent  bool            `json:"idempotent,omitempty"`
 	Instead     string          `json:"-"`             // hint for an origin that may not call it
+	Larger      string          `json:"-"`             // hint for arguments that are too large
 	Set         ToolSet         `json:"set,omitempty"` // set that must be selected; empty for a standard tool
 }
 

@@ -72,6 +72,7 @@ func New(s Services, o Options, m Meter) *Gateway {
 	g.mcpRoute()
 	g.distillRoutes()
 	g.importRoutes()
+	g.otlpRoutes()
 	g.runRoutes()
 	g.eventRoutes()
 	g.skillRoutes()

@@ -18,18 +18,12 @@ type ImportList struct {
 	Next    int64           `json:"next,omitempty" doc:"Value of before for the next page; absent on the last page"`
 }
 
-// ImportedFiles are the files of a request.
-type ImportedFiles struct {
-	Imports []intake.Import         `json:"imports" doc:"One for each session file"`
-	Report  transcript.ImportReport `json:"report" doc:"What all files held: what was kept, skipped and not understood"`
-}
-
 type importInput struct {
 	Name         string `query:"name" maxLength:"200" doc:"Name of the file; some formats are recognized by it"`
 	Format       string `query:"format" maxLength:"40" doc:"Format of the file, such as anthropic or claude-code; default: detected"`
 	AllowUnknown bool   `query:"allow_unknown" doc:"Accept a file of which more than 5 % has an unknown kind"`
 	Distill      bool   `query:"distill" doc:"Also distill the conversations into skills"`
-	Outcome      string `query:"outcome" enum:"success,failure,unknown" doc:"How the conversations ended, for distill; default: what the file states"`
+	Outcome      string `query:"outcome" enum:"success,failure,unknown" doc:"How the conversations ended, only with distill; default: what the file states"`
 	RawBody      []byte
 }
 
@@ -65,26 +59,14 @@ func (g *Gateway) importRoutes() {
 	}, g.reparseImport)
 }
 
-func (g *Gateway) importSessions(ctx context.Context, in *importInput) (*bodyOf[ImportedFiles], error) {
-	o := intake.Options{Format: in.Format, AllowUnknown: in.AllowUnknown}
-	r, files := intake.Reader{Options: o}, []intake.File{}
-	name := in.Name
-	if name == "" {
-		name = "body"
-	}
-	err := r.Read(name, bytes.NewReader(in.RawBody), func(f intake.File) error {
-		files = append(files, f)
-		return nil
-	})
+func (g *Gateway) importSessions(ctx context.Context, in *importInput) (*bodyOf[intake.ImportedFiles], error) {
+	out, err := g.Imports.Import(ctx, intake.Upload{Workspace: workspace(ctx), Name: in.Name,
+		Content: bytes.NewReader(in.RawBody), Distill: in.Distill, Outcome: transcript.Verdict(in.Outcome),
+		Options: intake.Options{Format: in.Format, AllowUnknown: in.AllowUnknown}})
 	if err != nil {
 		return nil, err
 	}
-	made, err := g.Imports.Accept(ctx, intake.Request{Workspace: workspace(ctx), Files: files, Options: o,
-		Distill: in.Distill, Outcome: transcript.Verdict(in.Outcome)})
-	if err != nil {
-		return nil, err
-	}
-	return &bodyOf[ImportedFiles]{ImportedFiles{made, r.Report}}, nil
+	return &bodyOf[intake.ImportedFiles]{out}, nil
 }
 
 func (g *Gateway) listImports(ctx context.Context, in *struct {

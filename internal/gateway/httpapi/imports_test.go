@@ -34,7 +34,7 @@ func TestAnArchiveOfSessionsIsImported(t *testing.T) {
 	b := setup(t)
 	archive := zipOf(t, "a.json", `[{"role":"user","content":"Where is the key?"}]`,
 		"b.json", `{"messages":[{"role":"user","content":"Under the mat."}]}`, "readme.md.bak", "x")
-	var made httpapi.ImportedFiles
+	var made intake.ImportedFiles
 	b.post("/v1/imports?name=sessions.zip", archive).into(http.StatusAccepted, &made)
 	if len(made.Imports) != 2 || !made.Imports[0].New || made.Report.Messages != 2 || made.Report.Skipped == nil {
 		t.Fatalf("imported %+v", made)

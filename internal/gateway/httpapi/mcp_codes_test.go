@@ -29,6 +29,7 @@ var hints = map[string]struct{ readOnly, destructive, idempotent bool }{
 	"memory_batch": {destructive: true},
 	"add_memory":   {}, "update_memory": {destructive: true}, "delete_memory": {destructive: true},
 	"summary_memory":         {},
+	"import_session":         {},
 	"memory_search":          {readOnly: true, idempotent: true},
 	"read_meta_memory":       {readOnly: true, idempotent: true},
 	"vector_retrieve_memory": {readOnly: true, idempotent: true},

@@ -125,6 +125,7 @@ var worked = map[string]any{
 	"summary_memory": map[string]any{
 		"messages": []any{map[string]any{"role": "user", "content": "I tune pianos.",
 			"timestamp": "2026-03-01T12:00:00Z"}}},
+	"import_session": map[string]any{"session": `[{"role":"user","content":"Where is the key?"}]`},
 	"skill_save": map[string]any{"name": "brew-tea", "description": "Brews a pot of tea",
 		"content": "## When to Use\nSomebody wants tea.\n\n## Procedure\n1. Boil water.\n2. Pour it over the " +
 			"leaves.\n\n## Pitfalls\nCold water.\n\n## Verification\nIt smells of tea.\n"},
@@ -219,7 +220,7 @@ func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
 		}
 	}
 	if strings.Join(names, " ") != "read_meta_memory vector_retrieve_memory read_history_memory add_memory "+
-		"update_memory delete_memory summary_memory" {
+		"update_memory delete_memory summary_memory import_session" {
 		t.Errorf("it offers %v", names)
 	}
 	ada := func(more map[string]any) map[string]any {

@@ -50,6 +50,7 @@ type Services struct {
 	Inbox         *conversation.Service
 	Distill       *distill.Service
 	Imports       *intake.Service
+	Traces        *intake.Traces
 	Library       *library.Library
 	ReviewInbox   *inbox.Service
 	Curator       *curate.Service

@@ -12,7 +12,7 @@ import (
 const (
 	Default   = "default"
 	Retrieval = "retrieval" // only searches in memory
-	Memory    = "memory"    // searches in and changes of long-term memory
+	Memory    = "memory"    // searches in and changes of long-term memory, and imports of sessions
 	Skills    = "skills"    // skills in three steps: list, instructions, files
 	All       = "all"       // all tools that an agent may call
 )
@@ -31,7 +31,8 @@ func profile(name string) ([]string, error) {
 	case Retrieval:
 		return lookUp, nil
 	case Memory:
-		return append(slices.Clone(lookUp), "add_memory", "update_memory", "delete_memory", "summary_memory"), nil
+		return append(slices.Clone(lookUp), "add_memory", "update_memory", "delete_memory", "summary_memory",
+			"import_session"), nil
 	case Skills:
 		return []string{"load_meta_skills", "load_skills", "load_reference_skills"}, nil
 	case All:

@@ -142,11 +142,15 @@ var sessionEnds = []string{
 var otherFiles = []string{"message_feedback.json", "model_comparisons.json", "shared_conversations.json", "user.json",
 	"user_settings.json", "sora.json", "projects.json", "users.json", "logs.json", "package.json", "manifest.json"}
 
+// SessionName reports whether a file with this base name may hold sessions.
+func SessionName(base string) bool {
+	return !strings.HasPrefix(base, ".") && !strings.HasPrefix(base, "__MACOSX") &&
+		slices.Contains(sessionEnds, strings.ToLower(path.Ext(base))) && !slices.Contains(otherFiles, base)
+}
+
 // readable reports whether a file of a folder may hold sessions. Others are counted.
 func (r *Reader) readable(name string) bool {
-	base := path.Base(name)
-	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "__MACOSX") ||
-		!slices.Contains(sessionEnds, strings.ToLower(path.Ext(base))) || slices.Contains(otherFiles, base) {
+	if !SessionName(path.Base(name)) {
 		r.Report.Skip("file without sessions", 1)
 		return false
 	}

@@ -62,6 +62,13 @@ type Import struct {
 	StoredAt      *time.Time              `json:"stored_at"` // when all were stored; null until then
 }
 
+// Place is where a conversation of a file is stored.
+type Place struct {
+	Number int64  // of the conversation
+	ID     string // of the conversation; it keeps the ID that it had before its session grew
+	Longer bool   // it has more messages, from a later version of the session
+}
+
 // Store stores imports. Each method is one transaction.
 type Store interface {
 	// PutImports stores files and a task that stores their conversations after a time, and returns their IDs. A file
@@ -74,6 +81,9 @@ type Store interface {
 	) (ids []int64, made []bool, err error)
 	// Import returns an import, or NotFound.
 	Import(ctx context.Context, ws, id int64) (StoredImport, error)
+	// Place stores a conversation of a file, or what its session has in addition to an earlier version, and returns
+	// where it is. Ok is false if the file was erased.
+	Place(ctx context.Context, ws, id int64, c transcript.Conversation) (at Place, ok bool, err error)
 	// PutConversation stores conversation number n of the latest reading. Last also removes the task. Ok is false if
 	// another process has stored it, or the file was erased.
 	PutConversation(ctx context.Context, ws, id int64, n int, c transcript.Conversation, last bool) (ok bool, err error)
@@ -173,11 +183,7 @@ func (s *Service) StoreConversations(ctx context.Context, ws tenancy.Workspace, 
 	for n := stored.Stored; n < len(result.Conversations); n++ {
 		c := result.Conversations[n]
 		if stored.Distill {
-			spec := s.DistillSpec()
-			spec.Outcome = stored.Outcome
-			_, _, err := s.Distills.Accept(ctx, distill.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: c,
-				Channel: Channel, Spec: spec})
-			if err != nil {
+			if err := s.distill(ctx, ws, id, stored.Outcome, c); err != nil {
 				return fmt.Errorf("distill conversation %d of import %d: %w", n, id, err)
 			}
 		}
@@ -187,6 +193,38 @@ func (s *Service) StoreConversations(ctx context.Context, ws tenancy.Workspace, 
 		}
 	}
 	return nil
+}
+
+// distill accepts a conversation to distill, under the ID that it is stored with. A longer version of its session is
+// distilled with the file that has it.
+func (s *Service) distill(ctx context.Context, ws tenancy.Workspace, id int64, outcome transcript.Verdict,
+	c transcript.Conversation) error {
+	at, ok, err := s.Store.Place(ctx, ws.ID, id, c)
+	if err != nil || !ok || at.Longer {
+		return err
+	}
+	spec := s.DistillSpec()
+	spec.Outcome, c.ID = outcome, at.ID
+	_, _, err = s.Distills.Accept(ctx, distill.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: c,
+		Channel: Channel, Spec: spec})
+	return err
+}
+
+// Placed returns conversations of an import under the IDs that they are stored with, without those of which a longer
+// version is stored.
+func (s *Service) Placed(ctx context.Context, ws, id int64, all []transcript.Conversation) (
+	out []transcript.Conversation, err error) {
+	for _, c := range all {
+		at, ok, err := s.Store.Place(ctx, ws, id, c)
+		if err != nil {
+			return nil, err
+		}
+		if ok && !at.Longer {
+			c.ID = at.ID
+			out = append(out, c)
+		}
+	}
+	return out, nil
 }
 
 // Reparse reads a file again, with the formats that this version knows. Conversations that are read as before are not

@@ -3,6 +3,7 @@ package intake_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -185,6 +186,124 @@ func TestAFileIsReadAgainFromItsStoredBytes(t *testing.T) {
 	}
 	if other, err := s.List(t.Context(), db.B.ID, 0, 10); err != nil || len(other) != 0 {
 		t.Errorf("another workspace sees %+v, %v", other, err)
+	}
+}
+
+func TestAnUploadIsReadCompletelyBeforeItIsStored(t *testing.T) {
+	db := pgtest.Open(t)
+	s, _ := open(t, db.Imports())
+	upload := func(content string, outcome transcript.Verdict) (intake.ImportedFiles, error) {
+		return s.Import(t.Context(), intake.Upload{Workspace: db.A.ID, Content: strings.NewReader(content),
+			Outcome: outcome})
+	}
+	_, err := upload(threeTalks+`{"messages":[{"role":"odd"}]}`+"\n"+hello, "")
+	if fault.CodeOf(err) != fault.InvalidArgument {
+		t.Errorf("a damaged upload: %v", err)
+	}
+	if _, err := upload(hello, transcript.Success); fault.CodeOf(err) != fault.InvalidArgument {
+		t.Errorf("an outcome without distill: %v", err)
+	}
+	if n := db.Number(`select count(*) from imports`); n != 0 {
+		t.Errorf("%d imports are stored", n)
+	}
+	made, err := upload(threeTalks, "")
+	testkit.Must(t, err)
+	if len(made.Imports) != 1 || made.Imports[0].Name != "body" || made.Report.Conversations != 3 {
+		t.Errorf("imported %+v", made)
+	}
+}
+
+// turnsOf returns the lines of a session of Claude Code with questions and answers from first to last.
+func turnsOf(session string, first, last int) (out string) {
+	parent := "null"
+	for i := first; i <= last; i++ {
+		if i > 1 {
+			parent = fmt.Sprintf("%q", fmt.Sprint("a", i-1))
+		}
+		at := fmt.Sprintf(`"timestamp":"2026-11-20T10:%02d:00Z","version":"2.1.0"`, i)
+		out += fmt.Sprintf(`{"type":"user","uuid":"u%[1]d","parentUuid":%[2]s,"sessionId":%[3]q,`+
+			`"message":{"role":"user","content":"question %[1]d"},%[4]s}`+"\n", i, parent, session, at)
+		out += fmt.Sprintf(`{"type":"assistant","uuid":"a%[1]d","parentUuid":"u%[1]d","sessionId":%[2]q,"message":`+
+			`{"id":"m%[1]d","role":"assistant","content":[{"type":"text","text":"answer %[1]d"}]},%[3]s}`+"\n",
+			i, session, at)
+	}
+	return out
+}
+
+func TestALaterImportOfASessionContinuesItsConversation(t *testing.T) {
+	db := pgtest.Open(t)
+	s, d := open(t, db.Imports())
+	store := func(content string) intake.Import {
+		t.Helper()
+		made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "s.jsonl", content),
+			Distill: true})
+		testkit.Must(t, err)
+		testkit.Must(t, s.StoreConversations(t.Context(), db.A, made[0].ID))
+		one, err := s.Get(t.Context(), db.A.ID, made[0].ID)
+		testkit.Must(t, err)
+		return one
+	}
+	first, grown := store(turnsOf("s1", 1, 2)), store(turnsOf("s1", 1, 4))
+	again := store(turnsOf("s1", 1, 3)) // an earlier version that arrives late
+	for _, other := range []intake.Import{grown, again} {
+		if other.Stored != 1 || !reflect.DeepEqual(other.Conversations, first.Conversations) {
+			t.Errorf("the session is stored as %+v, before as %+v", other, first)
+		}
+	}
+	if n := db.Number(`select count(*) from messages`); n != 8 {
+		t.Errorf("%d messages are stored, want each of 8 once", n)
+	}
+	if want := []string{first.Conversations[0], first.Conversations[0]}; !reflect.DeepEqual(d.accepted, want) {
+		t.Errorf("distilled %v, want %v", d.accepted, want)
+	}
+	rewritten := store(strings.Replace(turnsOf("s1", 1, 3), "question 1", "other question", 1))
+	if n := db.Number(`select count(*) from conversations`); n != 2 || rewritten.Stored != 1 {
+		t.Errorf("%d conversations after a rewrite, %+v", n, rewritten)
+	}
+	store(strings.ReplaceAll(turnsOf("s2", 1, 2), "question", "request"))
+	if n := db.Number(`select count(*) from conversations`); n != 2+1 {
+		t.Errorf("%d conversations with another session", n)
+	}
+}
+
+func TestEachConversationOfASessionIsContinued(t *testing.T) {
+	db := pgtest.Open(t)
+	s, _ := open(t, db.Imports())
+	const talks = 25
+	store := func(answer string) {
+		t.Helper()
+		text := ""
+		for i := range talks {
+			text += fmt.Sprintf(`{"session_id":"s","messages":[{"role":"user","content":"question %d"}%s]}`+"\n", i,
+				answer)
+		}
+		made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "s.jsonl", text)})
+		testkit.Must(t, err)
+		testkit.Must(t, s.StoreConversations(t.Context(), db.A, made[0].ID))
+	}
+	store("")
+	store(`,{"role":"assistant","content":"yes"}`)
+	conversations := db.Number(`select count(*) from conversations`)
+	messages := db.Number(`select count(*) from messages`)
+	if conversations != talks || messages != 2*talks {
+		t.Errorf("%d conversations, %d messages", conversations, messages)
+	}
+}
+
+func TestAnErasedSessionIsNotContinued(t *testing.T) {
+	db := pgtest.Open(t)
+	s, _ := open(t, db.Imports())
+	store := func(content string) {
+		t.Helper()
+		made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "s.jsonl", content)})
+		testkit.Must(t, err)
+		testkit.Must(t, s.StoreConversations(t.Context(), db.A, made[0].ID))
+	}
+	store(turnsOf("s1", 1, 2))
+	db.Exec(`update conversations set external_id = 'erased/1'`)
+	store(turnsOf("s1", 1, 3))
+	if n := db.Number(`select next_seq from conversations where external_id = 'erased/1'`); n != 4 {
+		t.Errorf("the erased conversation has %d messages", n)
 	}
 }
 

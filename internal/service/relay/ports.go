@@ -24,6 +24,7 @@ const (
 	Deliver      = "deliver" // key: ID of a route; stays until its deliveries are sent
 
 	StoreImport = "import" // key: ID of an import; stays until its conversations are stored
+	ImportTrace = "trace"  // key: session of a trace; stays until its spans are imported
 )
 
 // OutboxTask is a row of the outbox: accepted work that is not done.
@@ -148,6 +149,12 @@ type Channels interface {
 // Imports stores the conversations of session files.
 type Imports interface {
 	StoreConversations(ctx context.Context, ws tenancy.Workspace, id int64) error
+}
+
+// Traces imports the conversations of traces.
+type Traces interface {
+	// Import imports the spans of a conversation. It also removes the task, unless further spans have arrived.
+	Import(ctx context.Context, ws int64, session string) error
 }
 
 // Spaces returns the embedding spaces of a workspace.

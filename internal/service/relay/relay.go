@@ -31,6 +31,7 @@ type Ports struct {
 	Spaces    Spaces
 	Channels  Channels
 	Imports   Imports
+	Traces    Traces
 	Lost      func(ctx context.Context, r run.Run) error  // ends a run whose workflow closes again and again
 	Remove    func(ctx context.Context, key string) error // deletes an object of the package store
 	Close     time.Duration                               // time without messages after which a conversation ends
@@ -45,8 +46,8 @@ type Relay struct{ Ports }
 // New returns a Relay. It fails if a required port is nil.
 func New(p Ports) (*Relay, error) {
 	err := ports.Require("relay", map[string]any{"Store": p.Store, "Leftovers": p.Leftovers, "Driver": p.Driver,
-		"Spaces": p.Spaces, "Channels": p.Channels, "Imports": p.Imports, "Lost": p.Lost, "Remove": p.Remove,
-		"Log": p.Log})
+		"Spaces": p.Spaces, "Channels": p.Channels, "Imports": p.Imports, "Traces": p.Traces, "Lost": p.Lost,
+		"Remove": p.Remove, "Log": p.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +145,8 @@ func (r *Relay) do(ctx context.Context, d OutboxTask) error {
 		return r.channel(ctx, d, id)
 	case NotifySettings:
 		return r.tell(ctx, d)
+	case ImportTrace:
+		return r.Traces.Import(ctx, d.Workspace, d.Key)
 	}
 	return fmt.Errorf("unknown outbox task %q", d.Kind)
 }

@@ -5,6 +5,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,7 +43,7 @@ func New[In, Out any](spec agent.ToolSpec, use func(context.Context, agent.Actor
 	spec.Input, spec.Output = bytes.Clone(f.input), bytes.Clone(f.output)
 	run := func(ctx context.Context, a agent.Actor, arguments json.RawMessage) (any, error) {
 		var in In
-		if err := decode(f.check, arguments, &in); err != nil {
+		if err := decode(f.check, arguments, &in, cmp.Or(spec.Larger, "send less data per call")); err != nil {
 			return nil, err
 		}
 		return use(ctx, a, in)
@@ -111,11 +112,12 @@ func schemaOf[T any]() (*jsonschema.Schema, error) {
 // maxArguments is the maximum size of the arguments of a call in bytes.
 const maxArguments = 512 << 10
 
-// decode decodes arguments of a model and returns an error that states how to correct them.
-func decode(check *jsonschema.Resolved, arguments json.RawMessage, into any) error {
+// decode decodes arguments of a model and returns an error that states how to correct them. larger is the hint for
+// arguments that are too large.
+func decode(check *jsonschema.Resolved, arguments json.RawMessage, into any, larger string) error {
 	if len(arguments) > maxArguments {
 		return fault.New(fault.TooLarge, fmt.Sprintf("arguments have %d bytes, the limit is %d",
-			len(arguments), maxArguments), "send less data per call")
+			len(arguments), maxArguments), larger)
 	}
 	if len(bytes.TrimSpace(arguments)) == 0 {
 		arguments = json.RawMessage("{}")

@@ -35,7 +35,7 @@ func (q *Queries) ConversationOf(ctx context.Context, arg ConversationOfParams) 
 }
 
 const DumpConversations = `-- name: DumpConversations :many
-select c.workspace_id, c.id, c.external_id, c.channel, c.title, c.reward, c.next_seq, c.next_turn, c.counters, c.counted, c.reviewed_turn, c.notice, c.dated, c.created_at, c.last_turn_at, c.closed_at from conversations c where c.workspace_id = $1 and c.id > $2 and (
+select c.workspace_id, c.id, c.external_id, c.channel, c.title, c.reward, c.next_seq, c.next_turn, c.counters, c.counted, c.reviewed_turn, c.notice, c.dated, c.created_at, c.last_turn_at, c.closed_at, c.session from conversations c where c.workspace_id = $1 and c.id > $2 and (
   exists (select from memory_histories h where h.workspace_id = c.workspace_id and h.conversation_id = c.id)
   or exists (select from memories m where m.workspace_id = c.workspace_id and m.conversation_id = c.id))
 order by c.id limit $3
@@ -74,6 +74,7 @@ func (q *Queries) DumpConversations(ctx context.Context, arg DumpConversationsPa
 			&i.CreatedAt,
 			&i.LastTurnAt,
 			&i.ClosedAt,
+			&i.Session,
 		); err != nil {
 			return nil, err
 		}

@@ -94,6 +94,23 @@ func (q *Queries) ImportID(ctx context.Context, arg ImportIDParams) (int64, erro
 	return id, err
 }
 
+const ImportLock = `-- name: ImportLock :one
+select id from imports where workspace_id = $1 and id = $2 for update
+`
+
+type ImportLockParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+// An erasure waits for the transaction, and then finds what it has stored.
+func (q *Queries) ImportLock(ctx context.Context, arg ImportLockParams) (int64, error) {
+	row := q.db.QueryRow(ctx, ImportLock, arg.WorkspaceID, arg.ID)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
 const ImportPut = `-- name: ImportPut :one
 insert into imports (workspace_id, sha256, name, format, allow_unknown, distill, outcome, report, bytes, content)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)

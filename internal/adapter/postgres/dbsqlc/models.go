@@ -78,6 +78,7 @@ type Conversation struct {
 	CreatedAt    time.Time
 	LastTurnAt   *time.Time
 	ClosedAt     *time.Time
+	Session      []byte
 }
 
 type Decision struct {

@@ -54,7 +54,7 @@ func (q *Queries) ConversationChannel(ctx context.Context, arg ConversationChann
 }
 
 const ConversationGet = `-- name: ConversationGet :one
-select c.workspace_id, c.id, c.external_id, c.channel, c.title, c.reward, c.next_seq, c.next_turn, c.counters, c.counted, c.reviewed_turn, c.notice, c.dated, c.created_at, c.last_turn_at, c.closed_at, coalesce((select o.outcome from conversation_outcomes o
+select c.workspace_id, c.id, c.external_id, c.channel, c.title, c.reward, c.next_seq, c.next_turn, c.counters, c.counted, c.reviewed_turn, c.notice, c.dated, c.created_at, c.last_turn_at, c.closed_at, c.session, coalesce((select o.outcome from conversation_outcomes o
   where o.workspace_id = c.workspace_id and o.conversation_id = c.id order by o.stated_at desc limit 1), '')::text as outcome
 from conversations c where c.workspace_id = $1 and c.id = $2
 `
@@ -81,6 +81,7 @@ type ConversationGetRow struct {
 	CreatedAt    time.Time
 	LastTurnAt   *time.Time
 	ClosedAt     *time.Time
+	Session      []byte
 	Outcome      string
 }
 
@@ -104,6 +105,7 @@ func (q *Queries) ConversationGet(ctx context.Context, arg ConversationGetParams
 		&i.CreatedAt,
 		&i.LastTurnAt,
 		&i.ClosedAt,
+		&i.Session,
 		&i.Outcome,
 	)
 	return i, err
@@ -113,7 +115,7 @@ const ConversationPut = `-- name: ConversationPut :one
 insert into conversations (workspace_id, external_id, channel, title, reward)
 values ($1, $2, $3, $4, $5)
 on conflict (workspace_id, external_id) do update set title = conversations.title
-returning id, next_seq
+returning id, next_seq, (session is not null)::boolean as grows
 `
 
 type ConversationPutParams struct {
@@ -127,6 +129,7 @@ type ConversationPutParams struct {
 type ConversationPutRow struct {
 	ID      int64
 	NextSeq int32
+	Grows   bool
 }
 
 func (q *Queries) ConversationPut(ctx context.Context, arg ConversationPutParams) (ConversationPutRow, error) {
@@ -138,8 +141,77 @@ func (q *Queries) ConversationPut(ctx context.Context, arg ConversationPutParams
 		arg.Reward,
 	)
 	var i ConversationPutRow
-	err := row.Scan(&i.ID, &i.NextSeq)
+	err := row.Scan(&i.ID, &i.NextSeq, &i.Grows)
 	return i, err
+}
+
+const ImportedSessionConversations = `-- name: ImportedSessionConversations :many
+select id, external_id, next_seq from conversations
+where workspace_id = $1 and session = $2::bytea and channel = $3 and external_id not like 'erased/%'
+order by next_seq desc, id desc limit 1000 for update
+`
+
+type ImportedSessionConversationsParams struct {
+	WorkspaceID int64
+	Session     []byte
+	Channel     string
+}
+
+type ImportedSessionConversationsRow struct {
+	ID         int64
+	ExternalID string
+	NextSeq    int32
+}
+
+// The imported conversations of a session, the longest first. An erased one is not continued.
+func (q *Queries) ImportedSessionConversations(ctx context.Context, arg ImportedSessionConversationsParams) ([]ImportedSessionConversationsRow, error) {
+	rows, err := q.db.Query(ctx, ImportedSessionConversations, arg.WorkspaceID, arg.Session, arg.Channel)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ImportedSessionConversationsRow
+	for rows.Next() {
+		var i ImportedSessionConversationsRow
+		if err := rows.Scan(&i.ID, &i.ExternalID, &i.NextSeq); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ImportedSessionLock = `-- name: ImportedSessionLock :exec
+select pg_advisory_xact_lock(hashtextextended(encode($1::bytea, 'hex'), $2::bigint))
+`
+
+type ImportedSessionLockParams struct {
+	Session     []byte
+	WorkspaceID int64
+}
+
+// One import at a time stores the conversations of a session.
+func (q *Queries) ImportedSessionLock(ctx context.Context, arg ImportedSessionLockParams) error {
+	_, err := q.db.Exec(ctx, ImportedSessionLock, arg.Session, arg.WorkspaceID)
+	return err
+}
+
+const ImportedSessionPut = `-- name: ImportedSessionPut :exec
+update conversations set session = $1::bytea where workspace_id = $2 and id = $3 and session is null
+`
+
+type ImportedSessionPutParams struct {
+	Session     []byte
+	WorkspaceID int64
+	ID          int64
+}
+
+func (q *Queries) ImportedSessionPut(ctx context.Context, arg ImportedSessionPutParams) error {
+	_, err := q.db.Exec(ctx, ImportedSessionPut, arg.Session, arg.WorkspaceID, arg.ID)
+	return err
 }
 
 const MessagesCount = `-- name: MessagesCount :one

@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript/otlp"
+	"cairn/internal/service/apikey"
+)
+
+// maxInflated is the maximum size of a request of an exporter after decompression, in bytes.
+const maxInflated = 64 << 20
+
+type exportInput struct {
+	ContentType     string `header:"Content-Type" doc:"application/x-protobuf or application/json"`
+	ContentEncoding string `header:"Content-Encoding" doc:"gzip, or none"`
+	RawBody         []byte
+}
+
+type exportOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte
+}
+
+func (g *Gateway) otlpRoutes() {
+	bodies := func(about string) map[string]*huma.MediaType {
+		return map[string]*huma.MediaType{otlp.Protobuf: {Schema: binary(about)},
+			otlp.JSON: {Schema: &huma.Schema{Type: huma.TypeObject, Description: about}}}
+	}
+	handle(g, route{method: http.MethodPost, path: "/v1/otlp/v1/traces", id: "exportTraces", tag: tagDistill,
+		scope: apikey.Write, summary: "Receive traces of an OpenTelemetry exporter",
+		about: "OTLP/HTTP. Spans of model requests with the messages of GenAI semantic conventions or OpenInference " +
+			"are stored durably, in their order, and a repeated span has no effect. Their conversation " +
+			"(`gen_ai.conversation.id` or `session.id`, else the trace) is imported when its root span has ended, or " +
+			"when no span has arrived for some minutes (`CAIRN_TRACE_IDLE`). Spans of other kinds are left out. " +
+			"`partial_success` counts model requests without messages and spans that cannot be read.",
+		body: &huma.RequestBody{Required: true, Content: bodies("An ExportTraceServiceRequest")},
+		responses: map[string]*huma.Response{"200": {Description: "Stored",
+			Content: bodies("An ExportTraceServiceResponse")}},
+	}, g.exportTraces)
+}
+
+func (g *Gateway) exportTraces(ctx context.Context, in *exportInput) (*exportOutput, error) {
+	body, err := inflated(in.ContentEncoding, in.RawBody)
+	if err != nil {
+		return nil, err
+	}
+	request, err := otlp.Decode(in.ContentType, body)
+	if err != nil {
+		return nil, err
+	}
+	batch := otlp.Collect(request)
+	if _, err := g.Traces.Receive(ctx, workspace(ctx), batch); err != nil {
+		return nil, err
+	}
+	kind, out, err := otlp.Response(in.ContentType, batch.Rejected, batch.Reason())
+	if err != nil {
+		return nil, err
+	}
+	return &exportOutput{ContentType: kind, Body: out}, nil
+}
+
+// inflated returns a body without its compression.
+func inflated(encoding string, body []byte) ([]byte, error) {
+	switch strings.ToLower(strings.TrimSpace(encoding)) {
+	case "", "identity":
+		return body, nil
+	case "gzip":
+	default:
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown content encoding %.40q", encoding),
+			"compress with gzip, or not: set OTEL_EXPORTER_OTLP_COMPRESSION to gzip or none")
+	}
+	r, err := gzip.NewReader(bytes.NewReader(body))
+	if err == nil {
+		body, err = io.ReadAll(io.LimitReader(r, maxInflated+1))
+	}
+	switch {
+	case err != nil:
+		return nil, fault.Wrap(err, fault.InvalidArgument, "damaged gzip body", "send the request again")
+	case len(body) > maxInflated:
+		return nil, fault.New(fault.TooLarge, fmt.Sprintf("request inflates to more than %d bytes", maxInflated),
+			"export smaller batches: lower OTEL_BSP_MAX_EXPORT_BATCH_SIZE")
+	}
+	return body, nil
+}

@@ -1,0 +1,108 @@
+package intake
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
+	format "cairn/internal/domain/transcript/intake"
+	"cairn/internal/domain/transcript/otlp"
+)
+
+// OpenSpan is a received span that is not imported.
+type OpenSpan struct {
+	ID     int64
+	Format string
+	Line   []byte
+}
+
+// TraceStore stores received spans. Each method is one transaction.
+type TraceStore interface {
+	// PutSpans stores spans in their order, and a task that imports their conversations after a time without further
+	// spans, or at once if their trace is in ended. It returns the number of spans that were not received before.
+	PutSpans(ctx context.Context, ws int64, spans []otlp.Span, ended [][]byte, idle time.Duration) (int, error)
+	// OpenSpans returns the first spans of a conversation that are not imported, up to max bytes but at least one.
+	OpenSpans(ctx context.Context, ws int64, session []byte, max int64) ([]OpenSpan, error)
+	// ImportSpans stores a file made from spans, and removes their content. Without a file, it only removes the
+	// content. The task stays if other spans have arrived. Another process may have done it.
+	ImportSpans(ctx context.Context, ws int64, session []byte, spans []int64, file *NewImport) error
+}
+
+// TracePorts are what Traces needs.
+type TracePorts struct {
+	Store TraceStore
+	Idle  time.Duration // without spans, after which a conversation is imported
+	Log   *slog.Logger
+}
+
+// Traces imports the conversations of traces. It is safe for concurrent use.
+type Traces struct{ TracePorts }
+
+// NewTraces returns Traces. It fails if a port is nil.
+func NewTraces(p TracePorts) (*Traces, error) {
+	if err := ports.Require("traces", map[string]any{"Store": p.Store, "Log": p.Log}); err != nil {
+		return nil, err
+	}
+	return &Traces{p}, nil
+}
+
+// Receive stores the spans of a request durably. A repeated span has no effect.
+func (t *Traces) Receive(ctx context.Context, ws int64, b *otlp.Batch) (received int, err error) {
+	if len(b.Spans) == 0 && len(b.Ended) == 0 {
+		return 0, nil
+	}
+	return t.Store.PutSpans(ctx, ws, b.Spans, b.Ended, t.Idle)
+}
+
+// maxTrace is the size of the file of a conversation in bytes. More spans become further files.
+const maxTrace = format.MaxInput - 1<<20
+
+// Import imports the spans of a conversation. session is its key in hexadecimal digits.
+func (t *Traces) Import(ctx context.Context, ws int64, session string) error {
+	key, err := hex.DecodeString(session)
+	if err != nil {
+		return fmt.Errorf("parse the session of a trace: %w", err)
+	}
+	open, err := t.Store.OpenSpans(ctx, ws, key, maxTrace)
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	var lines [][]byte
+	for _, s := range open {
+		ids, lines = append(ids, s.ID), append(lines, s.Line)
+	}
+	if len(open) == 0 {
+		return t.Store.ImportSpans(ctx, ws, key, nil, nil)
+	}
+	file, err := traceFile(otlp.Name(key), open[0].Format, otlp.File(lines))
+	if fault.CodeOf(err) == fault.InvalidArgument {
+		// Each span was read when it arrived, so this is a bug. Without its content, the others are not held up.
+		t.Log.Error("trace not imported", "workspace", ws, "spans", len(ids), "error", err)
+		return t.Store.ImportSpans(ctx, ws, key, ids, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return t.Store.ImportSpans(ctx, ws, key, ids, file)
+}
+
+// traceFile reads a file as any import is read.
+func traceFile(name, kind string, content []byte) (*NewImport, error) {
+	result, err := format.Read(name, bytes.NewReader(content), format.Options{Format: kind, AllowUnknown: true})
+	if err != nil {
+		return nil, err
+	}
+	packed, err := compressed(content)
+	if err != nil {
+		return nil, err
+	}
+	return &NewImport{Name: name, Format: kind, AllowUnknown: true, SHA256: sha256.Sum256(content),
+		Bytes: int64(len(content)), Compressed: packed, Report: result.Report}, nil
+}
