@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/app/lab"
@@ -28,6 +29,8 @@ type Result struct {
 	Tasks         int                 `json:"tasks"`
 	Created       int                 `json:"created"`
 	Updated       int                 `json:"updated"` // including unchanged ones
+	Staged        int                 `json:"staged"`  // changes that wait for a person
+	Waiting       map[string]int      `json:"waiting"` // findings of what waits, by check
 	Skipped       int                 `json:"skipped"`
 	Failed        int                 `json:"failed"`
 	Skills        []Skill             `json:"skills"`
@@ -39,9 +42,14 @@ type Result struct {
 
 // Skill is a skill at the end of the benchmark.
 type Skill struct {
-	Name     string `json:"name"`
-	Versions int    `json:"versions"`
-	Sources  int    `json:"sources"` // number of conversations in its evidence
+	Name     string       `json:"name"`
+	Status   skill.Status `json:"status"`
+	Versions int          `json:"versions"`
+	Sources  int          `json:"sources"`  // number of conversations in its evidence
+	Failed   int          `json:"failed"`   // those of them that failed, by their rewards
+	Observed int          `json:"observed"` // those of them that show the success of their work
+	Text     string       `json:"text"`     // SKILL.md of the last version
+	Invented []string     `json:"invented"` // tools that it names and no conversation has called
 }
 
 // Leak is personal data of a customer in a skill.
@@ -55,11 +63,28 @@ type Lab struct {
 	Workspace tenancy.Workspace
 }
 
-// OpenLab opens a temporary Cairn. Call done at the end.
-func OpenLab(ctx context.Context, log io.Writer) (l Lab, done func(), err error) {
-	if l.App, done, err = lab.OpenStack(ctx, log, nil); err != nil {
+// OpenLab opens a temporary Cairn. With scripted, an endpoint replies with the drafts of the offline rules and
+// with the scores of a judge that likes everything; else the offline model replies, and no one judges. Call done
+// at the end.
+func OpenLab(ctx context.Context, log io.Writer, scripted bool) (l Lab, done func(), err error) {
+	settings := map[string]string{}
+	closeModel := func() {}
+	if scripted {
+		server, err := openaitest.Start()
+		if err != nil {
+			return Lab{}, nil, err
+		}
+		script(server)
+		closeModel = server.Close
+		settings = map[string]string{"OPENAI_BASE_URL": server.URL, "OPENAI_API_KEY": "none",
+			"CAIRN_MODEL": "scripted", "SKILL_QUALITY": "on"}
+	}
+	h, closeStack, err := lab.OpenStack(ctx, log, settings)
+	if err != nil {
+		closeModel()
 		return Lab{}, nil, err
 	}
+	l.App, done = h, func() { closeStack(); closeModel() }
 	if l.Workspace, err = l.App.Store.Workspace(ctx, "tau", true); err != nil {
 		done()
 		return Lab{}, nil, err
@@ -67,14 +92,20 @@ func OpenLab(ctx context.Context, log io.Writer) (l Lab, done func(), err error)
 	return l, done, nil
 }
 
-// Distil distills the conversations in parallel and checks the skills.
-func (l Lab) Distil(ctx context.Context, conversations []transcript.Conversation, atOnce int) (Result, error) {
+// Distil distills the conversations in parallel and checks the skills. Without rewards, Cairn does not learn how
+// the conversations ended.
+func (l Lab) Distil(ctx context.Context, conversations []transcript.Conversation, atOnce int, rewards bool) (Result,
+	error) {
 	started := time.Now()
-	r := Result{Conversations: len(conversations), Runs: map[run.Outcome]int{}, Errors: []string{}, Leaks: []Leak{}}
+	r := Result{Conversations: len(conversations), Runs: map[run.Outcome]int{}, Errors: []string{}, Leaks: []Leak{},
+		Waiting: map[string]int{}}
 	places := make(chan struct{}, atOnce)
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for _, c := range conversations {
+		if !rewards {
+			c.Reward = nil
+		}
 		places <- struct{}{}
 		all.Go(func() {
 			defer func() { <-places }()
@@ -91,8 +122,20 @@ func (l Lab) Distil(ctx context.Context, conversations []transcript.Conversation
 	all.Wait()
 	r.Seconds = time.Since(started).Seconds()
 	r.PeakMiB = peakMiB()
+	proposals, err := l.App.Library.Proposals(ctx, l.Workspace.ID, most)
+	if err != nil {
+		return r, err
+	}
+	for _, p := range proposals {
+		for _, f := range p.Findings {
+			r.Waiting[f.Check]++
+		}
+	}
 	return r, l.look(ctx, conversations, &r)
 }
+
+// most limits the skills and changes that are read.
+const most = 1000
 
 func (l Lab) one(ctx context.Context, c transcript.Conversation) (distill.Report, error) {
 	accepted, _, err := l.App.Distill.Accept(ctx,
@@ -126,6 +169,8 @@ func (r *Result) add(report distill.Report) {
 			r.Created++
 		case distill.Updated, distill.Unchanged:
 			r.Updated++
+		case distill.Staged:
+			r.Staged++
 		case distill.Skipped:
 			r.Skipped++
 		default:
@@ -137,15 +182,14 @@ func (r *Result) add(report distill.Report) {
 
 // look checks the texts and sources of all versions of all skills.
 func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, r *Result) error {
-	personal := personalOf(conversations)
+	personal, facts := personalOf(conversations), factsOf(conversations)
 	return l.App.Store.InWorkspace(ctx, l.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
-		const most = 1000
 		heads, err := q.Skills().Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: most})
 		if err != nil {
 			return err
 		}
 		for _, h := range heads {
-			s := Skill{Name: h.Name, Versions: h.Version}
+			s := Skill{Name: h.Name, Status: h.Status, Versions: h.Version, Invented: []string{}}
 			seen := map[int64]bool{}
 			for n := 1; n <= h.Version; n++ {
 				v, err := q.Skills().Version(ctx, h.ID, n)
@@ -159,12 +203,74 @@ func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, 
 					seen[src.Conversation] = true
 				}
 				r.Leaks = append(r.Leaks, personal.in(v)...)
+				s.Text, s.Invented = v.Body, append(s.Invented, facts.invented(v)...)
 			}
 			s.Sources = len(seen)
+			for id := range seen {
+				c, err := q.Transcripts().Conversation(ctx, id, 0, 0)
+				if err != nil {
+					return err
+				}
+				if facts.failed[c.ID] {
+					s.Failed++
+				}
+				if facts.observed[c.ID] {
+					s.Observed++
+				}
+			}
 			r.Skills = append(r.Skills, s)
 		}
 		return nil
 	})
+}
+
+// Promise returns the skills that should not be active: with rewards, those that only failed conversations
+// taught; without, those that no conversation with an observed success taught. It also returns the active skills
+// and those of them that failed conversations taught at all.
+func (r Result) Promise(rewards bool) (broken []string, active, fromFailed int) {
+	for _, s := range r.Skills {
+		if s.Status != skill.Active {
+			continue
+		}
+		active++
+		if s.Failed > 0 {
+			fromFailed++
+		}
+		if rewards && s.Failed == s.Sources || !rewards && s.Observed == 0 {
+			broken = append(broken, s.Name)
+		}
+	}
+	return broken, active, fromFailed
+}
+
+// facts are what the conversations show.
+type facts struct {
+	tools            map[string]bool // names of called tools
+	failed, observed map[string]bool // by the ID of a conversation
+}
+
+func factsOf(conversations []transcript.Conversation) facts {
+	out := facts{tools: map[string]bool{}, failed: map[string]bool{}, observed: map[string]bool{}}
+	for _, c := range conversations {
+		out.failed[c.ID] = c.Verdict() == transcript.Failure
+		_, out.observed[c.ID] = transcript.Observed(c.Messages)
+		for _, m := range c.Messages {
+			for _, call := range m.ToolCalls {
+				out.tools[call.Name] = true
+			}
+		}
+	}
+	return out
+}
+
+// invented returns the tools of a version that no conversation has called.
+func (f facts) invented(v skill.Version) (out []string) {
+	for _, tool := range v.Document().Tools {
+		if !f.tools[tool] {
+			out = append(out, tool)
+		}
+	}
+	return out
 }
 
 // texts returns all texts of a version by name.

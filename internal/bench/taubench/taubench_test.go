@@ -48,7 +48,7 @@ func TestSkillsOfRealConversationsAreGeneral(t *testing.T) {
 	b := apptest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen" })
 	lab := Lab{App: b.App, Workspace: b.Workspace}
 	conversations := sample(t)
-	r, err := lab.Distil(t.Context(), conversations, 2)
+	r, err := lab.Distil(t.Context(), conversations, 2, true)
 	testkit.Must(t, err)
 	for _, e := range r.Errors {
 		t.Error(e)
@@ -61,6 +61,30 @@ func TestSkillsOfRealConversationsAreGeneral(t *testing.T) {
 			r.Created, r.Updated)
 	}
 	checkFailedOnes(t, b, conversations)
+}
+
+// A judge that likes everything activates neither what only failed conversations taught nor, if no outcome is
+// known, what no observed success supports.
+func TestAJudgeThatLikesEverythingActivatesNothingUnproven(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	conversations := sample(t)
+	for _, rewards := range []bool{true, false} {
+		b := apptest.Open(t, func(c *config.Config) { c.Quality, c.NameStyle = true, "hyphen" })
+		script(b.Model)
+		r, err := Lab{App: b.App, Workspace: b.Workspace}.Distil(t.Context(), conversations, 2, rewards)
+		testkit.Must(t, err)
+		broken, active, _ := r.Promise(rewards)
+		if len(broken)+len(r.Errors)+len(r.Leaks)+r.Invented() > 0 || len(r.Skills) == 0 || rewards && active == 0 {
+			t.Errorf("rewards %v: broken %v, errors %v, leaks %v, invented %d, %d skills, %d active", rewards, broken,
+				r.Errors, r.Leaks, r.Invented(), len(r.Skills), active)
+		}
+		for _, s := range r.Skills {
+			if rewards && s.Status == skill.Active && s.Failed > 0 {
+				t.Errorf("%s is active, and %d of its %d conversations failed", s.Name, s.Failed, s.Sources)
+			}
+		}
+	}
 }
 
 // checkFailedOnes checks that failed conversations only add lessons, and that skills name

@@ -30,50 +30,71 @@ const (
 	locomoFile = "locomo/locomo8.json"
 )
 
+// tauOptions configures the distillation of τ-bench's trajectories.
+type tauOptions struct {
+	file              string
+	atOnce            int
+	scripted, rewards bool
+	out               string
+}
+
 func (p *program) tau() *cobra.Command {
-	var file string
-	var atOnce int
+	var o tauOptions
 	cmd := p.benchmark(&cobra.Command{
-		Use: "tau", Short: "Distill τ-bench's airline trajectories offline and search the skills for personal data",
-		Example: "  cairn-bench tau --file airline.json --at-once 2",
+		Use: "tau", Short: "Distill τ-bench's airline trajectories and search the skills for personal data",
+		Long: "Distill τ-bench's airline trajectories and search the skills for personal data and invented tools. " +
+			"With --scripted, drafts do not count as those of the offline model, and a judge likes all of them: then " +
+			"no skill that only failed conversations taught may be active, and without --rewards none without an " +
+			"observed success.",
+		Example: "  cairn-bench tau --file airline.json --at-once 2\n" +
+			"  cairn-bench tau --scripted --rewards=false --out skills",
 	}, func(ctx context.Context) error {
-		path, err := publicFile(file, tauFile, "file",
+		path, err := publicFile(o.file, tauFile, "file",
 			"historical_trajectories/gpt-4o-airline.json of sierra-research/tau-bench")
 		if err != nil {
 			return err
 		}
-		return p.runTau(ctx, path, atOnce)
+		o.file = path
+		return p.runTau(ctx, o)
 	})
-	cmd.Flags().StringVar(&file, "file", "",
+	cmd.Flags().StringVar(&o.file, "file", "",
 		"file with trajectories of τ-bench (default "+tauFile+" under $CAIRN_DATA, else ../shared/data)")
-	cmd.Flags().IntVar(&atOnce, "at-once", 4, "maximum parallel distillations")
+	cmd.Flags().IntVar(&o.atOnce, "at-once", 4, "maximum parallel distillations")
+	cmd.Flags().BoolVar(&o.scripted, "scripted", false, "use a scripted model and a judge that likes every draft")
+	cmd.Flags().BoolVar(&o.rewards, "rewards", true, "tell Cairn how the conversations ended")
+	cmd.Flags().StringVar(&o.out, "out", "", "folder to write the skills to (default none)")
 	return cmd
 }
 
-func (p *program) runTau(ctx context.Context, path string, atOnce int) error {
-	if atOnce < 1 {
+func (p *program) runTau(ctx context.Context, o tauOptions) error {
+	if o.atOnce < 1 {
 		return cli.UsageError(errors.New("--at-once must be at least 1"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
-	conversations, err := trajectoriesIn(path)
+	conversations, err := trajectoriesIn(o.file)
 	if err != nil {
 		return err
 	}
-	lab, done, err := taubench.OpenLab(ctx, p.errs)
+	lab, done, err := taubench.OpenLab(ctx, p.errs, o.scripted)
 	if err != nil {
 		return err
 	}
 	defer done()
-	r, err := lab.Distil(ctx, conversations, atOnce)
+	r, err := lab.Distil(ctx, conversations, o.atOnce, o.rewards)
 	if err != nil {
 		return err
 	}
 	shown := p.measured(r, func(w io.Writer) error {
-		r.Print(w, atOnce)
+		r.Print(w, o.atOnce, o.rewards)
 		return nil
 	})
-	return errors.Join(shown, held(len(r.Errors)+len(r.Leaks) == 0)) // a leak is personal data of a customer in a skill
+	if o.out != "" {
+		shown = errors.Join(shown, r.Write(o.out))
+	}
+	broken, _, _ := r.Promise(o.rewards)
+	// A leak is personal data of a customer in a skill.
+	return errors.Join(shown, held(len(r.Errors)+len(r.Leaks)+len(broken) == 0 && r.Invented() == 0))
 }
 
 // trajectoriesIn reads a trajectory file of τ-bench.

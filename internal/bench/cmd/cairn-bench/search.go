@@ -41,7 +41,7 @@ func (p *program) search() *cobra.Command {
 func (p *program) runSearch(ctx context.Context, sizes []int, seed uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
-	lab, done, err := taubench.OpenLab(ctx, p.errs)
+	lab, done, err := taubench.OpenLab(ctx, p.errs, false)
 	if err != nil {
 		return err
 	}
