@@ -102,7 +102,12 @@ func (m *merger) lines(field string, current *string, proposed string) {
 	case len(items) < before:
 		*current = bulleted.render(items)
 	case len(items) > before:
-		*current = paragraphs([]string{*current, bulleted.render(items[before:])})
+		added := bulleted.render(items[before:])
+		if last := strings.LastIndexByte(*current, '\n') + 1; strings.HasPrefix((*current)[last:], "- ") {
+			*current += "\n" + added // the list goes on
+		} else {
+			*current = paragraphs([]string{*current, added})
+		}
 	}
 }
 
