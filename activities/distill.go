@@ -100,7 +100,12 @@ func (a Distill) Compare(ctx context.Context, in contract.TaskRef) error {
 func (a Distill) Publish(ctx context.Context, in contract.TaskRef) (contract.PublishResult, error) {
 	c, err := a.Service.Publish(ctx, ref(in.RunRef), in.Task)
 	return contract.PublishResult{
-		Unseen: c.Unseen, Compare: c.Compare, Conflict: c.Conflict, Outcome: string(c.Outcome), Skill: c.Skill, Version: c.Version,
+		Unseen:   c.Unseen,
+		Compare:  c.Compare,
+		Conflict: c.Conflict,
+		Outcome:  string(c.Outcome),
+		Skill:    c.Skill,
+		Version:  c.Version,
 	}, temporalError(err)
 }
 

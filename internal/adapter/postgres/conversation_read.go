@@ -127,12 +127,20 @@ func (q conversationViewRepository) MessageText(ctx context.Context, conversatio
 const maxStatements = 100
 
 // Statements lists how people state that a conversation ended, the latest first.
-func (q conversationViewRepository) Statements(ctx context.Context, conversation int64) ([]transcript.Statement, error) {
+func (q conversationViewRepository) Statements(
+	ctx context.Context,
+	conversation int64,
+) ([]transcript.Statement, error) {
 	rows, err := q.q.OutcomesList(ctx, dbsqlc.OutcomesListParams{WorkspaceID: q.ws, ConversationID: conversation,
 		MaxRows: maxStatements})
 	out := make([]transcript.Statement, len(rows))
 	for i, r := range rows {
-		out[i] = transcript.Statement{Voter: r.Voter, Outcome: transcript.Verdict(r.Outcome), Note: r.Note, At: r.StatedAt}
+		out[i] = transcript.Statement{
+			Voter:   r.Voter,
+			Outcome: transcript.Verdict(r.Outcome),
+			Note:    r.Note,
+			At:      r.StatedAt,
+		}
 	}
 	return out, classify("read the outcomes", err)
 }

@@ -89,8 +89,8 @@ with conversation as (
   insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin) select $1, id, 1, `+
 		`to_jsonb($3::text), $3, 'distill' from skill
 ), ending as (
-  insert into conversation_outcomes (workspace_id, conversation_id, voter, outcome, note) select $1, id, 'v', 'success', $3 `+
-		`from conversation
+  insert into conversation_outcomes (workspace_id, conversation_id, voter, outcome, note)
+  select $1, id, 'v', 'success', $3 from conversation
 ), use as (
   insert into skill_uses (workspace_id, skill_id, use_id, version) select $1, id, 'u', 1 from skill
 ), memo as (

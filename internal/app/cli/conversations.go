@@ -16,8 +16,12 @@ import (
 )
 
 func (c *cli) conversations() *cobra.Command {
-	cmd := &cobra.Command{Use: "conversations", Short: "List, show, cancel, end and rate conversations", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{
+		Use:   "conversations",
+		Short: "List, show, cancel, end and rate conversations",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	var max, messages int
 	list := &cobra.Command{Use: "list", Short: "List conversations, newest first",
 		Example: "  cairn conversations list --max 5", Args: cobra.NoArgs,

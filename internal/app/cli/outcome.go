@@ -16,11 +16,12 @@ import (
 // stateOutcome returns the command that states how a conversation ended.
 func (c *cli) stateOutcome() *cobra.Command {
 	var note string
-	cmd := &cobra.Command{Use: "outcome CONVERSATION success|failure|unknown",
+	cmd := &cobra.Command{
+		Use:   "outcome CONVERSATION success|failure|unknown",
 		Short: "State how a conversation ended",
-		Long: "State how a conversation ended for its user. The skills that its turns have used pass or fail with it. " +
-			"A skill that fails three times in a row is rolled back to its last proven version, or becomes a draft; " +
-			"`cairn inbox` shows it. A later distillation of the conversation uses the outcome. Unknown withdraws " +
+		Long: "State how a conversation ended for its user. The skills that its turns have used pass or fail with " +
+			"it. A skill that fails three times in a row is rolled back to its last proven version, or becomes a " +
+			"draft; `cairn inbox` shows it. A later distillation of the conversation uses the outcome. Unknown withdraws " +
 			"your statement.",
 		Example: "  cairn conversations outcome terminal success",
 		Args:    exactly(2, "the conversation's ID, and success, failure or unknown"),
@@ -31,7 +32,8 @@ func (c *cli) stateOutcome() *cobra.Command {
 			}
 			return c.printOutcome(cmd.Context(), args[0], transcript.Statement{Outcome: transcript.Verdict(args[1]),
 				Note: note})
-		}}
+		},
+	}
 	cmd.Flags().StringVar(&note, "note", "", "why, in one line (default none)")
 	return cmd
 }

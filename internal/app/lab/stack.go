@@ -18,7 +18,11 @@ import (
 
 // OpenStack opens an App with a temporary development stack, the offline model and workers in this
 // process. It keeps all versions of skills. Call done to remove it.
-func OpenStack(ctx context.Context, progress io.Writer, settings map[string]string) (h *app.App, done func(), err error) {
+func OpenStack(
+	ctx context.Context,
+	progress io.Writer,
+	settings map[string]string,
+) (h *app.App, done func(), err error) {
 	home, err := os.MkdirTemp("", "cairn-lab")
 	if err != nil {
 		return nil, nil, err

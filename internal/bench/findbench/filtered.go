@@ -34,7 +34,8 @@ func (b *Bench) filtered(ctx context.Context, of memory.Type) (float64, error) {
 		for _, n := range order[:limit] {
 			nearest = append(nearest, ids[n])
 		}
-		found, err := b.App.Finder.ByVector(ctx, b.ids[0], search.Request{Query: question, Types: []memory.Type{of}}, limit)
+		request := search.Request{Query: question, Types: []memory.Type{of}}
+		found, err := b.App.Finder.ByVector(ctx, b.ids[0], request, limit)
 		if err != nil {
 			return 0, err
 		}

@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-var stages = []Stage{Distill, Segment, Notes, Extract, ExtractSimple, Merge, Files, Judge, Compare, Remember, Recite, Grade,
-	Diagnose, Propose, Probe, Compress, Rerank, Condense}
+var stages = []Stage{Distill, Segment, Notes, Extract, ExtractSimple, Merge, Files, Judge, Compare, Remember, Recite,
+	Grade, Diagnose, Propose, Probe, Compress, Rerank, Condense}
 
 func TestInstructionsMatchGolden(t *testing.T) {
 	t.Parallel()

@@ -43,8 +43,9 @@ func TestAVersionThatNamesFewerDecisiveCallsWaits(t *testing.T) {
 		if (len(got) > 0) != c.waits {
 			t.Errorf("%s: %+v", what, got)
 		}
-		if c.waits && (got[0].Check != "counterfactual" || got[0].Severity != approval.Review || got[0].Line != "book_seat" ||
-			!strings.Contains(got[0].Text, "names 0 of 4")) {
+		if c.waits &&
+			(got[0].Check != "counterfactual" || got[0].Severity != approval.Review || got[0].Line != "book_seat" ||
+				!strings.Contains(got[0].Text, "names 0 of 4")) {
 			t.Errorf("%s: %+v", what, got)
 		}
 	}

@@ -66,8 +66,10 @@ func TestAnUpdateIsComparedBlindInBothOrders(t *testing.T) {
 				return "", nil
 			}
 		}, distill.Staged},
-		"they are equal":                 {func(*model) {}, distill.Updated},
-		"the model prefers a place":      {func(m *model) { m.says("compare", `{"reason":"It.","better":"a"}`) }, distill.Updated},
+		"they are equal": {func(*model) {}, distill.Updated},
+		"the model prefers a place": {func(m *model) {
+			m.says("compare", `{"reason":"It.","better":"a"}`)
+		}, distill.Updated},
 		"the model gives no answer":      {func(m *model) { m.says("compare", "Both are fine.") }, distill.Updated},
 		"the endpoint refuses to answer": {func(m *model) { m.fails("compare", llm.Fatal) }, distill.Updated},
 	} {

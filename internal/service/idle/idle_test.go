@@ -52,8 +52,18 @@ func setup(t *testing.T) *bundle {
 	agents := &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Progressive(),
 		LongTerm: &longterm.Service{Ports: longterm.Ports{Store: b.LongTerm(), Embedder: embedder}},
 		Registry: memoryagent.NewRegistry()}}
-	learner, err := feedback.New(feedback.Ports{Store: b.Workspaces(), Answers: b.Inbox(), Cases: skills.Cases,
-		Skills: &library.Library{Ports: library.Ports{Store: b.Store.Library()}}, Rounds: skills.Rounds, Updates: skills.Updates, Spec: skills.Spec, Log: slog.New(slog.DiscardHandler)})
+	learner, err := feedback.New(feedback.Ports{
+		Store:   b.Workspaces(),
+		Answers: b.Inbox(),
+		Cases:   skills.Cases,
+		Skills: &library.Library{
+			Ports: library.Ports{Store: b.Store.Library()},
+		},
+		Rounds:  skills.Rounds,
+		Updates: skills.Updates,
+		Spec:    skills.Spec,
+		Log:     slog.New(slog.DiscardHandler),
+	})
 	testkit.Must(t, err)
 	gate := transcript.Gate{Policy: transcript.GateAuto, MinToolMessages: 4, MinMessages: 6}
 	b.Service, err = idle.New(idle.Ports{Store: b.Idle(), Agents: agents, Builder: skills.Builds, Learner: learner,

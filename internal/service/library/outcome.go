@@ -54,8 +54,8 @@ func (l *Library) RecordUse(ctx context.Context, ws int64, u Use) error {
 // maxUses limits the uses and trials that one statement reads.
 const maxUses = 1000
 
-// State stores how a conversation ended, as a person states it; Unknown withdraws the statement. The skills that its turns have used pass or fail with it,
-// and failing versions are withdrawn, in the same transaction.
+// State stores how a conversation ended, as a person states it; Unknown withdraws the statement. The
+// skills that its turns have used pass or fail with it, and failing versions are withdrawn, in the same transaction.
 func (l *Library) State(ctx context.Context, ws int64, conversation string, s transcript.Statement) (out []UseEffect,
 	err error) {
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
@@ -159,7 +159,8 @@ func (l *Library) use(ctx context.Context, tx Tx, u Use) (out UseEffect, err err
 // withdrawFailing withdraws the version in force if its trials fail: the latest version before it that
 // is proven is restored, and the withdrawn one waits in the inbox. Without such a version, the skill
 // becomes a draft. A pinned skill stays as it is, and a proposal to archive it waits.
-func (l *Library) withdrawFailing(ctx context.Context, tx Tx, head skill.Head) (_ skill.Head, reason string, err error) {
+func (l *Library) withdrawFailing(ctx context.Context, tx Tx, head skill.Head) (_ skill.Head, reason string,
+	err error) {
 	if head.Status != skill.Active && head.Status != skill.Stale {
 		return head, "", nil
 	}
@@ -189,15 +190,20 @@ func (l *Library) withdrawFailing(ctx context.Context, tx Tx, head skill.Head) (
 		return head, reason, err
 	}
 	next := *proven
-	next.ChangeSummary, next.Origin = fmt.Sprintf("rolled back to version %d: %s", proven.Number, reason), failing.Origin
+	next.ChangeSummary, next.Origin = fmt.Sprintf(
+		"rolled back to version %d: %s",
+		proven.Number,
+		reason,
+	), failing.Origin
 	next.Op, next.Restores, next.Run, next.TaskKey = skill.OpRollback, proven.Number, "", ""
 	if head, err = l.advance(ctx, tx, head, next); err != nil {
 		return head, "", err
 	}
 	failing.Number, failing.Base, failing.Op = head.Version+1, head.Version, skill.OpUpdate
 	failing.Findings = append(failing.Findings, failed(reason))
-	_, err = tx.Pending().PutPending(ctx, Pending{Skill: head.ID, Base: head.Version, Version: failing, Op: skill.OpUpdate,
-		Reason: reason, Origin: failing.Origin, Gist: l.gist(next, failing)})
+	_, err = tx.Pending().
+		PutPending(ctx, Pending{Skill: head.ID, Base: head.Version, Version: failing, Op: skill.OpUpdate,
+			Reason: reason, Origin: failing.Origin, Gist: l.gist(next, failing)})
 	return head, reason, err
 }
 

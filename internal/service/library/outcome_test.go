@@ -23,8 +23,10 @@ func (b *bundle) talk(name string, id int64, version int) {
 	run := b.as(agent.OriginAgent).Run
 	b.exec("insert into conversations (workspace_id, external_id, next_seq, next_turn) values ($1, $2, 0, 2)", b.ws.ID,
 		name)
-	b.exec(`insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, first_seq)
-select $1, id, 1, 'm', 'answer', 'user', sha256('x'), $3, 0 from conversations where external_id = $2`, b.ws.ID, name, run)
+	b.exec(`insert into turns
+(workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, first_seq)
+select $1, id, 1, 'm', 'answer', 'user', sha256('x'), $3, 0
+from conversations where external_id = $2`, b.ws.ID, name, run)
 	testkit.Must(b.t, b.RecordUse(b.t.Context(), b.ws.ID, library.Use{Skill: id, ID: "run/" + run, Version: version}))
 }
 
@@ -45,8 +47,11 @@ func (b *bundle) uses(id int64, outcomes string) (head skill.Head) {
 		if r == 'f' {
 			outcome = library.Fail
 		}
-		testkit.Must(b.t, b.RecordUse(b.t.Context(), b.ws.ID, library.Use{Skill: id, ID: fmt.Sprint("use-", b.ops.Add(1)),
-			Version: head.Version, Outcome: outcome}))
+		testkit.Must(
+			b.t,
+			b.RecordUse(b.t.Context(), b.ws.ID, library.Use{Skill: id, ID: fmt.Sprint("use-", b.ops.Add(1)),
+				Version: head.Version, Outcome: outcome}),
+		)
 	}
 	return b.head(id)
 }
@@ -85,7 +90,12 @@ func TestAVersionThatFailsThreeTimesGivesWayToAProvenOne(t *testing.T) {
 	if head := b.uses(id, "f"); head.Version != 3 || head.Status != skill.Active {
 		t.Fatalf("after three failures: %+v", head)
 	}
-	if body := b.column("select body from skill_versions where version = 3"); !strings.Contains(body, "Build the image") {
+	if body := b.column(
+		"select body from skill_versions where version = 3",
+	); !strings.Contains(
+		body,
+		"Build the image",
+	) {
 		t.Errorf("version 3 is not that of version 1: %s", body)
 	}
 	if got := b.column("select action from audit_events where action = 'skill.withdraw'"); got != "skill.withdraw" {
