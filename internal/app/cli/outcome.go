@@ -21,7 +21,8 @@ func (c *cli) stateOutcome() *cobra.Command {
 		Short: "State how a conversation ended",
 		Long: "State how a conversation ended for its user. The skills that its turns have used pass or fail with " +
 			"it. A skill that fails three times in a row is rolled back to its last proven version, or becomes a " +
-			"draft; `cairn inbox` shows it. A later distillation of the conversation uses the outcome. Unknown withdraws " +
+			"draft; `cairn inbox` shows it. A later distillation of the conversation uses the outcome. Unknown " +
+			"withdraws " +
 			"your statement.",
 		Example: "  cairn conversations outcome terminal success",
 		Args:    exactly(2, "the conversation's ID, and success, failure or unknown"),
