@@ -22,8 +22,7 @@ func (c *cli) stateOutcome() *cobra.Command {
 		Long: "State how a conversation ended for its user. The skills that its turns have used pass or fail with " +
 			"it. A skill that fails three times in a row is rolled back to its last proven version, or becomes a " +
 			"draft; `cairn inbox` shows it. A later distillation of the conversation uses the outcome. Unknown " +
-			"withdraws " +
-			"your statement.",
+			"withdraws your statement.",
 		Example: "  cairn conversations outcome terminal success",
 		Args:    exactly(2, "the conversation's ID, and success, failure or unknown"),
 		RunE: func(cmd *cobra.Command, args []string) error {
