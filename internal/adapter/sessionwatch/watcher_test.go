@@ -140,18 +140,25 @@ func TestAProcessKilledBeforeItWritesTheCursorSendsNothingTwice(t *testing.T) {
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), "WATCHED_FOLDER="+m.folder, "WATCHED_SERVER="+m.server.URL,
 			"WATCHED_STATE="+m.state)
+		var out bytes.Buffer
+		c.Stdout, c.Stderr = &out, &out
+		m.mu.Lock() // the process starts before its first request is served
+		testkit.Must(t, c.Start())
 		m.stored = func() { testkit.Must(t, c.Process.Kill()) } // before the response
+		m.mu.Unlock()
 		var ended *exec.ExitError
-		out, err := c.CombinedOutput()
+		err := c.Wait()
 		if !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-			t.Fatalf("the process ended with %v: %s", err, out)
+			t.Fatalf("the process ended with %v: %s", err, out.String())
 		}
 		if raw, err := os.ReadFile(m.state); err == nil {
 			t.Errorf("a cursor was written: %s", raw)
 		}
 		m.write("s1.jsonl", lines("s1", 1, grown))
 	}
+	m.mu.Lock()
 	m.stored = nil
+	m.mu.Unlock()
 	m.wants(1, 4)
 	if events := m.pass(); len(events) != 2 {
 		t.Errorf("after the kills %+v", events)
