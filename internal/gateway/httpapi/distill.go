@@ -31,6 +31,7 @@ type DistillRequest struct {
 	Gate      string           `json:"gate,omitempty" enum:"auto,memos,off" doc:"Check that decides whether a conversation is worth distilling"`
 	Extract   string           `json:"extract,omitempty" enum:"auto,always,never" doc:"always skips the gate, never ends without skills, auto asks the gate"`
 	Outcome   string           `json:"outcome,omitempty" enum:"success,failure,unknown" doc:"How the conversation ended; default: what the body states. A failure yields lessons, but no new skill"`
+	GiveUp    int              `json:"give_up,omitempty" minimum:"1" maximum:"86400" doc:"Seconds after which a step ends whose model endpoint is unavailable; default: a day"`
 	RequestID string           `json:"request_id,omitempty" doc:"ID of the request. Requests with the same ID return the same run. Same as the header Idempotency-Key"`
 	Fresh     bool             `json:"fresh,omitempty" doc:"Run a known request again; its model calls are paid again"`
 }
@@ -52,6 +53,7 @@ type distillInput struct {
 	Gate           string `query:"gate" enum:"auto,memos,off"`
 	Extract        string `query:"extract" enum:"auto,always,never"`
 	Outcome        string `query:"outcome" enum:"success,failure,unknown"`
+	GiveUp         int    `query:"give_up" minimum:"1" maximum:"86400"`
 	Fresh          bool   `query:"fresh"`
 	Wait           int    `query:"wait" minimum:"0" maximum:"60" doc:"Seconds to wait for the report"`
 	Format         string `query:"format" maxLength:"40" doc:"Format of the body, such as anthropic or claude-code; default: detected"`
@@ -114,6 +116,9 @@ func (g *Gateway) distill(ctx context.Context, in *distillInput) (*acceptedOutpu
 	from := asking(ctx)
 	spec := g.Options.DistillSpec(options.Mode, options.Gate, cmp.Or(options.Extract, transcript.ExtractAuto))
 	spec.Outcome = transcript.Verdict(options.Outcome)
+	if options.GiveUp > 0 {
+		spec.Timing.GiveUp = time.Duration(options.GiveUp) * time.Second
+	}
 	r, made, err := g.Distill.Accept(ctx, distill.Request{Workspace: from.Workspace.ID,
 		WorkspaceKey: from.Workspace.Key, ID: options.RequestID, Conversation: conversation,
 		Channel: importChannel, Spec: spec, Fresh: options.Fresh})
@@ -127,6 +132,9 @@ func (g *Gateway) distill(ctx context.Context, in *distillInput) (*acceptedOutpu
 	out.Body.Import = &report
 	return out, nil
 }
+
+// mostGiveUp is the longest time for a step with its retries, in seconds.
+const mostGiveUp = 86_400
 
 // importChannel is the channel of conversations that are imported as a whole.
 const importChannel = "import"
@@ -150,7 +158,11 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 		return o, fault.New(fault.InvalidArgument, "Idempotency-Key and request_id differ", "send only one of them")
 	}
 	o.Mode, o.Gate, o.Extract = cmp.Or(in.Mode, o.Mode), cmp.Or(in.Gate, o.Gate), cmp.Or(in.Extract, o.Extract)
-	o.Outcome = cmp.Or(in.Outcome, o.Outcome)
+	o.Outcome, o.GiveUp = cmp.Or(in.Outcome, o.Outcome), cmp.Or(in.GiveUp, o.GiveUp)
+	if o.GiveUp < 0 || o.GiveUp > mostGiveUp {
+		return o, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid give_up %d", o.GiveUp),
+			fmt.Sprintf("use 1 to %d seconds", mostGiveUp))
+	}
 	o.RequestID, o.Fresh = cmp.Or(in.RequestID, o.RequestID, in.IdempotencyKey), in.Fresh || o.Fresh
 	for _, c := range []struct {
 		name, value string

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -120,6 +121,7 @@ func TestDistillTakesEveryFormOfConversation(t *testing.T) {
 		"wrong role":   {`[{"role":"robot","content":"hi"}]`, "robot"},
 		"wrong option": {`{"messages":[{"role":"user","content":"hi"}],"mode":"fast"}`, "mode"},
 		"wrong type":   {`{"messages":[{"role":"user","content":"hi"}],"fresh":"yes"}`, "fresh"},
+		"too long":     {`{"messages":[{"role":"user","content":"hi"}],"give_up":90000}`, "give_up"},
 		"two at once": {`[{"messages":[{"role":"user","content":"a"}]},{"messages":[{"role":"user","content":"b"}]}]`,
 			"2 conversations"},
 	} {
@@ -127,4 +129,17 @@ func TestDistillTakesEveryFormOfConversation(t *testing.T) {
 			t.Errorf("%s: says %q", name, p.Message)
 		}
 	}
+}
+
+func TestADistillationGivesUpOnAnEndpointAfterTheGivenTime(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.Model.On(openaitest.Rule{Stage: "segment", Status: http.StatusServiceUnavailable, Reply: "busy"})
+	b.Start()
+	var a httpapi.AcceptedRequest
+	b.post("/v1/distill?wait=60&give_up=2", sampleConversation()).into(http.StatusOK, &a)
+	if a.Report == nil || a.Report.Outcome != run.Failed || a.Report.Reason == "" {
+		t.Errorf("ended as %+v", a.Report)
+	}
+	b.post("/v1/distill?give_up=0", sampleConversation()).refused(fault.InvalidArgument)
 }
