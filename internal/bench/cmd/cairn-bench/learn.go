@@ -47,7 +47,7 @@ func (p *program) tau() *cobra.Command {
 			"no skill that only failed conversations taught may be active, and without --rewards none without an " +
 			"observed success.",
 		Example: "  cairn-bench tau --file airline.json --at-once 2\n" +
-			"  cairn-bench tau --scripted --rewards=false --out skills",
+			"  cairn-bench tau --file airline.json --scripted --rewards=false --out skills",
 	}, func(ctx context.Context) error {
 		path, err := publicFile(o.file, tauFile, "file",
 			"historical_trajectories/gpt-4o-airline.json of sierra-research/tau-bench")
