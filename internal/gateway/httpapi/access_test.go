@@ -20,6 +20,7 @@ import (
 // bodies holds a valid body for each route that requires one.
 var bodies = map[string]any{"rollback": map[string]any{"to": 1}, "pin": map[string]any{"pinned": true},
 	"uses": map[string]any{"use_id": "u"}, "backfill": map[string]any{"from": "2026-11-01", "until": "2026-11-02"},
+	"outcome": map[string]any{"outcome": "success"}, "vote": map[string]any{"vote": "up"},
 	"{id}": map[string]any{"content": "c"}}
 
 // Each route that names an object, called with an admin key of another workspace,
