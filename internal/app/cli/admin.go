@@ -23,7 +23,7 @@ import (
 func (c *cli) migrate() *cobra.Command {
 	return &cobra.Command{
 		Use: "migrate", Short: "Update the database schema to this program's version",
-		Example: "  cairn migrate", Args: cobra.NoArgs,
+		Example: "  cairn migrate", Args: noArguments,
 		Long: "Create the six database roles and update the schema of the database at DATABASE_URL to this " +
 			"program's version. The login of DATABASE_URL must be able to create roles. You do not need this " +
 			"command for the development stack, which updates its schema at each start.",
@@ -62,7 +62,7 @@ func (c *cli) doctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check required dependencies",
 		Example: "  cairn doctor\n  cairn doctor --output json\n  cairn doctor --connections --workers 2 --gateways 1",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		Long: "Check the dependencies of this machine (Postgres with pgvector, Temporal, the model, the embedder, " +
 			"the sandbox), print their versions, and print how to install each missing one. If the database " +
 			"responds, it also prints the embedding spaces of the workspace. The exit code is not " +
@@ -250,7 +250,7 @@ func (c *cli) config() *cobra.Command {
 	return &cobra.Command{
 		Use: "config", Short: "Print the configuration in effect", Example: "  cairn config\n  cairn config " +
 			"--output json",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		Long: "Print the configuration in effect. Secrets are masked. Each row has the name of an environment " +
 			"variable. The file cairn.env (or the file that CAIRN_CONFIG names) holds NAME=value lines with the " +
 			"same names. Environment variables override the file, and flags override both. To change settings of " +

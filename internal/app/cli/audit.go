@@ -26,7 +26,7 @@ func account() string {
 }
 
 func (c *cli) audit() *cobra.Command {
-	cmd := &cobra.Command{Use: "audit", Short: "Export audit events", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "audit", Short: "Export audit events", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(c.auditExport())
 	return cmd

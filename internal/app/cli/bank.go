@@ -11,7 +11,7 @@ import (
 )
 
 func (c *cli) bank() *cobra.Command {
-	cmd := &cobra.Command{Use: "bank", Short: "Show and change banks of memory skills", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "bank", Short: "Show and change banks of memory skills", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Long: "Show and change banks of memory skills. A memory skill is an instruction for extracting memories " +
 			"from conversations. A bank is a versioned set of memory skills, together with the policy that chooses " +
@@ -19,11 +19,11 @@ func (c *cli) bank() *cobra.Command {
 	var name string
 	cmd.PersistentFlags().StringVar(&name, "bank", bank.Default, "name of the bank")
 	list := &cobra.Command{Use: "list", Short: "List the banks of the workspace", Example: "  cairn bank " +
-		"list", Args: cobra.NoArgs,
+		"list", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listBanks(cmd.Context()) }}
 	updates := &cobra.Command{Use: "updates",
 		Short:   "List policy updates learned from live decisions",
-		Example: "  cairn bank updates\n  cairn bank updates --output json", Args: cobra.NoArgs,
+		Example: "  cairn bank updates\n  cairn bank updates --output json", Args: noArguments,
 		Long: "List the updates that the policy of a bank has learned from live decisions, newest first. An update " +
 			"is first compared with the current policy without effect. Then a canary uses it for a share of the " +
 			"live builds. Then it is promoted to a new version or dropped. An update that passes with the votes of " +
@@ -31,7 +31,7 @@ func (c *cli) bank() *cobra.Command {
 			"below.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.bankUpdates(cmd.Context(), name) }}
 	probes := &cobra.Command{Use: "probes", Short: "List probes: self-test questions and their scores",
-		Example: "  cairn settings set memory.learning.probes_per_day=30\n  cairn bank probes", Args: cobra.NoArgs,
+		Example: "  cairn settings set memory.learning.probes_per_day=30\n  cairn bank probes", Args: noArguments,
 		Long: "List probes, newest session first. A probe is a question that is generated from new memories and " +
 			"answered by a memory search. Its score is the share of the expected answer's words that the search " +
 			"finds. Probes run only if the setting memory.learning.probes_per_day is greater than 0.",
@@ -57,7 +57,7 @@ func (c *cli) bankShow(name *string) *cobra.Command {
 	var history bool
 	show := &cobra.Command{Use: "show", Short: "Show the memory skills of a bank, or its versions",
 		Example: "  cairn bank show\n  cairn bank show --history\n  cairn bank show --version 1 --output json",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.showBank(cmd.Context(), *name, number, history)
 		}}
@@ -70,7 +70,7 @@ func (c *cli) bankShow(name *string) *cobra.Command {
 func (c *cli) bankDiff(name *string) *cobra.Command {
 	var from, to int
 	diff := &cobra.Command{Use: "diff --from VERSION", Short: "Compare two versions of a bank",
-		Example: "  cairn bank diff --from 1", Args: cobra.NoArgs,
+		Example: "  cairn bank diff --from 1", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.diffBank(cmd.Context(), *name, from, to) }}
 	diff.Flags().IntVar(&from, "from", 1, "older version")
 	diff.Flags().IntVar(&to, "to", 0, "newer version (default the active version)")
@@ -101,7 +101,7 @@ func (c *cli) bankRollback(name *string) *cobra.Command {
 	var back int
 	rollback := &cobra.Command{Use: "rollback --to VERSION", Short: "Restore an earlier version of a bank and its " +
 		"policy",
-		Example: "  cairn bank rollback --to 1", Args: cobra.NoArgs,
+		Example: "  cairn bank rollback --to 1", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if back < 1 {
 				return usageError{fmt.Errorf("missing --to: the version to restore")}
@@ -155,7 +155,7 @@ func (c *cli) bankFollow(name *string) *cobra.Command {
 			"current skills of the shared bank and keeps its own skills. Of two skills with the same name, the " +
 			"bank's own skill wins. To take over later changes, run the command again. Nothing is written to the " +
 			"shared bank.",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (bank.Head, error) {
 				from, err := s.Store.Workspace(ctx, bank.SharedWorkspace, false)

@@ -20,7 +20,7 @@ import (
 
 func (c *cli) gateway() *cobra.Command {
 	var listen string
-	cmd := &cobra.Command{Use: "gateway", Short: "Connect chat platforms until Ctrl-C", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "gateway", Short: "Connect chat platforms until Ctrl-C", Args: noArguments,
 		Example: "  cairn gateway\n  cairn gateway --listen 0.0.0.0:8090",
 		Long: "Receive the messages of the accounts in CAIRN_CHANNELS and send the replies, until Ctrl-C. Only this " +
 			"process needs the credentials of the accounts. Several processes may serve the same accounts: one of " +
@@ -60,11 +60,11 @@ func (c *cli) runGateway(ctx context.Context, listen string) error {
 }
 
 func (c *cli) channels() *cobra.Command {
-	cmd := &cobra.Command{Use: "channels", Short: "Check the accounts of chat platforms", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "channels", Short: "Check the accounts of chat platforms", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(&cobra.Command{Use: "check", Short: "Check the credentials and rights of all accounts",
 		Long:    "Ask each platform in CAIRN_CHANNELS whether it accepts the credentials. Names what is missing.",
-		Example: "  cairn channels check", Args: cobra.NoArgs,
+		Example: "  cairn channels check", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.checkChannels(cmd.Context()) }})
 	return cmd
 }
@@ -93,9 +93,9 @@ func (c *cli) checkChannels(ctx context.Context) error {
 }
 
 func (c *cli) people() *cobra.Command {
-	cmd := &cobra.Command{Use: "people", Short: "Manage who may write over chat platforms", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "people", Short: "Manage who may write over chat platforms", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(&cobra.Command{Use: "list", Short: "List users and open pairing codes", Args: cobra.NoArgs,
+	cmd.AddCommand(&cobra.Command{Use: "list", Short: "List users and open pairing codes", Args: noArguments,
 		Example: "  cairn people list",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.listPeople(cmd.Context()) }},
 		&cobra.Command{Use: "approve CODE", Short: "Let the user with a pairing code write",
@@ -204,11 +204,11 @@ func (c *cli) setRole(ctx context.Context, account, kind, user, role string) err
 }
 
 func (c *cli) deliveries() *cobra.Command {
-	cmd := &cobra.Command{Use: "deliveries", Short: "Show and retry messages to chat platforms", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "deliveries", Short: "Show and retry messages to chat platforms", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var state string
 	list := &cobra.Command{Use: "list", Short: "List the deliveries of the workspace, the latest first",
-		Example: "  cairn deliveries list --state dead", Args: cobra.NoArgs,
+		Example: "  cairn deliveries list --state dead", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listDeliveries(cmd.Context(), state) }}
 	list.Flags().StringVar(&state, "state", "",
 		"only this state: streaming, ready, sent, dead or dropped (default all)")

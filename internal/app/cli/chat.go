@@ -16,7 +16,7 @@ func (c *cli) chat() *cobra.Command {
 	var f turnFlags
 	cmd := &cobra.Command{
 		Use: "chat", Short: "Chat in the terminal",
-		Example: "  cat chat-lines.txt | cairn chat --conversation kitchen", Args: cobra.NoArgs,
+		Example: "  cat chat-lines.txt | cairn chat --conversation kitchen", Args: noArguments,
 		Long: "Chat in the terminal. Each line is a message. /quit or the end of the input ends the chat. The " +
 			"conversation is stored: to continue it later, pass the same --conversation. If the input is piped, " +
 			"only the replies are printed.",

@@ -19,12 +19,12 @@ func (c *cli) conversations() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conversations",
 		Short: "List, show, cancel, end and rate conversations",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var max, messages int
 	list := &cobra.Command{Use: "list", Short: "List conversations, newest first",
-		Example: "  cairn conversations list --max 5", Args: cobra.NoArgs,
+		Example: "  cairn conversations list --max 5", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listConversations(cmd.Context(), max) }}
 	list.Flags().IntVar(&max, "max", 20, "maximum number of conversations")
 	show := &cobra.Command{Use: "show CONVERSATION",

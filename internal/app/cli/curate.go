@@ -16,7 +16,7 @@ func (c *cli) curate() *cobra.Command {
 			"automatically becomes stale if it is not used, and is archived later or if it is unreliable. Using a " +
 			"stale skill makes it active again. Skills of users, pinned skills and skills that a scheduled prompt " +
 			"names are not changed. No skill is deleted: `cairn skills restore SKILL` restores an archived skill.",
-		Example: "  cairn curate --dry-run\n  cairn curate --output json", Args: cobra.NoArgs,
+		Example: "  cairn curate --dry-run\n  cairn curate --output json", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withSession(cmd.Context(), needs{make: true}, func(s *session) error {
 				r, err := s.Curator.Curate(cmd.Context(), s.workspace.ID, dryRun)
@@ -58,7 +58,7 @@ func (c *cli) printCuration(r curate.Report) error {
 func (c *cli) insights() *cobra.Command {
 	days := 30
 	cmd := &cobra.Command{Use: "insights", Short: "Show skill usage and model costs",
-		Example: "  cairn insights\n  cairn insights --days 7 --output json", Args: cobra.NoArgs,
+		Example: "  cairn insights\n  cairn insights --days 7 --output json", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 1 || days > maxPreviewDays {
 				return usageError{fmt.Errorf("invalid --days %d: use 1 to %d", days, maxPreviewDays)}

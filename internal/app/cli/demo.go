@@ -28,7 +28,7 @@ import (
 func (c *cli) demo() *cobra.Command {
 	return &cobra.Command{
 		Use: "demo", Short: "Distill a sample conversation into a skill",
-		Example: "  cairn demo", Args: cobra.NoArgs,
+		Example: "  cairn demo", Args: noArguments,
 		Long: "Distill a sample conversation into a skill. The command starts the development stack, distills a " +
 			"conversation of τ-bench with tool calls, prints the draft and the criteria that it misses, approves it, " +
 			"searches for it, and suggests what to try next. The first run builds a Temporal server, which takes " +

@@ -13,7 +13,7 @@ import (
 func (c *cli) dev() *cobra.Command {
 	return &cobra.Command{
 		Use: "dev", Short: "Run the development stack until Ctrl-C",
-		Example: "  cairn dev", Args: cobra.NoArgs,
+		Example: "  cairn dev", Args: noArguments,
 		Long: "Run the development stack until Ctrl-C: Postgres with pgvector, Temporal with its UI, and a worker. " +
 			"The data is kept in .cairn for the next start. Other cairn commands that you start in the same folder " +
 			"use this stack. With CAIRN_CHANNELS, it also connects those accounts of chat platforms.",

@@ -83,7 +83,7 @@ func (c *cli) runLoad(ctx context.Context, file string) error {
 func (c *cli) copyMemories() *cobra.Command {
 	var from string
 	cmd := &cobra.Command{Use: "copy", Short: "Copy the memories of another workspace",
-		Example: "  cairn memories copy --from test --workspace copy", Args: cobra.NoArgs,
+		Example: "  cairn memories copy --from test --workspace copy", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if from == "" {
 				return usageError{fmt.Errorf("missing --from: the workspace to copy")}
@@ -119,7 +119,7 @@ func (c *cli) printLoaded(l dump.LoadResult) error {
 
 func (c *cli) targets() *cobra.Command {
 	return &cobra.Command{Use: "targets", Short: "List memory targets",
-		Example: "  cairn targets --output json", Args: cobra.NoArgs,
+		Example: "  cairn targets --output json", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runTargets(cmd.Context()) }}
 }
 

@@ -7,7 +7,7 @@ import (
 // evalCommand groups the measurements on public data sets. They use a temporary database.
 func (c *cli) evalCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "eval", Short: "Measure retrieval and learning on public data sets",
-		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+		Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(append(c.skillsEvals(), c.evalRetrieval(), c.evalProfiles())...)
 	return cmd
 }

@@ -21,7 +21,7 @@ func (c *cli) evalProfiles() *cobra.Command {
 			"multiple or single. The settings memory.profile, memory.thinking and memory.single select a profile " +
 			"for a workspace, and memory.modes selects one for an agent.",
 		Example: "  cairn eval profiles --profile usual/native/multiple --profile typed/param/single --output json",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.runEvalProfiles(cmd.Context(), names) },
 	}
 	cmd.Flags().StringSliceVar(&names, "profile", nil, "profile to measure; may be repeated (default all)")

@@ -42,7 +42,7 @@ func (c *cli) evalRetrieval() *cobra.Command {
 		Use: "retrieval", Short: "Measure search by suites of questions", Long: evalRetrievalLong,
 		Example: "  cairn eval retrieval --data locomo10.json --output json\n" +
 			"  cairn eval retrieval --suite needle --size 1000 --embedder none",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.hasMinDelta = cmd.Flags().Changed("min-delta")
 			return c.runEvalRetrieval(cmd.Context(), o)

@@ -111,7 +111,7 @@ func (c *cli) evalSkills(e skillsEval) *cobra.Command {
 	e.options.Folds, e.options.Seeds = 1, 1
 	names := strings.Join(slices.Sorted(maps.Keys(evaluation.Names)), ", ")
 	cmd := &cobra.Command{Use: e.name, Short: e.short, Long: fmt.Sprintf(skillsEvalLong, e.tested), Example: e.example,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvalSkills(cmd.Context(), e) }}
 	usual := ""
 	if e.public != "" {

@@ -39,7 +39,7 @@ const formatsHelp = "FILE holds sessions in any format of `cairn formats`: OpenA
 
 func (c *cli) formats() *cobra.Command {
 	return &cobra.Command{
-		Use: "formats", Short: "List the formats of session files", Args: cobra.NoArgs,
+		Use: "formats", Short: "List the formats of session files", Args: noArguments,
 		Long: "List the formats of session files that Cairn reads. The format of a file is detected. " +
 			"--format of `cairn import`, `cairn distill` and `cairn summarize` forces one.",
 		Example: "  cairn formats",
@@ -104,7 +104,7 @@ func (c *cli) importCommand() *cobra.Command {
 	addOutcome(cmd.Flags(), &f.outcome)
 	var max int
 	list := &cobra.Command{Use: "list", Short: "List imported files, the latest first",
-		Example: "  cairn import list --max 5", Args: cobra.NoArgs,
+		Example: "  cairn import list --max 5", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listImports(cmd.Context(), max) }}
 	list.Flags().IntVar(&max, "max", 20, "maximum number of files")
 	cmd.AddCommand(list, c.importWatch(),

@@ -23,7 +23,7 @@ func (c *cli) inbox() *cobra.Command {
 			"writes (m). Those with the worst findings come first. `cairn inbox show ITEM` prints the diff, the " +
 			"findings with their lines, and the evidence.",
 		Example: "  cairn inbox\n  cairn inbox show s1",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.listInbox(cmd.Context(), limit) },
 	}
 	const most = 100

@@ -16,7 +16,7 @@ import (
 )
 
 func (c *cli) keys() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Create, list, rotate and revoke API keys", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "keys", Short: "Create, list, rotate and revoke API keys", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(c.keysCreate(), c.keysList(), c.keysRotate(), c.keysRevoke())
 	return cmd
@@ -36,7 +36,7 @@ func (c *cli) keysCreate() *cobra.Command {
 		Example: "  cairn keys create --name chat-gateway --scopes read,write --expires 90d\n" +
 			"  cairn keys create --name laptop\n" +
 			"  cairn keys create --gateway webui --name open-webui\n" +
-			"  cairn keys create --operator --name temporal-ui --scopes codec", Args: cobra.NoArgs,
+			"  cairn keys create --operator --name temporal-ui --scopes codec", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if n.gateway != "" && (n.operator || cmd.Flags().Changed("scopes")) {
 				return usageError{errors.New("--gateway has its own scope: omit --operator and --scopes")}
@@ -100,7 +100,7 @@ func (c *cli) keysList() *cobra.Command {
 	list := &cobra.Command{Use: "list", Short: "List the API keys of the workspace",
 		Long: "List the API keys of the workspace, or those of operators. The time of the last use is exact to five " +
 			"minutes.",
-		Example: "  cairn keys list", Args: cobra.NoArgs,
+		Example: "  cairn keys list", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listKeys(cmd.Context(), operator) }}
 	list.Flags().BoolVar(&operator, "operator", false, "list the keys of operators (default false)")
 	return list

@@ -86,7 +86,7 @@ func (c *cli) root() *cobra.Command {
 			"all data is stored in one Postgres database.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          noArguments,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -177,13 +177,6 @@ func wrapText(text string, width int) string {
 }
 
 // exactly requires n arguments and returns a usageError otherwise.
-func arguments(n int) string {
-	if n == 1 {
-		return "argument"
-	}
-	return "arguments"
-}
-
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -191,6 +184,22 @@ func exactly(n int, what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// arguments returns the word for n arguments.
+func arguments(n int) string {
+	if n == 1 {
+		return "argument"
+	}
+	return "arguments"
+}
+
+// noArguments refuses arguments. Those of a group of commands are unknown commands.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && !cmd.HasSubCommands() {
+		return usageError{fmt.Errorf("unexpected argument %q: the command takes none", args[0])}
+	}
+	return cobra.NoArgs(cmd, args)
 }
 
 func atMost(n int, what string) cobra.PositionalArgs {

@@ -15,7 +15,7 @@ func (c *cli) mcp() *cobra.Command {
 	var profile string
 	cmd := &cobra.Command{
 		Use: "mcp", Short: "Serve the workspace's tools over MCP on standard I/O",
-		Example: "  cairn mcp --workspace default\n  cairn mcp --profile all", Args: cobra.NoArgs,
+		Example: "  cairn mcp --workspace default\n  cairn mcp --profile all", Args: noArguments,
 		Long: "Serve the workspace's tools over the Model Context Protocol on standard input and output, for " +
 			"agents that start their MCP servers as programs. `cairn serve` serves the same tools at /mcp, " +
 			"protected by an API key. --workspace selects the workspace; tools have no workspace argument.",

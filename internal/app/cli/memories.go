@@ -20,7 +20,7 @@ const sampleMemory = "1f0c8a52e7b94d3c"
 
 func (c *cli) memories() *cobra.Command {
 	cmd := &cobra.Command{Use: "memories", Short: "List, add and change memories",
-		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+		Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	get := &cobra.Command{Use: "get MEMORY", Short: "Show a memory and its source",
 		Example: "  cairn memories get " + sampleMemory, Args: exactly(1, "the memory's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.getMemory(cmd.Context(), args[0]) }}
@@ -47,7 +47,7 @@ func (c *cli) memoryList() *cobra.Command {
 		Long: "List prompt memories, which are part of every prompt, and how full their stores are. With --type, " +
 			"--target or --newest, list long-term memories instead.",
 		Example: "  cairn memories list --store profile\n  cairn memories list --type personal --target alice",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if scope.given() || newest {
 				return c.listLongTerm(cmd.Context(), scope, memory.Filter{EveryStatus: in.All, Newest: newest})

@@ -30,7 +30,7 @@ func (c *cli) reembed() *cobra.Command {
 			"have new ones.\n\nThe vectors of the previous model are kept for 7 days. To return to them, use " +
 			"--rollback.",
 		Example: "  cairn reembed --estimate\n  cairn reembed --rate 50\n" +
-			"  cairn reembed --workspace default --rollback", Args: cobra.NoArgs,
+			"  cairn reembed --workspace default --rollback", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withSession(
 				cmd.Context(),
@@ -52,7 +52,7 @@ func (c *cli) reembed() *cobra.Command {
 		contract.ResumeReembed: "Resume paused re-embeddings",
 		contract.CancelReembed: "Cancel re-embeddings; existing vectors are kept"} {
 		cmd.AddCommand(
-			&cobra.Command{Use: action, Short: short, Example: "  cairn reembed " + action, Args: cobra.NoArgs,
+			&cobra.Command{Use: action, Short: short, Example: "  cairn reembed " + action, Args: noArguments,
 				RunE: func(cmd *cobra.Command, _ []string) error {
 					return c.withSession(
 						cmd.Context(),
@@ -69,7 +69,7 @@ func (c *cli) reembed() *cobra.Command {
 
 func (c *cli) reembedStatus() *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show embedding spaces and the progress of re-embeddings",
-		Example: "  cairn reembed status\n  cairn reembed status --output json", Args: cobra.NoArgs,
+		Example: "  cairn reembed status\n  cairn reembed status --output json", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withSession(cmd.Context(), needs{make: c.workspace == ""}, func(s *session) error {
 				reports, err := c.reembedReports(cmd.Context(), s)

@@ -28,7 +28,7 @@ const (
 )
 
 func (c *cli) reflect() *cobra.Command {
-	cmd := &cobra.Command{Use: "reflect", Short: "Run and inspect daily reflections", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "reflect", Short: "Run and inspect daily reflections", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var p previewRequest
 	preview := &cobra.Command{Use: "preview", Short: "Show the firings of a schedule",
@@ -39,7 +39,7 @@ func (c *cli) reflect() *cobra.Command {
 			"it uses the time zone of the workspace if a database is configured or `cairn dev` runs, else UTC.",
 		Example: "  cairn reflect preview --cron \"0 23 * * *\" --tz America/Nuuk --from 2026-03-01 --days 400\n  " +
 			"cairn reflect preview --cron @hourly --tz Europe/Berlin --days 2 --output text\n  cairn reflect preview",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.previewReflection(cmd.Context(), p) }}
 	flags := preview.Flags()
 	flags.StringVar(&p.cron, "cron", recurrence.Daily,

@@ -24,7 +24,7 @@ func (c *cli) reflectRuns() []*cobra.Command {
 			"date is not read again unless you add --redo, and a failed date is repeated. The command ignores " +
 			"quiet hours. It fails if the setting reflection is off.",
 		Example: "  cairn reflect now --wait\n  cairn reflect now --date 2026-03-01 --wait --output json",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.reflectNow(cmd.Context(), r, wait) }}
 	now.Flags().StringVar(&r.Date, "date", "", "local date, such as 2026-03-01 (default today)")
 	now.Flags().BoolVar(&r.Redo, "redo", false, "repeat a completed date; repeats all model calls")
@@ -34,7 +34,7 @@ func (c *cli) reflectRuns() []*cobra.Command {
 	var max int
 	status := &cobra.Command{Use: "status", Short: "Show the results of reflections",
 		Example: "  cairn reflect status\n  cairn reflect status --date 2026-03-01 --output json",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.reflectStatus(cmd.Context(), date, max) }}
 	status.Flags().StringVar(&date, "date", "", "local date to show with its notes, such as 2026-03-01 (default "+
 		"the latest dates)")
@@ -47,7 +47,7 @@ func (c *cli) reflectRuns() []*cobra.Command {
 			"that no reflection has read are processed. Imported conversations belong to the dates of their " +
 			"messages.",
 		Example: "  cairn reflect backfill --from 2026-03-01 --to 2026-03-07",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.reflectBackfill(cmd.Context(), from, to, redo) }}
 	backfill.Flags().StringVar(&from, "from", "", "first local date, such as 2026-03-01 (required)")
 	backfill.Flags().StringVar(&to, "to", "", "last local date (required)")

@@ -28,7 +28,7 @@ func (c *cli) replay() *cobra.Command {
 		Long: "Download the history of a workflow and replay it against the workflow code of this program. If the " +
 			"history is encrypted, set CAIRN_PAYLOAD_KEYS to the value of the workers.",
 		Example: "  cairn replay --workflow-id distill/w0123456789abcdef/f00d\n  cairn replay --workflow-id " +
-			"distill/w0123456789abcdef/f00d --save history.json", Args: cobra.NoArgs,
+			"distill/w0123456789abcdef/f00d --save history.json", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runReplay(cmd.Context(), id, runID, save) },
 	}
 	cmd.Flags().StringVar(&id, "workflow-id", "", "ID of the workflow, from cairn distill or cairn runs show "+

@@ -12,7 +12,7 @@ import (
 )
 
 func (c *cli) restoreCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "restore", Short: "Begin to use a restored database", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "restore", Short: "Begin to use a restored database", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(c.restoreAccept())
 	return cmd
@@ -27,7 +27,7 @@ func (c *cli) restoreAccept() *cobra.Command {
 			"started after the backup no longer write. Runs that were open at the backup start again, and erasures " +
 			"that were made after it are repeated.\n\nStop all gateways and workers first. Accepting a database " +
 			"twice loses nothing; its open runs start again.",
-		Example: "  cairn restore accept", Args: cobra.NoArgs,
+		Example: "  cairn restore accept", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.acceptRestore(cmd.Context(), admin) }}
 	accept.Flags().StringVar(&admin, "admin-url", "", "address of the database with the migration login "+
 		"(default DATABASE_URL)")

@@ -18,11 +18,11 @@ import (
 )
 
 func (c *cli) runs() *cobra.Command {
-	cmd := &cobra.Command{Use: "runs", Short: "List, show, await and retry runs", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "runs", Short: "List, show, await and retry runs", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var max int
 	list := &cobra.Command{Use: "list", Short: "List runs, newest first",
-		Example: "  cairn runs list --max 5", Args: cobra.NoArgs,
+		Example: "  cairn runs list --max 5", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listRuns(cmd.Context(), max) }}
 	list.Flags().IntVar(&max, "max", 20, "maximum number of runs")
 	var fresh bool

@@ -15,13 +15,13 @@ import (
 
 func (c *cli) schedule() *cobra.Command {
 	cmd := &cobra.Command{Use: "schedule",
-		Short: "Manage scheduled tasks", Args: cobra.NoArgs,
+		Short: "Manage scheduled tasks", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	list := &cobra.Command{Use: "list", Short: "List scheduled tasks and their next firings",
 		Long: "List the scheduled tasks of the workspace. A firing that is due in the quiet hours starts at their " +
 			"end. The starts of built-in tasks are spread over CAIRN_SWEEP_JITTER. STARTS is shown if it differs " +
 			"from DUE. The date of a firing is the date on which it is due.",
-		Example: "  cairn schedule list\n  cairn schedule list --output json", Args: cobra.NoArgs,
+		Example: "  cairn schedule list\n  cairn schedule list --output json", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withSession(cmd.Context(), needs{make: true}, func(s *session) error {
 				tasks, err := s.Schedules.List(cmd.Context(), s.workspace.ID)

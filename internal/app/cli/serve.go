@@ -26,7 +26,7 @@ func (c *cli) serve() *cobra.Command {
 	var check bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the HTTP API and MCP until Ctrl-C",
-		Example: "  cairn serve --listen 127.0.0.1:0\n  cairn serve --openapi -", Args: cobra.NoArgs,
+		Example: "  cairn serve --listen 127.0.0.1:0\n  cairn serve --openapi -", Args: noArguments,
 		Long: "Serve the HTTP API and MCP until Ctrl-C. Requests need an API key: create one with `cairn keys " +
 			"create`. On Ctrl-C, requests in progress finish first. Without DATABASE_URL and TEMPORAL_ADDRESS, " +
 			"this command starts the development stack with a worker. Otherwise, run the program `worker` as well. " +

@@ -17,7 +17,7 @@ import (
 
 func (c *cli) settings() *cobra.Command {
 	cmd := &cobra.Command{Use: "settings", Short: "Show and change the settings of a workspace",
-		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+		Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	show := &cobra.Command{Use: "show [NAME]...", Short: "Show settings, including defaults",
 		Long: "Show settings, including defaults: all of them, or those that you name. NAME is a setting or a " +
 			"group. docs/reference/settings.md describes each setting.",

@@ -22,12 +22,12 @@ import (
 
 func (c *cli) skills() *cobra.Command {
 	cmd := &cobra.Command{Use: "skills", Short: "List, write, approve, export and import " +
-		"skills", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		"skills", Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error {
 		return cmd.Help()
 	}}
 	var all bool
 	list := &cobra.Command{Use: "list", Short: "List skills by category and name",
-		Example: "  cairn skills list", Args: cobra.NoArgs,
+		Example: "  cairn skills list", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listSkills(cmd.Context(), all) }}
 	list.Flags().BoolVar(&all, "all", false, "include archived, stale and quarantined skills")
 	var version int

@@ -14,10 +14,10 @@ import (
 )
 
 func (c *cli) soul() *cobra.Command {
-	cmd := &cobra.Command{Use: "soul", Short: "Show and change reply preferences", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "soul", Short: "Show and change reply preferences", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	get := &cobra.Command{Use: "get", Short: "Show the reply preferences", Example: "  cairn soul get",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.showSoul(cmd.Context()) }}
 	var add bool
 	var expect int
@@ -45,13 +45,13 @@ func (c *cli) soul() *cobra.Command {
 	set.Flags().BoolVar(&add, "append", false, "append to the current text")
 	set.Flags().IntVar(&expect, "expect", 0, "fail unless this is the active version (default no check)")
 	history := &cobra.Command{Use: "history", Short: "List the versions of the soul, newest first",
-		Example: "  cairn soul history", Args: cobra.NoArgs,
+		Example: "  cairn soul history", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.soulHistory(cmd.Context()) }}
 	var to int
 	rollback := &cobra.Command{Use: "rollback --to VERSION",
 		Short:   "Restore an earlier version of the soul",
 		Long:    "Restore an earlier version of the soul as a new version. Version 0 is empty.",
-		Example: "  cairn soul rollback --to 1", Args: cobra.NoArgs,
+		Example: "  cairn soul rollback --to 1", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("to") {
 				return usageError{fmt.Errorf("missing --to: the version to restore")}

@@ -35,7 +35,7 @@ func (c *cli) train() *cobra.Command {
 			"\"evidence\"}]}.",
 		Example: "  cairn train --traces traces.json --stages 2 --iterations 3 --curve reward.svg\n  cairn train " +
 			"--recipe paper --stages 1 --iterations 2\n  cairn train --spans turn-pair --fuse sim_weighted " +
-			"--stages 1 --iterations 2", Args: cobra.NoArgs,
+			"--stages 1 --iterations 2", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.runTrain(cmd.Context(), r, traces, curve, detach)
 		}}
@@ -230,7 +230,7 @@ func (c *cli) evolve() *cobra.Command {
 	cmd := &cobra.Command{Use: "evolve", Short: "Improve a bank from its hard cases",
 		Long: "Let the designer edit a bank of memory skills from its hard cases. The edited bank becomes active " +
 			"only if it answers more questions of the held-out set. Otherwise the bank does not " +
-			"change.", Example: "  cairn evolve\n  cairn evolve --bank work --output json", Args: cobra.NoArgs,
+			"change.", Example: "  cairn evolve\n  cairn evolve --bank work --output json", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvolve(cmd.Context(), r) }}
 	cmd.Flags().StringVar(&r.Bank, "bank", bank.Default, "name of the bank")
 	cmd.Flags().StringVar(&r.Score, "score", "", "scoring: recall (needs no model) or answer (default recall)")

@@ -13,7 +13,7 @@ func (c *cli) version() *cobra.Command {
 	return &cobra.Command{Use: "version", Short: "Print version and build information",
 		Long: "Print the version of this program, the commit it was built from and its time, the Go version and the " +
 			"platform. The version is dev unless the build is a release.",
-		Example: "  cairn version\n  cairn version --output json", Args: cobra.NoArgs,
+		Example: "  cairn version\n  cairn version --output json", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error { return c.printVersion(buildinfo.Read()) }}
 }
 

@@ -16,7 +16,7 @@ import (
 
 func (c *cli) working() *cobra.Command {
 	cmd := &cobra.Command{Use: "working", Short: "Shorten threads and read offloaded content",
-		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+		Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(c.workingOffload(), c.workingReload(), c.workingGrep(), c.workingRead())
 	return cmd
 }

@@ -13,12 +13,12 @@ import (
 const mostListed = 1000
 
 func (c *cli) workspaces() *cobra.Command {
-	cmd := &cobra.Command{Use: "workspaces", Short: "List and create workspaces", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "workspaces", Short: "List and create workspaces", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var prefix, after string
 	var limit int
 	list := &cobra.Command{Use: "list", Short: "List workspaces by name",
-		Example: "  cairn workspaces list\n  cairn workspaces list --prefix demo-", Args: cobra.NoArgs,
+		Example: "  cairn workspaces list\n  cairn workspaces list --prefix demo-", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 1 || limit > mostListed {
 				return usageError{fmt.Errorf("invalid --limit %d: use 1 to %d", limit, mostListed)}
