@@ -142,19 +142,11 @@ func emptyDistill(ctx workflow.Context, in empty) error {
 	return steps(ctx, 0)
 }
 
-// emptyDistillSkill has the steps of DistillSkill without effects: draft (two calls), two
-// files in parallel, publish.
+// emptyDistillSkill has the steps of DistillSkill without effects: draft, files, publish.
 func emptyDistillSkill(ctx workflow.Context, in empty) error {
 	ctx = quick(ctx)
-	if err := steps(ctx, 2*in.Call); err != nil {
+	if err := steps(ctx, in.Call, in.Call); err != nil {
 		return err
-	}
-	script, document := workflow.ExecuteActivity(ctx, emptyStep, in.Call),
-		workflow.ExecuteActivity(ctx, emptyStep, in.Call)
-	for _, file := range []workflow.Future{script, document} {
-		if err := file.Get(ctx, nil); err != nil {
-			return err
-		}
 	}
 	return workflow.ExecuteActivity(ctx, publishing).Get(ctx, nil)
 }
