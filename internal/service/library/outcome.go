@@ -35,12 +35,11 @@ type Use struct {
 
 // UseEffect is the effect of an outcome on a skill.
 type UseEffect struct {
-	Skill   string       `json:"skill"`
-	Version int          `json:"version" doc:"The version in force"`
-	Status  skill.Status `json:"status"`
-	Eta     float32      `json:"eta" doc:"Reliability, 0 to 1"`
-	// Withdrawn is why the version that was used was withdrawn, or empty.
-	Withdrawn string `json:"withdrawn,omitempty" doc:"Why the version that was used was withdrawn"`
+	Skill     string       `json:"skill"`
+	Version   int          `json:"version" doc:"The version in force"`
+	Status    skill.Status `json:"status"`
+	Eta       float32      `json:"eta" doc:"Reliability, 0 to 1"`
+	Withdrawn string       `json:"withdrawn,omitempty" doc:"Why the version that was used was withdrawn"`
 }
 
 // RecordUse counts a use of a skill, once per use ID. A failure may withdraw the version.
