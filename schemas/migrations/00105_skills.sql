@@ -15,6 +15,7 @@ create table skills (
   trials        int not null default 0,
   passes        int not null default 0,
   uses          bigint not null default 0,
+  impressions   bigint not null default 0,              -- searches for a task that listed the skill
   last_used_at  timestamptz,
   -- of the head version, copied here for sorting
   category      text not null default '' check (char_length(category) <= 64),
@@ -125,6 +126,7 @@ create table skill_uses (
   skill_id     bigint not null,
   use_id       text not null,
   version      int not null,
+  change_id    bigint,                                  -- the canary that was shown; null for a version that was in force
   outcome      text not null default '' check (outcome in ('', 'pass', 'fail')),
   decided_at   timestamptz,                             -- when the outcome was stated; a later statement replaces it
   created_at   timestamptz not null default now(),
@@ -159,6 +161,7 @@ create table pending_writes (
   gist          text not null default '',               -- one line, written without a model
   absorbed_into bigint,
   run_id        text collate "C",
+  canary_until  timestamptz,                            -- until then it is shown in a part of the conversations
   created_at    timestamptz not null default now(),
   decided_at    timestamptz,
   primary key (workspace_id, id),
@@ -183,10 +186,10 @@ end $$;
 grant select, insert on skills, skill_uses, pending_writes to cairn_app;
 -- Versions are never changed. Old ones may be pruned, together with their views.
 grant select, insert, delete on packages, skill_versions, skill_files, skill_sources, skill_views to cairn_app;
-grant update (status, head_version, pinned, eta, trials, passes, uses, last_used_at, updated_at, category, managed, tainted, deleted_at, absorbed_into) on skills to cairn_app;
+grant update (status, head_version, pinned, eta, trials, passes, uses, impressions, last_used_at, updated_at, category, managed, tainted, deleted_at, absorbed_into) on skills to cairn_app;
 grant update (state, touched_at) on packages to cairn_app;
-grant update (outcome, decided_at) on skill_uses to cairn_app;
-grant update (state, decided_at) on pending_writes to cairn_app;
+grant update (outcome, decided_at, version, change_id) on skill_uses to cairn_app;
+grant update (state, decided_at, canary_until) on pending_writes to cairn_app;
 
 create policy skills_system on skills for select to cairn_system using (managed and deleted_at is null);
 create policy skills_system_gone on skills for select to cairn_system using (deleted_at is not null);

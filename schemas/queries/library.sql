@@ -17,8 +17,8 @@ update search_docs set status = @status where workspace_id = @workspace_id and k
 select key from packages where workspace_id = @workspace_id and sha256 = @sha256 and state = 'live';
 
 -- name: PendingPut :one
-insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin, op, gist, absorbed_into, run_id)
-values (@workspace_id, @skill_id, @base_version, @version, @reason, @origin, @op, @gist, @absorbed_into, @run_id) returning id;
+insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin, op, gist, absorbed_into, run_id, canary_until)
+values (@workspace_id, @skill_id, @base_version, @version, @reason, @origin, @op, @gist, @absorbed_into, @run_id, case when @canary::boolean then now() + @canary_period::interval end) returning id;
 
 -- name: PendingExpire :many
 -- Pending changes expire after thirty days without a decision.
@@ -26,19 +26,29 @@ update pending_writes set state = 'expired', decided_at = now() where workspace_
 returning id;
 
 -- name: PendingGet :one
-select p.*, (p.state = 'expired' or p.created_at < now() - interval '30 days')::boolean as expired from pending_writes p where p.workspace_id = @workspace_id and p.id = @id for update;
+select p.*, (p.state = 'expired' or p.created_at < now() - interval '30 days')::boolean as expired, coalesce(p.canary_until > now(), false)::boolean as canary from pending_writes p where p.workspace_id = @workspace_id and p.id = @id for update;
 
 -- name: PendingList :many
-select p.id, p.skill_id, s.name, p.base_version, p.version, p.reason, p.origin, p.op, p.gist, p.absorbed_into, p.state, p.created_at, (p.created_at + interval '30 days')::timestamptz as expires_at
+select p.id, p.skill_id, s.name, p.base_version, p.version, p.reason, p.origin, p.op, p.gist, p.absorbed_into, p.state, p.created_at, (p.created_at + interval '30 days')::timestamptz as expires_at, p.canary_until, coalesce(p.canary_until > now(), false)::boolean as canary
 from pending_writes p join skills s on s.workspace_id = p.workspace_id and s.id = p.skill_id
 where p.workspace_id = @workspace_id and p.state in ('pending', 'expired') and s.deleted_at is null and p.created_at > now() - interval '60 days' order by p.state = 'expired', p.id limit @max_rows;
+
+-- name: PendingCanary :one
+-- The update of the version in force that is shown in a part of the conversations.
+select p.* from pending_writes p join skills s on s.workspace_id = p.workspace_id and s.id = p.skill_id
+where p.workspace_id = @workspace_id and p.skill_id = @skill_id and p.state = 'pending' and p.canary_until > now()
+  and p.base_version = s.head_version and s.status in ('active', 'stale') and s.deleted_at is null
+order by p.id limit 1;
+
+-- name: PendingCanaryEnd :exec
+update pending_writes set canary_until = now() where workspace_id = @workspace_id and id = @id;
 
 -- name: PendingDecide :execrows
 update pending_writes set state = @state, decided_at = now() where workspace_id = @workspace_id and id = @id and state in ('pending', 'failed');
 
 -- name: UseInsert :execrows
-insert into skill_uses (workspace_id, skill_id, use_id, version, outcome, decided_at)
-values (@workspace_id, @skill_id, @use_id, @version, @outcome, case when @outcome <> '' then clock_timestamp() end)
+insert into skill_uses (workspace_id, skill_id, use_id, version, change_id, outcome, decided_at)
+values (@workspace_id, @skill_id, @use_id, @version, sqlc.narg(change_id), @outcome, case when @outcome <> '' then clock_timestamp() end)
 on conflict (workspace_id, skill_id, use_id) do nothing;
 
 -- name: UseOutcome :one
@@ -46,13 +56,17 @@ on conflict (workspace_id, skill_id, use_id) do nothing;
 update skill_uses u set outcome = @outcome, decided_at = clock_timestamp()
 from (select outcome from skill_uses where workspace_id = @workspace_id and skill_id = @skill_id and use_id = @use_id for update) w
 where u.workspace_id = @workspace_id and u.skill_id = @skill_id and u.use_id = @use_id and w.outcome <> @outcome
-returning w.outcome as was;
+returning w.outcome as was, u.change_id;
 
 -- name: SkillUsed :exec
 -- Reliability counts the prior as one observation and then averages in the passes.
 update skills set uses = uses + @uses, trials = trials + @trials, passes = passes + @passes, last_used_at = now(),
   eta = (eta * (trials + 1) + @passes)::real / (trials + 1 + @trials)
 where workspace_id = @workspace_id and id = @id;
+
+-- name: SkillsListed :exec
+with listed as (select l.id from skills l where l.workspace_id = @workspace_id and l.id = any(@ids::bigint[]) order by l.id for update)
+update skills s set impressions = s.impressions + 1 from listed where s.workspace_id = @workspace_id and s.id = listed.id;
 
 -- name: UsesOfConversation :many
 -- The uses of skills in the turns of a conversation.
@@ -70,7 +84,22 @@ where u.workspace_id = @workspace_id and u.use_id = 'run/' || @run_id::text orde
 -- name: UseOutcomes :many
 -- Stated outcomes of a skill's uses, the latest first.
 select version, outcome from skill_uses
-where workspace_id = @workspace_id and skill_id = @skill_id and outcome <> '' order by decided_at desc, use_id limit @max_rows;
+where workspace_id = @workspace_id and skill_id = @skill_id and outcome <> '' and change_id is null order by decided_at desc, use_id limit @max_rows;
+
+-- name: SkillCanaryOutcomes :many
+-- Stated outcomes in conversations of a canary and of the version in force, the latest first.
+select version, outcome, (change_id is not null)::boolean as canary from skill_uses
+where workspace_id = @workspace_id and skill_id = @skill_id and use_id like 'run/%' and outcome <> ''
+  and (change_id = @change_id or change_id is null and version = @version)
+order by decided_at desc, use_id limit @max_rows;
+
+-- name: SkillCanaryAdopt :one
+-- The uses of a canary become those of the version that it is now.
+with adopted as (
+  update skill_uses set change_id = null, version = @version
+  where workspace_id = @workspace_id and skill_id = @skill_id and change_id = @change_id returning outcome
+)
+select count(*) filter (where outcome <> '')::int as trials, count(*) filter (where outcome = 'pass')::int as passes from adopted;
 
 -- name: MemoGet :one
 select code, reason, greatest(0, extract(epoch from now() - created_at))::float8 as age_seconds from failure_memos where workspace_id = @workspace_id and key = @key and created_at > now() - @fresh::interval;

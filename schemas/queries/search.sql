@@ -59,7 +59,7 @@ order by r.score desc, r.doc;
 -- The ranked skills, and the one whose canonical name is the query, with the columns of lists.
 select coalesce(r.doc, 0)::bigint as doc, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.hits, 0)::int as hits, coalesce(r.terms, 0)::int as terms,
   coalesce(r.cosine, 0)::float8 as cosine, coalesce(r.score, 0)::float8 as score, (s.name = @name::text)::boolean as named,
-  s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+  s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.impressions, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
 from cairn.rank_docs(@workspace_id::bigint, 'skill', @states::text[], @terms::int[], @query::halfvec, @space::smallint, @max_rows::int) r
 full join (select n.id from skills n where n.workspace_id = @workspace_id and n.name = @name::text and n.status = any(@states::text[]) and n.deleted_at is null) exact on exact.id = r.owner_id
 join skills s on s.workspace_id = @workspace_id and s.id = coalesce(r.owner_id, exact.id) and s.deleted_at is null

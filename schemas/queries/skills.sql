@@ -19,7 +19,7 @@ where workspace_id = @workspace_id and id = @id and head_version = @base_version
 
 -- name: SkillsPage :many
 -- A page of the list, after the last row of the previous page.
-select s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+select s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.impressions, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where s.workspace_id = @workspace_id and s.deleted_at is null and s.status = any(@states::text[]) and (s.category, s.name) > (@after_category::text, @after_name::text)

@@ -80,7 +80,7 @@ var reviewedGrants = []string{
 	"packages cairn_app: delete, insert, select, update(state touched_at)",
 	"packages cairn_system: select(sha256 state touched_at workspace_id)",
 	"pending_memories cairn_app: insert, select, update(decided_at state)",
-	"pending_writes cairn_app: insert, select, update(decided_at state)",
+	"pending_writes cairn_app: insert, select, update(canary_until decided_at state)",
 	"policies cairn_app: delete, insert, select",
 	"policy_updates cairn_app: insert, select, update(canary canary_at ended_at note shadow state)",
 	"policy_updates cairn_system: select(canary_at state workspace_id)",
@@ -106,10 +106,10 @@ var reviewedGrants = []string{
 	"skill_files cairn_app: delete, insert, select",
 	"skill_sources cairn_app: delete, insert, select",
 	"skill_stats cairn_app: insert, select, update(stats updated_at)",
-	"skill_uses cairn_app: insert, select, update(decided_at outcome)",
+	"skill_uses cairn_app: insert, select, update(change_id decided_at outcome version)",
 	"skill_versions cairn_app: delete, insert, select",
 	"skill_views cairn_app: delete, insert, select",
-	"skills cairn_app: insert, select, update(absorbed_into category deleted_at eta head_version last_used_at " +
+	"skills cairn_app: insert, select, update(absorbed_into category deleted_at eta head_version impressions last_used_at " +
 		"managed passes pinned status tainted trials updated_at uses)",
 	"skills cairn_system: select(deleted_at managed workspace_id)",
 	"soul_versions cairn_app: insert, select",

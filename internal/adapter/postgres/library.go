@@ -8,6 +8,7 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/channel"
 	"cairn/internal/service/library"
@@ -151,7 +152,8 @@ func (q pendingSkillRepository) PutPending(ctx context.Context, p library.Pendin
 	}
 	id, err := q.q.PendingPut(ctx, dbsqlc.PendingPutParams{WorkspaceID: q.ws, SkillID: p.Skill,
 		BaseVersion: int32(p.Base), Version: raw, Reason: storable(p.Reason), Origin: p.Origin,
-		Op: op, Gist: storable(p.Gist), AbsorbedInto: orNil(p.AbsorbedInto), RunID: orNil(p.Version.Run)})
+		Op: op, Gist: storable(p.Gist), AbsorbedInto: orNil(p.AbsorbedInto), RunID: orNil(p.Version.Run),
+		Canary: p.Canary, CanaryPeriod: review.CanaryPeriod})
 	if err != nil {
 		return 0, classify("store the pending change", err)
 	}
@@ -185,7 +187,8 @@ func (q pendingSkillRepository) Pending(ctx context.Context, id int64) (library.
 	}
 	return pendingOf(dbsqlc.PendingListRow{ID: r.ID, SkillID: r.SkillID, BaseVersion: r.BaseVersion, Version: r.Version,
 		Reason: r.Reason, Origin: r.Origin,
-		Op: r.Op, Gist: r.Gist, AbsorbedInto: r.AbsorbedInto, State: r.State, CreatedAt: r.CreatedAt})
+		Op: r.Op, Gist: r.Gist, AbsorbedInto: r.AbsorbedInto, State: r.State, CreatedAt: r.CreatedAt,
+		CanaryUntil: r.CanaryUntil, Canary: r.Canary})
 }
 
 // PendingList lists the pending changes, the oldest first, followed by the expired ones.
@@ -214,7 +217,11 @@ func (q pendingSkillRepository) PendingList(ctx context.Context, max int) ([]lib
 
 func pendingOf(r dbsqlc.PendingListRow) (library.Pending, error) {
 	p := library.Pending{ID: r.ID, Skill: r.SkillID, Name: r.Name, Base: int(r.BaseVersion), Reason: r.Reason,
-		Origin: r.Origin, Op: r.Op, Gist: r.Gist, State: r.State, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
+		Origin: r.Origin, Op: r.Op, Gist: r.Gist, State: r.State, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
+		Canary: r.Canary}
+	if r.CanaryUntil != nil {
+		p.CanaryUntil = *r.CanaryUntil
+	}
 	if r.AbsorbedInto != nil {
 		p.AbsorbedInto = *r.AbsorbedInto
 	}
@@ -222,6 +229,28 @@ func pendingOf(r dbsqlc.PendingListRow) (library.Pending, error) {
 		return p, fmt.Errorf("decode pending change %d: %w", r.ID, err)
 	}
 	return p, nil
+}
+
+// Canary returns the update of the version in force that is shown in a part of the conversations.
+func (q pendingSkillRepository) Canary(ctx context.Context, id int64) (p library.Pending, found bool, err error) {
+	r, err := q.q.PendingCanary(ctx, dbsqlc.PendingCanaryParams{WorkspaceID: q.ws, SkillID: id})
+	if isNoRows(err) {
+		return p, false, nil
+	}
+	if err != nil {
+		return p, false, classify("read the canary", err)
+	}
+	p, err = pendingOf(dbsqlc.PendingListRow{ID: r.ID, SkillID: r.SkillID, BaseVersion: r.BaseVersion,
+		Version: r.Version, Reason: r.Reason, Origin: r.Origin, Op: r.Op, Gist: r.Gist, State: r.State,
+		CreatedAt: r.CreatedAt, CanaryUntil: r.CanaryUntil, Canary: true})
+	p.Version.Number = p.Base + 1
+	return p, err == nil, err
+}
+
+// EndCanary shows a change in no further conversation. It still waits for a decision.
+func (q pendingSkillRepository) EndCanary(ctx context.Context, id int64) error {
+	return classify("end the canary", q.q.PendingCanaryEnd(ctx,
+		dbsqlc.PendingCanaryEndParams{WorkspaceID: q.ws, ID: id}))
 }
 
 // Decide ends a pending change. The package of a rejected change is released for collection, unless

@@ -294,12 +294,26 @@ func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, 
 			out = append(out, search.SkillHit{Named: r.Named,
 				Hit: search.Hit{Doc: r.Doc, Owner: r.ID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits),
 					Terms: int(r.Terms), Cosine: r.Cosine},
-				Head: skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status),
-					Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted,
+				Head: skill.Head{
+					ID:          r.ID,
+					Name:        r.Name,
+					Category:    r.Category,
+					Status:      skill.Status(r.Status),
+					Version:     int(r.HeadVersion),
+					Pinned:      r.Pinned,
+					Managed:     r.Managed,
+					Tainted:     r.Tainted,
 					Origin:      r.Origin,
 					Description: r.Description,
-					Lang:        r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses,
-					CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}})
+					Lang:        r.Lang,
+					Degraded:    r.Degraded,
+					PackageKey:  r.PackageKey,
+					Eta:         r.Eta,
+					Uses:        r.Uses,
+					Impressions: r.Impressions,
+					CreatedAt:   r.CreatedAt,
+					UpdatedAt:   r.UpdatedAt,
+				}})
 		}
 		return classify("search the skills", err)
 	})

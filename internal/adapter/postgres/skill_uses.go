@@ -15,7 +15,7 @@ import (
 // Use counts a use of a skill once per use ID. An outcome may follow later.
 func (q skillRepository) Use(ctx context.Context, u library.Use) error {
 	fresh, err := q.q.UseInsert(ctx, dbsqlc.UseInsertParams{WorkspaceID: q.ws, SkillID: u.Skill, UseID: storable(u.ID),
-		Version: int32(u.Version), Outcome: u.Outcome})
+		Version: int32(u.Version), ChangeID: orNil(u.Change), Outcome: u.Outcome})
 	switch {
 	case err != nil:
 		return classify("record the use", err)
@@ -24,10 +24,20 @@ func (q skillRepository) Use(ctx context.Context, u library.Use) error {
 	case fresh == 0:
 		return nil
 	}
+	uses := int64(1)
 	if u.Vote {
-		return q.count(ctx, u, 0, "")
+		uses = 0
 	}
-	return q.count(ctx, u, 1, "")
+	if u.Change != 0 { // its outcome is not one of the version in force
+		u.Outcome = ""
+	}
+	return q.count(ctx, u, uses, "")
+}
+
+// Listed counts an impression of each skill.
+func (q skillRepository) Listed(ctx context.Context, ids []int64) error {
+	return classify("count the impressions",
+		q.q.SkillsListed(ctx, dbsqlc.SkillsListedParams{WorkspaceID: q.ws, Ids: ids}))
 }
 
 // DecideUse sets, changes or removes the outcome of a use and corrects the counters.
@@ -40,7 +50,10 @@ func (q skillRepository) DecideUse(ctx context.Context, u library.Use) error {
 	if err != nil {
 		return classify("record the outcome", err)
 	}
-	return q.count(ctx, u, 0, was)
+	if was.ChangeID != nil { // a canary is not the version in force
+		return nil
+	}
+	return q.count(ctx, u, 0, was.Was)
 }
 
 // count adds a use to the counters of its skill, with an outcome in place of the one before.
@@ -117,4 +130,34 @@ func (q skillUseRepository) Trials(ctx context.Context, id int64, max int) ([]re
 		out[i] = review.Trial{Version: int(r.Version), Passed: r.Outcome == library.Pass}
 	}
 	return out, classify("read the outcomes of uses", err)
+}
+
+// CanaryTrials lists the outcomes of a canary and of the version in force in conversations, the latest first.
+func (q skillUseRepository) CanaryTrials(ctx context.Context, p library.Pending, max int) (out review.Canary,
+	err error) {
+	rows, err := q.q.SkillCanaryOutcomes(ctx, dbsqlc.SkillCanaryOutcomesParams{WorkspaceID: q.ws, SkillID: p.Skill,
+		ChangeID: &p.ID, Version: int32(p.Base), MaxRows: int32(max)})
+	for _, r := range rows {
+		t := review.Trial{Version: int(r.Version), Passed: r.Outcome == library.Pass}
+		if r.Canary {
+			out.Proposed = append(out.Proposed, t)
+		} else {
+			out.Current = append(out.Current, t)
+		}
+	}
+	return out, classify("read the outcomes of the canary", err)
+}
+
+// AdoptCanary makes the uses of a canary those of the version that it has become.
+func (q skillUseRepository) AdoptCanary(ctx context.Context, skill, change int64, version int) error {
+	r, err := q.q.SkillCanaryAdopt(
+		ctx,
+		dbsqlc.SkillCanaryAdoptParams{WorkspaceID: q.ws, SkillID: skill, ChangeID: &change,
+			Version: int32(version)},
+	)
+	if err != nil {
+		return classify("adopt the uses of the canary", err)
+	}
+	return classify("count the outcomes", q.q.SkillUsed(ctx, dbsqlc.SkillUsedParams{Trials: r.Trials, Passes: r.Passes,
+		WorkspaceID: q.ws, ID: skill}))
 }

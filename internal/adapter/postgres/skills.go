@@ -9,6 +9,7 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
@@ -25,11 +26,26 @@ func (q skillRepository) Skills(ctx context.Context, l library.Listing) ([]skill
 	}
 	out := make([]skill.Head, len(rows))
 	for i, r := range rows {
-		out[i] = skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status),
-			Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
+		out[i] = skill.Head{
+			ID:          r.ID,
+			Name:        r.Name,
+			Category:    r.Category,
+			Status:      skill.Status(r.Status),
+			Version:     int(r.HeadVersion),
+			Pinned:      r.Pinned,
+			Managed:     r.Managed,
+			Tainted:     r.Tainted,
+			Origin:      r.Origin,
 			Description: r.Description,
-			Lang:        r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses,
-			CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+			Lang:        r.Lang,
+			Degraded:    r.Degraded,
+			PackageKey:  r.PackageKey,
+			Eta:         r.Eta,
+			Uses:        r.Uses,
+			Impressions: r.Impressions,
+			CreatedAt:   r.CreatedAt,
+			UpdatedAt:   r.UpdatedAt,
+		}
 	}
 	return out, nil
 }
@@ -59,12 +75,26 @@ func (q skillRepository) SkillHead(ctx context.Context, id int64) (skill.Head, e
 		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d not found", id),
 			"list the skills with `cairn skills list`")
 	}
-	h := skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status),
-		Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
+	h := skill.Head{
+		ID:          r.ID,
+		Name:        r.Name,
+		Category:    r.Category,
+		Status:      skill.Status(r.Status),
+		Version:     int(r.HeadVersion),
+		Pinned:      r.Pinned,
+		Managed:     r.Managed,
+		Tainted:     r.Tainted,
+		Origin:      r.Origin,
 		Description: r.Description,
-		Lang:        r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses,
-		CreatedAt: r.CreatedAt,
-		UpdatedAt: r.UpdatedAt}
+		Lang:        r.Lang,
+		Degraded:    r.Degraded,
+		PackageKey:  r.PackageKey,
+		Eta:         r.Eta,
+		Uses:        r.Uses,
+		Impressions: r.Impressions,
+		CreatedAt:   r.CreatedAt,
+		UpdatedAt:   r.UpdatedAt,
+	}
 	return h, classify("find the skill", err)
 }
 
@@ -171,15 +201,8 @@ func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c di
 	case p.Skill == 0:
 		out.Outcome = distill.Created
 		out.Skill, err = q.createFound(ctx, p, c)
-	case p.Staged:
-		out.Version, out.Outcome = p.Base, distill.Staged
-		var id int64
-		id, err = q.pendingSkills().PutPending(ctx,
-			library.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: p.WaitsFor(),
-				Origin: p.Version.Origin})
-		p.Version.ChangeSummary = fmt.Sprintf("pending approval as change %d", id)
 	default:
-		err = q.advanceHead(ctx, p, c)
+		out.Version, out.Outcome, err = q.commitUpdate(ctx, p, c)
 	}
 	if err != nil {
 		return out, err
@@ -195,6 +218,57 @@ func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c di
 	}
 	return out, q.endWithTask(ctx, t)
 }
+
+// commitUpdate makes a package the head of its skill, or stores it as a change that waits, or as a canary.
+func (q skillRepository) commitUpdate(ctx context.Context, p *distill.Package, c distill.Commit) (version int,
+	out distill.Outcome, err error) {
+	change := library.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: p.WaitsFor(),
+		Origin: p.Version.Origin}
+	if !p.Staged {
+		if change.Reason, change.Canary, err = q.waits(ctx, p); err != nil {
+			return 0, "", err
+		}
+	}
+	if change.Reason == "" {
+		return p.Base + 1, distill.Updated, q.advanceHead(ctx, p, c)
+	}
+	id, err := q.pendingSkills().PutPending(ctx, change)
+	p.Version.ChangeSummary = fmt.Sprintf("pending approval as change %d", id)
+	if change.Canary {
+		p.Version.ChangeSummary = fmt.Sprintf("change %d: %s", id, change.Reason)
+	}
+	return p.Base, distill.Staged, err
+}
+
+// waits returns why an update that passed all checks does not take effect at once, and whether it is a canary:
+// enough conversations have shown how reliable the version in force is.
+func (q skillRepository) waits(ctx context.Context, p *distill.Package) (reason string, canary bool, err error) {
+	head, err := q.SkillHead(ctx, p.Skill)
+	if fault.CodeOf(err) == fault.NotFound { // deleted meanwhile
+		return "", false, errConflict
+	}
+	if err != nil || head.Version != p.Base || head.Status != skill.Active && head.Status != skill.Stale {
+		return "", false, err
+	}
+	other, found, err := q.pendingSkills().Canary(ctx, p.Skill)
+	if err != nil {
+		return "", false, err
+	}
+	if found {
+		return fmt.Sprintf("canary: change %d is one already", other.ID), false, nil
+	}
+	trials, err := q.skillUses().CanaryTrials(ctx, library.Pending{Skill: p.Skill, Base: p.Base}, canaryOutcomes)
+	if err != nil || !review.NeedsCanary(trials.Current) {
+		return "", false, err
+	}
+	return fmt.Sprintf(
+		"canary: %d %% of the conversations see it until their outcomes decide",
+		review.CanaryShare,
+	), true, nil
+}
+
+// canaryOutcomes limits the outcomes that are read to find that there are enough.
+const canaryOutcomes = 100
 
 // endWithTask ends a run whose other tasks had ended before t. Waiting callers then need not wait
 // for the workflow, which finds the run ended.
@@ -315,5 +389,5 @@ func (q skillRepository) indexSkill(ctx context.Context, id int64, d search.Doc,
 func headOf(r dbsqlc.Skill) skill.Head {
 	return skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status),
 		Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
-		Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+		Eta: r.Eta, Uses: r.Uses, Impressions: r.Impressions, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }

@@ -95,6 +95,11 @@ func (c *cli) showInbox(ctx context.Context, id string) error {
 
 func (c *cli) printDetail(d inbox.Detail) {
 	fmt.Fprintf(c.out, "%s  %s %s\n%s\nreason: %s\n", d.ID, d.Kind, d.Title, d.Summary, d.Reason)
+	if k := d.Canary; k != nil {
+		fmt.Fprintf(c.out, "canary: %d %% of the conversations see it until %s; %d succeeded, %d failed; "+
+			"probability of being better %.2f\n", k.Share, k.Until.Local().Format(time.DateTime), k.Passed, k.Failed,
+			k.Better)
+	}
 	if d.Quality != nil {
 		fmt.Fprintln(c.out, d.Quality)
 		c.printCriteria(*d.Quality)

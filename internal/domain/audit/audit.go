@@ -24,6 +24,7 @@ const (
 	BankRollback        Action = "bank.rollback"
 	ChangeApprove       Action = "change.approve" // of a pending change of a skill
 	ChangeReject        Action = "change.reject"
+	CanaryStop          Action = "canary.stop" // its outcomes were too bad to go on
 	CodecDecode         Action = "codec.decode"
 	ConversationOutcome Action = "conversation.outcome" // a person states how it ended
 	EraseConversation   Action = "erase.conversation"
@@ -61,6 +62,7 @@ var Actions = []Action{
 	BankRollback,
 	ChangeApprove,
 	ChangeReject,
+	CanaryStop,
 	CodecDecode,
 	ConversationOutcome,
 	EraseConversation,

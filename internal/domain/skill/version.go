@@ -46,6 +46,7 @@ type Head struct {
 	PackageKey  string    `json:"package_key"`
 	Eta         float32   `json:"eta"` // reliability, 0–1
 	Uses        int64     `json:"uses"`
+	Impressions int64     `json:"impressions"` // searches that listed it
 	CreatedAt   time.Time `json:"created_at"`
 	UpdatedAt   time.Time `json:"updated_at"`
 }

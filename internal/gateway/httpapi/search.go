@@ -65,6 +65,11 @@ func (g *Gateway) search(ctx context.Context, in *searchInput) (*bodyOf[SearchRe
 	}
 	if in.skillsOnly() {
 		found, err := g.Finder.SearchSkills(ctx, workspace(ctx), in.Q, []skill.Status{skill.Active}, in.Limit)
+		listed := make([]skill.Head, len(found.Skills))
+		for i, f := range found.Skills {
+			listed[i] = f.Skill
+		}
+		g.Library.Listed(ctx, workspace(ctx), listed)
 		return &bodyOf[SearchResults]{SearchResults{Query: in.Q, Results: found.Skills, Vector: found.Vector}}, err
 	}
 	profile, err := search.ParseProfile(in.Set)

@@ -45,6 +45,10 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 	if len(found.Results) != 1 || !found.Results[0].Exact {
 		t.Errorf("search finds %+v", found.Results)
 	}
+	var shown httpapi.SkillDetail
+	if b.get("/v1/skills/1").into(http.StatusOK, &shown); shown.Impressions != 1 {
+		t.Errorf("%d impressions after a search", shown.Impressions)
+	}
 	b.get("/v1/search?q=checkout+deploy+rollback&explain=true&set=w_vector=0").into(http.StatusOK, &found)
 	if len(found.Found) == 0 || found.Found[0].Explanation == nil || found.Explanation == nil || !found.Lexical.Exact ||
 		*found.Explanation.Parameters.WVector != 0 || found.Found[0].Explanation.Parts.Vector != 0 {

@@ -190,3 +190,43 @@ func TestAnUpdateThatForgetsWhatWorkedBeforeWaits(t *testing.T) {
 		t.Errorf("the inbox has %+v", p)
 	}
 }
+
+// An update of a skill that conversations have used is shown to a part of the next ones first.
+func TestAnUpdateOfAUsedSkillIsACanary(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	procedure := "1. Confirm the symptom\n2. Restore the last healthy release\n3. Probe again"
+	d.model.says("extract", draft("Wait 30 seconds before the next probe runs", with("procedure", procedure)))
+	first, _ := d.published(d.request(talk("Checkout")))
+	used := func(prefix string, n int) {
+		d.Exec(fmt.Sprintf(`insert into skill_uses (workspace_id, skill_id, use_id, version, outcome, decided_at)
+select workspace_id, id, '%s' || g, head_version, 'pass', now() from skills, generate_series(1, %d) g`, prefix, n))
+	}
+	next := func(word string) distill.CommitResult {
+		d.model.says("extract", update(map[string]any{"procedure": procedure, "experience": []string{
+			fmt.Sprintf("Tell the %s team first", word)}}))
+		_, c := d.published(d.request(talk(word)))
+		return c
+	}
+	used("run/", 4)
+	used("elsewhere/", 5) // no canary is shown there
+	if c := next("Payments"); c.Outcome != distill.Updated {
+		t.Fatalf("without enough outcomes: %+v", c)
+	}
+	used("run/later-", 5)
+	c := next("Search")
+	if c.Outcome != distill.Staged || c.Version != 2 || c.Skill != first.Tasks[0].SkillID {
+		t.Fatalf("with enough outcomes: %+v", c)
+	}
+	p := d.waiting()
+	if len(p) != 1 || p[0].Canary == nil || p[0].Canary.Share != 20 ||
+		!strings.Contains(p[0].Change.Reason, "20 % of the conversations") {
+		t.Fatalf("the inbox has %+v", p)
+	}
+	if c := next("Mail"); c.Outcome != distill.Staged {
+		t.Fatalf("beside a canary: %+v", c)
+	}
+	if p := d.waiting(); len(p) != 2 || p[1].Canary != nil || !strings.Contains(p[1].Change.Reason, "is one already") {
+		t.Errorf("the inbox has %+v", p)
+	}
+}

@@ -38,6 +38,8 @@ type Item struct {
 	Base      int                `json:"base_version,omitempty" doc:"The version that a change is based on"`
 	CreatedAt time.Time          `json:"created_at"`
 	ExpiresAt time.Time          `json:"expires_at,omitzero"`
+	// Canary is set while a part of the conversations sees a change.
+	Canary *library.CanaryState `json:"canary,omitempty" doc:"How the change does in the part of the conversations that sees it"`
 }
 
 // Detail is an item with everything that a decision needs.
@@ -88,7 +90,7 @@ func itemOf(p library.Proposal) Item {
 	}
 	out.Summary = cmp.Or(p.Change.Gist, p.Change.Op+" "+p.Head.Name)
 	out.State, out.Base, out.Origin, out.Run = p.Change.State, p.Change.Base, p.Change.Origin, p.Change.Version.Run
-	out.CreatedAt, out.ExpiresAt = p.Change.CreatedAt, p.Change.ExpiresAt
+	out.CreatedAt, out.ExpiresAt, out.Canary = p.Change.CreatedAt, p.Change.ExpiresAt, p.Canary
 	return out
 }
 

@@ -69,6 +69,9 @@ func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out
 	var heads []skill.Head
 	if strings.TrimSpace(in.Query) != "" {
 		heads, out.Total, err = l.answering(ctx, a.Workspace, in, statuses)
+		if !a.Origin.Autonomous() {
+			l.Listed(ctx, a.Workspace, heads)
+		}
 	} else {
 		var page Page
 		page, err = l.List(ctx, a.Workspace, Filter{Statuses: statuses, Category: in.Category, Limit: in.Limit,
@@ -114,6 +117,19 @@ func (l *Library) answering(ctx context.Context, ws int64, in BrowseArgs, status
 		}
 	}
 	return out[:min(len(out), limit)], len(out), nil
+}
+
+// Listed counts an impression of each skill that a search for a task has listed. It ignores errors, so
+// that a search never fails because of the count.
+func (l *Library) Listed(ctx context.Context, ws int64, heads []skill.Head) {
+	if len(heads) == 0 {
+		return
+	}
+	ids := make([]int64, len(heads))
+	for i, h := range heads {
+		ids[i] = h.ID
+	}
+	_ = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.States().Listed(ctx, ids) })
 }
 
 // shown returns the description if it is safe to show. Otherwise it quarantines the skill and

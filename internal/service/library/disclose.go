@@ -132,10 +132,11 @@ func (l *Library) ReadFile(ctx context.Context, a agent.Actor, in FileArgs) (out
 	if err != nil {
 		return out, err
 	}
-	head, v, err := l.read(ctx, a, in.Skill, 0, false)
+	r, err := l.read(ctx, a, in.Skill, 0, false)
 	if err != nil {
 		return out, err
 	}
+	head, v := r.head, r.version
 	f, err := l.file(ctx, v, name)
 	if err != nil {
 		return out, err
@@ -158,7 +159,7 @@ func (l *Library) ReadFile(ctx context.Context, a agent.Actor, in FileArgs) (out
 	if end < len(runes) {
 		out.Next = end
 	}
-	l.countRead(ctx, a, head, v)
+	l.countRead(ctx, a, r)
 	return out, nil
 }
 
@@ -227,10 +228,11 @@ type SkillFiles struct {
 
 // Copy reads the whole package of an active skill. Other states return Protected. It counts as a use.
 func (l *Library) Copy(ctx context.Context, a agent.Actor, name string) (out SkillFiles, err error) {
-	head, v, err := l.read(ctx, a, name, 0, false)
+	r, err := l.read(ctx, a, name, 0, false)
 	if err != nil {
 		return out, err
 	}
+	head, v := r.head, r.version
 	if head.Status != skill.Active && head.Status != skill.Stale {
 		return out, fault.New(fault.Protected, fmt.Sprintf("skill %q is %s", head.Name, head.Status),
 			"use an active skill, or ask the user to approve or restore this one")
@@ -240,7 +242,7 @@ func (l *Library) Copy(ctx context.Context, a agent.Actor, name string) (out Ski
 		return out, err
 	}
 	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: l.NameStyle})
-	l.countRead(ctx, a, head, v)
+	l.countRead(ctx, a, r)
 	return SkillFiles{Name: head.Name, Version: v.Number,
 		Files: slices.Concat([]skill.File{{Path: "SKILL.md", Content: string(markdown)}}, files)}, nil
 }

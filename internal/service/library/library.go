@@ -114,6 +114,9 @@ type Pending struct {
 	State     string    `json:"state"`
 	CreatedAt time.Time `json:"created_at"`
 	ExpiresAt time.Time `json:"expires_at"`
+	// Canary is set while the change is shown in a part of the conversations, until CanaryUntil.
+	Canary      bool      `json:"canary,omitempty"`
+	CanaryUntil time.Time `json:"canary_until,omitzero"`
 }
 
 // Head finds a skill by ID or, if id is 0, by name.

@@ -69,6 +69,11 @@ func TestSkillsAreListedByCategoryAndName(t *testing.T) {
 		object{"query": "rake the leaves or tune the piano", "category": "music", "limit": 1})); got != "tune-piano" {
 		t.Errorf("the best of a category is %s", got)
 	}
+	b.call(b.as(agent.OriginNudge), "skill_list", object{"query": "tune the piano"}) // not at work
+	if n := b.number("select sum(impressions) from skills"); n != 2 ||
+		b.number("select impressions from skills where name = 'tune-piano'") != 2 {
+		t.Errorf("%d impressions", n)
+	}
 	b.exec("update skills set status = 'stale' where name = 'prune-roses'; update search_docs set status = 'stale' " +
 		"where owner_id = (select id from skills where name = 'prune-roses')")
 	if got := names(b.call(a, "skill_list", object{"query": "how are roses pruned"})); got != "prune-roses" {

@@ -29,6 +29,7 @@ type Use struct {
 	Skill   int64
 	ID      string
 	Version int
+	Change  int64  // the canary that was shown, 0 for a version of the skill
 	Outcome string // "", Pass or Fail; a later call may set or change it
 	Vote    bool   // a person's opinion of the version, which is not counted as a use
 }
@@ -40,9 +41,11 @@ type UseEffect struct {
 	Status    skill.Status `json:"status"`
 	Eta       float32      `json:"eta" doc:"Reliability, 0 to 1"`
 	Withdrawn string       `json:"withdrawn,omitempty" doc:"Why the version that was used was withdrawn"`
+	Canary    string       `json:"canary,omitempty" doc:"What the outcomes decide about an update that was shown in a part of the conversations, and why"`
 }
 
-// RecordUse counts a use of a skill, once per use ID. A failure may withdraw the version.
+// RecordUse counts a use of a skill, once per use ID. An outcome may withdraw the version in force, or
+// decide about a canary.
 func (l *Library) RecordUse(ctx context.Context, ws int64, u Use) error {
 	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		_, err := l.use(ctx, tx, u)
@@ -137,9 +140,9 @@ func effectOf(head skill.Head, withdrawn string) UseEffect {
 	return UseEffect{Skill: head.Name, Version: head.Version, Status: head.Status, Eta: head.Eta, Withdrawn: withdrawn}
 }
 
-// use records a use and withdraws the version if it fails too often.
+// use records a use. With its outcome, it decides about a canary and withdraws a version that fails too often.
 func (l *Library) use(ctx context.Context, tx Tx, u Use) (out UseEffect, err error) {
-	if u.Outcome == Fail { // before any row is locked, in the order of all changes
+	if u.Outcome != "" { // before any row is locked, in the order of all changes
 		if err := tx.Versions().LockSkills(ctx); err != nil {
 			return out, err
 		}
@@ -147,12 +150,21 @@ func (l *Library) use(ctx context.Context, tx Tx, u Use) (out UseEffect, err err
 	if err := tx.States().Use(ctx, u); err != nil {
 		return out, err
 	}
-	withdrawn := ""
 	head, err := tx.Skills().SkillHead(ctx, u.Skill)
-	if err == nil && u.Outcome == Fail {
+	if err != nil || u.Outcome == "" {
+		return effectOf(head, ""), err
+	}
+	head, canary, err := l.decideCanary(ctx, tx, head)
+	if err != nil {
+		return out, err
+	}
+	withdrawn := ""
+	if u.Outcome == Fail {
 		head, withdrawn, err = l.withdrawFailing(ctx, tx, head)
 	}
-	return effectOf(head, withdrawn), err
+	out = effectOf(head, withdrawn)
+	out.Canary = canary
+	return out, err
 }
 
 // withdrawFailing withdraws the version in force if its trials fail: the latest version before it that

@@ -48,6 +48,11 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64, d approv
 			if head, err = l.carryOut(ctx, tx, head, c); err != nil {
 				return err
 			}
+			if joined == nil && !p.Removal() {
+				if err := tx.Uses().AdoptCanary(ctx, head.ID, c.ID, head.Version); err != nil {
+					return err
+				}
+			}
 			if err := tx.Operations().Record(ctx, audit.ChangeApprove,
 				fmt.Sprintf("change %d%s", pending, d.Note())); err != nil {
 				return err

@@ -20,6 +20,7 @@ type Proposal struct {
 	Findings []approval.Finding // about Next
 	SHA      string             // of Current and Next
 	Conflict string             // why the change cannot be approved any more, or empty
+	Canary   *CanaryState       // how the change does in a part of the conversations, nil if it is in none
 }
 
 // Removal reports whether the proposal archives or deletes the skill.
@@ -132,6 +133,9 @@ func change(ctx context.Context, tx Tx, c Pending) (p Proposal, err error) {
 		return p, nil
 	case p.Head.Version == c.Base:
 		p.Next = c.Version
+		if p.Canary, err = stateOf(ctx, tx, c); err != nil {
+			return p, err
+		}
 	default:
 		base, err := tx.Versions().Version(ctx, c.Skill, c.Base)
 		if err == nil {

@@ -56,7 +56,8 @@ type StateRepository interface {
 	SetManaged(ctx context.Context, id int64, managed bool) error
 	SetTainted(ctx context.Context, id int64, tainted bool) error
 	Use(ctx context.Context, u Use) error
-	DecideUse(ctx context.Context, u Use) error // sets, changes or removes the outcome of a recorded use
+	Listed(ctx context.Context, ids []int64) error // counts impressions
+	DecideUse(ctx context.Context, u Use) error    // sets, changes or removes the outcome of a recorded use
 }
 
 // PendingRepository reads and writes pending changes.
@@ -65,6 +66,8 @@ type PendingRepository interface {
 	Pending(ctx context.Context, id int64) (Pending, error)
 	PendingList(ctx context.Context, max int) ([]Pending, error)
 	Decide(ctx context.Context, id int64, state string) error
+	Canary(ctx context.Context, skill int64) (p Pending, found bool, err error) // of the version in force
+	EndCanary(ctx context.Context, id int64) error
 }
 
 // PackageRepository reads and writes packages.
@@ -85,6 +88,8 @@ type UseRepository interface {
 		error)
 	UsesOfRun(ctx context.Context, run string, max int) ([]Use, error)
 	Trials(ctx context.Context, skill int64, max int) ([]review.Trial, error) // the latest first
+	CanaryTrials(ctx context.Context, p Pending, max int) (review.Canary, error)
+	AdoptCanary(ctx context.Context, skill, change int64, version int) error // counts its uses as those of a version
 }
 
 // DeletedRepository reads and writes deleted skills.

@@ -28,6 +28,7 @@ type SkillView struct {
 	Description string    `json:"description"`
 	Category    *string   `json:"category"`
 	Version     int       `json:"version"`
+	Canary      bool      `json:"canary,omitempty" jsonschema:"the text is an update on trial; read a version by its number before you change the skill"`
 	Content     string    `json:"content"`
 	State       string    `json:"state"`
 	Pinned      bool      `json:"pinned"`
@@ -42,12 +43,13 @@ type SkillView struct {
 // View reads a skill. A run that has read a whole version may change it. Reading the current
 // version at work counts as a use.
 func (l *Library) View(ctx context.Context, a agent.Actor, in ViewArgs) (out SkillView, err error) {
-	head, v, err := l.read(ctx, a, in.Name, in.Version, in.Section == "")
+	r, err := l.read(ctx, a, in.Name, in.Version, in.Section == "")
 	if err != nil {
 		return out, err
 	}
+	head, v := r.head, r.version
 	out = SkillView{Name: head.Name, Description: v.Description, Category: category(v.Category), Version: v.Number,
-		Content: v.Body, State: string(head.Status), Pinned: head.Pinned,
+		Canary: r.change != 0, Content: v.Body, State: string(head.Status), Pinned: head.Pinned,
 		Managed: head.Managed, Tainted: head.Tainted, Origin: head.Origin, TimesUsed: head.Uses,
 		UpdatedAt: head.UpdatedAt, Files: paths(v)}
 	if err := out.narrow(in.Section, v); err != nil {
@@ -56,26 +58,38 @@ func (l *Library) View(ctx context.Context, a agent.Actor, in ViewArgs) (out Ski
 	if a.Origin != agent.OriginUser { // users may read dangerous text
 		l.defuse(ctx, a.Workspace, head, v, &out)
 	}
-	l.countRead(ctx, a, head, v)
+	l.countRead(ctx, a, r)
 	return out, nil
 }
 
-// read finds a version of a skill; 0 means the current one. Only a view of the whole skill is
-// recorded for the run, because a run that has read a part must not replace the whole.
-func (l *Library) read(ctx context.Context, a agent.Actor, name string, number int, whole bool) (head skill.Head,
-	v skill.Version, err error) {
+// reading is a version of a skill that an actor reads.
+type reading struct {
+	head    skill.Head
+	version skill.Version
+	change  int64 // the canary that is read, 0 for a version of the skill
+}
+
+// read finds a version of a skill; 0 means the current one, or a canary in the conversations that see
+// it. Only a view of a whole version is recorded for the run, because a run that has read a part must
+// not replace the whole.
+func (l *Library) read(ctx context.Context, a agent.Actor, name string, number int, whole bool) (r reading,
+	err error) {
 	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		head, err = Head(ctx, tx, 0, name)
+		head, err := Head(ctx, tx, 0, name)
 		if fault.CodeOf(err) == fault.NotFound {
 			return l.unknown(ctx, tx, name)
 		}
 		if err != nil {
 			return err
 		}
+		r.head = head
 		if number == 0 {
 			number = head.Version
+			if r.version, r.change, err = canaryFor(ctx, tx, a, head.ID); err != nil || r.change != 0 {
+				return err
+			}
 		}
-		if v, err = tx.Versions().Version(ctx, head.ID, number); err != nil {
+		if r.version, err = tx.Versions().Version(ctx, head.ID, number); err != nil {
 			return err
 		}
 		if a.Run == "" || !whole {
@@ -83,13 +97,13 @@ func (l *Library) read(ctx context.Context, a agent.Actor, name string, number i
 		}
 		return tx.Uses().PutView(ctx, a.Run, head.ID, number)
 	})
-	return head, v, err
+	return r, err
 }
 
-// countRead counts a use if the actor is at work with the current version.
-func (l *Library) countRead(ctx context.Context, a agent.Actor, head skill.Head, v skill.Version) {
-	if !a.Origin.Autonomous() && v.Number == head.Version {
-		l.countUse(ctx, a, head)
+// countRead counts a use if the actor is at work with the current version or a canary.
+func (l *Library) countRead(ctx context.Context, a agent.Actor, r reading) {
+	if !a.Origin.Autonomous() && (r.version.Number == r.head.Version || r.change != 0) {
+		l.countUse(ctx, a, r)
 	}
 }
 
@@ -146,7 +160,7 @@ func (l *Library) quarantine(ctx context.Context, ws, id int64) (skill.Head, err
 
 // countUse counts one use per run and skill, and reactivates a stale skill. It ignores errors, so
 // that a read never fails because of the count.
-func (l *Library) countUse(ctx context.Context, a agent.Actor, head skill.Head) {
+func (l *Library) countUse(ctx context.Context, a agent.Actor, r reading) {
 	id := ""
 	switch {
 	case a.Run != "":
@@ -157,11 +171,11 @@ func (l *Library) countUse(ctx context.Context, a agent.Actor, head skill.Head) 
 		return
 	}
 	_ = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := tx.States().Use(ctx, Use{Skill: head.ID, ID: id, Version: head.Version}); err != nil ||
-			head.Status != skill.Stale {
+		use := Use{Skill: r.head.ID, ID: id, Version: r.version.Number, Change: r.change}
+		if err := tx.States().Use(ctx, use); err != nil || r.head.Status != skill.Stale {
 			return err
 		}
-		return tx.States().SetStatus(ctx, head.ID, skill.Stale, skill.Active)
+		return tx.States().SetStatus(ctx, r.head.ID, skill.Stale, skill.Active)
 	})
 }
 

@@ -114,6 +114,56 @@ func (q *Queries) PackagesRelease(ctx context.Context, arg PackagesReleaseParams
 	return err
 }
 
+const PendingCanary = `-- name: PendingCanary :one
+select p.workspace_id, p.id, p.skill_id, p.base_version, p.version, p.reason, p.origin, p.state, p.op, p.gist, p.absorbed_into, p.run_id, p.canary_until, p.created_at, p.decided_at from pending_writes p join skills s on s.workspace_id = p.workspace_id and s.id = p.skill_id
+where p.workspace_id = $1 and p.skill_id = $2 and p.state = 'pending' and p.canary_until > now()
+  and p.base_version = s.head_version and s.status in ('active', 'stale') and s.deleted_at is null
+order by p.id limit 1
+`
+
+type PendingCanaryParams struct {
+	WorkspaceID int64
+	SkillID     int64
+}
+
+// The update of the version in force that is shown in a part of the conversations.
+func (q *Queries) PendingCanary(ctx context.Context, arg PendingCanaryParams) (PendingWrite, error) {
+	row := q.db.QueryRow(ctx, PendingCanary, arg.WorkspaceID, arg.SkillID)
+	var i PendingWrite
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.ID,
+		&i.SkillID,
+		&i.BaseVersion,
+		&i.Version,
+		&i.Reason,
+		&i.Origin,
+		&i.State,
+		&i.Op,
+		&i.Gist,
+		&i.AbsorbedInto,
+		&i.RunID,
+		&i.CanaryUntil,
+		&i.CreatedAt,
+		&i.DecidedAt,
+	)
+	return i, err
+}
+
+const PendingCanaryEnd = `-- name: PendingCanaryEnd :exec
+update pending_writes set canary_until = now() where workspace_id = $1 and id = $2
+`
+
+type PendingCanaryEndParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+func (q *Queries) PendingCanaryEnd(ctx context.Context, arg PendingCanaryEndParams) error {
+	_, err := q.db.Exec(ctx, PendingCanaryEnd, arg.WorkspaceID, arg.ID)
+	return err
+}
+
 const PendingDecide = `-- name: PendingDecide :execrows
 update pending_writes set state = $1, decided_at = now() where workspace_id = $2 and id = $3 and state in ('pending', 'failed')
 `
@@ -159,7 +209,7 @@ func (q *Queries) PendingExpire(ctx context.Context, workspaceID int64) ([]int64
 }
 
 const PendingGet = `-- name: PendingGet :one
-select p.workspace_id, p.id, p.skill_id, p.base_version, p.version, p.reason, p.origin, p.state, p.op, p.gist, p.absorbed_into, p.run_id, p.created_at, p.decided_at, (p.state = 'expired' or p.created_at < now() - interval '30 days')::boolean as expired from pending_writes p where p.workspace_id = $1 and p.id = $2 for update
+select p.workspace_id, p.id, p.skill_id, p.base_version, p.version, p.reason, p.origin, p.state, p.op, p.gist, p.absorbed_into, p.run_id, p.canary_until, p.created_at, p.decided_at, (p.state = 'expired' or p.created_at < now() - interval '30 days')::boolean as expired, coalesce(p.canary_until > now(), false)::boolean as canary from pending_writes p where p.workspace_id = $1 and p.id = $2 for update
 `
 
 type PendingGetParams struct {
@@ -180,9 +230,11 @@ type PendingGetRow struct {
 	Gist         string
 	AbsorbedInto *int64
 	RunID        *string
+	CanaryUntil  *time.Time
 	CreatedAt    time.Time
 	DecidedAt    *time.Time
 	Expired      bool
+	Canary       bool
 }
 
 func (q *Queries) PendingGet(ctx context.Context, arg PendingGetParams) (PendingGetRow, error) {
@@ -201,15 +253,17 @@ func (q *Queries) PendingGet(ctx context.Context, arg PendingGetParams) (Pending
 		&i.Gist,
 		&i.AbsorbedInto,
 		&i.RunID,
+		&i.CanaryUntil,
 		&i.CreatedAt,
 		&i.DecidedAt,
 		&i.Expired,
+		&i.Canary,
 	)
 	return i, err
 }
 
 const PendingList = `-- name: PendingList :many
-select p.id, p.skill_id, s.name, p.base_version, p.version, p.reason, p.origin, p.op, p.gist, p.absorbed_into, p.state, p.created_at, (p.created_at + interval '30 days')::timestamptz as expires_at
+select p.id, p.skill_id, s.name, p.base_version, p.version, p.reason, p.origin, p.op, p.gist, p.absorbed_into, p.state, p.created_at, (p.created_at + interval '30 days')::timestamptz as expires_at, p.canary_until, coalesce(p.canary_until > now(), false)::boolean as canary
 from pending_writes p join skills s on s.workspace_id = p.workspace_id and s.id = p.skill_id
 where p.workspace_id = $1 and p.state in ('pending', 'expired') and s.deleted_at is null and p.created_at > now() - interval '60 days' order by p.state = 'expired', p.id limit $2
 `
@@ -233,6 +287,8 @@ type PendingListRow struct {
 	State        string
 	CreatedAt    time.Time
 	ExpiresAt    time.Time
+	CanaryUntil  *time.Time
+	Canary       bool
 }
 
 func (q *Queries) PendingList(ctx context.Context, arg PendingListParams) ([]PendingListRow, error) {
@@ -258,6 +314,8 @@ func (q *Queries) PendingList(ctx context.Context, arg PendingListParams) ([]Pen
 			&i.State,
 			&i.CreatedAt,
 			&i.ExpiresAt,
+			&i.CanaryUntil,
+			&i.Canary,
 		); err != nil {
 			return nil, err
 		}
@@ -270,8 +328,8 @@ func (q *Queries) PendingList(ctx context.Context, arg PendingListParams) ([]Pen
 }
 
 const PendingPut = `-- name: PendingPut :one
-insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin, op, gist, absorbed_into, run_id)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning id
+insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin, op, gist, absorbed_into, run_id, canary_until)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, case when $11::boolean then now() + $12::interval end) returning id
 `
 
 type PendingPutParams struct {
@@ -285,6 +343,8 @@ type PendingPutParams struct {
 	Gist         string
 	AbsorbedInto *int64
 	RunID        *string
+	Canary       bool
+	CanaryPeriod time.Duration
 }
 
 func (q *Queries) PendingPut(ctx context.Context, arg PendingPutParams) (int64, error) {
@@ -299,6 +359,8 @@ func (q *Queries) PendingPut(ctx context.Context, arg PendingPutParams) (int64, 
 		arg.Gist,
 		arg.AbsorbedInto,
 		arg.RunID,
+		arg.Canary,
+		arg.CanaryPeriod,
 	)
 	var id int64
 	err := row.Scan(&id)
@@ -320,6 +382,87 @@ type PendingReleaseParams struct {
 func (q *Queries) PendingRelease(ctx context.Context, arg PendingReleaseParams) error {
 	_, err := q.db.Exec(ctx, PendingRelease, arg.WorkspaceID, arg.ID)
 	return err
+}
+
+const SkillCanaryAdopt = `-- name: SkillCanaryAdopt :one
+with adopted as (
+  update skill_uses set change_id = null, version = $1
+  where workspace_id = $2 and skill_id = $3 and change_id = $4 returning outcome
+)
+select count(*) filter (where outcome <> '')::int as trials, count(*) filter (where outcome = 'pass')::int as passes from adopted
+`
+
+type SkillCanaryAdoptParams struct {
+	Version     int32
+	WorkspaceID int64
+	SkillID     int64
+	ChangeID    *int64
+}
+
+type SkillCanaryAdoptRow struct {
+	Trials int32
+	Passes int32
+}
+
+// The uses of a canary become those of the version that it is now.
+func (q *Queries) SkillCanaryAdopt(ctx context.Context, arg SkillCanaryAdoptParams) (SkillCanaryAdoptRow, error) {
+	row := q.db.QueryRow(ctx, SkillCanaryAdopt,
+		arg.Version,
+		arg.WorkspaceID,
+		arg.SkillID,
+		arg.ChangeID,
+	)
+	var i SkillCanaryAdoptRow
+	err := row.Scan(&i.Trials, &i.Passes)
+	return i, err
+}
+
+const SkillCanaryOutcomes = `-- name: SkillCanaryOutcomes :many
+select version, outcome, (change_id is not null)::boolean as canary from skill_uses
+where workspace_id = $1 and skill_id = $2 and use_id like 'run/%' and outcome <> ''
+  and (change_id = $3 or change_id is null and version = $4)
+order by decided_at desc, use_id limit $5
+`
+
+type SkillCanaryOutcomesParams struct {
+	WorkspaceID int64
+	SkillID     int64
+	ChangeID    *int64
+	Version     int32
+	MaxRows     int32
+}
+
+type SkillCanaryOutcomesRow struct {
+	Version int32
+	Outcome string
+	Canary  bool
+}
+
+// Stated outcomes in conversations of a canary and of the version in force, the latest first.
+func (q *Queries) SkillCanaryOutcomes(ctx context.Context, arg SkillCanaryOutcomesParams) ([]SkillCanaryOutcomesRow, error) {
+	rows, err := q.db.Query(ctx, SkillCanaryOutcomes,
+		arg.WorkspaceID,
+		arg.SkillID,
+		arg.ChangeID,
+		arg.Version,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SkillCanaryOutcomesRow
+	for rows.Next() {
+		var i SkillCanaryOutcomesRow
+		if err := rows.Scan(&i.Version, &i.Outcome, &i.Canary); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const SkillPinSet = `-- name: SkillPinSet :execrows
@@ -390,6 +533,21 @@ func (q *Queries) SkillUsed(ctx context.Context, arg SkillUsedParams) error {
 	return err
 }
 
+const SkillsListed = `-- name: SkillsListed :exec
+with listed as (select l.id from skills l where l.workspace_id = $1 and l.id = any($2::bigint[]) order by l.id for update)
+update skills s set impressions = s.impressions + 1 from listed where s.workspace_id = $1 and s.id = listed.id
+`
+
+type SkillsListedParams struct {
+	WorkspaceID int64
+	Ids         []int64
+}
+
+func (q *Queries) SkillsListed(ctx context.Context, arg SkillsListedParams) error {
+	_, err := q.db.Exec(ctx, SkillsListed, arg.WorkspaceID, arg.Ids)
+	return err
+}
+
 const TaskBased = `-- name: TaskBased :exec
 update distill_tasks set based_on_skill = $1, based_on_version = $2, draft = $3
 where workspace_id = $4 and run_id = $5 and task_key = $6 and stage in ('extracted', 'packaged')
@@ -417,8 +575,8 @@ func (q *Queries) TaskBased(ctx context.Context, arg TaskBasedParams) error {
 }
 
 const UseInsert = `-- name: UseInsert :execrows
-insert into skill_uses (workspace_id, skill_id, use_id, version, outcome, decided_at)
-values ($1, $2, $3, $4, $5, case when $5 <> '' then clock_timestamp() end)
+insert into skill_uses (workspace_id, skill_id, use_id, version, change_id, outcome, decided_at)
+values ($1, $2, $3, $4, $5, $6, case when $6 <> '' then clock_timestamp() end)
 on conflict (workspace_id, skill_id, use_id) do nothing
 `
 
@@ -427,6 +585,7 @@ type UseInsertParams struct {
 	SkillID     int64
 	UseID       string
 	Version     int32
+	ChangeID    *int64
 	Outcome     string
 }
 
@@ -436,6 +595,7 @@ func (q *Queries) UseInsert(ctx context.Context, arg UseInsertParams) (int64, er
 		arg.SkillID,
 		arg.UseID,
 		arg.Version,
+		arg.ChangeID,
 		arg.Outcome,
 	)
 	if err != nil {
@@ -448,7 +608,7 @@ const UseOutcome = `-- name: UseOutcome :one
 update skill_uses u set outcome = $1, decided_at = clock_timestamp()
 from (select outcome from skill_uses where workspace_id = $2 and skill_id = $3 and use_id = $4 for update) w
 where u.workspace_id = $2 and u.skill_id = $3 and u.use_id = $4 and w.outcome <> $1
-returning w.outcome as was
+returning w.outcome as was, u.change_id
 `
 
 type UseOutcomeParams struct {
@@ -458,22 +618,27 @@ type UseOutcomeParams struct {
 	UseID       string
 }
 
+type UseOutcomeRow struct {
+	Was      string
+	ChangeID *int64
+}
+
 // Replaces the outcome of a use and returns the one before.
-func (q *Queries) UseOutcome(ctx context.Context, arg UseOutcomeParams) (string, error) {
+func (q *Queries) UseOutcome(ctx context.Context, arg UseOutcomeParams) (UseOutcomeRow, error) {
 	row := q.db.QueryRow(ctx, UseOutcome,
 		arg.Outcome,
 		arg.WorkspaceID,
 		arg.SkillID,
 		arg.UseID,
 	)
-	var was string
-	err := row.Scan(&was)
-	return was, err
+	var i UseOutcomeRow
+	err := row.Scan(&i.Was, &i.ChangeID)
+	return i, err
 }
 
 const UseOutcomes = `-- name: UseOutcomes :many
 select version, outcome from skill_uses
-where workspace_id = $1 and skill_id = $2 and outcome <> '' order by decided_at desc, use_id limit $3
+where workspace_id = $1 and skill_id = $2 and outcome <> '' and change_id is null order by decided_at desc, use_id limit $3
 `
 
 type UseOutcomesParams struct {

@@ -264,6 +264,24 @@ type PendingMemory struct {
 	DecidedAt      *time.Time
 }
 
+type PendingWrite struct {
+	WorkspaceID  int64
+	ID           int64
+	SkillID      int64
+	BaseVersion  int32
+	Version      json.RawMessage
+	Reason       string
+	Origin       string
+	State        string
+	Op           string
+	Gist         string
+	AbsorbedInto *int64
+	RunID        *string
+	CanaryUntil  *time.Time
+	CreatedAt    time.Time
+	DecidedAt    *time.Time
+}
+
 type PolicyUpdate struct {
 	WorkspaceID  int64
 	BankID       int64
@@ -379,6 +397,7 @@ type Skill struct {
 	Trials       int32
 	Passes       int32
 	Uses         int64
+	Impressions  int64
 	LastUsedAt   *time.Time
 	Category     string
 	Managed      bool

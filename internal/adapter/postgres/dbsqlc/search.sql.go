@@ -889,7 +889,7 @@ func (q *Queries) SearchRanked(ctx context.Context, arg SearchRankedParams) ([]S
 const SearchSkills = `-- name: SearchSkills :many
 select coalesce(r.doc, 0)::bigint as doc, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.hits, 0)::int as hits, coalesce(r.terms, 0)::int as terms,
   coalesce(r.cosine, 0)::float8 as cosine, coalesce(r.score, 0)::float8 as score, (s.name = $1::text)::boolean as named,
-  s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+  s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.impressions, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
 from cairn.rank_docs($2::bigint, 'skill', $3::text[], $4::int[], $5::halfvec, $6::smallint, $7::int) r
 full join (select n.id from skills n where n.workspace_id = $2 and n.name = $1::text and n.status = any($3::text[]) and n.deleted_at is null) exact on exact.id = r.owner_id
 join skills s on s.workspace_id = $2 and s.id = coalesce(r.owner_id, exact.id) and s.deleted_at is null
@@ -927,6 +927,7 @@ type SearchSkillsRow struct {
 	Origin      string
 	Eta         float32
 	Uses        int64
+	Impressions int64
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Description string
@@ -972,6 +973,7 @@ func (q *Queries) SearchSkills(ctx context.Context, arg SearchSkillsParams) ([]S
 			&i.Origin,
 			&i.Eta,
 			&i.Uses,
+			&i.Impressions,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Description,

@@ -100,7 +100,7 @@ func (q *Queries) SkillAdvance(ctx context.Context, arg SkillAdvanceParams) (int
 }
 
 const SkillByName = `-- name: SkillByName :one
-select workspace_id, id, name, status, head_version, pinned, origin, eta, trials, passes, uses, last_used_at, category, managed, tainted, absorbed_into, created_at, updated_at, deleted_at from skills where workspace_id = $1 and name = $2 and deleted_at is null
+select workspace_id, id, name, status, head_version, pinned, origin, eta, trials, passes, uses, impressions, last_used_at, category, managed, tainted, absorbed_into, created_at, updated_at, deleted_at from skills where workspace_id = $1 and name = $2 and deleted_at is null
 `
 
 type SkillByNameParams struct {
@@ -123,6 +123,7 @@ func (q *Queries) SkillByName(ctx context.Context, arg SkillByNameParams) (Skill
 		&i.Trials,
 		&i.Passes,
 		&i.Uses,
+		&i.Impressions,
 		&i.LastUsedAt,
 		&i.Category,
 		&i.Managed,
@@ -211,7 +212,7 @@ func (q *Queries) SkillConversations(ctx context.Context, arg SkillConversations
 }
 
 const SkillGet = `-- name: SkillGet :one
-select s.workspace_id, s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.trials, s.passes, s.uses, s.last_used_at, s.category, s.managed, s.tainted, s.absorbed_into, s.created_at, s.updated_at, s.deleted_at, v.description, v.lang, v.degraded, p.key as package_key
+select s.workspace_id, s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.trials, s.passes, s.uses, s.impressions, s.last_used_at, s.category, s.managed, s.tainted, s.absorbed_into, s.created_at, s.updated_at, s.deleted_at, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where s.workspace_id = $1 and s.id = $2 and s.deleted_at is null
@@ -234,6 +235,7 @@ type SkillGetRow struct {
 	Trials       int32
 	Passes       int32
 	Uses         int64
+	Impressions  int64
 	LastUsedAt   *time.Time
 	Category     string
 	Managed      bool
@@ -263,6 +265,7 @@ func (q *Queries) SkillGet(ctx context.Context, arg SkillGetParams) (SkillGetRow
 		&i.Trials,
 		&i.Passes,
 		&i.Uses,
+		&i.Impressions,
 		&i.LastUsedAt,
 		&i.Category,
 		&i.Managed,
@@ -368,7 +371,7 @@ func (q *Queries) SkillsNamed(ctx context.Context, arg SkillsNamedParams) ([]Ski
 }
 
 const SkillsPage = `-- name: SkillsPage :many
-select s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+select s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.impressions, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where s.workspace_id = $1 and s.deleted_at is null and s.status = any($2::text[]) and (s.category, s.name) > ($3::text, $4::text)
@@ -399,6 +402,7 @@ type SkillsPageRow struct {
 	Origin      string
 	Eta         float32
 	Uses        int64
+	Impressions int64
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Description string
@@ -437,6 +441,7 @@ func (q *Queries) SkillsPage(ctx context.Context, arg SkillsPageParams) ([]Skill
 			&i.Origin,
 			&i.Eta,
 			&i.Uses,
+			&i.Impressions,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Description,
