@@ -122,6 +122,7 @@ bench-tokens: ## Count the tokens that distillations send to models, with and wi
 .PHONY: bench-turns
 bench-turns: ## Compare turns of 1, 2 and 4 model calls with a bare workflow
 	$(BENCH) turns
+	$(BENCH) turns --storage
 
 .PHONY: bench-stream
 bench-stream: build ## Measure how long text takes from the model to the client of a streamed chat
@@ -164,7 +165,7 @@ bench-loop: ## Compare memory skills that learn and evolve with fixed ones
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a minute
-	@for at in domain/llm:FuzzExtractJSON domain/skill:FuzzParseDocument domain/skill:FuzzDecodeDraft domain/skill:FuzzUnpack domain/skill:FuzzUnpackMembers domain/skill:FuzzCheckFile domain/skill:FuzzCanonical domain/skill:FuzzPatch domain/skill:FuzzNormalizeContent domain/transcript:FuzzDecodeTasks domain/transcript:FuzzParse domain/guard:FuzzRedact domain/guard:FuzzScan domain/transcript/fence:FuzzClosing domain/prompt:FuzzUserRoundTrip domain/lexical:FuzzTerms domain/recurrence:FuzzParse; do \
+	@for at in domain/llm:FuzzExtractJSON domain/skill:FuzzParseDocument domain/skill:FuzzDecodeDraft domain/skill:FuzzUnpack domain/skill:FuzzUnpackMembers domain/skill:FuzzCheckFile domain/skill:FuzzCanonical domain/skill:FuzzPatch domain/skill:FuzzNormalizeContent domain/transcript:FuzzDecodeTasks domain/transcript:FuzzParse domain/guard:FuzzRedact domain/guard:FuzzScan domain/transcript/fence:FuzzClosing domain/prompt:FuzzUserRoundTrip domain/lexical:FuzzTerms domain/recurrence:FuzzParse service/ledger:FuzzDivide; do \
 	  echo "$$at"; $(GO) test ./internal/$${at%%:*} -run '^$$' -fuzz "^$${at##*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; done
 
 .PHONY: fuzz-http

@@ -80,7 +80,10 @@ create table llm_calls (
   stage           text not null,
   model           text not null,
   label           jsonb not null,
-  request         text not null,                        -- the bytes sent, also in retries
+  -- The bytes sent, also in retries: cairn.request_of joins the pieces and the parts between them.
+  request         text[] not null,
+  parts           bytea[] not null default '{}',        -- SHA-256 of the request_parts of the run's conversation
+  conversation_id bigint,                               -- of the run
   request_sha     bytea not null,
   holder          uuid not null,                        -- the attempt that holds the lease
   lease_until     timestamptz not null,
@@ -127,6 +130,35 @@ exception when feature_not_supported then
   raise notice 'the server does not support lz4: requests use the default compression';
 end $$;
 -- +goose StatementEnd
+
+-- What the requests of a conversation have in common, each once: messages and lists of tools. A part
+-- is in the requests of no other conversation, so that it is erased with its own.
+create table request_parts (
+  workspace_id    bigint not null,
+  conversation_id bigint not null,
+  sha256          bytea not null,
+  content         text not null,
+  used_on         date not null default (now() at time zone 'UTC')::date, -- of the latest call, in UTC
+  primary key (workspace_id, conversation_id, sha256),
+  foreign key (workspace_id, conversation_id) references conversations
+);
+-- +goose StatementBegin
+do $$ begin
+  alter table request_parts alter column content set compression lz4;
+exception when feature_not_supported then null;
+end $$;
+-- +goose StatementEnd
+
+-- The bytes of a stored request, or null if a part was erased.
+-- +goose StatementBegin
+create function cairn.request_of(ws bigint, conv bigint, pieces text[], shas bytea[]) returns text
+language sql stable security invoker set search_path = cairn, pg_catalog, pg_temp as $$
+  select case when bool_and(u.sha is null or p.content is not null) then string_agg(u.piece || coalesce(p.content, ''), '' order by u.at) end
+  from unnest(pieces, shas) with ordinality u(piece, sha, at)
+  left join request_parts p on p.workspace_id = ws and p.conversation_id = conv and p.sha256 = u.sha
+$$;
+-- +goose StatementEnd
+grant execute on function cairn.request_of to cairn_app;
 create index llm_calls_day on llm_calls (workspace_id, sent_at);
 create index llm_calls_open on llm_calls (lease_until) where state = 'started';
 create index llm_calls_unknown on llm_calls (lease_until) where state = 'unknown';
@@ -212,7 +244,7 @@ create index outbox_due on outbox (due_at);
 do $$
 declare t text;
 begin
-  foreach t in array array['frozen_sessions', 'runs', 'run_conversations', 'llm_calls', 'tool_op_log', 'outbox'] loop
+  foreach t in array array['frozen_sessions', 'runs', 'run_conversations', 'llm_calls', 'request_parts', 'tool_op_log', 'outbox'] loop
     execute format('alter table %I enable row level security', t);
     execute format('alter table %I force row level security', t);
     execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
@@ -221,6 +253,7 @@ end $$;
 -- +goose StatementEnd
 grant select, insert on frozen_sessions, run_conversations to cairn_app;
 grant select, insert, update on runs, llm_calls, tool_op_log to cairn_app;
+grant select, insert, update (used_on) on request_parts to cairn_app;
 grant select, insert, update, delete on outbox to cairn_app;
 grant update (revoked_at) on frozen_sessions to cairn_app;
 

@@ -91,6 +91,7 @@ insert into erase_rules (tbl, how, scope) values
   -- The same holds for the requests of runs without a conversation. They are deleted with any
   -- conversation that they were sent with.
   ('llm_calls', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and exists (select from jsonb_array_elements_text(spec -> 'pinned' -> 'conversations') c where c::bigint = any($2))) or t.run_id in (select run_id from run_conversations where workspace_id = $1 and conversation_id = any($2)) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'completion')$$),
+  ('request_parts', 'rows', 't.conversation_id = any($2)'),
   ('run_conversations', 'rows', 't.conversation_id = any($2) or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
   ('distill_tasks', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
   ('distill_files', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = any($2))'),
@@ -159,6 +160,8 @@ update erase_rules r set subject = v.scope from (values
   ('skill_views', $$t.run_id in (select cairn.erase_runs($3)) or t.skill_id in (select id from erase_items where erasure = $3 and kind = 'skill' and not review)$$),
   ('memory_views', $$t.run_id in (select cairn.erase_runs($3)) or t.memory_id in (select id from erase_items where erasure = $3 and kind = 'memory' and not review)$$),
   ('llm_calls', $$t.run_id in (select cairn.erase_runs($3))$$),
+  -- later requests of the conversation can repeat any message
+  ('request_parts', $$t.conversation_id in (select r.conversation_id from runs r where r.workspace_id = $1 and r.id in (select cairn.erase_runs($3)))$$),
   ('distill_tasks', $$t.run_id in (select cairn.erase_runs($3))$$),
   ('distill_files', $$t.run_id in (select cairn.erase_runs($3))$$),
   ('tool_op_log', $$split_part(t.op_id, '/', 1) in (select cairn.erase_runs($3))$$),
@@ -788,12 +791,16 @@ begin
   get diagnostics n = row_count;
   perform cairn.erase_count(e.id, 'turns', n);
   delete from llm_calls c using runs r where c.workspace_id = e.workspace and r.workspace_id = c.workspace_id and r.id = c.run_id and r.status = 'ended'
-    and r.created_at <= e.requested_at and exists (select from unnest(e.marks) k where position(k in c.request) > 0);
+    and r.created_at <= e.requested_at and exists (select from unnest(e.marks) k where position(k in cairn.request_of(c.workspace_id, c.conversation_id, c.request, c.parts)) > 0);
   get diagnostics n = row_count;
   perform cairn.erase_count(e.id, 'llm_calls', n);
+  delete from request_parts p where p.workspace_id = e.workspace and exists (select from unnest(e.marks) k where position(k in p.content) > 0)
+    and not exists (select from llm_calls c where c.workspace_id = p.workspace_id and c.conversation_id = p.conversation_id and p.sha256 = any(c.parts));
+  get diagnostics n = row_count;
+  perform cairn.erase_count(e.id, 'request_parts', n);
   return (select count(distinct r.id) from runs r join llm_calls c on c.workspace_id = r.workspace_id and c.run_id = r.id
     where r.workspace_id = e.workspace and r.status <> 'ended' and r.created_at <= e.requested_at
-      and exists (select from unnest(e.marks) k where position(k in c.request) > 0));
+      and exists (select from unnest(e.marks) k where position(k in cairn.request_of(c.workspace_id, c.conversation_id, c.request, c.parts)) > 0));
 end $$;
 -- +goose StatementEnd
 

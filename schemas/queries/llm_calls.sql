@@ -1,10 +1,19 @@
 -- name: CallInsert :exec
-insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until, reserved, reserved_micros)
-values (@workspace_id, @run_id, @step, @round, 'started', @stage, @model, @label, @request, @request_sha, @holder,
+insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, parts, conversation_id, request_sha, holder, lease_until, reserved, reserved_micros)
+values (@workspace_id, @run_id, @step, @round, 'started', @stage, @model, @label, @request::text[], @parts::bytea[], sqlc.narg(conversation_id), @request_sha, @holder,
   now() + @lease::interval, @reserved, @reserved_micros);
 
+-- name: RequestPartsPut :exec
+-- A part that was used today already is not touched.
+with given as (select distinct on (sha256) u.sha256, u.content from (select unnest(@shas::bytea[]) as sha256, unnest(@contents::text[]) as content) u order by sha256)
+insert into request_parts (workspace_id, conversation_id, sha256, content)
+select @workspace_id, @conversation_id, g.sha256, g.content from given g
+where not exists (select from request_parts p where p.workspace_id = @workspace_id and p.conversation_id = @conversation_id and p.sha256 = g.sha256 and p.used_on = (now() at time zone 'UTC')::date)
+on conflict (workspace_id, conversation_id, sha256) do update set used_on = excluded.used_on;
+
 -- name: CallGet :one
-select state, model, label, request, attempts, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, cached_tokens, written_tokens, estimated,
+-- The request is empty if a part of it was erased.
+select state, model, label, coalesce(cairn.request_of(workspace_id, conversation_id, request, parts), '')::text as request, attempts, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, cached_tokens, written_tokens, estimated,
   -- a call without a stored outcome is already part of the sums of the day
   (state in ('started', 'unknown') and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC')::boolean as counted,
   reserved, reserved_micros, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
@@ -21,7 +30,7 @@ where workspace_id = @workspace_id and run_id = @run_id and step = @step and rou
   and (state in ('failed', 'unknown') or (state = 'started' and lease_until <= now()));
 
 -- name: CallReplaceRequest :execrows
-update llm_calls set request = @request, request_sha = @request_sha
+update llm_calls set request = @request::text[], parts = '{}', request_sha = @request_sha
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state = 'started' and holder = @holder;
 
 -- name: CallExtend :execrows
@@ -51,9 +60,10 @@ select step, round, state, stage, model, attempts, unknown, input_tokens, output
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id order by created_at, step, round;
 
 -- name: CallExchanges :many
--- The calls of a run with their requests and replies; of all steps without a step.
+-- The calls of a run with their requests and replies; of all steps without a step. A request is empty if a part
+-- of it was erased.
 select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, cached_tokens, written_tokens, estimated, cost_micros, error_class, error, created_at, finished_at,
-  request, reply, tool_calls, refusal, finish, reply_model
+  coalesce(cairn.request_of(workspace_id, conversation_id, request, parts), '')::text as request, reply, tool_calls, refusal, finish, reply_model
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id and @step::text in ('', step) order by created_at, step, round;
 
 -- name: BudgetLock :exec

@@ -29,7 +29,7 @@ where workspace_id = @workspace_id and id = @id returning spec;
 select * from runs where workspace_id = @workspace_id and id = @id for no key update;
 
 -- name: RunLock :one
-select status from runs where workspace_id = @workspace_id and id = @id for no key update;
+select status, conversation_id from runs where workspace_id = @workspace_id and id = @id for no key update;
 
 -- name: RunsRecent :many
 select r.id, r.kind, r.business_key, r.generation, r.attempt, r.status, r.outcome, r.reason, r.workflow_id, r.created_at, r.ended_at,

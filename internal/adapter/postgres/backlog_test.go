@@ -142,7 +142,7 @@ func TestALookoutReadsWhatIsOpenByIndex(t *testing.T) {
 		"select $1, "+pgtest.RunID+", 'distill', i::text, 'x', '{}', 'w', 'ended', 'completed' "+
 		"from generate_series(1, 5000) i", b.a.ID)
 	b.exec("insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, " +
-		"request_sha, holder, lease_until, reply) select workspace_id, id, 's', 0, 'done', 's', 'm', '{}', '', '', " +
+		"request_sha, holder, lease_until, reply) select workspace_id, id, 's', 0, 'done', 's', 'm', '{}', '{}', '', " +
 		"gen_random_uuid(), now(), '' from runs")
 	b.exec("analyze runs, llm_calls")
 	system := b.as("cairn_system")

@@ -118,6 +118,7 @@ var reviewedPolicies = []string{
 var reviewedFunctions = []string{
 	"count_spend definer search_path=cairn, pg_catalog, pg_temp",
 	"deployment_spend definer search_path=cairn, pg_catalog, pg_temp",
+	"request_of invoker search_path=cairn, pg_catalog, pg_temp",
 	"audit_migration invoker search_path=cairn, pg_catalog, pg_temp",
 	"cover_erase invoker search_path=cairn, pg_catalog, pg_temp",
 	"derived_of invoker search_path=cairn, pg_catalog, pg_temp",

@@ -91,6 +91,7 @@ var reviewedGrants = []string{
 		"notes reason run_id skills status to_at updated_at zone)",
 	"reflection_runs cairn_system: insert(empty_week from_at local_date status to_at workspace_id zone), " +
 		"select(empty_week failures local_date status to_at updated_at workspace_id)",
+	"request_parts cairn_app: insert, select, update(used_on)",
 	"run_conversations cairn_app: insert, select",
 	"reply_chunks cairn_app: insert, select",
 	"reply_chunks cairn_system: delete, select(attempt created_at run_id seq step workspace_id)",

@@ -75,21 +75,42 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 	t.Verdict, t.Attempt = ledger.Send, 1
 	if !known {
 		t.Request = w.Request
-		return t, q.insertCall(ctx, w)
+		return t, q.insertCall(ctx, w, locked[0].ConversationID)
 	}
 	t.Attempt += int(rows[0].Attempts)
-	t.Request = llm.PreparedRequest{Model: rows[0].Model, Body: json.RawMessage(rows[0].Request)}
-	if err := json.Unmarshal(rows[0].Label, &t.Request.Label); err != nil {
-		return t, fmt.Errorf("decode the label: %w", err)
-	}
+	t.Request, err = q.takeOver(ctx, w, rows[0])
+	return t, err
+}
+
+// takeOver takes over the lease of a call and returns its stored request. If a part of that was erased,
+// the request of the caller replaces it.
+func (q callRepository) takeOver(ctx context.Context, w ledger.CallRequest, stored dbsqlc.CallGetRow) (
+	p llm.PreparedRequest, err error) {
 	n, err := q.q.CallTakeOver(ctx, dbsqlc.CallTakeOverParams{Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve,
 		ReservedMicros: w.Micros,
 		WorkspaceID:    q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round)})
-	return t, oneRow("take over the lease of the call", n, err)
+	if err := oneRow("take over the lease of the call", n, err); err != nil {
+		return p, err
+	}
+	if stored.Request == "" {
+		return w.Request, q.replaceRequest(ctx, w.Key, w.Holder, w.Request, w.SHA)
+	}
+	p = llm.PreparedRequest{Model: stored.Model, Body: json.RawMessage(stored.Request)}
+	if err := json.Unmarshal(stored.Label, &p.Label); err != nil {
+		return p, fmt.Errorf("decode the label: %w", err)
+	}
+	return p, nil
+}
+
+func (q callRepository) replaceRequest(ctx context.Context, k run.CallKey, h run.Holder, p llm.PreparedRequest,
+	sha [sha256.Size]byte) error {
+	n, err := q.q.CallReplaceRequest(ctx, dbsqlc.CallReplaceRequestParams{Request: []string{string(p.Body)},
+		RequestSha: sha[:], WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
+	return oneRow("replace the request", n, err)
 }
 
 // runLocked is the row of a run that is locked.
-type runLocked struct{ Status string }
+type runLocked = dbsqlc.RunLockRow
 
 // admissionOf returns the refusal, or the zero value.
 func admissionOf(over *ledger.Admission) ledger.Admission {
@@ -168,15 +189,28 @@ func (q callRepository) overCap(ctx context.Context, limit settings.Spend, micro
 		"workers raises it"), nil
 }
 
-func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest) error {
+// insertCall stores the request of a call. In a conversation, the parts that its requests repeat are
+// stored once.
+func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest, conversation *int64) error {
 	label, err := encode("the label", w.Request.Label)
 	if err != nil {
 		return err
 	}
+	request := ledger.Divided{Pieces: []string{string(w.Request.Body)}}
+	if conversation != nil {
+		request = ledger.Divide(w.Request.Body)
+	}
+	shas := request.SHAs()
+	if len(shas) > 0 {
+		if err := classify("store the parts of the request", q.q.RequestPartsPut(ctx, dbsqlc.RequestPartsPutParams{
+			WorkspaceID: q.ws, ConversationID: *conversation, Shas: shas, Contents: request.Parts})); err != nil {
+			return err
+		}
+	}
 	return classify("store the request", q.q.CallInsert(ctx, dbsqlc.CallInsertParams{
 		WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round), Stage: w.Request.Label.Stage,
 		Model: w.Request.Model,
-		Label: label, Request: string(w.Request.Body), RequestSha: w.SHA[:], Holder: w.Holder, Lease: w.Lease,
+		Label: label, Request: request.Pieces, Parts: shas, ConversationID: conversation, RequestSha: w.SHA[:], Holder: w.Holder, Lease: w.Lease,
 		Reserved: w.Reserve, ReservedMicros: w.Micros}))
 }
 
@@ -193,10 +227,7 @@ func (s *Store) ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lea
 func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.PreparedRequest,
 	sha [sha256.Size]byte) error {
 	return s.within(ctx, byKeys, k.Workspace, func(ctx context.Context, q Tx) error {
-		n, err := q.q.CallReplaceRequest(ctx,
-			dbsqlc.CallReplaceRequestParams{Request: string(p.Body), RequestSha: sha[:],
-				WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
-		return oneRow("replace the request", n, err)
+		return q.Calls().replaceRequest(ctx, k, h, p, sha)
 	})
 }
 

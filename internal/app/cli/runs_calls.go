@@ -39,6 +39,7 @@ func (c *cli) showCalls(ctx context.Context, id, step string) error {
 				e.Written,
 				e.Output,
 				e.CostMicros,
+				e.Erased,
 				e.Earlier,
 				e.Messages,
 				e.Tools,
@@ -71,6 +72,7 @@ type exchangeRow struct {
 	Written    int64         `json:"written_tokens,omitempty"`
 	Output     int64         `json:"output_tokens"`
 	CostMicros *int64        `json:"cost_micros"`
+	Erased     bool          `json:"request_erased,omitempty"`
 	Earlier    int           `json:"earlier_messages"` // that the round before has, too
 	Messages   []llm.Message `json:"messages"`
 	Tools      []string      `json:"tools,omitempty"`
@@ -87,6 +89,9 @@ func printExchange(w io.Writer, e inspect.Exchange) {
 		fmt.Fprintf(w, " · %s", dollars(*e.CostMicros))
 	}
 	fmt.Fprintln(w)
+	if e.Erased {
+		fmt.Fprintln(w, "the request was erased")
+	}
 	if e.Earlier > 0 {
 		fmt.Fprintf(w, "(%d messages as in the round before)\n", e.Earlier)
 	}

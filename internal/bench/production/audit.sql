@@ -42,4 +42,4 @@ select count(*) from cairn.conversations where external_id = 'held'
 select count(*) from pg_stat_archiver where last_archived_wal >= $1
 
 -- name: in_ledger
-select count(*) from cairn.llm_calls where strpos(llm_calls::text, $1) > 0
+select (select count(*) from cairn.llm_calls where strpos(llm_calls::text, $1) > 0) + (select count(*) from cairn.request_parts where strpos(content, $1) > 0)

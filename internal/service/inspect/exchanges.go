@@ -14,13 +14,14 @@ import (
 // StoredExchange is a model call with the bytes of its request and its reply, nil without one.
 type StoredExchange struct {
 	run.Call
-	Request string
+	Request string // empty if a part of it was erased
 	Reply   *llm.Reply
 }
 
 // Exchange is a model call with its request and reply. Secrets are replaced.
 type Exchange struct {
 	run.Call
+	Erased   bool          // a part of the request was erased, so it has no messages
 	Earlier  int           // messages that the round before has, too
 	Messages []llm.Message // the others; instructions have the role system
 	Tools    []string      // that the request offers
@@ -67,11 +68,13 @@ func (s *Runs) Exchanges(ctx context.Context, ref run.Ref, step string) (out []E
 // open decodes a stored exchange. It also returns all messages of the request.
 func (e StoredExchange) open(redactor *guard.Redactor, before []llm.Message) (out Exchange, all []llm.Message,
 	err error) {
-	asked, err := llm.ReadAsked([]byte(e.Request))
-	if err != nil {
-		return out, nil, fmt.Errorf("decode the request of step %s: %w", e.Key.Step, err)
+	out = Exchange{Call: e.Call, Erased: e.Request == ""}
+	var asked llm.ParsedRequest
+	if !out.Erased {
+		if asked, err = llm.ReadAsked([]byte(e.Request)); err != nil {
+			return out, nil, fmt.Errorf("decode the request of step %s: %w", e.Key.Step, err)
+		}
 	}
-	out = Exchange{Call: e.Call}
 	for i := range asked.Messages {
 		hide(redactor, &asked.Messages[i].Content, asked.Messages[i].Calls)
 	}

@@ -141,8 +141,8 @@ func TestAnEndpointWithoutSchemasIsAskedOnceMoreWithout(t *testing.T) {
 	if len(sent) != 2 || !strings.Contains(sent[1], `"schema":false`) {
 		t.Fatalf("sent %q", sent)
 	}
-	if n := b.number("select count(*) from llm_calls where request = $1 and request_sha = sha256(convert_to($1, "+
-		"'UTF8'))", sent[1]); n != 1 {
+	if n := b.number("select count(*) from llm_calls where request = array[$1] and request_sha = "+
+		"sha256(convert_to($1, 'UTF8'))", sent[1]); n != 1 {
 		t.Error("the stored request is not the one that was answered")
 	}
 	if c := b.row("s"); c.State != run.CallDone || c.Attempts != 1 {
@@ -200,7 +200,7 @@ func TestAnEndpointWithoutOptionsIsAskedOnceMoreWithout(t *testing.T) {
 			}
 		}
 	}
-	if n := b.number("select count(*) from llm_calls where request = $1 and tool_calls->0->>'name' = 'look'",
+	if n := b.number("select count(*) from llm_calls where request = array[$1] and tool_calls->0->>'name' = 'look'",
 		string(calls[2].Body)); n != 1 {
 		t.Error("the stored request is not the one that was answered")
 	}

@@ -90,7 +90,7 @@ func (q *Queries) CallDone(ctx context.Context, arg CallDoneParams) (int64, erro
 
 const CallExchanges = `-- name: CallExchanges :many
 select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, cached_tokens, written_tokens, estimated, cost_micros, error_class, error, created_at, finished_at,
-  request, reply, tool_calls, refusal, finish, reply_model
+  coalesce(cairn.request_of(workspace_id, conversation_id, request, parts), '')::text as request, reply, tool_calls, refusal, finish, reply_model
 from llm_calls where workspace_id = $1 and run_id = $2 and $3::text in ('', step) order by created_at, step, round
 `
 
@@ -126,7 +126,8 @@ type CallExchangesRow struct {
 	ReplyModel    string
 }
 
-// The calls of a run with their requests and replies; of all steps without a step.
+// The calls of a run with their requests and replies; of all steps without a step. A request is empty if a part
+// of it was erased.
 func (q *Queries) CallExchanges(ctx context.Context, arg CallExchangesParams) ([]CallExchangesRow, error) {
 	rows, err := q.db.Query(ctx, CallExchanges, arg.WorkspaceID, arg.RunID, arg.Step)
 	if err != nil {
@@ -239,7 +240,7 @@ func (q *Queries) CallFailed(ctx context.Context, arg CallFailedParams) (int64, 
 }
 
 const CallGet = `-- name: CallGet :one
-select state, model, label, request, attempts, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, cached_tokens, written_tokens, estimated,
+select state, model, label, coalesce(cairn.request_of(workspace_id, conversation_id, request, parts), '')::text as request, attempts, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, cached_tokens, written_tokens, estimated,
   -- a call without a stored outcome is already part of the sums of the day
   (state in ('started', 'unknown') and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC')::boolean as counted,
   reserved, reserved_micros, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
@@ -276,6 +277,7 @@ type CallGetRow struct {
 	LeaseSeconds   float64
 }
 
+// The request is empty if a part of it was erased.
 func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, error) {
 	row := q.db.QueryRow(ctx, CallGet,
 		arg.WorkspaceID,
@@ -310,9 +312,9 @@ func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, e
 }
 
 const CallInsert = `-- name: CallInsert :exec
-insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until, reserved, reserved_micros)
-values ($1, $2, $3, $4, 'started', $5, $6, $7, $8, $9, $10,
-  now() + $11::interval, $12, $13)
+insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, parts, conversation_id, request_sha, holder, lease_until, reserved, reserved_micros)
+values ($1, $2, $3, $4, 'started', $5, $6, $7, $8::text[], $9::bytea[], $10, $11, $12,
+  now() + $13::interval, $14, $15)
 `
 
 type CallInsertParams struct {
@@ -323,7 +325,9 @@ type CallInsertParams struct {
 	Stage          string
 	Model          string
 	Label          json.RawMessage
-	Request        string
+	Request        []string
+	Parts          [][]byte
+	ConversationID *int64
 	RequestSha     []byte
 	Holder         uuid.UUID
 	Lease          time.Duration
@@ -341,6 +345,8 @@ func (q *Queries) CallInsert(ctx context.Context, arg CallInsertParams) error {
 		arg.Model,
 		arg.Label,
 		arg.Request,
+		arg.Parts,
+		arg.ConversationID,
 		arg.RequestSha,
 		arg.Holder,
 		arg.Lease,
@@ -351,12 +357,12 @@ func (q *Queries) CallInsert(ctx context.Context, arg CallInsertParams) error {
 }
 
 const CallReplaceRequest = `-- name: CallReplaceRequest :execrows
-update llm_calls set request = $1, request_sha = $2
+update llm_calls set request = $1::text[], parts = '{}', request_sha = $2
 where workspace_id = $3 and run_id = $4 and step = $5 and round = $6 and state = 'started' and holder = $7
 `
 
 type CallReplaceRequestParams struct {
-	Request     string
+	Request     []string
 	RequestSha  []byte
 	WorkspaceID int64
 	RunID       string
@@ -595,4 +601,30 @@ func (q *Queries) DeploymentToday(ctx context.Context) (int64, error) {
 	var cost_micros int64
 	err := row.Scan(&cost_micros)
 	return cost_micros, err
+}
+
+const RequestPartsPut = `-- name: RequestPartsPut :exec
+with given as (select distinct on (sha256) u.sha256, u.content from (select unnest($3::bytea[]) as sha256, unnest($4::text[]) as content) u order by sha256)
+insert into request_parts (workspace_id, conversation_id, sha256, content)
+select $1, $2, g.sha256, g.content from given g
+where not exists (select from request_parts p where p.workspace_id = $1 and p.conversation_id = $2 and p.sha256 = g.sha256 and p.used_on = (now() at time zone 'UTC')::date)
+on conflict (workspace_id, conversation_id, sha256) do update set used_on = excluded.used_on
+`
+
+type RequestPartsPutParams struct {
+	WorkspaceID    int64
+	ConversationID int64
+	Shas           [][]byte
+	Contents       []string
+}
+
+// A part that was used today already is not touched.
+func (q *Queries) RequestPartsPut(ctx context.Context, arg RequestPartsPutParams) error {
+	_, err := q.db.Exec(ctx, RequestPartsPut,
+		arg.WorkspaceID,
+		arg.ConversationID,
+		arg.Shas,
+		arg.Contents,
+	)
+	return err
 }

@@ -201,7 +201,7 @@ func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (string, e
 }
 
 const RunLock = `-- name: RunLock :one
-select status from runs where workspace_id = $1 and id = $2 for no key update
+select status, conversation_id from runs where workspace_id = $1 and id = $2 for no key update
 `
 
 type RunLockParams struct {
@@ -209,11 +209,16 @@ type RunLockParams struct {
 	ID          string
 }
 
-func (q *Queries) RunLock(ctx context.Context, arg RunLockParams) (string, error) {
+type RunLockRow struct {
+	Status         string
+	ConversationID *int64
+}
+
+func (q *Queries) RunLock(ctx context.Context, arg RunLockParams) (RunLockRow, error) {
 	row := q.db.QueryRow(ctx, RunLock, arg.WorkspaceID, arg.ID)
-	var status string
-	err := row.Scan(&status)
-	return status, err
+	var i RunLockRow
+	err := row.Scan(&i.Status, &i.ConversationID)
+	return i, err
 }
 
 const RunPinModels = `-- name: RunPinModels :one

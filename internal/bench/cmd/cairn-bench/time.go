@@ -54,15 +54,15 @@ func (p *program) distill() *cobra.Command {
 
 func (p *program) turns() *cobra.Command {
 	o := turnbench.Full()
-	var tiny bool
+	var tiny, storage bool
 	var atOnce int
 	cmd := p.benchmark(&cobra.Command{
 		Use:   "turns",
 		Short: "Measure turns of 1, 2 and 4 model calls against a bare workflow",
 		Long: "Run 1, 16 and 64 parallel conversations with a scripted model. Compare the time of a turn, without " +
-			"the time of the\nmodel, with that of a bare workflow. The command fails if a goal is missed or a " +
-			"measurement is incomplete.",
-		Example: "  cairn-bench turns --tiny\n  cairn-bench turns --at-once 16 --reply 100ms -o json",
+			"the time of the\nmodel, with that of a bare workflow. With --storage, measure what a turn leaves " +
+			"in Postgres\ninstead. The command fails if a goal is missed or a measurement is incomplete.",
+		Example: "  cairn-bench turns --tiny\n  cairn-bench turns --storage\n  cairn-bench turns --at-once 16 --reply 100ms -o json",
 	}, func(ctx context.Context) error {
 		if tiny {
 			small := turnbench.Tiny()
@@ -76,6 +76,13 @@ func (p *program) turns() *cobra.Command {
 				atOnce))
 		}
 		o.Log = p.errs
+		if storage {
+			stored, err := turnbench.Store(ctx, o)
+			if err != nil {
+				return err
+			}
+			return errors.Join(p.measured(stored, stored.Print), missed(stored.Missed()))
+		}
 		result, err := turnbench.Run(ctx, o)
 		if len(result.Cells) == 0 {
 			return err
@@ -89,6 +96,7 @@ func (p *program) turns() *cobra.Command {
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&tiny, "tiny", false, "run a minimal measurement")
+	flags.BoolVar(&storage, "storage", false, "measure the bytes that a turn leaves in Postgres")
 	flags.DurationVar(&o.Reply, "reply", o.Reply, "response time of the model")
 	flags.DurationVar(&o.Limit, "limit", o.Limit, "time limit; then print the measurements so far and fail")
 	flags.IntVar(&atOnce, "at-once", 0, "measure only this load: 1, 16 or 64 conversations; 0 measures all")
