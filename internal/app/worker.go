@@ -33,6 +33,9 @@ func allQueues() []string { return append(Queues(), contract.QueueSandbox) }
 // Work returns an error if a queue cannot be started, or if the server rejects a worker for longer
 // than the SDK tolerates.
 func (h *App) Work(ctx context.Context, queues []string) error {
+	if err := h.checkRetention(ctx); err != nil {
+		return err
+	}
 	var workers []worker.Worker
 	failed := make(chan error, len(queues)) // one each: the SDK reports the first error only
 	for _, q := range queues {
@@ -55,6 +58,7 @@ func (h *App) Work(ctx context.Context, queues []string) error {
 		running.Go(func() { h.Relay.Run(ctx) })
 		running.Go(func() { h.maintainVectors(ctx) })
 		running.Go(func() { h.recountTerms(ctx) })
+		running.Go(func() { h.keepPruning(ctx) })
 	}
 	for i, w := range workers {
 		if err := w.Start(); err != nil {

@@ -14,7 +14,7 @@ select * from runs where workspace_id = @workspace_id and id = @id;
 -- name: RunState :one
 -- All columns except the configuration, which is long and never changes.
 select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, status, outcome, reason, result, workflow_id,
-  created_at, started_at, ended_at
+  created_at, started_at, ended_at, pruned
 from runs where workspace_id = @workspace_id and id = @id;
 
 -- name: RunSpec :one

@@ -59,6 +59,17 @@ var reviewedPolicies = []string{
 	// what has expired: hashes and times
 	"offload_blobs.offload_blobs_system_purge {cairn_system} d (expires_at < now()) -",
 	"offload_blobs.offload_blobs_system_see {cairn_system} r (expires_at < now()) -",
+	// the functions that remove records after their retention: they return numbers
+	"agent_calls.agent_calls_prune {cairn_owner} * true -",
+	"agent_steps.agent_steps_prune {cairn_owner} * true -",
+	"audit_events.audit_events_prune_see {cairn_owner} r true -",
+	"audit_events.audit_events_prune {cairn_owner} d true -",
+	"distill_files.distill_files_prune {cairn_owner} * true -",
+	"distill_tasks.distill_tasks_prune {cairn_owner} * true true",
+	"llm_calls.llm_calls_prune {cairn_owner} * true -",
+	"request_parts.request_parts_prune {cairn_owner} * true -",
+	"runs.runs_prune {cairn_owner} * true true",
+	"tool_op_log.tool_op_log_prune {cairn_owner} * true -",
 	// what was handled or sent long ago: IDs and times
 	"channel_events.channel_events_system_purge {cairn_system} d ((state = 'handled'::text) AND (received_at < " +
 		"(now() - '90 days'::interval))) -",
@@ -118,6 +129,10 @@ var reviewedPolicies = []string{
 var reviewedFunctions = []string{
 	"count_spend definer search_path=cairn, pg_catalog, pg_temp",
 	"deployment_spend definer search_path=cairn, pg_catalog, pg_temp",
+	"prune_audit definer search_path=cairn, pg_catalog, pg_temp",
+	"prune_calls definer search_path=cairn, pg_catalog, pg_temp",
+	"prune_operations definer search_path=cairn, pg_catalog, pg_temp",
+	"prune_runs definer search_path=cairn, pg_catalog, pg_temp",
 	"request_of invoker search_path=cairn, pg_catalog, pg_temp",
 	"audit_migration invoker search_path=cairn, pg_catalog, pg_temp",
 	"cover_erase invoker search_path=cairn, pg_catalog, pg_temp",

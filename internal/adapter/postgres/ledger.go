@@ -208,10 +208,22 @@ func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest, co
 		}
 	}
 	return classify("store the request", q.q.CallInsert(ctx, dbsqlc.CallInsertParams{
-		WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round), Stage: w.Request.Label.Stage,
-		Model: w.Request.Model,
-		Label: label, Request: request.Pieces, Parts: shas, ConversationID: conversation, RequestSha: w.SHA[:], Holder: w.Holder, Lease: w.Lease,
-		Reserved: w.Reserve, ReservedMicros: w.Micros}))
+		WorkspaceID:    q.ws,
+		RunID:          w.Key.Run,
+		Step:           w.Key.Step,
+		Round:          int32(w.Key.Round),
+		Stage:          w.Request.Label.Stage,
+		Model:          w.Request.Model,
+		Label:          label,
+		Request:        request.Pieces,
+		Parts:          shas,
+		ConversationID: conversation,
+		RequestSha:     w.SHA[:],
+		Holder:         w.Holder,
+		Lease:          w.Lease,
+		Reserved:       w.Reserve,
+		ReservedMicros: w.Micros,
+	}))
 }
 
 // ExtendCall extends the lease of h. A lost lease is not restored.

@@ -109,7 +109,7 @@ func stateOf(r dbsqlc.RunStateRow) run.Run {
 		Generation: r.Generation, Attempt: r.Attempt,
 		ArgsSha: r.ArgsSha, ConversationID: r.ConversationID, Status: r.Status, Outcome: r.Outcome, Reason: r.Reason,
 		Result:     r.Result,
-		WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt})
+		WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Pruned: r.Pruned})
 }
 
 // RunSpec reads the configuration that a run is pinned to.
@@ -223,7 +223,7 @@ func runOf(r dbsqlc.Run) run.Run {
 		Attempt:    int(r.Attempt), ArgsSHA: [32]byte(r.ArgsSha), Spec: r.Spec, Status: run.Status(r.Status),
 		Outcome: run.Outcome(r.Outcome),
 		Reason:  r.Reason, Result: r.Result, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt,
-		EndedAt: r.EndedAt}
+		EndedAt: r.EndedAt, Pruned: run.Pruned(r.Pruned)}
 	if r.ConversationID != nil {
 		out.Conversation = *r.ConversationID
 	}

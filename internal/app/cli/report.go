@@ -138,6 +138,12 @@ func printAgent(w io.Writer, r inspect.RunReport) {
 
 func printEnd(w io.Writer, r distill.Report) {
 	fmt.Fprintf(w, "\n  total: %s\n  workflow: %s\n", usage(r.Usage), r.WorkflowID)
+	switch r.Pruned {
+	case run.PrunedCalls:
+		fmt.Fprintln(w, "  pruned: the model calls were removed after CAIRN_RETENTION_CALLS")
+	case run.PrunedAll:
+		fmt.Fprintln(w, "  pruned: the details were removed after CAIRN_RETENTION_RUNS")
+	}
 	if r.Link != "" {
 		fmt.Fprintf(w, "  Temporal UI: %s\n", r.Link)
 	}

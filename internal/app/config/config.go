@@ -198,6 +198,18 @@ type Config struct {
 	// restored database can refer to them. Erased packages are not kept.
 	BackupRetention time.Duration `env:"CAIRN_BACKUP_RETENTION" envDefault:"840h"`
 
+	// Retention
+
+	// How long model calls are kept with their requests and replies. 0 keeps them for ever, as in the other
+	// retentions. A retention must not be shorter than a day or than the retention of the Temporal namespace.
+	RetentionCalls time.Duration `env:"CAIRN_RETENTION_CALLS" envDefault:"720h"`
+	// How long the steps, tool calls and results of ended runs are kept. A run keeps its kind, times and outcome.
+	RetentionRuns time.Duration `env:"CAIRN_RETENTION_RUNS" envDefault:"2160h"`
+	// How long the log of operations is kept, by which a repeated operation has one effect.
+	RetentionOplog time.Duration `env:"CAIRN_RETENTION_OPLOG" envDefault:"720h"`
+	// How long the audit log is kept.
+	RetentionAudit time.Duration `env:"CAIRN_RETENTION_AUDIT" envDefault:"9600h"`
+
 	// Conversations
 
 	// Lifetime of a prompt session, counted from its creation.

@@ -82,6 +82,23 @@ func TestEdgeTrustedProxiesAreChecked(t *testing.T) {
 	}
 }
 
+func TestEdgeARetentionIsADayOrMore(t *testing.T) {
+	t.Parallel()
+	none := "CAIRN_CONFIG=" + write(t, "")
+	for _, bad := range []string{"CAIRN_RETENTION_CALLS=1h", "CAIRN_RETENTION_RUNS=23h", "CAIRN_RETENTION_OPLOG=-24h",
+		"CAIRN_RETENTION_AUDIT=1s"} {
+		name, _, _ := strings.Cut(bad, "=")
+		_, err := Load([]string{none, bad}, nil)
+		if fault.CodeOf(err) != fault.Misconfigured || !strings.Contains(err.Error(), name) ||
+			fault.From(err).Hint == "" {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	if _, err := Load([]string{none, "CAIRN_RETENTION_CALLS=24h", "CAIRN_RETENTION_RUNS=0"}, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestEdgeSecretsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "secret")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cairn/internal/domain/fault"
 )
@@ -34,6 +35,9 @@ func (c Config) validate() error {
 			"use a number of micro-dollars such as 50000000, or unlimited",
 		)
 	}
+	if err := c.checkRetention(); err != nil {
+		return err
+	}
 	if _, err := c.Contexts(); err != nil {
 		return err
 	}
@@ -50,6 +54,21 @@ func (c Config) validate() error {
 	if c.TranscribeModel != "" && c.Offline() && c.TranscribeBaseURL == "" && c.TranscribeAPIKey == "" {
 		return fault.New(fault.Misconfigured, "a model of transcription is configured, but no endpoint",
 			"set CAIRN_TRANSCRIBE_BASE_URL or CAIRN_TRANSCRIBE_API_KEY")
+	}
+	return nil
+}
+
+// leastRetention is the shortest retention.
+const leastRetention = 24 * time.Hour
+
+func (c Config) checkRetention() error {
+	for name, keep := range map[string]time.Duration{"CAIRN_RETENTION_CALLS": c.RetentionCalls,
+		"CAIRN_RETENTION_RUNS": c.RetentionRuns, "CAIRN_RETENTION_OPLOG": c.RetentionOplog,
+		"CAIRN_RETENTION_AUDIT": c.RetentionAudit} {
+		if keep != 0 && keep < leastRetention {
+			return fault.New(fault.Misconfigured, fmt.Sprintf("invalid %s: %s is shorter than a day", name, keep),
+				"use 24h or more, or 0 to keep all")
+		}
 	}
 	return nil
 }

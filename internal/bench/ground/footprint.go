@@ -21,7 +21,8 @@ func ReadFootprint(ctx context.Context, url string) (f Footprint, err error) {
 		return f, fmt.Errorf("connect to the database: %w", err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if err := conn.QueryRow(ctx, "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint").Scan(&f.WAL); err != nil {
+	if err := conn.QueryRow(ctx, "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint").
+		Scan(&f.WAL); err != nil {
 		return f, fmt.Errorf("read the position of the WAL: %w", err)
 	}
 	if _, err := conn.Exec(ctx, "vacuum"); err != nil {

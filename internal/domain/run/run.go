@@ -87,7 +87,17 @@ type Run struct {
 	CreatedAt    time.Time
 	StartedAt    *time.Time
 	EndedAt      *time.Time
+	Pruned       Pruned
 }
+
+// Pruned is what was removed from a run after its retention.
+type Pruned string
+
+// What can be removed.
+const (
+	PrunedCalls Pruned = "calls" // model calls
+	PrunedAll   Pruned = "all"   // also steps, tool calls and the result
+)
 
 // Op returns the operation ID of one effect of a run: <run>/<step>/<call>.
 func (r Ref) Op(step string, call int) string { return fmt.Sprintf("%s/%s/%d", r.Run, step, call) }

@@ -31,6 +31,7 @@ type Report struct {
 	Seconds    float64      `json:"seconds,omitempty"`
 	Calls      []run.Call   `json:"-"`
 	CreatedAt  time.Time    `json:"created_at"`
+	Pruned     run.Pruned   `json:"pruned,omitempty" enum:"calls,all" doc:"What was removed after its retention: the model calls, or also the steps, tool calls and the result"`
 }
 
 // TaskReport is one task of a Report.
@@ -67,7 +68,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	if err != nil {
 		return Report{}, err
 	}
-	out = Report{Run: ref.Run, Request: j.run.Key, Title: j.conv.Title, Status: j.run.Status, Outcome: j.run.Outcome,
+	out = Report{Run: ref.Run, Pruned: j.run.Pruned, Request: j.run.Key, Title: j.conv.Title, Status: j.run.Status, Outcome: j.run.Outcome,
 		Reason:   j.run.Reason,
 		Messages: len(j.conv.Messages), WorkflowID: j.run.WorkflowID, CreatedAt: j.run.CreatedAt, Tasks: []TaskReport{}}
 	if j.run.StartedAt != nil && j.run.EndedAt != nil {

@@ -34,8 +34,13 @@ type Exchange struct {
 func (s *Runs) Exchanges(ctx context.Context, ref run.Ref, step string) (out []Exchange, err error) {
 	var stored []StoredExchange
 	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
-		if _, err := q.RunState(ctx, ref.Run); err != nil {
+		r, err := q.RunState(ctx, ref.Run)
+		if err != nil {
 			return err
+		}
+		if r.Pruned != "" {
+			return fault.New(fault.NotFound, fmt.Sprintf("the model calls of run %s were removed after their retention",
+				ref.Run), "set CAIRN_RETENTION_CALLS of the workers to keep later ones longer")
 		}
 		stored, err = q.Exchanges(ctx, ref, step)
 		return err

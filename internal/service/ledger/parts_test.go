@@ -68,9 +68,12 @@ func TestWhatRequestsOfAConversationRepeatIsStoredOnce(t *testing.T) {
 		t.Errorf("%d parts, want 1", n)
 	}
 	for i, body := range b.model.requests() {
-		if n := b.number("select count(*) from llm_calls where step = $1 and request_sha = sha256(convert_to($2, 'UTF8')) "+
-			"and cairn.request_of(workspace_id, conversation_id, request, parts) = $2", string(rune('a'+i)),
-			body); n != 1 {
+		if n := b.number(
+			"select count(*) from llm_calls where step = $1 and request_sha = sha256(convert_to($2, 'UTF8')) "+
+				"and cairn.request_of(workspace_id, conversation_id, request, parts) = $2",
+			string(rune('a'+i)),
+			body,
+		); n != 1 {
 			t.Errorf("request %d is not stored as it was sent: %s", i, body)
 		}
 	}

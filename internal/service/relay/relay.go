@@ -27,6 +27,8 @@ import (
 type Ports struct {
 	Store     Store
 	Leftovers Leftovers
+	Pruner    Pruner
+	Keep      Retention
 	Driver    Driver
 	Spaces    Spaces
 	Channels  Channels
@@ -45,9 +47,12 @@ type Relay struct{ Ports }
 
 // New returns a Relay. It fails if a required port is nil.
 func New(p Ports) (*Relay, error) {
-	err := ports.Require("relay", map[string]any{"Store": p.Store, "Leftovers": p.Leftovers, "Driver": p.Driver,
-		"Spaces": p.Spaces, "Channels": p.Channels, "Imports": p.Imports, "Traces": p.Traces, "Lost": p.Lost,
-		"Remove": p.Remove, "Log": p.Log})
+	err := ports.Require(
+		"relay",
+		map[string]any{"Store": p.Store, "Leftovers": p.Leftovers, "Pruner": p.Pruner, "Driver": p.Driver,
+			"Spaces": p.Spaces, "Channels": p.Channels, "Imports": p.Imports, "Traces": p.Traces, "Lost": p.Lost,
+			"Remove": p.Remove, "Log": p.Log},
+	)
 	if err != nil {
 		return nil, err
 	}

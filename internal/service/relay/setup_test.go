@@ -47,7 +47,7 @@ func setup(t *testing.T) *bundle {
 	space, err := s.Space(t.Context(), "hashing", 8)
 	testkit.Must(t, err)
 	b.space = space
-	b.Relay = &relay.Relay{Ports: relay.Ports{Store: s.Outbox(), Leftovers: s.Leftovers(),
+	b.Relay = &relay.Relay{Ports: relay.Ports{Store: s.Outbox(), Leftovers: s.Leftovers(), Pruner: s.Pruner(),
 		Spaces: search.OneSpace{ID: space, Embedder: b.embedder},
 		Remove: b.removed.remove, Every: time.Millisecond, Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}}
 	return b

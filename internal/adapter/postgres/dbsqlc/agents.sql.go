@@ -127,7 +127,7 @@ func (q *Queries) RunOpenOf(ctx context.Context, arg RunOpenOfParams) (string, e
 }
 
 const RunsOfParent = `-- name: RunsOfParent :many
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs where workspace_id = $1 and parent_id = $2 order by created_at, id
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned from runs where workspace_id = $1 and parent_id = $2 order by created_at, id
 `
 
 type RunsOfParentParams struct {
@@ -166,6 +166,7 @@ func (q *Queries) RunsOfParent(ctx context.Context, arg RunsOfParentParams) ([]R
 			&i.EndedAt,
 			&i.Redriven,
 			&i.OpenedAt,
+			&i.Pruned,
 		); err != nil {
 			return nil, err
 		}

@@ -383,6 +383,7 @@ type Run struct {
 	EndedAt        *time.Time
 	Redriven       int32
 	OpenedAt       time.Time
+	Pruned         string
 }
 
 type Skill struct {

@@ -12,7 +12,7 @@ import (
 )
 
 const RunByKey = `-- name: RunByKey :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs where workspace_id = $1 and kind = $2 and business_key = $3
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned from runs where workspace_id = $1 and kind = $2 and business_key = $3
 order by generation desc limit 1
 `
 
@@ -47,6 +47,7 @@ func (q *Queries) RunByKey(ctx context.Context, arg RunByKeyParams) (Run, error)
 		&i.EndedAt,
 		&i.Redriven,
 		&i.OpenedAt,
+		&i.Pruned,
 	)
 	return i, err
 }
@@ -89,7 +90,7 @@ func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) error {
 }
 
 const RunGet = `-- name: RunGet :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs where workspace_id = $1 and id = $2
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned from runs where workspace_id = $1 and id = $2
 `
 
 type RunGetParams struct {
@@ -122,12 +123,13 @@ func (q *Queries) RunGet(ctx context.Context, arg RunGetParams) (Run, error) {
 		&i.EndedAt,
 		&i.Redriven,
 		&i.OpenedAt,
+		&i.Pruned,
 	)
 	return i, err
 }
 
 const RunGetLocked = `-- name: RunGetLocked :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at from runs where workspace_id = $1 and id = $2 for no key update
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned from runs where workspace_id = $1 and id = $2 for no key update
 `
 
 type RunGetLockedParams struct {
@@ -160,6 +162,7 @@ func (q *Queries) RunGetLocked(ctx context.Context, arg RunGetLockedParams) (Run
 		&i.EndedAt,
 		&i.Redriven,
 		&i.OpenedAt,
+		&i.Pruned,
 	)
 	return i, err
 }
@@ -377,7 +380,7 @@ func (q *Queries) RunStart(ctx context.Context, arg RunStartParams) (int64, erro
 
 const RunState = `-- name: RunState :one
 select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, status, outcome, reason, result, workflow_id,
-  created_at, started_at, ended_at
+  created_at, started_at, ended_at, pruned
 from runs where workspace_id = $1 and id = $2
 `
 
@@ -403,6 +406,7 @@ type RunStateRow struct {
 	CreatedAt      time.Time
 	StartedAt      *time.Time
 	EndedAt        *time.Time
+	Pruned         string
 }
 
 // All columns except the configuration, which is long and never changes.
@@ -426,6 +430,7 @@ func (q *Queries) RunState(ctx context.Context, arg RunStateParams) (RunStateRow
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
+		&i.Pruned,
 	)
 	return i, err
 }
