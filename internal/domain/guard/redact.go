@@ -135,8 +135,8 @@ func redactJSON(text string, redact func(string) string) string {
 		}
 		at = m[1]
 	}
-	if mended := b.String() + redacted[at:]; json.Valid([]byte(mended)) {
-		return mended
+	if whole := b.String() + redacted[at:]; json.Valid([]byte(whole)) {
+		return whole
 	}
 	whole, _ := json.Marshal(redacted) // marshaling a string cannot fail
 	return string(whole)
