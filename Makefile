@@ -124,6 +124,10 @@ bench-turns: ## Compare turns of 1, 2 and 4 model calls with a bare workflow
 	$(BENCH) turns
 	$(BENCH) turns --storage
 
+.PHONY: bench-retention
+bench-retention: ## Run 10 days of 1,000 turns and remove old records after each (about 10 minutes)
+	$(BENCH) retention
+
 .PHONY: bench-stream
 bench-stream: build ## Measure how long text takes from the model to the client of a streamed chat
 	$(BENCH) stream --cairn $(BIN)/cairn

@@ -51,7 +51,7 @@ func (p *program) root() *cobra.Command {
 		p.distill(),
 		p.tokens(),
 		p.turns(),
-		p.stream(),
+		p.stream(), p.retention(),
 		p.sweep(),
 		p.tau(),
 		p.loop(),

@@ -103,6 +103,32 @@ func (p *program) turns() *cobra.Command {
 	return cmd
 }
 
+func (p *program) retention() *cobra.Command {
+	o, r := turnbench.Full(), turnbench.Retention{Days: 10, Turns: 1000}
+	o.Reply, o.Limit = 0, 30*time.Minute
+	cmd := p.benchmark(&cobra.Command{
+		Use: "retention", Short: "Measure whether tables stop growing when old records are removed",
+		Long: "Run days of turns with two model calls each. After each day, remove the records of earlier days, as a " +
+			"worker\ndoes with a retention of a day, and print the sizes of the tables. The command fails if the tables " +
+			"still grow.",
+		Example: "  cairn-bench retention --days 3 --turns 40",
+	}, func(ctx context.Context) error {
+		if r.Days < 1 || r.Turns < 1 {
+			return cli.UsageError(errors.New("--days and --turns must be at least 1"))
+		}
+		o.Log = p.errs
+		days, err := turnbench.Retain(ctx, o, r)
+		if err != nil {
+			return err
+		}
+		return errors.Join(p.measured(days, func(w io.Writer) error { return turnbench.PrintDays(w, days) }),
+			missed(turnbench.DaysMissed(days)))
+	})
+	cmd.Flags().IntVar(&r.Days, "days", r.Days, "number of simulated days")
+	cmd.Flags().IntVar(&r.Turns, "turns", r.Turns, "number of turns of a day")
+	return cmd
+}
+
 func (p *program) stream() *cobra.Command {
 	o := streambench.Options{AtOnce: []int{1, 16, 200}, Log: p.errs}
 	limit := 10 * time.Minute
