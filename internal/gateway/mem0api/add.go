@@ -313,7 +313,7 @@ func failureOf(r memoryagent.Report) error {
 		return fault.New(code, "model endpoint rejected the request: "+r.Detail, "")
 	}
 	return fault.New(fault.ModelInvalid, "model unavailable: "+string(r.Reason)+" "+r.Detail,
-		"inspect the run with `cairn runs show`, then send the request again")
+		"inspect the run with `cairn runs show RUN`, then send the request again")
 }
 
 // addAsIs stores each message as a memory without a model.

@@ -26,7 +26,7 @@ func (c *call) ping() (any, error) {
 func (c *call) ownProject() error {
 	if c.r.PathValue("org") != organization || c.r.PathValue("project") != c.from.Workspace.Key {
 		return fault.New(fault.NotFound, "Project not found", "the key selects the workspace; "+
-			"use org_id and project_id of GET /v1/ping/")
+			"use the org_id and project_id of the answer to a ping")
 	}
 	return nil
 }
