@@ -95,7 +95,7 @@ production: build ## Fail over, restore, drain and attack a deployment with PgBo
 	$(BENCH) production --cairn $(BIN)/cairn --worker $(BIN)/worker
 
 .PHONY: clients
-clients: build ## Run mem0's npm client, MCP's conformance suite and Inspector, and a skill validator (needs npm)
+clients: build ## Run mem0's clients (npm, Python), MCP's conformance suite and Inspector, and a skill validator
 	$(BENCH) clients --cairn $(BIN)/cairn --report docs/reference/mcp-conformance.md
 
 .PHONY: openai-sdk

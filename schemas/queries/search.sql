@@ -117,6 +117,12 @@ select t.term, t.df, t.speakers, t.max_w, null::json from lex_terms t where t.wo
 select c.doc::bigint as doc, c.score::float8 as score
 from cairn.lex_candidates(@workspace_id::bigint, @sets::text[], sqlc.narg(query)::sparsevec, sqlc.narg(since)::timestamptz, sqlc.narg(until)::timestamptz, @max_rows::int) c;
 
+-- name: LexAmong :many
+-- The best of some documents by words. All of them are compared.
+select d.doc, (-(d.sv <#> @query::sparsevec))::float8 as score from lex_docs d
+where d.workspace_id = @workspace_id and d.doc = any(@docs::bigint[]) and -(d.sv <#> @query::sparsevec) > 0
+order by score desc, d.doc limit @max_rows;
+
 -- name: Nearest :many
 select n.doc::bigint as doc, n.dist::float8 as distance
 from cairn.nearest(@workspace_id::bigint, sqlc.narg(docs)::bigint[], @query::halfvec, @space::smallint, @max_rows::int) n;

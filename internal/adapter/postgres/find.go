@@ -63,6 +63,21 @@ func (r indexReader) Candidates(ctx context.Context, in search.CandidateQuery) (
 	return out, classify("find documents by words", err)
 }
 
+// Among compares the words of documents.
+func (r indexReader) Among(ctx context.Context, docs []int64, words map[int32]float32, limit int) ([]lexplan.Hit,
+	error) {
+	if len(docs) == 0 || len(words) == 0 {
+		return nil, nil
+	}
+	rows, err := r.q.LexAmong(ctx, dbsqlc.LexAmongParams{WorkspaceID: r.ws, Docs: docs, MaxRows: int32(limit),
+		Query: pgvector.NewSparseVectorFromMap(words, sparseDims)})
+	out := make([]lexplan.Hit, len(rows))
+	for i, row := range rows {
+		out[i] = lexplan.Hit{Doc: row.Doc, Score: row.Score}
+	}
+	return out, classify("find documents of a filter by words", err)
+}
+
 // Nearest compares vectors.
 func (r indexReader) Nearest(ctx context.Context, in search.NearestQuery) ([]search.Neighbor, error) {
 	rows, err := r.q.Nearest(ctx, dbsqlc.NearestParams{WorkspaceID: r.ws, Docs: in.Docs,

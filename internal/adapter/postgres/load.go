@@ -196,6 +196,13 @@ func (q loadRepository) SetHead(ctx context.Context, kind string, version int) (
 
 // LongTermList lists long-term entries in order of creation, or in reverse order.
 func (q loadRepository) LongTermList(ctx context.Context, in memory.Filter) ([]memory.Entry, error) {
+	if in.Where != nil {
+		rows, err := q.listWhere(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return q.longTerm().complete(ctx, rows)
+	}
 	facts, err := encode("the metadata", memory.Metadata{}.With(in.Metadata))
 	if err != nil {
 		return nil, err

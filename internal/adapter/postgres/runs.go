@@ -176,7 +176,7 @@ func (q runRepository) Reopen(ctx context.Context, r run.Run, workflowID string)
 	if err == nil && n == 0 {
 		return fault.New(fault.VersionConflict,
 			fmt.Sprintf("run %s has not ended, or another caller has just retried it", r.Ref.Run),
-			"check its status with `cairn runs show`")
+			"check its status with `cairn runs show RUN`")
 	}
 	if err != nil {
 		return classify("reopen the run", err)

@@ -110,7 +110,7 @@ func (q skillRepository) Version(ctx context.Context, id int64, number int) (ski
 	r, err := q.q.VersionGet(ctx, dbsqlc.VersionGetParams{WorkspaceID: q.ws, SkillID: id, Version: narrow(number)})
 	if isNoRows(err) {
 		return skill.Version{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d: version %d not found", id, number),
-			"list the stored versions with `cairn skills history`")
+			"list the stored versions with `cairn skills history SKILL`")
 	}
 	if err != nil {
 		return skill.Version{}, classify("read the version", err)

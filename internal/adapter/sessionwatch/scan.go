@@ -89,7 +89,7 @@ func read(path string) (c content, err error) {
 	}
 	if len(raw) > intake.MaxInput {
 		return c, fault.New(fault.TooLarge, fmt.Sprintf("%s has more than %d bytes", path, intake.MaxInput),
-			"split the file, and import the parts with `cairn import`")
+			"split the file, and import the parts with `cairn import FILE`")
 	}
 	if filepath.Ext(path) == ".jsonl" {
 		end := bytes.LastIndexByte(raw, '\n') + 1

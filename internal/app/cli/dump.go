@@ -109,7 +109,10 @@ func (c *cli) printLoaded(l dump.LoadResult) error {
 		return c.printJSON(l)
 	}
 	fmt.Fprintf(c.out, "imported %d memories, %d targets, %d sessions and %d messages; %d already existed\n",
-		l.Memories, l.Targets, l.Histories, l.Messages, l.Skipped)
+		l.Memories, l.Targets, l.Histories, l.Messages, l.Existing)
+	if l.Ignored > 0 {
+		fmt.Fprintf(c.errs, "%d lines without a memory were ignored\n", l.Ignored)
+	}
 	if l.Quarantined > 0 {
 		fmt.Fprintf(c.errs, "%d memories quarantined: they contain a secret or a possible attack, and no model "+
 			"sees them\n", l.Quarantined)

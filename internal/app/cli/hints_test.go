@@ -229,7 +229,7 @@ func (v *vocabulary) check(t *testing.T, where, text string) int {
 
 func (v *vocabulary) unknown(text string) (wrong []string) {
 	for _, m := range commandInHint.FindAllStringSubmatch(text, -1) {
-		if err := v.command(words(m[1] + m[2])); err != nil {
+		if err := v.command(words(m[1]+m[2]), m[1] != ""); err != nil {
 			wrong = append(wrong, err.Error())
 		}
 	}
@@ -255,13 +255,14 @@ func (v *vocabulary) unknown(text string) (wrong []string) {
 	return slices.Compact(wrong)
 }
 
-// command checks the words after cairn: the command, its flags and the settings that it sets.
-func (v *vocabulary) command(args []string) error {
+// command checks the words after cairn: the command, its flags and the settings that it sets. A whole command has
+// all arguments that it needs; others are named in passing.
+func (v *vocabulary) command(args []string, whole bool) error {
 	cmd := v.root
 	for len(args) > 0 && cmd.HasSubCommands() {
 		next := slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == args[0] })
 		if next < 0 {
-			if strings.HasPrefix(args[0], "-") {
+			if strings.HasPrefix(args[0], "-") || strings.Contains(cmd.Use, " ") { // it takes arguments, too
 				break
 			}
 			return fmt.Errorf("unknown command %s %s", cmd.CommandPath(), args[0])
@@ -278,7 +279,14 @@ func (v *vocabulary) command(args []string) error {
 			return fmt.Errorf("unknown setting %s", m[1])
 		}
 	}
-	return nil
+	if !whole || cmd.Args == nil {
+		return nil
+	}
+	fresh, rest, err := Command().Find(append(strings.Fields(strings.TrimPrefix(cmd.CommandPath(), "cairn")), args...))
+	if err != nil || fresh.ParseFlags(rest) != nil { // a placeholder may not be a value of its flag
+		return nil
+	}
+	return fresh.Args(fresh, fresh.Flags().Args())
 }
 
 func hasFlag(cmd *cobra.Command, name string) bool {

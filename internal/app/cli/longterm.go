@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -52,32 +54,84 @@ func (c *cli) listLongTerm(ctx context.Context, l longTerm, f memory.Filter) err
 		f.Targets = []string{l.target}
 	}
 	return c.withSession(ctx, needs{}, func(s *session) error {
-		entries := []memory.Entry{}
-		for {
-			page, err := s.LongTerm.List(ctx, s.actor(), f)
-			if err != nil {
-				return err
-			}
-			if entries = append(entries, page...); len(page) < longterm.MostListed {
-				break
-			}
-			f.After = page[len(page)-1].Key
+		entries, err := s.allLongTerm(ctx, f)
+		if err != nil {
+			return err
 		}
-		switch c.output {
-		case "json":
-			return c.printJSON(map[string]any{"memories": entries})
-		case "text":
-			for _, e := range entries {
-				fmt.Fprintln(c.out, e.Content)
-			}
-			return nil
+		names, err := s.subjects(ctx)
+		if err != nil {
+			return err
 		}
-		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "MEMORY\tTYPE\tTARGET\tSTATUS\tCHANGED\tCONTENT")
-		for _, e := range entries {
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Type, e.Target, e.Status,
-				e.UpdatedAt.Local().Format(time.DateTime), short(oneLine(e.Content)))
+		if c.output == "json" {
+			return c.printJSON(map[string]any{"memories": names.named(entries)})
 		}
-		return tw.Flush()
+		return c.printMemories(entries, names)
 	})
+}
+
+// allLongTerm reads all pages of a list.
+func (s *session) allLongTerm(ctx context.Context, f memory.Filter) ([]memory.Entry, error) {
+	entries := []memory.Entry{}
+	for {
+		page, err := s.LongTerm.List(ctx, s.actor(), f)
+		if err != nil {
+			return nil, err
+		}
+		if entries = append(entries, page...); len(page) < longterm.MostListed {
+			return entries, nil
+		}
+		f.After = page[len(page)-1].Key
+	}
+}
+
+// subjects are the names of targets as they were first written.
+type subjects map[memory.Scope]string
+
+// subjects reads the names of the targets that were used last. The key of a target replaces a name that is missing.
+func (s *session) subjects(ctx context.Context) (subjects, error) {
+	meta, err := s.LongTerm.ReadMeta(ctx, s.actor(), longterm.MetaArgs{})
+	out := subjects{}
+	for _, t := range meta.Targets {
+		out[t.Scope()] = t.Display
+	}
+	return out, err
+}
+
+// of returns whom or what a memory is about.
+func (s subjects) of(e memory.Entry) string {
+	if e.Type == memory.Summary && len(e.Targets) > 0 {
+		return strings.Join(e.Targets, ", ")
+	}
+	return cmp.Or(s[memory.Scope{Type: e.Type, Target: e.Target}], e.Target)
+}
+
+// namedMemory is a memory with the name of its subject.
+type namedMemory struct {
+	memory.Entry
+	Subject string `json:"subject,omitempty"`
+}
+
+func (s subjects) named(entries []memory.Entry) []namedMemory {
+	out := []namedMemory{}
+	for _, e := range entries {
+		out = append(out, namedMemory{e, s.of(e)})
+	}
+	return out
+}
+
+// printMemories writes the contents of memories as text, or a table.
+func (c *cli) printMemories(entries []memory.Entry, names subjects) error {
+	if c.output == "text" {
+		for _, e := range entries {
+			fmt.Fprintln(c.out, e.Content)
+		}
+		return nil
+	}
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "MEMORY\tTYPE\tSUBJECT\tSTATUS\tBY\tCHANGED\tCONTENT")
+	for _, e := range entries {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Type, cmp.Or(names.of(e), "-"), e.Status, e.Origin,
+			e.UpdatedAt.Local().Format(time.DateTime), short(oneLine(e.Content)))
+	}
+	return tw.Flush()
 }

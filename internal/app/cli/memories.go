@@ -43,17 +43,22 @@ func (c *cli) memoryList() *cobra.Command {
 	var in promptmemory.ListArgs
 	var scope longTerm
 	var newest bool
-	list := &cobra.Command{Use: "list", Short: "List prompt memories or long-term memories",
-		Long: "List prompt memories, which are part of every prompt, and how full their stores are. With --type, " +
-			"--target or --newest, list long-term memories instead.",
-		Example: "  cairn memories list --store profile\n  cairn memories list --type personal --target alice",
-		Args:    noArguments,
+	list := &cobra.Command{
+		Use:   "list",
+		Short: "List the memories of the workspace",
+		Long: "List all memories with their subject: prompt memories, which are part of every prompt, with how full " +
+			"their stores are, and long-term memories, which are found by search. With --store, list prompt " +
+			"memories only; with --type, --target or --newest, long-term memories only.",
+		Example: "  cairn memories list\n  cairn memories list --store profile\n" +
+			"  cairn memories list --type personal --target alice",
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if scope.given() || newest {
 				return c.listLongTerm(cmd.Context(), scope, memory.Filter{EveryStatus: in.All, Newest: newest})
 			}
 			return c.listMemories(cmd.Context(), in)
-		}}
+		},
+	}
 	list.Flags().StringVar(&in.Store, "store", "", "store of prompt memory: core or profile (default both)")
 	list.Flags().BoolVar(&in.All, "all", false, "include removed and quarantined memories")
 	list.Flags().BoolVar(&newest, "newest", false, "list long-term memories, newest first")
@@ -154,7 +159,7 @@ func (c *cli) memoryRestore() *cobra.Command {
 							fmt.Sprintf("cannot restore memory %s of type %s: only long-term memories can be "+
 								"restored", e.ID,
 								e.Type), "find its content with `cairn memories history MEMORY`, then add it with "+
-								"`cairn memories add`")
+								"`cairn memories add WORDS`")
 					}
 					return asWriteResult(e.Type)(s.LongTerm.Restore(ctx, s.actor(),
 						longterm.RestoreArgs{ID: e.ID, Version: version}))
@@ -172,34 +177,37 @@ func idAndWords(cmd *cobra.Command, args []string) error {
 	return someText("the new content")(cmd, args[1:])
 }
 
+// listMemories lists prompt memories, and unless one of their stores is chosen, long-term memories after them.
 func (c *cli) listMemories(ctx context.Context, in promptmemory.ListArgs) error {
 	return c.withSession(ctx, needs{}, func(s *session) error {
 		listing, err := s.Memory.List(ctx, s.actor(), in)
 		if err != nil {
 			return err
 		}
-		if c.output == "json" {
-			return c.printJSON(map[string]any{"memories": append([]memory.Entry{}, listing.Entries...),
-				"usage_percent": listing.Usage})
-		}
-		if len(listing.Entries) == 0 {
-			fmt.Fprintf(c.out, "no prompt memories in workspace %q; add one with `cairn memories add`, or list "+
-				"long-term memories with `cairn memories list --newest`\n", s.workspace.Name)
-			return nil
-		}
-		if c.output == "text" {
-			for _, e := range listing.Entries {
-				fmt.Fprintln(c.out, e.Content)
+		entries, names := append([]memory.Entry{}, listing.Entries...), subjects{}
+		if in.Store == "" {
+			lasting, err := s.allLongTerm(ctx, memory.Filter{EveryStatus: in.All})
+			if err != nil {
+				return err
 			}
+			if names, err = s.subjects(ctx); err != nil {
+				return err
+			}
+			entries = append(entries, lasting...)
+		}
+		switch {
+		case c.output == "json":
+			return c.printJSON(map[string]any{"memories": names.named(entries), "usage_percent": listing.Usage})
+		case len(entries) == 0:
+			what := "memories"
+			if in.Store != "" {
+				what = "prompt memories of the store " + in.Store
+			}
+			fmt.Fprintf(c.out, "no %s in workspace %q; add one, for example with `cairn memories add Lives in Osaka`\n",
+				what, s.workspace.Name)
 			return nil
 		}
-		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "MEMORY\tSTORE\tSTATUS\tBY\tCHANGED\tCONTENT")
-		for _, e := range listing.Entries {
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Type, e.Status, e.Origin,
-				e.UpdatedAt.Local().Format(time.DateTime), short(oneLine(e.Content)))
-		}
-		if err := tw.Flush(); err != nil {
+		if err := c.printMemories(entries, names); err != nil || c.output == "text" {
 			return err
 		}
 		for _, t := range memory.PromptTypes {

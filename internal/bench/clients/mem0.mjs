@@ -1,9 +1,17 @@
 // Makes all calls of mem0's unmodified npm client against Cairn. Prints one line of JSON per
-// call: {"call", "ok", "ms", "detail"}.
+// call: {"call", "ok", "ms", "detail"}, and
+// "state" if Cairn does not offer the call.
 import { MemoryClient } from "mem0ai";
 
 const host = process.env.CAIRN_URL + "/mem0";
-const client = new MemoryClient({ apiKey: process.env.CAIRN_KEY, host });
+const called = new Set();
+const client = new Proxy(new MemoryClient({ apiKey: process.env.CAIRN_KEY, host }), {
+  get(real, name) {
+    called.add(name);
+    const value = Reflect.get(real, name);
+    return typeof value === "function" ? value.bind(real) : value;
+  },
+});
 const user = { userId: "ada" };
 const filters = { user_id: "ada" };
 
@@ -12,6 +20,7 @@ async function call(name, work) {
   const row = { call: name, ok: true, detail: "" };
   try {
     row.detail = (await work()) ?? "";
+    if (row.detail === "501") [row.state, row.detail] = ["501", ""];
   } catch (error) {
     row.ok = false;
     row.detail = String(error?.message ?? error).slice(0, 300);
@@ -85,7 +94,7 @@ await call("search", async () => {
   must(found.results[0]?.id === miso && found.results[0].score > 0 && found.results.length <= 3, JSON.stringify(found));
 });
 await call("search with a filter over metadata", async () => {
-  const found = await client.search("cat", { filters: { AND: [{ user_id: "ada" }, { petKind: { in: ["cat"] } }] } });
+  const found = await client.search("cat", { filters: { AND: [{ user_id: "ada" }, { metadata: { petKind: "cat" } }] } });
   must(found.results.length === 1 && found.results[0].id === miso, JSON.stringify(found));
 });
 await call("getAll by pages", async () => {
@@ -133,6 +142,9 @@ await call("deleteUsers", async () => {
   await client.add([{ role: "user", content: "Bob sails." }], { userId: "bob", infer: false });
   await client.deleteUsers({ userId: "bob" });
   must((await client.getAll({ filters: { user_id: "bob" } })).count === 0, "bob is still there");
+  await client.add([{ role: "user", content: "Bob sails." }], { userId: "bob", infer: false });
+  await client.deleteUser({ entity_id: "bob" }); // its former name
+  must((await client.getAll({ filters: { user_id: "bob" } })).count === 0, "bob is there again");
 });
 await call("deleteAll", async () => {
   await client.deleteAll(user);
@@ -144,18 +156,47 @@ await call("errors: no entity, no memory, no key", async () => {
   const anonymous = new MemoryClient({ apiKey: "m0-invalid", host });
   await fails("AuthenticationError", () => anonymous.get(miso));
 });
-await call("not offered: webhooks, exports, profiles (501 with a hint)", async () => {
-  const refused = async (work) => {
-    try {
-      await work();
-    } catch (error) {
-      const told = JSON.parse(error.message);
-      must(told.code === "not_implemented" && told.hint, error.message);
-      return;
-    }
-    throw new Error("it did not fail");
-  };
-  await refused(() => client.getWebhooks());
-  await refused(() => client.createMemoryExport({ schema: {}, filters }));
-  await refused(() => client.getProfile({ entityId: "ada" }));
+await call("getProject, updateProject", async () => {
+  const customCategories = [{ pets: "cats and dogs at home" }];
+  await client.updateProject({ customInstructions: "Only animals.", customCategories });
+  const project = await client.getProject({ fields: ["custom_instructions", "custom_categories"] });
+  must(project.customInstructions === "Only animals." && project.customCategories[0].pets === "cats and dogs at home", JSON.stringify(project));
+  const made = await client.add([{ role: "user", content: "Feeds two dogs." }], { userId: "zoe", infer: false });
+  must((await client.get(made.results[0].id)).categories.join() === "pets", "no category");
+  await client.updateProject({ customInstructions: "", customCategories: [] });
+});
+await call("options without effect are named", async () => {
+  const found = await client.search("dogs", { filters: { user_id: "zoe" }, rerank: true, referenceDate: "2026-01-01" });
+  must(found.ignored.join() === "reference_date,rerank", JSON.stringify(found));
+  await fails("ValidationError", () => client.add([{ role: "user", content: "x" }], { userId: "zoe", structuredDataSchema: { type: "object" } }));
+});
+
+// notOffered expects status 501 with a hint.
+const notOffered = (name, work) => call(name, async () => {
+  try {
+    await work();
+  } catch (error) {
+    const told = JSON.parse(error.message);
+    must(told.code === "not_implemented" && told.hint, error.message);
+    return "501";
+  }
+  throw new Error("it did not fail");
+});
+await notOffered("getWebhooks", () => client.getWebhooks());
+await notOffered("createWebhook", () => client.createWebhook({ url: "https://x.invalid", name: "x", projectId: "p", eventTypes: [] }));
+await notOffered("updateWebhook", () => client.updateWebhook({ webhookId: "1", name: "x" }));
+await notOffered("deleteWebhook", () => client.deleteWebhook({ webhookId: "1" }));
+await notOffered("createMemoryExport", () => client.createMemoryExport({ schema: {}, filters }));
+await notOffered("getMemoryExport", () => client.getMemoryExport({ filters }));
+await notOffered("getProfile", () => client.getProfile({ entityId: "ada" }));
+await notOffered("generateProfile", () => client.generateProfile({ entityId: "ada" }));
+await notOffered("getProfileSettings", () => client.getProfileSettings());
+await notOffered("updateProfileSettings", () => client.updateProfileSettings({ enabled: true }));
+await notOffered("sampleProfiles", () => client.sampleProfiles({ limit: 1 }));
+await notOffered("getProfileJob", () => client.getProfileJob("1"));
+await call("all methods were called", () => {
+  const want = Object.getOwnPropertyNames(MemoryClient.prototype).filter((name) => name !== "constructor" && !name.startsWith("_"));
+  const left = want.filter((name) => !called.has(name));
+  must(left.length === 0, left.join());
+  return `${called.size} methods`;
 });

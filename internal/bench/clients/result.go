@@ -14,6 +14,7 @@ const (
 	OK            = "ok"
 	Failed        = "FAILED"
 	NotApplicable = "n/a" // needs a feature that Cairn does not have, by design
+	NotOffered    = "501" // a call that Cairn refuses with a hint, as it documents
 )
 
 // Row is the result of one call of one client.
@@ -55,7 +56,8 @@ func (r Result) Print(w io.Writer) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%d ok, %d not applicable, %d failed\n", count[OK], count[NotApplicable], count[Failed])
+	_, err := fmt.Fprintf(w, "\n%d ok, %d not offered as expected, %d not applicable, %d failed\n", count[OK],
+		count[NotOffered], count[NotApplicable], count[Failed])
 	return err
 }
 

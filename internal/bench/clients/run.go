@@ -23,7 +23,7 @@ type Options struct {
 
 // The clients, in the order in which they run.
 const (
-	mem0        = "mem0ai"
+	mem0        = "mem0ai 3.3.1 (npm)"
 	conformance = "mcp conformance"
 	inspector   = "mcp inspector"
 	skillsRef   = "agent skills"
@@ -33,9 +33,12 @@ var kinds = map[string]func(context.Context, npm, *gatewayproc.Process) ([]Row, 
 	mem0: runMem0, conformance: runConformance, inspector: runInspector, skillsRef: runSkills,
 }
 
+// order is the order of the clients.
+var order = append([]string{mem0}, append(mem0Pythons(), conformance, inspector, skillsRef)...)
+
 // Run installs the clients, starts a gateway and runs all clients against it.
 func Run(ctx context.Context, o Options) (out Result, err error) {
-	out.Clients = len(kinds)
+	out.Clients = len(order)
 	folder, packages, home, err := folders()
 	if err != nil {
 		return out, err
@@ -50,14 +53,21 @@ func Run(ctx context.Context, o Options) (out Result, err error) {
 		return out, err
 	}
 	defer s.Stop()
-	for _, client := range []string{mem0, conformance, inspector, skillsRef} {
-		rows, err := kinds[client](ctx, n, s)
+	for _, client := range order {
+		rows, err := run(ctx, client, n, s, o.Log)
 		out.Rows = append(out.Rows, rows...)
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", client, err)
 		}
 	}
 	return out, nil
+}
+
+func run(ctx context.Context, client string, n npm, s *gatewayproc.Process, log io.Writer) ([]Row, error) {
+	if work, known := kinds[client]; known {
+		return work(ctx, n, s)
+	}
+	return runMem0Python(ctx, client, s, log)
 }
 
 // folders makes a temporary folder with one for packages and one for the gateway.
@@ -93,17 +103,20 @@ func runMem0(ctx context.Context, n npm, s *gatewayproc.Process) (out []Row, err
 // rowsOf reads the lines of a script.
 func rowsOf(client string, said io.Reader) (out []Row) {
 	for lines := bufio.NewScanner(said); lines.Scan(); {
-		var row struct {
-			Call, Detail string
-			OK           bool
-			MS           int64
+		var row struct { // a script says ok, or the state
+			Call, Detail, State string
+			OK                  bool
+			MS                  int64
 		}
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
 			continue // a message of the client for users
 		}
 		one := Row{Client: client, Call: row.Call, State: OK, Took: time.Duration(row.MS) * time.Millisecond,
 			Detail: row.Detail}
-		if !row.OK {
+		switch {
+		case row.State == NotOffered:
+			one.State = NotOffered
+		case !row.OK && row.State != "ok":
 			one.State = Failed
 		}
 		out = append(out, one)
@@ -112,4 +125,4 @@ func rowsOf(client string, said io.Reader) (out []Row) {
 }
 
 // mem0Least is the number of calls in mem0.mjs.
-const mem0Least = 19
+const mem0Least = 33

@@ -83,7 +83,7 @@ func load(ctx context.Context, h *app.App, from int64, name string, want int, o 
 	if err == nil && loaded.Memories != want {
 		err = fmt.Errorf("%d memories were loaded, want %d", loaded.Memories, want)
 	}
-	return float64(loaded.Memories+loaded.Skipped) / time.Since(began).Seconds(), size, err
+	return float64(loaded.Memories+loaded.Existing) / time.Since(began).Seconds(), size, err
 }
 
 // rate returns how many of n rows per second f takes.

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // Origin is who makes a write. The server derives it from the kind of run, never from a tool
@@ -59,6 +60,19 @@ type MemoryScope struct {
 	Decision  string // decision that led to the write; empty without memory skills
 	// Metadata is added to every memory that the run creates, as its caller requested.
 	Metadata map[string]any
+	// Categories are those that new memories can have; empty for none.
+	Categories []Category
+}
+
+// Category is a subject of memories that the owner of a workspace defines.
+type Category struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// Text is what a memory is compared with.
+func (c Category) Text() string {
+	return strings.TrimSpace(strings.NewReplacer("_", " ", "-", " ").Replace(c.Name) + ": " + c.Description)
 }
 
 // Class is how a tool is run.

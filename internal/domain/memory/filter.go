@@ -9,4 +9,7 @@ type Filter struct {
 	Newest      bool     // order newest first
 	After       int64    // row after which the list starts, in its order
 	Limit       int
+
+	Where  *Condition // what else must hold; nil for nothing
+	Offset int        // entries that are skipped; only with Where
 }

@@ -34,7 +34,7 @@ func ParseQuiet(from, to, zone string) (Quiet, error) {
 	}
 	if ends[0] == ends[1] {
 		return Quiet{}, fault.New(fault.InvalidArgument, fmt.Sprintf("quiet_hours start and end at %s", from),
-			"use two different times, or neither; `cairn schedule pause` pauses a task, and "+
+			"use two different times, or neither; `cairn schedule pause TASK` pauses a task, and "+
 				"`cairn settings set reflection=false` turns the reflection off")
 	}
 	where, err := Zone(zone)

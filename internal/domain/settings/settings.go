@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"unicode/utf8"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
@@ -48,6 +49,7 @@ type Settings struct {
 	Curation Curation `json:"curation"`
 	// Search overrides the parameters of searches. The default is the profile of the deployment.
 	Search rank.Profile `json:"search"`
+	Mem0   Mem0         `json:"mem0"`
 
 	// ScheduledCheckpoint makes a turn on the channel scheduled state the remaining model calls to
 	// its model once, when three quarters of the budget are used. Models stop early if they are
@@ -66,6 +68,62 @@ type API struct {
 	// CancelOnDisconnect cancels a turn whose client has disconnected and does not send the request again
 	// within 5 seconds. The text that was sent becomes the reply. The default is true.
 	CancelOnDisconnect bool `json:"cancel_on_disconnect"`
+}
+
+// Mem0 is the project that mem0's clients see. It applies to memories that are added over mem0's routes.
+type Mem0 struct {
+	// Name is the name of the project, at most 200 characters. Empty, the default, means the name of the
+	// workspace.
+	Name string `json:"name"`
+	// CustomInstructions say what to remember, in at most 4000 characters. The default is none.
+	CustomInstructions string `json:"custom_instructions"`
+	// AgentCustomInstructions replace CustomInstructions for memories of agents. The default is none.
+	AgentCustomInstructions string `json:"agent_custom_instructions"`
+	// CustomCategories are the categories that memories can have, at most 50, each with a name and a
+	// description. The default is none.
+	CustomCategories []agent.Category `json:"custom_categories"`
+}
+
+// Limits of Mem0, in characters.
+const (
+	mostProjectName  = 200
+	mostInstructions = 4000
+	mostCategories   = 50
+	mostCategoryName = 100
+	mostCategoryText = 500
+)
+
+func (m Mem0) validate() error {
+	for name, v := range map[string]struct {
+		text string
+		most int
+	}{"name": {m.Name, mostProjectName}, "custom_instructions": {m.CustomInstructions, mostInstructions},
+		"agent_custom_instructions": {m.AgentCustomInstructions, mostInstructions}} {
+		if n := utf8.RuneCountInString(v.text); n > v.most {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("mem0.%s has %d characters", name, n),
+				fmt.Sprintf("use at most %d characters", v.most))
+		}
+	}
+	return CheckCategories("mem0.custom_categories", m.CustomCategories)
+}
+
+// CheckCategories checks a list of categories, which what names.
+func CheckCategories(what string, all []agent.Category) error {
+	if len(all) > mostCategories {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("%s has %d categories", what, len(all)),
+			fmt.Sprintf("use at most %d categories", mostCategories))
+	}
+	seen := map[string]bool{}
+	for _, c := range all {
+		if c.Name == "" || utf8.RuneCountInString(c.Name) > mostCategoryName ||
+			utf8.RuneCountInString(c.Description) > mostCategoryText || seen[c.Name] {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("%s has an invalid category %.40q", what, c.Name),
+				fmt.Sprintf("use different names of 1 to %d characters, and descriptions of at most %d",
+					mostCategoryName, mostCategoryText))
+		}
+		seen[c.Name] = true
+	}
+	return nil
 }
 
 // Toolsets selects the tools that conversations have in addition to the standard tools. Both are
@@ -272,7 +330,7 @@ func (s Settings) Validate() error {
 	if err := s.Memory.validate(); err != nil {
 		return err
 	}
-	if err := cmp.Or(s.Curation.validate(), s.Search.Validate()); err != nil {
+	if err := cmp.Or(s.Curation.validate(), s.Search.Validate(), s.Mem0.validate()); err != nil {
 		return err
 	}
 	if s.Agent != "" && s.Agent != Remy {

@@ -91,7 +91,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 	var loaded httpapi.LoadedMemories
 	b.do(load).into(http.StatusOK, &loaded)
 	// parts of 5 sessions; a load embeds the 25 memories whose vectors are under way
-	if loaded.Memories != 506 || loaded.Histories != 5 || loaded.Identities != 1 || loaded.Skipped != 0 ||
+	if loaded.Memories != 506 || loaded.Histories != 5 || loaded.Identities != 1 || loaded.Existing != 0 ||
 		loaded.Quarantined != 0 || loaded.Embedding != 5 {
 		t.Errorf("loaded %+v", loaded)
 	}
@@ -111,7 +111,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 		t.Errorf("sent again: %+v", replayed)
 	}
 	load.header = nil
-	if b.do(load).into(http.StatusOK, &replayed); replayed.Memories != 0 || replayed.Skipped < 506 {
+	if b.do(load).into(http.StatusOK, &replayed); replayed.Memories != 0 || replayed.Existing < 506 {
 		t.Errorf("loaded a second time: %+v", replayed)
 	}
 	if third := b.do(request{path: "/v1/memories/dump?vectors=true", key: key}); body(third.body) != body(again.body) {
@@ -210,7 +210,7 @@ func TestDumpsOfReMeAreRead(t *testing.T) {
 `
 	var loaded httpapi.LoadedMemories
 	b.do(request{method: http.MethodPost, path: "/v1/memories/load", body: file}).into(http.StatusOK, &loaded)
-	if loaded.Memories != 3 || loaded.Quarantined != 1 || loaded.Skipped != 1 || loaded.Targets != 2 {
+	if loaded.Memories != 3 || loaded.Quarantined != 1 || loaded.Ignored != 1 || loaded.Targets != 2 {
 		t.Errorf("%+v", loaded)
 	}
 	var list httpapi.MemoryList
@@ -377,7 +377,7 @@ func TestALoadThatDiesIsSentAgain(t *testing.T) {
 	testkit.Must(t, tx.Rollback(t.Context()))
 	for range 2 {
 		var loaded httpapi.LoadedMemories
-		if b.do(load).into(http.StatusOK, &loaded); loaded.Memories != 66 || loaded.Skipped != 0 ||
+		if b.do(load).into(http.StatusOK, &loaded); loaded.Memories != 66 || loaded.Existing != 0 ||
 			loaded.Souls != 1 {
 			t.Errorf("sent again: %+v", loaded)
 		}

@@ -116,7 +116,9 @@ func TestMem0PlatformClientsAreAnswered(t *testing.T) {
 		into(http.StatusOK, nil)
 	m.detail(m.do(http.MethodGet, "/v1/memories/"+tea+"/", nil), http.StatusNotFound)
 	for _, path := range []string{"/v2/entities/user/ada/profile/", "/v2/profiles/settings/",
-		"/api/v1/webhooks/projects/p/", "/api/v1/orgs/organizations/o/projects/p/"} {
+		"/v1/summary/",
+		"/api/v1/webhooks/projects/p/", "/api/v1/orgs/organizations/o/projects/p/members/",
+		"/api/v1/orgs/organizations/o/projects/"} {
 		m.detail(m.do(http.MethodGet, path, nil), http.StatusNotImplemented)
 	}
 	m.detail(m.do(http.MethodPost, "/v1/exports/", object{}), http.StatusNotImplemented)

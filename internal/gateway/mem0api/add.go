@@ -2,15 +2,16 @@ package mem0api
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/service/longterm"
@@ -45,14 +46,34 @@ type mem0Add struct {
 	Async    *bool           `json:"async_mode"`          // used by the platform; false waits for the result
 	Prompt   string          `json:"prompt"`              // instructions on what to remember
 	Custom   string          `json:"custom_instructions"` // the platform's name for prompt
+
+	AgentCustom string          `json:"agent_custom_instructions"` // replaces Custom for an agent's memories
+	Includes    string          `json:"includes"`
+	Excludes    string          `json:"excludes"`
+	Categories  json.RawMessage `json:"custom_categories"`
+	Filters     any             `json:"filters"` // may name the entities
+
+	categories []agent.Category
+	project    settings.Mem0
 }
 
 func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
+	if err = c.examine(addOptions); err != nil {
+		return in, nil, err
+	}
 	if err = c.read(&in); err != nil {
 		return in, nil, err
 	}
+	if in.Filters != nil {
+		if err := in.entity.from(in.Filters, 0); err != nil {
+			return in, nil, err
+		}
+	}
 	if in.none() {
 		return in, nil, noEntity
+	}
+	if err := c.prepare(&in); err != nil {
+		return in, nil, err
 	}
 	if err := checkDate(in.Expires); err != nil {
 		return in, nil, err
@@ -84,6 +105,48 @@ func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
 	return in, messages, nil
 }
 
+// from sets the entities that the filters of an add name.
+func (e *entity) from(filters any, depth int) error {
+	members, ok := filters.(map[string]any)
+	if !ok || depth > filterDepth {
+		return badFilter("filters must be a JSON object that names user_id, agent_id, app_id or run_id")
+	}
+	for name, v := range members {
+		kind, _ := strings.CutSuffix(name, "_id")
+		named, isText := v.(string)
+		list, isList := v.([]any)
+		switch {
+		case isEntity(name) && isText:
+			if field := e.named(kind); *field == "" {
+				*field = named
+			}
+		case name == "AND" && isList:
+			for _, one := range list {
+				if err := e.from(one, depth+1); err != nil {
+					return err
+				}
+			}
+		default:
+			return badFilter("invalid filter %.40q of an add: name user_id, agent_id, app_id or run_id as texts", name)
+		}
+	}
+	return nil
+}
+
+// prepare reads the project, whose settings apply unless the request has its own.
+func (c *call) prepare(in *mem0Add) error {
+	s, err := c.Workspaces.Settings(c.r.Context(), c.from.Workspace.ID)
+	if err != nil {
+		return err
+	}
+	in.project = s.Mem0
+	in.categories = s.Mem0.CustomCategories
+	if len(in.Categories) > 0 {
+		in.categories, err = categoriesFrom(in.Categories)
+	}
+	return err
+}
+
 // latestSecond is the last second of the year 9999.
 const latestSecond = 253402300799
 
@@ -103,6 +166,17 @@ func (c *call) add() (any, error) { return c.remember(patience) }
 
 // addLater is add of mem0's platform: clients read the result from an event.
 func (c *call) addLater() (any, error) { return c.remember(0) }
+
+// addOne is add of former clients of the platform, which wait unless they set async_mode.
+func (c *call) addOne() (any, error) {
+	var in struct {
+		Async bool `json:"async_mode"`
+	}
+	if err := c.read(&in); err != nil || !in.Async {
+		return c.remember(patience)
+	}
+	return c.remember(0)
+}
 
 func (c *call) remember(wait time.Duration) (any, error) {
 	in, messages, err := c.added()
@@ -144,15 +218,20 @@ func (c *call) remember(wait time.Duration) (any, error) {
 	if wait > 0 && out.Status == mem0Status(run.Ended, false) {
 		return map[string]any{"results": out.Results}, nil
 	}
-	return mem0Queued{out.Status, r.Key, "Memory processing has been queued for background execution", out.Results}, nil
+	queued := mem0Queued{out.Status, r.Key, "Memory processing has been queued for background execution", []any{}}
+	if strings.HasSuffix(c.r.URL.Path, "/v1/memories/") { // its clients read an event from the results
+		queued.Results = append(queued.Results, map[string]string{"message": queued.Message, "status": queued.Status,
+			"event_id": queued.Event})
+	}
+	return queued, nil
 }
 
 // mem0Queued is the response to an add that continues in the background.
 type mem0Queued struct {
-	Status  string      `json:"status"`
-	Event   string      `json:"event_id"`
-	Message string      `json:"message"`
-	Results []mem0Event `json:"results"`
+	Status  string `json:"status"`
+	Event   string `json:"event_id"`
+	Message string `json:"message"`
+	Results []any  `json:"results"`
 }
 
 // summarize starts a run that extracts memories from messages. A repeated request returns
@@ -162,7 +241,7 @@ func (c *call) summarize(in mem0Add, messages []transcript.Message) (run.Run, er
 	where := in.target()
 	choices := memoryagent.RequestOptions{Types: mem0Types,
 		Metadata: facts{entity: in.entity, Expires: in.Expires}.stamp(in.Metadata),
-		Guidance: cmp.Or(in.Prompt, in.Custom)}
+		Guidance: withCategories(in.guidance(in.project), in.categories), Categories: in.categories}
 	if in.Type != "" {
 		where.Type, choices.Types = memory.Procedural, []memory.Type{memory.Procedural}
 	}
@@ -234,14 +313,14 @@ func failureOf(r memoryagent.Report) error {
 		return fault.New(code, "model endpoint rejected the request: "+r.Detail, "")
 	}
 	return fault.New(fault.ModelInvalid, "model unavailable: "+string(r.Reason)+" "+r.Detail,
-		"inspect the run with `cairn runs show`, then send the request again")
+		"inspect the run with `cairn runs show RUN`, then send the request again")
 }
 
 // addAsIs stores each message as a memory without a model.
 func (c *call) addAsIs(in mem0Add, messages []transcript.Message) (any, error) {
 	where := in.target()
 	who := c.person()
-	who.Subject = agent.MemoryScope{Type: string(where.Type), Target: where.Target}
+	who.Subject = agent.MemoryScope{Type: string(where.Type), Target: where.Target, Categories: in.categories}
 	var wanted []longterm.NewMemory
 	for i, m := range messages {
 		f := facts{entity: in.entity, Expires: in.Expires, Role: string(m.Role)}

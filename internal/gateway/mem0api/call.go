@@ -23,6 +23,8 @@ type call struct {
 	r    *http.Request
 	from apikey.Principal
 	body []byte
+
+	ignored []string // options that had no effect
 }
 
 // serve serves one request in the form of mem0, also for errors: {"detail": …}. The log
@@ -33,7 +35,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, route route) {
 	c := &call{api: a, r: r}
 	out, err := c.answered(route)
 	if err == nil {
-		answerJSON(w, max(route.status, http.StatusOK), out)
+		answerJSON(w, max(route.status, http.StatusOK), c.ignoring(w, out))
 		return
 	}
 	p := a.door.Refuse(r.Context(), "mem0 "+route.pattern+" "+id, err)
@@ -102,6 +104,12 @@ func (c *call) read(into any) error {
 	return nil
 }
 
+// selfHosted reports whether the route is one of mem0's self-hosted server.
+func (c *call) selfHosted() bool {
+	path := strings.TrimPrefix(c.r.URL.Path, "/mem0")
+	return !strings.HasPrefix(path, "/v") && !strings.HasPrefix(path, "/api/")
+}
+
 // person returns the holder of the key as the user.
 func (c *call) person() agent.Actor {
 	return agent.Actor{Workspace: c.from.Workspace.ID, Origin: agent.OriginUser,
@@ -125,6 +133,14 @@ func (e *entity) named(kind string) *string {
 var entityKinds = []string{"user", "agent", "app", "run"}
 
 func (e entity) none() bool { return e == entity{} }
+
+// orNothing returns null for an empty text.
+func orNothing(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
 
 // target returns the memory target of an entity. A user's memories are personal, an
 // agent's are procedural. An app or a run without a user or agent is a personal target
@@ -152,6 +168,10 @@ type facts struct {
 	Role     string `json:"role,omitempty"`
 	Feedback string `json:"feedback,omitempty"` // POSITIVE, NEGATIVE or VERY_NEGATIVE
 	Reason   string `json:"feedback_reason,omitempty"`
+
+	Categories []string `json:"categories,omitempty"`
+	// At replaces the time of the memory, in Unix seconds.
+	At *float64 `json:"timestamp,omitempty"`
 }
 
 // stamp adds the facts to the caller's metadata.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"cairn/internal/domain/fault"
@@ -24,13 +25,15 @@ type mem0Memory struct {
 	Created  time.Time      `json:"created_at"`
 	Updated  time.Time      `json:"updated_at"`
 	facts
+	Categories []string `json:"categories"`
 }
 
 func mem0Of(e memory.Entry) mem0Memory {
 	metadata := memory.Metadata{}.With(e.Metadata)
 	delete(metadata, mem0Facts)
 	return mem0Memory{ID: e.ID, Memory: e.Content, Hash: fmt.Sprintf("%x", md5.Sum([]byte(e.Content))),
-		Metadata: metadata, Created: e.CreatedAt, Updated: e.UpdatedAt, facts: factsOf(e)}
+		Metadata: metadata, Created: e.CreatedAt, Updated: e.UpdatedAt, facts: factsOf(e),
+		Categories: append([]string{}, factsOf(e).Categories...)}
 }
 
 func checkDate(text string) error {
@@ -59,25 +62,21 @@ func (c *call) update() (any, error) {
 		Memory   string          `json:"memory"`
 		Metadata memory.Metadata `json:"metadata"`
 		Expires  json.RawMessage `json:"expiration_date"` // null removes the date
+		At       any             `json:"timestamp"`       // Unix seconds or a text
 	}
 	e, err := c.entry()
+	if err == nil {
+		err = c.examine(updateOptions)
+	}
 	if err == nil {
 		err = c.read(&in)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if delete(in.Metadata, mem0Facts); len(in.Expires) > 0 { // the owner of a memory cannot change
+	if delete(in.Metadata, mem0Facts); len(in.Expires) > 0 || in.At != nil { // the owner of a memory cannot change
 		f := factsOf(e)
-		f.Expires = ""
-		if err := json.Unmarshal(in.Expires, &f.Expires); err != nil {
-			return nil, fault.New(
-				fault.InvalidArgument,
-				"expiration_date must be a string or null",
-				"use the form 2026-12-31",
-			)
-		}
-		if err := checkDate(f.Expires); err != nil {
+		if err := f.change(in.Expires, in.At); err != nil {
 			return nil, err
 		}
 		in.Metadata = f.stamp(in.Metadata)
@@ -97,7 +96,38 @@ func (c *call) update() (any, error) {
 	}{mem0Of(e), "Memory updated successfully!"}, err
 }
 
+// change sets the date and the time of a memory, if they are given.
+func (f *facts) change(expires json.RawMessage, at any) error {
+	if len(expires) > 0 {
+		f.Expires = ""
+		if err := json.Unmarshal(expires, &f.Expires); err != nil {
+			return fault.New(fault.InvalidArgument, "expiration_date must be a string or null",
+				"use the form 2026-12-31")
+		}
+		if err := checkDate(f.Expires); err != nil {
+			return err
+		}
+	}
+	if at == nil {
+		return nil
+	}
+	if n, isNumber := at.(float64); isNumber {
+		at = json.Number(strconv.FormatFloat(n, 'f', -1, 64))
+	}
+	s, ok := spanOf(at)
+	if !ok {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid timestamp %v", at),
+			"send seconds since 1970, such as 1764060000, or a form such as 2026-12-31T10:00:00Z")
+	}
+	seconds := float64(s.start.UnixMicro()) / 1e6
+	f.At = &seconds
+	return nil
+}
+
 func (c *call) remove() (any, error) {
+	if err := c.examine(removeOptions); err != nil {
+		return nil, err
+	}
 	e, err := c.entry()
 	if err == nil {
 		_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), []longterm.DeleteRequest{{ID: e.ID}})

@@ -15,10 +15,6 @@ import (
 
 // Routes that mem0's platform has in addition to those of its self-hosted server.
 
-func (c *call) ping() (any, error) {
-	return map[string]any{"status": "ok", "org_id": nil, "project_id": c.from.Workspace.Name, "user_email": nil}, nil
-}
-
 // mem0Page is a page of a list.
 type mem0Page struct {
 	Count    int     `json:"count"` // of all pages
@@ -34,11 +30,16 @@ const mem0PageSize = 50
 func pageOf[T any](c *call, all []T, size, page int) mem0Page {
 	from := min((page-1)*size, len(all))
 	to := min(from+size, len(all))
-	out := mem0Page{Count: len(all), Results: append([]T{}, all[from:to]...)}
-	if to < len(all) {
+	return c.linked(append([]T{}, all[from:to]...), len(all), size, page)
+}
+
+// linked returns a page of count results with links to its neighbors.
+func (c *call) linked(results any, count, size, page int) mem0Page {
+	out := mem0Page{Count: count, Results: results}
+	if page*size < count {
 		out.Next = c.pageLink(page + 1)
 	}
-	if from > 0 {
+	if (page-1)*size > 0 && count > 0 {
 		out.Previous = c.pageLink(page - 1)
 	}
 	return out
@@ -63,16 +64,14 @@ func (c *call) addressed() (size, page int, err error) {
 
 // page lists memories with their total number.
 func (c *call) page() (any, error) {
-	q, err := c.query()
+	q, err := c.query(listOptions, false)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := c.all(q, -1)
-	all := make([]mem0Memory, len(entries))
-	for i, e := range entries {
-		all[i] = mem0Of(e)
-	}
-	return pageOf(c, all, q.TopK, q.Page), err
+	f := q.filter()
+	f.Offset, f.Limit = (q.Page-1)*q.TopK, q.TopK
+	entries, count, err := c.LongTerm.Page(c.r.Context(), c.person(), f)
+	return c.linked(q.shown(entries), count, q.TopK, q.Page), err
 }
 
 // mem0Entity is an owner of memories.
@@ -114,77 +113,13 @@ func (c *call) removeEntity() (any, error) {
 	if !slices.Contains(entityKinds, kind) {
 		return nil, fault.Newf(fault.InvalidArgument, "Invalid entity type %q", kind)
 	}
-	q := mem0Query{Filters: map[string]any{kind + "_id": name}}
-	_, err := c.forget(q)
+	parser := filterParser{}
+	where, err := parser.parse(map[string]any{kind + "_id": map[string]any{"in": []any{name}}})
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.forget(mem0Query{where: where})
 	return message("Entity deleted successfully!"), err
-}
-
-// mem0Batch is a change of many memories.
-type mem0Batch struct {
-	Memories []struct {
-		ID   string `json:"memory_id"`
-		Text string `json:"text"`
-	} `json:"memories"`
-}
-
-// batch reads the memories named in a request. If one does not exist, the request fails
-// before any change.
-func (c *call) batch() (in mem0Batch, err error) {
-	if err = c.read(&in); err != nil {
-		return in, err
-	}
-	if n := len(in.Memories); n == 0 || n > mem0Most {
-		return in, fault.Newf(fault.InvalidArgument, "invalid number of memories %d: must be 1 to %d", n, mem0Most)
-	}
-	for _, m := range in.Memories {
-		if _, err = c.entryOf(m.ID); err != nil {
-			return in, err
-		}
-	}
-	return in, nil
-}
-
-func (c *call) updateMany() (any, error) {
-	in, err := c.batch()
-	if err != nil {
-		return nil, err
-	}
-	var changes []longterm.ChangedMemory
-	for i, m := range in.Memories {
-		changes = append(changes, longterm.ChangedMemory{Index: i, ID: m.ID, Content: m.Text})
-	}
-	items, err := c.LongTerm.UpdateMemories(c.r.Context(), c.person(), changes)
-	return mem0Done("updated", items, err)
-}
-
-func (c *call) removeMany() (any, error) {
-	in, err := c.batch()
-	if err != nil {
-		return nil, err
-	}
-	var deletions []longterm.DeleteRequest
-	for i, m := range in.Memories {
-		deletions = append(deletions, longterm.DeleteRequest{Index: i, ID: m.ID})
-	}
-	items, err := c.LongTerm.DeleteMemories(c.r.Context(), c.person(), deletions)
-	return mem0Done("deleted", items, err)
-}
-
-// mem0Done returns the number of successful changes in a batch and the errors of the others.
-func mem0Done(what string, items []longterm.ItemResult, err error) (any, error) {
-	done, failed := 0, []longterm.ItemResult{}
-	for _, i := range items {
-		if i.Status == longterm.Failed {
-			failed = append(failed, i)
-		} else {
-			done++
-		}
-	}
-	out := map[string]any{"message": fmt.Sprintf("Successfully %s %d memories", what, done)}
-	if len(failed) > 0 {
-		out["failed"] = failed
-	}
-	return out, err
 }
 
 // rate stores feedback about a memory in its metadata.
@@ -193,6 +128,9 @@ func (c *call) rate() (any, error) {
 		ID       string  `json:"memory_id"`
 		Feedback *string `json:"feedback"` // null removes the feedback
 		Reason   *string `json:"feedback_reason"`
+	}
+	if err := c.examine(feedbackOptions); err != nil {
+		return nil, err
 	}
 	if err := c.read(&in); err != nil {
 		return nil, err

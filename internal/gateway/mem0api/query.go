@@ -2,6 +2,10 @@ package mem0api
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,15 +13,13 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/search"
 )
 
 // mem0Query is the query of a search, a list or a deletion.
 type mem0Query struct {
 	entity
 	Query       string         `json:"query"`
-	Filters     map[string]any `json:"filters"`
+	Filters     any            `json:"filters"`
 	TopK        int            `json:"top_k"`
 	Limit       int            `json:"limit"` // former name of top_k
 	Page        int            `json:"page"`
@@ -28,69 +30,195 @@ type mem0Query struct {
 	Metadata    map[string]any `json:"metadata"`   // required metadata members
 	From        string         `json:"start_date"` // range of creation dates, inclusive
 	To          string         `json:"end_date"`
+	Categories  []string       `json:"categories"` // one of these
+	Keywords    any            `json:"keywords"`   // words of the text
+	Fields      []string       `json:"fields"`     // members of results; empty for all
+
+	where     *memory.Condition
+	selective bool // where requires more than a user
 }
 
 const (
-	mem0TopK = 20
-	mem0Most = 1000
+	mem0TopK     = 20  // results of a search
+	mem0ListSize = 100 // entries of a list
+	mem0Most     = 1000
 
 	mem0MostPage = 1_000_000
 )
 
-// query parses the body or the query parameters.
-func (c *call) query() (q mem0Query, err error) {
-	if err = c.read(&q); err != nil {
+// query parses the body or the query parameters. self is for routes of the self-hosted server.
+func (c *call) query(o options, self bool) (q mem0Query, err error) {
+	if err = c.examine(o); err != nil {
 		return q, err
 	}
-	given := c.r.URL.Query()
-	number := func(name string) int { n, _ := strconv.Atoi(given.Get(name)); return n }
-	q.TopK = cmp.Or(q.TopK, q.Limit, q.PageSize, number("top_k"), number("limit"), number("page_size"), mem0TopK)
-	q.Page = max(cmp.Or(q.Page, number("page")), 1)
+	if err = c.readQuery(&q); err != nil {
+		return q, err
+	}
+	usual := mem0ListSize
+	if q.Query != "" || self {
+		usual = mem0TopK
+	}
+	q.TopK = cmp.Or(q.TopK, q.Limit, q.PageSize, usual)
+	q.Page = max(q.Page, 1)
 	if q.Page > mem0MostPage {
 		return q, fault.Newf(fault.InvalidArgument, "invalid page %d: must be 1 to %d", q.Page, mem0MostPage)
 	}
-	q.ShowExpired = q.ShowExpired || given.Get("show_expired") == "true"
 	if q.TopK < 1 || q.TopK > mem0Most {
 		return q, fault.Newf(fault.InvalidArgument, "invalid top_k %d: must be 1 to %d", q.TopK, mem0Most)
 	}
-	if q.Filters == nil {
-		q.Filters = map[string]any{}
+	if err = q.compile(self); err != nil {
+		return q, err
 	}
-	for _, kind := range entityKinds {
-		if name := cmp.Or(*q.entity.named(kind), given.Get(kind+"_id")); name != "" {
-			q.Filters[kind+"_id"] = name
-		}
-	}
-	if !named(q.Filters) {
-		return q, noEntity
-	}
-	for name, value := range q.Metadata {
-		if _, taken := q.Filters[name]; !taken {
-			q.Filters[name] = value
-		}
-	}
-	q.between()
-	_, err = fits(q.Filters, memory.Entry{}) // reports invalid filters instead of ignoring them
-	return q, err
+	return q, c.LongTerm.Resolve(c.r.Context(), c.person(), q.where)
 }
 
-// between adds filters for the date range of a list.
-func (q mem0Query) between() {
-	var bounds []any
+// readQuery reads the body, and the parameters of the URL that the body does not have.
+func (c *call) readQuery(q *mem0Query) error {
+	if err := c.read(q); err != nil {
+		return err
+	}
+	if len(c.body) > 0 { // again, with the digits of numbers in filters
+		var exact struct {
+			Filters  any
+			Metadata map[string]any
+		}
+		if err := decodeJSON(c.body, &exact); err == nil {
+			q.Filters, q.Metadata = exact.Filters, exact.Metadata
+		}
+	}
+	given := c.r.URL.Query()
+	for name, into := range map[string]*int{"top_k": &q.TopK, "limit": &q.Limit, "page": &q.Page,
+		"page_size": &q.PageSize} {
+		if n, err := strconv.Atoi(given.Get(name)); err == nil && *into == 0 {
+			*into = n
+		} else if given.Get(name) != "" && err != nil {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid %s %.40q", name, given.Get(name)),
+				"use a number, such as 20")
+		}
+	}
+	for _, kind := range entityKinds {
+		if field := q.entity.named(kind); *field == "" {
+			*field = given.Get(kind + "_id")
+		}
+	}
+	q.ShowExpired = q.ShowExpired || strings.EqualFold(given.Get("show_expired"), "true")
+	q.From, q.To = cmp.Or(q.From, given.Get("start_date")), cmp.Or(q.To, given.Get("end_date"))
+	if q.Categories == nil {
+		q.Categories = listed(given, "categories")
+	}
+	if q.Fields == nil {
+		q.Fields = listed(given, "fields")
+	}
+	if word := given.Get("keywords"); q.Keywords == nil && word != "" {
+		q.Keywords = word
+	}
+	if text := given.Get("metadata"); q.Metadata == nil && text != "" {
+		v, err := value("metadata", text)
+		members, isObject := v.(map[string]any)
+		if err == nil && !isObject {
+			err = fault.New(fault.InvalidArgument, "metadata must be an object", `use {"name": "value"}`)
+		}
+		if err != nil {
+			return err
+		}
+		q.Metadata = members
+	}
+	if text := given.Get("filters"); q.Filters == nil && text != "" {
+		v, err := value("filters", text)
+		if err != nil {
+			return err
+		}
+		q.Filters = v
+	}
+	return nil
+}
+
+// listed returns a parameter that is repeated, or is a list with commas.
+func listed(given url.Values, name string) []string {
+	values := given[name]
+	if len(values) == 1 {
+		return strings.Split(values[0], ",")
+	}
+	return values
+}
+
+// compile sets where from the filters and the other options.
+func (q *mem0Query) compile(self bool) error {
+	given, isObject := q.Filters.(map[string]any)
+	if q.Filters != nil && !isObject {
+		return badFilter("filters must be a JSON object")
+	}
+	all := []any{}
+	if len(given) > 0 {
+		all = append(all, given)
+	}
+	for _, kind := range entityKinds {
+		if name := *q.entity.named(kind); name != "" {
+			all = append(all, map[string]any{kind + "_id": name})
+		}
+	}
+	if !named(all) {
+		return noEntity
+	}
+	if len(q.Metadata) > 0 {
+		all = append(all, map[string]any{"metadata": map[string]any{"eq": q.Metadata}})
+	}
+	if len(q.Categories) > 0 {
+		all = append(all, map[string]any{"categories": anyOf(q.Categories)})
+	}
+	switch word := q.Keywords.(type) {
+	case nil:
+	case string:
+		all = append(all, map[string]any{"keywords": map[string]any{"icontains": word}})
+	default:
+		all = append(all, map[string]any{"keywords": word})
+	}
 	if q.From != "" {
-		bounds = append(bounds, map[string]any{"created_at": map[string]any{"gte": q.From}})
+		all = append(all, map[string]any{"created_at": map[string]any{"gte": q.From}})
 	}
 	if q.To != "" {
-		// a date without a time includes the whole day
-		bounds = append(bounds, map[string]any{"created_at": map[string]any{"lt": q.To + "~"}})
+		all = append(all, map[string]any{"created_at": map[string]any{"lte": q.To}})
 	}
-	if len(bounds) == 0 {
-		return
+	p := filterParser{self: self}
+	parts := []memory.Condition{}
+	for _, one := range all {
+		part, err := p.parse(one)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, *part)
 	}
-	if others, ok := q.Filters["AND"]; ok {
-		bounds = append(bounds, map[string]any{"AND": others})
+	q.where = memory.AllOf(parts...)
+	q.selective = len(users(q.where)) == 0 || p.parts > 1 || len(q.Metadata) > 0
+	if !q.ShowExpired {
+		today := memory.Value{Text: time.Now().UTC().Format(time.DateOnly)}
+		q.where.Parts = append(q.where.Parts, memory.Condition{Joint: memory.None, Parts: []memory.Condition{
+			{Field: memory.FieldExpiration, How: memory.Less, Values: []memory.Value{today}}}})
 	}
-	q.Filters["AND"] = bounds
+	return nil
+}
+
+func anyOf(names []string) []any {
+	out := make([]any, len(names))
+	for i, name := range names {
+		out[i] = name
+	}
+	return out
+}
+
+// users returns the comparison with users that must hold, or nil.
+func users(c *memory.Condition) []memory.Condition {
+	switch {
+	case c.Joint == memory.All:
+		for i := range c.Parts {
+			if found := users(&c.Parts[i]); found != nil {
+				return found
+			}
+		}
+	case c.Field == memory.FieldUser && c.How == memory.Equal && c.Joint == "":
+		return []memory.Condition{*c}
+	}
+	return nil
 }
 
 // isEntity reports whether a member of a filter names an entity.
@@ -109,144 +237,41 @@ func named(filter any) bool {
 			}
 		}
 	case []any:
-		for _, one := range f {
-			if named(one) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(f, named)
 	}
 	return false
 }
 
-// targets returns the targets that all memories of the query can have, or nil for any
-// target.
-func (q mem0Query) targets() []string {
-	text := func(name string) string { v, _ := q.Filters[name].(string); return v }
-	if user := text("user_id"); user != "" && user != "*" {
-		return []string{user}
+// targets returns the keys of the targets that all memories of the query have, or nil for any target.
+func (q mem0Query) targets() (keys []string) {
+	for _, c := range users(q.where) {
+		keys = append(keys, c.Keys...)
 	}
-	return nil // memories of an agent or a run may have users as targets
+	return keys
 }
 
-// stamped returns the metadata that all memories of the query have.
-func (q mem0Query) stamped() memory.Metadata {
-	for _, name := range []string{"run_id", "app_id"} {
-		if v, _ := q.Filters[name].(string); v != "" && v != "*" {
-			return memory.Metadata{mem0Facts: map[string]any{name: v}}
-		}
-	}
-	return nil
+// filter selects the entries of a list or a deletion.
+func (q mem0Query) filter() memory.Filter {
+	return memory.Filter{Types: mem0Types, Where: q.where}
 }
 
-// holds reports whether an entry matches the query.
-func (q mem0Query) holds(e memory.Entry) bool {
-	if e.Status != memory.Active || !slices.Contains(mem0Types, e.Type) {
-		return false
-	}
-	if until := factsOf(e).Expires; until != "" && !q.ShowExpired && until < time.Now().UTC().Format(time.DateOnly) {
-		return false
-	}
-	ok, err := fits(q.Filters, e)
-	return ok && err == nil
-}
-
-// all lists the entries of a query in the order of their creation.
-func (c *call) all(q mem0Query, most int) (out []memory.Entry, err error) {
-	f := memory.Filter{Types: mem0Types, Targets: q.targets(), Metadata: q.stamped(), Limit: longterm.MostListed}
-	for {
-		page, err := c.LongTerm.List(c.r.Context(), c.person(), f)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range page {
-			f.After = e.Key
-			if q.holds(e) {
-				if out = append(out, e); len(out) == most {
-					return out, nil
-				}
-			}
-		}
-		if len(page) < f.Limit {
-			return out, nil
-		}
-	}
-}
-
-func (c *call) getAll() (any, error) {
-	q, err := c.query()
-	if err != nil {
-		return nil, err
-	}
-	entries, err := c.all(q, q.Page*q.TopK)
-	results := []mem0Memory{}
-	for _, e := range entries[min((q.Page-1)*q.TopK, len(entries)):] {
-		results = append(results, mem0Of(e))
-	}
-	return map[string]any{"results": results}, err
-}
-
-func (c *call) deleteAll() (any, error) {
-	q, err := c.query()
-	if err != nil {
-		return nil, err
-	}
-	_, err = c.forget(q)
-	return message("All relevant memories deleted"), err
-}
-
-// forget deletes the entries of a query and returns their number.
-func (c *call) forget(q mem0Query) (int, error) {
-	q.ShowExpired = true
-	entries, err := c.all(q, -1)
-	if err != nil || len(entries) == 0 {
-		return 0, err
-	}
-	var deletions []longterm.DeleteRequest
-	for i, e := range entries {
-		deletions = append(deletions, longterm.DeleteRequest{Index: i, ID: e.ID})
-	}
-	_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), deletions)
-	return len(deletions), err
-}
-
-func (c *call) search() (any, error) {
-	q, err := c.query()
-	if err != nil {
-		return nil, err
-	}
-	ctx, ws := c.r.Context(), c.from.Workspace.ID
-	r := search.Request{Query: q.Query, Kinds: []string{search.KindMemory}, Types: mem0Types, Limit: search.MostFound}
-	for _, name := range q.targets() {
-		if t, err := memory.NewTarget(memory.Personal, name); err == nil {
-			r.Targets = append(r.Targets, t.Key)
-		}
-	}
-	found, err := c.Finder.Find(ctx, ws, r)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	scores, near := map[string]float64{}, map[string]float64{}
-	for _, f := range found {
-		near[f.ID] = f.Cosine
-		ids, scores[f.ID] = append(ids, f.ID), max(f.Cosine, 0.1) // a full-text match has at least a low score
-		if f.Exact {
-			scores[f.ID] = 1
-		}
-	}
-	entries, err := c.LongTerm.Get(ctx, c.person(), ids...)
-	results := []mem0Memory{}
+// shown returns entries with the fields that the query asks for.
+func (q mem0Query) shown(entries []memory.Entry) []any {
+	out := []any{}
 	for _, e := range entries {
-		score := scores[e.ID]
-		if len(results) == q.TopK || !q.holds(e) || q.Threshold != nil && score < *q.Threshold {
-			continue
-		}
-		m := mem0Of(e)
-		m.Score = &score
-		if q.Explain {
-			m.Details = map[string]any{"semantic_score": near[e.ID], "final_score": score, "threshold": q.Threshold}
-		}
-		results = append(results, m)
+		out = append(out, q.only(mem0Of(e)))
 	}
-	return map[string]any{"results": results}, err
+	return out
+}
+
+// only returns a memory with the fields that the query asks for.
+func (q mem0Query) only(m mem0Memory) any {
+	if len(q.Fields) == 0 {
+		return m
+	}
+	raw, _ := json.Marshal(m) // it has plain members
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &members)
+	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return !slices.Contains(q.Fields, name) })
+	return members
 }

@@ -33,6 +33,20 @@ func Mount(mux *http.ServeMux, s Services, o Options, d Door) {
 	mux.HandleFunc("/mem0/", func(w http.ResponseWriter, req *http.Request) { a.serve(w, req, unknown) })
 }
 
+// bare returns the results of an answer as a list.
+func bare(answer func(*call) (any, error)) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		out, err := answer(c)
+		switch v := out.(type) {
+		case mem0Page:
+			return v.Results, err
+		case map[string]any:
+			return v["results"], err
+		}
+		return out, err
+	}
+}
+
 func (c *call) unknown() (any, error) {
 	return nil, fault.New(fault.NotFound, "Not Found: "+c.r.Method+" "+c.r.URL.Path,
 		"see docs/how-to/mem0.md for the supported routes of mem0")
@@ -45,7 +59,8 @@ const (
 	noProfiles = "list the memories of a user with GET /v1/memories and the parameter targets"
 	noExport   = "export all memories with GET /v1/memories/dump"
 	noHooks    = "follow a run with GET /v1/runs/{id}/events"
-	noProjects = "change the settings of the workspace with PATCH /v1/settings"
+	noProjects = "a project is a workspace: create one with `cairn keys create --workspace NAME --name KEY`, and " +
+		"remove it with `cairn erase NAME`"
 )
 
 var table = []route{ // routes of the self-hosted server
@@ -77,8 +92,13 @@ var table = []route{ // routes of the self-hosted server
 	// Routes of the platform that its clients call.
 	{"GET /v1/ping/{$}", apikey.Read, 0, (*call).ping},
 	{"POST /v3/memories/add/{$}", apikey.Write, 0, (*call).addLater},
-	{"POST /v3/memories/search/{$}", apikey.Read, 0, (*call).search},
+	{"POST /v1/memories/{$}", apikey.Write, 0, (*call).addOne},
+	{"POST /v3/memories/search/{$}", apikey.Read, 0, (*call).find},
+	{"POST /v2/memories/search/{$}", apikey.Read, 0, (*call).find},
+	{"POST /v1/memories/search/{$}", apikey.Read, 0, bare((*call).find)},
 	{"POST /v3/memories/{$}", apikey.Read, 0, (*call).page},
+	{"POST /v2/memories/{$}", apikey.Read, 0, (*call).page},
+	{"GET /v1/memories/{$}", apikey.Read, 0, bare((*call).page)},
 	{"GET /v1/memories/{id}/{$}", apikey.Read, 0, (*call).get},
 	{"PUT /v1/memories/{id}/{$}", apikey.Write, 0, (*call).update},
 	{"DELETE /v1/memories/{id}/{$}", apikey.Write, 0, (*call).remove},
@@ -95,6 +115,10 @@ var table = []route{ // routes of the self-hosted server
 	{"GET /v2/entities/{type}/{id}/profile/{$}", "", 0, notOffered(noProfiles)},
 	{"/v2/profiles/", "", 0, notOffered(noProfiles)},
 	{"/v1/exports/", "", 0, notOffered(noExport)},
+	{"/v1/summary/", "", 0, notOffered(noExport)},
 	{"/api/v1/webhooks/", "", 0, notOffered(noHooks)},
+	{"GET /api/v1/orgs/organizations/{org}/projects/{project}/{$}", apikey.Read, 0, (*call).project},
+	{"PATCH /api/v1/orgs/organizations/{org}/projects/{project}/{$}", apikey.Admin, 0, (*call).changeProject},
+	{"/api/v1/orgs/organizations/{org}/projects/{project}/members/{$}", "", 0, notOffered(noAccounts)},
 	{"/api/v1/orgs/", "", 0, notOffered(noProjects)},
 }

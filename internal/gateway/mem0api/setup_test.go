@@ -18,6 +18,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/door"
 	"cairn/internal/gateway/mem0api"
@@ -56,8 +57,9 @@ func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
 		Finder: finder}}
 	s := mem0api.Services{Keys: b.keys, Runs: &inspect.Runs{RunPorts: inspect.RunPorts{Store: b.Runs()}},
 		Finder: finder, Embedder: embedder,
-		Workspaces: &inspect.Workspaces{WorkspacePorts: inspect.WorkspacePorts{Store: b.Workspaces()}},
-		LongTerm:   b.longTerm,
+		Workspaces: &inspect.Workspaces{WorkspacePorts: inspect.WorkspacePorts{Store: b.Workspaces(),
+			Check: func(settings.LongTerm) error { return nil }}},
+		LongTerm: b.longTerm,
 		Memory: &promptmemory.Service{Ports: promptmemory.Ports{Store: b.Memory(), Embedder: embedder, Space: space,
 			Finder: finder}},
 		Progressive: &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Progressive(), LongTerm: b.longTerm,

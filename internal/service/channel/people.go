@@ -259,9 +259,8 @@ func (s *Service) Link(ctx context.Context, account, user, code string) (workspa
 		return "", fault.New(
 			fault.VersionConflict,
 			"both sides have memories",
-			fmt.Sprintf("an operator copies those of one "+
-				"with `cairn memories copy`, then erases it with `cairn erase --workspace`: %s and %s", ours.Name,
-				theirs.Name),
+			fmt.Sprintf("an operator copies those of one with `cairn memories copy --from %[1]s --workspace %[2]s`, "+
+				"then erases it with `cairn erase %[1]s`", ours.Name, theirs.Name),
 		)
 	}
 	return ours.Name, s.moved(ctx, err, other, otherUser, ours.ID)

@@ -97,7 +97,7 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 	if j.run.Status != run.Ended {
 		return run.Run{}, fault.New(fault.VersionConflict,
 			fmt.Sprintf("run %s has not ended: status %s", r.Run, j.run.Status),
-			"wait until it has ended; `cairn runs show` prints its progress")
+			"wait until it has ended; `cairn runs show RUN` prints its progress")
 	}
 	id := func(generation, attempt int) string {
 		return contract.DistillID(r.WorkspaceKey, contract.VisibleKey(j.run.Key), generation, attempt)

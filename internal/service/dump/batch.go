@@ -28,7 +28,7 @@ type batch struct {
 	bytes    int
 	sum      hash.Hash // of its lines
 	memories []*LoadedMemory
-	skipped  int // lines of other programs that are not memories
+	ignored  int // lines of other programs that are not memories
 }
 
 // full reports whether the file may have more memories after the batch.
@@ -62,7 +62,7 @@ func (l *loading) batch() (*batch, error) {
 		b.sum.Write(raw)
 		b.sum.Write([]byte("\n"))
 		if m == nil {
-			b.skipped++
+			b.ignored++
 			continue
 		}
 		b.memories = append(b.memories, m)
@@ -91,7 +91,7 @@ func (l *loading) decode(raw []byte) (*LoadedMemory, error) {
 
 // memories loads a batch. Vectors that the file does not have are computed before the transaction.
 func (l *loading) memories(ctx context.Context, b *batch) error {
-	out := LoadResult{Skipped: b.skipped}
+	out := LoadResult{Ignored: b.ignored}
 	for _, m := range b.memories {
 		m.First = l.session(m.First)
 		for i, id := range m.Histories {

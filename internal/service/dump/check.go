@@ -86,7 +86,11 @@ func check(r io.Reader) (out checked, err error) {
 	}
 	switch {
 	case c.n == 0:
-		return out, fault.New(fault.InvalidArgument, "empty file", "send a file that `cairn memories dump` has written")
+		return out, fault.New(
+			fault.InvalidArgument,
+			"empty file",
+			"send a file that `cairn memories dump FILE` has written",
+		)
 	case c.missing > 0:
 		return out, wrong(c.n, "conversation %q has %d messages less than announced", c.conversation, c.missing)
 	case !c.legacy && !c.ended:

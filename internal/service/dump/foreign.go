@@ -143,7 +143,7 @@ func registered(ctx context.Context, to Destination, m *LoadedMemory, out *LoadR
 		return "", err
 	}
 	if found {
-		out.Skipped++
+		out.Existing++
 		return known.Key, nil
 	}
 	out.Targets++

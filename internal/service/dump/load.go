@@ -62,7 +62,8 @@ type LoadResult struct {
 	Histories     int `json:"histories"`
 	Identities    int `json:"identity_versions"`
 	Souls         int `json:"soul_versions"`
-	Skipped       int `json:"skipped"`     // existing, or not a memory
+	Existing      int `json:"existing"`    // of all kinds, in the file and in the workspace; unchanged
+	Ignored       int `json:"ignored"`     // lines of other programs that are not memories
 	Quarantined   int `json:"quarantined"` // contain a secret or an injection attempt; never shown to a model
 	Embedding     int `json:"embedding"`   // get their vectors after the load, in the background
 }
@@ -75,7 +76,8 @@ func (r *LoadResult) add(o LoadResult) {
 	r.Histories += o.Histories
 	r.Identities += o.Identities
 	r.Souls += o.Souls
-	r.Skipped += o.Skipped
+	r.Existing += o.Existing
+	r.Ignored += o.Ignored
 	r.Quarantined += o.Quarantined
 	r.Embedding += o.Embedding
 }

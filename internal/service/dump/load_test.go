@@ -119,13 +119,13 @@ func TestLoadOfWhatIsThereChangesNothing(t *testing.T) {
 	d.load(d.inB(), file)
 	before := d.dumped(d.B, dump.Options{})
 	got := d.load(d.inB(), file) // under an operation of its own
-	if got != (dump.LoadResult{Skipped: 10}) {
+	if got != (dump.LoadResult{Existing: 10}) {
 		t.Errorf("loaded %+v", got)
 	}
 	if after := d.dumped(d.B, dump.Options{}); content(after) != content(before) {
 		t.Errorf("was\n%s\nand is\n%s", before, after)
 	}
-	if own := d.load(d.User(), file); own != (dump.LoadResult{Skipped: 10}) {
+	if own := d.load(d.User(), file); own != (dump.LoadResult{Existing: 10}) {
 		t.Errorf("loaded where it came from: %+v", own)
 	}
 }
@@ -262,7 +262,7 @@ func TestLoadRefusesAConversationThatIsAnotherHere(t *testing.T) {
 			t.Errorf("%s: %+v", what, err)
 		}
 	}
-	if got := d.load(d.inB(), sealed(said("talk", "Hello.", "Bye.")...)); got != (dump.LoadResult{Skipped: 1}) {
+	if got := d.load(d.inB(), sealed(said("talk", "Hello.", "Bye.")...)); got != (dump.LoadResult{Existing: 1}) {
 		t.Errorf("the same words: %+v", got)
 	}
 	if got := d.remembers(d.B); got != held {
@@ -309,7 +309,7 @@ func TestLoadReadsTheFilesOfReMe(t *testing.T) {
 `
 	a := d.inB()
 	got := d.load(a, file)
-	if got != (dump.LoadResult{Memories: 3, Targets: 2, Skipped: 1}) {
+	if got != (dump.LoadResult{Memories: 3, Targets: 2, Ignored: 1}) {
 		t.Errorf("loaded %+v", got)
 	}
 	if again := d.load(d.inB(), file); again.Memories != 0 || again.Targets != 0 {
@@ -352,7 +352,7 @@ func TestCopyRemembersWhatAnotherWorkspaceDoes(t *testing.T) {
 	a := d.inB()
 	first, err := d.Copy(t.Context(), dump.CopySource{Workspace: d.A.ID}, a)
 	testkit.Must(t, err)
-	if first.Memories != 4 || first.Messages != 2 || first.Skipped != 0 {
+	if first.Memories != 4 || first.Messages != 2 || first.Existing != 0 {
 		t.Errorf("copied %+v", first)
 	}
 	held := d.dumped(d.B, dump.Options{})

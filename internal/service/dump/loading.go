@@ -53,7 +53,7 @@ func (l *loading) run(ctx context.Context) (LoadResult, error) {
 	}
 	for {
 		b, err := l.batch()
-		if err == nil && len(b.memories)+b.skipped > 0 {
+		if err == nil && len(b.memories)+b.ignored > 0 {
 			err = l.memories(ctx, b)
 		}
 		if err != nil {
@@ -194,7 +194,7 @@ func (r *referring) line(ctx context.Context, n int, kind string, raw []byte) er
 func (r *referring) flush(ctx context.Context) error {
 	made, err := r.to.Rows().LoadTargets(ctx, r.targets)
 	r.out.Targets += made
-	r.out.Skipped += len(r.targets) - made
+	r.out.Existing += len(r.targets) - made
 	r.targets = nil
 	return err
 }
@@ -286,12 +286,12 @@ func (r *referring) rename(old, id string) {
 	}
 }
 
-// count counts a row as made or as skipped.
+// count counts a row as made or as existing.
 func count(out *LoadResult, what *int, made bool) {
 	if made {
 		*what++
 	} else {
-		out.Skipped++
+		out.Existing++
 	}
 }
 

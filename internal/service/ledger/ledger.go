@@ -206,7 +206,7 @@ func (l *Ledger) Execute(ctx context.Context, request CallRequest, admission Adm
 		return llm.Reply{}, &BusyError{After: admission.Wait}
 	case OverBudget:
 		return llm.Reply{}, fault.New(fault.QuotaExceeded, admission.Reason,
-			"raise the limit, or wait for the next UTC day; then resume the run with `cairn runs retry`")
+			"raise the limit, or wait for the next UTC day; then resume the run with `cairn runs retry RUN`")
 	}
 	reply, err := l.send(ctx, request, req, admission)
 	if err != nil {

@@ -163,6 +163,11 @@ func (l *Service) embedded(ctx context.Context, a agent.Actor, all []addition) m
 			texts = append(texts, text)
 		}
 	}
+	if len(texts) > 0 {
+		for _, c := range a.Subject.Categories {
+			texts = append(texts, c.Text())
+		}
+	}
 	return l.embed(ctx, a, distinct(texts))
 }
 
@@ -325,9 +330,11 @@ func (g *writing) existing(ctx context.Context, all []addition) (map[memory.Stat
 
 // entry returns the new entry of a memory.
 func (g *writing) entry(m addition) *memory.Entry {
-	return &memory.Entry{Type: m.scope.Type, Target: m.scope.Target, Content: m.Content, WhenToUse: m.WhenToUse,
+	e := &memory.Entry{Type: m.scope.Type, Target: m.scope.Target, Content: m.Content, WhenToUse: m.WhenToUse,
 		Metadata: g.stamped(m.Metadata), EventTime: m.EventTime, Importance: m.Importance, Author: g.w.Author,
 		Tainted: g.w.Tainted, Status: g.status(m.risky)}
+	g.categorize(e)
+	return e
 }
 
 // errNoID is the result of an entry for which each ID is taken.

@@ -47,7 +47,71 @@ func (l *Service) page(ctx context.Context, tx Tx, in memory.Filter) (memory.Fil
 	}
 	slices.Sort(keys)
 	in.Targets = slices.Compact(keys)
-	return in, nil
+	return in, resolve(ctx, tx, in.Where)
+}
+
+// resolve sets the keys of the targets that a condition names. A name that no target can have has no key.
+func resolve(ctx context.Context, tx Tx, where *memory.Condition) error {
+	if where == nil {
+		return nil
+	}
+	return where.Walk(func(c *memory.Condition) error {
+		t, named := map[memory.Field]memory.Type{memory.FieldUser: memory.Personal,
+			memory.FieldAgent: memory.Procedural}[c.Field]
+		if !named || c.How == memory.Present {
+			return nil
+		}
+		c.Keys = nil
+		for _, v := range c.Values {
+			wanted, err := memory.NewTarget(t, v.Text)
+			if err != nil {
+				continue
+			}
+			known, found, err := tx.Targets().FindTarget(ctx, wanted)
+			if err != nil {
+				return err
+			}
+			if found {
+				wanted = known
+			}
+			c.Keys = append(c.Keys, wanted.Key)
+		}
+		return nil
+	})
+}
+
+// Resolve sets the keys of the targets that a condition names, for a search.
+func (l *Service) Resolve(ctx context.Context, a agent.Actor, where *memory.Condition) error {
+	err := l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		return resolve(ctx, tx, where)
+	})
+	if err != nil {
+		return fmt.Errorf("find the targets of a filter: %w", err)
+	}
+	return nil
+}
+
+// Page lists entries as List does, and returns how many there are without the limit of the filter.
+func (l *Service) Page(
+	ctx context.Context,
+	a agent.Actor,
+	in memory.Filter,
+) (out []memory.Entry, count int, err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		in, err := l.page(ctx, tx, in)
+		if err != nil {
+			return err
+		}
+		if count, err = tx.Views().CountWhere(ctx, in); err != nil {
+			return err
+		}
+		out, err = tx.Memories().LongTermList(ctx, in)
+		return err
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("list memories: %w", err)
+	}
+	return l.shownTo(a, out), count, nil
 }
 
 // List lists long-term entries in creation order, or in reverse if Newest is set. To read the next
@@ -95,7 +159,7 @@ func (l *Service) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filt
 	if err := memorywrite.RequirePerson(a, "deleting many memories"); err != nil {
 		return nil, err
 	}
-	if len(in.Types)+len(in.Targets)+len(in.Metadata) == 0 {
+	if len(in.Types)+len(in.Targets)+len(in.Metadata) == 0 && in.Where == nil {
 		return nil, fault.New(fault.InvalidArgument, "filter is required",
 			"filter by type, target or metadata")
 	}

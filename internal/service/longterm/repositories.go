@@ -49,6 +49,8 @@ type ViewRepository interface {
 	// DigestOf finds the summary of a session. Without a session, it finds the summary with the
 	// content.
 	DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error)
+	// CountWhere counts the entries that a filter selects.
+	CountWhere(ctx context.Context, in memory.Filter) (int, error)
 }
 
 // ReferenceRepository links memories to sessions and indexes them for search.

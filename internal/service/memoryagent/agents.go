@@ -48,7 +48,7 @@ func (s AgentHooks) Subject(ctx context.Context, w agentrun.RunView, fence int64
 	if out.History, err = s.history(ctx, w, p); err != nil || w.Run.Kind != run.Specialist {
 		return out, err
 	}
-	out.Metadata = p.choices().Metadata
+	out.Metadata, out.Categories = p.choices().Metadata, p.choices().Categories
 	a := actor(w, "lease", 0)
 	a.Subject = out
 	lease, err := s.LongTerm.TakeLease(ctx, a, holder(w.Run), contract.LeaseFor(w.Spec.Timeouts()))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
@@ -32,12 +33,14 @@ type RequestOptions struct {
 	Guidance string `json:"guidance,omitempty"`
 	// Metadata that specialists add to every memory.
 	Metadata memory.Metadata `json:"metadata,omitempty"`
+	// Categories that memories can have.
+	Categories []agent.Category `json:"categories,omitempty"`
 }
 
 func (c RequestOptions) none() bool {
 	return c.Multiple == nil && c.ThinkingParams == nil && c.ThinkTool == nil && c.ToolMemory == nil &&
 		c.IdentityMemory == nil && c.SummaryMemory == nil && c.SkillMemory == nil && c.Guidance == "" &&
-		len(c.Types)+len(c.Only)+len(c.Metadata) == 0
+		len(c.Types)+len(c.Only)+len(c.Metadata)+len(c.Categories) == 0
 }
 
 // orNil returns nil if no option is set, so that the stored request, and its hash, do not contain

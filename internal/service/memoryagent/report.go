@@ -45,7 +45,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	if r.Kind != run.Summarize {
 		return out, fault.New(fault.NotFound,
 			fmt.Sprintf("run %s is not a summarize request: its kind is %q", ref.Run, r.Kind),
-			"use `cairn runs show`, which shows runs of any kind")
+			"use `cairn runs show RUN`, which shows runs of any kind")
 	}
 	out.Run, out.Request, out.WorkflowID, out.State = ref.Run, r.Key, r.WorkflowID, r.Status
 	_, p, err := pinnedOf(r)

@@ -120,7 +120,7 @@ func (s *Service) Add(ctx context.Context, ws int64, d Draft) (t Task, err error
 		if len(known) >= mostTasks {
 			return fault.New(fault.QuotaExceeded,
 				fmt.Sprintf("workspace already has %d scheduled tasks, the maximum", len(known)),
-				"remove a task with `cairn schedule remove`")
+				"remove a task with `cairn schedule remove TASK`")
 		}
 		made, err := tx.PutTask(ctx, d, NextAfter(c, now))
 		if err != nil {

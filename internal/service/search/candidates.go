@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/domain/search/rank"
 )
@@ -27,10 +28,25 @@ type Reader interface {
 	Named(ctx context.Context, n NameQuery) ([]int64, error)
 	// Results returns what is shown of documents, in the order of ids.
 	Results(ctx context.Context, ids []int64) ([]Result, error)
+	Describer
+	Selector
+}
+
+// Describer reads what surrounds documents.
+type Describer interface {
 	// Around returns, by turn, up to n turns before and after it in the same sitting, in their order.
 	Around(ctx context.Context, turns []int64, n int) (map[int64][]int64, error)
 	// Conversation returns the number of a conversation, 0 if there is none.
 	Conversation(ctx context.Context, externalID string) (int64, error)
+}
+
+// Selector selects memories by conditions that are no keys of the index.
+type Selector interface {
+	// Matching returns the documents of the memories that a filter selects, in ascending order: among docs,
+	// unless it is nil.
+	Matching(ctx context.Context, in memory.Filter, docs []int64) ([]int64, error)
+	// Among returns the best of docs by words, without those that have none of the words.
+	Among(ctx context.Context, docs []int64, words map[int32]float32, limit int) ([]lexplan.Hit, error)
 }
 
 // Statistics are the counts behind the weights of words.
@@ -85,7 +101,8 @@ type candidates struct {
 	stats   Statistics
 	words   []rank.Word
 	weights rank.Weights
-	limit   int // of documents by words
+	limit   int     // of documents by words
+	docs    []int64 // all that pass a condition of the request that was read first; nil if none was
 }
 
 // byWords finds the documents with the highest scores by words that may pass the filter: k of
@@ -104,6 +121,9 @@ func (f Finder) byWords(ctx context.Context, index Reader, r Request, terms []in
 	c.weights, c.words = f.weights(c.stats.Profile, r.Profile), wordsOf(terms, c.stats)
 	c.limit = cmp.Or(k, c.weights.Candidates, min(mostCandidates, max(leastCandidates, 6*r.Limit)))
 	source := wordSource{Reader: index, words: c.words, filter: c.passing}
+	if done, err := c.among(ctx, index, source); done || err != nil {
+		return c, err
+	}
 	c.Result, err = lexplan.Search(ctx, source.plan(c.stats), source, lexplan.Options{Docs: c.stats.Docs,
 		Kept: max(1, c.passing.kept(c.stats)), K: c.limit, Work: c.weights.Work,
 		Until: time.Now().Add(time.Duration(c.weights.TimeoutMS) * time.Millisecond)})
@@ -137,7 +157,7 @@ func (f Finder) ByVector(ctx context.Context, ws int64, r Request, k int) (out [
 		if err != nil {
 			return err
 		}
-		near, err := f.nearest(ctx, index, found.passing, found.stats, q, k)
+		near, err := f.nearest(ctx, index, found, q, k)
 		if err != nil {
 			return err
 		}
@@ -165,7 +185,7 @@ func (f Finder) read(ctx context.Context, index Reader, r Request, q Query) (out
 	if len(q.Vector) == 0 {
 		out.Vector = VectorUnavailable
 	}
-	near, err := f.nearest(ctx, index, found.passing, found.stats, q, found.limit/2)
+	near, err := f.nearest(ctx, index, found, q, found.limit/2)
 	if err != nil {
 		return out, err
 	}
@@ -204,13 +224,13 @@ func wordsOf(terms []int32, s Statistics) []rank.Word {
 
 // nearest returns the closest documents that may pass the filter; none without a
 // vector.
-func (f Finder) nearest(ctx context.Context, index Reader, passing filter, stats Statistics, q Query, limit int) (
-	[]Neighbor, error) {
+func (f Finder) nearest(ctx context.Context, index Reader, c candidates, q Query, limit int) ([]Neighbor, error) {
+	passing, stats, docs := c.passing, c.stats, c.docs
 	if len(q.Vector) == 0 {
 		return nil, nil
 	}
-	in := NearestQuery{Vector: q.Vector, Space: q.Space, Limit: limit}
-	if !passing.empty() {
+	in := NearestQuery{Vector: q.Vector, Space: q.Space, Limit: limit, Docs: docs}
+	if docs == nil && !passing.empty() {
 		hits, err := index.Candidates(ctx, CandidateQuery{Sets: passing.keys, After: passing.After,
 			Before: passing.Before, Limit: exactVectors + 1})
 		if err != nil {
@@ -244,9 +264,11 @@ func documentsOf(ctx context.Context, index Reader, passing filter, hits []lexpl
 	if err != nil {
 		return nil, err
 	}
+	if err := passing.check(ctx, index, documents); err != nil {
+		return nil, err
+	}
 	for i := range documents {
 		d := &documents[i]
-		d.Rejected = !passing.passes(*d)
 		if at := places[d.ID]; at > 0 {
 			d.VectorRank, d.Cosine = at, near[at-1].Cosine
 		}

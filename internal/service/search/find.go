@@ -43,7 +43,13 @@ type Request struct {
 	Limit         int           // 1 to MostFound; 0 means 10
 	Context       int           // turns shown before and after each turn, 0 to MostContext
 	Profile       rank.Profile  // parameters of this search only
-	Explain       bool          // describe the search and every score
+
+	// Where must hold for memories, whose kind and types the request must name. If it is Selective, the
+	// memories that it selects are read before the search, else those that were found are checked.
+	Where     *memory.Condition
+	Selective bool
+
+	Explain bool // describe the search and every score
 }
 
 // Result is a found document.

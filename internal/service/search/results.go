@@ -11,6 +11,9 @@ import (
 // results reads the best documents, those that the query names first.
 func results(ctx context.Context, index Reader, r Request, ranked []rank.Scored) ([]Result, error) {
 	named, err := index.Named(ctx, namedBy(r.Query))
+	if err == nil && r.Where != nil && len(named) > 0 {
+		named, err = index.Matching(ctx, filter{Request: r}.selection(len(named)), named)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/domain/search/rank"
 	"cairn/internal/domain/transcript"
@@ -141,6 +142,14 @@ func (x *index) Named(_ context.Context, n search.NameQuery) ([]int64, error) {
 
 func (x *index) Results(_ context.Context, ids []int64) ([]search.Result, error) {
 	return make([]search.Result, len(ids)), nil
+}
+
+func (x *index) Matching(_ context.Context, _ memory.Filter, docs []int64) ([]int64, error) {
+	return docs, x.err
+}
+
+func (x *index) Among(context.Context, []int64, map[int32]float32, int) ([]lexplan.Hit, error) {
+	return nil, x.err
 }
 
 func (x *index) Around(context.Context, []int64, int) (map[int64][]int64, error) { return nil, nil }

@@ -56,14 +56,14 @@ type SessionImporter interface {
 // Sessions returns the tool with which other programs import the sessions of agents.
 func Sessions(s SessionImporter) (Tool, error) {
 	return New(agent.ToolSpec{Name: "import_session", Class: agent.Fast, Origins: outsiders,
-		Larger: "import the file with `cairn import`, or send it to POST /v1/imports",
+		Larger: "import the file with `cairn import FILE`, or send it to POST /v1/imports",
 		Description: "Import a session that an agent program wrote, such as a session file of Claude Code or Codex, " +
 			"or an exported chat. The call stores the text; its conversations follow in the background. With " +
 			"distill, Cairn also learns skills from them. The same text is imported once."},
 		func(ctx context.Context, a agent.Actor, in importArgs) (out importResult, err error) {
 			if strings.HasPrefix(in.Session, "PK\x03\x04") {
 				return out, fault.New(fault.InvalidArgument, "session is an archive",
-					"send the text of one session file; `cairn import` reads archives")
+					"send the text of one session file; `cairn import FILE` reads archives")
 			}
 			made, err := s.Import(ctx, intake.Upload{Workspace: a.Workspace, Name: in.Name,
 				Content: strings.NewReader(in.Session), Distill: in.Distill, Outcome: transcript.Verdict(in.Outcome),

@@ -499,6 +499,50 @@ func (q *Queries) LastSitting(ctx context.Context, arg LastSittingParams) (LastS
 	return i, err
 }
 
+const LexAmong = `-- name: LexAmong :many
+select d.doc, (-(d.sv <#> $1::sparsevec))::float8 as score from lex_docs d
+where d.workspace_id = $2 and d.doc = any($3::bigint[]) and -(d.sv <#> $1::sparsevec) > 0
+order by score desc, d.doc limit $4
+`
+
+type LexAmongParams struct {
+	Query       pgvector.SparseVector
+	WorkspaceID int64
+	Docs        []int64
+	MaxRows     int32
+}
+
+type LexAmongRow struct {
+	Doc   int64
+	Score float64
+}
+
+// The best of some documents by words. All of them are compared.
+func (q *Queries) LexAmong(ctx context.Context, arg LexAmongParams) ([]LexAmongRow, error) {
+	rows, err := q.db.Query(ctx, LexAmong,
+		arg.Query,
+		arg.WorkspaceID,
+		arg.Docs,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LexAmongRow
+	for rows.Next() {
+		var i LexAmongRow
+		if err := rows.Scan(&i.Doc, &i.Score); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const LexCandidates = `-- name: LexCandidates :many
 select c.doc::bigint as doc, c.score::float8 as score
 from cairn.lex_candidates($1::bigint, $2::text[], $3::sparsevec, $4::timestamptz, $5::timestamptz, $6::int) c

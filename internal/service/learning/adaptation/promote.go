@@ -61,5 +61,5 @@ func (s *Service) accepts(ctx context.Context, tx Tx, row bank.Row, u *Update) (
 	}
 	return fault.New(fault.InvalidArgument, fmt.Sprintf("update %d does not pass the gate: %d and %d scored replies, "+
 		"%d are needed on each side, and it may not be worse", u.Number, u.Canary.Candidate, u.Canary.Incumbent,
-		minScores), "rate more answers with `cairn feedback`, then run `cairn bank updates`")
+		minScores), "rate more answers with `cairn feedback good`, then run `cairn bank updates`")
 }

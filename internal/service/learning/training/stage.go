@@ -47,7 +47,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, number int) (out 
 	if len(st.rewards) == 0 { // an outage must not be attributed to the last edit of the bank
 		return out, fault.New(fault.ModelRejected, fmt.Sprintf("stage %d has no scored iteration: "+
 			"%d of %d outcomes are masked, because model calls failed", number+1, st.outcomes.Masked,
-			st.outcomes.Of), "fix the model endpoint (run `cairn runs show` for its errors), then train again")
+			st.outcomes.Of), "fix the model endpoint (run `cairn runs show RUN` for its errors), then train again")
 	}
 	out, again := st.close()
 	if st.spec.Design && !out.Stop {
