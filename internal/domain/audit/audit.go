@@ -25,6 +25,8 @@ const (
 	ChangeApprove       Action = "change.approve" // of a pending change of a skill
 	ChangeReject        Action = "change.reject"
 	CodecDecode         Action = "codec.decode"
+	ConsoleSignIn       Action = "console.sign_in"
+	ConsoleSignOut      Action = "console.sign_out" // also a session that was ended by someone else
 	ConversationOutcome Action = "conversation.outcome" // a person states how it ended
 	EraseConversation   Action = "erase.conversation"
 	EraseTarget         Action = "erase.target"
@@ -62,6 +64,8 @@ var Actions = []Action{
 	ChangeApprove,
 	ChangeReject,
 	CodecDecode,
+	ConsoleSignIn,
+	ConsoleSignOut,
 	ConversationOutcome,
 	EraseConversation,
 	EraseTarget,
