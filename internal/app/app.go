@@ -35,11 +35,13 @@ import (
 	"cairn/internal/service/audit"
 	"cairn/internal/service/channel"
 	"cairn/internal/service/completion"
+	"cairn/internal/service/consolesession"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
+	"cairn/internal/service/explore"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/idle"
 	"cairn/internal/service/inbox"
@@ -110,6 +112,8 @@ type App struct {
 	embedderState *embedderState
 
 	Keys          *apikey.Service
+	Sessions      *consolesession.Service // of the web console
+	Explore       *explore.Service // read models for people
 	Audit         *audit.Service
 	Runs          *inspect.Runs
 	Conversations *inspect.Conversations

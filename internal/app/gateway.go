@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"net/http"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -15,6 +16,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
+	"cairn/internal/gateway/console"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/distill"
@@ -46,7 +48,21 @@ func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 	if h.Codec != nil {
 		s.Codec = converter.NewPayloadCodecHTTPHandler(h.Codec)
 	}
-	return httpapi.New(s, h.gatewayOptions(), m)
+	g := httpapi.New(s, h.gatewayOptions(), m)
+	if h.Config.ConsoleOn() && h.Sessions != nil {
+		g.HandleConsole(h.console(g), h.Config.ConsoleAddress() != "")
+	}
+	return g
+}
+
+// console returns the web console over the services of this App.
+func (h *App) console(g *httpapi.Gateway) http.Handler {
+	return console.New(console.Services{Log: h.Log, Sessions: h.Sessions, Keys: h.Keys, Audit: h.Audit, Runs: h.Runs,
+		Conversations: h.Conversations, Workspaces: h.Workspaces, Inbox: h.ReviewInbox, Library: h.Library,
+		Memory: h.Memory, LongTerm: h.LongTerm, Finder: h.Finder, Explore: h.Explore, Distill: h.Distill,
+		Authenticate: g.Authenticate, Encrypted: g.Encrypted, Start: g.Start},
+		console.Options{PublicBaseURL: h.Config.PublicBaseURL, WorkflowLink: h.WorkflowLink, Model: h.Config.Model,
+			NameStyle: h.Config.NameStyle, DistillSpec: func() distill.Spec { return DistillSpec(h.Config, "") }})
 }
 
 func (h *App) replyNews(ref run.Ref) (news <-chan struct{}, stop func()) {

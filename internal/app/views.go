@@ -5,6 +5,8 @@ import (
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/audit"
+	"cairn/internal/service/consolesession"
+	"cairn/internal/service/explore"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/inspect"
@@ -21,6 +23,9 @@ func (h *App) buildViews() (err error) {
 	}
 	if h.Keys, err = apikey.New(apikey.Ports{Store: h.Store.Keys(), Operators: h.Store.OperatorKeys(),
 		Gateways: h.Store.GatewayKeys()}); err != nil {
+		return err
+	}
+	if err = h.buildConsole(); err != nil {
 		return err
 	}
 	if h.Audit, err = audit.New(audit.Ports{Store: h.Store.Audit()}); err != nil {
@@ -61,6 +66,16 @@ func (h *App) buildViews() (err error) {
 		h.Conversations.Workflows, h.Messages.Workflows, h.Reflections.Starter = h.Driver, h.Driver, h.Driver
 	}
 	return nil
+}
+
+// buildConsole wires what only people need: sign-ins of the web console, and read models.
+func (h *App) buildConsole() (err error) {
+	h.Sessions, err = consolesession.New(consolesession.Ports{Store: h.Store.ConsoleSessions()})
+	if err != nil {
+		return err
+	}
+	h.Explore, err = explore.New(explore.Ports{Store: h.Store.Explorer()})
+	return err
 }
 
 // dispatcher returns the service that starts due tasks.

@@ -33,6 +33,9 @@ var reviewedPolicies = []string{
 		"(NULLIF(current_setting('cairn.workspace'::text, true), ''::text))::bigint))",
 	"audit_events.audit_events_system_see {cairn_system} r ((workspace_id IS NULL) OR (workspace_id = " +
 		"(NULLIF(current_setting('cairn.workspace'::text, true), ''::text))::bigint)) -",
+	// resolve_console_session and resolve_console_code: only the owner of a cookie or a code has its hash
+	"console_codes.console_codes_definer {cairn_owner} r true -",
+	"console_sessions.console_sessions_definer {cairn_owner} r true -",
 	"conversation_marks.conversation_marks_system {cairn_system} r (kind = 'reflection'::text) -",
 	// which workspaces have something to evolve from
 	"cases.cases_system {cairn_system} r ((state = 'open'::text) AND (failures > 0)) -",
@@ -151,6 +154,8 @@ var reviewedFunctions = []string{
 	"erase_placed invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_places invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_requests definer search_path=cairn, pg_catalog, pg_temp",
+	"resolve_console_code definer search_path=cairn, pg_catalog, pg_temp",
+	"resolve_console_session definer search_path=cairn, pg_catalog, pg_temp",
 	"resolve_gateway_key definer search_path=cairn, pg_catalog, pg_temp",
 	"transcribe_message definer search_path=cairn, pg_catalog, pg_temp",
 	"withdraw_message definer search_path=cairn, pg_catalog, pg_temp",

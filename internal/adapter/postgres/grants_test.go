@@ -17,6 +17,8 @@ var reviewedGrants = []string{
 		"op_id prediction retrieved run_id score source state updated_at)",
 	"cases cairn_system: select(failures state workspace_id)",
 	"compactions cairn_app: insert, select",
+	"console_codes cairn_app: delete, insert, select",
+	"console_sessions cairn_app: delete, insert, select, update(hash used_at)",
 	"conversation_marks cairn_app: insert, select, update(run_id seq updated_at)",
 	"conversation_marks cairn_system: select(conversation_id kind seq workspace_id)",
 	"channel_accounts cairn_system: delete, insert, select, update",

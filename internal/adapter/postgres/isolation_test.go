@@ -48,7 +48,7 @@ func TestAWorkspaceSeesItsOwnRowsAndNobodyElses(t *testing.T) {
 
 // ownerReads are the tables that a reviewed SECURITY DEFINER function reads before a workspace is
 // known.
-var ownerReads = []string{"api_keys", "identities"}
+var ownerReads = []string{"api_keys", "console_codes", "console_sessions", "identities"}
 
 func TestTheOwnerSeesNoRows(t *testing.T) {
 	t.Parallel()

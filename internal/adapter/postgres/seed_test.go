@@ -100,6 +100,11 @@ with conversation as (
   insert into failure_memos (workspace_id, key, code, reason) values ($1, 'x', 'model_refused', $3)
 ), key as (
   insert into api_keys (workspace_id, name, hash, hint, scopes) values ($1, $3, sha256($1::text::bytea), 'ck', '{}')
+), console_session as (
+  insert into console_sessions (workspace_id, hash, account, scopes) values ($1, sha256('x'), 'ada', '{read}')
+), console_code as (
+  insert into console_codes (workspace_id, hash, account, scopes)
+  values ($1, sha256(('code' || $1)::text::bytea), 'ada', '{read}')
 ), account as (
   insert into channel_accounts (name, platform) values ('a' || $1::text, 'telegram') returning name
 ), person as (

@@ -89,9 +89,42 @@ func (c *cli) runDemo(ctx context.Context) error {
 		fmt.Fprintf(c.out, "   workflow: %s\n", s.WorkflowLink(r.WorkflowID))
 	}
 	c.suggest(*made, r.Run)
-	if stay {
-		c.awaitEnter(ctx)
+	return c.openDemo(ctx, s, made.Skill, stay)
+}
+
+// openDemo prints a link that opens the skill in the web console. If the stack stays, this command serves the
+// console until the user presses Enter.
+func (c *cli) openDemo(ctx context.Context, s *session, name string, stay bool) error {
+	if !s.Config.ConsoleOn() || !stay && s.stack != nil {
+		c.say("Open it in the web console: run `%s serve`, then `%s console --workspace %s`", c.program, c.program,
+			c.workspace)
+		return nil
 	}
+	if !stay { // another command serves the stack
+		return c.printDemoLink(ctx, s, name)
+	}
+	l, err := s.listenLocally()
+	if err != nil {
+		return err
+	}
+	s.Config.DrainDelay, s.Config.Listen = 0, l.Addr().String() // no load balancer
+	ctx, cancel := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- s.serveGateway(ctx, l) }()
+	if err := c.printDemoLink(ctx, s, name); err != nil {
+		c.say("%v", err)
+	}
+	c.awaitEnter(ctx)
+	cancel()
+	return <-served
+}
+
+func (c *cli) printDemoLink(ctx context.Context, s *session, name string) error {
+	link, err := s.consoleLink(ctx, []string{"read", "write", "admin"}, "skills", name)
+	if err != nil {
+		return err
+	}
+	c.say("Open the skill in the web console (the link works once, within a minute):\n   %s", link)
 	return nil
 }
 

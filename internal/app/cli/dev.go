@@ -14,7 +14,8 @@ func (c *cli) dev() *cobra.Command {
 	return &cobra.Command{
 		Use: "dev", Short: "Run the development stack until Ctrl-C",
 		Example: "  cairn dev", Args: noArguments,
-		Long: "Run the development stack until Ctrl-C: Postgres with pgvector, Temporal with its UI, and a worker. " +
+		Long: "Run the development stack until Ctrl-C: Postgres with pgvector, Temporal with its UI, a worker, and the " +
+			"HTTP API with the web console. " +
 			"The data is kept in .cairn for the next start. Other cairn commands that you start in the same folder " +
 			"use this stack. With CAIRN_CHANNELS, it also connects those accounts of chat platforms.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDev(cmd.Context()) },
@@ -30,6 +31,9 @@ func (c *cli) runDev(ctx context.Context) error {
 	if s.attached {
 		fmt.Fprintf(c.out, "a development stack already runs in %s; Temporal UI: %s\n", s.Config.Home,
 			s.Config.TemporalUI)
+		if s.Config.ConsoleOn() {
+			fmt.Fprintf(c.out, "console: %s\n", s.consoleURL())
+		}
 		return nil
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
@@ -52,9 +56,15 @@ func (c *cli) runDev(ctx context.Context) error {
 		return err
 	}
 	defer stopped()
+	l, err := s.listenLocally()
+	if err != nil {
+		return err
+	}
+	c.announceConsole(s, l)
 	fmt.Fprintln(c.out,
 		"\nready: try `cairn distill FILE` in another terminal; Ctrl-C stops the stack and keeps the data")
-	<-ctx.Done()
+	s.Config.DrainDelay = 0 // no load balancer
+	err = s.serveGateway(ctx, l)
 	fmt.Fprintln(c.out, "stopping")
-	return nil
+	return err
 }

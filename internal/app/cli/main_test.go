@@ -430,6 +430,11 @@ func TestTheDemoSuggestsCommandsThatWork(t *testing.T) {
 		rest = after
 	}
 	_, next, _ := strings.Cut(out, "Try next\n")
+	next, open, _ := strings.Cut(next, "\nOpen the skill in the web console")
+	if !strings.Contains(open, "/console/link?code=") ||
+		!strings.Contains(open, "%2Fskills%2Fupdate-reservation-flights") {
+		t.Errorf("it ends with %q", open)
+	}
 	lines := strings.Split(strings.TrimSpace(next), "\n")
 	if len(lines) != 5 {
 		t.Fatalf("it suggests %q", lines)

@@ -18,7 +18,6 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/gateway/prometheus"
 )
 
 func (c *cli) serve() *cobra.Command {
@@ -28,7 +27,7 @@ func (c *cli) serve() *cobra.Command {
 		Use: "serve", Short: "Serve the HTTP API and MCP until Ctrl-C",
 		Example: "  cairn serve --listen 127.0.0.1:0\n  cairn serve --openapi -", Args: noArguments,
 		Long: "Serve the HTTP API and MCP until Ctrl-C. Requests need an API key: create one with `cairn keys " +
-			"create`. On Ctrl-C, requests in progress finish first. Without DATABASE_URL and TEMPORAL_ADDRESS, " +
+			"create`. It also serves the web console at /console/. On Ctrl-C, requests in progress finish first. Without DATABASE_URL and TEMPORAL_ADDRESS, " +
 			"this command starts the development stack with a worker. Otherwise, run the program `worker` as well. " +
 			"With CAIRN_CHANNELS, it also connects those accounts of chat platforms, as `cairn gateway` does.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -77,10 +76,11 @@ func (c *cli) runServe(ctx context.Context, listen string) error {
 		return err
 	}
 	defer stopped()
+	c.announceConsole(s, l)
 	fmt.Fprintf(c.out, "ready: http://%s serves the API; see /openapi.json, and create a key with `cairn keys "+
 		"create --name NAME`\n",
 		l.Addr())
-	return s.Gateway(prometheus.New(s.Store)).Serve(ctx, l)
+	return s.serveGateway(ctx, l)
 }
 
 // startAccounts serves the accounts of chat platforms until ctx ends, if CAIRN_CHANNELS names some. The returned

@@ -254,6 +254,9 @@ type Config struct {
 
 	// Address of the HTTP gateway, host:port. Port 0 selects a free port.
 	Listen string `env:"CAIRN_LISTEN" envDefault:"127.0.0.1:8080"`
+	// Web console: on serves it at /console/, off does not, and host:port serves it at that address instead of
+	// CAIRN_LISTEN.
+	Console string `env:"CAIRN_CONSOLE" envDefault:"on"`
 	// Base URL of links in responses, such as https://cairn.example. If empty, links are relative.
 	PublicBaseURL string `env:"PUBLIC_BASE_URL"`
 	// Maximum size of a request body in bytes.

@@ -47,6 +47,9 @@ func (c Config) validate() error {
 	if _, err := c.Origins(); err != nil {
 		return err
 	}
+	if err := c.checkConsole(); err != nil {
+		return err
+	}
 	if (c.BaseURL != "" || c.APIKey != "") && c.Model == "" && c.SkillsLLM == "" {
 		return fault.New(fault.Misconfigured, "a model endpoint is configured, but no model",
 			"set CAIRN_MODEL to a model of that endpoint")

@@ -82,6 +82,11 @@ func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 	if key == "" {
 		return apikey.Principal{}, missingKey()
 	}
+	return g.authenticateKey(r, key, personOf(r))
+}
+
+// authenticateKey returns the principal of a key, which acts for a user if it is that of a gateway.
+func (g *Gateway) authenticateKey(r *http.Request, key, person string) (apikey.Principal, *Problem) {
 	// Keys that were valid before are always looked up, so that others at the same address cannot lock them out.
 	from, known := g.client(r), g.Keys.Seen(key)
 	if !known {
@@ -89,7 +94,7 @@ func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 			return apikey.Principal{}, tooManyBadKeys(wait)
 		}
 	}
-	h, err := g.principal(r.Context(), key, personOf(r))
+	h, err := g.principal(r.Context(), key, person)
 	if !known && fault.CodeOf(err) != fault.NotFound {
 		g.badKeys.good(from)
 	}

@@ -100,8 +100,7 @@ func (g *Gateway) client(r *http.Request) netip.Addr {
 // address returns the address of the client. X-Forwarded-For counts only from a trusted proxy: the
 // client is its last address that is none.
 func (g *Gateway) address(r *http.Request) netip.Addr {
-	port, _ := netip.ParseAddrPort(r.RemoteAddr)
-	from := port.Addr().Unmap()
+	from := peer(r)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0 && g.trusts(from); i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
@@ -111,6 +110,12 @@ func (g *Gateway) address(r *http.Request) netip.Addr {
 		from = hop.Unmap()
 	}
 	return from
+}
+
+// peer returns the address of the other end of the connection.
+func peer(r *http.Request) netip.Addr {
+	port, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return port.Addr().Unmap()
 }
 
 func (g *Gateway) trusts(a netip.Addr) bool {

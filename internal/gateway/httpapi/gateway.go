@@ -28,6 +28,8 @@ type Gateway struct {
 	closing context.Context // ends when the gateway stops; streams and waits end with it
 	stop    context.CancelFunc
 
+	consoleMux *http.ServeMux // of the console, if it is apart from the API
+
 	draining atomic.Bool // the gateway will stop; load balancers must send no more requests
 }
 

@@ -15,10 +15,12 @@ import (
 
 // ServeHTTP serves one request. It limits the body, records metrics, and gives responses
 // that huma does not write the same form.
-func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.serve(g.mux, w, r) }
+
+func (g *Gateway) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	answer := &answer{ResponseWriter: w, unread: newBody(w, r, g.Options.BodyIdle)}
-	handler, pattern := g.mux.Handler(r)
+	handler, pattern := mux.Handler(r)
 	defer func() {
 		cause := recover()
 		begun := answer.status != 0
@@ -52,7 +54,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			answer.unread.limit(w, g.Options.RequestBytes+1)
 		}
 	}
-	g.mux.ServeHTTP(answer, r)
+	mux.ServeHTTP(answer, r)
 }
 
 const requestHeader = "X-Request-Id"
@@ -79,6 +81,10 @@ func unrouted(refuse http.Handler, r *http.Request) *Problem {
 		).
 			with("Allow", was.header.Get("Allow"))
 	}
+	return noRoute(r)
+}
+
+func noRoute(r *http.Request) *Problem {
 	return problem(fault.NotFound, fmt.Sprintf("no route %s %s", r.Method, r.URL.Path),
 		"see /openapi.json for the routes")
 }

@@ -105,19 +105,8 @@ func (g *Gateway) showSkill(ctx context.Context, in *struct {
 }
 
 // version reads a skill and one of its versions; 0 means the active one.
-func (g *Gateway) version(ctx context.Context, ref string, number int) (head skill.Head, v skill.Version, err error) {
-	err = g.Library.Store.WithLibrary(ctx, workspace(ctx), func(ctx context.Context, tx library.Tx) error {
-		id, _ := strconv.ParseInt(ref, 10, 64) // not a number: a name
-		if head, err = library.Head(ctx, tx, id, ref); err != nil {
-			return err
-		}
-		if number == 0 {
-			number = head.Version
-		}
-		v, err = tx.Versions().Version(ctx, head.ID, number)
-		return err
-	})
-	return head, v, err
+func (g *Gateway) version(ctx context.Context, ref string, number int) (skill.Head, skill.Version, error) {
+	return g.Library.Find(ctx, workspace(ctx), ref, number)
 }
 
 // skillNumber returns a skill's ID. It does not check that a numeric ID exists.

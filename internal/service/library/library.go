@@ -14,6 +14,7 @@ package library
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"cairn/internal/domain/ports"
@@ -129,6 +130,23 @@ func Head(ctx context.Context, tx Tx, id int64, name string) (skill.Head, error)
 		return head, err
 	}
 	return tx.Skills().SkillHead(ctx, head.ID)
+}
+
+// Find returns a skill by its ID or name with one of its versions; 0 means the active one.
+func (l *Library) Find(ctx context.Context, ws int64, ref string, number int) (head skill.Head, v skill.Version,
+	err error) {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+		id, _ := strconv.ParseInt(ref, 10, 64) // not a number: a name
+		if head, err = Head(ctx, tx, id, ref); err != nil {
+			return err
+		}
+		if number == 0 {
+			number = head.Version
+		}
+		v, err = tx.Versions().Version(ctx, head.ID, number)
+		return err
+	})
+	return head, v, err
 }
 
 // History returns the versions of a skill, latest first.

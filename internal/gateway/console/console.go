@@ -1,0 +1,179 @@
+package console
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/gateway/console/locale"
+	"cairn/internal/service/apikey"
+	"cairn/internal/service/audit"
+	"cairn/internal/service/consolesession"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/explore"
+	"cairn/internal/service/inbox"
+	"cairn/internal/service/inspect"
+	"cairn/internal/service/library"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/search"
+)
+
+// Root is the path of the console.
+const Root = "/console/"
+
+// Services holds the services behind the pages.
+type Services struct {
+	Log           *slog.Logger
+	Sessions      *consolesession.Service
+	Keys          *apikey.Service
+	Audit         *audit.Service
+	Runs          *inspect.Runs
+	Conversations *inspect.Conversations
+	Workspaces    *inspect.Workspaces
+	Inbox         *inbox.Service
+	Library       *library.Library
+	Memory        *promptmemory.Service
+	LongTerm      *longterm.Service
+	Finder        search.Finder
+	Explore       *explore.Service
+	Distill       *distill.Service
+
+	// Authenticate returns the principal of an API key. It limits the invalid keys of an address.
+	Authenticate func(r *http.Request, key string) (apikey.Principal, error)
+	// Encrypted reports whether a request arrived by HTTPS, here or at a trusted proxy.
+	Encrypted func(r *http.Request) bool
+	// Start starts the workflow of a stored run.
+	Start func(ctx context.Context, workspaceKey string, r run.Run)
+}
+
+// Options is the configuration of the console.
+type Options struct {
+	PublicBaseURL string // base of links; its path is in all links
+	// WorkflowLink returns a workflow's page in Temporal UI, empty if there is none.
+	WorkflowLink func(workflowID string) string
+	Model        string // name of the model, for display
+	NameStyle    string // of exported skills: hyphen or underscore
+	// DistillSpec returns the configuration of a new distillation, for a retry that pays again.
+	DistillSpec func() distill.Spec
+}
+
+// Console is an http.Handler of the pages. It is safe for concurrent use.
+type Console struct {
+	Services
+	Options Options
+
+	base  string // path of PublicBaseURL, without a slash at the end
+	mux   *http.ServeMux
+	cross *http.CrossOriginProtection
+	pages map[locale.Tag]*pages
+}
+
+// New returns the pages over s. It panics if a template is broken, which the tests find.
+func New(s Services, o Options) *Console {
+	c := &Console{Services: s, Options: o, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
+		pages: map[locale.Tag]*pages{}}
+	if u, err := url.Parse(o.PublicBaseURL); err == nil {
+		c.base = strings.TrimRight(u.EscapedPath(), "/")
+	}
+	if c.Options.WorkflowLink == nil {
+		c.Options.WorkflowLink = func(string) string { return "" }
+	}
+	for _, tag := range locale.Tags {
+		c.pages[tag] = parse(tag)
+	}
+	c.mux.HandleFunc("GET "+Root+"static/{file}", c.static)
+	c.signInRoutes()
+	c.overviewRoutes()
+	c.inboxRoutes()
+	c.skillRoutes()
+	c.conversationRoutes()
+	c.memoryRoutes()
+	c.runRoutes()
+	c.mux.HandleFunc(Root, c.open(func(*request) error {
+		return fault.New(fault.NotFound, "there is no such page", "choose a page in the navigation")
+	}))
+	return c
+}
+
+// ServeHTTP serves one request with the security headers of every response.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	nonce := rand.Text()
+	secure(w.Header(), nonce)
+	r = r.WithContext(context.WithValue(r.Context(), nonceKey{}, nonce))
+	if err := c.checkOrigin(r); err != nil {
+		rq := c.newRequest(w, r)
+		rq.fail(err)
+		return
+	}
+	c.mux.ServeHTTP(w, r)
+}
+
+type nonceKey struct{}
+
+// secure sets the headers that confine a page: its script has the nonce, and everything else comes from Cairn.
+func secure(h http.Header, nonce string) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-"+nonce+"'; style-src 'self'; "+
+		"img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; "+
+		"require-trusted-types-for 'script'; trusted-types 'none'")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Vary", "Accept-Language, Cookie")
+}
+
+// checkOrigin refuses changes that a page of another site asks for. Browsers send Sec-Fetch-Site or Origin; a
+// request with neither comes from a program, which uses the API.
+func (c *Console) checkOrigin(r *http.Request) error {
+	const hint = "open the console in a browser, and send the form from there"
+	if err := c.cross.Check(r); err != nil {
+		return fault.New(fault.OutOfScope, "the request comes from another site", hint)
+	}
+	safe := slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method)
+	if !safe && r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" {
+		return fault.New(fault.OutOfScope, "the request does not state its origin", hint)
+	}
+	return nil
+}
+
+// open returns a handler for everyone.
+func (c *Console) open(fn func(*request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		rq := c.newRequest(w, r)
+		err := rq.identify()
+		if err == nil {
+			err = fn(rq)
+		}
+		if err != nil {
+			rq.fail(err)
+		}
+	}
+}
+
+// handle registers a page or an action of a workspace, which needs a scope. The pattern is a method and the path
+// below the workspace.
+func (c *Console) handle(pattern string, scope apikey.Scope, fn func(*request) error) {
+	method, path, _ := strings.Cut(pattern, " ")
+	c.mux.HandleFunc(method+" "+Root+"w/{workspace}/"+path, c.open(func(rq *request) error {
+		if len(rq.grants) == 0 {
+			return rq.needSignIn()
+		}
+		if err := rq.enter(); err != nil {
+			return err
+		}
+		if !rq.grant.Allows(scope) {
+			return fault.New(fault.OutOfScope, fmt.Sprintf("scope %s required; this session has %s", scope,
+				strings.Join(rq.grant.Scopes, ", ")), "sign in with a key that has the scope")
+		}
+		return fn(rq)
+	}))
+}

@@ -1,0 +1,240 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/apikey"
+	"cairn/internal/service/explore"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/search"
+)
+
+func (c *Console) memoryRoutes() {
+	c.handle("GET memories", apikey.Read, c.listMemories)
+	c.handle("POST memories", apikey.Write, c.addMemory)
+	c.handle("GET memories/{memory}", apikey.Read, c.showMemory)
+	c.handle("POST memories/{memory}/edit", apikey.Write, c.editMemory)
+	c.handle("POST memories/{memory}/delete", apikey.Write, c.deleteMemory)
+	c.handle("POST memories/{memory}/restore", apikey.Write, c.restoreMemory)
+}
+
+var (
+	memoryTypes    = []string{"core", "profile", "personal", "procedural", "tool", "summary", "note"}
+	memoryStatuses = []string{"active", "superseded", "removed", "quarantined"}
+	memoryOrigins  = []string{"user", "agent", "nudge", "reflection", "distill", "designer", "import"}
+)
+
+type memoriesPage struct {
+	Memories                 []explore.Memory
+	Found                    []search.Result // of a search
+	Searched                 bool
+	Vector                   string
+	Next                     string
+	AsOf                     time.Time
+	Types, Statuses, Origins []string
+}
+
+// listMemories lists memories, those of an earlier time, or the results of a search.
+func (c *Console) listMemories(rq *request) error {
+	out := memoriesPage{Types: memoryTypes, Statuses: memoryStatuses, Origins: memoryOrigins}
+	f, err := rq.memoryFilter()
+	if err != nil {
+		return err
+	}
+	out.AsOf = f.AsOf
+	if q := rq.text("q"); q != "" && f.AsOf.IsZero() {
+		r := search.Request{Query: clip(q, 1000), Kinds: []string{search.KindMemory}, Limit: 50}
+		if f.Type != "" {
+			r.Types = []memory.Type{memory.Type(f.Type)}
+		}
+		if f.Target != "" {
+			r.Targets = []string{f.Target}
+		}
+		found, err := c.Finder.Search(rq.ctx, rq.ws(), r)
+		if err != nil {
+			return err
+		}
+		out.Searched, out.Found, out.Vector = true, found.Results, found.Vector
+		return rq.render("memories", "memories.title", out)
+	}
+	out.Memories, out.Next, err = c.Explore.Memories(rq.ctx, rq.ws(), f, rq.text("cursor"), perPage)
+	if err != nil {
+		return err
+	}
+	return rq.render("memories", "memories.title", out)
+}
+
+func (rq *request) memoryFilter() (f explore.MemoryFilter, err error) {
+	if f.Type, err = rq.choice("type", memoryTypes...); err != nil {
+		return f, err
+	}
+	if f.Status, err = rq.choice("status", append([]string{"all"}, memoryStatuses...)...); err != nil {
+		return f, err
+	}
+	switch f.Status {
+	case "":
+		f.Status = string(memory.Active)
+	case "all":
+		f.Status = ""
+	}
+	if f.Origin, err = rq.choice("origin", memoryOrigins...); err != nil {
+		return f, err
+	}
+	f.Target = clip(rq.text("target"), 200)
+	f.AsOf, err = rq.instant("as_of")
+	return f, err
+}
+
+// instant returns a time in the zone of the workspace. A date means its end.
+func (rq *request) instant(name string) (time.Time, error) {
+	text := rq.text(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if day, err := time.ParseInLocation(time.DateOnly, text, rq.zone); err == nil {
+		return day.AddDate(0, 0, 1).Add(-time.Microsecond), nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
+		if at, err := time.ParseInLocation(layout, text, rq.zone); err == nil {
+			return at, nil
+		}
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	return time.Time{}, badParameter(name, text, "use a date such as 2027-01-31")
+}
+
+func (c *Console) addMemory(rq *request) error {
+	w, err := c.Memory.Save(rq.ctx, rq.actor(), promptmemory.SaveArgs{Content: rq.r.PostFormValue("content"),
+		Store: rq.r.PostFormValue("store")})
+	if err != nil {
+		return rq.again(err, c.listMemories)
+	}
+	if len(w.IDs) == 1 {
+		return rq.redirect("saved", "memories", w.IDs[0])
+	}
+	return rq.redirect("saved", "memories")
+}
+
+// revision is a version of a memory with its changes.
+type revision struct {
+	memory.Revision
+	Diff string // against the version before
+}
+
+type memoryPage struct {
+	Memory    memory.Entry
+	LongTerm  bool // a long-term memory can be restored
+	Evidence  []explore.Excerpt
+	Views     []explore.MemoryView
+	Revisions []revision
+}
+
+const (
+	revisionsShown = 50
+	viewsShown     = 20
+)
+
+// entry reads a memory of any type and status.
+func (c *Console) entry(rq *request) (memory.Entry, error) {
+	id := rq.named("memory")
+	found, err := c.LongTerm.Get(rq.ctx, rq.actor(), id)
+	if err != nil {
+		return memory.Entry{}, err
+	}
+	if len(found) != 1 {
+		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("memory %.60q not found", id),
+			"the memory may be erased: search for it on the page Memories")
+	}
+	return found[0], nil
+}
+
+func (c *Console) showMemory(rq *request) error {
+	e, err := c.entry(rq)
+	if err != nil {
+		return err
+	}
+	out := memoryPage{Memory: e, LongTerm: slices.Contains(memory.LongTermTypes, e.Type)}
+	if out.Evidence, err = c.Explore.EvidenceOf(rq.ctx, rq.ws(), e.Evidence); err != nil {
+		return err
+	}
+	if out.Views, err = c.Explore.Views(rq.ctx, rq.ws(), e.ID, viewsShown); err != nil {
+		return err
+	}
+	history, err := c.Memory.History(rq.ctx, rq.actor(), e.ID, revisionsShown+1)
+	if err != nil {
+		return err
+	}
+	for i, r := range history[:min(len(history), revisionsShown)] {
+		one := revision{Revision: r}
+		if i+1 < len(history) {
+			one.Diff = udiff.Unified(fmt.Sprintf("v%d", history[i+1].Version), fmt.Sprintf("v%d", r.Version),
+				history[i+1].Content+"\n", r.Content+"\n")
+		}
+		out.Revisions = append(out.Revisions, one)
+	}
+	return rq.render("memory", "memory.title", out)
+}
+
+func (c *Console) editMemory(rq *request) error {
+	e, err := c.entry(rq)
+	if err != nil {
+		return err
+	}
+	content := rq.r.PostFormValue("content")
+	if slices.Contains(memory.LongTermTypes, e.Type) {
+		change := longterm.ChangedMemory{ID: e.ID, Content: content}
+		if base, err := strconv.Atoi(rq.r.PostFormValue("base")); err == nil {
+			change.Expected = &base
+		}
+		_, err = c.LongTerm.UpdateMemories(rq.ctx, rq.actor(), []longterm.ChangedMemory{change})
+	} else {
+		_, err = c.Memory.Replace(rq.ctx, rq.actor(), promptmemory.ReplaceArgs{Store: string(e.Type), Match: e.ID,
+			Content: content})
+	}
+	if err != nil {
+		return rq.again(err, c.showMemory)
+	}
+	return rq.redirect("saved", "memories", e.ID)
+}
+
+func (c *Console) deleteMemory(rq *request) error {
+	e, err := c.entry(rq)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(memory.LongTermTypes, e.Type) {
+		_, err = c.LongTerm.DeleteMemories(rq.ctx, rq.actor(), []longterm.DeleteRequest{{ID: e.ID}})
+	} else {
+		_, err = c.Memory.Remove(rq.ctx, rq.actor(), promptmemory.RemoveArgs{Store: string(e.Type), Match: e.ID})
+	}
+	if err != nil {
+		return rq.again(err, c.showMemory)
+	}
+	return rq.redirect("deleted", "memories", e.ID)
+}
+
+func (c *Console) restoreMemory(rq *request) error {
+	e, err := c.entry(rq)
+	if err != nil {
+		return err
+	}
+	version, err := strconv.Atoi(rq.r.PostFormValue("version"))
+	if err != nil || version < 1 {
+		return fault.New(fault.InvalidArgument, "invalid version", "choose a version in the history of the memory")
+	}
+	_, err = c.LongTerm.Restore(rq.ctx, rq.actor(), longterm.RestoreArgs{ID: e.ID, Version: version})
+	if err != nil {
+		return rq.again(err, c.showMemory)
+	}
+	return rq.redirect("restored", "memories", e.ID)
+}

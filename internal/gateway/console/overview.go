@@ -1,0 +1,64 @@
+package console
+
+import (
+	"cairn/internal/domain/approval"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/apikey"
+	"cairn/internal/service/curate"
+	"cairn/internal/service/dump"
+	"cairn/internal/service/inbox"
+)
+
+func (c *Console) overviewRoutes() {
+	c.handle("GET {$}", apikey.Read, c.overview)
+}
+
+type overviewPage struct {
+	Waiting, Blocking int
+	Top               []inbox.Item
+	Runs              []curate.KindUsage // of 24 hours
+	Budget            int64              // micro-dollars a day
+	Unlimited         bool
+	Tokens            int64 // a day; 0 means no limit
+	Counts            dump.Counts
+}
+
+const (
+	mostWaiting = 1000 // items of a kind that are counted
+	topWaiting  = 5
+)
+
+func (c *Console) overview(rq *request) error {
+	items, err := c.Inbox.List(rq.ctx, rq.actor(), mostWaiting)
+	if err != nil {
+		return err
+	}
+	var out overviewPage
+	for _, i := range items {
+		if i.State != "pending" {
+			continue
+		}
+		out.Waiting++
+		if i.Severity == approval.Block {
+			out.Blocking++
+		}
+		if len(out.Top) < topWaiting {
+			out.Top = append(out.Top, i)
+		}
+	}
+	used, err := c.Workspaces.Insights(rq.ctx, rq.ws(), 1)
+	if err != nil {
+		return err
+	}
+	out.Runs = used.Runs
+	chosen, err := c.Workspaces.Settings(rq.ctx, rq.ws())
+	if err != nil {
+		return err
+	}
+	out.Budget, out.Unlimited = int64(chosen.MicrosPerDay), chosen.MicrosPerDay == settings.Unlimited
+	out.Tokens = chosen.TokensPerDay
+	if out.Counts, err = c.Workspaces.Counts(rq.ctx, rq.ws()); err != nil {
+		return err
+	}
+	return rq.render("overview", "overview.title", out)
+}

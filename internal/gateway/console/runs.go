@@ -1,0 +1,241 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/run"
+	"cairn/internal/gateway/console/chart"
+	"cairn/internal/service/apikey"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/explore"
+	"cairn/internal/service/inspect"
+)
+
+func (c *Console) runRoutes() {
+	c.handle("GET runs", apikey.Read, c.listRuns)
+	c.handle("GET runs/{run}", apikey.Read, c.showRun)
+	c.handle("GET runs/{run}/call", apikey.Read, c.showCall)
+	c.handle("POST runs/{run}/retry", apikey.Write, c.retryRun)
+	c.handle("POST runs/{run}/cancel", apikey.Write, c.cancelRun)
+}
+
+var (
+	runKinds = []string{"turn", "distill", "nudge", "summarize", "specialist", "retrieve", "completion", "reflection",
+		"build", "train", "evolve", "adapt", "probe", "offload", "flush"}
+	runStatuses = []string{"accepted", "running", "ended"}
+	runOutcomes = []string{"completed", "completed_partial", "nothing_to_extract", "gated", "over_budget", "failed",
+		"cancelled"}
+)
+
+type runsPage struct {
+	Runs                      []explore.Run
+	Next                      string
+	Kinds, Statuses, Outcomes []string
+}
+
+func (c *Console) listRuns(rq *request) (err error) {
+	out := runsPage{Kinds: runKinds, Statuses: runStatuses, Outcomes: runOutcomes}
+	f := explore.RunFilter{Conversation: clip(rq.text("conversation"), 200), Model: clip(rq.text("model"), 200)}
+	if f.Kind, err = rq.choice("kind", runKinds...); err != nil {
+		return err
+	}
+	if f.Status, err = rq.choice("status", runStatuses...); err != nil {
+		return err
+	}
+	if f.Outcome, err = rq.choice("outcome", runOutcomes...); err != nil {
+		return err
+	}
+	out.Runs, out.Next, err = c.Explore.Runs(rq.ctx, rq.ws(), f, rq.text("cursor"), perPage)
+	if err != nil {
+		return err
+	}
+	return rq.render("runs", "runs.title", out)
+}
+
+// spanRow is a span with its place in the waterfall.
+type spanRow struct {
+	explore.Span
+	Bar chart.Bar
+}
+
+type runPage struct {
+	Report   inspect.RunReport
+	Run      string
+	Timeline explore.Timeline
+	Spans    []spanRow
+	Folded   int // spans that are not shown
+	Open     bool
+	CanRetry bool
+	Message  string // whose turn can be canceled
+	Attempts int    // of the retries, for the price of a new generation
+}
+
+// mostSpans is the number of rows of a waterfall.
+const mostSpans = 500
+
+func (rq *request) runRef() (run.Ref, error) {
+	id := rq.named("run")
+	return run.Ref{Workspace: rq.ws(), Run: id}, run.CheckID(id)
+}
+
+func (c *Console) showRun(rq *request) error {
+	ref, err := rq.runRef()
+	if err != nil {
+		return err
+	}
+	out := runPage{Run: ref.Run}
+	if out.Report, err = c.Runs.Report(rq.ctx, ref); err != nil {
+		return err
+	}
+	if out.Timeline, err = c.Explore.Timeline(rq.ctx, ref); err != nil {
+		return err
+	}
+	out.Open = out.Report.Status != run.Ended
+	out.CanRetry = !out.Open && out.Report.Kind == run.Distill
+	if out.Open && out.Report.Agent != nil {
+		out.Message = out.Report.Agent.MessageID
+	}
+	end := time.Now()
+	if out.Timeline.To != nil {
+		end = *out.Timeline.To
+	}
+	for _, s := range out.Timeline.Spans {
+		if s.To != nil && s.To.After(end) {
+			end = *s.To
+		}
+	}
+	for i, s := range out.Timeline.Spans {
+		if i == mostSpans {
+			out.Folded = len(out.Timeline.Spans) - mostSpans
+			break
+		}
+		to := end
+		if s.To != nil {
+			to = *s.To
+		}
+		kind := s.Kind
+		if s.Failed() {
+			kind = "failed"
+		}
+		out.Spans = append(out.Spans, spanRow{s, chart.NewBar(kind, out.Timeline.From, end, s.From, to)})
+	}
+	return rq.render("run", "run.title", out)
+}
+
+type callPage struct {
+	Run      string
+	Call     inspect.Exchange
+	Rounds   []int
+	Earlier  []llm.Message // messages that the round before has, too
+	Sizes    []partSize
+	Step     string
+	Round    int
+	MaxShown int
+}
+
+// partSize is the share of a part of a request.
+type partSize struct {
+	Role  string
+	Runes int
+	Share float64
+}
+
+// showCall shows the request and the reply of a model call, with secrets replaced.
+func (c *Console) showCall(rq *request) error {
+	ref, err := rq.runRef()
+	if err != nil {
+		return err
+	}
+	step := clip(rq.text("step"), 300)
+	round, err := rq.number("round", 0, 0, 1000)
+	if err != nil {
+		return err
+	}
+	all, err := c.Runs.Exchanges(rq.ctx, ref, step)
+	if err != nil {
+		return err
+	}
+	out := callPage{Run: ref.Run, Step: step, Round: round}
+	for _, e := range all {
+		out.Rounds = append(out.Rounds, e.Key.Round)
+	}
+	i := slices.Index(out.Rounds, round)
+	if i < 0 || step == "" {
+		return fault.New(fault.NotFound, fmt.Sprintf("run %s has no round %d of step %.80q", ref.Run, round, step),
+			"choose a model call on the page of the run")
+	}
+	out.Call = all[i]
+	for _, e := range all[:i] {
+		out.Earlier = append(out.Earlier, e.Messages...)
+	}
+	out.Earlier = out.Earlier[:min(len(out.Earlier), out.Call.Earlier)]
+	out.Sizes = sizes(append(slices.Clone(out.Earlier), out.Call.Messages...))
+	return rq.render("call", "call.title", out)
+}
+
+// sizes returns the shares of the roles of messages.
+func sizes(messages []llm.Message) (out []partSize) {
+	total := 0
+	for _, m := range messages {
+		n := len([]rune(m.Content))
+		total += n
+		i := slices.IndexFunc(out, func(p partSize) bool { return p.Role == string(m.Role) })
+		if i < 0 {
+			out, i = append(out, partSize{Role: string(m.Role)}), len(out)
+		}
+		out[i].Runes += n
+	}
+	for i := range out {
+		if total > 0 {
+			out[i].Share = float64(out[i].Runes) / float64(total)
+		}
+	}
+	return out
+}
+
+func (c *Console) retryRun(rq *request) error {
+	ref, err := rq.runRef()
+	if err != nil {
+		return err
+	}
+	if err := c.Runs.Retriable(rq.ctx, ref); err != nil {
+		return rq.again(err, c.showRun)
+	}
+	r, err := c.Distill.Retry(rq.ctx, distill.RetryRequest{Ref: ref, WorkspaceKey: rq.grant.Workspace.Key,
+		Fresh: rq.r.PostFormValue("fresh") == "yes", Spec: c.Options.DistillSpec()})
+	if err != nil {
+		return rq.again(err, c.showRun)
+	}
+	if r.Status != run.Ended {
+		c.Start(rq.ctx, rq.grant.Workspace.Key, r)
+	}
+	return rq.redirect("retried", "runs", r.Ref.Run)
+}
+
+// cancelRun cancels the turn of a run.
+func (c *Console) cancelRun(rq *request) error {
+	ref, err := rq.runRef()
+	if err != nil {
+		return err
+	}
+	a, err := c.Runs.AgentReport(rq.ctx, ref)
+	if err != nil {
+		return err
+	}
+	if a.MessageID == "" {
+		return rq.again(fault.New(fault.InvalidArgument, "only turns can be canceled",
+			"open the run in Temporal UI to cancel its workflow"), c.showRun)
+	}
+	asked, err := c.Conversations.Cancel(rq.ctx, rq.grant.Workspace, a.Conversation, a.MessageID)
+	if err != nil {
+		return rq.again(err, c.showRun)
+	}
+	if !asked {
+		return rq.redirect("unchanged", "runs", ref.Run)
+	}
+	return rq.redirect("canceled", "runs", ref.Run)
+}

@@ -1,0 +1,221 @@
+// Package consolesession signs browsers in to the web console. A browser holds a random cookie, of which only the
+// hash is stored. The cookie grants access to one or more workspaces, each through an API key or a sign-in link:
+//
+//	cookie, err := service.SignIn(ctx, "", principal)
+//	grants, err := service.Grants(ctx, cookie)
+package consolesession
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/internal/domain/audit"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
+	"cairn/internal/domain/tenancy"
+	"cairn/internal/service/apikey"
+)
+
+const (
+	tokenBytes = 32 // random bytes of a cookie and of a code
+	// CodeLife is the time for which the code of a link can be redeemed. The database enforces it.
+	CodeLife = time.Minute
+	// Life is the time after which a session ends, however often it is used. The database enforces it.
+	Life = 7 * 24 * time.Hour
+)
+
+// Hash is the SHA-256 hash of a cookie or a code, the only stored form.
+type Hash = [sha256.Size]byte
+
+// Grant is the access of a cookie to one workspace.
+type Grant struct {
+	ID        int64
+	Workspace tenancy.Workspace
+	Key       int64  // 0 for a sign-in link
+	Account   string // who made the sign-in link, empty for a key
+	Scopes    []string
+	Idle      bool // no use was recorded in the last minute
+}
+
+// Acting returns a context in which the holder of the grant is recorded as the author of what is done.
+func (g Grant) Acting(ctx context.Context) context.Context {
+	if g.Key != 0 {
+		return audit.WithKey(ctx, audit.Key, g.Key)
+	}
+	a := audit.From(ctx)
+	a.Kind, a.KeyID, a.Account = audit.CLI, 0, g.Account
+	return audit.With(ctx, a)
+}
+
+// Allows reports whether the grant has a scope.
+func (g Grant) Allows(s apikey.Scope) bool { return s.Allows(g.Scopes) }
+
+// Session is a grant in a list.
+type Session struct {
+	ID        int64     `json:"id"`
+	Key       int64     `json:"key_id,omitempty" doc:"Number of the API key; absent for a sign-in link"`
+	Name      string    `json:"name" doc:"Name of the key, or account that made the sign-in link"`
+	Scopes    []string  `json:"scopes"`
+	CreatedAt time.Time `json:"created_at"`
+	UsedAt    time.Time `json:"last_used_at"` // to one minute
+	EndsAt    time.Time `json:"ends_at"`
+}
+
+// Store stores the hashes of cookies and codes.
+type Store interface {
+	// PutGrant adds a grant to a new cookie.
+	PutGrant(ctx context.Context, cookie Hash, g Grant) error
+	// MoveGrant moves a grant to another cookie. Its end stays.
+	MoveGrant(ctx context.Context, g Grant, cookie Hash) error
+	// Grants returns the grants of a cookie that have not ended, by workspace.
+	Grants(ctx context.Context, cookie Hash) ([]Grant, error)
+	// UseGrant records the time of a use.
+	UseGrant(ctx context.Context, g Grant) error
+	// Sessions lists the sessions of a workspace, the latest first.
+	Sessions(ctx context.Context, ws int64) ([]Session, error)
+	// EndSession ends a session. It returns NotFound if there is none.
+	EndSession(ctx context.Context, ws, id int64) error
+	// PutCode stores a code that creates a grant.
+	PutCode(ctx context.Context, code Hash, g Grant) error
+	// Redeem deletes a code and adds its grant to a cookie. It returns NotFound if there is no such code.
+	Redeem(ctx context.Context, code, cookie Hash) (Grant, error)
+}
+
+// Ports are the dependencies of the service.
+type Ports struct{ Store Store }
+
+// Service signs browsers in. It is safe for concurrent use.
+type Service struct{ Ports }
+
+// New returns a Service. It fails if a required port is nil.
+func New(p Ports) (*Service, error) {
+	if err := ports.Require("consolesession", map[string]any{"Store": p.Store}); err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
+}
+
+// SignIn gives a new cookie the access of a key, and the grants of the present cookie, which may be empty. The
+// cookie changes with each sign-in, so that a cookie that someone else has planted gains nothing.
+func (s *Service) SignIn(ctx context.Context, present string, h apikey.Principal) (cookie string, err error) {
+	if h.Workspace.ID == 0 || h.Key == 0 {
+		return "", fault.New(fault.OutOfScope, "the key of a gateway cannot sign in to the console",
+			"use an API key of a workspace, from `cairn keys create`")
+	}
+	cookie = token()
+	g := Grant{Workspace: h.Workspace, Key: h.Key, Scopes: h.Scopes}
+	if err := s.Store.PutGrant(g.Acting(ctx), sha256.Sum256([]byte(cookie)), g); err != nil {
+		return "", err
+	}
+	return cookie, s.carry(ctx, present, cookie, g)
+}
+
+// Redeem gives a new cookie the access of a link's code, and the grants of the present cookie.
+func (s *Service) Redeem(ctx context.Context, present, code string) (cookie string, g Grant, err error) {
+	cookie = token()
+	g, err = s.Store.Redeem(ctx, sha256.Sum256([]byte(code)), sha256.Sum256([]byte(cookie)))
+	if err != nil {
+		return "", g, err
+	}
+	return cookie, g, s.carry(ctx, present, cookie, g)
+}
+
+// carry moves the grants of a cookie to another cookie, which has the grant of one workspace already.
+func (s *Service) carry(ctx context.Context, from, to string, has Grant) error {
+	grants, err := s.Grants(ctx, from)
+	if err != nil {
+		return err
+	}
+	for _, g := range grants {
+		if g.Workspace.ID == has.Workspace.ID {
+			err = s.end(ctx, g)
+		} else {
+			err = s.Store.MoveGrant(ctx, g, sha256.Sum256([]byte(to)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) end(ctx context.Context, g Grant) error {
+	err := s.Store.EndSession(g.Acting(ctx), g.Workspace.ID, g.ID)
+	if fault.CodeOf(err) == fault.NotFound { // ended in the meantime
+		return nil
+	}
+	return err
+}
+
+// Grants returns the grants of a cookie, none if it is unknown.
+func (s *Service) Grants(ctx context.Context, cookie string) ([]Grant, error) {
+	if cookie == "" {
+		return nil, nil
+	}
+	return s.Store.Grants(ctx, sha256.Sum256([]byte(cookie)))
+}
+
+// Use records the use of a grant, at most once a minute.
+func (s *Service) Use(ctx context.Context, g Grant) error {
+	if !g.Idle {
+		return nil
+	}
+	return s.Store.UseGrant(ctx, g)
+}
+
+// SignOut ends all grants of a cookie.
+func (s *Service) SignOut(ctx context.Context, cookie string) error {
+	grants, err := s.Grants(ctx, cookie)
+	if err != nil {
+		return err
+	}
+	for _, g := range grants {
+		if err := s.end(ctx, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Link returns a new code that signs a browser in to a workspace once, within CodeLife.
+func (s *Service) Link(ctx context.Context, ws tenancy.Workspace, account string, scopes []apikey.Scope) (code string,
+	err error) {
+	g := Grant{Workspace: ws, Account: strings.TrimSpace(account)}
+	for _, scope := range scopes {
+		if !slices.Contains([]apikey.Scope{apikey.Read, apikey.Write, apikey.Admin}, scope) {
+			return "", fault.New(fault.InvalidArgument, fmt.Sprintf("invalid scope %.40q", scope),
+				"use read, write or admin")
+		}
+		g.Scopes = append(g.Scopes, string(scope))
+	}
+	if len(g.Scopes) == 0 {
+		return "", fault.New(fault.InvalidArgument, "missing scope", "use read, write or admin")
+	}
+	if g.Account == "" {
+		g.Account = "unknown"
+	}
+	code = token()
+	return code, s.Store.PutCode(ctx, sha256.Sum256([]byte(code)), g)
+}
+
+// List lists the sessions of a workspace, the latest first.
+func (s *Service) List(ctx context.Context, ws int64) ([]Session, error) {
+	return s.Store.Sessions(ctx, ws)
+}
+
+// End ends a session of a workspace.
+func (s *Service) End(ctx context.Context, ws, id int64) error {
+	return s.Store.EndSession(ctx, ws, id)
+}
+
+func token() string {
+	random := make([]byte, tokenBytes)
+	_, _ = rand.Read(random) // never fails: crypto/rand aborts the process instead
+	return base64.RawURLEncoding.EncodeToString(random)
+}

@@ -1,0 +1,181 @@
+// Package explore holds the read models for people who look around in a workspace: lists with filters and cursors,
+// what a run did and when, what each turn was shown and has written, and what was known at a time.
+package explore
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/ports"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/conversation"
+)
+
+// Store reads the rows. Each method has a transaction of its own.
+type Store interface {
+	RunStore
+	ConversationStore
+	MemoryStore
+	DutyStore
+}
+
+// RunStore reads runs.
+type RunStore interface {
+	ExploreRuns(ctx context.Context, ws int64, f RunFilter, max int) ([]Run, error)
+	// ExploreParts returns the steps, tool calls, model calls and children of a run.
+	ExploreParts(ctx context.Context, ref run.Ref, runes int) (Parts, error)
+	ExploreUsage(ctx context.Context, ws int64, zone string, since, until time.Time) ([]Usage, error)
+}
+
+// ConversationStore reads conversations.
+type ConversationStore interface {
+	ExploreConversations(ctx context.Context, ws int64, f ConversationFilter, max int) ([]conversation.View, error)
+	ExploreTurns(ctx context.Context, ws int64, conversation string, from, to, runes int) ([]Turn, error)
+	Excerpt(ctx context.Context, ws, conversation int64, from, to int) (transcript.Conversation, error)
+}
+
+// MemoryStore reads memories.
+type MemoryStore interface {
+	ExploreMemories(ctx context.Context, ws int64, f MemoryFilter, runes, max int) ([]Memory, error)
+	ExploreMemoryViews(ctx context.Context, ws int64, id string, max int) ([]MemoryView, error)
+}
+
+// DutyStore reads the outbox.
+type DutyStore interface {
+	ExploreOutbox(ctx context.Context, ws int64, max int) ([]OutboxTask, error)
+	// RetryOutbox makes a task due. It returns NotFound if there is none.
+	RetryOutbox(ctx context.Context, ws, id int64) error
+}
+
+// Ports are the dependencies of the service.
+type Ports struct{ Store Store }
+
+// Service reads.
+type Service struct{ Ports }
+
+// New returns a Service. It fails if a required port is nil.
+func New(p Ports) (*Service, error) {
+	if err := ports.Require("explore", map[string]any{"Store": p.Store}); err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
+}
+
+const (
+	mostListed = 1000
+	listRunes  = 400  // of a text in a list
+	partRunes  = 8000 // of a text of a run
+)
+
+// checkLimit returns the number of rows to read for a page of limit rows: one more shows that another page follows.
+func checkLimit(limit int) (int, error) {
+	if limit < 1 || limit > mostListed {
+		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid limit %d", limit),
+			fmt.Sprintf("use 1 to %d", mostListed))
+	}
+	return limit + 1, nil
+}
+
+// cut removes the additional row of a page, and returns the cursor of the next page, empty on the last one.
+func cut[T any](rows []T, limit int, cursor func(last T) string) (page []T, next string) {
+	if len(rows) <= limit {
+		return rows, ""
+	}
+	return rows[:limit], cursor(rows[limit-1])
+}
+
+func encode(parts ...string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, "|")))
+}
+
+// decode returns the parts of a cursor.
+func decode(cursor string, parts int) ([]string, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	out := strings.Split(string(raw), "|")
+	if err != nil || len(out) != parts {
+		return nil, badCursor()
+	}
+	return out, nil
+}
+
+func badCursor() error {
+	return fault.New(fault.InvalidArgument, "invalid cursor",
+		"send next_cursor of the previous page unchanged, or no cursor for the first page")
+}
+
+// row returns the row in a cursor, 0 for an empty one.
+func row(cursor string) (int64, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	parts, err := decode(cursor, 1)
+	if err != nil {
+		return 0, err
+	}
+	id, err := strconv.ParseInt(parts[0], 10, 64)
+	if err != nil || id < 1 {
+		return 0, badCursor()
+	}
+	return id, nil
+}
+
+// Excerpt is a part of a conversation that is evidence.
+type Excerpt struct {
+	Conversation string    `json:"conversation"`
+	From         int       `json:"from_seq" doc:"First message"`
+	To           int       `json:"to_seq" doc:"Last message"`
+	Messages     []Message `json:"messages" doc:"The first messages, shortened"`
+}
+
+// Message is a message of an excerpt.
+type Message struct {
+	Seq  int             `json:"seq"`
+	Role transcript.Role `json:"role"`
+	Text string          `json:"text"`
+}
+
+const (
+	mostExcerpts  = 20
+	excerptLines  = 12
+	messageLength = 600
+)
+
+// Evidence reads the beginnings of parts of conversations. It omits those that were erased.
+func (s *Service) Evidence(ctx context.Context, ws int64, sources []skill.Source) ([]Excerpt, error) {
+	out := []Excerpt{}
+	for _, from := range sources[:min(len(sources), mostExcerpts)] {
+		c, err := s.Store.Excerpt(ctx, ws, from.Conversation, from.From, min(from.To, from.From+excerptLines-1))
+		if fault.CodeOf(err) == fault.NotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		e := Excerpt{Conversation: c.ID, From: from.From, To: from.To, Messages: []Message{}}
+		for _, m := range c.Messages {
+			text := m.Content
+			for _, call := range m.ToolCalls {
+				text += fmt.Sprintf("\n%s(%s)", call.Name, call.Arguments)
+			}
+			e.Messages = append(e.Messages, Message{m.Seq, m.Role, transcript.Clip(strings.TrimSpace(text), messageLength)})
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// EvidenceOf is Evidence for the evidence of a memory, which may be nil.
+func (s *Service) EvidenceOf(ctx context.Context, ws int64, e *memory.Evidence) ([]Excerpt, error) {
+	if e == nil {
+		return []Excerpt{}, nil
+	}
+	return s.Evidence(ctx, ws, []skill.Source{{Conversation: e.Conversation, From: e.FromSeq, To: e.ToSeq}})
+}

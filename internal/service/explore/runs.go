@@ -1,0 +1,196 @@
+package explore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/run"
+)
+
+// RunFilter selects runs. Zero values select all.
+type RunFilter struct {
+	Kind         string
+	Status       string
+	Outcome      string
+	Conversation string
+	Model        string
+	Since        time.Time
+
+	Before   time.Time // position after which the page begins; the store's, from the cursor
+	BeforeID string
+}
+
+// Run is a run in a list.
+type Run struct {
+	run.Run
+	Title        string
+	Conversation string
+	Calls        int64
+	Tokens       int64
+	CostMicros   int64 // of the calls with a known price
+	Unpriced     int64 // calls of models without a known price
+	Models       string
+}
+
+// Cost returns the cost in micro-dollars, nil if no call has a price.
+func (r Run) Cost() *int64 { return cost(r.CostMicros, r.Calls, r.Unpriced) }
+
+func cost(micros, calls, unpriced int64) *int64 {
+	if calls > 0 && unpriced == calls {
+		return nil
+	}
+	return &micros
+}
+
+// Runs returns a page of runs, the newest first.
+func (s *Service) Runs(ctx context.Context, ws int64, f RunFilter, cursor string, limit int) (page []Run, next string,
+	err error) {
+	max, err := checkLimit(limit)
+	if err != nil {
+		return nil, "", err
+	}
+	if cursor != "" {
+		parts, err := decode(cursor, 2)
+		if err != nil {
+			return nil, "", err
+		}
+		micros, err := strconv.ParseInt(parts[0], 10, 64)
+		if err != nil {
+			return nil, "", badCursor()
+		}
+		f.Before, f.BeforeID = time.UnixMicro(micros), parts[1]
+	}
+	rows, err := s.Store.ExploreRuns(ctx, ws, f, max)
+	page, next = cut(rows, limit, func(last Run) string {
+		return encode(strconv.FormatInt(last.CreatedAt.UnixMicro(), 10), last.Ref.Run)
+	})
+	return page, next, err
+}
+
+// Parts are what a run did.
+type Parts struct {
+	Run      run.Run
+	Steps    []Step
+	Tools    []ToolCall
+	Calls    []run.Call
+	Children []run.Run
+}
+
+// Step is a response of the model to an agent.
+type Step struct {
+	Step      int
+	Note      string
+	Content   string // shortened
+	Runes     int    // of the whole content
+	Finish    string
+	CreatedAt time.Time
+}
+
+// ToolCall is a tool call of an agent. Arguments and result are shortened.
+type ToolCall struct {
+	Step      int        `json:"step"`
+	Position  int        `json:"position"`
+	Tool      string     `json:"tool"`
+	Class     string     `json:"class"`
+	Arguments string     `json:"arguments" doc:"Shortened; secrets are replaced"`
+	Result    string     `json:"result,omitempty" doc:"Shortened; secrets are replaced"`
+	Code      string     `json:"code,omitempty" doc:"Error code of a failed call"`
+	BegunAt   time.Time  `json:"begun_at"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+}
+
+// Kinds of spans.
+const (
+	SpanModel = "model"
+	SpanTool  = "tool"
+	SpanRun   = "run"
+)
+
+// Span is a part of a run with its times.
+type Span struct {
+	Kind    string     `json:"kind" enum:"model,tool,run"`
+	Name    string     `json:"name" doc:"Step of a model call, name of a tool, or ID of a child run"`
+	Detail  string     `json:"detail,omitempty" doc:"Model, error code of a tool call, or kind of a child run"`
+	Round   int        `json:"round,omitempty" doc:"Of a model call: 1 and more are repairs"`
+	State   string     `json:"state" doc:"State of a model call, done or failed of a tool call, outcome of a child run"`
+	Retries int        `json:"retries,omitempty" doc:"Requests after the first"`
+	Unknown int        `json:"unknown,omitempty" doc:"Requests in flight at a crash, which may have been paid"`
+	Tokens  int64      `json:"tokens,omitempty"`
+	Cost    *int64     `json:"cost_micros,omitempty"`
+	From    time.Time  `json:"from"`
+	To      *time.Time `json:"to,omitempty" doc:"Absent while it runs"`
+}
+
+// Failed reports whether the span did not succeed.
+func (s Span) Failed() bool {
+	return s.State == string(run.CallFailed) || s.State == "unknown" || s.State == string(run.Failed)
+}
+
+// Timeline is what a run did, in the order of time.
+type Timeline struct {
+	From  time.Time  `json:"from"`
+	To    *time.Time `json:"to,omitempty" doc:"Absent while the run is open"`
+	Spans []Span     `json:"spans"`
+	Tools []ToolCall `json:"tool_calls"`
+}
+
+// Timeline returns what a run did.
+func (s *Service) Timeline(ctx context.Context, ref run.Ref) (out Timeline, err error) {
+	parts, err := s.Store.ExploreParts(ctx, ref, partRunes)
+	if err != nil {
+		return out, err
+	}
+	redactor := guard.NewRedactor(guard.Options{})
+	out = Timeline{From: parts.Run.CreatedAt, To: parts.Run.EndedAt, Spans: []Span{}, Tools: []ToolCall{}}
+	for _, c := range parts.Calls {
+		out.Spans = append(out.Spans, Span{Kind: SpanModel, Name: c.Key.Step, Detail: c.Model, Round: c.Key.Round,
+			State: string(c.State), Retries: max(c.Attempts-1, 0), Unknown: c.Unknown, Tokens: c.Input + c.Output,
+			Cost: c.CostMicros, From: c.StartedAt, To: c.FinishedAt})
+	}
+	for _, t := range parts.Tools {
+		t.Arguments, _ = redactor.Redact(t.Arguments)
+		t.Result, _ = redactor.Redact(t.Result)
+		out.Tools = append(out.Tools, t)
+		state := "done"
+		switch {
+		case t.Code != "":
+			state = string(run.CallFailed)
+		case t.EndedAt == nil:
+			state = "started"
+		}
+		out.Spans = append(out.Spans, Span{Kind: SpanTool, Name: t.Tool, Detail: t.Code, State: state, From: t.BegunAt,
+			To: t.EndedAt})
+	}
+	for _, c := range parts.Children {
+		out.Spans = append(out.Spans, Span{Kind: SpanRun, Name: c.Ref.Run, Detail: string(c.Kind),
+			State: cmp.Or(string(c.Outcome), string(c.Status)), From: c.CreatedAt, To: c.EndedAt})
+	}
+	slices.SortStableFunc(out.Spans, func(a, b Span) int { return a.From.Compare(b.From) })
+	return out, nil
+}
+
+// Usage is the usage of one model by one kind of run on one local day.
+type Usage struct {
+	Day      string `json:"day" doc:"Local date"`
+	Model    string `json:"model"`
+	Kind     string `json:"kind" doc:"Kind of the runs"`
+	Calls    int64  `json:"calls"`
+	Input    int64  `json:"input_tokens"`
+	Output   int64  `json:"output_tokens"`
+	Cached   int64  `json:"cached_tokens" doc:"Part of the input that was read from a cache"`
+	Micros   int64  `json:"cost_micros" doc:"Micro-dollars, of calls with a known price"`
+	Unpriced int64  `json:"unpriced_calls" doc:"Calls of models without a known price"`
+	Failed   int64  `json:"failed_calls" doc:"Calls without a reply"`
+}
+
+// Usage returns the usage from one local date to another, both included, the latest first.
+func (s *Service) Usage(ctx context.Context, ws int64, zone *time.Location, from, to time.Time) ([]Usage, error) {
+	since := time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, zone)
+	until := time.Date(to.Year(), to.Month(), to.Day()+1, 0, 0, 0, 0, zone)
+	out, err := s.Store.ExploreUsage(ctx, ws, zone.String(), since, until)
+	return append([]Usage{}, out...), err
+}
