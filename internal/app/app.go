@@ -40,6 +40,7 @@ import (
 	"cairn/internal/service/distill"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
+	"cairn/internal/service/fastadd"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/idle"
 	"cairn/internal/service/inbox"
@@ -88,6 +89,7 @@ type App struct {
 	Webhooks    http.Handler // of accounts that get events by HTTP; nil without accounts
 	AgentRuns   *agentrun.Service
 	Progressive *memoryagent.Service
+	Adds        *fastadd.Service
 	Reflect     *reflection.Service
 	Idle        *idle.Service
 	Learning    *learning.Service

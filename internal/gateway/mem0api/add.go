@@ -45,6 +45,7 @@ type mem0Add struct {
 	Async    *bool           `json:"async_mode"`          // used by the platform; false waits for the result
 	Prompt   string          `json:"prompt"`              // instructions on what to remember
 	Custom   string          `json:"custom_instructions"` // the platform's name for prompt
+	Add      string          `json:"add"`                 // auto, fast or agents; empty is the setting of the workspace
 }
 
 func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
@@ -142,7 +143,7 @@ func (c *call) remember(wait time.Duration) (any, error) {
 		return nil, out.failure
 	}
 	if wait > 0 && out.Status == mem0Status(run.Ended, false) {
-		return map[string]any{"results": out.Results}, nil
+		return map[string]any{"results": out.Results, "add": out.Add}, nil
 	}
 	return mem0Queued{out.Status, r.Key, "Memory processing has been queued for background execution", out.Results}, nil
 }
@@ -169,7 +170,7 @@ func (c *call) summarize(in mem0Add, messages []transcript.Message) (run.Run, er
 	choices.Only = []memory.Task{where} // messages of one user create no memories of other users
 	wanted := memoryagent.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key,
 		ID: c.r.Header.Get("Idempotency-Key"), Messages: messages,
-		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Spec: c.options.TurnSpec()}
+		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Add: in.Add, Spec: c.options.TurnSpec()}
 	r, err := c.Progressive.Summarize(c.r.Context(), wanted)
 	if err == nil && r.Status == run.Ended && wanted.ID == "" {
 		wanted.Fresh = true
@@ -182,6 +183,7 @@ func (c *call) summarize(in mem0Add, messages []transcript.Message) (run.Run, er
 type mem0AddResult struct {
 	mem0EventRow
 	Results []mem0Event `json:"results"`
+	Add     string      `json:"add,omitempty"` // how the session was added: fast or agents
 	Detail  string      `json:"detail,omitempty"`
 	failure error
 }
@@ -191,7 +193,7 @@ func (c *call) addResult(r run.Run) (out mem0AddResult, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.Results = []mem0Event{}
+	out.Results, out.Add = []mem0Event{}, report.Add
 	out.mem0EventRow = mem0EventRow{ID: r.Key, Type: "ADD",
 		Status: mem0Status(report.State, report.Status == memoryagent.Failed), Created: r.CreatedAt,
 		Updated: r.CreatedAt}

@@ -327,7 +327,8 @@ func (g *writing) existing(ctx context.Context, all []addition) (map[memory.Stat
 func (g *writing) entry(m addition) *memory.Entry {
 	return &memory.Entry{Type: m.scope.Type, Target: m.scope.Target, Content: m.Content, WhenToUse: m.WhenToUse,
 		Metadata: g.stamped(m.Metadata), EventTime: m.EventTime, Importance: m.Importance, Author: g.w.Author,
-		Tainted: g.w.Tainted, Status: g.status(m.risky)}
+		Evidence: m.Evidence,
+		Tainted:  g.w.Tainted, Status: g.status(m.risky)}
 }
 
 // errNoID is the result of an entry for which each ID is taken.

@@ -224,6 +224,7 @@ type MemoryRevision struct {
 	Author         string
 	DecisionID     string
 	CreatedAt      time.Time
+	ValidUntil     *time.Time
 }
 
 type MemoryTarget struct {
@@ -365,6 +366,10 @@ type Run struct {
 	EndedAt        *time.Time
 	Redriven       int32
 	OpenedAt       time.Time
+	AddSubject     *string
+	AddJoins       *string
+	AddTokens      *int32
+	AddBatch       *string
 }
 
 type Skill struct {
