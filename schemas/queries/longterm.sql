@@ -134,7 +134,8 @@ insert into history_chunks (workspace_id, history_id, number, from_seq, to_seq, 
 values (@workspace_id, @history_id, @number, @from_seq, @to_seq, @tokens) returning id;
 
 -- name: ChunksRanked :many
--- The chunks of one session, the best first. All of them are compared.
+-- The chunks of one session, the best first. All of them are compared. The only chunk of a session may have no
+-- document.
 with n as (
   select coalesce((select s.docs from lex_stats s where s.workspace_id = @workspace_id), 0) as docs
 ), q as (
@@ -144,7 +145,7 @@ with n as (
   select h.number, h.from_seq, h.to_seq, h.tokens,
     coalesce((select -(l.sv <#> q.sv) from q join lex_docs l on l.workspace_id = @workspace_id and l.doc = d.doc where q.sv is not null), 0)::float8 as lexical,
     coalesce((select 1 - (e.v <=> @query::halfvec) from embeddings e where e.workspace_id = @workspace_id and e.space = @space and e.doc = d.doc), 0)::float8 as cosine
-  from history_chunks h join search_docs d on d.workspace_id = h.workspace_id and d.kind = 'chunk' and d.owner_id = h.id
+  from history_chunks h left join search_docs d on d.workspace_id = h.workspace_id and d.kind = 'chunk' and d.owner_id = h.id
   where h.workspace_id = @workspace_id and h.history_id = @history_id
 )
 select c.number, c.from_seq, c.to_seq, c.tokens, c.lexical, c.cosine,

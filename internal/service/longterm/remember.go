@@ -48,6 +48,10 @@ type PreparedSession struct {
 	fallback bool     // the best is Fallback
 }
 
+// indexed reports whether the parts of the session are compared with queries. The only part of a
+// short session needs no document.
+func (p *PreparedSession) indexed() bool { return len(p.chunks) > 1 }
+
 // digest is a summary to store.
 type digest struct {
 	content string
@@ -81,8 +85,10 @@ func (l *Service) PrepareSessions(ctx context.Context, actors []agent.Actor, in 
 // scan normalizes and scans the changes, and returns the texts to embed.
 func (p *PreparedSession) scan() (texts []string) {
 	texts, p.risky, p.refused = examineChanges(p.in.Updates)
-	for _, c := range p.chunks {
-		texts = append(texts, c.Text)
+	if p.indexed() {
+		for _, c := range p.chunks {
+			texts = append(texts, c.Text)
+		}
 	}
 	t := memory.Type(p.actor.Subject.Type)
 	for _, m := range p.in.Inserts {
@@ -138,7 +144,8 @@ func (l *Service) ApplySessions(ctx context.Context, tx Tx, all []*PreparedSessi
 // remember stores one session with its changes. It returns the parts of the session, which are not
 // indexed yet.
 func (g *writing) remember(ctx context.Context, p *PreparedSession) (out SessionResult, parts []search.Doc, err error) {
-	if parts, err = g.keepHistory(ctx, p); err != nil {
+	parts, fresh, err := g.keepHistory(ctx, p)
+	if err != nil {
 		return out, nil, err
 	}
 	out.History = g.a.Subject.History
@@ -156,27 +163,38 @@ func (g *writing) remember(ctx context.Context, p *PreparedSession) (out Session
 	if err := g.edit(ctx, p.in.Deletes, p.in.Updates, p.refused, p.risky); err != nil {
 		return out, nil, err
 	}
+	if len(p.digests) > 0 && fresh { // the session has no summary yet: it is stored with the facts
+		g.along = &memory.Entry{Type: memory.Summary, Content: p.digests[0].content, Targets: []string{s.Name()},
+			Author: g.w.Author, Tainted: g.w.Tainted, Status: g.status(p.digests[0].risky)}
+	}
+	summary := g.along
 	if err := g.insertAll(ctx, s, p.inserts); err != nil {
 		return out, nil, err
 	}
 	out.Items = g.items
-	if len(p.digests) == 0 {
-		return out, parts, nil
+	switch {
+	case len(p.digests) == 0:
+	case summary != nil:
+		out.Fallback = p.fallback
+		if summary.Key != 0 {
+			out.Digest = summary.ID
+		}
+	default:
+		m := NewMemory{Content: p.digests[0].content}
+		item, err := g.summarize(ctx, m, []string{s.Name()}, p.digests[0].risky)
+		if err != nil && !isItemError(err) {
+			return out, nil, fmt.Errorf("store the summary: %w", err)
+		}
+		out.Digest, out.Fallback = item.ID, p.fallback
 	}
-	m := NewMemory{Content: p.digests[0].content}
-	item, err := g.summarize(ctx, m, []string{s.Name()}, p.digests[0].risky)
-	if err != nil && !isItemError(err) {
-		return out, nil, fmt.Errorf("store the summary: %w", err)
-	}
-	out.Digest, out.Fallback = item.ID, p.fallback
 	return out, parts, nil
 }
 
-// keepHistory stores the session of the call, unless it is stored.
-func (g *writing) keepHistory(ctx context.Context, p *PreparedSession) (parts []search.Doc, err error) {
+// keepHistory stores the session of the call, unless it is stored. It returns the parts to index.
+func (g *writing) keepHistory(ctx context.Context, p *PreparedSession) (parts []search.Doc, fresh bool, err error) {
 	known, found, err := g.tx.Sessions().HistoryBySum(ctx, p.sum)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if !found {
 		messages, tokens := p.in.Messages, 0
@@ -186,11 +204,14 @@ func (g *writing) keepHistory(ctx context.Context, p *PreparedSession) (parts []
 		known = memory.History{SHA: p.sum, Conversation: g.a.Conversation, FromSeq: messages[0].Seq,
 			ToSeq: messages[len(messages)-1].Seq, Messages: len(messages), Tokens: tokens, Author: g.w.Author}
 		if parts, err = g.tx.Sessions().StoreHistory(ctx, &known, p.chunks, g.w); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
+	if !p.indexed() {
+		parts = nil
+	}
 	g.a.Subject.History = known.ID
-	return parts, nil
+	return parts, !found, nil
 }
 
 // insertAll adds memories to a scope. One that repeats a memory by meaning is not added.
@@ -213,10 +234,16 @@ func (g *writing) insertAll(ctx context.Context, s memory.Scope, all []addition)
 		}
 		fresh = append(fresh, m)
 	}
-	if len(fresh) == 0 {
+	if len(fresh) > 0 {
+		return g.addAll(ctx, fresh)
+	}
+	if g.along == nil {
 		return nil
 	}
-	return g.addAll(ctx, fresh)
+	if err := g.create(ctx); err != nil {
+		return err
+	}
+	return g.refer(ctx, g.with()...)
 }
 
 // Subject is the scope of a subject with some of its memories.

@@ -123,6 +123,9 @@ type writing struct {
 	shown map[int64]bool // nil if the run may change its whole scope
 	free  bool           // entries of any target may be changed, because the run has seen them
 	here  *memory.Scope  // resolved scope of the call; nil resolves it when it is needed
+
+	along *memory.Entry // stored together with the next entries
+	went  *memory.Entry // that was stored together with others
 }
 
 // change runs effect once. It checks the fencing token, requires that at least one item succeeds,

@@ -51,7 +51,7 @@ with n as (
   select h.number, h.from_seq, h.to_seq, h.tokens,
     coalesce((select -(l.sv <#> q.sv) from q join lex_docs l on l.workspace_id = $1 and l.doc = d.doc where q.sv is not null), 0)::float8 as lexical,
     coalesce((select 1 - (e.v <=> $3::halfvec) from embeddings e where e.workspace_id = $1 and e.space = $4 and e.doc = d.doc), 0)::float8 as cosine
-  from history_chunks h join search_docs d on d.workspace_id = h.workspace_id and d.kind = 'chunk' and d.owner_id = h.id
+  from history_chunks h left join search_docs d on d.workspace_id = h.workspace_id and d.kind = 'chunk' and d.owner_id = h.id
   where h.workspace_id = $1 and h.history_id = $5
 )
 select c.number, c.from_seq, c.to_seq, c.tokens, c.lexical, c.cosine,
@@ -77,7 +77,8 @@ type ChunksRankedRow struct {
 	Score   float64
 }
 
-// The chunks of one session, the best first. All of them are compared.
+// The chunks of one session, the best first. All of them are compared. The only chunk of a session may have no
+// document.
 func (q *Queries) ChunksRanked(ctx context.Context, arg ChunksRankedParams) ([]ChunksRankedRow, error) {
 	rows, err := q.db.Query(ctx, ChunksRanked,
 		arg.WorkspaceID,
