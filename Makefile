@@ -82,6 +82,10 @@ soak-restore: ## Answer 2,000 messages with kills of the worker and a restore of
 chaos-stream: ## Kill the worker 200 times during streamed chats and compare with the stored replies (about 12 minutes)
 	$(BENCH) stream-chaos
 
+.PHONY: chaos-add
+chaos-add: ## Add 500 sessions while the worker is killed every 3 s and Postgres and Temporal crash (about 3 minutes)
+	$(BENCH) add --chaos
+
 .PHONY: chaos-channels
 chaos-channels: ## Kill gateway and worker every 5 s while 50 people write over fakes of chat platforms (about 8 minutes)
 	$(BENCH) channel-chaos
@@ -127,6 +131,10 @@ bench-turns: ## Compare turns of 1, 2 and 4 model calls with a bare workflow
 .PHONY: bench-retention
 bench-retention: ## Run 10 days of 1,000 turns and remove old records after each (about 10 minutes)
 	$(BENCH) retention
+
+.PHONY: bench-add
+bench-add: ## Compare adds to memory with one model call with a bare workflow
+	$(BENCH) add --model 0ms,20ms,200ms --callers 1,16,64
 
 .PHONY: bench-stream
 bench-stream: build ## Measure how long text takes from the model to the client of a streamed chat

@@ -7,9 +7,11 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
+	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
+	"cairn/internal/service/fastadd"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -26,6 +28,33 @@ type AgentService interface {
 	FreeTarget(ctx context.Context, ref run.Ref, fence int64) error
 	Await(ctx context.Context, ref run.Ref) (run.Run, error)
 	RefineService
+}
+
+// AddService adds sessions to memory with one model call.
+type AddService interface {
+	Add(ctx context.Context, ws int64, subject string) (fastadd.Result, error)
+	Close(ctx context.Context, ws int64, subject string, reason agent.Reason, code string) error
+}
+
+// Adds are the activities of the workflow Remember.
+type Adds struct{ Service AddService }
+
+// RegisterLLM registers both activities with w, because the workflow runs on the same queue.
+func (a Adds) RegisterLLM(w worker.ActivityRegistry) {
+	register(w, contract.AddSessions, a.AddSessions)
+	register(w, contract.CloseAdds, a.CloseAdds)
+}
+
+// AddSessions adds the waiting sessions of a subject with one model call.
+func (a Adds) AddSessions(ctx context.Context, in contract.RememberInput) (contract.AddSessionsResult, error) {
+	defer heartbeat(ctx)()
+	out, err := a.Service.Add(ctx, in.Workspace, in.Subject)
+	return contract.AddSessionsResult{Added: out.Added, More: out.More}, temporalError(err)
+}
+
+// CloseAdds ends the open adds of a subject without a result.
+func (a Adds) CloseAdds(ctx context.Context, in contract.CloseAddsInput) error {
+	return temporalError(a.Service.Close(ctx, in.Workspace, in.Subject, in.Reason, in.Code))
 }
 
 // Agents are the activities of the agents of long-term memory. Their steps are those of AgentRuns.

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
+	"cairn/internal/service/fastadd"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -20,6 +21,30 @@ type agentService struct {
 	calls
 	over   *run.Run
 	handed memoryagent.HandedOff
+}
+
+// addService is a fake that adds sessions.
+type addService struct{ calls }
+
+func (s *addService) Add(_ context.Context, ws int64, subject string) (fastadd.Result, error) {
+	return fastadd.Result{Added: 2, More: true}, s.note("add %d %s", ws, subject)
+}
+
+func (s *addService) Close(_ context.Context, ws int64, subject string, reason agent.Reason, code string) error {
+	return s.note("close %d %s %s %s", ws, subject, reason, code)
+}
+
+func TestAddActivitiesTranslate(t *testing.T) {
+	t.Parallel()
+	s := &addService{}
+	a, c := activities.Adds{Service: s}, &s.calls
+	in := contract.RememberInput{Workspace: 1, Subject: "ab"}
+	translates(t, a.AddSessions, in, c, "add 1 ab", contract.AddSessionsResult{Added: 2, More: true})
+	calling(t, a.CloseAdds, contract.CloseAddsInput{RememberInput: in, Reason: agent.Interrupted, Code: "cancelled"}, c,
+		"close 1 ab interrupted cancelled")
+	s.err = fault.New(fault.Unavailable, "away", "")
+	_, err := execute(t, a.AddSessions, in)
+	checkError(t, "add", err, string(fault.Unavailable), false, false, 0)
 }
 
 func (s *agentService) KeepSession(_ context.Context, ref run.Ref) (*run.Run, error) {

@@ -39,5 +39,6 @@ func RegisterNearModels(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: contract.Turn})
 	w.RegisterWorkflowWithOptions(Completion, workflow.RegisterOptions{Name: contract.Completion})
 	w.RegisterWorkflowWithOptions(Distill, workflow.RegisterOptions{Name: contract.Distill})
+	w.RegisterWorkflowWithOptions(Remember, workflow.RegisterOptions{Name: contract.Remember})
 	w.RegisterWorkflowWithOptions(DistillSkill, workflow.RegisterOptions{Name: contract.DistillSkill})
 }

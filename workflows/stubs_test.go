@@ -35,6 +35,8 @@ func registerActivities(e *environment) {
 	stub[contract.DeliverInput, contract.NextDeliveryResult](e, contract.NextDelivery)
 	stub[contract.DeliveryInput, contract.SendPartResult](e, contract.SendPart)
 	stub[contract.GiveUpInput, nothing](e, contract.GiveUp)
+	stub[contract.RememberInput, contract.AddSessionsResult](e, contract.AddSessions)
+	stub[contract.CloseAddsInput, nothing](e, contract.CloseAdds)
 	stub[contract.ReembedInput, nothing](e, contract.ReembedBegin)
 	stub[contract.ReembedBatchInput, contract.ReembedBatchResult](e, contract.ReembedBatch)
 	stub[contract.ReembedSwitchInput, contract.ReembedSwitchResult](e, contract.ReembedSwitch)

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/service/completion"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
+	"cairn/internal/service/fastadd"
 	"cairn/internal/service/idle"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/memoryagent"
@@ -45,7 +46,12 @@ func (h *App) buildAgents(calls *ledger.Ledger, transcriber *agentrun.Transcribe
 // registerAgents registers the memory agents in the agent loop and builds their tools.
 func (h *App) registerAgents() (err error) {
 	h.Progressive, err = memoryagent.New(memoryagent.Ports{Store: h.Store.Progressive(), LongTerm: h.LongTerm,
-		Loop: h.AgentRuns, Registry: memoryagent.NewRegistry(), Ledger: h.AgentRuns.Ledger})
+		Loop: h.AgentRuns, Registry: memoryagent.NewRegistry(), Ledger: h.AgentRuns.Ledger, MaxAdds: h.Config.OpenAdds})
+	if err != nil {
+		return err
+	}
+	h.Adds, err = fastadd.New(fastadd.Ports{Store: h.Store.Adds(), LongTerm: h.LongTerm, Finder: h.Finder,
+		Calls: h.AgentRuns.Ledger})
 	if err != nil {
 		return err
 	}

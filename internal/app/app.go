@@ -42,6 +42,7 @@ import (
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/explore"
+	"cairn/internal/service/fastadd"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/idle"
 	"cairn/internal/service/inbox"
@@ -90,6 +91,7 @@ type App struct {
 	Webhooks    http.Handler // of accounts that get events by HTTP; nil without accounts
 	AgentRuns   *agentrun.Service
 	Progressive *memoryagent.Service
+	Adds        *fastadd.Service
 	Reflect     *reflection.Service
 	Idle        *idle.Service
 	Learning    *learning.Service
@@ -113,7 +115,7 @@ type App struct {
 
 	Keys          *apikey.Service
 	Sessions      *consolesession.Service // of the web console
-	Explore       *explore.Service // read models for people
+	Explore       *explore.Service        // read models for people
 	Audit         *audit.Service
 	Runs          *inspect.Runs
 	Conversations *inspect.Conversations

@@ -86,6 +86,7 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	skills := activities.MemorySkills{Builds: h.Learning.Builds, Trainings: h.Learning.Trainings,
 		Rounds:  h.Learning.Rounds,
 		Updates: h.Learning.Updates, Probes: h.Learning.Probes}
+	adds := activities.Adds{Service: h.Adds}
 	memoryAgents := activities.Agents{Service: h.Progressive, Idle: h.Idle.Read}
 	reflections := activities.Reflect{Open: h.Reflections.Open, Distill: h.Idle.ReadDay}
 	offloads := activities.Offload{Service: h.Offload}
@@ -135,6 +136,7 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 		offloads.RegisterLLM(w)
 		reembeds.RegisterLLM(w)
 		memoryAgents.RegisterLLM(w)
+		adds.RegisterLLM(w)
 	case contract.QueueBatch:
 		tasks.RegisterBatch(w)
 		conversations.RegisterBatch(w)

@@ -1,7 +1,7 @@
 -- name: LongTermRevise :execrows
 -- For any status: a removed entry can be restored.
 update memories set content = @content, content_sha256 = @content_sha256, when_to_use = @when_to_use, embedded_field = @embedded_field, metadata = @metadata, targets = @targets::text[],
-  status = @status, superseded_by = sqlc.narg(superseded_by), tainted = @tainted, author = @author, op_id = @op_id, version = version + 1, updated_at = now()
+  status = @status, superseded_by = sqlc.narg(superseded_by), tainted = @tainted, author = @author, op_id = @op_id, event_time = @event_time, version = version + 1, updated_at = now()
 where workspace_id = @workspace_id and id = @id and version = @version;
 
 -- name: LongTermPark :exec
@@ -31,6 +31,17 @@ select count(*) from memories where workspace_id = @workspace_id and type = @typ
 insert into memory_refs (workspace_id, memory_id, history_id, run_id, created_at)
 select r.workspace_id, @to_memory::bigint, r.history_id, @run_id, r.created_at from memory_refs r where r.workspace_id = @workspace_id and r.memory_id = @from_memory
 on conflict (workspace_id, memory_id, history_id) do nothing;
+
+-- name: LongTermEarlier :many
+-- What the memories said before the changes that ended it, the earliest first.
+select r.memory_id, p.content, r.valid_until::timestamptz as valid_until
+from memory_revisions r join memory_revisions p on p.workspace_id = r.workspace_id and p.memory_id = r.memory_id and p.version = r.version - 1
+where r.workspace_id = @workspace_id and r.memory_id = any(@ids::bigint[]) and r.valid_until is not null
+order by r.memory_id, r.version;
+
+-- name: LongTermOfScope :many
+-- The active memories of a scope in the order of creation.
+select * from memories where workspace_id = @workspace_id and type = @type and target = @target and status = 'active' order by id limit @max_rows;
 
 -- name: LongTermRefs :many
 select memory_id, history_id from memory_refs where workspace_id = @workspace_id and memory_id = any(@ids::bigint[]) order by memory_id, created_at, history_id;
@@ -123,7 +134,8 @@ insert into history_chunks (workspace_id, history_id, number, from_seq, to_seq, 
 values (@workspace_id, @history_id, @number, @from_seq, @to_seq, @tokens) returning id;
 
 -- name: ChunksRanked :many
--- The chunks of one session, the best first. All of them are compared.
+-- The chunks of one session, the best first. All of them are compared. The only chunk of a session may have no
+-- document.
 with n as (
   select coalesce((select s.docs from lex_stats s where s.workspace_id = @workspace_id), 0) as docs
 ), q as (
@@ -133,7 +145,7 @@ with n as (
   select h.number, h.from_seq, h.to_seq, h.tokens,
     coalesce((select -(l.sv <#> q.sv) from q join lex_docs l on l.workspace_id = @workspace_id and l.doc = d.doc where q.sv is not null), 0)::float8 as lexical,
     coalesce((select 1 - (e.v <=> @query::halfvec) from embeddings e where e.workspace_id = @workspace_id and e.space = @space and e.doc = d.doc), 0)::float8 as cosine
-  from history_chunks h join search_docs d on d.workspace_id = h.workspace_id and d.kind = 'chunk' and d.owner_id = h.id
+  from history_chunks h left join search_docs d on d.workspace_id = h.workspace_id and d.kind = 'chunk' and d.owner_id = h.id
   where h.workspace_id = @workspace_id and h.history_id = @history_id
 )
 select c.number, c.from_seq, c.to_seq, c.tokens, c.lexical, c.cosine,

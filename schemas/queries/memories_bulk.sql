@@ -22,14 +22,15 @@ returning id, external_id, event_time, created_at, updated_at;
 
 -- name: RevisionsPut :exec
 insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq,
-  decision_id, created_at)
+  decision_id, created_at, valid_until)
 select @workspace_id, d.memory_id, d.version, d.action, d.status, d.content, d.when_to_use, d.metadata::jsonb, array(select jsonb_array_elements_text(d.targets::jsonb)), d.author, d.origin, d.tainted,
   nullif(d.run_id, ''), @op_id, nullif(d.conversation_id, 0), case when d.conversation_id <> 0 then d.from_seq end, case when d.conversation_id <> 0 then d.to_seq end, @decision_id,
-  coalesce(nullif(d.created_at, '')::timestamptz, now())
+  coalesce(nullif(d.created_at, '')::timestamptz, now()), nullif(d.valid_until, '')::timestamptz
 from (select unnest(@memory_ids::bigint[]) as memory_id, unnest(@versions::int[]) as version, unnest(@actions::text[]) as action, unnest(@states::text[]) as status,
     unnest(@contents::text[]) as content, unnest(@uses::text[]) as when_to_use, unnest(@metadata::text[]) as metadata, unnest(@target_lists::text[]) as targets, unnest(@authors::text[]) as author,
     unnest(@origins::text[]) as origin, unnest(@tainted::boolean[]) as tainted, unnest(@run_ids::text[]) as run_id, unnest(@conversations::bigint[]) as conversation_id,
-    unnest(@from_seqs::int[]) as from_seq, unnest(@to_seqs::int[]) as to_seq, unnest(@created::text[]) as created_at) d;
+    unnest(@from_seqs::int[]) as from_seq, unnest(@to_seqs::int[]) as to_seq, unnest(@created::text[]) as created_at,
+    unnest(@ended::text[]) as valid_until) d;
 
 -- name: ReferencesPut :exec
 -- The sessions of memories, in order.

@@ -24,8 +24,8 @@ update memories set content = @content, content_sha256 = @content_sha256, status
 where workspace_id = @workspace_id and id = @id and version = @version and status = 'active';
 
 -- name: MemoryRevisionInsert :exec
-insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, decision_id)
-values (@workspace_id, @memory_id, @version, @action, @status, @content, @when_to_use, @metadata, @targets::text[], @author, @origin, @tainted, @run_id, @op_id, @conversation_id, @from_seq, @to_seq, @decision_id);
+insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, decision_id, valid_until)
+values (@workspace_id, @memory_id, @version, @action, @status, @content, @when_to_use, @metadata, @targets::text[], @author, @origin, @tainted, @run_id, @op_id, @conversation_id, @from_seq, @to_seq, @decision_id, @valid_until);
 
 -- name: MemoryRevisions :many
 select r.* from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id

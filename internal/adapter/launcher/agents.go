@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
 
@@ -19,7 +20,30 @@ import (
 var agents = map[run.Kind]string{run.Summarize: contract.Summarize, run.Specialist: contract.Specialist,
 	run.Retrieve: contract.Retrieve}
 
+// remember starts the workflow that adds the sessions of a subject with one model call. If the workflow runs, an
+// announced session is signaled; else it is left alone, because the relay looks again.
+func (d Driver) remember(ctx context.Context, in contract.RememberInput, announced bool) error {
+	o := options(in.WorkspaceKey, "", "remember", contract.RememberID(in.WorkspaceKey, in.Subject), 0,
+		"add sessions to memory")
+	o.TaskQueue = contract.QueueLLM // the queue of its step
+	o.StaticDetails = "See `cairn runs list` for the runs. Texts are in Postgres, not here."
+	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+	var err error
+	if announced {
+		_, err = d.Client.SignalWithStartWorkflow(ctx, o.ID, contract.SignalRemember, nil, o, contract.Remember, in)
+	} else {
+		_, err = d.begin(ctx, o, contract.Remember, in)
+	}
+	return deliveryError(ctx, err)
+}
+
 func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error) {
+	if in, does, err := memoryagent.RememberInput(workspaceKey, r); err != nil || does {
+		if err != nil {
+			return false, err
+		}
+		return false, d.remember(ctx, in, false)
+	}
 	in, err := memoryagent.Input(workspaceKey, r)
 	if err != nil {
 		return false, err

@@ -19,6 +19,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/txscope"
 	"cairn/internal/service/distill"
+	"cairn/internal/service/memoryagent"
 )
 
 // Driver starts workflows through a Temporal client.
@@ -34,6 +35,17 @@ type Driver struct {
 
 // Start starts r's workflow unless it is running or has closed.
 func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.Run) error {
+	if r.Kind == run.Summarize {
+		if err := txscope.Reject(ctx); err != nil {
+			return err
+		}
+		if in, does, err := memoryagent.RememberInput(workspaceKey, r); err != nil || does {
+			if err != nil {
+				return err
+			}
+			return d.remember(ctx, in, true)
+		}
+	}
 	_, err := d.Drive(ctx, workspaceKey, channel, r)
 	return err
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/run"
@@ -23,10 +24,15 @@ func (s progressiveStore) WithProgressive(ctx context.Context, ws int64,
 
 // PutAgentRun records a run of an agent. If a run with its key exists, that one is returned.
 func (q agentRunRepository) PutAgentRun(ctx context.Context, n memoryagent.NewRun) (run.Run, error) {
-	id, err := q.q.AgentRunPut(ctx, dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, ID: run.NewID(), Kind: string(n.Kind),
+	p := dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, ID: run.NewID(), Kind: string(n.Kind),
 		BusinessKey: storable(n.Key), Generation: int32(n.Generation), ArgsSha: n.ArgsSHA[:],
 		ConversationID: keyOrNull(n.Conversation), ParentID: keyOrNull(n.Parent), Spec: n.Spec,
-		WorkflowID: n.WorkflowID})
+		WorkflowID: n.WorkflowID}
+	if n.Add != nil {
+		tokens := int32(n.Add.Tokens)
+		p.AddSubject, p.AddJoins, p.AddTokens = &n.Add.Subject, &n.Add.Joins, &tokens
+	}
+	id, err := q.q.AgentRunPut(ctx, p)
 	if err != nil {
 		return run.Run{}, classify("record the run", err)
 	}
@@ -72,6 +78,14 @@ func (q agentRunRepository) SetMark(ctx context.Context, conversation int64, kin
 	return classify("set a mark", q.q.MarkSet(ctx,
 		dbsqlc.MarkSetParams{WorkspaceID: q.ws, ConversationID: conversation, Kind: string(kind), Seq: int32(seq),
 			RunID: keyOrNull(id)}))
+}
+
+// OpenAdds counts the open adds of the workspace and of the deployment.
+func (q agentRunRepository) OpenAdds(ctx context.Context) (out memoryagent.AddQueue, err error) {
+	r, err := q.q.AddsCount(ctx)
+	age := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+	return memoryagent.AddQueue{Mine: int(r.Mine), Everyone: int(r.Everyone), MineAge: age(r.MineSeconds),
+		EveryoneAge: age(r.EveryoneSeconds)}, classify("count the open adds", err)
 }
 
 // AnyLongTerm reports whether the workspace has long-term memories.

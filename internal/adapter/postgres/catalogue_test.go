@@ -44,6 +44,8 @@ var reviewedPolicies = []string{
 	"decisions.decisions_system {cairn_system} r (sampled AND (update_run IS NULL)) -", // and which to learn from
 	// count_spend and deployment_spend: numbers of all workspaces together
 	"deployment_spend.deployment_spend_definer {cairn_owner} * true true",
+	// open_adds: numbers of all workspaces together
+	"runs.runs_adds_definer {cairn_owner} r ((kind = 'summarize'::text) AND (status <> 'ended'::text)) -",
 	// the list of models is not secret
 	"embedding_spaces.embedding_spaces_all {public} * true true",
 	// the columns that refer to a conversation are not secret
@@ -137,6 +139,7 @@ var reviewedFunctions = []string{
 	"prune_operations definer search_path=cairn, pg_catalog, pg_temp",
 	"prune_runs definer search_path=cairn, pg_catalog, pg_temp",
 	"request_of invoker search_path=cairn, pg_catalog, pg_temp",
+	"open_adds definer search_path=cairn, pg_catalog, pg_temp",
 	"audit_migration invoker search_path=cairn, pg_catalog, pg_temp",
 	"cover_erase invoker search_path=cairn, pg_catalog, pg_temp",
 	"derived_of invoker search_path=cairn, pg_catalog, pg_temp",

@@ -140,6 +140,10 @@ func (q dumpRepository) dumpRevisions(ctx context.Context, out []dump.Memory, ke
 			Content: v.Content, WhenToUse: v.WhenToUse, Targets: v.Targets, Origin: v.Origin, Author: v.Author,
 			Tainted: v.Tainted, Evidence: dumpedEvidence(r.Conversation, v.FromSeq, v.ToSeq),
 			CreatedAt: v.CreatedAt.UTC()}
+		if v.ValidUntil != nil {
+			until := v.ValidUntil.UTC()
+			one.ValidUntil = &until
+		}
 		if err := json.Unmarshal(v.Metadata, &one.Metadata); err != nil {
 			return fmt.Errorf("decode the metadata of a revision: %w", err)
 		}

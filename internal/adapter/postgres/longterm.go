@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/agent"
@@ -127,12 +128,35 @@ func (q longTermRepository) complete(ctx context.Context, rows []dbsqlc.Memory) 
 		e := &out[place[r.MemoryID]]
 		e.Histories = append(e.Histories, r.HistoryID)
 	}
+	var changed []int64
 	for i, r := range rows {
 		if len(out[i].Histories) == 0 && r.HistoryID != nil {
 			out[i].Histories = []string{*r.HistoryID}
 		}
+		if r.Version > 1 {
+			changed = append(changed, r.ID)
+		}
 	}
-	return out, nil
+	if len(changed) == 0 {
+		return out, nil
+	}
+	earlier, err := q.q.LongTermEarlier(ctx, dbsqlc.LongTermEarlierParams{WorkspaceID: q.ws, Ids: changed})
+	for _, r := range earlier {
+		if e := &out[place[r.MemoryID]]; r.Content != e.Content {
+			e.Earlier = append(e.Earlier, memory.Earlier{Content: r.Content, ValidUntil: r.ValidUntil})
+		}
+	}
+	return out, classify("read what the memories said before", err)
+}
+
+// OfScope reads the active entries of a scope in the order of creation.
+func (q longTermRepository) OfScope(ctx context.Context, s memory.Scope, most int) ([]memory.Entry, error) {
+	rows, err := q.q.LongTermOfScope(ctx, dbsqlc.LongTermOfScopeParams{WorkspaceID: q.ws, Type: string(s.Type),
+		Target: storable(s.Target), MaxRows: int32(most)})
+	if err != nil || len(rows) == 0 {
+		return nil, classify("read the memories of the subject", err)
+	}
+	return q.complete(ctx, rows)
 }
 
 // AddLongTerm adds entries and their first revisions, and sets their IDs. An entry without a free ID
@@ -140,7 +164,7 @@ func (q longTermRepository) complete(ctx context.Context, rows []dbsqlc.Memory) 
 func (q longTermRepository) AddLongTerm(ctx context.Context, entries []*memory.Entry, w memorywrite.Writer) error {
 	for _, e := range entries {
 		e.Version, e.Status = 1, cmp.Or(e.Status, memory.Active)
-		e.Origin, e.Run, e.Evidence = w.Origin, w.Run, w.Evidence
+		e.Origin, e.Run, e.Evidence = w.Origin, w.Run, cmp.Or(e.Evidence, w.Evidence)
 		e.Content, e.WhenToUse = storable(e.Content), storable(e.WhenToUse)
 	}
 	left := entries
@@ -168,7 +192,7 @@ func (q longTermRepository) AddLongTerm(ctx context.Context, entries []*memory.E
 func (q longTermRepository) insert(ctx context.Context, entries []*memory.Entry, salt int,
 	w memorywrite.Writer) (left []*memory.Entry, err error) {
 	rows := memoryRows{dbsqlc.MemoriesPutParams{WorkspaceID: q.ws, OpID: w.Op,
-		Kept: w.Origin == string(agent.OriginUser)}}
+		Kept: w.Dated || w.Origin == string(agent.OriginUser)}}
 	byID := map[string]*memory.Entry{}
 	for _, e := range entries {
 		e.ID = memory.NewID(q.ws, e.Type, e.Target, e.Content, salt)
@@ -215,7 +239,7 @@ func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action 
 	n, err := q.q.LongTermRevise(ctx, dbsqlc.LongTermReviseParams{Content: e.Content, ContentSha256: sum[:],
 		WhenToUse: e.WhenToUse, EmbeddedField: field, Metadata: metadata, Targets: texts(e.Targets),
 		Status: string(e.Status), SupersededBy: orNull(e.SupersededBy), Tainted: e.Tainted, Author: storable(e.Author),
-		OpID: w.Op, WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version)})
+		OpID: w.Op, EventTime: e.EventTime, WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version)})
 	if err == nil && n != 1 {
 		return fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has a newer version than %d", e.ID, e.Version),
 			"")
@@ -239,7 +263,7 @@ func (q longTermRepository) keepRevision(ctx context.Context, e *memory.Entry, a
 		Version: int32(e.Version), Action: string(action), Status: string(e.Status),
 		Content: e.Content, WhenToUse: e.WhenToUse, Metadata: metadata, Targets: texts(e.Targets),
 		Author: storable(e.Author), Origin: w.Origin, Tainted: e.Tainted, RunID: run, OpID: w.Op,
-		ConversationID: conversation, FromSeq: from, ToSeq: to, DecisionID: w.Decision})
+		ConversationID: conversation, FromSeq: from, ToSeq: to, DecisionID: w.Decision, ValidUntil: w.ValidUntil})
 	return classify("store the revision", err)
 }
 
@@ -247,7 +271,8 @@ func revisionOf(r dbsqlc.MemoryRevision) (memory.Revision, error) {
 	out := memory.Revision{Version: int(r.Version), Action: memory.Action(r.Action), Content: r.Content,
 		Origin: r.Origin, Tainted: r.Tainted, Run: text(r.RunID),
 		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), CreatedAt: r.CreatedAt,
-		Status: memory.Status(r.Status), WhenToUse: r.WhenToUse, Targets: r.Targets, Author: r.Author}
+		Status: memory.Status(r.Status), WhenToUse: r.WhenToUse, Targets: r.Targets, Author: r.Author,
+		ValidUntil: r.ValidUntil}
 	if err := json.Unmarshal(r.Metadata, &out.Metadata); err != nil {
 		return out, fmt.Errorf("decode the metadata of revision %d: %w", r.Version, err)
 	}
@@ -280,8 +305,16 @@ func (q longTermRepository) DropReferencesOf(ctx context.Context, run string) er
 
 // IndexLongTerm indexes entries for search: all of their words, and a vector of the embedded part.
 func (q longTermRepository) IndexLongTerm(ctx context.Context, entries []memory.Entry, w memorywrite.Writer) error {
-	var docs []search.Doc
-	var vectors [][]float32
+	return q.IndexSession(ctx, nil, entries, w)
+}
+
+// IndexSession is IndexLongTerm for entries and the parts of their sessions, which are new documents.
+func (q longTermRepository) IndexSession(ctx context.Context, parts []search.Doc, entries []memory.Entry,
+	w memorywrite.Writer) error {
+	docs, vectors := slices.Clone(parts), make([][]float32, len(parts))
+	for i := range docs {
+		docs[i].New, vectors[i] = true, w.Vectors[docs[i].Text]
+	}
 	for _, e := range entries {
 		embedded, _ := e.Embedded()
 		d := longTermDoc(e)
@@ -291,11 +324,14 @@ func (q longTermRepository) IndexLongTerm(ctx context.Context, entries []memory.
 	return q.documents().indexWithVectors(ctx, docs, vectors, w.Space)
 }
 
-// longTermDoc returns the search document of an entry.
+// longTermDoc returns the search document of an entry. Words also find what it said before.
 func longTermDoc(e memory.Entry) search.Doc {
 	words := e.Content
+	for _, past := range e.Earlier {
+		words += "\n" + past.Content
+	}
 	if e.WhenToUse != "" {
-		words = e.WhenToUse + "\n" + e.Content
+		words = e.WhenToUse + "\n" + words
 	}
 	d := memoryDoc(e, words)
 	d.Text, _ = e.Embedded()

@@ -62,6 +62,7 @@ func (m *revisionRows) add(key int64, r memory.Revision) error {
 	m.Tainted, m.RunIds = append(m.Tainted, r.Tainted), append(m.RunIds, r.Run)
 	m.Conversations, m.Created = append(m.Conversations, conversation), append(m.Created, instant(&r.CreatedAt))
 	m.FromSeqs, m.ToSeqs = append(m.FromSeqs, from), append(m.ToSeqs, to)
+	m.Ended = append(m.Ended, instant(r.ValidUntil))
 	return nil
 }
 

@@ -41,40 +41,54 @@ func historyOf(r dbsqlc.MemoryHistory, err error) (memory.History, bool, error) 
 // PutHistory stores a session, sets its ID, and indexes its chunks for search.
 func (q historyRepository) PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk,
 	w memorywrite.Writer) error {
+	docs, err := q.StoreHistory(ctx, h, chunks, w)
+	if err != nil {
+		return err
+	}
+	kept, _, err := q.History(ctx, h.ID)
+	if err != nil {
+		return err
+	}
+	*h = kept
+	vectors := make([][]float32, len(chunks))
+	for i, c := range chunks {
+		vectors[i] = w.Vectors[c.Text]
+	}
+	return q.documents().indexWithVectors(ctx, docs, vectors, w.Space)
+}
+
+// StoreHistory stores a session and its chunks, sets its ID, and returns the documents of the chunks, which are not
+// indexed yet.
+func (q historyRepository) StoreHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk,
+	w memorywrite.Writer) (docs []search.Doc, err error) {
 	run, _, _, _ := provenance(w)
 	p := dbsqlc.HistoryInsertParams{WorkspaceID: q.ws, ContentSha256: h.SHA[:], ConversationID: h.Conversation,
 		FromSeq: int32(h.FromSeq), ToSeq: int32(h.ToSeq), Messages: int32(h.Messages),
 		Tokens: int32(h.Tokens), Author: storable(h.Author), RunID: run, OpID: w.Op}
 	for salt := 0; ; salt++ {
 		if salt == salts {
-			return fault.New(fault.QuotaExceeded, "no free ID for the session", "")
+			return nil, fault.New(fault.QuotaExceeded, "no free ID for the session", "")
 		}
 		p.ID = memory.HistoryID(h.SHA, salt)
 		n, err := q.q.HistoryInsert(ctx, p)
 		if err != nil {
-			return classify("store the session", err)
+			return nil, classify("store the session", err)
 		}
 		if n == 1 {
 			break
 		}
 	}
-	var docs []search.Doc
-	var vectors [][]float32
+	h.ID = p.ID
 	for _, c := range chunks {
 		id, err := q.q.ChunkInsert(ctx, dbsqlc.ChunkInsertParams{WorkspaceID: q.ws, HistoryID: p.ID,
 			Number: int32(c.Number), FromSeq: int32(c.FromSeq), ToSeq: int32(c.ToSeq), Tokens: int32(c.Tokens)})
 		if err != nil {
-			return classify("store a part of the session", err)
+			return nil, classify("store a part of the session", err)
 		}
-		docs, vectors = append(docs, search.NewDoc(search.KindChunk, id, string(memory.Active), storable(c.Text))),
-			append(vectors, w.Vectors[c.Text])
+		d := search.NewDoc(search.KindChunk, id, string(memory.Active), storable(c.Text))
+		docs = append(docs, d)
 	}
-	kept, _, err := q.History(ctx, p.ID)
-	if err != nil {
-		return err
-	}
-	*h = kept
-	return q.documents().indexWithVectors(ctx, docs, vectors, w.Space)
+	return docs, nil
 }
 
 // RankChunks ranks the parts of one session, the best first.

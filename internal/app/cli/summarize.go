@@ -16,7 +16,7 @@ import (
 )
 
 func (c *cli) summarize() *cobra.Command {
-	var request string
+	var request, add string
 	var fresh, detach, together bool
 	var f formatFlags
 	cmd := &cobra.Command{
@@ -29,12 +29,14 @@ func (c *cli) summarize() *cobra.Command {
 			"cat chat.txt | cairn summarize -",
 		Args: exactly(1, "the file to summarize"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.runSummarize(cmd.Context(), args[0], request, f, fresh, detach, together)
+			return c.runSummarize(cmd.Context(), args[0], request, add, f, fresh, detach, together)
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&request, "request-id", "",
 		"ID of the request; the same ID is the same request (default a hash of the content)")
+	cmd.Flags().StringVar(&add, "add", "",
+		"auto, fast (one model call) or agents (default the setting memory.add)")
 	cmd.Flags().BoolVar(&fresh, "fresh", false, "summarize again instead of returning the stored result; repeats "+
 		"all model calls")
 	cmd.Flags().BoolVar(&detach, "detach", false,
@@ -44,7 +46,7 @@ func (c *cli) summarize() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) runSummarize(ctx context.Context, file, request string, f formatFlags, fresh, detach,
+func (c *cli) runSummarize(ctx context.Context, file, request, add string, f formatFlags, fresh, detach,
 	together bool) error {
 	conversations, err := c.read(ctx, file, f)
 	if err != nil {
@@ -67,6 +69,7 @@ func (c *cli) runSummarize(ctx context.Context, file, request string, f formatFl
 	for _, r := range sessions(conversations, together) {
 		r.Workspace, r.WorkspaceKey, r.ID, r.Fresh, r.Spec = s.workspace.ID, s.workspace.Key, request, fresh,
 			app.TurnSpec(s.Config)
+		r.Add = add
 		made, err := s.Progressive.Summarize(ctx, r)
 		if err != nil {
 			return err

@@ -296,6 +296,9 @@ type Config struct {
 	LLMSlots int `env:"CAIRN_LLM_SLOTS" envDefault:"200"`
 	// Timeout of a database activity. After a crash, the activity is repeated when the timeout ends.
 	DatabaseStep time.Duration `env:"CAIRN_DATABASE_STEP" envDefault:"15s"`
+	// Maximum number of adds to memory that the deployment may have open at once. Further ones are refused with
+	// rate_limited; memory.open_adds limits each workspace. 0 disables the limit.
+	OpenAdds int `env:"CAIRN_OPEN_ADDS" envDefault:"2000"`
 	// Number of pollers for each kind of task and each queue. Too few delay new workflows.
 	Pollers int `env:"CAIRN_POLLERS" envDefault:"8"`
 	// How long a stopping process waits for activities and requests in progress.

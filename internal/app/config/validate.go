@@ -129,6 +129,7 @@ func (c Config) ranges() []interval {
 		{"CAIRN_EMBEDDING_PREVIOUS_DIMENSIONS", "", float64(c.EmbeddingPreviousDimensions), 8, 4000},
 		{"CAIRN_GRAPH_FROM", "", float64(c.GraphFrom), 0, 1e9},
 		{"CAIRN_LLM_LEASE", "seconds", c.Lease.Seconds(), 0.2, 3600},
+		{"CAIRN_OPEN_ADDS", "", float64(c.OpenAdds), 0, 1e6},
 		{"CAIRN_POLLERS", "", float64(c.Pollers), 2, 100},
 		{"CAIRN_LLM_HOLD", "seconds", c.Hold.Seconds(), 0, 600},
 		{"CAIRN_DATABASE_STEP", "seconds", c.DatabaseStep.Seconds(), 1, 600},

@@ -14,6 +14,9 @@ const clockTick = 10 * time.Millisecond
 // CPU returns the user and system CPU time of the process so far. It requires /proc.
 func (p *Process) CPU() (time.Duration, error) { return CPUOf(p.command.Process.Pid) }
 
+// PID returns the ID of the process.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
 // CPUOf is Process.CPU of any process.
 func CPUOf(pid int) (time.Duration, error) {
 	path := fmt.Sprintf("/proc/%d/stat", pid)

@@ -27,7 +27,7 @@ const (
 	CanaryStop          Action = "canary.stop" // its outcomes were too bad to go on
 	CodecDecode         Action = "codec.decode"
 	ConsoleSignIn       Action = "console.sign_in"
-	ConsoleSignOut      Action = "console.sign_out" // also a session that was ended by someone else
+	ConsoleSignOut      Action = "console.sign_out"     // also a session that was ended by someone else
 	ConversationOutcome Action = "conversation.outcome" // a person states how it ended
 	EraseConversation   Action = "erase.conversation"
 	EraseTarget         Action = "erase.target"

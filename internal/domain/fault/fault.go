@@ -9,6 +9,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Error is a failure that a user or a calling program can act on.
@@ -19,7 +20,9 @@ type Error struct {
 	// Extra holds the values that a program needs for that step, under the names of the response:
 	// for example the closest lines or the current version. It never holds a secret.
 	Extra map[string]any
-	cause error
+	// RetryAfter is the time after which the request can succeed, 0 if it is not known.
+	RetryAfter time.Duration
+	cause      error
 }
 
 // New returns an Error. An empty hint selects the hint of the code's table row.

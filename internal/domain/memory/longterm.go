@@ -149,7 +149,7 @@ const timeLayout = "2006-01-02T15:04Z"
 //		ref_memory_id=51aa…
 //
 // The session is the source of the memory. source=untrusted marks a memory whose writer had seen
-// untrusted text.
+// untrusted text. A former content follows in parentheses, with the day until which it was valid.
 func (e Entry) Line() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "memory_id=%s [", e.ID)
@@ -165,6 +165,9 @@ func (e Entry) Line() string {
 		b.WriteString(oneLine(e.WhenToUse) + ": ")
 	}
 	b.WriteString(oneLine(e.Content))
+	for _, past := range e.Earlier {
+		fmt.Fprintf(&b, " (until %s: %s)", past.ValidUntil.UTC().Format(time.DateOnly), oneLine(past.Content))
+	}
 	if e.Tainted {
 		b.WriteString(" source=untrusted")
 	}

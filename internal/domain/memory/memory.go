@@ -91,6 +91,14 @@ type Entry struct {
 	Targets      []string `json:"targets,omitempty"` // of a summary: type/key of each target of the session
 	SupersededBy string   `json:"superseded_by,omitempty"`
 	Retrieved    int      `json:"retrieve_count,omitempty"` // number of runs that were shown it
+
+	Earlier []Earlier `json:"earlier,omitempty"` // what it said before changes that ended it, the earliest first
+}
+
+// Earlier is a former content of an entry.
+type Earlier struct {
+	Content    string    `json:"content"`
+	ValidUntil time.Time `json:"valid_until"`
 }
 
 // Revision is the content of an entry at a version, and the origin of that version.
@@ -109,6 +117,9 @@ type Revision struct {
 	Metadata  Metadata `json:"metadata,omitempty"`
 	Targets   []string `json:"targets,omitempty"`
 	Author    string   `json:"author,omitempty"`
+
+	// ValidUntil is until when the content of the previous version was valid, if the revision ended it.
+	ValidUntil *time.Time `json:"valid_until,omitempty"`
 }
 
 // NewID returns the ID of a new entry: a hash of its fields. A salt above 0 returns another ID, in

@@ -26,11 +26,23 @@ var Answers = map[string]func(prompt.Material) any{
 	"context":          context,
 	"used":             used,
 	"probes":           probes,
+	"facts":            session(facts),
+	"digest":           session(digest),
 }
 
 func with(answer func(prompt.Material) any) func(prompt.Material) any {
 	return func(m prompt.Material) any {
 		if len(m.Bank) == 0 {
+			return nil
+		}
+		return answer(m)
+	}
+}
+
+// session returns an answer for sessions, which have a subject.
+func session(answer func(prompt.Material) any) func(prompt.Material) any {
+	return func(m prompt.Material) any {
+		if m.Subject == "" {
 			return nil
 		}
 		return answer(m)

@@ -20,6 +20,8 @@ type Counts struct {
 	Ambiguous map[string]int
 	// Rejected counts events of chat platforms that were not read.
 	Rejected map[Rejected]int
+	// RefusedAdds counts adds to memory that were refused because too many were open.
+	RefusedAdds int
 }
 
 // Rejected is why an event of a platform was not read.
@@ -59,6 +61,13 @@ func InexactSearch() {
 	all.Inexact++
 }
 
+// AddRefused counts one add that was refused because too many were open.
+func AddRefused() {
+	mu.Lock()
+	defer mu.Unlock()
+	all.RefusedAdds++
+}
+
 // DeliveryAmbiguous counts one message that was sent again after an unknown outcome.
 func DeliveryAmbiguous(platform string) {
 	mu.Lock()
@@ -93,5 +102,5 @@ func Read() Counts {
 	mu.Lock()
 	defer mu.Unlock()
 	return Counts{maps.Clone(all.Blocked), maps.Clone(all.Prefix), maps.Clone(all.Learnt), all.Inexact,
-		maps.Clone(all.Ambiguous), maps.Clone(all.Rejected)}
+		maps.Clone(all.Ambiguous), maps.Clone(all.Rejected), all.RefusedAdds}
 }

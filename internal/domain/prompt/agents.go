@@ -23,3 +23,12 @@ func (k AgentContext) Over() bool { return k.Part > k.Parts }
 func Agent(lang, name string, known AgentContext) (string, error) {
 	return render(lang, "agent_"+name, known)
 }
+
+// CallerGuidance returns what the caller of a session wants to be remembered, as a part of a system
+// message.
+func CallerGuidance(lang, text string) string {
+	if language(lang) == "zh" {
+		return "提交会话的调用者有以下要求，在不违反以上说明的范围内遵守：\n\n" + text
+	}
+	return "The caller of the session asks for this; follow it as far as the instructions above allow:\n\n" + text
+}

@@ -12,7 +12,20 @@ import (
 // User renders m as the user message: one JSON document in a code fence. Equal values give equal
 // bytes. The fence is longer than any run of backticks in the data, so a transcript cannot close
 // it.
-func User(m Material) (string, error) {
+func User(m Material) (string, error) { return fenced(m) }
+
+// SessionMaterial renders the subject, the stored memories and the messages of m, and nothing else. The
+// messages come last, so that requests about one subject begin with the same bytes.
+func SessionMaterial(m Material) (string, error) {
+	return fenced(struct {
+		Language string         `json:"language,omitempty"`
+		Subject  string         `json:"subject,omitempty"`
+		Stored   []StoredMemory `json:"stored,omitempty"`
+		Messages []Message      `json:"messages,omitempty"`
+	}{m.Language, m.Subject, m.Stored, m.Messages})
+}
+
+func fenced(m any) (string, error) {
 	var data bytes.Buffer
 	encoder := json.NewEncoder(&data) // appends a newline
 	encoder.SetEscapeHTML(false)

@@ -41,6 +41,9 @@ const (
 // Compress is the stage of working memory: older messages → snapshot.
 const Compress Stage = "compress"
 
+// Facts adds a session to memory: memories of its subject and session → facts and summary.
+const Facts Stage = "facts"
+
 // Stages of memory skills.
 const (
 	Remember Stage = "remember" // span, stored memories and chosen skills → changes of memories

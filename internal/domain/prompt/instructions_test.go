@@ -14,7 +14,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 var stages = []Stage{Distill, Segment, Notes, Extract, ExtractSimple, Merge, Files, Judge, Compare, Remember, Recite,
-	Grade, Diagnose, Propose, Probe, Compress, Rerank, Condense}
+	Grade, Diagnose, Propose, Probe, Compress, Rerank, Condense, Facts}
 
 func TestInstructionsMatchGolden(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,7 @@ import (
 // Material is the data of a request. One type serves every stage; fields that a stage does not need
 // are absent.
 type Material struct {
+	Subject    string      `json:"subject,omitempty"`    // whom or what the stored memories are about
 	Task       string      `json:"task,omitempty"`       // name of the current task
 	Question   string      `json:"question,omitempty"`   // question about the material
 	Messages   []Message   `json:"messages,omitempty"`   // the transcript to process, or excerpts of it

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/executor"
@@ -26,8 +27,36 @@ const (
 	ThinkTool      = "tool"  // the model reasons in a tool call, never twice in a row
 )
 
+// Ways to add a session to memory.
+const (
+	AddAuto   = "auto"   // fast if the session allows it
+	AddFast   = "fast"   // one model call
+	AddAgents = "agents" // the summarizer and its specialists
+)
+
+// Limits of adds.
+const (
+	DefaultAddTokens = 8_000
+	leastAddTokens   = 500
+	mostAddTokens    = 100_000
+	DefaultOpenAdds  = 256
+)
+
 // LongTerm configures how long-term memories are built and found.
 type LongTerm struct {
+	// Add is how sessions are added to memory: auto (default), fast or agents. fast makes one model
+	// call for a session whose subject is known. agents lets the summarizer and its specialists work.
+	// auto is fast for such a session of up to AddTokens tokens, and agents for all others.
+	Add string `json:"add"`
+	// AddTokens is the maximum size of a session, 500 to 100000 tokens, that auto adds with one
+	// model call. Waiting sessions are joined up to this size. The default is 8000.
+	AddTokens int `json:"add_tokens"`
+	// OpenAdds is the number of adds, from 1, that the workspace may have open at once. Further ones
+	// are refused with rate_limited. The default is 256.
+	OpenAdds int `json:"open_adds"`
+	// Person is the name of the person to whom the workspace belongs. It is the subject of sessions
+	// whose request names none. Empty, the default, means that the agents find the subjects.
+	Person string `json:"person"`
 	// Builder is agents (default) or skills.
 	Builder string `json:"builder"`
 	// Spans is how memory skills divide a session. Empty, the default, means spans of fixed length.
@@ -174,7 +203,31 @@ type Versions struct {
 	Identity   string `json:"identity"`
 }
 
+// validateAdd checks how sessions are added.
+func (m LongTerm) validateAdd() error {
+	switch {
+	case !slices.Contains([]string{AddAuto, AddFast, AddAgents}, m.Add):
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.add is %q", m.Add), "use auto, fast or agents")
+	case m.AddTokens < leastAddTokens || m.AddTokens > mostAddTokens:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.add_tokens is %d", m.AddTokens),
+			fmt.Sprintf("use %d to %d tokens", leastAddTokens, mostAddTokens))
+	case m.OpenAdds < 1 || m.OpenAdds > mostCount:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.open_adds is %d", m.OpenAdds),
+			fmt.Sprintf("use 1 to %d", mostCount))
+	case m.Person != strings.TrimSpace(m.Person) || utf8.RuneCountInString(m.Person) > mostPerson:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.person is %.40q", m.Person),
+			fmt.Sprintf("use a name of at most %d characters without white space at its ends", mostPerson))
+	}
+	return nil
+}
+
+// mostPerson is the maximum length of Person, in runes.
+const mostPerson = 200
+
 func (m LongTerm) validate() error {
+	if err := m.validateAdd(); err != nil {
+		return err
+	}
 	switch {
 	case !slices.Contains([]string{"", BuilderAgents, BuilderSkills}, m.Builder):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.builder is %q", m.Builder), "use agents or skills")

@@ -70,7 +70,9 @@ func (g *Gateway) Authenticate(r *http.Request, key string) (apikey.Principal, e
 }
 
 // Start starts the workflow of a stored run at once. If it fails, the relay starts the workflow later.
-func (g *Gateway) Start(ctx context.Context, workspaceKey string, r run.Run) { g.start(ctx, workspaceKey, r) }
+func (g *Gateway) Start(ctx context.Context, workspaceKey string, r run.Run) {
+	g.start(ctx, workspaceKey, r)
+}
 
 // Encrypted reports whether a request arrived by HTTPS, here or at a trusted proxy.
 func (g *Gateway) Encrypted(r *http.Request) bool {

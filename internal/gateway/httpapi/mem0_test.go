@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -8,7 +10,9 @@ import (
 	"time"
 
 	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/settings"
 	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
@@ -189,6 +193,11 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.Mem0Compat, c.RateLimit = "root", 0 })
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		s, err := q.Workspaces().Settings(ctx)
+		s.Memory.Add = settings.AddAgents
+		return errors.Join(err, q.Workspaces().SetSettings(ctx, s))
+	})
 	b.Start()
 	none := 0
 	b.Model.On(openaitest.Rule{Stage: "summarize", Results: &none,

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -101,7 +103,11 @@ func problemOf(err error) *Problem {
 		return problem(fault.Unavailable, "request timed out", "")
 	}
 	f := fault.From(err)
-	if p = problem(f.Code, f.Message, f.Hint); p.status < http.StatusInternalServerError {
+	p = problem(f.Code, f.Message, f.Hint)
+	if f.RetryAfter > 0 {
+		p.with("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
+	}
+	if p.status < http.StatusInternalServerError {
 		p.Message, p.Extra = fault.Clean(f.Error()), f.Extra
 	}
 	return p

@@ -71,6 +71,7 @@ type SummaryRequest struct {
 	Targets      []MemoryTarget   `json:"targets,omitempty" maxItems:"50" doc:"Targets to register before the agent starts"`
 	NewTargets   *bool            `json:"allow_new_targets,omitempty" doc:"Whether the agent may register new targets; default true"`
 	RequestID    string           `json:"request_id,omitempty" maxLength:"200" doc:"ID of the request. Requests with the same ID return the same run. Same as the header Idempotency-Key"`
+	Add          string           `json:"add,omitempty" enum:"auto,fast,agents" doc:"How the session is added: fast makes one model call for a session whose subject is known, agents lets the summarizer and its specialists work, auto chooses; default the setting memory.add"`
 	Fresh        bool             `json:"fresh,omitempty" doc:"Run a known request again; its model calls are paid again"`
 	Wait         int              `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for the end. With 0, the request returns when the session is stored, and a stream lasts until the end"`
 }
@@ -105,6 +106,10 @@ type SummaryReport struct {
 	Tasks      []MemoryTask      `json:"tasks"`
 	Operations []MemoryOperation `json:"operations"`
 	Parts      int               `json:"parts,omitempty" doc:"Number of parts of a session that is too long for one request"`
+	Add        string            `json:"add" enum:"fast,agents" doc:"How the session was added: fast is one model call"`
+	Joined     int               `json:"joined,omitempty" doc:"Number of sessions that the model call has added, if it has several"`
+	CallRun    string            `json:"call_run,omitempty" doc:"Run that made the model call, if it is another"`
+	Dropped    map[string]int    `json:"dropped,omitempty" doc:"Number of facts that were not stored, by reason: unknown_handle, no_evidence, other_subject, no_content or repeated"`
 	Steps      int               `json:"steps"`
 	Usage      run.Usage         `json:"usage"`
 	Metadata   map[string]any    `json:"metadata,omitempty" doc:"The metadata of the request"`
@@ -141,7 +146,8 @@ func (g *Gateway) summaryRoutes() {
 		summary: "Remember a session in long-term memory",
 		about: "Responds when the session is stored durably; the run then continues without the client. With wait, " +
 			"the request waits for the end; /v1/requests/{id} returns the result." + streamAbout +
-			" A request with the same ID or, without an ID, with the same content returns the same run.",
+			" A request with the same ID or, without an ID, with the same content returns the same run. " +
+			"If too many adds are open, the request is refused with 429 and Retry-After before anything is stored.",
 		responses: map[string]*huma.Response{
 			"200": {Description: "The run has ended; contains the result. With stream, the events",
 				Content: events[MemoryRequest](g)}, "202": {Description: "Accepted", Content: body}},
@@ -166,7 +172,7 @@ func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
 	r := memoryagent.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: in.Body.RequestID,
 		Query: in.Body.Query, KnownOnly: in.Body.NewTargets != nil && !*in.Body.NewTargets,
 		Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(), Metadata: in.Body.Metadata,
-		Fresh: in.Body.Fresh, Spec: g.Options.TurnSpec()}
+		Fresh: in.Body.Fresh, Add: in.Body.Add, Spec: g.Options.TurnSpec()}
 	var err error
 	if r.ID, err = oneID(in.IdempotencyKey.Key, r.ID); err != nil {
 		return nil, err
@@ -302,7 +308,7 @@ func summaryReport(r memoryagent.Report) *SummaryReport {
 	out := &SummaryReport{Status: r.Status, Reason: string(r.Reason), Detail: r.Detail, Text: r.Text,
 		History: r.History, MetaAdded: []MemoryTarget{}, Digest: r.Digest, Fallback: r.Fallback,
 		Tasks: []MemoryTask{}, Operations: operationsOf(r.Operations), Parts: r.Parts, Steps: r.Steps, Usage: r.Usage,
-		Metadata: r.Metadata}
+		Metadata: r.Metadata, Add: r.Add, Joined: r.Joined, CallRun: r.CallRun, Dropped: r.Dropped}
 	for _, t := range r.MetaAdded {
 		out.MetaAdded = append(out.MetaAdded, MemoryTarget{Type: string(t.Type), Target: t.Target})
 	}

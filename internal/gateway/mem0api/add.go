@@ -55,6 +55,7 @@ type mem0Add struct {
 
 	categories []agent.Category
 	project    settings.Mem0
+	Add        string `json:"add"` // auto, fast or agents; empty is the setting of the workspace
 }
 
 func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
@@ -216,7 +217,7 @@ func (c *call) remember(wait time.Duration) (any, error) {
 		return nil, out.failure
 	}
 	if wait > 0 && out.Status == mem0Status(run.Ended, false) {
-		return map[string]any{"results": out.Results}, nil
+		return map[string]any{"results": out.Results, "add": out.Add}, nil
 	}
 	queued := mem0Queued{out.Status, r.Key, "Memory processing has been queued for background execution", []any{}}
 	if strings.HasSuffix(c.r.URL.Path, "/v1/memories/") { // its clients read an event from the results
@@ -248,7 +249,7 @@ func (c *call) summarize(in mem0Add, messages []transcript.Message) (run.Run, er
 	choices.Only = []memory.Task{where} // messages of one user create no memories of other users
 	wanted := memoryagent.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key,
 		ID: c.r.Header.Get("Idempotency-Key"), Messages: messages,
-		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Spec: c.options.TurnSpec()}
+		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Add: in.Add, Spec: c.options.TurnSpec()}
 	r, err := c.Progressive.Summarize(c.r.Context(), wanted)
 	if err == nil && r.Status == run.Ended && wanted.ID == "" {
 		wanted.Fresh = true
@@ -261,6 +262,7 @@ func (c *call) summarize(in mem0Add, messages []transcript.Message) (run.Run, er
 type mem0AddResult struct {
 	mem0EventRow
 	Results []mem0Event `json:"results"`
+	Add     string      `json:"add,omitempty"` // how the session was added: fast or agents
 	Detail  string      `json:"detail,omitempty"`
 	failure error
 }
@@ -270,7 +272,7 @@ func (c *call) addResult(r run.Run) (out mem0AddResult, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.Results = []mem0Event{}
+	out.Results, out.Add = []mem0Event{}, report.Add
 	out.mem0EventRow = mem0EventRow{ID: r.Key, Type: "ADD",
 		Status: mem0Status(report.State, report.Status == memoryagent.Failed), Created: r.CreatedAt,
 		Updated: r.CreatedAt}

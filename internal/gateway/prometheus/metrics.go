@@ -35,7 +35,7 @@ import (
 //	cairn_model_calls_unknown                 in flight at a crash and not repeated; they may have been paid
 //	cairn_database_up                         whether the database answered this scrape
 //	cairn_blocked_entries_total, cairn_prefix_changes, cairn_learning_outcomes_total, cairn_learning_alarms_total,
-//	cairn_search_inexact_total                of this process only: see OfProcess
+//	cairn_adds_refused_total, cairn_search_inexact_total                of this process only: see OfProcess
 type Meter struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec

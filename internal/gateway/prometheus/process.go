@@ -22,6 +22,8 @@ var (
 		"Training iterations and evolution rounds with too many masked outcomes.", []string{"kind"}, nil)
 	inexact = prometheus.NewDesc("cairn_search_inexact_total",
 		"Searches that reached a limit before the best documents by words were certain.", nil, nil)
+	refusedAdds = prometheus.NewDesc("cairn_adds_refused_total",
+		"Adds to memory that were refused because too many were open.", nil, nil)
 	ambiguous = prometheus.NewDesc("cairn_delivery_ambiguous_total",
 		"Messages to chat platforms that were sent again after an unknown outcome.", []string{"platform"}, nil)
 	rejected = prometheus.NewDesc("cairn_channel_rejected_total",
@@ -36,7 +38,7 @@ var prefixBuckets = []int{1, 2, 3, 5, 10, 20}
 type process struct{}
 
 func (process) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{blocked, prefix, learnt, alarms, inexact, ambiguous, rejected} {
+	for _, d := range []*prometheus.Desc{blocked, prefix, learnt, alarms, inexact, refusedAdds, ambiguous, rejected} {
 		out <- d
 	}
 }
@@ -44,6 +46,7 @@ func (process) Describe(out chan<- *prometheus.Desc) {
 func (process) Collect(out chan<- prometheus.Metric) {
 	seen := metrics.Read()
 	out <- prometheus.MustNewConstMetric(inexact, prometheus.CounterValue, float64(seen.Inexact))
+	out <- prometheus.MustNewConstMetric(refusedAdds, prometheus.CounterValue, float64(seen.RefusedAdds))
 	for platform, n := range seen.Ambiguous {
 		out <- prometheus.MustNewConstMetric(ambiguous, prometheus.CounterValue, float64(n), platform)
 	}

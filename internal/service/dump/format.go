@@ -149,6 +149,9 @@ type Memory struct {
 
 // Revision is one version of a memory.
 type Revision struct {
+	// until when the previous version was valid, if this one ended it
+	ValidUntil *time.Time `json:"valid_until,omitempty"`
+
 	Version   int             `json:"version"`
 	Action    memory.Action   `json:"action"`
 	Status    memory.Status   `json:"status"`

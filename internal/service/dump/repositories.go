@@ -79,5 +79,5 @@ func (m *LoadedMemory) Revision(i int) memory.Revision {
 	r := m.Revisions[i]
 	return memory.Revision{Version: r.Version, Action: r.Action, Content: r.Content, Origin: r.Origin,
 		Tainted: r.Tainted, Evidence: m.revisionsFrom[i], CreatedAt: r.CreatedAt, Status: r.Status,
-		WhenToUse: r.WhenToUse, Metadata: r.Metadata, Targets: r.Targets, Author: r.Author}
+		WhenToUse: r.WhenToUse, Metadata: r.Metadata, Targets: r.Targets, Author: r.Author, ValidUntil: r.ValidUntil}
 }

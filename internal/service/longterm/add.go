@@ -297,7 +297,16 @@ func (g *writing) additions(ctx context.Context, all []addition) (items []ItemRe
 			items[i].ID, keys = e.ID, append(keys, e.Key)
 		}
 	}
-	return items, errs, g.refer(ctx, keys...)
+	return items, errs, g.refer(ctx, g.with(keys...)...)
+}
+
+// with adds the key of the entry that was stored along.
+func (g *writing) with(keys ...int64) []int64 {
+	if g.went != nil && g.went.Key != 0 {
+		keys = append(keys, g.went.Key)
+	}
+	g.went = nil
+	return keys
 }
 
 // existing returns the entries that new memories duplicate or replace.
@@ -332,7 +341,7 @@ func (g *writing) existing(ctx context.Context, all []addition) (map[memory.Stat
 func (g *writing) entry(m addition) *memory.Entry {
 	e := &memory.Entry{Type: m.scope.Type, Target: m.scope.Target, Content: m.Content, WhenToUse: m.WhenToUse,
 		Metadata: g.stamped(m.Metadata), EventTime: m.EventTime, Importance: m.Importance, Author: g.w.Author,
-		Tainted: g.w.Tainted, Status: g.status(m.risky)}
+		Evidence: m.Evidence, Tainted: g.w.Tainted, Status: g.status(m.risky)}
 	g.categorize(e)
 	return e
 }
@@ -342,6 +351,10 @@ var errNoID = fault.New(fault.QuotaExceeded, "this sentence was added and remove
 
 // create adds entries. The key of an entry without a free ID stays 0.
 func (g *writing) create(ctx context.Context, entries ...*memory.Entry) error {
+	if g.along != nil {
+		entries = append(entries, g.along)
+		g.along, g.went = nil, g.along
+	}
 	if len(entries) == 0 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/search"
 )
 
 // Tx reads and writes the long-term memory of one workspace in one transaction.
@@ -51,6 +52,8 @@ type ViewRepository interface {
 	DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error)
 	// CountWhere counts the entries that a filter selects.
 	CountWhere(ctx context.Context, in memory.Filter) (int, error)
+	// OfScope reads the active entries of a scope in the order of creation.
+	OfScope(ctx context.Context, s memory.Scope, most int) ([]memory.Entry, error)
 }
 
 // ReferenceRepository links memories to sessions and indexes them for search.
@@ -62,6 +65,8 @@ type ReferenceRepository interface {
 	ExpectMany(ctx context.Context) error
 	// IndexLongTerm indexes entries for search. Call it at most once per transaction.
 	IndexLongTerm(ctx context.Context, entries []memory.Entry, w memorywrite.Writer) error
+	// IndexSession is IndexLongTerm for entries and the parts of their sessions.
+	IndexSession(ctx context.Context, parts []search.Doc, entries []memory.Entry, w memorywrite.Writer) error
 	// Closest returns the active entry of a scope whose vector is nearest.
 	Closest(ctx context.Context, s memory.Scope, vector []float32, space int16) (memory.Entry, float64, bool, error)
 	// EraseDeleted permanently removes up to most skills and memories whose undo period has passed.
@@ -89,6 +94,9 @@ type SessionRepository interface {
 	HistoryBySum(ctx context.Context, sum [32]byte) (memory.History, bool, error)
 	History(ctx context.Context, id string) (memory.History, bool, error)
 	PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w memorywrite.Writer) error
+	// StoreHistory is PutHistory without the index. It returns the documents for IndexSession.
+	StoreHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w memorywrite.Writer) ([]search.Doc,
+		error)
 	RankChunks(ctx context.Context, history, query string, vector []float32, space int16) ([]memory.Chunk, error)
 }
 

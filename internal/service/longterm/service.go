@@ -122,6 +122,10 @@ type writing struct {
 	items []ItemResult
 	shown map[int64]bool // nil if the run may change its whole scope
 	free  bool           // entries of any target may be changed, because the run has seen them
+	here  *memory.Scope  // resolved scope of the call; nil resolves it when it is needed
+
+	along *memory.Entry // stored together with the next entries
+	went  *memory.Entry // that was stored together with others
 }
 
 // change runs effect once. It checks the fencing token, requires that at least one item succeeds,
@@ -191,6 +195,9 @@ var scoped = []memory.Type{memory.Personal, memory.Procedural, memory.Guideline}
 // scope returns the scope of the call. If make is set, scope registers an unknown target, because
 // memories without a registered target cannot be found.
 func (g *writing) scope(ctx context.Context, make bool) (memory.Scope, error) {
+	if g.here != nil {
+		return *g.here, nil
+	}
 	t, err := subject(g.a)
 	if err != nil {
 		return memory.Scope{}, err
@@ -246,6 +253,10 @@ func (g *writing) leaseScope(ctx context.Context, a agent.Actor) (memory.Scope, 
 // Sanitized returns an entry as models see it.
 func Sanitized(e memory.Entry) memory.Entry {
 	e.Content = memorywrite.Sanitize(string(e.Type), e.ID, e.Content)
+	e.Earlier = slices.Clone(e.Earlier)
+	for i, past := range e.Earlier {
+		e.Earlier[i].Content = memorywrite.Sanitize(string(e.Type), e.ID, past.Content)
+	}
 	if e.WhenToUse != "" {
 		e.WhenToUse = memorywrite.Sanitize(string(e.Type), e.ID, e.WhenToUse)
 	}

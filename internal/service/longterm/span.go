@@ -35,18 +35,8 @@ const sameMeaning = 0.95
 // Deleted memories can be restored. Inserts that duplicate a memory, by text or by meaning, are
 // skipped. A failed item has an error in its result and does not affect the others.
 func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) ([]ItemResult, error) {
-	refusedUpdates, riskyUpdates := make([]error, len(in.Updates)), make([]bool, len(in.Updates))
 	refusedInserts, riskyInserts := make([]error, len(in.Inserts)), make([]bool, len(in.Inserts))
-	var texts []string
-	for i := range in.Updates {
-		var err error
-		if in.Updates[i].Content, err = memory.NormalizeLong(in.Updates[i].Content); err == nil {
-			riskyUpdates[i], err = inspectAll(in.Updates[i].Content)
-		}
-		if refusedUpdates[i] = err; err == nil {
-			texts = append(texts, in.Updates[i].Content)
-		}
-	}
+	texts, riskyUpdates, refusedUpdates := examineChanges(in.Updates)
 	for i := range in.Inserts {
 		if !slices.Contains(spanTypes, in.Inserts[i].Type) {
 			refusedInserts[i] = fault.Newf(fault.InvalidArgument, "invalid memory type %q: want personal or procedural",
@@ -63,24 +53,8 @@ func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) 
 		func(ctx context.Context, tx Tx) ([]ItemResult, error) {
 			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a).With(found), free: true}
 			g.w.Author, g.w.Decision = a.Subject.Author, a.Subject.Decision
-			for _, one := range in.Deletes {
-				e, err := g.editable(ctx, one.ID)
-				if err == nil {
-					e.Status = memory.Removed
-					err = g.revise(ctx, &e, memory.Remove, false)
-				}
-				if err := g.addResult(one.Index, ItemResult{ID: e.ID, Status: Deleted}, err); err != nil {
-					return nil, err
-				}
-			}
-			for i, one := range in.Updates {
-				item, err := ItemResult{}, refusedUpdates[i]
-				if err == nil {
-					item, err = g.update(ctx, one, riskyUpdates[i])
-				}
-				if err := g.addResult(one.Index, item, err); err != nil {
-					return nil, err
-				}
+			if err := g.edit(ctx, in.Deletes, in.Updates, refusedUpdates, riskyUpdates); err != nil {
+				return nil, err
 			}
 			for i, one := range in.Inserts {
 				item, err := ItemResult{}, refusedInserts[i]
@@ -94,6 +68,46 @@ func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) 
 			slices.SortStableFunc(g.items, func(x, y ItemResult) int { return x.Index - y.Index })
 			return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
 		})
+}
+
+// edit deletes and then updates memories. refused and risky are what their scan has found.
+func (g *writing) edit(ctx context.Context, deletes []DeleteRequest, updates []ChangedMemory, refused []error,
+	risky []bool) error {
+	for _, one := range deletes {
+		e, err := g.editable(ctx, one.ID)
+		if err == nil {
+			e.Status = memory.Removed
+			err = g.revise(ctx, &e, memory.Remove, false)
+		}
+		if err := g.addResult(one.Index, ItemResult{ID: e.ID, Status: Deleted}, err); err != nil {
+			return err
+		}
+	}
+	for i, one := range updates {
+		item, err := ItemResult{}, refused[i]
+		if err == nil {
+			item, err = g.update(ctx, one, risky[i])
+		}
+		if err := g.addResult(one.Index, item, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// examineChanges normalizes and scans the contents of changes.
+func examineChanges(in []ChangedMemory) (texts []string, risky []bool, refused []error) {
+	risky, refused = make([]bool, len(in)), make([]error, len(in))
+	for i := range in {
+		var err error
+		if in[i].Content, err = memory.NormalizeLong(in[i].Content); err == nil {
+			risky[i], err = inspectAll(in[i].Content)
+		}
+		if refused[i] = err; err == nil {
+			texts = append(texts, in[i].Content)
+		}
+	}
+	return texts, risky, refused
 }
 
 func (g *writing) addFromSpan(ctx context.Context, m SpanMemory, risky bool) (ItemResult, error) {

@@ -1,6 +1,7 @@
 package longterm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -21,6 +22,8 @@ type NewMemory struct {
 	Metadata   memory.Metadata `json:"metadata,omitempty"`
 	EventTime  *time.Time      `json:"event_time,omitempty"`
 	Importance float64         `json:"importance,omitempty"`
+	// messages that it was drawn from; nil means those of the actor
+	Evidence *memory.Evidence `json:"evidence,omitempty"`
 }
 
 // ChangedMemory is a change of a memory.
@@ -31,6 +34,12 @@ type ChangedMemory struct {
 	// merged into the stored metadata; null removes a member
 	Metadata memory.Metadata `json:"metadata,omitempty"`
 	Expected *int            `json:"expected_version,omitempty"` // version on which the change is based; nil for any
+	// time of the event; nil keeps the stored one
+	EventTime *time.Time `json:"event_time,omitempty"`
+	// time until which the former content was valid; nil if the change corrects it
+	Ends *time.Time `json:"ends,omitempty"`
+	// messages that it was drawn from; nil means those of the actor
+	Evidence *memory.Evidence `json:"evidence,omitempty"`
 }
 
 // DeleteRequest is a memory to delete.
@@ -142,8 +151,18 @@ func (g *writing) update(ctx context.Context, m ChangedMemory, risky bool) (Item
 			return g.merge(ctx, e, other, m.Metadata, risky)
 		}
 	}
+	if m.EventTime != nil {
+		e.EventTime = m.EventTime
+	}
+	if m.Ends != nil && e.Content != m.Content {
+		e.Earlier = append(e.Earlier, memory.Earlier{Content: e.Content, ValidUntil: *m.Ends})
+	}
 	e.Content, e.Metadata = m.Content, next
-	return ItemResult{ID: e.ID, Status: Updated}, g.revise(ctx, &e, memory.Replace, risky)
+	w := g.w
+	g.w.ValidUntil, g.w.Evidence = m.Ends, cmp.Or(m.Evidence, w.Evidence)
+	err = g.revise(ctx, &e, memory.Replace, risky)
+	g.w = w
+	return ItemResult{ID: e.ID, Status: Updated}, err
 }
 
 // merge supersedes e by other, which already has the new content of e.

@@ -167,7 +167,7 @@ func (s *Service) skillsNamed(ctx context.Context, ws int64, names []string) (ou
 
 func foundOf(e memory.Entry, score float64) Found {
 	f := Found{ID: e.ID, Type: e.Type, Target: e.Target, WhenToUse: e.WhenToUse, Content: e.Content, Score: score,
-		EventTime: e.EventTime, UpdatedAt: e.UpdatedAt}
+		EventTime: e.EventTime, UpdatedAt: e.UpdatedAt, Earlier: longterm.Sanitized(e).Earlier}
 	if n := len(e.Histories); n > 0 {
 		f.History = e.Histories[n-1]
 	}

@@ -84,9 +84,7 @@ func (s AgentHooks) fallback(ctx context.Context, w agentrun.RunView, a agent.Ac
 	if err != nil {
 		return err
 	}
-	who, first := speakers(messages)
-	for call, text := range []string{fmt.Sprintf("A session of %d messages with %s. It began: %s", len(messages), who,
-		first), fmt.Sprintf("A session of %d messages.", len(messages))} {
+	for call, text := range []string{Fallback(messages), fmt.Sprintf("A session of %d messages.", len(messages))} {
 		a.Op = w.Run.Op("finish", call+1)
 		if _, err = s.LongTerm.AddSummary(ctx, a, longterm.SummaryArgs{Content: text, Targets: about}); err == nil ||
 			fault.Table[fault.CodeOf(err)].Retryable || fault.CodeOf(err) == fault.Internal {

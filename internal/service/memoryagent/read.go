@@ -69,8 +69,21 @@ func material(messages []transcript.Message, chars, tokens int) []prompt.Message
 	return newest(rendered(messages, chars), tokens)
 }
 
+// Layouts of the time of a message.
+const (
+	minuteLayout = "[2006-01-02 15:04] "
+	// DayLayout also has the weekday, against which models resolve relative dates.
+	DayLayout = "[2006-01-02 Mon 15:04] "
+)
+
 // rendered returns messages as a model sees them, with role, name and time. Secrets are removed.
 func rendered(messages []transcript.Message, chars int) []prompt.Message {
+	return Rendered(messages, chars, minuteLayout)
+}
+
+// Rendered returns messages as a model sees them, with role, name and time in a layout. Secrets are removed.
+// Tool results have up to chars characters.
+func Rendered(messages []transcript.Message, chars int, layout string) []prompt.Message {
 	messages, _ = guard.NewRedactor(guard.Options{}).Messages(messages)
 	at := map[int]time.Time{}
 	for _, m := range messages {
@@ -80,7 +93,7 @@ func rendered(messages []transcript.Message, chars int) []prompt.Message {
 	for i := range shown {
 		shown[i].Content = memory.WithoutData(shown[i].Content)
 		if when := at[shown[i].Index]; !when.IsZero() {
-			shown[i].Content = when.UTC().Format("[2006-01-02 15:04] ") + shown[i].Content
+			shown[i].Content = when.UTC().Format(layout) + shown[i].Content
 		}
 	}
 	return shown

@@ -1,6 +1,7 @@
 package memoryagent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 )
@@ -22,6 +24,7 @@ type Report struct {
 	Reason     agent.Reason `json:"reason,omitempty"` // why it ended; "final" means that the agent finished
 	Detail     string       `json:"detail,omitempty"`
 	Text       string       `json:"text,omitempty"`
+	Add        string       `json:"add"` // how the session is added: fast or agents
 	Summary
 	Steps int       `json:"steps"`
 	Usage run.Usage `json:"usage"` // of the run itself, without its tasks
@@ -52,7 +55,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	if err != nil {
 		return out, err
 	}
-	out.Metadata = p.Metadata
+	out.Metadata, out.Add = p.Metadata, cmp.Or(p.Way, settings.AddAgents)
 	if r.Status != run.Ended {
 		out.Tasks, err = s.tasks(ctx, r)
 		return out, err

@@ -36,6 +36,7 @@ type AgentRepository interface {
 	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (string, bool, error)
 	Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error)
 	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id string) error
+	OpenAdds(ctx context.Context) (AddQueue, error)
 }
 
 // WorkspaceRepository reads and writes the workspace.

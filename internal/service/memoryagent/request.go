@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
@@ -35,6 +36,7 @@ type Request struct {
 	Choices      RequestOptions
 	Metadata     map[string]any // returned with the report
 	Fresh        bool           // run the request again, even if it has a run
+	Add          string         // auto, fast or agents; empty means the setting of the workspace
 	Spec         agentrun.Spec  // configuration to pin
 }
 
@@ -133,22 +135,9 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 	if err := checkMetadata(r.Metadata); err != nil {
 		return out, err
 	}
-	args, err := json.Marshal(struct {
-		Messages  []transcript.Message
-		Targets   []memory.Task
-		KnownOnly bool
-		Choices   *RequestOptions `json:",omitempty"`
-		Metadata  map[string]any  `json:",omitempty"`
-	}{transcript.WithoutPlaces(messages), r.Targets, r.KnownOnly, r.Choices.orNil(), r.Metadata})
+	sha, err := r.identify(messages)
 	if err != nil {
-		return out, fmt.Errorf("encode the request: %w", err)
-	}
-	if r.ByID {
-		args = []byte(r.ID)
-	}
-	sha := sha256.Sum256(args)
-	if r.ID == "" {
-		r.ID = fmt.Sprintf("%x", sha[:10])
+		return out, err
 	}
 	sum, err := memory.HistorySum(r.Workspace, messages)
 	if err != nil {
@@ -168,11 +157,18 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 			out = before
 			return nil
 		}
+		chosen, err := tx.Workspace().Settings(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.admit(ctx, tx, chosen.Memory); err != nil {
+			return err
+		}
 		id, err := tx.Transcripts().PutConversation(ctx, conversation, importChannel)
 		if err != nil {
 			return err
 		}
-		out, err = s.accept(ctx, tx, r, id, messages,
+		out, err = s.accept(ctx, tx, r, chosen.Memory, messages,
 			NewRun{Kind: run.Summarize, Key: r.ID, Generation: before.Generation + 1, ArgsSHA: sha, Conversation: id,
 				WorkflowID: contract.SummarizeID(r.WorkspaceKey, contract.VisibleKey(r.ID), before.Generation+1)},
 			false)
@@ -184,17 +180,57 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 	return out, err
 }
 
+// identify returns the hash of the request, and sets its ID if it has none.
+func (r *Request) identify(messages []transcript.Message) (sha [sha256.Size]byte, err error) {
+	args, err := json.Marshal(struct {
+		Messages  []transcript.Message
+		Targets   []memory.Task
+		KnownOnly bool
+		Choices   *RequestOptions `json:",omitempty"`
+		Metadata  map[string]any  `json:",omitempty"`
+		Add       string          `json:",omitempty"`
+	}{transcript.WithoutPlaces(messages), r.Targets, r.KnownOnly, r.Choices.orNil(), r.Metadata, r.Add})
+	if err != nil {
+		return sha, fmt.Errorf("encode the request: %w", err)
+	}
+	if r.ByID {
+		args = []byte(r.ID)
+	}
+	sha = sha256.Sum256(args)
+	if r.ID == "" {
+		r.ID = fmt.Sprintf("%x", sha[:10])
+	}
+	return sha, nil
+}
+
 // accept records a run for messages of a conversation, and the outbox task that starts its
 // workflow.
-func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int64, messages []transcript.Message,
-	n NewRun, idle bool) (out run.Run, err error) {
-	chosen, err := tx.Workspace().Settings(ctx)
+func (s *Service) accept(ctx context.Context, tx Tx, r Request, chosen settings.LongTerm,
+	messages []transcript.Message, n NewRun, idle bool) (out run.Run, err error) {
+	subject, fast, err := r.fast(chosen, messages)
 	if err != nil {
 		return out, err
 	}
-	d, err := s.Registry.chosen(run.Summarize, "", chosen.Memory, r.Choices.over)
+	if fast {
+		n, err = r.fastRun(n, subject, messages, idle)
+	} else {
+		n, err = s.agentsRun(n, r, chosen, messages, idle)
+	}
 	if err != nil {
 		return out, err
+	}
+	if out, err = tx.Runs().PutAgentRun(ctx, n); err != nil || out.Status == run.Ended {
+		return out, err
+	}
+	return out, tx.Runs().EnqueueRun(ctx, out.Ref.Run)
+}
+
+// agentsRun completes a run of the summarizer.
+func (s *Service) agentsRun(n NewRun, r Request, chosen settings.LongTerm, messages []transcript.Message,
+	idle bool) (out NewRun, err error) {
+	d, err := s.Registry.chosen(run.Summarize, "", chosen, r.Choices.over)
+	if err != nil {
+		return n, err
 	}
 	d = r.Choices.agent(d)
 	if r.KnownOnly {
@@ -202,27 +238,30 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int
 			return name == "add_meta_memory"
 		})
 	}
+	spec := r.specOf(messages)
+	p := PinnedSpec{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle, Choices: r.Choices.orNil(),
+		Metadata: r.Metadata, Parts: divide(messages, spec.Limits.ResultChars, partTokens(spec.Limits))}
+	if n := p.parts(run.Summarize); n > 1 { // each part has the time and the responses of a session
+		d.Steps, d.Wall = d.Steps*n, d.Wall*time.Duration(n)
+	}
+	if spec, err = pin(spec, d, p, chosen); err != nil {
+		return n, err
+	}
+	if n.Spec, err = json.Marshal(spec); err != nil {
+		return n, fmt.Errorf("encode the configuration: %w", err)
+	}
+	return n, nil
+}
+
+// specOf returns the configuration of a run about messages.
+func (r Request) specOf(messages []transcript.Message) agentrun.Spec {
 	spec := r.Spec
 	spec.Lang = lang.OfMessages(messages)
 	spec.FromSeq, spec.ToSeq = messages[0].Seq, messages[len(messages)-1].Seq
 	spec.Tainted = slices.ContainsFunc(messages, func(m transcript.Message) bool {
 		return m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0
 	})
-	p := PinnedSpec{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle, Choices: r.Choices.orNil(),
-		Metadata: r.Metadata, Parts: divide(messages, spec.Limits.ResultChars, partTokens(spec.Limits))}
-	if n := p.parts(run.Summarize); n > 1 { // each part has the time and the responses of a session
-		d.Steps, d.Wall = d.Steps*n, d.Wall*time.Duration(n)
-	}
-	if spec, err = pin(spec, d, p, chosen.Memory); err != nil {
-		return out, err
-	}
-	if n.Spec, err = json.Marshal(spec); err != nil {
-		return out, fmt.Errorf("encode the configuration: %w", err)
-	}
-	if out, err = tx.Runs().PutAgentRun(ctx, n); err != nil || out.Status == run.Ended {
-		return out, err
-	}
-	return out, tx.Runs().EnqueueRun(ctx, out.Ref.Run)
+	return spec
 }
 
 // start starts the workflow without waiting for the relay. If it fails, the relay starts the

@@ -66,6 +66,11 @@ type Summary struct {
 	Tasks      []Task      `json:"tasks"`
 	Operations []Operation `json:"operations"`
 	Parts      int         `json:"parts,omitempty"` // number of parts of a long session
+
+	// Fields of a session that one model call has added.
+	Joined  int            `json:"joined,omitempty"`   // number of sessions of the call, if it has several
+	CallRun string         `json:"call_run,omitempty"` // run with the call in its ledger, if it is another
+	Dropped map[string]int `json:"dropped,omitempty"`  // facts that were not stored, by reason
 }
 
 // RetrievalReport is the result of a retriever run.

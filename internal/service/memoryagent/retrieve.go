@@ -60,6 +60,8 @@ type Found struct {
 	EventTime *time.Time  `json:"event_time,omitempty"`
 	UpdatedAt time.Time   `json:"updated_at"`
 	History   string      `json:"ref_memory_id,omitempty"` // session from which it was last extracted
+	// what it said before changes that ended it, the earliest first
+	Earlier []memory.Earlier `json:"earlier,omitempty"`
 
 	// Fields of skills. Their type is SkillMemory and their ID is their name.
 	Name        string `json:"name,omitempty"`

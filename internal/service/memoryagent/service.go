@@ -41,6 +41,7 @@ type Ports struct {
 	Starter  Starter // nil without Temporal
 	Registry *Registry
 	Ledger   *ledger.Ledger // ledger of refinement calls
+	MaxAdds  int            // open adds of the deployment, above which further ones are refused; 0 for no limit
 	// OnNoAnswer is called with questions that have no matching memory. It may be nil.
 	OnNoAnswer func(ctx context.Context, q Question, a Answer) error
 }
@@ -68,4 +69,12 @@ type NewRun struct {
 	Parent       string // "" for none
 	Spec         json.RawMessage
 	WorkflowID   string
+	Add          *Add // of a session that one model call adds
+}
+
+// Add is what a run that one model call does has in the queue of its subject.
+type Add struct {
+	Subject string // hash of the subject
+	Joins   string // runs of one call have the same
+	Tokens  int    // estimated size of the session
 }

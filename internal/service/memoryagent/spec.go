@@ -25,6 +25,7 @@ type PinnedSpec struct {
 	Author  string        `json:"author"` // model@prompt-hash
 
 	Workspace string          `json:"workspace"`         // opaque key, for the workflow IDs of child runs
+	Way       string          `json:"way,omitempty"`     // settings.AddFast if one model call adds the session
 	Idle      bool            `json:"idle,omitempty"`    // started for an idle conversation, not by a request
 	Targets   []memory.Task   `json:"targets,omitempty"` // registered before the first response
 	Choices   *RequestOptions `json:"choices,omitempty"` // of the request; also apply to its specialists

@@ -2,6 +2,7 @@ package memorywrite
 
 import (
 	"context"
+	"time"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
@@ -20,6 +21,11 @@ type Writer struct {
 	Space    int16                // of the vectors
 	Author   string               // of long-term memories: model@prompt-hash
 	Decision string               // memory skill decision that led to the write; may be empty
+
+	// Dated means that named event times are kept, because the prompt has asked for those of the text.
+	Dated bool
+	// ValidUntil is until when the previous version was valid, if the write ends it.
+	ValidUntil *time.Time
 }
 
 // Embedder turns texts into vectors.

@@ -10,11 +10,116 @@ import (
 	"encoding/json"
 )
 
+const AddsCount = `-- name: AddsCount :one
+select c.mine::bigint as mine, c.mine_seconds::float8 as mine_seconds, c.everyone::bigint as everyone, c.everyone_seconds::float8 as everyone_seconds
+from cairn.open_adds() c
+`
+
+type AddsCountRow struct {
+	Mine            int64
+	MineSeconds     float64
+	Everyone        int64
+	EveryoneSeconds float64
+}
+
+func (q *Queries) AddsCount(ctx context.Context) (AddsCountRow, error) {
+	row := q.db.QueryRow(ctx, AddsCount)
+	var i AddsCountRow
+	err := row.Scan(
+		&i.Mine,
+		&i.MineSeconds,
+		&i.Everyone,
+		&i.EveryoneSeconds,
+	)
+	return i, err
+}
+
+const AddsJoin = `-- name: AddsJoin :exec
+update runs set add_batch = $1::text where workspace_id = $2 and id = any($3::text[])
+`
+
+type AddsJoinParams struct {
+	Batch       string
+	WorkspaceID int64
+	Ids         []string
+}
+
+func (q *Queries) AddsJoin(ctx context.Context, arg AddsJoinParams) error {
+	_, err := q.db.Exec(ctx, AddsJoin, arg.Batch, arg.WorkspaceID, arg.Ids)
+	return err
+}
+
+const AddsOpen = `-- name: AddsOpen :many
+select r.workspace_id, r.id, r.kind, r.business_key, r.generation, r.attempt, r.args_sha, r.conversation_id, r.spec, r.status, r.outcome, r.reason, r.result, r.workflow_id, r.session_id, r.parent_id, r.created_at, r.started_at, r.ended_at, r.redriven, r.opened_at, r.pruned, r.add_subject, r.add_joins, r.add_tokens, r.add_batch, coalesce((select c.step from llm_calls c where c.workspace_id = r.workspace_id and c.run_id = r.id and c.step like 'facts%' order by c.created_at limit 1), '')::text as step
+from runs r where r.workspace_id = $1 and r.add_subject = $2 and r.kind = 'summarize' and r.status <> 'ended'
+order by r.created_at, r.id limit $3 for no key update of r skip locked
+`
+
+type AddsOpenParams struct {
+	WorkspaceID int64
+	Subject     *string
+	MaxRows     int32
+}
+
+type AddsOpenRow struct {
+	Run  Run
+	Step string
+}
+
+// Locks the open adds of a subject, the first one first. Those that another transaction has locked are left out.
+func (q *Queries) AddsOpen(ctx context.Context, arg AddsOpenParams) ([]AddsOpenRow, error) {
+	rows, err := q.db.Query(ctx, AddsOpen, arg.WorkspaceID, arg.Subject, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AddsOpenRow
+	for rows.Next() {
+		var i AddsOpenRow
+		if err := rows.Scan(
+			&i.Run.WorkspaceID,
+			&i.Run.ID,
+			&i.Run.Kind,
+			&i.Run.BusinessKey,
+			&i.Run.Generation,
+			&i.Run.Attempt,
+			&i.Run.ArgsSha,
+			&i.Run.ConversationID,
+			&i.Run.Spec,
+			&i.Run.Status,
+			&i.Run.Outcome,
+			&i.Run.Reason,
+			&i.Run.Result,
+			&i.Run.WorkflowID,
+			&i.Run.SessionID,
+			&i.Run.ParentID,
+			&i.Run.CreatedAt,
+			&i.Run.StartedAt,
+			&i.Run.EndedAt,
+			&i.Run.Redriven,
+			&i.Run.OpenedAt,
+			&i.Run.Pruned,
+			&i.Run.AddSubject,
+			&i.Run.AddJoins,
+			&i.Run.AddTokens,
+			&i.Run.AddBatch,
+			&i.Step,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const AgentRunPut = `-- name: AgentRunPut :one
 insert into runs (workspace_id, id, kind, business_key, generation, args_sha, conversation_id, parent_id, spec,
-  workflow_id)
+  workflow_id, add_subject, add_joins, add_tokens)
 values ($1, $2, $3, $4, $5, $6, $7,
-  $8, $9, $10)
+  $8, $9, $10, $11, $12, $13)
 on conflict (workspace_id, kind, business_key, generation) do update set kind = runs.kind
 returning id
 `
@@ -30,6 +135,9 @@ type AgentRunPutParams struct {
 	ParentID       *string
 	Spec           json.RawMessage
 	WorkflowID     string
+	AddSubject     *string
+	AddJoins       *string
+	AddTokens      *int32
 }
 
 // Records a run of an agent, or finds the one that has its key.
@@ -45,6 +153,9 @@ func (q *Queries) AgentRunPut(ctx context.Context, arg AgentRunPutParams) (strin
 		arg.ParentID,
 		arg.Spec,
 		arg.WorkflowID,
+		arg.AddSubject,
+		arg.AddJoins,
+		arg.AddTokens,
 	)
 	var id string
 	err := row.Scan(&id)
@@ -127,7 +238,7 @@ func (q *Queries) RunOpenOf(ctx context.Context, arg RunOpenOfParams) (string, e
 }
 
 const RunsOfParent = `-- name: RunsOfParent :many
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned from runs where workspace_id = $1 and parent_id = $2 order by created_at, id
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned, add_subject, add_joins, add_tokens, add_batch from runs where workspace_id = $1 and parent_id = $2 order by created_at, id
 `
 
 type RunsOfParentParams struct {
@@ -167,6 +278,10 @@ func (q *Queries) RunsOfParent(ctx context.Context, arg RunsOfParentParams) ([]R
 			&i.Redriven,
 			&i.OpenedAt,
 			&i.Pruned,
+			&i.AddSubject,
+			&i.AddJoins,
+			&i.AddTokens,
+			&i.AddBatch,
 		); err != nil {
 			return nil, err
 		}

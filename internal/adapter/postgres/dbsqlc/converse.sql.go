@@ -1391,7 +1391,7 @@ func (q *Queries) TurnNews(ctx context.Context, arg TurnNewsParams) ([]TurnNewsR
 }
 
 const TurnsOpenBefore = `-- name: TurnsOpenBefore :many
-select r.workspace_id, r.id, r.kind, r.business_key, r.generation, r.attempt, r.args_sha, r.conversation_id, r.spec, r.status, r.outcome, r.reason, r.result, r.workflow_id, r.session_id, r.parent_id, r.created_at, r.started_at, r.ended_at, r.redriven, r.opened_at, r.pruned from turns t join runs r on r.workspace_id = t.workspace_id and r.id = t.run_id
+select r.workspace_id, r.id, r.kind, r.business_key, r.generation, r.attempt, r.args_sha, r.conversation_id, r.spec, r.status, r.outcome, r.reason, r.result, r.workflow_id, r.session_id, r.parent_id, r.created_at, r.started_at, r.ended_at, r.redriven, r.opened_at, r.pruned, r.add_subject, r.add_joins, r.add_tokens, r.add_batch from turns t join runs r on r.workspace_id = t.workspace_id and r.id = t.run_id
 where t.workspace_id = $1 and t.conversation_id = $2 and t.number < $3::int and t.status = 'accepted'
 order by t.number limit $4
 `
@@ -1441,6 +1441,10 @@ func (q *Queries) TurnsOpenBefore(ctx context.Context, arg TurnsOpenBeforeParams
 			&i.Redriven,
 			&i.OpenedAt,
 			&i.Pruned,
+			&i.AddSubject,
+			&i.AddJoins,
+			&i.AddTokens,
+			&i.AddBatch,
 		); err != nil {
 			return nil, err
 		}

@@ -297,7 +297,7 @@ func (q *Queries) DumpMemories(ctx context.Context, arg DumpMemoriesParams) ([]D
 }
 
 const DumpRevisions = `-- name: DumpRevisions :many
-select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.status, r.when_to_use, r.metadata, r.targets, r.author, r.decision_id, r.created_at, coalesce(c.external_id, '')::text as conversation
+select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.status, r.when_to_use, r.metadata, r.targets, r.author, r.decision_id, r.created_at, r.valid_until, coalesce(c.external_id, '')::text as conversation
 from memory_revisions r left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
 where r.workspace_id = $1 and r.memory_id = any($2::bigint[]) order by r.memory_id, r.version
 `
@@ -341,6 +341,7 @@ func (q *Queries) DumpRevisions(ctx context.Context, arg DumpRevisionsParams) ([
 			&i.MemoryRevision.Author,
 			&i.MemoryRevision.DecisionID,
 			&i.MemoryRevision.CreatedAt,
+			&i.MemoryRevision.ValidUntil,
 			&i.Conversation,
 		); err != nil {
 			return nil, err

@@ -51,7 +51,7 @@ with n as (
   select h.number, h.from_seq, h.to_seq, h.tokens,
     coalesce((select -(l.sv <#> q.sv) from q join lex_docs l on l.workspace_id = $1 and l.doc = d.doc where q.sv is not null), 0)::float8 as lexical,
     coalesce((select 1 - (e.v <=> $3::halfvec) from embeddings e where e.workspace_id = $1 and e.space = $4 and e.doc = d.doc), 0)::float8 as cosine
-  from history_chunks h join search_docs d on d.workspace_id = h.workspace_id and d.kind = 'chunk' and d.owner_id = h.id
+  from history_chunks h left join search_docs d on d.workspace_id = h.workspace_id and d.kind = 'chunk' and d.owner_id = h.id
   where h.workspace_id = $1 and h.history_id = $5
 )
 select c.number, c.from_seq, c.to_seq, c.tokens, c.lexical, c.cosine,
@@ -77,7 +77,8 @@ type ChunksRankedRow struct {
 	Score   float64
 }
 
-// The chunks of one session, the best first. All of them are compared.
+// The chunks of one session, the best first. All of them are compared. The only chunk of a session may have no
+// document.
 func (q *Queries) ChunksRanked(ctx context.Context, arg ChunksRankedParams) ([]ChunksRankedRow, error) {
 	rows, err := q.db.Query(ctx, ChunksRanked,
 		arg.WorkspaceID,
@@ -566,6 +567,45 @@ func (q *Queries) LongTermDigest(ctx context.Context, arg LongTermDigestParams) 
 	return i, err
 }
 
+const LongTermEarlier = `-- name: LongTermEarlier :many
+select r.memory_id, p.content, r.valid_until::timestamptz as valid_until
+from memory_revisions r join memory_revisions p on p.workspace_id = r.workspace_id and p.memory_id = r.memory_id and p.version = r.version - 1
+where r.workspace_id = $1 and r.memory_id = any($2::bigint[]) and r.valid_until is not null
+order by r.memory_id, r.version
+`
+
+type LongTermEarlierParams struct {
+	WorkspaceID int64
+	Ids         []int64
+}
+
+type LongTermEarlierRow struct {
+	MemoryID   int64
+	Content    string
+	ValidUntil time.Time
+}
+
+// What the memories said before the changes that ended it, the earliest first.
+func (q *Queries) LongTermEarlier(ctx context.Context, arg LongTermEarlierParams) ([]LongTermEarlierRow, error) {
+	rows, err := q.db.Query(ctx, LongTermEarlier, arg.WorkspaceID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LongTermEarlierRow
+	for rows.Next() {
+		var i LongTermEarlierRow
+		if err := rows.Scan(&i.MemoryID, &i.Content, &i.ValidUntil); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const LongTermGuidelines = `-- name: LongTermGuidelines :many
 select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and type = 'tool' and when_to_use = any($2::text[]) and status = 'active'
 `
@@ -703,6 +743,73 @@ func (q *Queries) LongTermOfRuns(ctx context.Context, arg LongTermOfRunsParams) 
 	return items, nil
 }
 
+const LongTermOfScope = `-- name: LongTermOfScope :many
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and type = $2 and target = $3 and status = 'active' order by id limit $4
+`
+
+type LongTermOfScopeParams struct {
+	WorkspaceID int64
+	Type        string
+	Target      string
+	MaxRows     int32
+}
+
+// The active memories of a scope in the order of creation.
+func (q *Queries) LongTermOfScope(ctx context.Context, arg LongTermOfScopeParams) ([]Memory, error) {
+	rows, err := q.db.Query(ctx, LongTermOfScope,
+		arg.WorkspaceID,
+		arg.Type,
+		arg.Target,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Memory
+	for rows.Next() {
+		var i Memory
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.ID,
+			&i.ExternalID,
+			&i.Type,
+			&i.Target,
+			&i.Content,
+			&i.ContentSha256,
+			&i.Version,
+			&i.Status,
+			&i.Origin,
+			&i.Tainted,
+			&i.RunID,
+			&i.OpID,
+			&i.ConversationID,
+			&i.FromSeq,
+			&i.ToSeq,
+			&i.EventTime,
+			&i.WhenToUse,
+			&i.EmbeddedField,
+			&i.Metadata,
+			&i.HistoryID,
+			&i.Author,
+			&i.Importance,
+			&i.Targets,
+			&i.SupersededBy,
+			&i.RetrieveCount,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.LastRetrievedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const LongTermPark = `-- name: LongTermPark :exec
 update memories set status = 'removed' where workspace_id = $1 and id = any($2::bigint[])
 `
@@ -794,8 +901,8 @@ func (q *Queries) LongTermRefsOfRunDrop(ctx context.Context, arg LongTermRefsOfR
 
 const LongTermRevise = `-- name: LongTermRevise :execrows
 update memories set content = $1, content_sha256 = $2, when_to_use = $3, embedded_field = $4, metadata = $5, targets = $6::text[],
-  status = $7, superseded_by = $8, tainted = $9, author = $10, op_id = $11, version = version + 1, updated_at = now()
-where workspace_id = $12 and id = $13 and version = $14
+  status = $7, superseded_by = $8, tainted = $9, author = $10, op_id = $11, event_time = $12, version = version + 1, updated_at = now()
+where workspace_id = $13 and id = $14 and version = $15
 `
 
 type LongTermReviseParams struct {
@@ -810,6 +917,7 @@ type LongTermReviseParams struct {
 	Tainted       bool
 	Author        string
 	OpID          string
+	EventTime     *time.Time
 	WorkspaceID   int64
 	ID            int64
 	Version       int32
@@ -829,6 +937,7 @@ func (q *Queries) LongTermRevise(ctx context.Context, arg LongTermReviseParams) 
 		arg.Tainted,
 		arg.Author,
 		arg.OpID,
+		arg.EventTime,
 		arg.WorkspaceID,
 		arg.ID,
 		arg.Version,
@@ -840,7 +949,7 @@ func (q *Queries) LongTermRevise(ctx context.Context, arg LongTermReviseParams) 
 }
 
 const LongTermRevision = `-- name: LongTermRevision :one
-select workspace_id, memory_id, version, action, content, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, status, when_to_use, metadata, targets, author, decision_id, created_at from memory_revisions where workspace_id = $1 and memory_id = $2 and version = $3
+select workspace_id, memory_id, version, action, content, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, status, when_to_use, metadata, targets, author, decision_id, created_at, valid_until from memory_revisions where workspace_id = $1 and memory_id = $2 and version = $3
 `
 
 type LongTermRevisionParams struct {
@@ -872,6 +981,7 @@ func (q *Queries) LongTermRevision(ctx context.Context, arg LongTermRevisionPara
 		&i.Author,
 		&i.DecisionID,
 		&i.CreatedAt,
+		&i.ValidUntil,
 	)
 	return i, err
 }

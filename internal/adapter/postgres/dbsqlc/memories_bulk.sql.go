@@ -217,14 +217,15 @@ func (q *Queries) ReferencesPut(ctx context.Context, arg ReferencesPutParams) er
 
 const RevisionsPut = `-- name: RevisionsPut :exec
 insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq,
-  decision_id, created_at)
+  decision_id, created_at, valid_until)
 select $1, d.memory_id, d.version, d.action, d.status, d.content, d.when_to_use, d.metadata::jsonb, array(select jsonb_array_elements_text(d.targets::jsonb)), d.author, d.origin, d.tainted,
   nullif(d.run_id, ''), $2, nullif(d.conversation_id, 0), case when d.conversation_id <> 0 then d.from_seq end, case when d.conversation_id <> 0 then d.to_seq end, $3,
-  coalesce(nullif(d.created_at, '')::timestamptz, now())
+  coalesce(nullif(d.created_at, '')::timestamptz, now()), nullif(d.valid_until, '')::timestamptz
 from (select unnest($4::bigint[]) as memory_id, unnest($5::int[]) as version, unnest($6::text[]) as action, unnest($7::text[]) as status,
     unnest($8::text[]) as content, unnest($9::text[]) as when_to_use, unnest($10::text[]) as metadata, unnest($11::text[]) as targets, unnest($12::text[]) as author,
     unnest($13::text[]) as origin, unnest($14::boolean[]) as tainted, unnest($15::text[]) as run_id, unnest($16::bigint[]) as conversation_id,
-    unnest($17::int[]) as from_seq, unnest($18::int[]) as to_seq, unnest($19::text[]) as created_at) d
+    unnest($17::int[]) as from_seq, unnest($18::int[]) as to_seq, unnest($19::text[]) as created_at,
+    unnest($20::text[]) as valid_until) d
 `
 
 type RevisionsPutParams struct {
@@ -247,6 +248,7 @@ type RevisionsPutParams struct {
 	FromSeqs      []int32
 	ToSeqs        []int32
 	Created       []string
+	Ended         []string
 }
 
 func (q *Queries) RevisionsPut(ctx context.Context, arg RevisionsPutParams) error {
@@ -270,6 +272,7 @@ func (q *Queries) RevisionsPut(ctx context.Context, arg RevisionsPutParams) erro
 		arg.FromSeqs,
 		arg.ToSeqs,
 		arg.Created,
+		arg.Ended,
 	)
 	return err
 }

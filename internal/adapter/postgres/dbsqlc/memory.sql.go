@@ -273,8 +273,8 @@ func (q *Queries) MemoryLock(ctx context.Context, workspaceID int64) error {
 }
 
 const MemoryRevisionInsert = `-- name: MemoryRevisionInsert :exec
-insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, decision_id)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11, $12, $13, $14, $15, $16, $17, $18)
+insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, decision_id, valid_until)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 `
 
 type MemoryRevisionInsertParams struct {
@@ -296,6 +296,7 @@ type MemoryRevisionInsertParams struct {
 	FromSeq        *int32
 	ToSeq          *int32
 	DecisionID     string
+	ValidUntil     *time.Time
 }
 
 func (q *Queries) MemoryRevisionInsert(ctx context.Context, arg MemoryRevisionInsertParams) error {
@@ -318,12 +319,13 @@ func (q *Queries) MemoryRevisionInsert(ctx context.Context, arg MemoryRevisionIn
 		arg.FromSeq,
 		arg.ToSeq,
 		arg.DecisionID,
+		arg.ValidUntil,
 	)
 	return err
 }
 
 const MemoryRevisions = `-- name: MemoryRevisions :many
-select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.status, r.when_to_use, r.metadata, r.targets, r.author, r.decision_id, r.created_at from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
+select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.status, r.when_to_use, r.metadata, r.targets, r.author, r.decision_id, r.created_at, r.valid_until from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
 where r.workspace_id = $1 and m.external_id = $2 order by r.version desc limit $3
 `
 
@@ -362,6 +364,7 @@ func (q *Queries) MemoryRevisions(ctx context.Context, arg MemoryRevisionsParams
 			&i.Author,
 			&i.DecisionID,
 			&i.CreatedAt,
+			&i.ValidUntil,
 		); err != nil {
 			return nil, err
 		}

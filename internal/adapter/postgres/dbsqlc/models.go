@@ -224,6 +224,7 @@ type MemoryRevision struct {
 	Author         string
 	DecisionID     string
 	CreatedAt      time.Time
+	ValidUntil     *time.Time
 }
 
 type MemoryTarget struct {
@@ -384,6 +385,10 @@ type Run struct {
 	Redriven       int32
 	OpenedAt       time.Time
 	Pruned         string
+	AddSubject     *string
+	AddJoins       *string
+	AddTokens      *int32
+	AddBatch       *string
 }
 
 type Skill struct {

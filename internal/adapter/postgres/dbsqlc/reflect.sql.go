@@ -340,7 +340,7 @@ func (q *Queries) ReflectionNotes(ctx context.Context, arg ReflectionNotesParams
 }
 
 const ReflectionOf = `-- name: ReflectionOf :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned from runs where workspace_id = $1 and kind = 'reflection' and business_key = $2 and generation = $3
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned, add_subject, add_joins, add_tokens, add_batch from runs where workspace_id = $1 and kind = 'reflection' and business_key = $2 and generation = $3
 `
 
 type ReflectionOfParams struct {
@@ -375,6 +375,10 @@ func (q *Queries) ReflectionOf(ctx context.Context, arg ReflectionOfParams) (Run
 		&i.Redriven,
 		&i.OpenedAt,
 		&i.Pruned,
+		&i.AddSubject,
+		&i.AddJoins,
+		&i.AddTokens,
+		&i.AddBatch,
 	)
 	return i, err
 }
@@ -740,7 +744,7 @@ func (q *Queries) ReflectionUnread(ctx context.Context, arg ReflectionUnreadPara
 }
 
 const ReflectionsRecent = `-- name: ReflectionsRecent :many
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned from runs
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned, add_subject, add_joins, add_tokens, add_batch from runs
 where workspace_id = $1 and kind = 'reflection' and ($2::text = '' or business_key = $2::text)
 order by created_at desc, id desc limit $3
 `
@@ -783,6 +787,10 @@ func (q *Queries) ReflectionsRecent(ctx context.Context, arg ReflectionsRecentPa
 			&i.Redriven,
 			&i.OpenedAt,
 			&i.Pruned,
+			&i.AddSubject,
+			&i.AddJoins,
+			&i.AddTokens,
+			&i.AddBatch,
 		); err != nil {
 			return nil, err
 		}

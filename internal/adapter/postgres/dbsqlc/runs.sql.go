@@ -12,7 +12,7 @@ import (
 )
 
 const RunByKey = `-- name: RunByKey :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned from runs where workspace_id = $1 and kind = $2 and business_key = $3
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned, add_subject, add_joins, add_tokens, add_batch from runs where workspace_id = $1 and kind = $2 and business_key = $3
 order by generation desc limit 1
 `
 
@@ -48,6 +48,10 @@ func (q *Queries) RunByKey(ctx context.Context, arg RunByKeyParams) (Run, error)
 		&i.Redriven,
 		&i.OpenedAt,
 		&i.Pruned,
+		&i.AddSubject,
+		&i.AddJoins,
+		&i.AddTokens,
+		&i.AddBatch,
 	)
 	return i, err
 }
@@ -90,7 +94,7 @@ func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) error {
 }
 
 const RunGet = `-- name: RunGet :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned from runs where workspace_id = $1 and id = $2
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned, add_subject, add_joins, add_tokens, add_batch from runs where workspace_id = $1 and id = $2
 `
 
 type RunGetParams struct {
@@ -124,12 +128,16 @@ func (q *Queries) RunGet(ctx context.Context, arg RunGetParams) (Run, error) {
 		&i.Redriven,
 		&i.OpenedAt,
 		&i.Pruned,
+		&i.AddSubject,
+		&i.AddJoins,
+		&i.AddTokens,
+		&i.AddBatch,
 	)
 	return i, err
 }
 
 const RunGetLocked = `-- name: RunGetLocked :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned from runs where workspace_id = $1 and id = $2 for no key update
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, redriven, opened_at, pruned, add_subject, add_joins, add_tokens, add_batch from runs where workspace_id = $1 and id = $2 for no key update
 `
 
 type RunGetLockedParams struct {
@@ -163,6 +171,10 @@ func (q *Queries) RunGetLocked(ctx context.Context, arg RunGetLockedParams) (Run
 		&i.Redriven,
 		&i.OpenedAt,
 		&i.Pruned,
+		&i.AddSubject,
+		&i.AddJoins,
+		&i.AddTokens,
+		&i.AddBatch,
 	)
 	return i, err
 }

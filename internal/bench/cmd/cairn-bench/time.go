@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app/cli"
+	"cairn/internal/bench/addbench"
 	"cairn/internal/bench/distillbench"
 	"cairn/internal/bench/streambench"
 	"cairn/internal/bench/sweepbench"
@@ -127,6 +129,71 @@ func (p *program) retention() *cobra.Command {
 	cmd.Flags().IntVar(&r.Days, "days", r.Days, "number of simulated days")
 	cmd.Flags().IntVar(&r.Turns, "turns", r.Turns, "number of turns of a day")
 	return cmd
+}
+
+func (p *program) add() *cobra.Command {
+	o, chaos := addbench.Full(), false
+	models := []string{"0ms", "20ms", "200ms"}
+	cmd := p.benchmark(&cobra.Command{
+		Use:   "add",
+		Short: "Measure adds to memory with one model call against a bare workflow",
+		Long: "Add sessions of two messages through the gateway with a scripted model, and wait for each result. " +
+			"Compare the\nprocessor time of all processes with that of a bare workflow of one activity. With " +
+			"--chaos, add 500 sessions\nwhile the worker is killed every 3 s and Postgres and Temporal crash, and " +
+			"count what is lost, doubled or paid twice.\nThe command fails if a goal is missed.",
+		Example: "  cairn-bench add --model 0ms,20ms,200ms --callers 1,16,64\n  cairn-bench add --model 20ms --callers 16 " +
+			"--adds 50 -o json\n  cairn-bench add --chaos",
+	}, func(ctx context.Context) error {
+		o.Log = p.errs
+		if chaos {
+			return p.addChaos(ctx)
+		}
+		o.Models = nil
+		for _, text := range models {
+			d, err := time.ParseDuration(text)
+			if err != nil || d < 0 {
+				return cli.UsageError(fmt.Errorf("invalid --model %q: use a duration such as 20ms", text))
+			}
+			o.Models = append(o.Models, d)
+		}
+		if len(o.Callers) == 0 || slices.Min(o.Callers) < 1 || o.Adds < 1 {
+			return cli.UsageError(errors.New("--callers and --adds must be at least 1"))
+		}
+		result, err := addbench.Run(ctx, o)
+		if len(result.Cells) == 0 {
+			return err
+		}
+		// Print the measurements also if a later one failed.
+		shown := p.measured(result, func(w io.Writer) error {
+			fmt.Fprintln(w, p.line())
+			return result.Print(w)
+		})
+		return errors.Join(err, shown, missed(result.Missed()))
+	})
+	flags := cmd.Flags()
+	flags.StringSliceVar(&models, "model", models, "response times of the model")
+	flags.IntSliceVar(&o.Callers, "callers", o.Callers, "numbers of callers at once")
+	flags.IntVar(&o.Adds, "adds", o.Adds, "number of adds for each model and number of callers")
+	flags.DurationVar(&o.Limit, "limit", o.Limit, "time limit; then print the measurements so far and fail")
+	flags.BoolVar(&chaos, "chaos", false, "run the experiment with faults instead")
+	return cmd
+}
+
+func (p *program) addChaos(ctx context.Context) error {
+	o := addbench.FullChaos()
+	o.Log = p.errs
+	r, err := addbench.Chaos(ctx, o)
+	if err != nil {
+		return err
+	}
+	var broken error
+	if !r.Held() {
+		broken = errors.New("an add was lost, doubled or paid twice")
+	}
+	return errors.Join(p.measured(r, func(w io.Writer) error {
+		fmt.Fprintln(w, p.line())
+		return r.Print(w)
+	}), missed(broken))
 }
 
 func (p *program) stream() *cobra.Command {

@@ -1,0 +1,264 @@
+package fastadd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/agentrun"
+	"cairn/internal/service/ledger"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
+	"cairn/internal/service/memorywrite"
+)
+
+// Result counts what one call has added. More means that other adds of the subject wait.
+type Result struct {
+	Added int
+	More  bool
+}
+
+// repairs is how often a reply that does not decode is asked for again.
+const repairs = 1
+
+// Add adds the waiting sessions of a subject with one model call, and ends their runs. If no session
+// waits, it does nothing. A permanent failure ends the runs, too.
+func (s *Service) Add(ctx context.Context, ws int64, subject string) (out Result, err error) {
+	b, ok, err := s.claim(ctx, ws, subject)
+	if err != nil || !ok {
+		return out, err
+	}
+	out = Result{Added: len(b.sessions), More: b.more}
+	known, err := s.shown(ctx, ws, b)
+	if err != nil {
+		return out, err
+	}
+	req, err := request(&b, known)
+	if err != nil {
+		return out, err
+	}
+	ref, committed := b.sessions[0].Run.Ref, false
+	text, problem, err := s.Calls.Ask(ctx, ledger.Question{Run: ref, Step: b.step, Lang: b.sessions[0].Spec.Lang,
+		Request: req, Repairs: repairs, Decode: func(text string) error {
+			_, err := decode(text)
+			return err
+		}, StoreReply: s.keep(b, known, &committed)})
+	if err == nil && problem != nil {
+		err = fault.New(fault.ModelInvalid, "the reply cannot be read: "+problem.Error(), "")
+	}
+	if f, over := ledger.IsPermanent(err); over {
+		return out, s.fail(ctx, b, f)
+	}
+	if err != nil || committed {
+		return out, err
+	}
+	return out, s.commitStored(ctx, b, known, text)
+}
+
+// keep returns the function that stores a reply together with all that it changes. A reply that does
+// not decode is stored alone.
+func (s *Service) keep(b batch, known []memory.Entry, committed *bool) func(run.CallKey) ledger.StoreReply {
+	return func(k run.CallKey) ledger.StoreReply {
+		return func(ctx context.Context, got llm.Reply, cost *int64) (stored llm.Reply, err error) {
+			c, err := s.prepare(ctx, b, known, got)
+			if err != nil {
+				return stored, err
+			}
+			err = s.Store.WithAdds(ctx, b.sessions[0].Run.Workspace, func(ctx context.Context, tx Tx) error {
+				if stored, err = tx.Calls().StoreReply(ctx, k, got, cost); err != nil {
+					return err
+				}
+				return s.commit(ctx, tx, c)
+			})
+			*committed = err == nil && c.sessions != nil
+			return stored, err
+		}
+	}
+}
+
+// commitStored commits a reply that an earlier attempt has stored, unless the runs have ended.
+func (s *Service) commitStored(ctx context.Context, b batch, known []memory.Entry, text string) error {
+	c, err := s.prepare(ctx, b, known, llm.Reply{Text: text})
+	if err != nil {
+		return err
+	}
+	return s.Store.WithAdds(ctx, b.sessions[0].Run.Workspace, func(ctx context.Context, tx Tx) error {
+		return s.commit(ctx, tx, c)
+	})
+}
+
+// prepared is a reply with all that its commit needs.
+type prepared struct {
+	batch    batch
+	plans    []plan
+	sessions []*longterm.PreparedSession // nil if the reply does not decode
+}
+
+// prepare decodes a reply, scans its facts and embeds them, before the transaction of the commit.
+func (s *Service) prepare(ctx context.Context, b batch, known []memory.Entry, got llm.Reply) (out prepared,
+	err error) {
+	out.batch = b
+	r, err := decode(got.Text)
+	if err != nil || got.Refusal != "" || got.Truncated() {
+		return out, nil // Ask repeats or refuses it
+	}
+	out.plans = plans(b, known, r)
+	changes := make([]longterm.SessionChanges, len(out.plans))
+	for i, p := range out.plans {
+		changes[i] = p.changes
+	}
+	out.sessions, err = s.LongTerm.PrepareSessions(ctx, actors(b), changes)
+	return out, err
+}
+
+// commit applies the changes of all sessions that have not ended and ends their runs.
+func (s *Service) commit(ctx context.Context, tx Tx, c prepared) error {
+	if c.sessions == nil {
+		return nil
+	}
+	var open []int
+	var sessions []*longterm.PreparedSession
+	for i, one := range c.batch.sessions {
+		status, err := tx.Adds().RunLocked(ctx, one.Run.Ref.Run)
+		if err != nil {
+			return err
+		}
+		if status != run.Ended {
+			open, sessions = append(open, i), append(sessions, c.sessions[i])
+		}
+	}
+	results, err := s.LongTerm.ApplySessions(ctx, tx.LongTerm(), sessions)
+	if err != nil {
+		return err
+	}
+	for n, i := range open {
+		if err := end(ctx, tx, c.batch, i, c.plans[i], results[n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end ends the run of a session with its result.
+func end(ctx context.Context, tx Tx, b batch, i int, p plan, r longterm.SessionResult) error {
+	s := b.sessions[i]
+	task := memoryagent.Task{Run: s.Run.Ref.Run, Status: memoryagent.OK, SpecialistReport: reportOf(s, p, r)}
+	out := memoryagent.Summary{History: r.History, MetaAdded: []memory.Task{}, Digest: r.Digest, Fallback: r.Fallback,
+		Tasks: []memoryagent.Task{}, Operations: []memoryagent.Operation{}, Dropped: p.dropped}
+	if r.New {
+		out.MetaAdded = append(out.MetaAdded, s.Subject)
+	}
+	if len(b.sessions) > 1 {
+		out.Joined = len(b.sessions)
+	}
+	if i > 0 {
+		out.CallRun = b.sessions[0].Run.Ref.Run
+	}
+	status, outcome := memoryagent.OK, run.Completed
+	if len(task.Added)+len(task.Updated)+len(task.Deleted) == 0 {
+		status, outcome, task.Status = memoryagent.NoMemory, run.NothingToExtract, memoryagent.NoMemory
+	}
+	if len(task.Operations) > 0 {
+		out.Tasks = append(out.Tasks, task)
+	}
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	e := agentrun.RunResult{Reason: agent.Final, Steps: 1, Status: status, Report: raw}
+	if err := tx.Adds().EndRun(ctx, s.Run.Ref.Run, outcome, "", e); err != nil || !s.Pinned.Idle {
+		return err
+	}
+	return tx.Adds().SetMark(ctx, s.Run.Conversation, run.Summarize, s.Spec.ToSeq, s.Run.Ref.Run)
+}
+
+// reportOf lists the changes of a session.
+func reportOf(s session, p plan, r longterm.SessionResult) memoryagent.SpecialistReport {
+	out := memoryagent.SpecialistReport{Type: s.Subject.Type, Target: s.Subject.Target, Added: []string{},
+		Updated: []string{}, Deleted: []string{}, Operations: []memoryagent.Operation{}}
+	for _, item := range r.Items {
+		o := memoryagent.Operation{Status: item.Status, ID: item.ID, Code: item.Code, Message: item.Message}
+		if item.Index < len(p.ops) {
+			o.Tool = p.ops[item.Index]
+		}
+		out.Operations = append(out.Operations, o)
+		switch item.Status {
+		case memorywrite.Added:
+			out.Added = append(out.Added, item.ID)
+		case longterm.Updated, longterm.Merged:
+			out.Updated = append(out.Updated, item.ID)
+		case longterm.Deleted:
+			out.Deleted = append(out.Deleted, item.ID)
+		}
+	}
+	return out
+}
+
+// fail ends the runs of a call that cannot succeed.
+func (s *Service) fail(ctx context.Context, b batch, f *fault.Error) error {
+	reason := agent.ProviderError
+	if f.Code == fault.QuotaExceeded {
+		reason = agent.OverBudget
+	}
+	var runs []run.Run
+	for _, one := range b.sessions {
+		runs = append(runs, one.Run)
+	}
+	return s.Store.WithAdds(ctx, runs[0].Workspace, func(ctx context.Context, tx Tx) error {
+		return endFailed(ctx, tx, runs, reason, string(f.Code))
+	})
+}
+
+// mostClosed is the number of runs that one transaction ends.
+const mostClosed = 100
+
+// Close ends all open adds of a subject, because their workflow was canceled or gives up.
+func (s *Service) Close(ctx context.Context, ws int64, subject string, reason agent.Reason, code string) error {
+	for {
+		n := 0
+		err := s.Store.WithAdds(ctx, ws, func(ctx context.Context, tx Tx) error {
+			open, err := tx.Adds().Waiting(ctx, subject, mostClosed)
+			if err != nil {
+				return err
+			}
+			n = len(open)
+			var runs []run.Run
+			for _, one := range open {
+				runs = append(runs, one.Run)
+			}
+			return endFailed(ctx, tx, runs, reason, code)
+		})
+		if err != nil || n < mostClosed {
+			return err
+		}
+	}
+}
+
+// endFailed ends runs without a result.
+func endFailed(ctx context.Context, tx Tx, runs []run.Run, reason agent.Reason, code string) error {
+	outcome := run.Failed
+	switch reason {
+	case agent.OverBudget:
+		outcome = run.OverBudget
+	case agent.Interrupted:
+		outcome = run.CancelledOutcome
+	}
+	raw, err := json.Marshal(memoryagent.Summary{MetaAdded: []memory.Task{}, Tasks: []memoryagent.Task{},
+		Operations: []memoryagent.Operation{}})
+	if err != nil {
+		return errors.New("encode the report")
+	}
+	e := agentrun.RunResult{Reason: reason, Detail: code, Status: memoryagent.Failed, Report: raw}
+	for _, r := range runs {
+		if err := tx.Adds().EndRun(ctx, r.Ref.Run, outcome, code, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
