@@ -53,6 +53,17 @@ test-all: ## Run all tests and small runs of the experiments
 test-long: ## Run what make test leaves out, with the other tests of the same packages
 	@$(call TEST) $(LONG)
 
+.PHONY: test-console
+test-console: export CAIRN_TEST_CONSOLE = 1
+test-console: ## Test the web console in a headless Chromium (apt-get install chromium, or CAIRN_CHROMIUM)
+	@$(call TEST) ./internal/gateway/console/...
+
+.PHONY: screenshots
+screenshots: export CAIRN_TEST_CONSOLE = 1
+screenshots: export CAIRN_SCREENSHOTS = $(CURDIR)/docs/console
+screenshots: ## Take the screenshots of docs/console with a headless Chromium
+	@$(call TEST) -count=1 -run TestScreenshots ./internal/gateway/console/browsertest
+
 .PHONY: dev
 dev: build ## Run Postgres, Temporal with its UI and a worker until Ctrl-C
 	@$(BIN)/cairn dev

@@ -49,6 +49,7 @@ var layers = map[string]string{
 	"internal/adapter/channel/webhook/webhooktest":   "test support",
 
 	"internal/app/apptest":                 "test support",
+	"internal/gateway/console/browsertest": "test support",
 	"internal/adapter/postgres/pgtest":     "test support",
 	"internal/adapter/openai/openaitest":   "test support",
 	"internal/adapter/objectstore/osstest": "test support",

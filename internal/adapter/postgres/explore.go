@@ -21,15 +21,34 @@ type explorer struct{ *Store }
 // ExploreRuns lists runs with their usage.
 func (s explorer) ExploreRuns(ctx context.Context, ws int64, f explore.RunFilter, max int) ([]explore.Run, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.Run, error) {
-		rows, err := q.q.ExploreRuns(ctx, dbsqlc.ExploreRunsParams{WorkspaceID: ws, Kind: f.Kind, Status: f.Status,
-			Outcome: f.Outcome, Conversation: storable(f.Conversation), Model: storable(f.Model), Since: timeOrNil(f.Since),
-			Before: timeOrNil(f.Before), BeforeID: storable(f.BeforeID), MaxRows: int32(max)})
+		rows, err := q.q.ExploreRuns(ctx, dbsqlc.ExploreRunsParams{
+			WorkspaceID:  ws,
+			Kind:         f.Kind,
+			Status:       f.Status,
+			Outcome:      f.Outcome,
+			Conversation: storable(f.Conversation),
+			Model:        storable(f.Model),
+			Since:        timeOrNil(f.Since),
+			Before:       timeOrNil(f.Before),
+			BeforeID:     storable(f.BeforeID),
+			MaxRows:      int32(max),
+		})
 		out := make([]explore.Run, len(rows))
 		for i, r := range rows {
-			out[i] = explore.Run{Run: run.Run{Ref: run.Ref{Workspace: ws, Run: r.ID}, Kind: run.Kind(r.Kind),
-				Key: r.BusinessKey, Generation: int(r.Generation), Attempt: int(r.Attempt), Status: run.Status(r.Status),
-				Outcome: run.Outcome(r.Outcome), Reason: r.Reason, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt,
-				StartedAt: r.StartedAt, EndedAt: r.EndedAt}, Title: r.Title, Conversation: r.Conversation, Calls: r.Calls,
+			out[i] = explore.Run{Run: run.Run{
+				Ref:        run.Ref{Workspace: ws, Run: r.ID},
+				Kind:       run.Kind(r.Kind),
+				Key:        r.BusinessKey,
+				Generation: int(r.Generation),
+				Attempt:    int(r.Attempt),
+				Status:     run.Status(r.Status),
+				Outcome:    run.Outcome(r.Outcome),
+				Reason:     r.Reason,
+				WorkflowID: r.WorkflowID,
+				CreatedAt:  r.CreatedAt,
+				StartedAt:  r.StartedAt,
+				EndedAt:    r.EndedAt,
+			}, Title: r.Title, Conversation: r.Conversation, Calls: r.Calls,
 				Tokens: r.Tokens, CostMicros: r.CostMicros, Unpriced: r.Unpriced, Models: r.Models}
 		}
 		return out, classify("list the runs", err)
@@ -67,9 +86,12 @@ func (s explorer) ExploreParts(ctx context.Context, ref run.Ref, runes int) (exp
 		children, err := q.q.ExploreChildren(ctx, dbsqlc.ExploreChildrenParams{WorkspaceID: q.ws, ParentID: &ref.Run,
 			MaxRows: mostChildren})
 		for _, r := range children {
-			out.Children = append(out.Children, run.Run{Ref: run.Ref{Workspace: q.ws, Run: r.ID}, Kind: run.Kind(r.Kind),
-				Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), CreatedAt: r.CreatedAt,
-				StartedAt: r.StartedAt, EndedAt: r.EndedAt})
+			out.Children = append(
+				out.Children,
+				run.Run{Ref: run.Ref{Workspace: q.ws, Run: r.ID}, Kind: run.Kind(r.Kind),
+					Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), CreatedAt: r.CreatedAt,
+					StartedAt: r.StartedAt, EndedAt: r.EndedAt},
+			)
 		}
 		return out, classify("list the child runs", err)
 	})
@@ -191,9 +213,16 @@ func (s explorer) ExploreMemories(ctx context.Context, ws int64, f explore.Memor
 	max int) ([]explore.Memory, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (out []explore.Memory, err error) {
 		if f.AsOf.IsZero() {
-			rows, err := q.q.ExploreMemories(ctx, dbsqlc.ExploreMemoriesParams{WorkspaceID: ws, Type: f.Type,
-				Status: f.Status, Origin: f.Origin, Target: storable(f.Target), Before: f.Before, MaxChars: int32(runes),
-				MaxRows: int32(max)})
+			rows, err := q.q.ExploreMemories(ctx, dbsqlc.ExploreMemoriesParams{
+				WorkspaceID: ws,
+				Type:        f.Type,
+				Status:      f.Status,
+				Origin:      f.Origin,
+				Target:      storable(f.Target),
+				Before:      f.Before,
+				MaxChars:    int32(runes),
+				MaxRows:     int32(max),
+			})
 			for _, r := range rows {
 				out = append(out, explore.Memory{Key: r.ID, ID: r.ExternalID, Type: r.Type, Target: r.Target,
 					Content: r.Content, Version: int(r.Version), Status: r.Status, Origin: r.Origin, Tainted: r.Tainted,

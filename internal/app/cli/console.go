@@ -22,10 +22,13 @@ import (
 
 func (c *cli) consoleCommand() *cobra.Command {
 	var scopes []string
-	cmd := &cobra.Command{Use: "console", Short: "Print a link that signs in to the web console",
-		Example: "  cairn console\n  cairn console --scopes read", Args: noArguments,
-		Long: "Print a link that signs a browser in to the web console for the workspace. The link works once, within " +
-			"a minute. `cairn serve` and `cairn dev` serve the console. You can also sign in with an API key.",
+	cmd := &cobra.Command{
+		Use:     "console",
+		Short:   "Print a link that signs in to the web console",
+		Example: "  cairn console\n  cairn console --scopes read",
+		Args:    noArguments,
+		Long: "Print a link that signs a browser in to the web console for the workspace. The link works once, " +
+			"within a minute. `cairn serve` and `cairn dev` serve the console. You can also sign in with an API key.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := c.open(cmd.Context(), needs{make: true})
 			if err != nil {
@@ -38,7 +41,8 @@ func (c *cli) consoleCommand() *cobra.Command {
 			}
 			fmt.Fprintln(c.out, link)
 			return nil
-		}}
+		},
+	}
 	cmd.Flags().StringSliceVar(&scopes, "scopes", []string{"read", "write", "admin"},
 		"what the browser may do: read, write, admin")
 	return cmd

@@ -130,7 +130,8 @@ func (c *cli) addCommands(root *cobra.Command) {
 			c.insights()}},
 		{"learning", "Learning:", []*cobra.Command{c.bank(), c.feedback(), c.train(), c.evolve(), c.evalCommand()}},
 		{"channels", "Chat platforms:", []*cobra.Command{c.gateway(), c.channels(), c.people(), c.deliveries()}},
-		{"operations", "Operations:", []*cobra.Command{c.serve(), c.consoleCommand(), c.mcp(), c.workspaces(), c.keys(), c.settings(),
+		{"operations", "Operations:", []*cobra.Command{c.serve(), c.consoleCommand(), c.mcp(), c.workspaces(),
+			c.keys(), c.settings(),
 			c.schedule(),
 			c.runs(), c.replay(), c.reembed(), c.erase(), c.audit(), c.migrate(), c.restoreCommand()}},
 	} {

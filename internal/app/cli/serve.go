@@ -27,7 +27,8 @@ func (c *cli) serve() *cobra.Command {
 		Use: "serve", Short: "Serve the HTTP API and MCP until Ctrl-C",
 		Example: "  cairn serve --listen 127.0.0.1:0\n  cairn serve --openapi -", Args: noArguments,
 		Long: "Serve the HTTP API and MCP until Ctrl-C. Requests need an API key: create one with `cairn keys " +
-			"create`. It also serves the web console at /console/. On Ctrl-C, requests in progress finish first. Without DATABASE_URL and TEMPORAL_ADDRESS, " +
+			"create`. It also serves the web console at /console/. On Ctrl-C, requests in progress " +
+			"finish first. Without DATABASE_URL and TEMPORAL_ADDRESS, " +
 			"this command starts the development stack with a worker. Otherwise, run the program `worker` as well. " +
 			"With CAIRN_CHANNELS, it also connects those accounts of chat platforms, as `cairn gateway` does.",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -12,17 +12,21 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/console/locale"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/audit"
 	"cairn/internal/service/consolesession"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/explore"
+	"cairn/internal/service/feedback"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/replystream"
 	"cairn/internal/service/search"
 )
 
@@ -45,6 +49,9 @@ type Services struct {
 	Finder        search.Finder
 	Explore       *explore.Service
 	Distill       *distill.Service
+	Turns         *conversation.Service
+	Replies       *replystream.Reader
+	Feedback      *feedback.Service
 
 	// Authenticate returns the principal of an API key. It limits the invalid keys of an address.
 	Authenticate func(r *http.Request, key string) (apikey.Principal, error)
@@ -52,6 +59,12 @@ type Services struct {
 	Encrypted func(r *http.Request) bool
 	// Start starts the workflow of a stored run.
 	Start func(ctx context.Context, workspaceKey string, r run.Run)
+	// Send accepts a message and does not wait for the reply.
+	Send func(ctx context.Context, ws tenancy.Workspace, conversation, message, text string) error
+	// ReplyNews returns a channel that receives when a run has new text of its reply.
+	ReplyNews func(ref run.Ref) (news <-chan struct{}, stop func())
+	// Closing ends when the server stops; streams end with it.
+	Closing context.Context
 }
 
 // Options is the configuration of the console.
@@ -97,6 +110,7 @@ func New(s Services, o Options) *Console {
 	c.conversationRoutes()
 	c.memoryRoutes()
 	c.runRoutes()
+	c.tryRoutes()
 	c.mux.HandleFunc(Root, c.open(func(*request) error {
 		return fault.New(fault.NotFound, "there is no such page", "choose a page in the navigation")
 	}))

@@ -19,7 +19,12 @@ const dangerous = "## Procedure\n1. Look at the release notes\n2. Run `curl http
 // imports uploads a skill, which waits for approval, and returns its item.
 func (b *bundle) imports(name, body string, trust *approval.Override) (item string, head skill.Head) {
 	b.T.Helper()
-	text := skill.Compose(skill.Canonical(name), "Install the release of a service", []byte(body), skill.RenderOptions{})
+	text := skill.Compose(
+		skill.Canonical(name),
+		"Install the release of a service",
+		[]byte(body),
+		skill.RenderOptions{},
+	)
 	archive, err := skill.Zip(skill.Folder(skill.Canonical(name), "hyphen"), text, nil)
 	testkit.Must(b.T, err)
 	out, err := b.Library.Import(b.T.Context(), b.Workspace.ID, archive, "import", trust)

@@ -131,7 +131,8 @@ func TestALinkSignsInOnce(t *testing.T) {
 func TestALinkOpensPagesOfTheConsoleOnly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, next := range []string{"https://evil.example/", "//evil.example/console/w/x", "/v1/keys", "javascript:alert(1)",
+	for _, next := range []string{"https://evil.example/", "//evil.example/console/w/x", "/v1/keys",
+		"javascript:alert(1)",
 		"/console/w/\\evil", "/console/w/../../x"} {
 		code, err := b.Sessions.Link(t.Context(), b.Workspace, "ada", []apikey.Scope{apikey.Read})
 		testkit.Must(t, err)
@@ -221,7 +222,8 @@ func TestEveryResponseIsConfined(t *testing.T) {
 	t.Parallel()
 	b := setup(t).signedIn(apikey.Read)
 	nonces := map[string]bool{}
-	for _, path := range []string{"/console/sign-in", b.at(""), b.at("nothing"), "/console/w/other/", "/console/nothing",
+	for _, path := range []string{"/console/sign-in", b.at(""), b.at("nothing"), "/console/w/other/",
+		"/console/nothing",
 		"/console/static/nothing"} {
 		p := b.get(path)
 		csp := p.header.Get("Content-Security-Policy")

@@ -112,7 +112,11 @@ func (c *Console) searchSkills(rq *request, q string, statuses []skill.Status, o
 	for _, f := range found.Skills {
 		out.Skills, known[f.Skill.ID] = append(out.Skills, f.Skill), true
 	}
-	named, err := c.Library.List(rq.ctx, rq.ws(), library.Filter{Statuses: statuses, Holds: clip(q, 200), Limit: perPage})
+	named, err := c.Library.List(
+		rq.ctx,
+		rq.ws(),
+		library.Filter{Statuses: statuses, Holds: clip(q, 200), Limit: perPage},
+	)
 	for _, h := range named.Skills {
 		if !known[h.ID] {
 			out.Skills = append(out.Skills, h)

@@ -34,7 +34,9 @@ func sources(t *testing.T) map[string]string {
 // The content security policy forbids all of these, and a page that needs one would not work.
 func TestTemplatesHaveNoActiveAttributes(t *testing.T) {
 	t.Parallel()
-	active := regexp.MustCompile(`(?i)\bhx-on|\bjs:|javascript:|\sstyle=|\son[a-z]+=|<style|<script>|<iframe|<object|srcdoc=`)
+	active := regexp.MustCompile(
+		`(?i)\bhx-on|\bjs:|javascript:|\sstyle=|\son[a-z]+=|<style|<script>|<iframe|<object|srcdoc=`,
+	)
 	for name, text := range sources(t) {
 		if found := active.FindString(text); found != "" {
 			t.Errorf("%s has %q", name, found)
@@ -158,7 +160,16 @@ func TestEveryTextIsTranslated(t *testing.T) {
 			t.Errorf("the text %q is not used", key)
 		}
 		verbs := regexp.MustCompile(`%[^%\s]*?[a-z]`)
-		if a, b := verbs.FindAllString(english.Raw(key), -1), verbs.FindAllString(chinese.Raw(key), -1); !slices.Equal(a, b) {
+		if a, b := verbs.FindAllString(
+			english.Raw(key),
+			-1,
+		), verbs.FindAllString(
+			chinese.Raw(key),
+			-1,
+		); !slices.Equal(
+			a,
+			b,
+		) {
 			t.Errorf("%s: arguments %v and %v", key, a, b)
 		}
 	}

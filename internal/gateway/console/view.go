@@ -220,4 +220,4 @@ func (v *view) Nav() []navItem {
 }
 
 // navigation are the paths of the main pages.
-var navigation = []string{"", "inbox", "skills", "conversations", "memories", "runs"}
+var navigation = []string{"", "inbox", "skills", "conversations", "memories", "runs", "try"}

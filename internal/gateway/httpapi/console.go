@@ -12,7 +12,9 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/apikey"
+	"cairn/internal/service/conversation"
 )
 
 // consolePath is the path of the web console.
@@ -73,6 +75,21 @@ func (g *Gateway) Authenticate(r *http.Request, key string) (apikey.Principal, e
 func (g *Gateway) Start(ctx context.Context, workspaceKey string, r run.Run) {
 	g.start(ctx, workspaceKey, r)
 }
+
+// Send accepts a message for a workspace, streams its reply into the database, and does not wait for it.
+func (g *Gateway) Send(ctx context.Context, ws tenancy.Workspace, name, message, text string) error {
+	r := conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: name, Channel: "chat",
+		MessageID: message, Text: text, Spec: g.Options.TurnSpec()}
+	r.Spec.Stream = true
+	accepted, err := g.Inbox.Accept(ctx, r)
+	if err != nil || accepted.Turn.Ended {
+		return err
+	}
+	return g.answer(ctx, r, accepted.Run, 0)
+}
+
+// Closing ends when the gateway stops, and open streams must end.
+func (g *Gateway) Closing() context.Context { return g.closing }
 
 // Encrypted reports whether a request arrived by HTTPS, here or at a trusted proxy.
 func (g *Gateway) Encrypted(r *http.Request) bool {

@@ -116,7 +116,13 @@ func TestLinksAreRefused(t *testing.T) {
 	if _, _, err := s.Redeem(t.Context(), "", "nonsense"); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("an unknown code: %v", err)
 	}
-	if _, err := s.SignIn(t.Context(), "", apikey.Principal{Account: "webui", Key: 7}); fault.CodeOf(err) != fault.OutOfScope {
+	if _, err := s.SignIn(
+		t.Context(),
+		"",
+		apikey.Principal{Account: "webui", Key: 7},
+	); fault.CodeOf(
+		err,
+	) != fault.OutOfScope {
 		t.Errorf("the key of a gateway: %v", err)
 	}
 }

@@ -165,7 +165,10 @@ func (s *Service) Evidence(ctx context.Context, ws int64, sources []skill.Source
 			for _, call := range m.ToolCalls {
 				text += fmt.Sprintf("\n%s(%s)", call.Name, call.Arguments)
 			}
-			e.Messages = append(e.Messages, Message{m.Seq, m.Role, transcript.Clip(strings.TrimSpace(text), messageLength)})
+			e.Messages = append(
+				e.Messages,
+				Message{m.Seq, m.Role, transcript.Clip(strings.TrimSpace(text), messageLength)},
+			)
 		}
 		out = append(out, e)
 	}

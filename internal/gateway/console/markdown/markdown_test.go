@@ -25,8 +25,10 @@ func TestMarkdownIsRendered(t *testing.T) {
 
 func TestNothingRuns(t *testing.T) {
 	t.Parallel()
-	active := regexp.MustCompile(`(?i)<(script|img|svg|iframe|object|embed|style|form|input|base|meta|link)|<[^>]*\son\w+=|` +
-		`(href|src)="?\s*(javascript|data|vbscript):|<[^>]*\sstyle=`)
+	active := regexp.MustCompile(
+		`(?i)<(script|img|svg|iframe|object|embed|style|form|input|base|meta|link)|<[^>]*\son\w+=|` +
+			`(href|src)="?\s*(javascript|data|vbscript):|<[^>]*\sstyle=`,
+	)
 	for _, text := range []string{
 		"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)>",
 		"[x](javascript:alert(1))", "[x](JaVaScRiPt:alert(1))", "[x](&#106;avascript:alert(1))",

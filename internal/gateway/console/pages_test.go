@@ -1,0 +1,166 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/internal/gateway/console/browsertest"
+	"cairn/internal/service/apikey"
+	"cairn/internal/testkit"
+)
+
+// filled is a bundle over a filled workspace.
+func filled(t *testing.T, scope apikey.Scope) (*bundle, *browsertest.Fixture) {
+	t.Helper()
+	f := browsertest.Fill(t)
+	b := &bundle{Bundle: f.Bundle, url: f.URL, browser: browser(t)}
+	return b.signedIn(scope), f
+}
+
+func TestEveryPageOpensInEachLanguage(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Write)
+	for name, path := range f.Pages() {
+		for _, language := range []string{"en", "zh"} {
+			p := b.get(path, "Accept-Language", language).is(http.StatusOK)
+			if !strings.Contains(p.body, `<html lang="`+language+`"`) || len(p.body) > 150<<10 {
+				t.Errorf("%s: %d bytes", name, len(p.body))
+			}
+			if strings.Contains(p.body, "<b>Ada</b>") || strings.Contains(p.body, "%!") {
+				t.Errorf("%s: text is not escaped, or a format is wrong", name)
+			}
+		}
+	}
+	b.get(f.At("conversations", f.Thread)).has("Please remember that I like green tea.", "Remembered in this turn",
+		"memory_save", `id="m0"`)
+	b.get(f.At("memories", f.Memory)).has("without sugar", "Who said it", "kitchen/ada", "user Please remember")
+	b.get(f.At("runs", f.Turn)).has("Waterfall", "scripted", "memory_save", "Noted:", "<strong>green tea</strong>")
+	b.get(f.Pages()["call"]).has("Please remember that I like green tea.", "memory_save", "Secrets are replaced")
+	b.get(f.At("skills", f.Versioned)).has("Probe twice", "Roll back to version").lacks("then write a report")
+	b.get(f.Pages()["diff"]).has("Probe once", "Probe twice")
+	b.get(f.At("runs") + "?kind=distill").has("distillation")
+	b.get(f.At("runs") + "?conversation=" + url.QueryEscape(f.Thread)).has("turn").lacks(f.Distill)
+	b.get(f.At("memories") + "?q=tea").has("green tea")
+	b.get(f.At("memories") + "?status=removed").has("Sails on Sundays")
+	b.get(f.At("memories") + "?target=ada").has("Lives in Oslo")
+}
+
+func TestBadFiltersAreRefused(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Read)
+	for _, path := range []string{"runs?kind=nonsense", "runs?cursor=nonsense", "memories?as_of=yesterday",
+		"memories?cursor=!", "memories?type=x", "skills?status=x", "skills?cursor=x", "conversations?cursor=x",
+		"conversations?channel=x", "runs/run_nonsense"} {
+		b.get(f.At()+path).is(http.StatusBadRequest).has("Open this page without filters", "invalid")
+	}
+	for _, path := range []string{"runs/run_00000000000000000000000000", "skills/nothing", "memories/0000000000000000",
+		"conversations/nothing", "inbox/s999999"} {
+		b.get(f.At() + path).is(http.StatusNotFound)
+	}
+}
+
+func TestAMemoryIsEditedAndRestored(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Write)
+	at := f.At("memories", f.Personal)
+	shown := b.get(at).is(http.StatusOK).has("Lives in Oslo.", "Lives in Bergen.")
+	form := url.Values{"op": {shown.hidden("op")}, "base": {"1"}, "content": {"Lives in Rome."}}
+	b.post(at+"/edit", form).is(http.StatusConflict).has("Lives in Rome.") // what was typed is kept
+	form.Set("base", "2")
+	b.get(b.post(at+"/edit", form).is(http.StatusSeeOther).header.Get("Location")).has("Saved.", "Lives in Rome.")
+	b.post(at+"/edit", form).is(http.StatusSeeOther) // sent twice: applied once
+	b.get(at).has("Version 3").lacks("Version 4")
+	b.post(at+"/delete", url.Values{}).is(http.StatusSeeOther)
+	b.get(at).has("removed", "Restore version").lacks("<textarea")
+	b.post(at+"/restore", url.Values{"version": {"1"}}).is(http.StatusSeeOther)
+	b.get(at).has("Lives in Bergen.", "active")
+	at = f.At("memories", f.Memory)
+	b.post(at+"/edit", url.Values{"content": {"Ada likes oolong."}}).is(http.StatusSeeOther)
+	b.get(at).has("Ada likes oolong.")
+	b.post(at+"/delete", url.Values{}).is(http.StatusSeeOther)
+	b.get(f.At("memories")).lacks("oolong")
+	to := b.post(f.At("memories"), url.Values{"content": {"Ada is a cook."}, "store": {"profile"}}).
+		is(http.StatusSeeOther).header.Get("Location")
+	b.get(to).has("Ada is a cook.", "profile")
+	secret := url.Values{
+		"content": {"The key is sk-proj-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
+		"store":   {"core"},
+	}
+	if p := b.post(f.At("memories"), secret); p.status < 400 || !strings.Contains(p.body, "sk-proj") {
+		t.Errorf("a secret: status %d: %s", p.status, p.text())
+	}
+}
+
+// What was known at a time is read from the revisions.
+func TestMemoriesAreShownAsTheyWere(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Read)
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		_, err := b.Admin().Exec(t.Context(), sql, args...)
+		testkit.Must(t, err)
+	}
+	exec(`update cairn.memory_revisions set created_at = created_at - make_interval(days => 10 - 3 * version)`)
+	exec(`update cairn.memories set created_at = created_at - interval '7 days'`)
+	day := func(ago int) string { return time.Now().UTC().AddDate(0, 0, -ago).Format(time.DateOnly) }
+	b.get(f.At("memories")+"?as_of="+day(9)).is(http.StatusOK).lacks("Bergen", "Oslo")
+	b.get(f.At("memories")+"?as_of="+day(5)).is(http.StatusOK).
+		has("Lives in Bergen.", "Sails on Sundays.", "Now:", "Lives in Oslo.")
+	b.get(f.At("memories")+"?as_of="+day(1)).is(http.StatusOK).has("Lives in Oslo.").lacks("Bergen", "Sails")
+}
+
+func TestASkillIsChanged(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Admin)
+	at := f.At("skills", f.Versioned)
+	b.post(at+"/rollback", url.Values{"to": {"1"}, "base": {"1"}}).is(http.StatusConflict)
+	b.get(b.post(at+"/rollback", url.Values{"to": {"1"}, "base": {"2"}}).is(http.StatusSeeOther).
+		header.Get("Location")).has("Rolled back.", "Probe once")
+	for _, step := range []struct{ action, want string }{{"pin", "pinned"}, {"unpin", "Unpinned."},
+		{"adopt", "agents may change it"}, {"release", "no longer change"}, {"archive", "archived"},
+		{"restore", "Restored."}} {
+		b.get(b.post(at+"/"+step.action, url.Values{}).is(http.StatusSeeOther).header.Get("Location")).has(step.want)
+	}
+	p := b.get(at + "/package?version=1").is(http.StatusOK)
+	if !strings.HasPrefix(p.header.Get("Content-Disposition"), "attachment; ") || !strings.HasPrefix(p.body, "PK") {
+		t.Errorf("%v", p.header)
+	}
+	for _, scope := range []apikey.Scope{apikey.Read, apikey.Write} {
+		b.browser = browser(t)
+		b.signedIn(scope)
+		b.post(at+"/archive", url.Values{}).is(http.StatusForbidden)
+		b.post(at+"/rollback", url.Values{"to": {"2"}, "base": {"3"}}).is(http.StatusForbidden)
+	}
+}
+
+func TestARunIsRetried(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Write)
+	b.post(f.At("runs", f.Turn, "retry"), url.Values{}).is(http.StatusBadRequest).has("cannot be retried")
+	b.post(f.At("runs", f.Distill, "cancel"), url.Values{}).is(http.StatusBadRequest).has("only turns")
+	b.post(f.At("runs", f.Turn, "cancel"), url.Values{}).is(http.StatusSeeOther)
+	to := b.post(f.At("runs", f.Distill, "retry"), url.Values{"fresh": {"yes"}}).is(http.StatusSeeOther).
+		header.Get("Location")
+	if strings.Contains(to, f.Distill) {
+		t.Errorf("the same run: %s", to)
+	}
+	b.get(to).is(http.StatusOK).has("distillation")
+	b.post(f.At("conversations", f.Thread, "end"), url.Values{}).is(http.StatusSeeOther)
+	b.get(f.At("conversations", f.Thread)).has("ended")
+}
+
+func TestReadersChangeNothing(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Read)
+	for _, path := range []string{f.At("memories"), f.At("memories", f.Personal, "edit"),
+		f.At("memories", f.Personal, "delete"), f.At("memories", f.Personal, "restore"),
+		f.At("runs", f.Distill, "retry"),
+		f.At("runs", f.Turn, "cancel"), f.At("conversations", f.Thread, "end"),
+		f.At("conversations", f.Thread, "cancel")} {
+		b.post(path, url.Values{"content": {"x"}, "version": {"1"}}).is(http.StatusForbidden)
+	}
+	b.get(f.At("memories", f.Personal)).has("disabled", "needs the scope write")
+}
