@@ -13,6 +13,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
@@ -110,6 +111,7 @@ func TestASessionIsAddedWithOneModelCall(t *testing.T) {
 		!strings.Contains(found.Memories[0].Content, "Osaka") {
 		t.Errorf("%+v", found)
 	}
+	b.RecordEnded(contract.RememberID(b.Workspace.Key, contract.SubjectOf("personal/alice")), "Remember/added")
 }
 
 // A contradiction changes the memory. What it said before stays readable and can be found.
@@ -240,6 +242,22 @@ func TestAddsThatWaitAreJoined(t *testing.T) {
 	}
 }
 
+// A canceled workflow ends the adds of its subject.
+func TestACanceledAddIsInterrupted(t *testing.T) {
+	t.Parallel()
+	b := apptest.Open(t)
+	b.Model.On(openaitest.Rule{Stage: "facts", Barrier: "call", Reply: `{"facts":[],"digest":""}`})
+	r := summarize(b, chat("I like tea."), about("alice"))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "call", 1))
+	testkit.Must(t, b.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
+	got := summarized(b, r.Ref)
+	b.Model.Release("call")
+	if got.Status != memoryagent.Failed || got.Reason != agent.Interrupted {
+		t.Errorf("%+v", got)
+	}
+	b.RecordEnded(r.WorkflowID, "Remember/canceled")
+}
+
 // Beyond the limit, an add is refused before anything is stored. It works when others have ended.
 func TestTooManyOpenAddsAreRefused(t *testing.T) {
 	t.Parallel()
@@ -298,6 +316,7 @@ func TestAnAddWhoseModelFailsIsReported(t *testing.T) {
 	if got.Status != memoryagent.Failed || got.Detail != "model_auth" {
 		t.Errorf("%+v", got)
 	}
+	b.RecordEnded(contract.RememberID(b.Workspace.Key, contract.SubjectOf("personal/alice")), "Remember/failed")
 	b.Model.On(openaitest.Rule{Stage: "facts", Reply: "no facts here", Times: 1})
 	factsOf(b, func(prompt.Material) any {
 		return object{"facts": []object{fact("add", "", "Likes tea.", 0)}, "digest": ""}

@@ -6,7 +6,6 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/fastadd"
-	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"
 )
 
@@ -35,8 +34,6 @@ func (t fastAddTx) Adds() fastadd.Repository {
 }
 
 func (t fastAddTx) LongTerm() longterm.Tx { return longTermTx(t) }
-
-func (t fastAddTx) Calls() ledger.Repository { return t.calls() }
 
 // addRepository reads and writes the queue of adds.
 type addRepository struct{ session }

@@ -27,15 +27,22 @@ const (
 // serveBare runs the worker of the bare workflows until stop is called.
 func serveBare(c client.Client) (stop func(), err error) {
 	w := worker.New(c, bareQueue, worker.Options{})
-	nothing := func(context.Context) error { return nil }
-	w.RegisterActivityWithOptions(nothing, activity.RegisterOptions{Name: "Nothing"})
-	w.RegisterWorkflowWithOptions(func(ctx workflow.Context) error {
+	wait := func(ctx context.Context, d time.Duration) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(d):
+			return nil
+		}
+	}
+	w.RegisterActivityWithOptions(wait, activity.RegisterOptions{Name: "Wait"})
+	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, d time.Duration) error {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
-		return workflow.ExecuteActivity(ctx, "Nothing").Get(ctx, nil)
+		return workflow.ExecuteActivity(ctx, "Wait", d).Get(ctx, nil)
 	}, workflow.RegisterOptions{Name: Bare})
-	w.RegisterWorkflowWithOptions(func(ctx workflow.Context) error {
+	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, d time.Duration) error {
 		ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Minute})
-		return workflow.ExecuteLocalActivity(ctx, nothing).Get(ctx, nil)
+		return workflow.ExecuteLocalActivity(ctx, wait, d).Get(ctx, nil)
 	}, workflow.RegisterOptions{Name: BareLocal})
 	if err := w.Start(); err != nil {
 		return nil, fmt.Errorf("start the bare workflows' worker: %w", err)
@@ -43,8 +50,8 @@ func serveBare(c client.Client) (stop func(), err error) {
 	return w.Stop, nil
 }
 
-// bare runs a bare workflow and returns its ID.
-func (l *lab) bare(ctx context.Context, kind string) (id string, err error) {
+// bare runs a bare workflow, whose activity waits, and returns its ID.
+func (l *lab) bare(ctx context.Context, kind string, wait time.Duration) (id string, err error) {
 	id = fmt.Sprintf("%s/%d", kind, l.serial.Add(1))
 	run, err := l.temporalClient.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: bareQueue,
 		WorkflowTaskTimeout: contract.TaskTimeout, StaticSummary: "bare",
@@ -52,7 +59,7 @@ func (l *lab) bare(ctx context.Context, kind string) (id string, err error) {
 			temporal.NewSearchAttributeKeyKeyword(contract.AttributeWorkspace).ValueSet("bench"),
 			temporal.NewSearchAttributeKeyKeyword(contract.AttributeKind).ValueSet("bare"),
 			temporal.NewSearchAttributeKeyKeyword(contract.AttributeChannel).ValueSet(""),
-			temporal.NewSearchAttributeKeyKeyword(contract.AttributeConversation).ValueSet("0"))}, kind)
+			temporal.NewSearchAttributeKeyKeyword(contract.AttributeConversation).ValueSet("0"))}, kind, wait)
 	if err != nil {
 		return id, fmt.Errorf("start a bare workflow: %w", err)
 	}

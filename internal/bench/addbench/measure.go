@@ -178,7 +178,7 @@ func (l *lab) describe(ctx context.Context, c *Cell, workflow string) error {
 func (l *lab) one(ctx context.Context, c *Cell, caller int) (workflow string, err error) {
 	began := time.Now()
 	if c.Kind != Fast {
-		workflow, err = l.bare(ctx, c.Kind)
+		workflow, err = l.bare(ctx, c.Kind, c.Model)
 	} else {
 		workflow, err = l.add(ctx, c, fmt.Sprintf("user-%d", caller))
 	}

@@ -48,6 +48,7 @@ type mem0Results struct {
 	Results []mem0Memory
 	Status  string
 	EventID string `json:"event_id"`
+	Add     string
 }
 
 func (m mem0) kept(user, text string, more object) string {
@@ -317,6 +318,9 @@ func TestMem0ClientsHaveMemoriesInferredWithoutAModel(t *testing.T) {
 		if texts = append(texts, r.Memory); r.Event != "ADD" {
 			t.Errorf("made %+v", r)
 		}
+	}
+	if made.Add != settings.AddFast {
+		t.Errorf("added by %q", made.Add)
 	}
 	if !slices.Equal(texts, []string{"My name is Vera and I live in Porto.", "I like green tea."}) {
 		t.Fatalf("inferred %q", texts)

@@ -8,7 +8,6 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
@@ -43,72 +42,44 @@ func (s *Service) Add(ctx context.Context, ws int64, subject string) (out Result
 	if err != nil {
 		return out, err
 	}
-	ref, committed := b.sessions[0].Run.Ref, false
+	// The reply is stored before anything waits for the lock of the memories, so that a crash meanwhile does not
+	// pay for it again.
+	ref := b.sessions[0].Run.Ref
 	text, problem, err := s.Calls.Ask(ctx, ledger.Question{Run: ref, Step: b.step, Lang: b.sessions[0].Spec.Lang,
 		Request: req, Repairs: repairs, Decode: func(text string) error {
 			_, err := decode(text)
 			return err
-		}, StoreReply: s.keep(b, known, &committed)})
+		}})
 	if err == nil && problem != nil {
 		err = fault.New(fault.ModelInvalid, "the reply cannot be read: "+problem.Error(), "")
 	}
 	if f, over := ledger.IsPermanent(err); over {
 		return out, s.fail(ctx, b, f)
 	}
-	if err != nil || committed {
+	if err != nil {
 		return out, err
 	}
-	return out, s.commitStored(ctx, b, known, text)
-}
-
-// keep returns the function that stores a reply together with all that it changes. A reply that does
-// not decode is stored alone.
-func (s *Service) keep(b batch, known []memory.Entry, committed *bool) func(run.CallKey) ledger.StoreReply {
-	return func(k run.CallKey) ledger.StoreReply {
-		return func(ctx context.Context, got llm.Reply, cost *int64) (stored llm.Reply, err error) {
-			c, err := s.prepare(ctx, b, known, got)
-			if err != nil {
-				return stored, err
-			}
-			err = s.Store.WithAdds(ctx, b.sessions[0].Run.Workspace, func(ctx context.Context, tx Tx) error {
-				if stored, err = tx.Calls().StoreReply(ctx, k, got, cost); err != nil {
-					return err
-				}
-				return s.commit(ctx, tx, c)
-			})
-			*committed = err == nil && c.sessions != nil
-			return stored, err
-		}
-	}
-}
-
-// commitStored commits a reply that an earlier attempt has stored, unless the runs have ended.
-func (s *Service) commitStored(ctx context.Context, b batch, known []memory.Entry, text string) error {
-	c, err := s.prepare(ctx, b, known, llm.Reply{Text: text})
+	c, err := s.prepare(ctx, b, known, text)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return s.Store.WithAdds(ctx, b.sessions[0].Run.Workspace, func(ctx context.Context, tx Tx) error {
-		return s.commit(ctx, tx, c)
-	})
+	return out, s.Store.WithAdds(ctx, ws, func(ctx context.Context, tx Tx) error { return s.commit(ctx, tx, c) })
 }
 
 // prepared is a reply with all that its commit needs.
 type prepared struct {
 	batch    batch
 	plans    []plan
-	sessions []*longterm.PreparedSession // nil if the reply does not decode
+	sessions []*longterm.PreparedSession
 }
 
 // prepare decodes a reply, scans its facts and embeds them, before the transaction of the commit.
-func (s *Service) prepare(ctx context.Context, b batch, known []memory.Entry, got llm.Reply) (out prepared,
-	err error) {
-	out.batch = b
-	r, err := decode(got.Text)
-	if err != nil || got.Refusal != "" || got.Truncated() {
-		return out, nil // Ask repeats or refuses it
+func (s *Service) prepare(ctx context.Context, b batch, known []memory.Entry, text string) (out prepared, err error) {
+	r, err := decode(text)
+	if err != nil {
+		return out, err
 	}
-	out.plans = plans(b, known, r)
+	out.batch, out.plans = b, plans(b, known, r)
 	changes := make([]longterm.SessionChanges, len(out.plans))
 	for i, p := range out.plans {
 		changes[i] = p.changes
@@ -119,9 +90,6 @@ func (s *Service) prepare(ctx context.Context, b batch, known []memory.Entry, go
 
 // commit applies the changes of all sessions that have not ended and ends their runs.
 func (s *Service) commit(ctx context.Context, tx Tx, c prepared) error {
-	if c.sessions == nil {
-		return nil
-	}
 	var open []int
 	var sessions []*longterm.PreparedSession
 	for i, one := range c.batch.sessions {

@@ -21,7 +21,6 @@ type Store interface {
 type Tx interface {
 	Adds() Repository
 	LongTerm() longterm.Tx
-	Calls() ledger.Repository
 }
 
 // Repository reads and writes the adds of a workspace.

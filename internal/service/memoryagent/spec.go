@@ -19,9 +19,9 @@ type Result = tools.Result
 
 // PinnedSpec is the pinned configuration of an agent run, in addition to agentrun.Spec.
 type PinnedSpec struct {
-	Version string        `json:"version"`
+	Version string        `json:"version,omitempty"`
 	Prompt  string        `json:"prompt"`
-	Profile tools.Profile `json:"profile"`
+	Profile tools.Profile `json:"profile,omitzero"`
 	Author  string        `json:"author"` // model@prompt-hash
 
 	Workspace string          `json:"workspace"`         // opaque key, for the workflow IDs of child runs
