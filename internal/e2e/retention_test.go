@@ -117,6 +117,7 @@ func TestAWorkerRefusesARetentionThatIsShorterThanTemporals(t *testing.T) {
 		Namespace: b.Config.TemporalNamespace,
 		Config:    &namespace.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(72 * time.Hour)}})
 	testkit.Must(t, err)
+	b.Stop()
 	b.App.Config.RetentionRuns = 48 * time.Hour
 	testkit.Eventually(t, "the worker is refused", func() bool { // the server caches its namespaces
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

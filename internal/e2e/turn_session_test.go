@@ -134,7 +134,7 @@ func TestAPromptIsFrozenForItsSession(t *testing.T) {
 	b.Say("c", 9, "hello")
 	id := text(b, "select external_id from cairn.memories")
 	if s := system(); prefix(t, last()) == second || strings.Contains(s, "Ignore all previous") ||
-		strings.Contains(s, "tea") || strings.Contains(s, "bake-bread") ||
+		strings.Contains(s, "likes tea") || strings.Contains(s, "bake-bread") ||
 		!strings.Contains(s, "- [blocked: core entry "+id[:8]+", override.previous]\n") {
 		t.Errorf("after the session was revoked the prompt is\n%s", s)
 	}

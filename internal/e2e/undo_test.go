@@ -83,7 +83,7 @@ func (k *undoing) deleteAll() (out library.DeleteResult) {
 
 // said lists the tables with text of users and models. Only the erasure of conversations clears
 // them.
-var said = []string{"messages", "llm_calls", "agent_calls", "agent_steps"}
+var said = []string{"messages", "llm_calls", "request_parts", "agent_calls", "agent_steps"}
 
 // readable lists the tables that still contain the text.
 func (k *undoing) readable() (out []string) {

@@ -65,16 +65,16 @@ var reviewedPolicies = []string{
 	"offload_blobs.offload_blobs_system_purge {cairn_system} d (expires_at < now()) -",
 	"offload_blobs.offload_blobs_system_see {cairn_system} r (expires_at < now()) -",
 	// the functions that remove records after their retention: they return numbers
-	"agent_calls.agent_calls_prune {cairn_owner} * true -",
-	"agent_steps.agent_steps_prune {cairn_owner} * true -",
-	"audit_events.audit_events_prune_see {cairn_owner} r true -",
-	"audit_events.audit_events_prune {cairn_owner} d true -",
-	"distill_files.distill_files_prune {cairn_owner} * true -",
-	"distill_tasks.distill_tasks_prune {cairn_owner} * true true",
-	"llm_calls.llm_calls_prune {cairn_owner} * true -",
-	"request_parts.request_parts_prune {cairn_owner} * true -",
-	"runs.runs_prune {cairn_owner} * true true",
-	"tool_op_log.tool_op_log_prune {cairn_owner} * true -",
+	"agent_calls.agent_calls_prune {cairn_prune} * true -",
+	"agent_steps.agent_steps_prune {cairn_prune} * true -",
+	"audit_events.audit_events_prune_see {cairn_prune} r true -",
+	"audit_events.audit_events_prune {cairn_prune} d true -",
+	"distill_files.distill_files_prune {cairn_prune} * true -",
+	"distill_tasks.distill_tasks_prune {cairn_prune} * true true",
+	"llm_calls.llm_calls_prune {cairn_prune} * true -",
+	"request_parts.request_parts_prune {cairn_prune} * true -",
+	"runs.runs_prune {cairn_prune} * true true",
+	"tool_op_log.tool_op_log_prune {cairn_prune} * true -",
 	// what was handled or sent long ago: IDs and times
 	"channel_events.channel_events_system_purge {cairn_system} d ((state = 'handled'::text) AND (received_at < " +
 		"(now() - '90 days'::interval))) -",
@@ -296,7 +296,8 @@ where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and p.proname not l
 			`'cairn_owner'::regrole
 union all select p.proname || ' ' || pg_get_userbyid(p.proowner) from pg_proc p
 where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and p.proname like 'erase\_%' and p.proowner <> `+
-			`'cairn_erase'::regrole`), []string{"lex_candidates cairn_index"})
+			`'cairn_erase'::regrole`), []string{"lex_candidates cairn_index", "prune_audit cairn_prune",
+			"prune_calls cairn_prune", "prune_operations cairn_prune", "prune_runs cairn_prune"})
 	compare(t, "definer functions that public may call", b.texts(`select p.proname::text from pg_proc p
 where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and (p.proacl is null or exists (select from `+
 		`aclexplode(p.proacl) a where a.grantee = 0))`), nil)

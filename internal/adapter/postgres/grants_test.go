@@ -93,6 +93,16 @@ var reviewedGrants = []string{
 		"notes reason run_id skills status to_at updated_at zone)",
 	"reflection_runs cairn_system: insert(empty_week from_at local_date status to_at workspace_id zone), " +
 		"select(empty_week failures local_date status to_at updated_at workspace_id)",
+	// the functions that remove records after their retention: no text
+	"agent_calls cairn_prune: delete, select(run_id workspace_id)",
+	"agent_steps cairn_prune: delete, select(run_id workspace_id)",
+	"audit_events cairn_prune: delete, select(at id)",
+	"distill_files cairn_prune: delete, select(run_id workspace_id)",
+	"distill_tasks cairn_prune: select(run_id workspace_id), update(candidates comparison draft package)",
+	"llm_calls cairn_prune: delete, select(created_at round run_id step workspace_id), update(created_at)",
+	"request_parts cairn_prune: delete, select(conversation_id sha256 used_on workspace_id), update(used_on)",
+	"runs cairn_prune: select(ended_at id kind pruned spec status workspace_id), update(pruned result spec)",
+	"tool_op_log cairn_prune: delete, select(created_at op_id workspace_id), update(created_at)",
 	"request_parts cairn_app: insert, select, update(used_on)",
 	"run_conversations cairn_app: insert, select",
 	"reply_chunks cairn_app: insert, select",

@@ -22,9 +22,9 @@ const (
 	BankImport          Action = "bank.import"
 	BankPromote         Action = "bank.promote"
 	BankRollback        Action = "bank.rollback"
+	CanaryStop          Action = "canary.stop"    // its outcomes were too bad to go on
 	ChangeApprove       Action = "change.approve" // of a pending change of a skill
 	ChangeReject        Action = "change.reject"
-	CanaryStop          Action = "canary.stop" // its outcomes were too bad to go on
 	CodecDecode         Action = "codec.decode"
 	ConsoleSignIn       Action = "console.sign_in"
 	ConsoleSignOut      Action = "console.sign_out"     // also a session that was ended by someone else
@@ -62,9 +62,9 @@ var Actions = []Action{
 	BankImport,
 	BankPromote,
 	BankRollback,
+	CanaryStop,
 	ChangeApprove,
 	ChangeReject,
-	CanaryStop,
 	CodecDecode,
 	ConsoleSignIn,
 	ConsoleSignOut,
