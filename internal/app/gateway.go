@@ -63,6 +63,7 @@ func (h *App) gatewayOptions() httpapi.Options {
 	proxies, _ := c.Proxies() // checked when the configuration was loaded
 	origins, _ := c.Origins()
 	return httpapi.Options{TrustedProxies: proxies, RequestBytes: c.RequestBytes, RateLimit: c.RateLimit,
+		BatchBytes:  c.BatchBytes,
 		StopTimeout: c.StopTimeout, DrainDelay: c.DrainDelay,
 		PublicBaseURL: c.PublicBaseURL,
 		Metrics:       c.Metrics, TemporalUI: c.TemporalUI, MCPName: c.MCPName, NameStyle: c.NameStyle, Model: c.Model,

@@ -52,6 +52,26 @@ func ExampleClient_AddAll() {
 	// duplicate
 }
 
+func ExampleClient_InferAll() {
+	c, err := client.New(client.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	results, err := c.InferAll(context.Background(), []client.NewMemory{
+		{Target: "mona", Content: "I moved to Lisbon in March."},
+		{Target: "mona", Content: "I never drink coffee."}}, client.RequestID("import-mona"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range results {
+		fmt.Println(r.Status, r.Request)
+	}
+	// Output:
+	// accepted import-mona/0
+	// accepted import-mona/0
+}
+
 func ExampleClient_Get() {
 	c, err := client.New(client.Config{})
 	if err != nil {

@@ -54,22 +54,39 @@ func (c *Client) Add(ctx context.Context, m NewMemory, options ...Option) (out W
 	return out, c.call(ctx, http.MethodPost, "/v1/memories", m, &out, c.usual.with(options).once())
 }
 
-// AddResult is the result of one memory of [Client.AddAll].
+// AddResult is the result of one memory of [Client.AddAll] or [Client.InferAll].
 type AddResult struct {
 	ID      string `json:"id"`
-	Status  string `json:"status"` // added, duplicate, updated or failed
-	Code    string `json:"code"`   // of a failure; see the error codes of the HTTP API
+	Request string `json:"request_id"` // that infers memories, see [Client.Request]
+	Status  string `json:"status"`     // added, duplicate, updated, accepted or failed
+	Code    string `json:"code"`       // of a failure; see the error codes of the HTTP API
 	Message string `json:"message"`
 	Hint    string `json:"hint"`
 }
 
-// AddAll adds up to 500 memories in one transaction and returns the result of each. An invalid
+// AddAll adds up to 1,000 memories in one transaction and returns the result of each. An invalid
 // memory fails alone. Calls with the same [RequestID] take effect once.
 func (c *Client) AddAll(ctx context.Context, memories []NewMemory, options ...Option) ([]AddResult, error) {
+	return c.batch(ctx, false, memories, options)
+}
+
+// InferAll accepts up to 1,000 statements of users, in Content, from which memories of their targets are inferred. It
+// returns before that, with the request of each statement. The type is personal by default. Calls with the same [RequestID] take effect once.
+func (c *Client) InferAll(ctx context.Context, statements []NewMemory, options ...Option) ([]AddResult, error) {
+	statements = slices.Clone(statements)
+	for i := range statements {
+		if statements[i].Type == "" {
+			statements[i].Type = "personal"
+		}
+	}
+	return c.batch(ctx, true, statements, options)
+}
+
+func (c *Client) batch(ctx context.Context, infer bool, memories []NewMemory, options []Option) ([]AddResult, error) {
 	var out struct {
 		Results []AddResult `json:"results"`
 	}
-	body := map[string]any{"infer": false, "memories": memories}
+	body := map[string]any{"infer": infer, "memories": memories}
 	err := c.call(ctx, http.MethodPost, "/v1/memories/batch", body, &out, c.usual.with(options).once())
 	return out.Results, err
 }

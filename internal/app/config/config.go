@@ -248,6 +248,9 @@ type Config struct {
 	RequestBytes int64 `env:"CAIRN_REQUEST_BYTES" envDefault:"16777216"`
 	// Requests per second for each API key and gateway; bursts can have twice as many. 0 disables the limit.
 	RateLimit float64 `env:"CAIRN_RATE_LIMIT" envDefault:"50"`
+	// Bytes per second of batches of memories for each API key; CAIRN_RATE_LIMIT does not count batches. 0 disables the
+	// limit.
+	BatchBytes int64 `env:"CAIRN_BATCH_BYTES" envDefault:"8388608"`
 	// Proxies whose X-Forwarded-For names the client: addresses or networks such as 10.0.0.0/8, separated by commas.
 	TrustedProxies string `env:"CAIRN_TRUSTED_PROXIES"`
 	// Location of the mem0 routes: prefix serves them under /mem0, root also at the root.

@@ -93,6 +93,7 @@ func (c Config) ranges() []interval {
 		{"CAIRN_REQUEST_BYTES", "", float64(c.RequestBytes), 1 << 10, 1 << 30},
 		{"CAIRN_LLM_REPLY_BYTES", "", float64(c.ReplyBytes), 1 << 10, 1 << 30},
 		{"CAIRN_RATE_LIMIT", "", c.RateLimit, 0, 1e6},
+		{"CAIRN_BATCH_BYTES", "", float64(c.BatchBytes), 0, 1e12},
 		{"SKILL_CONCURRENCY", "", float64(c.Concurrency), 1, 100},
 		{"SKILL_MAX_TASKS", "", float64(c.MaxTasks), 1, 100},
 		{"SKILL_JSON_REPAIRS", "", float64(c.Repairs), 0, 2},

@@ -25,10 +25,16 @@ type Result struct {
 	Targets  int     `json:"targets"`
 	Bytes    int64   `json:"dump_bytes"`
 	Batch    float64 `json:"batch_per_second"` // saved in batches of 500
+	HTTP     float64 `json:"http_per_second"`  // the same over HTTP, by POST /v1/memories/batch
+	Mem0     float64 `json:"mem0_per_second"`  // the same over mem0's route, with infer false
+	One      float64 `json:"one_per_second"`   // one in each request to mem0's route, one after the other
 	Load     float64 `json:"load_per_second"`  // loaded from a dump without vectors
 	Vectors  float64 `json:"load_with_vectors_per_second"`
 	Repeat   float64 `json:"repeat_per_second"` // loaded again
 }
+
+// batch is the number of memories in one request.
+const batch = 500
 
 // targets is the number of persons that the memories are about.
 const targets = 200
@@ -42,6 +48,9 @@ func Measure(ctx context.Context, h *app.App, n int, seed uint64) (Result, error
 		return out, err
 	}
 	if out.Batch, err = rate(n, func() error { return save(ctx, h, from.ID, n, seed) }); err != nil {
+		return out, err
+	}
+	if err := out.overHTTP(ctx, h, n, seed); err != nil {
 		return out, err
 	}
 	if out.Vectors, _, err = load(ctx, h, from.ID, "vectors", n, dump.Options{Vectors: true}); err != nil {
@@ -96,9 +105,9 @@ func rate(n int, f func() error) (float64, error) {
 // save saves n memories in batches.
 func save(ctx context.Context, h *app.App, ws int64, n int, seed uint64) error {
 	rows := corpus.Synthetic(seed)
-	for at := 0; at < n; at += longterm.MostBatched {
+	for at := 0; at < n; at += batch {
 		var in []longterm.BatchMemory
-		for i := at; i < min(at+longterm.MostBatched, n); i++ {
+		for i := at; i < min(at+batch, n); i++ {
 			said := time.Date(2026, 1, 1, 0, i, 0, 0, time.UTC)
 			in = append(in, longterm.BatchMemory{Type: memory.Personal, Target: fmt.Sprintf("Person %d", i%targets),
 				NewMemory: longterm.NewMemory{Content: rows.Text(i), EventTime: &said}})

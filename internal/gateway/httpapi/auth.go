@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -30,10 +31,14 @@ func workspace(ctx context.Context) int64 { return asking(ctx).Workspace.ID }
 
 // admit passes a request on if its key is valid, has the scope and is within its rate
 // limit. It runs before the body is read.
-func (g *Gateway) admit(scope apikey.Scope) func(huma.Context, func(huma.Context)) {
+func (g *Gateway) admit(scope apikey.Scope, byBytes bool) func(huma.Context, func(huma.Context)) {
+	limit := g.requestLimit
+	if byBytes {
+		limit = g.byteLimit
+	}
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(ctx)
-		h, refused := g.authorize(r, scope)
+		h, refused := g.authorize(r, scope, limit)
 		if refused != nil {
 			refused.write(w)
 			return
@@ -42,8 +47,11 @@ func (g *Gateway) admit(scope apikey.Scope) func(huma.Context, func(huma.Context
 	}
 }
 
-func (g *Gateway) authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, *Problem) {
-	h, refused := g.authorizeAny(r, scope)
+// limiter returns a problem if a key has to wait.
+type limiter func(r *http.Request, h apikey.Principal) *Problem
+
+func (g *Gateway) authorize(r *http.Request, scope apikey.Scope, limit limiter) (apikey.Principal, *Problem) {
+	h, refused := g.authorizeWithin(r, scope, limit)
 	if refused == nil && h.Workspace.ID == 0 && scope != apikey.Gateway {
 		return h, problem(fault.PersonRequired, "the key of a gateway acts for a user", "")
 	}
@@ -52,17 +60,38 @@ func (g *Gateway) authorize(r *http.Request, scope apikey.Scope) (apikey.Princip
 
 // authorizeAny is authorize for requests whose user may be named in the body.
 func (g *Gateway) authorizeAny(r *http.Request, scope apikey.Scope) (apikey.Principal, *Problem) {
+	return g.authorizeWithin(r, scope, g.requestLimit)
+}
+
+// requestLimit limits the requests of a key.
+func (g *Gateway) requestLimit(_ *http.Request, h apikey.Principal) *Problem {
+	return limited(g.rates.take(h, 1), fmt.Sprintf("%v requests", g.Options.RateLimit))
+}
+
+// byteLimit limits the bytes of a key's batches. A body of unknown length counts as the longest.
+func (g *Gateway) byteLimit(r *http.Request, h apikey.Principal) *Problem {
+	n := r.ContentLength
+	if n < 0 {
+		n = g.Options.RequestBytes
+	}
+	return limited(g.byteRates.take(h, int(n)), fmt.Sprintf("%d bytes", g.Options.BatchBytes))
+}
+
+func limited(wait time.Duration, what string) *Problem {
+	if wait <= 0 {
+		return nil
+	}
+	return problem(fault.RateLimited, fmt.Sprintf("rate limit exceeded: %s per second for this key", what), "").
+		with("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+}
+
+func (g *Gateway) authorizeWithin(r *http.Request, scope apikey.Scope, limit limiter) (apikey.Principal, *Problem) {
 	h, refused := g.authenticate(r)
+	if refused == nil {
+		refused = limit(r, h)
+	}
 	if refused != nil {
 		return h, refused
-	}
-	if wait := g.rates.take(h); wait > 0 {
-		seconds := int(math.Ceil(wait.Seconds()))
-		return h, problem(
-			fault.RateLimited,
-			fmt.Sprintf("rate limit exceeded: %v requests per second for this key", g.Options.RateLimit),
-			"",
-		).with("Retry-After", strconv.Itoa(seconds))
 	}
 	if !scope.Allows(h.Scopes) {
 		return h, outOfScope(scope, h)

@@ -19,14 +19,16 @@ type Gateway struct {
 	Services
 	Options Options
 
-	mux     *http.ServeMux
-	api     huma.API
-	meter   Meter
-	rates   *rates
-	streams *streams
-	badKeys *badKeys
-	closing context.Context // ends when the gateway stops; streams and waits end with it
-	stop    context.CancelFunc
+	mux   *http.ServeMux
+	api   huma.API
+	meter Meter
+	rates *rates
+	// byteRates limit the bytes of batches.
+	byteRates *rates
+	streams   *streams
+	badKeys   *badKeys
+	closing   context.Context // ends when the gateway stops; streams and waits end with it
+	stop      context.CancelFunc
 
 	draining atomic.Bool // the gateway will stop; load balancers must send no more requests
 }
@@ -50,8 +52,9 @@ func (noMeter) Handler() http.Handler              { return nil }
 
 // New returns a gateway that serves s.
 func New(s Services, o Options, m Meter) *Gateway {
-	g := &Gateway{Services: s, Options: o, mux: http.NewServeMux(), meter: m, rates: newRates(o.RateLimit),
-		streams: newStreams(), badKeys: newBadKeys()}
+	g := &Gateway{Services: s, Options: o, mux: http.NewServeMux(), meter: m, rates: newRates(o.RateLimit, 1),
+		byteRates: newRates(float64(o.BatchBytes), int(o.RequestBytes)),
+		streams:   newStreams(), badKeys: newBadKeys()}
 	g.closing, g.stop = context.WithCancel(context.Background())
 	g.api = humago.New(g.mux, description())
 	g.api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[settings.Spend](), reflect.TypeFor[spend]())

@@ -63,7 +63,7 @@ const mcpBody = 2 * smallBody
 
 // mcpServer returns an MCP server for the request's key.
 func (g *Gateway) mcpServer(r *http.Request) (*mcp.Server, *Problem) {
-	h, refused := g.authorize(r, apikey.Read)
+	h, refused := g.authorize(r, apikey.Read, g.requestLimit)
 	if refused != nil {
 		return nil, refused
 	}

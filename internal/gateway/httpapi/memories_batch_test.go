@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/gateway/httpapi"
@@ -132,12 +133,11 @@ func TestABatchUnderTheSameKeyIsStoredOnce(t *testing.T) {
 func TestABatchThatIsInvalidStoresNothing(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	rows, _ := facts(501)
-	if p := b.do(batch("", rows...)).refused(fault.InvalidArgument); !strings.Contains(p.Message+p.Hint, "500") {
-		t.Errorf("501 memories: %+v", p)
+	rows, _ := facts(1001)
+	if p := b.do(batch("", rows...)).refused(fault.InvalidArgument); !strings.Contains(p.Message+p.Hint, "1000") {
+		t.Errorf("1001 memories: %+v", p)
 	}
 	for body, says := range map[string]string{
-		`{"infer":true,"memories":[{"content":"x"}]}`: "infer",
 		`{"memories":[]}`:                       "no memories",
 		`{}`:                                    "no memories",
 		`[]`:                                    "invalid body",
@@ -157,7 +157,7 @@ func TestABatchThatIsInvalidStoresNothing(t *testing.T) {
 	one := batch("", rows[0])
 	one.key = b.makeKey(b.Workspace, apikey.Read)
 	b.do(one).refused(fault.OutOfScope)
-	if out := b.saved(batch("", rows[:500]...)); sums(out) != "500 added, 0 duplicates, 0 updated, 0 failed" {
+	if out := b.saved(batch("", rows[:1000]...)); sums(out) != "1000 added, 0 duplicates, 0 updated, 0 failed" {
 		t.Error(sums(out))
 	}
 }
@@ -259,5 +259,86 @@ func TestConcurrentBatchesStoreEachMemoryOnce(t *testing.T) {
 		where r.df is distinct from k.df`, b.Workspace.ID).Scan(&wrong))
 	if wrong != 0 {
 		t.Errorf("%d words have another frequency", wrong)
+	}
+}
+
+// inferring is a batch of statements from which memories are inferred.
+func inferring(once string, rows ...any) request {
+	r := batch(once, rows...)
+	r.body = object{"infer": true, "memories": rows}
+	return r
+}
+
+// The statements of one target become one session, in their order. Invalid ones fail alone.
+func TestABatchIsInferredByTarget(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	dated := about("Ann", "I keep bees.")
+	dated["event_time"] = "2024-03-01T09:00:00Z"
+	tagged := about("Ann", "I sold the boat.")
+	tagged["metadata"] = object{"source": "crm"}
+	rows := []any{dated, about("Bo", "I sing."), about("ann ", "I moved to Bergen."), tagged,
+		object{"memory_target": "Bo", "content": "I paint."}, about("", "Of nobody."), object{"content": 7},
+		object{"memory_type": "tool", "when_to_use": "x", "content": "Quote names."},
+		object{"memory_type": "summary", "memory_target": "Ann", "content": "x"}}
+	first := b.saved(inferring("k", rows...))
+	if first.Accepted != 5 || first.Failed != 4 || first.Added != 0 {
+		t.Fatalf("%+v", first)
+	}
+	requests := map[string][]int{}
+	for i, r := range first.Results {
+		if r.Index != i || (r.Status == "accepted") != (r.Request != "") || r.Status == "failed" &&
+			(r.Message == "" || r.Hint == "") {
+			t.Errorf("result %d: %+v", i, r)
+		}
+		requests[r.Request] = append(requests[r.Request], i)
+	}
+	if got := fmt.Sprint(requests["k/0"], requests["k/1"], requests["k/2"]); got != "[0 2] [1 4] [3]" {
+		t.Errorf("requests %v", requests)
+	}
+	if again := b.saved(inferring("k", rows...)); fmt.Sprint(again) != fmt.Sprint(first) {
+		t.Errorf("first %+v, then %+v", first, again)
+	}
+	b.do(inferring("k", about("Ann", "I sold the bees."))).refused(fault.OpReused)
+	var texts string
+	testkit.Must(t, b.Admin().QueryRow(t.Context(), `select string_agg(said, '; ' order by key) from (
+		select r.business_key as key, string_agg(m.content, ' ' order by m.seq) || ' ' ||
+			coalesce(min(m.event_time)::date::text, '') || (r.spec->'pinned'->'targets'->0->>'memory_target') as said
+		from cairn.runs r join cairn.messages m on m.workspace_id = r.workspace_id
+			and m.conversation_id = r.conversation_id group by r.business_key, r.spec) s`).Scan(&texts))
+	if !strings.HasPrefix(texts, "I keep bees. I moved to Bergen. 2024-03-01Ann; I sing. I paint. ") {
+		t.Errorf("sessions: %s", texts)
+	}
+	if p := b.get("/v1/requests/k%2F0"); p.status != http.StatusAccepted && p.status != http.StatusOK {
+		t.Errorf("request: %d %s", p.status, p.body)
+	}
+	if out := b.saved(inferring("", about("Cleo", "I row."), about("Cleo", "I run."))); out.Accepted != 2 ||
+		out.Results[0].Request != out.Results[1].Request {
+		t.Errorf("without a key: %+v", out)
+	}
+}
+
+// A batch is limited by its bytes, so that many small ones pass where requests are limited.
+func TestBatchesAreLimitedByBytes(t *testing.T) {
+	t.Parallel()
+	b := idle(t, func(c *config.Config) { c.RateLimit, c.BatchBytes, c.RequestBytes = 1, 1000, 20_000 })
+	one := batch("", about("Ann", "Keeps bees."))
+	for range 10 {
+		b.saved(one)
+	}
+	long := batch("", about("Ann", strings.Repeat("word ", 1500)), about("Ann", strings.Repeat("other ", 1300)))
+	refused := false
+	for range 3 {
+		r := b.do(long)
+		if r.status == http.StatusTooManyRequests {
+			refused = true
+			r.refused(fault.RateLimited)
+			if r.header.Get("Retry-After") == "" {
+				t.Error("no Retry-After")
+			}
+		}
+	}
+	if !refused {
+		t.Error("30 kB at 1 kB per second were not refused")
 	}
 }

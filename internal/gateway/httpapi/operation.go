@@ -20,6 +20,7 @@ type route struct {
 	scope        apikey.Scope // required scope of the key; empty means no authentication
 	status       int          // status of success; 0 means 200
 	bytes        int64        // maximum body size; 0 means Options.RequestBytes
+	byBytes      bool         // limited by the bytes of requests instead of their number
 	body         *huma.RequestBody
 	responses    map[string]*huma.Response // responses that the types do not describe
 }
@@ -42,7 +43,7 @@ func handle[I, O any](g *Gateway, r route, fn func(context.Context, *I) (*O, err
 	}
 	if r.scope != "" {
 		op.Security = []map[string][]string{{bearer: {string(r.scope)}}}
-		op.Middlewares = huma.Middlewares{g.admit(r.scope)}
+		op.Middlewares = huma.Middlewares{g.admit(r.scope, r.byBytes)}
 	}
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}

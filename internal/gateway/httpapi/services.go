@@ -133,6 +133,7 @@ type Options struct {
 	BodyIdle       time.Duration  // time without data after which a request ends; 0 means 10 seconds
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For names the client
 	RateLimit      float64        // requests per second of each key; 0 means no limit
+	BatchBytes     int64          // bytes of batches per second of each key; 0 means no limit
 	DrainDelay     time.Duration  // time between the signal to stop and the end of new requests
 	StopTimeout    time.Duration  // time for open requests after that
 	PublicBaseURL  string         // base of links; empty means relative links

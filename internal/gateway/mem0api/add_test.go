@@ -1,6 +1,7 @@
 package mem0api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -187,5 +188,28 @@ func TestRequestsAreTheRunsThatSomebodyAskedFor(t *testing.T) {
 	}
 	for _, limit := range []string{"0", "201", "many"} {
 		c.do(http.MethodGet, "/requests?limit="+limit, nil).refused(http.StatusBadRequest)
+	}
+}
+
+// A raw add of a thousand messages is one operation, and its search documents are part of it.
+func TestAThousandMessagesAreAddedAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	messages := []object{}
+	for i := range 1000 {
+		messages = append(messages, object{"role": "user", "content": fmt.Sprintf("Owns crate number %d.", i)})
+	}
+	var out results
+	for _, event := range []string{"ADD", "NONE"} {
+		b.client().do(http.MethodPost, "/v3/memories/add/", object{"user_id": "ada", "infer": false,
+			"messages": messages}).into(&out)
+		if len(out.Results) != 1000 || out.Results[999].Event != event ||
+			out.Results[999].Memory != messages[999]["content"] {
+			t.Errorf("%d results, the last is %+v", len(out.Results), out.Results[len(out.Results)-1])
+		}
+	}
+	if n := b.Number(`select count(distinct m.op_id) * 10000 + count(d.doc) from memories m left join search_docs d
+		on d.workspace_id = m.workspace_id and d.kind = 'memory' and d.owner_id = m.id`); n != 11000 {
+		t.Errorf("operations and documents: %d", n)
 	}
 }

@@ -27,6 +27,9 @@ func examine(m NewMemory, t memory.Type) addition {
 	return out
 }
 
+// manyAdded is the number of memories for which preparing the transaction takes less time than it saves.
+const manyAdded = 50
+
 // AddMemories adds memories to the actor's target. Duplicates are not added. A new guideline of a
 // tool replaces the old one.
 func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory) ([]ItemResult, error) {
@@ -48,6 +51,11 @@ func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory
 		for i := range all {
 			all[i].scope = s
 		}
+		if len(all) >= manyAdded {
+			if err := g.tx.References().ExpectMany(ctx); err != nil {
+				return err
+			}
+		}
 		return g.addAll(ctx, all)
 	})
 }
@@ -62,7 +70,7 @@ type BatchMemory struct {
 }
 
 // MostBatched is the maximum number of memories in a batch.
-const MostBatched = 500
+const MostBatched = 1000
 
 // AddBatch is AddMemories for memories of any targets, which it registers, in one transaction. An
 // invalid memory fails alone, even if all are invalid. It requires a user.

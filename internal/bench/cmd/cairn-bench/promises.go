@@ -178,8 +178,8 @@ func (p *program) clients() *cobra.Command {
 	cmd := p.benchmark(&cobra.Command{
 		Use: "clients", Short: "Run client programs of other projects against the gateway",
 		Long: "Run mem0's clients for JavaScript and Python, the conformance suite and the Inspector of MCP, and a " +
-			"validator of skills, and print each call with its result.\nIt needs npm, Python and a package index, and " +
-			"reads clients/mem0: run it in a clone of Cairn.",
+			"validator of skills, and print each call with its result.\nIt needs npm, Python and a package index, " +
+			"and reads clients/mem0: run it in a clone of Cairn.",
 		Example: "  cairn-bench clients --report mcp-conformance.md",
 	}, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)
