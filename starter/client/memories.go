@@ -59,7 +59,7 @@ type AddResult struct {
 	ID      string `json:"id"`
 	Request string `json:"request_id"` // that infers memories, see [Client.Request]
 	Status  string `json:"status"`     // added, duplicate, updated, accepted or failed
-	Code    string `json:"code"`   // of a failure; see the error codes of the HTTP API
+	Code    string `json:"code"`       // of a failure; see the error codes of the HTTP API
 	Message string `json:"message"`
 	Hint    string `json:"hint"`
 }
@@ -71,8 +71,14 @@ func (c *Client) AddAll(ctx context.Context, memories []NewMemory, options ...Op
 }
 
 // InferAll accepts up to 1,000 statements of users, in Content, from which memories of their targets are inferred. It
-// returns before that, with the request of each statement. Calls with the same [RequestID] take effect once.
+// returns before that, with the request of each statement. The type is personal by default. Calls with the same [RequestID] take effect once.
 func (c *Client) InferAll(ctx context.Context, statements []NewMemory, options ...Option) ([]AddResult, error) {
+	statements = slices.Clone(statements)
+	for i := range statements {
+		if statements[i].Type == "" {
+			statements[i].Type = "personal"
+		}
+	}
 	return c.batch(ctx, true, statements, options)
 }
 
