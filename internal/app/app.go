@@ -113,7 +113,7 @@ type App struct {
 
 	Keys          *apikey.Service
 	Sessions      *consolesession.Service // of the web console
-	Explore       *explore.Service // read models for people
+	Explore       *explore.Service        // read models for people
 	Audit         *audit.Service
 	Runs          *inspect.Runs
 	Conversations *inspect.Conversations

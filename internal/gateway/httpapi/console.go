@@ -72,7 +72,9 @@ func (g *Gateway) Authenticate(r *http.Request, key string) (apikey.Principal, e
 }
 
 // Start starts the workflow of a stored run at once. If it fails, the relay starts the workflow later.
-func (g *Gateway) Start(ctx context.Context, workspaceKey string, r run.Run) { g.start(ctx, workspaceKey, r) }
+func (g *Gateway) Start(ctx context.Context, workspaceKey string, r run.Run) {
+	g.start(ctx, workspaceKey, r)
+}
 
 // Send accepts a message for a workspace, streams its reply into the database, and does not wait for it.
 func (g *Gateway) Send(ctx context.Context, ws tenancy.Workspace, name, message, text string) error {
