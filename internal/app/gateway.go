@@ -61,7 +61,8 @@ func (h *App) console(g *httpapi.Gateway) http.Handler {
 		Conversations: h.Conversations, Workspaces: h.Workspaces, Inbox: h.ReviewInbox, Library: h.Library,
 		Memory: h.Memory, LongTerm: h.LongTerm, Finder: h.Finder, Explore: h.Explore, Distill: h.Distill,
 		Authenticate: g.Authenticate, Encrypted: g.Encrypted, Start: g.Start, Send: g.Send,
-		Closing: g.Closing(), Turns: h.Inbox, Replies: h.Replies, ReplyNews: h.replyNews, Feedback: h.Feedback},
+		Closing: g.Closing(), Turns: h.Inbox, Replies: h.Replies, ReplyNews: h.replyNews, Feedback: h.Feedback,
+		Schedules: h.Schedules, Reflect: h.Reflect, Learning: h.Learning, Deliveries: h.Store.DeliveryList()},
 		console.Options{PublicBaseURL: h.Config.PublicBaseURL, WorkflowLink: h.WorkflowLink, Model: h.Config.Model,
 			NameStyle: h.Config.NameStyle, DistillSpec: func() distill.Spec { return DistillSpec(h.Config, "") }})
 }

@@ -16,6 +16,7 @@ import (
 	"cairn/internal/gateway/console/locale"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/audit"
+	"cairn/internal/service/channel"
 	"cairn/internal/service/consolesession"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
@@ -23,10 +24,13 @@ import (
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/inspect"
+	"cairn/internal/service/learning"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/reflection"
 	"cairn/internal/service/replystream"
+	"cairn/internal/service/schedule"
 	"cairn/internal/service/search"
 )
 
@@ -52,6 +56,10 @@ type Services struct {
 	Turns         *conversation.Service
 	Replies       *replystream.Reader
 	Feedback      *feedback.Service
+	Schedules     *schedule.Service
+	Reflect       *reflection.Service
+	Learning      *learning.Service
+	Deliveries    Deliveries
 
 	// Authenticate returns the principal of an API key. It limits the invalid keys of an address.
 	Authenticate func(r *http.Request, key string) (apikey.Principal, error)
@@ -65,6 +73,11 @@ type Services struct {
 	ReplyNews func(ref run.Ref) (news <-chan struct{}, stop func())
 	// Closing ends when the server stops; streams end with it.
 	Closing context.Context
+}
+
+// Deliveries lists messages to chat platforms.
+type Deliveries interface {
+	Deliveries(ctx context.Context, ws int64, state string, max int) ([]channel.DeliveryView, error)
 }
 
 // Options is the configuration of the console.
@@ -111,6 +124,11 @@ func New(s Services, o Options) *Console {
 	c.memoryRoutes()
 	c.runRoutes()
 	c.tryRoutes()
+	c.scheduleRoutes()
+	c.learningRoutes()
+	c.accessRoutes()
+	c.usageRoutes()
+	c.settingsRoutes()
 	c.mux.HandleFunc(Root, c.open(func(*request) error {
 		return fault.New(fault.NotFound, "there is no such page", "choose a page in the navigation")
 	}))

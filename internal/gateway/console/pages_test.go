@@ -1,8 +1,10 @@
 package console_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +24,7 @@ func filled(t *testing.T, scope apikey.Scope) (*bundle, *browsertest.Fixture) {
 
 func TestEveryPageOpensInEachLanguage(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Write)
+	b, f := filled(t, apikey.Admin)
 	for name, path := range f.Pages() {
 		for _, language := range []string{"en", "zh"} {
 			p := b.get(path, "Accept-Language", language).is(http.StatusOK)
@@ -163,4 +165,114 @@ func TestReadersChangeNothing(t *testing.T) {
 		b.post(path, url.Values{"content": {"x"}, "version": {"1"}}).is(http.StatusForbidden)
 	}
 	b.get(f.At("memories", f.Personal)).has("disabled", "needs the scope write")
+}
+
+func TestKeysAndSessionsAreManaged(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Admin)
+	at := f.At("keys")
+	b.get(at).is(http.StatusOK).has("laptop", "this browser")
+	b.post(at, url.Values{"name": {"robot"}}).is(http.StatusBadRequest).has("missing scope")
+	made := b.post(at, url.Values{"name": {"robot"}, "scope": {"read", "write"}}).is(http.StatusOK).has("only time")
+	_, key, _ := strings.Cut(made.body, `<code id="secret">`)
+	key, _, _ = strings.Cut(key, "<")
+	h, err := b.Keys.Principal(t.Context(), key)
+	testkit.Must(t, err)
+	b.get(at).lacks(key)
+	b.post(f.At("keys", strconv.FormatInt(h.Key, 10), "revoke"), url.Values{}).is(http.StatusSeeOther)
+	b.get(at).has("revoked")
+	sessions, err := b.Sessions.List(t.Context(), b.Workspace.ID)
+	testkit.Must(t, err)
+	b.post(f.At("sessions", strconv.FormatInt(sessions[0].ID, 10), "end"), url.Values{}).is(http.StatusSeeOther)
+	b.get(at).is(http.StatusSeeOther) // it was the session of this browser
+	for _, scope := range []apikey.Scope{apikey.Read, apikey.Write} {
+		b.browser = browser(t)
+		b.signedIn(scope)
+		for _, path := range []string{at, f.At("audit"), f.At("audit", "export")} {
+			b.get(path).is(http.StatusForbidden)
+		}
+		b.post(at, url.Values{"name": {"x"}, "scope": {"admin"}}).is(http.StatusForbidden)
+	}
+}
+
+func TestTheAuditLogIsExported(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Admin)
+	b.get(f.At("audit")+"?action=console.sign_in").is(http.StatusOK).has("console.sign_in", "127.0.0.1")
+	b.get(f.At("audit") + "?action=nonsense").is(http.StatusBadRequest)
+	p := b.get(f.At("audit", "export")).is(http.StatusOK).has(`"action":"key.create"`, `"action":"console.sign_in"`)
+	if !strings.HasPrefix(p.header.Get("Content-Disposition"), "attachment") {
+		t.Errorf("%v", p.header)
+	}
+}
+
+func TestSchedulesAreManaged(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Write)
+	at := f.At("schedules")
+	b.get(at).is(http.StatusOK).has("daily-reflection")
+	form := url.Values{"name": {"tea"}, "cron": {"nonsense"}, "prompt": {"Remind me of the tea."}}
+	b.post(at, form).is(http.StatusBadRequest).has("Remind me of the tea.")
+	form.Set("cron", "0 16 * * *")
+	b.get(b.post(at, form).is(http.StatusSeeOther).header.Get("Location")).has("0 16 * * *")
+	for _, verb := range []string{"pause", "resume", "remove"} {
+		b.post(f.At("schedules", "tea", verb), url.Values{}).is(http.StatusSeeOther)
+	}
+	b.get(at).lacks("0 16 * * *<")
+	b.post(f.At("schedules", "daily-reflection", "remove"), url.Values{}).is(http.StatusBadRequest)
+}
+
+func TestSettingsAreChanged(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Admin)
+	at := f.At("settings")
+	b.get(at).is(http.StatusOK).has("nudge.every", "tokens_per_day")
+	b.post(at, url.Values{"name": {"nudge.every"}, "value": {"many"}}).is(http.StatusBadRequest).has("many")
+	b.post(at, url.Values{"name": {"nudge.every"}, "value": {`"many"`}}).is(http.StatusBadRequest)
+	b.post(at, url.Values{"name": {"colour"}, "value": {"1"}}).is(http.StatusBadRequest)
+	b.post(at, url.Values{"name": {"nudge.every"}, "value": {"7"}}).is(http.StatusSeeOther)
+	s, err := b.Workspaces.Settings(t.Context(), b.Workspace.ID)
+	if err != nil || s.Nudge.Every != 7 {
+		t.Errorf("%+v, %v", s.Nudge, err)
+	}
+	b.post(at, url.Values{"name": {"time_zone"}, "value": {`"Asia/Shanghai"`}}).is(http.StatusSeeOther)
+	b.get(f.At()).has("Asia/Shanghai")
+	b.browser = browser(t)
+	b.signedIn(apikey.Write)
+	b.post(at, url.Values{"name": {"nudge.every"}, "value": {"8"}}).is(http.StatusForbidden)
+}
+
+// The sums of the page equal those of the ledger.
+func TestUsageIsSummed(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Read)
+	_, err := b.Admin().Exec(t.Context(), `update cairn.llm_calls set cost_micros = 1500, model = 'priced',
+  sent_at = now() - interval '3 days' where run_id = $1`, f.Turn)
+	testkit.Must(t, err)
+	var calls, micros int64
+	testkit.Must(t, b.Admin().QueryRow(t.Context(), `select count(*), sum(cost_micros) from cairn.llm_calls
+  where workspace_id = $1 and model = 'priced'`, b.Workspace.ID).Scan(&calls, &micros))
+	b.get(f.At("usage")).
+		is(http.StatusOK).
+		has("priced", fmt.Sprintf("$%.4f", float64(micros)/1e6), "scripted", "unpriced",
+			time.Now().UTC().AddDate(0, 0, -3).Format(time.DateOnly))
+	b.get(f.At("usage") + "?to=" + time.Now().UTC().AddDate(0, 0, -10).Format(time.DateOnly)).is(http.StatusOK).
+		lacks("priced</")
+	b.get(f.At("usage") + "?from=2020-01-01").is(http.StatusBadRequest)
+}
+
+func TestOutboxTasksAreRetried(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Write)
+	var id int64
+	testkit.Must(
+		t,
+		b.Admin().QueryRow(t.Context(), `insert into cairn.outbox (workspace_id, kind, key, due_at, last_error,
+  failures, failed_since) values ($1, 'embed', '987654', now() + interval '1 hour', 'the endpoint is <b>away</b>', 3, now())
+  returning id`, b.Workspace.ID).Scan(&id),
+	)
+	b.get(f.At("outbox")).is(http.StatusOK).has("987654", "away").lacks("<b>away")
+	b.post(f.At("outbox", strconv.FormatInt(id, 10), "retry"), url.Values{}).is(http.StatusSeeOther)
+	b.post(f.At("outbox", "1", "retry"), url.Values{}).is(http.StatusNotFound)
+	b.post(f.At("outbox", "x", "retry"), url.Values{}).is(http.StatusNotFound)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
@@ -137,22 +136,13 @@ func (v *view) Notice() string {
 // notices are the values of the parameter done.
 var notices = []string{"approved", "rejected", "saved", "deleted", "restored", "undone", "rolled_back", "pinned",
 	"unpinned", "archived", "ended", "canceled", "retried", "started", "paused", "resumed", "removed", "revoked",
-	"adopted", "released", "unchanged", "feedback"}
+	"adopted", "released", "unchanged", "feedback", "created", "promoted"}
 
 // moment is a time as a page shows it.
 type moment struct{ UTC, Local string }
 
 // Time returns a time in the zone of the workspace, and nothing for the zero time.
-func (v *view) Time(at any) moment {
-	t, ok := at.(time.Time)
-	if p, isPointer := at.(*time.Time); isPointer && p != nil {
-		t, ok = *p, true
-	}
-	if !ok || t.IsZero() {
-		return moment{}
-	}
-	return moment{t.UTC().Format(time.RFC3339), t.In(v.rq.zone).Format("2006-01-02 15:04:05 MST")}
-}
+func (v *view) Time(at any) moment { return v.rq.moment(at) }
 
 // button is an action of a form. Without the scope, it is disabled and says why.
 type button struct {
@@ -220,4 +210,5 @@ func (v *view) Nav() []navItem {
 }
 
 // navigation are the paths of the main pages.
-var navigation = []string{"", "inbox", "skills", "conversations", "memories", "runs", "try"}
+var navigation = []string{"", "inbox", "skills", "conversations", "memories", "runs", "try", "schedules",
+	"reflections", "learning", "channels", "usage", "settings", "keys", "audit", "outbox"}

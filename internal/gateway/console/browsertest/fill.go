@@ -148,6 +148,17 @@ func (f *Fixture) remembers() {
 	testkit.Must(f.T, err)
 }
 
+// Needs returns the scope that a page needs.
+func Needs(page string) apikey.Scope {
+	switch page {
+	case "keys", "audit":
+		return apikey.Admin
+	case "chat", "new chat":
+		return apikey.Write
+	}
+	return apikey.Read
+}
+
 // At returns the path of a page of the workspace.
 func (f *Fixture) At(parts ...string) string { return console.PagePath(f.Workspace.Name, parts...) }
 
@@ -177,6 +188,16 @@ func (f *Fixture) Pages() map[string]string {
 		"runs":          f.At("runs"),
 		"turn":          f.At("runs", f.Turn),
 		"distillation":  f.At("runs", f.Distill),
+		"schedules":     f.At("schedules"),
+		"reflections":   f.At("reflections"),
+		"learning":      f.At("learning"),
+		"bank":          f.At("learning", "default"),
+		"channels":      f.At("channels"),
+		"usage":         f.At("usage"),
+		"settings":      f.At("settings"),
+		"keys":          f.At("keys"),
+		"audit":         f.At("audit"),
+		"outbox":        f.At("outbox"),
 		"new chat":      f.At("try"),
 		"chat":          f.At("try", f.Thread),
 		"call":          f.At("runs", f.Turn, "call") + "?round=0&step=" + url.QueryEscape(f.Step),

@@ -32,3 +32,27 @@ func NewBar(kind string, begin, end, from, to time.Time) Bar {
 }
 
 func clamp(v float64) float64 { return min(max(v, 0), width) }
+
+// Column is a column of a bar chart in a view box of 1000 by 200.
+type Column struct{ X, Y, W, H string }
+
+const height = 200.0
+
+// Columns returns the columns of values. The largest one has the full height.
+func Columns(values []float64) []Column {
+	most := 0.0
+	for _, v := range values {
+		most = max(most, v)
+	}
+	out := make([]Column, len(values))
+	step := width / float64(max(len(values), 1))
+	for i, v := range values {
+		h := 0.0
+		if most > 0 {
+			h = v / most * height
+		}
+		out[i] = Column{fmt.Sprintf("%.1f", float64(i)*step+step*0.1), fmt.Sprintf("%.1f", height-h),
+			fmt.Sprintf("%.1f", step*0.8), fmt.Sprintf("%.1f", h)}
+	}
+	return out
+}

@@ -1,0 +1,138 @@
+package console
+
+import (
+	"fmt"
+	"strconv"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
+)
+
+func (c *Console) learningRoutes() {
+	c.handle("GET learning", apikey.Read, c.listBanks)
+	c.handle("GET learning/{bank}", apikey.Read, c.showBank)
+	c.handle("POST learning/{bank}/rollback", apikey.Admin, c.rollbackBank)
+	c.handle("POST learning/{bank}/promote", apikey.Admin, c.promoteUpdate)
+}
+
+func (c *Console) listBanks(rq *request) error {
+	banks, err := c.Learning.Banks.List(rq.ctx, rq.ws())
+	if err != nil {
+		return err
+	}
+	t := table{ID: "banks", Title: "learning.banks", Empty: "learning.empty",
+		Command: `cairn settings set memory.builder='"skills"'`,
+		Columns: []string{"col.name", "col.version", "nav.skills", "learning.cases", "col.updated"}}
+	for _, b := range banks {
+		t.Rows = append(t.Rows, []cell{{Text: b.Name, Link: rq.path("learning", b.Name)}, rq.numeric(b.Version),
+			rq.numeric(b.Skills), rq.numeric(b.OpenCases), rq.at(b.CreatedAt)})
+	}
+	return rq.render("grid", "learning.title", grid{About: "learning.about", Tables: []table{t}})
+}
+
+const banksShown = 50
+
+func (c *Console) showBank(rq *request) error {
+	name := rq.named("bank")
+	head, err := c.Learning.Banks.At(rq.ctx, rq.ws(), name, 0)
+	if err != nil {
+		return err
+	}
+	skills := table{ID: "skills", Title: "learning.skills", Empty: "learning.empty",
+		Columns: []string{"col.name", "learning.purpose"}}
+	for _, v := range head.Bank.Versions() {
+		skills.Rows = append(
+			skills.Rows,
+			[]cell{{Text: v.Skill.Name, Quiet: v.Skill.Title}, plain(v.Skill.Description)},
+		)
+	}
+	history, err := c.Learning.Banks.History(rq.ctx, rq.ws(), name, banksShown)
+	if err != nil {
+		return err
+	}
+	versions := table{ID: "versions", Title: "skill.versions", Empty: "learning.empty",
+		Columns: []string{"col.version", "skill.change", "col.created", "skill.actions"}}
+	for _, v := range history {
+		row := []cell{rq.numeric(v.Number), plain(v.Action), rq.at(v.CreatedAt), {}}
+		if v.Number != head.Version.Number {
+			row[3].Actions = []action{{Path: rq.path("learning", name, "rollback"),
+				Hidden: [][2]string{{"to", strconv.Itoa(v.Number)}},
+				Button: rq.button(apikey.Admin, "skill.rollback", "", strconv.Itoa(v.Number))}}
+		}
+		versions.Rows = append(versions.Rows, row)
+	}
+	updates, err := c.updates(rq, name)
+	if err != nil {
+		return err
+	}
+	return rq.render("grid", name, grid{Tables: []table{skills, versions, updates},
+		Links: []link{{rq.path("learning"), "learning.title"}}})
+}
+
+// updates lists the updates of the policy of a bank with the comparisons of their canaries.
+func (c *Console) updates(rq *request, name string) (table, error) {
+	t := table{
+		ID:    "updates",
+		Title: "learning.updates",
+		Empty: "learning.no_updates",
+		Columns: []string{
+			"learning.update",
+			"col.status",
+			"learning.decisions",
+			"learning.canary",
+			"col.run",
+			"col.created",
+			"skill.actions",
+		},
+	}
+	all, err := c.Learning.Updates.List(rq.ctx, rq.ws(), name, banksShown)
+	for _, u := range all {
+		canary := cell{}
+		if u.Canary != nil {
+			canary.Text = fmt.Sprintf("%d / %d", u.Canary.Candidate, u.Canary.Incumbent)
+			if u.Canary.Comparison != nil {
+				canary.Quiet = fmt.Sprintf("%+v", *u.Canary.Comparison)
+			}
+		}
+		row := []cell{rq.numeric(u.Number), rq.tagged("update", u.State), rq.numeric(u.Decisions), canary,
+			{Text: u.Run, Link: rq.path("runs", u.Run)}, rq.at(u.CreatedAt), {}}
+		row[1].Quiet = u.Note
+		if u.EndedAt == nil {
+			row[6].Actions = []action{{Path: rq.path("learning", name, "promote"),
+				Hidden: [][2]string{{"update", strconv.Itoa(u.Number)}},
+				Button: rq.button(apikey.Admin, "learning.promote", "", strconv.Itoa(u.Number))}}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t, err
+}
+
+func (rq *request) postedNumber(name string) (int, error) {
+	n, err := strconv.Atoi(rq.r.PostFormValue(name))
+	if err != nil || n < 1 {
+		return 0, fault.New(fault.InvalidArgument, "invalid "+name, "use the buttons of the page")
+	}
+	return n, nil
+}
+
+func (c *Console) rollbackBank(rq *request) error {
+	to, err := rq.postedNumber("to")
+	if err != nil {
+		return err
+	}
+	if _, err := c.Learning.Banks.Rollback(rq.ctx, rq.ws(), rq.named("bank"), to); err != nil {
+		return rq.again(err, c.showBank)
+	}
+	return rq.redirect("rolled_back", "learning", rq.named("bank"))
+}
+
+func (c *Console) promoteUpdate(rq *request) error {
+	number, err := rq.postedNumber("update")
+	if err != nil {
+		return err
+	}
+	if _, err := c.Learning.Updates.Promote(rq.ctx, rq.ws(), rq.named("bank"), number); err != nil {
+		return rq.again(err, c.showBank)
+	}
+	return rq.redirect("promoted", "learning", rq.named("bank"))
+}

@@ -1,0 +1,131 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/internal/gateway/console/chart"
+	"cairn/internal/service/apikey"
+	"cairn/internal/service/explore"
+)
+
+func (c *Console) usageRoutes() {
+	c.handle("GET usage", apikey.Read, c.showUsage)
+}
+
+// bars are the costs of days, or their tokens if no cost is known.
+type bars struct {
+	Bars     []chart.Column
+	From, To string
+}
+
+const (
+	usualDays = 30
+	mostDays  = 366
+)
+
+// days returns the range of local dates of the page.
+func (rq *request) days() (from, to time.Time, err error) {
+	now := time.Now().In(rq.zone)
+	to = time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, rq.zone)
+	for _, p := range []struct {
+		name string
+		day  *time.Time
+	}{{"to", &to}, {"from", &from}} {
+		if text := rq.text(p.name); text != "" {
+			if *p.day, err = time.ParseInLocation(time.DateOnly, text, rq.zone); err != nil {
+				return from, to, badParameter(p.name, text, "use a date such as 2027-01-31")
+			}
+		}
+	}
+	if from.IsZero() {
+		from = to.AddDate(0, 0, -usualDays+1)
+	}
+	if to.Before(from) || to.Sub(from) > mostDays*24*time.Hour {
+		return from, to, badParameter(
+			"from",
+			rq.text("from"),
+			fmt.Sprintf("use at most %d days, from before to", mostDays),
+		)
+	}
+	return from, to, nil
+}
+
+func (c *Console) showUsage(rq *request) error {
+	from, to, err := rq.days()
+	if err != nil {
+		return err
+	}
+	rows, err := c.Explore.Usage(rq.ctx, rq.ws(), rq.zone, from, to)
+	if err != nil {
+		return err
+	}
+	fields := []field{{Name: "from", Label: "usage.from", Kind: "date", Value: from.Format(time.DateOnly)},
+		{Name: "to", Label: "usage.to", Kind: "date", Value: to.Format(time.DateOnly)}}
+	out := grid{About: "usage.about", Forms: []form{{ID: "filter", Get: true, Button: button{Label: "list.apply"},
+		Fields: fields}}, Tables: []table{
+		c.sums(rq, "models", "usage.models", "overview.model", rows, func(u explore.Usage) string { return u.Model }),
+		c.sums(rq, "kinds", "usage.kinds", "col.kind", rows, func(u explore.Usage) string {
+			return rq.worded("run", u.Kind)
+		}),
+		c.sums(rq, "days", "usage.days", "col.date", rows, func(u explore.Usage) string { return u.Day })}}
+	if len(rows) > 0 {
+		out.Bars = &bars{chart.Columns(perDay(rows, from, to)), from.Format(time.DateOnly), to.Format(time.DateOnly)}
+	}
+	return rq.render("grid", "usage.title", out)
+}
+
+// perDay returns the cost of each day, or its tokens if no cost is known.
+func perDay(rows []explore.Usage, from, to time.Time) (out []float64) {
+	cost, tokens := map[string]float64{}, map[string]float64{}
+	for _, u := range rows {
+		cost[u.Day] += float64(u.Micros)
+		tokens[u.Day] += float64(u.Input + u.Output)
+	}
+	total := 0.0
+	for _, v := range cost {
+		total += v
+	}
+	of := cost
+	if total == 0 {
+		of = tokens
+	}
+	for day := from; !day.After(to); day = day.AddDate(0, 0, 1) {
+		out = append(out, of[day.Format(time.DateOnly)])
+	}
+	return out
+}
+
+// sums adds the usage of rows with the same name.
+func (c *Console) sums(rq *request, id, title, column string, rows []explore.Usage,
+	name func(explore.Usage) string) table {
+	t := table{ID: id, Title: title, Empty: "overview.no_runs", Columns: []string{column, "col.calls", "run.input",
+		"run.output", "col.cost"}}
+	sum := map[string]explore.Usage{}
+	var names []string
+	for _, u := range rows {
+		n := name(u)
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+		s := sum[n]
+		s.Calls, s.Input, s.Output = s.Calls+u.Calls, s.Input+u.Input, s.Output+u.Output
+		s.Micros, s.Unpriced = s.Micros+u.Micros, s.Unpriced+u.Unpriced
+		sum[n] = s
+	}
+	if id != "days" { // these are in order already
+		slices.SortFunc(names, strings.Compare)
+	}
+	p := rq.c.pages[rq.lang]
+	for _, n := range names {
+		s := sum[n]
+		cost := cell{Text: p.micros(explore.Cost(s.Micros, s.Calls, s.Unpriced)), Number: true}
+		if s.Unpriced > 0 && s.Unpriced < s.Calls {
+			cost.Quiet = p.texts.Text("cost.plus_unpriced", s.Unpriced)
+		}
+		t.Rows = append(t.Rows, []cell{plain(n), rq.numeric(s.Calls), rq.numeric(s.Input), rq.numeric(s.Output), cost})
+	}
+	return t
+}
