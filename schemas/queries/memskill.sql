@@ -21,9 +21,11 @@ where m.workspace_id = @workspace_id and m.status = 'active' and m.type in ('per
 order by cosine desc, m.id limit @max_rows;
 
 -- name: ScopeNearest :one
+-- The limits have each row found by index, whatever the statistics say.
 select m.id, m.external_id, m.content, (1 - (e.v <=> @query::halfvec))::float8 as cosine
-from memories m join search_docs d on d.workspace_id = m.workspace_id and d.kind = 'memory' and d.owner_id = m.id
-join embeddings e on e.workspace_id = m.workspace_id and e.space = @space and e.doc = d.doc
+from memories m
+cross join lateral (select s.doc from search_docs s where s.workspace_id = @workspace_id and s.kind = 'memory' and s.owner_id = m.id limit 1) d
+cross join lateral (select x.v from embeddings x where x.workspace_id = @workspace_id and x.space = @space and x.doc = d.doc limit 1) e
 where m.workspace_id = @workspace_id and m.status = 'active' and m.type = @type and m.target = @target
 order by cosine desc, m.id limit 1;
 

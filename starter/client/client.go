@@ -108,6 +108,7 @@ type settings struct {
 	messages     []Message
 	trajectories []Trajectory
 	facts        map[string]any
+	add          string
 }
 
 // Option configures one call, or all calls of a client.
@@ -157,6 +158,10 @@ func Metadata(facts map[string]any) Option { return func(s *settings) { s.facts 
 // RequestID sets the ID of a request. Calls with the same ID are the same request: a change
 // takes effect once, and a question returns the same answer.
 func RequestID(id string) Option { return func(s *settings) { s.id = id } }
+
+// Add sets how Summary adds the session to memory: fast makes one model call for a session with one
+// target, agents lets agents work, and auto chooses. By default, the setting memory.add applies.
+func Add(how string) Option { return func(s *settings) { s.add = how } }
 
 // Enable sets an option of the agents by its name in the HTTP API: enable_multiple,
 // enable_thinking_params, add_think_tool, enable_tool_memory, enable_identity_memory,

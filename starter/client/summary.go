@@ -35,6 +35,7 @@ type Summary struct {
 		History  string         `json:"ref_memory_id"` // ID of the stored session
 		Digest   string         `json:"summary_id"`    // ID of the memory that is the session's digest
 		Metadata map[string]any `json:"metadata"`      // metadata of the request
+		Add      string         `json:"add"`           // how the session was added: fast or agents
 		Tasks    []struct {     // one for each target
 			Target
 			Status  string   `json:"status"`
@@ -52,7 +53,8 @@ type Summary struct {
 // [Targets] registers targets before the agents start, and [Types] restricts the memories
 // to types. Calls with the same [RequestID] are one run.
 func (c *Client) Summary(ctx context.Context, r SummaryRequest, options ...Option) (out Summary, err error) {
-	body := c.usual.with(options).body(map[string]any{})
+	s := c.usual.with(options)
+	body := s.body(map[string]any{})
 	if r.Query != "" {
 		body["query"] = r.Query
 	}
@@ -64,6 +66,9 @@ func (c *Client) Summary(ctx context.Context, r SummaryRequest, options ...Optio
 	}
 	if len(r.Metadata) > 0 {
 		body["metadata"] = r.Metadata
+	}
+	if s.add != "" {
+		body["add"] = s.add
 	}
 	return out, c.call(ctx, http.MethodPost, "/v1/summary_memory", body, &out, "")
 }

@@ -6,6 +6,8 @@
 //     the time of this process, which is its client and worker, and of Temporal;
 //   - bytes in Postgres, write-ahead log, and events and bytes of the workflow's history.
 //
+// A caller adds 20 sessions for each of its users, one after another.
+//
 // A bare workflow with a local activity shows what the other way to call a model would cost. The gateway and
 // the worker are separate processes; Postgres commits to disk; Temporal stores its state in memory.
 //

@@ -128,7 +128,7 @@ func (l *lab) run(ctx context.Context, c *Cell, n int) error {
 	for caller := range c.Callers {
 		group.Go(func() error {
 			for i := caller; i < n; i += c.Callers {
-				id, err := l.one(working, c, caller)
+				id, err := l.one(working, c, i)
 				if err != nil {
 					return err
 				}
@@ -174,13 +174,17 @@ func (l *lab) describe(ctx context.Context, c *Cell, workflow string) error {
 	return nil
 }
 
-// one does one unit of work and returns the ID of its workflow.
-func (l *lab) one(ctx context.Context, c *Cell, caller int) (workflow string, err error) {
+// sessionsPerUser is how many sessions a caller adds for one user before it goes on with another.
+const sessionsPerUser = 20
+
+// one does the i-th unit of work of a cell and returns the ID of its workflow.
+func (l *lab) one(ctx context.Context, c *Cell, i int) (workflow string, err error) {
 	began := time.Now()
 	if c.Kind != Fast {
 		workflow, err = l.bare(ctx, c.Kind, c.Model)
 	} else {
-		workflow, err = l.add(ctx, c, fmt.Sprintf("user-%d", caller))
+		workflow, err = l.add(ctx, c, fmt.Sprintf("user-%d-%d-%d-%d", c.Model.Milliseconds(), c.Callers, i%c.Callers,
+			i/c.Callers/sessionsPerUser))
 	}
 	if err != nil || workflow == "" {
 		return workflow, err

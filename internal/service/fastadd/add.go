@@ -94,6 +94,9 @@ func (s *Service) commit(ctx context.Context, tx Tx, c prepared) error {
 	var sessions []*longterm.PreparedSession
 	for i, one := range c.batch.sessions {
 		status, err := tx.Adds().RunLocked(ctx, one.Run.Ref.Run)
+		if fault.CodeOf(err) == fault.NotFound { // erased meanwhile
+			continue
+		}
 		if err != nil {
 			return err
 		}

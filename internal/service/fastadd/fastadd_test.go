@@ -294,6 +294,27 @@ func TestFactsPassTheGuardsOfMemoryWrites(t *testing.T) {
 	}
 }
 
+// A session that is erased during the call does not keep the others from being added.
+func TestAnErasedSessionIsLeftOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first, second := b.add("ada", "One fig."), b.add("ada", "Two plums.")
+	b.reply = func(m prompt.Material) any {
+		b.Exec("delete from outbox where key = $1", second.Ref.Run)
+		b.Exec("delete from runs where id = $1", second.Ref.Run)
+		return facts(fact("add", "", "Ada: one.", 0), fact("add", "", "Ada: two.", 1))
+	}
+	if got := b.run("ada"); got.Added != 2 {
+		t.Errorf("%+v", got)
+	}
+	if got := b.report(first); got.Status != memoryagent.OK {
+		t.Errorf("%+v", got)
+	}
+	if got := b.remembers(); !slices.Equal(got, []string{"Ada: one."}) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestAFailedCallEndsItsRuns(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

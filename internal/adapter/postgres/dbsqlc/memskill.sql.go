@@ -652,16 +652,17 @@ func (q *Queries) RunConversationPut(ctx context.Context, arg RunConversationPut
 
 const ScopeNearest = `-- name: ScopeNearest :one
 select m.id, m.external_id, m.content, (1 - (e.v <=> $1::halfvec))::float8 as cosine
-from memories m join search_docs d on d.workspace_id = m.workspace_id and d.kind = 'memory' and d.owner_id = m.id
-join embeddings e on e.workspace_id = m.workspace_id and e.space = $2 and e.doc = d.doc
-where m.workspace_id = $3 and m.status = 'active' and m.type = $4 and m.target = $5
+from memories m
+cross join lateral (select s.doc from search_docs s where s.workspace_id = $2 and s.kind = 'memory' and s.owner_id = m.id limit 1) d
+cross join lateral (select x.v from embeddings x where x.workspace_id = $2 and x.space = $3 and x.doc = d.doc limit 1) e
+where m.workspace_id = $2 and m.status = 'active' and m.type = $4 and m.target = $5
 order by cosine desc, m.id limit 1
 `
 
 type ScopeNearestParams struct {
 	Query       pgvector.HalfVector
-	Space       int16
 	WorkspaceID int64
+	Space       int16
 	Type        string
 	Target      string
 }
@@ -673,11 +674,12 @@ type ScopeNearestRow struct {
 	Cosine     float64
 }
 
+// The limits have each row found by index, whatever the statistics say.
 func (q *Queries) ScopeNearest(ctx context.Context, arg ScopeNearestParams) (ScopeNearestRow, error) {
 	row := q.db.QueryRow(ctx, ScopeNearest,
 		arg.Query,
-		arg.Space,
 		arg.WorkspaceID,
+		arg.Space,
 		arg.Type,
 		arg.Target,
 	)
