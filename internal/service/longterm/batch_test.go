@@ -94,7 +94,7 @@ func TestABatchHasALimitAndNeedsAUser(t *testing.T) {
 	}
 	for what, in := range map[string][]longterm.BatchMemory{"too many": batched(lines...), "none": nil} {
 		_, err := l.AddBatch(t.Context(), l.User(), in)
-		if f := fault.From(err); err == nil || f.Code != fault.InvalidArgument || 
+		if f := fault.From(err); err == nil || f.Code != fault.InvalidArgument ||
 			!strings.Contains(f.Hint, fmt.Sprint(longterm.MostBatched)) {
 			t.Errorf("%s: %v", what, err)
 		}
