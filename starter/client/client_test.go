@@ -57,7 +57,6 @@ func (b *bundle) script() {
 	}
 	none, one := 0, 1
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello, Alice."})
-	b.Model.On(openaitest.Rule{Stage: "facts", Reply: `{"facts": [], "digest": ""}`})
 	b.Model.On(openaitest.Rule{Stage: "summarize", Results: &none,
 		Calls: does("add_meta_memory", map[string]any{"meta_memories": alice})})
 	b.Model.On(openaitest.Rule{Stage: "summarize", Results: &one,

@@ -88,6 +88,7 @@ var sailor = regexp.MustCompile(`Sven|Tess`)
 func scriptExamples(b *apptest.Bundle) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "Osaka", Reply: "Noted: you only fly from Osaka."})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello! How can I help?"})
+	b.Model.On(openaitest.Rule{Stage: "facts", Reply: `{"facts": [], "digest": ""}`})
 	b.Model.On(openaitest.Rule{Stage: "retrieve", Reply: "Alice flies from Osaka."})
 	b.Model.On(openaitest.Rule{Stage: "condense", ReplyFunc: func(c openaitest.Call) string {
 		name := cmp.Or(sailor.FindString(string(c.Body)), "Sven")
