@@ -113,6 +113,10 @@ production: build ## Fail over, restore, drain and attack a deployment with PgBo
 clients: build ## Run mem0's clients (npm, Python), MCP's conformance suite and Inspector, and a skill validator
 	$(BENCH) clients --cairn $(BIN)/cairn --report docs/reference/mcp-conformance.md
 
+.PHONY: peers
+peers: build ## Compare Cairn with the Python packages of mem0 and LangMem (needs Python and a package index)
+	$(BENCH) peers --cairn $(BIN)/cairn
+
 .PHONY: openai-sdk
 openai-sdk: build ## Run OpenAI's clients for Go, JavaScript and Python (needs npm, Python and a package index)
 	$(GO) test -count=1 -run OfOpenAI ./internal/e2e

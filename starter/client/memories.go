@@ -71,7 +71,8 @@ func (c *Client) AddAll(ctx context.Context, memories []NewMemory, options ...Op
 }
 
 // InferAll accepts up to 1,000 statements of users, in Content, from which memories of their targets are inferred. It
-// returns before that, with the request of each statement. The type is personal by default. Calls with the same [RequestID] take effect once.
+// returns before that, with the request of each statement. The type is personal by default. Calls with the same
+// [RequestID] take effect once.
 func (c *Client) InferAll(ctx context.Context, statements []NewMemory, options ...Option) ([]AddResult, error) {
 	statements = slices.Clone(statements)
 	for i := range statements {

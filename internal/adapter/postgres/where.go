@@ -278,10 +278,16 @@ func (r indexReader) Matching(ctx context.Context, in memory.Filter, docs []int6
 	if err != nil {
 		return nil, err
 	}
-	sql := "select d.doc from (select m.id" + rest + ") f join search_docs d on d.workspace_id = " + w.arg(r.ws) +
-		" and d.kind = 'memory' and d.owner_id = f.id and d.seq = 0 and d.status = 'active'"
+	// The limits make indexes find the rows one by one, whatever the statistics say of a new workspace.
+	const document = "d.workspace_id = %[1]s and d.kind = 'memory' and d.seq = 0 and d.status = 'active'"
+	owned := fmt.Sprintf(document, w.arg(r.ws))
+	sql := "select d.doc from (select m.id" + rest + ") f cross join lateral (select d.doc from search_docs d where " +
+		owned + " and d.owner_id = f.id limit 1) d"
 	if docs != nil {
-		sql += " where d.doc = any(" + w.arg(docs) + "::bigint[])"
+		sql = "select d.doc from search_docs d cross join lateral (select 1" + rest +
+			" and m.id = d.owner_id limit 1) f where " + owned + " and d.doc = any(" + w.arg(
+			docs,
+		) + "::bigint[])"
 	}
 	rows, err := r.tx.Query(ctx, sql+" order by d.doc limit "+w.arg(in.Limit), w.args...)
 	if err != nil {

@@ -170,6 +170,15 @@ func (r Result) PrintSummary(w io.Writer) error {
 	return nil
 }
 
+// CachedPython returns the python of an environment with packages, which it installs once under a name.
+func CachedPython(ctx context.Context, name string, requirements []string, log io.Writer) (python string, err error) {
+	folder, err := devstack.BuildOnce(ctx, "python-"+name, func(folder string) error {
+		_, err := installPackages(ctx, folder, requirements, log)
+		return err
+	})
+	return pythonOf(folder), err
+}
+
 // cachedPython returns the python of an environment with a package, which it installs once.
 func cachedPython(ctx context.Context, requirement string, log io.Writer) (python string, err error) {
 	folder, err := devstack.BuildOnce(ctx, "python-"+requirement, func(folder string) error {

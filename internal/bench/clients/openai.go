@@ -117,9 +117,14 @@ func pythonOf(folder string) string { return filepath.Join(folder, "bin", "pytho
 
 // installPython makes an environment with a package and returns the path of its python.
 func installPython(ctx context.Context, folder, requirement string, log io.Writer) (python string, err error) {
+	return installPackages(ctx, folder, []string{requirement}, log)
+}
+
+func installPackages(ctx context.Context, folder string, requirements []string, log io.Writer) (python string,
+	err error) {
 	python = pythonOf(folder)
-	for _, args := range [][]string{{"python3", "-m", "venv", folder},
-		{python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement}} {
+	for _, args := range [][]string{{"python3", "-m", "venv", folder}, append([]string{python, "-m", "pip", "install",
+		"--quiet", "--disable-pip-version-check"}, requirements...)} {
 		fmt.Fprintln(log, strings.Join(args, " "))
 		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 			return "", fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)

@@ -103,3 +103,10 @@ func (s *Process) Stop() error {
 
 // CPU returns the user and system CPU time of the gateway and its worker so far. It requires /proc.
 func (s *Process) CPU() (time.Duration, error) { return workerproc.CPUOf(s.cmd.Process.Pid) }
+
+// Kill kills the gateway without notice. Its stack ends with it.
+func (s *Process) Kill() error {
+	err := s.cmd.Process.Kill()
+	_ = s.cmd.Wait() // reports the kill
+	return err
+}

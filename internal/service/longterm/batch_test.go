@@ -94,8 +94,7 @@ func TestABatchHasALimitAndNeedsAUser(t *testing.T) {
 	}
 	for what, in := range map[string][]longterm.BatchMemory{"too many": batched(lines...), "none": nil} {
 		_, err := l.AddBatch(t.Context(), l.User(), in)
-		if f := fault.From(err); err == nil || f.Code != fault.InvalidArgument ||
-			!strings.Contains(f.Hint, fmt.Sprint(longterm.MostBatched)) {
+		if f := fault.From(err); err == nil || f.Code != fault.InvalidArgument || !strings.Contains(f.Hint, "1000") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -103,5 +102,50 @@ func TestABatchHasALimitAndNeedsAUser(t *testing.T) {
 	wants(t, "an agent", err, fault.OutOfScope)
 	if n := l.Number("select count(*) from memories"); n != 0 {
 		t.Errorf("%d memories", n)
+	}
+}
+
+// A condition selects by fields of mem0, and names of one target are one user.
+func TestAPageHasTheEntriesOfACondition(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	_, err := l.AddBatch(t.Context(), l.User(), batched("Ann Lee: Keeps bees", "Ann Lee: Sings", "Bo: Rows"))
+	testkit.Must(t, err)
+	user := func(how memory.Comparison, names ...string) memory.Condition {
+		c := memory.Condition{Field: memory.FieldUser, How: how}
+		for _, name := range names {
+			c.Values = append(c.Values, memory.Value{Text: name})
+		}
+		return c
+	}
+	for _, c := range []struct {
+		where  memory.Condition
+		offset int
+		count  int
+		want   string
+	}{
+		{user(memory.Equal, "ANN lee"), 0, 2, "Keeps bees|Sings"},
+		{user(memory.Equal, "Ann-Lee"), 1, 2, "Sings"},
+		{user(memory.Different, "ann lee"), 0, 1, "Rows"},
+		{user(memory.Equal), 0, 0, ""},
+		{memory.Condition{Joint: memory.None, Parts: []memory.Condition{user(memory.Present)}}, 0, 0, ""},
+		{memory.Condition{Joint: memory.Any}, 0, 0, ""},
+	} {
+		f := memory.Filter{Where: memory.AllOf(c.where), Offset: c.offset, Limit: 2}
+		entries, count, err := l.Page(t.Context(), l.User(), f)
+		testkit.Must(t, err)
+		var texts []string
+		for _, e := range entries {
+			texts = append(texts, e.Content)
+		}
+		if got := strings.Join(texts, "|"); got != c.want || count != c.count {
+			t.Errorf("%+v: %d, %s, want %d, %s", c.where, count, got, c.count, c.want)
+		}
+	}
+	for what, broken := range map[string]memory.Condition{"field": {Field: "color", How: memory.Equal},
+		"joint": {Joint: "xor"}, "comparison": {Field: memory.FieldContent, How: "near", Values: []memory.Value{{}}}} {
+		if _, _, err := l.Page(t.Context(), l.User(), memory.Filter{Where: &broken}); err == nil {
+			t.Errorf("an unknown %s is accepted", what)
+		}
 	}
 }

@@ -68,6 +68,7 @@ func (p *program) root() *cobra.Command {
 		p.isolation(),
 		p.production(),
 		p.clients(),
+		p.peers(),
 		p.openAI(),
 		p.channelSDKs(),
 	)

@@ -109,7 +109,7 @@ func TestBenchAloneListsThemAll(t *testing.T) {
 	var out bytes.Buffer
 	code := execute(t.Context(), []string{}, &out, &out)
 	for _, name := range []string{"distill", "find", "loop", "search", "sweep", "tau", "turns", "chaos", "isolation",
-		"soak", "stream-chaos", "channel-chaos", "production", "clients", "openai-sdk", "channels-sdk",
+		"soak", "stream-chaos", "channel-chaos", "production", "clients", "peers", "openai-sdk", "channels-sdk",
 		"stream"} {
 		if code != 0 || !strings.Contains(out.String(), "\n  "+name+" ") {
 			t.Errorf("exit %d, no %s in\n%s", code, name, &out)
