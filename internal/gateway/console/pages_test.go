@@ -268,8 +268,8 @@ func TestOutboxTasksAreRetried(t *testing.T) {
 	testkit.Must(
 		t,
 		b.Admin().QueryRow(t.Context(), `insert into cairn.outbox (workspace_id, kind, key, due_at, last_error,
-  failures, failed_since) values ($1, 'embed', '987654', now() + interval '1 hour', 'the endpoint is <b>away</b>', 3, now())
-  returning id`, b.Workspace.ID).Scan(&id),
+  failures, failed_since) values ($1, 'embed', '987654', now() + interval '1 hour',
+    'the endpoint is <b>away</b>', 3, now()) returning id`, b.Workspace.ID).Scan(&id),
 	)
 	b.get(f.At("outbox")).is(http.StatusOK).has("987654", "away").lacks("<b>away")
 	b.post(f.At("outbox", strconv.FormatInt(id, 10), "retry"), url.Values{}).is(http.StatusSeeOther)
