@@ -26,7 +26,7 @@ const (
 	ChangeReject        Action = "change.reject"
 	CodecDecode         Action = "codec.decode"
 	ConsoleSignIn       Action = "console.sign_in"
-	ConsoleSignOut      Action = "console.sign_out" // also a session that was ended by someone else
+	ConsoleSignOut      Action = "console.sign_out"     // also a session that was ended by someone else
 	ConversationOutcome Action = "conversation.outcome" // a person states how it ended
 	EraseConversation   Action = "erase.conversation"
 	EraseTarget         Action = "erase.target"
@@ -39,6 +39,8 @@ const (
 	MemoriesDump        Action = "memories.dump"
 	MemoriesLoad        Action = "memories.load"
 	MemoryApprove       Action = "memory.approve"
+	MemoryDelete        Action = "memory.delete" // in the web console
+	MemoryEdit          Action = "memory.edit"   // in the web console
 	MemoryReject        Action = "memory.reject"
 	MemoryRestore       Action = "memory.restore"
 	MemoryUndo          Action = "memory.undo"
@@ -47,6 +49,7 @@ const (
 	SessionsImport      Action = "sessions.import"
 	SettingsChange      Action = "settings.change"
 	SkillApprove        Action = "skill.approve"
+	SkillChange         Action = "skill.change" // in the web console: pinned, archived, or its agents
 	SkillImport         Action = "skill.import"
 	SkillReject         Action = "skill.reject"
 	SkillRestore        Action = "skill.restore"
@@ -78,6 +81,8 @@ var Actions = []Action{
 	MemoriesDump,
 	MemoriesLoad,
 	MemoryApprove,
+	MemoryDelete,
+	MemoryEdit,
 	MemoryReject,
 	MemoryRestore,
 	MemoryUndo,
@@ -86,6 +91,7 @@ var Actions = []Action{
 	SessionsImport,
 	SettingsChange,
 	SkillApprove,
+	SkillChange,
 	SkillImport,
 	SkillReject,
 	SkillRestore,
