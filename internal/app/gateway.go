@@ -26,8 +26,8 @@ import (
 // Gateway returns the HTTP API over the services of this App.
 func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 	s := httpapi.Services{Log: h.Log, Keys: h.Keys, Audit: h.Audit, Runs: h.Runs, Conversations: h.Conversations,
-		Workspaces: h.Workspaces,
-		Waiter:     h.Waiter, Inbox: h.Inbox, Replies: h.Replies, ReplyNews: h.replyNews, Completions: h.Completions,
+		Workspaces: h.Workspaces, Sessions: h.Sessions, Explore: h.Explore,
+		Waiter: h.Waiter, Inbox: h.Inbox, Replies: h.Replies, ReplyNews: h.replyNews, Completions: h.Completions,
 		People: h.Channels, Webhooks: h.Webhooks,
 		Distill: h.Distill, Imports: h.Imports, Traces: h.Traces, Library: h.Library,
 		ReviewInbox: h.ReviewInbox, Curator: h.Curator,

@@ -110,6 +110,13 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
+// RecordAct records an act in a workspace.
+func (s auditStore) RecordAct(ctx context.Context, ws int64, action audit.Action, object string) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return q.operations().Record(ctx, action, object)
+	})
+}
+
 // RecordOperator records an act of an operator.
 func (s auditStore) RecordOperator(ctx context.Context, action audit.Action, object string) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error { return recordAct(ctx, q, nil, action, object) })

@@ -79,9 +79,12 @@ func (s explorer) ExploreParts(ctx context.Context, ref run.Ref, runes int) (exp
 			return out, classify("list the tool calls", err)
 		}
 		for _, r := range tools {
-			out.Tools = append(out.Tools, explore.ToolCall{Step: int(r.Step), Position: int(r.Position), Tool: r.Tool,
-				Class: r.Class, Arguments: r.Arguments, Result: r.Result, Code: r.Code, BegunAt: r.BegunAt,
-				EndedAt: r.EndedAt})
+			out.Tools = append(
+				out.Tools,
+				explore.AgentToolCall{Step: int(r.Step), Position: int(r.Position), Tool: r.Tool,
+					Class: r.Class, Arguments: r.Arguments, Result: r.Result, Code: r.Code, BegunAt: r.BegunAt,
+					EndedAt: r.EndedAt},
+			)
 		}
 		children, err := q.q.ExploreChildren(ctx, dbsqlc.ExploreChildrenParams{WorkspaceID: q.ws, ParentID: &ref.Run,
 			MaxRows: mostChildren})

@@ -40,6 +40,8 @@ const (
 	MemoriesDump        Action = "memories.dump"
 	MemoriesLoad        Action = "memories.load"
 	MemoryApprove       Action = "memory.approve"
+	MemoryDelete        Action = "memory.delete" // in the web console
+	MemoryEdit          Action = "memory.edit"   // in the web console
 	MemoryReject        Action = "memory.reject"
 	MemoryRestore       Action = "memory.restore"
 	MemoryUndo          Action = "memory.undo"
@@ -48,6 +50,7 @@ const (
 	SessionsImport      Action = "sessions.import"
 	SettingsChange      Action = "settings.change"
 	SkillApprove        Action = "skill.approve"
+	SkillChange         Action = "skill.change" // in the web console: pinned, archived, or its agents
 	SkillImport         Action = "skill.import"
 	SkillReject         Action = "skill.reject"
 	SkillRestore        Action = "skill.restore"
@@ -80,6 +83,8 @@ var Actions = []Action{
 	MemoriesDump,
 	MemoriesLoad,
 	MemoryApprove,
+	MemoryDelete,
+	MemoryEdit,
 	MemoryReject,
 	MemoryRestore,
 	MemoryUndo,
@@ -88,6 +93,7 @@ var Actions = []Action{
 	SessionsImport,
 	SettingsChange,
 	SkillApprove,
+	SkillChange,
 	SkillImport,
 	SkillReject,
 	SkillRestore,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/apikey"
@@ -204,6 +205,9 @@ func (c *Console) editMemory(rq *request) error {
 	if err != nil {
 		return rq.again(err, c.showMemory)
 	}
+	if err := c.Audit.Record(rq.ctx, rq.ws(), audit.MemoryEdit, "memory "+e.ID); err != nil {
+		return err
+	}
 	return rq.redirect("saved", "memories", e.ID)
 }
 
@@ -219,6 +223,9 @@ func (c *Console) deleteMemory(rq *request) error {
 	}
 	if err != nil {
 		return rq.again(err, c.showMemory)
+	}
+	if err := c.Audit.Record(rq.ctx, rq.ws(), audit.MemoryDelete, "memory "+e.ID); err != nil {
+		return err
 	}
 	return rq.redirect("deleted", "memories", e.ID)
 }

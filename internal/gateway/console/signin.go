@@ -141,7 +141,7 @@ func (rq *request) refuseInsecure() error {
 		return nil
 	}
 	return fault.New(fault.OutOfScope, "signing in over plain HTTP is refused, because others could read the cookie",
-		"serve Cairn by HTTPS, or open the console on the machine that runs it: see docs/operations/tls.md")
+		"serve Cairn by HTTPS, or open the console on the machine that runs it: see docs/how-to/console.md")
 }
 
 func (c *Console) signIn(rq *request) error {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/apikey"
@@ -54,6 +55,10 @@ func (c *Console) skillRoutes() {
 			}
 			if err := do.change(c.Library, rq, head.ID); err != nil {
 				return rq.again(err, c.showSkill)
+			}
+			act := fmt.Sprintf("skill %d, %s", head.ID, action)
+			if err := c.Audit.Record(rq.ctx, rq.ws(), audit.SkillChange, act); err != nil {
+				return err
 			}
 			return rq.redirect(do.notice, "skills", head.Name)
 		})

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -21,40 +20,8 @@ type bars struct {
 	From, To string
 }
 
-const (
-	usualDays = 30
-	mostDays  = 366
-)
-
-// days returns the range of local dates of the page.
-func (rq *request) days() (from, to time.Time, err error) {
-	now := time.Now().In(rq.zone)
-	to = time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, rq.zone)
-	for _, p := range []struct {
-		name string
-		day  *time.Time
-	}{{"to", &to}, {"from", &from}} {
-		if text := rq.text(p.name); text != "" {
-			if *p.day, err = time.ParseInLocation(time.DateOnly, text, rq.zone); err != nil {
-				return from, to, badParameter(p.name, text, "use a date such as 2027-01-31")
-			}
-		}
-	}
-	if from.IsZero() {
-		from = to.AddDate(0, 0, -usualDays+1)
-	}
-	if to.Before(from) || to.Sub(from) > mostDays*24*time.Hour {
-		return from, to, badParameter(
-			"from",
-			rq.text("from"),
-			fmt.Sprintf("use at most %d days, from before to", mostDays),
-		)
-	}
-	return from, to, nil
-}
-
 func (c *Console) showUsage(rq *request) error {
-	from, to, err := rq.days()
+	from, to, err := explore.Days(rq.zone.String(), rq.text("from"), rq.text("to"))
 	if err != nil {
 		return err
 	}

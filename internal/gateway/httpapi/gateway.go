@@ -80,6 +80,7 @@ func New(s Services, o Options, m Meter) *Gateway {
 	g.otlpRoutes()
 	g.runRoutes()
 	g.eventRoutes()
+	g.exploreRoutes()
 	g.skillRoutes()
 	g.versionRoutes()
 	g.packageRoutes()

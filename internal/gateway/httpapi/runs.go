@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/distill"
+	"cairn/internal/service/explore"
 	"cairn/internal/service/inspect"
 )
 
@@ -27,6 +28,12 @@ type RunSummary struct {
 	CreatedAt  time.Time   `json:"created_at"`
 	EndedAt    *time.Time  `json:"ended_at,omitempty"`
 	Links      RunLinks    `json:"links"`
+
+	ConversationID string `json:"conversation_id,omitempty" doc:"The caller's ID of the conversation"`
+	Models         string `json:"models,omitempty" doc:"Models of its calls, separated by commas"`
+	Calls          int64  `json:"calls"`
+	Tokens         int64  `json:"tokens"`
+	CostMicros     *int64 `json:"cost_micros,omitempty" doc:"Micro-dollars, of calls with a known price; absent if no call has one"`
 }
 
 // RunDetail is a run's report with all model calls. For a turn or a review, Agent holds the
@@ -73,7 +80,8 @@ type bodyOf[T any] struct{ Body T }
 
 // RunList is a page of runs, the newest first.
 type RunList struct {
-	Runs []RunSummary `json:"runs"`
+	Runs       []RunSummary `json:"runs"`
+	NextCursor string       `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page"`
 }
 
 func (g *Gateway) runRoutes() {
@@ -100,16 +108,25 @@ func (g *Gateway) runRoutes() {
 }
 
 func (g *Gateway) listRuns(ctx context.Context, in *struct {
-	Limit int `query:"limit" default:"20" minimum:"1" maximum:"1000"`
+	Kind         string `query:"kind" maxLength:"30" doc:"Only this kind, such as turn or distill"`
+	Status       string `query:"status" enum:"accepted,running,ended"`
+	Outcome      string `query:"outcome" maxLength:"40" doc:"Only this outcome, such as completed or failed"`
+	Conversation string `query:"conversation" maxLength:"200" doc:"Only of the conversation with this ID"`
+	Model        string `query:"model" maxLength:"200" doc:"Only with a call of this model"`
+	Limit        int    `query:"limit" default:"20" minimum:"1" maximum:"1000"`
+	Cursor       string `query:"cursor" maxLength:"200" doc:"next_cursor of the previous page"`
 }) (*bodyOf[RunList], error) {
 	out := &bodyOf[RunList]{RunList{Runs: []RunSummary{}}}
-	runs, err := g.Runs.List(ctx, workspace(ctx), in.Limit)
+	runs, next, err := g.Explore.Runs(ctx, workspace(ctx), explore.RunFilter{Kind: in.Kind, Status: in.Status,
+		Outcome: in.Outcome, Conversation: in.Conversation, Model: in.Model}, in.Cursor, in.Limit)
+	out.Body.NextCursor = next
 	for _, r := range runs {
 		out.Body.Runs = append(out.Body.Runs,
 			RunSummary{Run: r.Ref.Run, Kind: r.Kind, Title: r.Title, Request: r.Key, Generation: r.Generation,
 				Attempt: r.Attempt,
 				Status:  r.Status, Outcome: r.Outcome, Reason: r.Reason, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
-				Links: g.runLinks(r.Ref.Run, r.WorkflowID)})
+				Links: g.runLinks(r.Ref.Run, r.WorkflowID), ConversationID: r.Conversation, Models: r.Models,
+				Calls: r.Calls, Tokens: r.Tokens, CostMicros: r.Cost()})
 	}
 	return out, err
 }

@@ -15,11 +15,13 @@ import (
 	"cairn/internal/service/audit"
 	"cairn/internal/service/channel"
 	"cairn/internal/service/completion"
+	"cairn/internal/service/consolesession"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
+	"cairn/internal/service/explore"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/inspect"
@@ -42,6 +44,8 @@ import (
 type Services struct {
 	Log           *slog.Logger
 	Keys          *apikey.Service
+	Sessions      *consolesession.Service // of the web console
+	Explore       *explore.Service
 	Audit         *audit.Service
 	Runs          *inspect.Runs
 	Conversations *inspect.Conversations

@@ -15,6 +15,8 @@ type Store interface {
 	AuditEvents(ctx context.Context, ws int64, f audit.Filter, most int) ([]audit.Event, error)
 	// RecordOperator records an act of an operator.
 	RecordOperator(ctx context.Context, action audit.Action, object string) error
+	// RecordAct records an act in a workspace.
+	RecordAct(ctx context.Context, ws int64, action audit.Action, object string) error
 }
 
 // Ports are the dependencies of the service.
@@ -57,6 +59,11 @@ func (s *Service) Export(ctx context.Context, ws int64, f audit.Filter, fn func(
 			return nil
 		}
 	}
+}
+
+// Record records an act in a workspace whose service records none.
+func (s *Service) Record(ctx context.Context, ws int64, action audit.Action, object string) error {
+	return s.Store.RecordAct(ctx, ws, action, object)
 }
 
 // RecordOperator records an act of the context's operator that changes no rows. Call it before the act

@@ -129,14 +129,14 @@ func row(cursor string) (int64, error) {
 
 // Excerpt is a part of a conversation that is evidence.
 type Excerpt struct {
-	Conversation string    `json:"conversation"`
-	From         int       `json:"from_seq" doc:"First message"`
-	To           int       `json:"to_seq" doc:"Last message"`
-	Messages     []Message `json:"messages" doc:"The first messages, shortened"`
+	Conversation string          `json:"conversation"`
+	From         int             `json:"from_seq" doc:"First message"`
+	To           int             `json:"to_seq" doc:"Last message"`
+	Messages     []SourceMessage `json:"messages" doc:"The first messages, shortened"`
 }
 
-// Message is a message of an excerpt.
-type Message struct {
+// SourceMessage is a message of an excerpt.
+type SourceMessage struct {
 	Seq  int             `json:"seq"`
 	Role transcript.Role `json:"role"`
 	Text string          `json:"text"`
@@ -159,7 +159,7 @@ func (s *Service) Evidence(ctx context.Context, ws int64, sources []skill.Source
 		if err != nil {
 			return nil, err
 		}
-		e := Excerpt{Conversation: c.ID, From: from.From, To: from.To, Messages: []Message{}}
+		e := Excerpt{Conversation: c.ID, From: from.From, To: from.To, Messages: []SourceMessage{}}
 		for _, m := range c.Messages {
 			text := m.Content
 			for _, call := range m.ToolCalls {
@@ -167,7 +167,7 @@ func (s *Service) Evidence(ctx context.Context, ws int64, sources []skill.Source
 			}
 			e.Messages = append(
 				e.Messages,
-				Message{m.Seq, m.Role, transcript.Clip(strings.TrimSpace(text), messageLength)},
+				SourceMessage{m.Seq, m.Role, transcript.Clip(strings.TrimSpace(text), messageLength)},
 			)
 		}
 		out = append(out, e)

@@ -3,10 +3,12 @@ package explore
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/run"
 )
@@ -75,7 +77,7 @@ func (s *Service) Runs(ctx context.Context, ws int64, f RunFilter, cursor string
 type Parts struct {
 	Run      run.Run
 	Steps    []Step
-	Tools    []ToolCall
+	Tools    []AgentToolCall
 	Calls    []run.Call
 	Children []run.Run
 }
@@ -90,8 +92,8 @@ type Step struct {
 	CreatedAt time.Time
 }
 
-// ToolCall is a tool call of an agent. Arguments and result are shortened.
-type ToolCall struct {
+// AgentToolCall is a tool call of an agent. Arguments and result are shortened.
+type AgentToolCall struct {
 	Step      int        `json:"step"`
 	Position  int        `json:"position"`
 	Tool      string     `json:"tool"`
@@ -132,10 +134,10 @@ func (s Span) Failed() bool {
 
 // Timeline is what a run did, in the order of time.
 type Timeline struct {
-	From  time.Time  `json:"from"`
-	To    *time.Time `json:"to,omitempty" doc:"Absent while the run is open"`
-	Spans []Span     `json:"spans"`
-	Tools []ToolCall `json:"tool_calls"`
+	From  time.Time       `json:"from"`
+	To    *time.Time      `json:"to,omitempty" doc:"Absent while the run is open"`
+	Spans []Span          `json:"spans"`
+	Tools []AgentToolCall `json:"tool_calls"`
 }
 
 // Timeline returns what a run did.
@@ -145,7 +147,7 @@ func (s *Service) Timeline(ctx context.Context, ref run.Ref) (out Timeline, err 
 		return out, err
 	}
 	redactor := guard.NewRedactor(guard.Options{})
-	out = Timeline{From: parts.Run.CreatedAt, To: parts.Run.EndedAt, Spans: []Span{}, Tools: []ToolCall{}}
+	out = Timeline{From: parts.Run.CreatedAt, To: parts.Run.EndedAt, Spans: []Span{}, Tools: []AgentToolCall{}}
 	for _, c := range parts.Calls {
 		out.Spans = append(out.Spans, Span{Kind: SpanModel, Name: c.Key.Step, Detail: c.Model, Round: c.Key.Round,
 			State: string(c.State), Retries: max(c.Attempts-1, 0), Unknown: c.Unknown, Tokens: c.Input + c.Output,
@@ -193,4 +195,44 @@ func (s *Service) Usage(ctx context.Context, ws int64, zone *time.Location, from
 	until := time.Date(to.Year(), to.Month(), to.Day()+1, 0, 0, 0, 0, zone)
 	out, err := s.Store.ExploreUsage(ctx, ws, zone.String(), since, until)
 	return append([]Usage{}, out...), err
+}
+
+const (
+	usualDays = 30
+	mostDays  = 366
+)
+
+// Days returns a range of local dates, both included. Without a last date, it ends today, and without a first one, it
+// has 30 days.
+func Days(zone, first, last string) (from, to time.Time, err error) {
+	place, err := time.LoadLocation(zone)
+	if err != nil {
+		place = time.UTC
+	}
+	now := time.Now().In(place)
+	to = time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, place)
+	if to, err = date("to", last, to); err != nil {
+		return from, to, err
+	}
+	if from, err = date("from", first, to.AddDate(0, 0, -usualDays+1)); err != nil {
+		return from, to, err
+	}
+	if to.Before(from) || to.Sub(from) > mostDays*24*time.Hour {
+		return from, to, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid dates %s to %s",
+			from.Format(time.DateOnly), to.Format(time.DateOnly)),
+			fmt.Sprintf("use at most %d days, the first date first", mostDays))
+	}
+	return from, to, nil
+}
+
+func date(name, text string, otherwise time.Time) (time.Time, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	day, err := time.ParseInLocation(time.DateOnly, text, otherwise.Location())
+	if err != nil {
+		return day, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid %s %.40q", name, text),
+			"use a date such as 2027-01-31")
+	}
+	return day, nil
 }

@@ -1,0 +1,188 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
+	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
+	"cairn/internal/testkit"
+)
+
+// remembering is a gateway with a turn that has saved a memory.
+func remembering(t *testing.T) (*bundle, httpapi.TurnAnswer) {
+	t.Helper()
+	b := talking(t)
+	b.Model.Forget()
+	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(0), Times: 1, Calls: []llm.ToolCall{{ID: "call_1",
+		Name: "memory_save", Arguments: `{"content":"Ada likes green tea."}`}}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
+	var answer httpapi.TurnAnswer
+	b.post("/v1/turns", message("kitchen", 1, "I like green tea.")).into(http.StatusOK, &answer)
+	return b, answer
+}
+
+func TestWhatATurnDidIsShown(t *testing.T) {
+	t.Parallel()
+	b, answer := remembering(t)
+	var line httpapi.RunTimeline
+	b.get("/v1/runs/"+answer.Run+"/timeline").into(http.StatusOK, &line)
+	kinds := ""
+	for _, s := range line.Spans {
+		kinds += s.Kind + " " + s.State + "|"
+		if s.From.IsZero() || s.To == nil || s.To.Before(s.From) {
+			t.Errorf("span %+v", s)
+		}
+	}
+	if kinds != "model done|tool done|model done|" || len(line.Tools) != 1 ||
+		!strings.Contains(line.Tools[0].Arguments, "green tea") {
+		t.Errorf("%s, tools %+v", kinds, line.Tools)
+	}
+	var call httpapi.RunCallDetail
+	b.get("/v1/runs/"+answer.Run+"/call?step="+url.QueryEscape(line.Spans[0].Name)).into(http.StatusOK, &call)
+	if call.Reply == nil || len(call.Reply.Calls) != 1 || len(call.Messages) < 2 || len(call.Tools) == 0 {
+		t.Errorf("call %+v", call)
+	}
+	b.get("/v1/runs/" + answer.Run + "/call?step=nothing").refused(fault.NotFound)
+	b.get("/v1/runs/" + answer.Run + "/call?round=7&step=" + url.QueryEscape(line.Spans[0].Name)).
+		refused(fault.NotFound)
+	var turns httpapi.TurnList
+	b.get("/v1/conversations/kitchen/turns").into(http.StatusOK, &turns)
+	if len(turns.Turns) != 1 || len(turns.Turns[0].Remembered) != 1 || turns.Turns[0].Run != answer.Run ||
+		turns.Turns[0].Calls != 2 || len(turns.Turns[0].Writes) != 1 {
+		t.Fatalf("turns %+v", turns.Turns)
+	}
+	id := turns.Turns[0].Remembered[0].ID
+	var evidence httpapi.EvidenceList
+	b.get("/v1/memories/"+id+"/evidence").into(http.StatusOK, &evidence)
+	if len(evidence.Evidence) != 1 || evidence.Evidence[0].Conversation != "kitchen" ||
+		evidence.Evidence[0].Messages[0].Text != "I like green tea." {
+		t.Errorf("evidence %+v", evidence)
+	}
+	b.get("/v1/memories/"+id+"/views").into(http.StatusOK, &httpapi.MemoryViewList{})
+	b.get("/v1/memories/0000000000000000/views").refused(fault.NotFound)
+	b.get("/v1/conversations/nothing/turns").refused(fault.NotFound)
+}
+
+func TestRunsAreFilteredAndListedByPages(t *testing.T) {
+	t.Parallel()
+	b, first := remembering(t)
+	for i := range 4 {
+		b.post("/v1/turns", message("kitchen", i+2, "Hello.")).into(http.StatusOK, nil)
+	}
+	var all, page httpapi.RunList
+	b.get("/v1/runs?kind=turn&conversation=kitchen&outcome=completed&status=ended&model=scripted").
+		into(http.StatusOK, &all)
+	if len(all.Runs) != 5 || all.Runs[4].Run != first.Run || all.Runs[4].ConversationID != "kitchen" ||
+		all.Runs[4].Calls != 2 || all.Runs[4].Tokens == 0 || all.Runs[4].CostMicros != nil {
+		t.Fatalf("runs %+v", all.Runs)
+	}
+	seen := ""
+	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+		page = httpapi.RunList{}
+		b.get("/v1/runs?limit=2&kind=turn&cursor="+cursor).into(http.StatusOK, &page)
+		for _, r := range page.Runs {
+			seen += r.Run + " "
+		}
+		if cursor = page.NextCursor; pages > 5 {
+			t.Fatal("the pages do not end")
+		}
+	}
+	want := ""
+	for _, r := range all.Runs {
+		want += r.Run + " "
+	}
+	if seen != want {
+		t.Errorf("by pages %s, want %s", seen, want)
+	}
+	for _, filter := range []string{"kind=distill", "model=other", "conversation=other", "outcome=failed"} {
+		page = httpapi.RunList{}
+		if b.get("/v1/runs?"+filter).into(http.StatusOK, &page); len(page.Runs) != 0 {
+			t.Errorf("%s: %+v", filter, page.Runs)
+		}
+	}
+	b.get("/v1/runs?cursor=nonsense").refused(fault.InvalidArgument)
+}
+
+func TestMemoriesAreBrowsedAsTheyWere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var written httpapi.MemoryWritten
+	b.post("/v1/memories", map[string]any{"content": "Lives in Osaka."}).into(http.StatusCreated, &written)
+	b.put("/v1/memories/"+written.IDs[0], map[string]any{"content": "Lives in Kyoto."}).into(http.StatusOK, nil)
+	b.admin(`update cairn.memory_revisions set created_at = now() - interval '2 days' where version = 1`)
+	b.admin(`update cairn.memories set created_at = now() - interval '2 days'`)
+	browse := func(query string) (out httpapi.BrowsedMemories) {
+		t.Helper()
+		b.get("/v1/memories/browse?"+query).into(http.StatusOK, &out)
+		return out
+	}
+	if now := browse(
+		"status=active&type=core",
+	); len(now.Memories) != 1 ||
+		now.Memories[0].Content != "Lives in Kyoto." {
+		t.Errorf("now %+v", now)
+	}
+	yesterday := url.QueryEscape(time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339))
+	then := browse("as_of=" + yesterday)
+	if len(then.Memories) != 1 || then.Memories[0].Content != "Lives in Osaka." || !then.Memories[0].Changed ||
+		then.Memories[0].Now != "Lives in Kyoto." || then.Memories[0].Version != 1 {
+		t.Errorf("then %+v", then)
+	}
+	if before := browse("as_of=2020-01-01T00:00:00Z"); len(before.Memories) != 0 {
+		t.Errorf("before %+v", before)
+	}
+	b.get("/v1/memories/browse?cursor=x").refused(fault.InvalidArgument)
+}
+
+func TestUsageEqualsTheLedger(t *testing.T) {
+	t.Parallel()
+	b, answer := remembering(t)
+	b.admin(`update cairn.llm_calls set cost_micros = 250, sent_at = now() - interval '2 days' where run_id = $1`,
+		answer.Run)
+	var out httpapi.UsageList
+	b.get("/v1/usage").into(http.StatusOK, &out)
+	if len(out.Usage) != 1 || out.Usage[0].Calls != 2 || out.Usage[0].Micros != 500 || out.Usage[0].Kind != "turn" ||
+		out.Usage[0].Day != time.Now().UTC().AddDate(0, 0, -2).Format(time.DateOnly) {
+		t.Errorf("usage %+v", out.Usage)
+	}
+	b.get("/v1/usage?from=2027-01-02&to=2027-01-01").refused(fault.InvalidArgument)
+}
+
+func TestOutboxAndSessionsAreManagedOverHTTP(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.admin(
+		`insert into cairn.outbox (workspace_id, kind, key, due_at) values ($1, 'embed', '9', now() + interval '1 h')`,
+		b.Workspace.ID,
+	)
+	var tasks httpapi.OutboxList
+	b.get("/v1/outbox").into(http.StatusOK, &tasks)
+	if len(tasks.Tasks) != 1 || !tasks.Tasks[0].DueAt.After(time.Now().Add(time.Minute)) {
+		t.Fatalf("tasks %+v", tasks)
+	}
+	b.post(fmt.Sprintf("/v1/outbox/%d/retry", tasks.Tasks[0].ID), nil).into(http.StatusNoContent, nil)
+	b.get("/v1/outbox").into(http.StatusOK, &tasks)
+	if tasks.Tasks[0].DueAt.After(time.Now().Add(time.Minute)) {
+		t.Errorf("tasks %+v", tasks)
+	}
+	h, err := b.gateway.Keys.Principal(t.Context(), b.makeKey(b.Workspace, apikey.Read))
+	testkit.Must(t, err)
+	_, err = b.Sessions.SignIn(t.Context(), "", h)
+	testkit.Must(t, err)
+	var sessions httpapi.ConsoleSessionList
+	b.get("/v1/sessions").into(http.StatusOK, &sessions)
+	if len(sessions.Sessions) != 1 || sessions.Sessions[0].Key != h.Key {
+		t.Fatalf("sessions %+v", sessions)
+	}
+	at := fmt.Sprintf("/v1/sessions/%d", sessions.Sessions[0].ID)
+	b.do(request{method: http.MethodDelete, path: at}).into(http.StatusNoContent, nil)
+	b.do(request{method: http.MethodDelete, path: at}).refused(fault.NotFound)
+}
