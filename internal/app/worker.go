@@ -77,21 +77,8 @@ func (h *App) Work(ctx context.Context, queues []string) error {
 	}
 }
 
-func (h *App) worker(queue string, failed chan<- error) worker.Worker {
-	tasks := activities.Distill{Service: h.Distill}
-	conversations := activities.AgentRuns{Service: h.AgentRuns, Closer: h.Inbox, Approver: approver{h},
-		Spec: func() agentrun.Spec { return NudgeSpec(h.Config) }}
-	erasing := activities.Erase{Service: h.Erase}
-	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}
-	skills := activities.MemorySkills{Builds: h.Learning.Builds, Trainings: h.Learning.Trainings,
-		Rounds:  h.Learning.Rounds,
-		Updates: h.Learning.Updates, Probes: h.Learning.Probes}
-	adds := activities.Adds{Service: h.Adds}
-	memoryAgents := activities.Agents{Service: h.Progressive, Idle: h.Idle.Read}
-	reflections := activities.Reflect{Open: h.Reflections.Open, Distill: h.Idle.ReadDay}
-	offloads := activities.Offload{Service: h.Offload}
-	reembeds := activities.Reembed{Service: h.Reembed}
-	deliveries := activities.Deliver{Service: h.Channels}
+// workerOptions returns the limits of a worker of a queue. It sends a fatal error to failed.
+func (h *App) workerOptions(queue string, failed chan<- error) worker.Options {
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout,
 		MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		// Once workflows are cached, the SDK uses all but one poller for them. With two pollers, all
@@ -111,7 +98,25 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	case contract.QueueSandbox:
 		options.DisableWorkflowWorker, options.MaxConcurrentActivityExecutionSize = true, h.Config.SandboxSlots
 	}
-	w := worker.New(h.Temporal, queue, options)
+	return options
+}
+
+func (h *App) worker(queue string, failed chan<- error) worker.Worker {
+	tasks := activities.Distill{Service: h.Distill}
+	conversations := activities.AgentRuns{Service: h.AgentRuns, Closer: h.Inbox, Approver: approver{h},
+		Spec: func() agentrun.Spec { return NudgeSpec(h.Config) }}
+	erasing := activities.Erase{Service: h.Erase}
+	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}
+	skills := activities.MemorySkills{Builds: h.Learning.Builds, Trainings: h.Learning.Trainings,
+		Rounds:  h.Learning.Rounds,
+		Updates: h.Learning.Updates, Probes: h.Learning.Probes}
+	adds := activities.Adds{Service: h.Adds}
+	memoryAgents := activities.Agents{Service: h.Progressive, Idle: h.Idle.Read}
+	reflections := activities.Reflect{Open: h.Reflections.Open, Distill: h.Idle.ReadDay}
+	offloads := activities.Offload{Service: h.Offload}
+	reembeds := activities.Reembed{Service: h.Reembed}
+	deliveries := activities.Deliver{Service: h.Channels}
+	w := worker.New(h.Temporal, queue, h.workerOptions(queue, failed))
 	switch queue {
 	case contract.QueueMain:
 		workflows.Register(w)

@@ -171,3 +171,6 @@ func observedOn(b *apptest.Bundle, channel string) conversation.Request {
 	r.Channel = channel
 	return r
 }
+
+// requestOf is the SQL of a whole request in the ledger.
+const requestOf = "cairn.request_of(workspace_id, conversation_id, request, parts)"

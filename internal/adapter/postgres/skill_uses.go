@@ -133,7 +133,7 @@ func (q skillUseRepository) Trials(ctx context.Context, id int64, max int) ([]re
 }
 
 // CanaryTrials lists the outcomes of a canary and of the version in force in conversations, the latest first.
-func (q skillUseRepository) CanaryTrials(ctx context.Context, p library.Pending, max int) (out review.Canary,
+func (q pendingSkillRepository) CanaryTrials(ctx context.Context, p library.Pending, max int) (out review.Canary,
 	err error) {
 	rows, err := q.q.SkillCanaryOutcomes(ctx, dbsqlc.SkillCanaryOutcomesParams{WorkspaceID: q.ws, SkillID: p.Skill,
 		ChangeID: &p.ID, Version: int32(p.Base), MaxRows: int32(max)})
@@ -149,7 +149,7 @@ func (q skillUseRepository) CanaryTrials(ctx context.Context, p library.Pending,
 }
 
 // AdoptCanary makes the uses of a canary those of the version that it has become.
-func (q skillUseRepository) AdoptCanary(ctx context.Context, skill, change int64, version int) error {
+func (q pendingSkillRepository) AdoptCanary(ctx context.Context, skill, change int64, version int) error {
 	r, err := q.q.SkillCanaryAdopt(
 		ctx,
 		dbsqlc.SkillCanaryAdoptParams{WorkspaceID: q.ws, SkillID: skill, ChangeID: &change,

@@ -257,7 +257,7 @@ func (q skillRepository) waits(ctx context.Context, p *distill.Package) (reason 
 	if found {
 		return fmt.Sprintf("canary: change %d is one already", other.ID), false, nil
 	}
-	trials, err := q.skillUses().CanaryTrials(ctx, library.Pending{Skill: p.Skill, Base: p.Base}, canaryOutcomes)
+	trials, err := q.pendingSkills().CanaryTrials(ctx, library.Pending{Skill: p.Skill, Base: p.Base}, canaryOutcomes)
 	if err != nil || !review.NeedsCanary(trials.Current) {
 		return "", false, err
 	}

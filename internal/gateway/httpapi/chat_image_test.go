@@ -73,7 +73,7 @@ func TestAChatHasImages(t *testing.T) {
 	}
 	for query, want := range map[string]int{
 		"select count(*) from cairn.attachments": 6,
-		"select count(*) from cairn.llm_calls where cairn.request_of(workspace_id, conversation_id, request, parts) like '%base64%'": 0,
+		"select count(*) from cairn.llm_calls where "+requestOf+" like '%base64%'": 0,
 		"select count(*) from cairn.turns where run_id is not null and tainted":                                                      3,
 	} {
 		if got := b.stored(query); got != want {

@@ -129,8 +129,8 @@ func TestAnErasureDeletesTasks(t *testing.T) {
 	})
 	testkit.Eventually(t, "no text of it is left", func() bool {
 		var n int
-		testkit.Must(t, b.connect().QueryRow(t.Context(), `select count(*) from cairn.llm_calls
-			where array_to_string(request, '') like '%zebra%' or reply like '%zebra%'`).Scan(&n))
+		testkit.Must(t, b.connect().QueryRow(t.Context(), "select count(*) from cairn.llm_calls where "+requestOf+
+			" like '%zebra%' or reply like '%zebra%'").Scan(&n))
 		return n == 0
 	})
 	testkit.Eventually(t, "the runs of tasks are deleted", func() bool {

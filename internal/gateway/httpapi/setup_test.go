@@ -231,3 +231,6 @@ func (b *bundle) inboxIDs(kind string) (ids []string) {
 	}
 	return ids
 }
+
+// requestOf is the SQL of a whole request in the ledger.
+const requestOf = "cairn.request_of(workspace_id, conversation_id, request, parts)"

@@ -68,8 +68,8 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	if err != nil {
 		return Report{}, err
 	}
-	out = Report{Run: ref.Run, Pruned: j.run.Pruned, Request: j.run.Key, Title: j.conv.Title, Status: j.run.Status, Outcome: j.run.Outcome,
-		Reason:   j.run.Reason,
+	out = Report{Run: ref.Run, Request: j.run.Key, Title: j.conv.Title, Status: j.run.Status, Outcome: j.run.Outcome,
+		Reason: j.run.Reason, Pruned: j.run.Pruned,
 		Messages: len(j.conv.Messages), WorkflowID: j.run.WorkflowID, CreatedAt: j.run.CreatedAt, Tasks: []TaskReport{}}
 	if j.run.StartedAt != nil && j.run.EndedAt != nil {
 		out.Seconds = j.run.EndedAt.Sub(*j.run.StartedAt).Seconds()

@@ -34,7 +34,7 @@ func (l *Library) decideCanary(ctx context.Context, tx Tx, head skill.Head) (_ s
 	if err != nil || !found {
 		return head, "", err
 	}
-	trials, err := tx.Uses().CanaryTrials(ctx, c, maxUses)
+	trials, err := tx.Pending().CanaryTrials(ctx, c, maxUses)
 	if err != nil {
 		return head, "", err
 	}
@@ -66,7 +66,7 @@ func (l *Library) promote(ctx context.Context, tx Tx, head skill.Head, c Pending
 	if err != nil {
 		return head, err
 	}
-	if err := tx.Uses().AdoptCanary(ctx, head.ID, c.ID, head.Version); err != nil {
+	if err := tx.Pending().AdoptCanary(ctx, head.ID, c.ID, head.Version); err != nil {
 		return head, err
 	}
 	return head, tx.Pending().Decide(ctx, c.ID, "approved")
@@ -86,7 +86,7 @@ func stateOf(ctx context.Context, tx Tx, c Pending) (*CanaryState, error) {
 	if !c.Canary {
 		return nil, nil
 	}
-	trials, err := tx.Uses().CanaryTrials(ctx, c, maxUses)
+	trials, err := tx.Pending().CanaryTrials(ctx, c, maxUses)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64, d approv
 				return err
 			}
 			if joined == nil && !p.Removal() {
-				if err := tx.Uses().AdoptCanary(ctx, head.ID, c.ID, head.Version); err != nil {
+				if err := tx.Pending().AdoptCanary(ctx, head.ID, c.ID, head.Version); err != nil {
 					return err
 				}
 			}

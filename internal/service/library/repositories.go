@@ -68,6 +68,8 @@ type PendingRepository interface {
 	Decide(ctx context.Context, id int64, state string) error
 	Canary(ctx context.Context, skill int64) (p Pending, found bool, err error) // of the version in force
 	EndCanary(ctx context.Context, id int64) error
+	CanaryTrials(ctx context.Context, p Pending, max int) (review.Canary, error)
+	AdoptCanary(ctx context.Context, skill, change int64, version int) error // counts its uses as those of a version
 }
 
 // PackageRepository reads and writes packages.
@@ -88,8 +90,6 @@ type UseRepository interface {
 		error)
 	UsesOfRun(ctx context.Context, run string, max int) ([]Use, error)
 	Trials(ctx context.Context, skill int64, max int) ([]review.Trial, error) // the latest first
-	CanaryTrials(ctx context.Context, p Pending, max int) (review.Canary, error)
-	AdoptCanary(ctx context.Context, skill, change int64, version int) error // counts its uses as those of a version
 }
 
 // DeletedRepository reads and writes deleted skills.

@@ -15,6 +15,7 @@ type Tx interface {
 	Operations() memorywrite.OperationRepository
 	Memories() Repository
 	Views() ViewRepository
+	Lookups() LookupRepository
 	References() ReferenceRepository
 	Targets() TargetRepository
 	Sessions() SessionRepository
@@ -39,10 +40,14 @@ type Repository interface {
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
 }
 
-// ViewRepository records which memories agents have seen, and finds entries by content.
+// ViewRepository records which memories agents have seen.
 type ViewRepository interface {
 	Shown(ctx context.Context, run, op string) (map[int64]bool, error)
 	Show(ctx context.Context, run, op string, keys []int64) error
+}
+
+// LookupRepository finds entries by what they say or belong to.
+type LookupRepository interface {
 	Saying(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error)
 	Sayings(ctx context.Context, in []memory.Statement) ([]memory.Entry, error)
 	GuidelineOf(ctx context.Context, tool string) (memory.Entry, bool, error)
