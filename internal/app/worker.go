@@ -88,26 +88,7 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	offloads := activities.Offload{Service: h.Offload}
 	reembeds := activities.Reembed{Service: h.Reembed}
 	deliveries := activities.Deliver{Service: h.Channels}
-	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout,
-		MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
-		// Once workflows are cached, the SDK uses all but one poller for them. With two pollers, all
-		// new workflows wait for a single one.
-		MaxConcurrentWorkflowTaskPollers: h.Config.Pollers, MaxConcurrentActivityTaskPollers: h.Config.Pollers,
-		// By default the SDK sends heartbeats after 80 % of the timeout. On a busy machine, Temporal
-		// would then consider a live worker dead.
-		MaxHeartbeatThrottleInterval: h.Config.Heartbeat / 4,
-		OnFatalError:                 func(err error) { failed <- err },
-		Interceptors: []interceptor.WorkerInterceptor{
-			&activities.Incarnations{CountLost: h.Store.CountLostCommit, Log: h.Log}}}
-	switch queue {
-	case contract.QueueLLM: // waits for endpoints and needs few resources
-		options.MaxConcurrentActivityExecutionSize = h.Config.LLMSlots
-	case contract.QueueBatch:
-		options.DisableWorkflowWorker = true
-	case contract.QueueSandbox:
-		options.DisableWorkflowWorker, options.MaxConcurrentActivityExecutionSize = true, h.Config.SandboxSlots
-	}
-	w := worker.New(h.Temporal, queue, options)
+	w := worker.New(h.Temporal, queue, h.workerOptions(queue, failed))
 	switch queue {
 	case contract.QueueMain:
 		workflows.Register(w)
@@ -142,6 +123,30 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 		conversations.RegisterSandbox(w)
 	}
 	return w
+}
+
+// workerOptions returns the options of the worker of a queue.
+func (h *App) workerOptions(queue string, failed chan<- error) worker.Options {
+	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout,
+		MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
+		// Once workflows are cached, the SDK uses all but one poller for them. With two pollers, all
+		// new workflows wait for a single one.
+		MaxConcurrentWorkflowTaskPollers: h.Config.Pollers, MaxConcurrentActivityTaskPollers: h.Config.Pollers,
+		// By default the SDK sends heartbeats after 80 % of the timeout. On a busy machine, Temporal
+		// would then consider a live worker dead.
+		MaxHeartbeatThrottleInterval: h.Config.Heartbeat / 4,
+		OnFatalError:                 func(err error) { failed <- err },
+		Interceptors: []interceptor.WorkerInterceptor{
+			&activities.Incarnations{CountLost: h.Store.CountLostCommit, Log: h.Log}}}
+	switch queue {
+	case contract.QueueLLM: // waits for endpoints and needs few resources
+		options.MaxConcurrentActivityExecutionSize = h.Config.LLMSlots
+	case contract.QueueBatch:
+		options.DisableWorkflowWorker = true
+	case contract.QueueSandbox:
+		options.DisableWorkflowWorker, options.MaxConcurrentActivityExecutionSize = true, h.Config.SandboxSlots
+	}
+	return options
 }
 
 // stickyTimeout is how long a workflow task waits for the worker that caches the workflow before any
