@@ -61,10 +61,10 @@ func TestAnImageOfAChatIsShownToTheModel(t *testing.T) {
 	for query, want := range map[string]int{
 		"select count(*) from cairn.attachments where kind = 'image' and type in ('image/png', 'image/jpeg') and " +
 			"conversation_id is not null and length(content) > 10": 2,
-		"select count(*) from cairn.llm_calls where "+requestOf+" like '%base64%'":               0,
-		"select count(*) from cairn.llm_calls where "+requestOf+" like '%attachment:image/png%'": 4,
-		"select count(*) from cairn.turns where tainted":               5,
-		"select count(*) from cairn.channel_events where body <> '{}'": 0,
+		"select count(*) from cairn.llm_calls where " + requestOf + " like '%base64%'":               0,
+		"select count(*) from cairn.llm_calls where " + requestOf + " like '%attachment:image/png%'": 4,
+		"select count(*) from cairn.turns where tainted":                                             5,
+		"select count(*) from cairn.channel_events where body <> '{}'":                               0,
 	} {
 		if got := c.count(query); got != want {
 			t.Errorf("%s: %d, want %d", query, got, want)

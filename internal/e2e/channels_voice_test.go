@@ -40,7 +40,7 @@ func TestAVoiceMessageIsTranscribedOnce(t *testing.T) {
 		"select count(*) from cairn.attachments where conversation_id is not null and content = ''": 1,
 		// two seconds, at 10 tokens each
 		"select count(*) from cairn.llm_calls where stage = 'transcribe' and state = 'done' and attempts = 2 and " +
-			"input_tokens = 20 and cost_micros > 0 and length("+requestOf+") < 300": 1,
+			"input_tokens = 20 and cost_micros > 0 and length(" + requestOf + ") < 300": 1,
 		"select count(*) from cairn.search_docs where text like 'Listen:%train leave%'": 1,
 	} {
 		if got := c.count(query); got != want {

@@ -42,7 +42,7 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 				"select count(*) from cairn.turns", "select count(*) from cairn.runs where kind <> 'distill'",
 				"select count(*) from cairn.agent_steps", "select count(*) from cairn.agent_calls",
 				"select count(*) from cairn.messages where content ~ 'bees'",
-				"select count(*) from cairn.llm_calls where "+requestOf+" ~ 'bees'",
+				"select count(*) from cairn.llm_calls where " + requestOf + " ~ 'bees'",
 				"select count(*) from cairn.tool_op_log where op_id !~ '/commit/'",
 				"select count(*) from cairn.memories where conversation_id is not null or run_id is not null",
 				"select count(*) from cairn.memory_revisions where conversation_id is not null or run_id is not null"} {
@@ -188,7 +188,7 @@ func TestADistilledSkillIsErasedWithItsConversation(t *testing.T) {
 	}
 	for _, query := range []string{"select count(*) from cairn.skills where name = 'service-deployment-rollback'",
 		"select count(*) from cairn.skill_files where content ~ 'checklist'",
-		"select count(*) from cairn.llm_calls where "+requestOf+" ~ 'Checkout'",
+		"select count(*) from cairn.llm_calls where " + requestOf + " ~ 'Checkout'",
 		"select count(*) from cairn.search_docs where text ~* 'rollback'"} {
 		if n := count(b, query); n != 0 {
 			t.Errorf("%s: %d", query, n)

@@ -132,7 +132,7 @@ func trainedAlone(t *testing.T) (training.Result, []string) {
 	// Erasing a conversation erases its training data. Bank and policy contain no text of it and
 	// stay.
 	lemon := []string{"select count(*) from cairn.cases where question ~ 'lemon' or array_to_string(gold, ' ') ~ " +
-		"'lemon'", "select count(*) from cairn.llm_calls where "+requestOf+" ~ 'lemon'",
+		"'lemon'", "select count(*) from cairn.llm_calls where " + requestOf + " ~ 'lemon'",
 		"select count(*) from cairn.training_steps where conversation_id is not null and result::text ~ 'lemon'",
 		"select count(*) from cairn.messages where content ~ 'lemon'"}
 	if count(alone, lemon[0]) == 0 || count(alone, lemon[1]) == 0 {

@@ -72,9 +72,9 @@ func TestAChatHasImages(t *testing.T) {
 		t.Errorf("the model got %.300v of an imported conversation", got)
 	}
 	for query, want := range map[string]int{
-		"select count(*) from cairn.attachments": 6,
-		"select count(*) from cairn.llm_calls where "+requestOf+" like '%base64%'": 0,
-		"select count(*) from cairn.turns where run_id is not null and tainted":                                                      3,
+		"select count(*) from cairn.attachments":                                       6,
+		"select count(*) from cairn.llm_calls where " + requestOf + " like '%base64%'": 0,
+		"select count(*) from cairn.turns where run_id is not null and tainted":        3,
 	} {
 		if got := b.stored(query); got != want {
 			t.Errorf("%s: %d, want %d", query, got, want)

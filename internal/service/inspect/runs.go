@@ -150,8 +150,18 @@ func agentReport(ctx context.Context, q RunTx, ref run.Ref) (*AgentReport, disti
 			return nil, distill.Report{}, err
 		}
 	}
-	about := distill.Report{Run: ref.Run, Request: r.Key, Title: title, Status: r.Status, Outcome: r.Outcome,
-		Reason: r.Reason, Pruned: r.Pruned, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, Tasks: []distill.TaskReport{}}
+	about := distill.Report{
+		Run:        ref.Run,
+		Request:    r.Key,
+		Title:      title,
+		Status:     r.Status,
+		Outcome:    r.Outcome,
+		Reason:     r.Reason,
+		Pruned:     r.Pruned,
+		WorkflowID: r.WorkflowID,
+		CreatedAt:  r.CreatedAt,
+		Tasks:      []distill.TaskReport{},
+	}
 	if r.StartedAt != nil && r.EndedAt != nil {
 		about.Seconds = r.EndedAt.Sub(*r.StartedAt).Seconds()
 	}

@@ -141,8 +141,8 @@ func (p *program) add() *cobra.Command {
 			"Compare the\nprocessor time of all processes with that of a bare workflow of one activity. With " +
 			"--chaos, add 500 sessions\nwhile the worker is killed every 3 s and Postgres and Temporal crash, and " +
 			"count what is lost, doubled or paid twice.\nThe command fails if a goal is missed.",
-		Example: "  cairn-bench add --model 0ms,20ms,200ms --callers 1,16,64\n  cairn-bench add --model 20ms --callers 16 " +
-			"--adds 50 -o json\n  cairn-bench add --chaos",
+		Example: "  cairn-bench add --model 0ms,20ms,200ms --callers 1,16,64\n" +
+			"  cairn-bench add --model 20ms --callers 16 --adds 50 -o json\n  cairn-bench add --chaos",
 	}, func(ctx context.Context) error {
 		o.Log = p.errs
 		if chaos {
