@@ -298,6 +298,13 @@ func TestTooManyOpenAddsAreRefused(t *testing.T) {
 	if after := count(b, "select count(*) from cairn.conversations"); after != before {
 		t.Errorf("%d conversations were stored", after-before)
 	}
+	bulk := post("/v1/memories/batch", `{"infer":true,"memories":[{"memory_target":"fay","content":"I row."},`+
+		`{"memory_target":"gus","content":"I ski."}]}`) // is limited by its bytes
+	var accepted struct{ Accepted int }
+	testkit.Must(t, json.NewDecoder(bulk.Body).Decode(&accepted))
+	if accepted.Accepted != 2 {
+		t.Errorf("a batch: %d, %d accepted", bulk.StatusCode, accepted.Accepted)
+	}
 	b.Start()
 	testkit.Eventually(t, "there is room", func() bool {
 		return count(b, "select count(*) from cairn.runs where status <> 'ended'") == 0

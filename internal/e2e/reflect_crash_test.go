@@ -251,7 +251,8 @@ func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
 		now, err := b.App.Erase.Report(t.Context(), b.Workspace.ID, e.ID)
 		return err == nil && now.Ended
 	})
-	for _, column := range []string{"llm_calls.request", "request_parts.content", "llm_calls.tool_calls", "agent_steps.content",
+	for _, column := range []string{"llm_calls.request", "request_parts.content", "llm_calls.tool_calls",
+		"agent_steps.content",
 		"agent_calls.arguments", "memories.content", "search_docs.text", "runs.result", "runs.spec",
 		"messages.content"} {
 		table, name, _ := strings.Cut(column, ".")

@@ -43,7 +43,8 @@ func TestRecordsAreRemovedAfterTheirRetentionAndResultsStay(t *testing.T) {
 	}
 	age := func(days int) {
 		t.Helper()
-		for _, set := range []string{"llm_calls set created_at = created_at - $", "tool_op_log set created_at = created_at - $",
+		for _, set := range []string{"llm_calls set created_at = created_at - $",
+			"tool_op_log set created_at = created_at - $",
 			"request_parts set used_on = used_on - $", "runs set created_at = created_at - $, ended_at = ended_at - $",
 			"audit_events set at = at - $"} {
 			exec(b, "update cairn."+strings.ReplaceAll(set, "$", fmt.Sprintf("interval '%d days'", days)))

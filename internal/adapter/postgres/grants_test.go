@@ -122,8 +122,8 @@ var reviewedGrants = []string{
 	"skill_uses cairn_app: insert, select, update(change_id decided_at outcome version)",
 	"skill_versions cairn_app: delete, insert, select",
 	"skill_views cairn_app: delete, insert, select",
-	"skills cairn_app: insert, select, update(absorbed_into category deleted_at eta head_version impressions last_used_at " +
-		"managed passes pinned status tainted trials updated_at uses)",
+	"skills cairn_app: insert, select, update(absorbed_into category deleted_at eta head_version impressions " +
+		"last_used_at managed passes pinned status tainted trials updated_at uses)",
 	"skills cairn_system: select(deleted_at managed workspace_id)",
 	"soul_versions cairn_app: insert, select",
 	"store_state cairn_app: select",

@@ -224,8 +224,8 @@ func (p *people) runs() {
 			p.ws.ID, r.kind, fmt.Sprint(i), conversation, spec, strings.ReplaceAll(r.text, "Ben Ito", "x"), run)
 		p.Exec(`insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request,
 				request_sha, holder, lease_until, reply)
-			values ($1, $2, '1', 0, 'done', 'turn', 'm', '{}', array[$3], 'x', gen_random_uuid(), now(), $3)`, p.ws.ID, run,
-			r.text)
+			values ($1, $2, '1', 0, 'done', 'turn', 'm', '{}', array[$3], 'x', gen_random_uuid(), now(), $3)`,
+			p.ws.ID, run, r.text)
 		if r.kind == "summarize" {
 			continue
 		}

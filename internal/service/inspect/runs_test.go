@@ -204,8 +204,8 @@ func TestTheCallsOfARunAreShown(t *testing.T) {
 	const secret = "sk-4fjA83kdPq0zLm27XnRtYw61"
 	put := func(round int, messages, reply string) {
 		b.Exec("insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, "+
-			"request_sha, holder, lease_until, reply) values ($1, $2, 'chunk', $3, 'done', 'chunk', 'm', '{}', array[$4], "+
-			"'', gen_random_uuid(), now(), $5)", ref.Workspace, ref.Run, round,
+			"request_sha, holder, lease_until, reply) values ($1, $2, 'chunk', $3, 'done', 'chunk', 'm', '{}', "+
+			"array[$4], '', gen_random_uuid(), now(), $5)", ref.Workspace, ref.Run, round,
 			`{"model":"m","messages":[{"role":"system","content":"Divide."},{"role":"user","content":"key `+secret+
 				`"}`+messages+`]}`, reply)
 	}

@@ -121,7 +121,7 @@ func (in BatchRequest) request(n int, group []int) Request {
 	where := memory.Task{Type: first.kind(), Target: first.Target}
 	r := Request{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Targets: []memory.Task{where}, KnownOnly: true,
 		Choices: RequestOptions{Types: []memory.Type{where.Type}, Only: []memory.Task{where}, Metadata: first.Metadata},
-		Spec:    in.Spec}
+		Spec:    in.Spec, Bulk: true}
 	if in.ID != "" {
 		r.ID = fmt.Sprintf("%s/%d", in.ID, n)
 	}

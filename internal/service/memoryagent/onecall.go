@@ -204,7 +204,7 @@ func (c OneCall) Guidance() string { return c.Pinned.choices().Guidance }
 func (c OneCall) Actor(step string, call int) agent.Actor {
 	a := actor(agentrun.RunView{Run: c.Run, Spec: c.Spec}, step, call)
 	a.Subject = agent.MemoryScope{Type: string(c.Subject.Type), Target: c.Subject.Target, Author: c.Pinned.Author,
-		Metadata: c.Pinned.choices().Metadata}
+		Metadata: c.Pinned.choices().Metadata, Categories: c.Pinned.choices().Categories}
 	return a
 }
 

@@ -38,6 +38,7 @@ type Request struct {
 	Fresh        bool           // run the request again, even if it has a run
 	Add          string         // auto, fast or agents; empty means the setting of the workspace
 	Spec         agentrun.Spec  // configuration to pin
+	Bulk         bool           // of a batch, which is limited by its bytes and not by the number of open adds
 }
 
 // Trajectory is one attempt of an agent at a task.
@@ -161,8 +162,10 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 		if err != nil {
 			return err
 		}
-		if err := s.admit(ctx, tx, chosen.Memory); err != nil {
-			return err
+		if !r.Bulk {
+			if err := s.admit(ctx, tx, chosen.Memory); err != nil {
+				return err
+			}
 		}
 		id, err := tx.Transcripts().PutConversation(ctx, conversation, importChannel)
 		if err != nil {

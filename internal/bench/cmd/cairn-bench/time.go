@@ -64,7 +64,8 @@ func (p *program) turns() *cobra.Command {
 		Long: "Run 1, 16 and 64 parallel conversations with a scripted model. Compare the time of a turn, without " +
 			"the time of the\nmodel, with that of a bare workflow. With --storage, measure what a turn leaves " +
 			"in Postgres\ninstead. The command fails if a goal is missed or a measurement is incomplete.",
-		Example: "  cairn-bench turns --tiny\n  cairn-bench turns --storage\n  cairn-bench turns --at-once 16 --reply 100ms -o json",
+		Example: "  cairn-bench turns --tiny\n  cairn-bench turns --storage\n" +
+			"  cairn-bench turns --at-once 16 --reply 100ms -o json",
 	}, func(ctx context.Context) error {
 		if tiny {
 			small := turnbench.Tiny()
@@ -111,8 +112,8 @@ func (p *program) retention() *cobra.Command {
 	cmd := p.benchmark(&cobra.Command{
 		Use: "retention", Short: "Measure whether tables stop growing when old records are removed",
 		Long: "Run days of turns with two model calls each. After each day, remove the records of earlier days, as a " +
-			"worker\ndoes with a retention of a day, and print the sizes of the tables. The command fails if the tables " +
-			"still grow.",
+			"worker\ndoes with a retention of a day, and print the sizes of the tables. The command fails if the " +
+			"tables still grow.",
 		Example: "  cairn-bench retention --days 3 --turns 40",
 	}, func(ctx context.Context) error {
 		if r.Days < 1 || r.Turns < 1 {
