@@ -55,13 +55,15 @@ test-long: ## Run what make test leaves out, with the other tests of the same pa
 
 .PHONY: test-console
 test-console: export CAIRN_TEST_CONSOLE = 1
-test-console: ## Test the web console in a headless Chromium (apt-get install chromium, or CAIRN_CHROMIUM)
+test-console: ## Test the web console in a headless Chromium (Debian's package, or CAIRN_CHROMIUM)
+	@.ci/chromium
 	@$(call TEST) ./internal/gateway/console/...
 
 .PHONY: screenshots
 screenshots: export CAIRN_TEST_CONSOLE = 1
 screenshots: export CAIRN_SCREENSHOTS = $(CURDIR)/docs/console
 screenshots: ## Take the screenshots of docs/console with a headless Chromium
+	@.ci/chromium
 	@$(call TEST) -count=1 -run TestScreenshots ./internal/gateway/console/browsertest
 
 .PHONY: dev
