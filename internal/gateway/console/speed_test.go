@@ -25,7 +25,7 @@ func TestListsStayFastWithManyRows(t *testing.T) {
     'ended', 'completed', '{}' from generate_series(1, 10000) i`,
 		`insert into cairn.llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request,
     request_sha, holder, lease_until, reply, input_tokens, cost_micros)
-  select workspace_id, id, 'step/1', 0, 'done', 'turn', 'scripted', '{}', '{"messages":[]}', sha256('x'),
+  select workspace_id, id, 'step/1', 0, 'done', 'turn', 'scripted', '{}', array['{"messages":[]}'], sha256('x'),
     gen_random_uuid(), now(), 'x', 100, 5 from cairn.runs where workspace_id = $1 and business_key like 'many%'`,
 		`with m as (insert into cairn.memories (workspace_id, external_id, type, target, content, content_sha256,
     origin, op_id)
