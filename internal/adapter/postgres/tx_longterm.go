@@ -18,8 +18,6 @@ func (t longTermTx) Memories() longterm.Repository {
 
 func (t longTermTx) Views() longterm.ViewRepository { return t.longTerm() }
 
-func (t longTermTx) Lookups() longterm.LookupRepository { return t.longTerm() }
-
 func (t longTermTx) References() longterm.ReferenceRepository {
 	return struct {
 		longTermRepository

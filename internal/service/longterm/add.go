@@ -330,11 +330,11 @@ func (g *writing) existing(ctx context.Context, all []addition) (map[memory.Stat
 			contents = append(contents, m.identity())
 		}
 	}
-	found, err := g.tx.Lookups().Sayings(ctx, contents)
+	found, err := g.tx.Views().Sayings(ctx, contents)
 	if err != nil {
 		return nil, err
 	}
-	guidelines, err := g.tx.Lookups().Guidelines(ctx, tools)
+	guidelines, err := g.tx.Views().Guidelines(ctx, tools)
 	if err != nil {
 		return nil, err
 	}

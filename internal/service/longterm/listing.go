@@ -102,7 +102,7 @@ func (l *Service) Page(
 		if err != nil {
 			return err
 		}
-		if count, err = tx.Lookups().CountWhere(ctx, in); err != nil {
+		if count, err = tx.Views().CountWhere(ctx, in); err != nil {
 			return err
 		}
 		out, err = tx.Memories().LongTermList(ctx, in)

@@ -259,7 +259,7 @@ func (l *Service) SubjectMemories(ctx context.Context, tx Tx, a agent.Actor, mos
 	if out.Scope, err = g.scope(ctx, false); err != nil {
 		return out, err
 	}
-	if out.Memories, err = tx.Lookups().OfScope(ctx, out.Scope, most+1); err != nil {
+	if out.Memories, err = tx.Views().OfScope(ctx, out.Scope, most+1); err != nil {
 		return out, err
 	}
 	if out.More = len(out.Memories) > most; out.More {

@@ -15,7 +15,6 @@ type Tx interface {
 	Operations() memorywrite.OperationRepository
 	Memories() Repository
 	Views() ViewRepository
-	Lookups() LookupRepository
 	References() ReferenceRepository
 	Targets() TargetRepository
 	Sessions() SessionRepository
@@ -40,8 +39,9 @@ type Repository interface {
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
 }
 
-// ViewRepository records which memories agents have seen.
+// ViewRepository records which memories agents have seen, and finds entries.
 type ViewRepository interface {
+	LookupRepository
 	Shown(ctx context.Context, run, op string) (map[int64]bool, error)
 	Show(ctx context.Context, run, op string, keys []int64) error
 }

@@ -288,7 +288,7 @@ func (l *Service) find(ctx context.Context, a agent.Actor, in RetrieveArgs, quer
 // guideline returns the guideline of the tool with the given name.
 func (l *Service) guideline(ctx context.Context, a agent.Actor, tool string) (out []memory.Entry, err error) {
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		e, found, err := tx.Lookups().GuidelineOf(ctx, strings.TrimSpace(tool))
+		e, found, err := tx.Views().GuidelineOf(ctx, strings.TrimSpace(tool))
 		if found {
 			out = []memory.Entry{e}
 		}

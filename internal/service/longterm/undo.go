@@ -86,15 +86,15 @@ func (g *writing) revertTo(ctx context.Context, e memory.Entry, r memory.Revisio
 func (g *writing) conflicting(ctx context.Context, e memory.Entry) (memory.Entry, bool, error) {
 	switch e.Type {
 	case memory.Guideline:
-		return g.tx.Lookups().GuidelineOf(ctx, e.WhenToUse)
+		return g.tx.Views().GuidelineOf(ctx, e.WhenToUse)
 	case memory.Summary:
 		history := ""
 		if len(e.Histories) > 0 {
 			history = e.Histories[0]
 		}
-		return g.tx.Lookups().DigestOf(ctx, history, e.Content)
+		return g.tx.Views().DigestOf(ctx, history, e.Content)
 	}
-	return g.tx.Lookups().Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, e.Content)
+	return g.tx.Views().Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, e.Content)
 }
 
 // UndoArgs names a run and the sub-agent runs of the same request.

@@ -143,7 +143,7 @@ func (g *writing) update(ctx context.Context, m ChangedMemory, risky bool) (Item
 		return ItemResult{ID: e.ID, Status: memorywrite.Unchanged}, g.refer(ctx, e.Key)
 	}
 	if e.Type != memory.Guideline && e.Type != memory.Summary {
-		other, found, err := g.tx.Lookups().Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, m.Content)
+		other, found, err := g.tx.Views().Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, m.Content)
 		if err != nil {
 			return ItemResult{}, err
 		}

@@ -44,7 +44,7 @@ func (s AgentHooks) Finish(ctx context.Context, w agentrun.RunView, e agentrun.R
 	}
 	digest := func() (found bool, err error) {
 		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.Tx) error {
-			known, has, err := tx.Lookups().DigestOf(ctx, out.History, "")
+			known, has, err := tx.Views().DigestOf(ctx, out.History, "")
 			out.Digest, found = known.ID, has
 			return err
 		})

@@ -77,9 +77,14 @@ func poison(t *testing.T, f *browsertest.Fixture) (columns []string) {
 		if c[1] == "description" {
 			text = corpus[:900]
 		}
-		_, err := f.Admin().Exec(context.Background(), fmt.Sprintf(
-			`set session_replication_role = replica; update cairn.%q set %q = left(%q, 60) || '%s'; `+
-				`set session_replication_role = default`, c[0], c[1], c[1], strings.ReplaceAll(text, "'", "''")))
+		literal := "'" + strings.ReplaceAll(text, "'", "''") + "'"
+		value := fmt.Sprintf("left(%q, 60) || %s", c[1], literal)
+		if c[0] == "request_parts" { // JSON: a message, or a list of tools
+			value = "case when content like '{%' then jsonb_build_object('role', 'user', 'content', " + literal +
+				")::text else content end"
+		}
+		_, err := f.Admin().Exec(context.Background(), fmt.Sprintf("set session_replication_role = replica; "+
+			"update cairn.%q set %q = %s; set session_replication_role = default", c[0], c[1], value))
 		if err != nil { // a check forbids it: the column holds no free text
 			t.Logf("%s.%s holds no free text: %v", c[0], c[1], err)
 			continue
@@ -97,7 +102,7 @@ func TestStoredTextNeverRuns(t *testing.T) {
 		"skill_versions.body",
 		"skill_versions.description", "conversations.title", "agent_calls.arguments", "agent_calls.result",
 		"llm_calls.model",
-		"llm_calls.error", "skill_versions.change_summary", "memories.when_to_use", "memories.author"} {
+		"llm_calls.error", "request_parts.content", "skill_versions.change_summary", "memories.when_to_use", "memories.author"} {
 		if !slices.Contains(columns, want) {
 			t.Errorf("%s is not poisoned", want)
 		}
