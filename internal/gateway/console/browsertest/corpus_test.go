@@ -102,7 +102,8 @@ func TestStoredTextNeverRuns(t *testing.T) {
 		"skill_versions.body",
 		"skill_versions.description", "conversations.title", "agent_calls.arguments", "agent_calls.result",
 		"llm_calls.model",
-		"llm_calls.error", "request_parts.content", "skill_versions.change_summary", "memories.when_to_use", "memories.author"} {
+		"llm_calls.error", "request_parts.content", "skill_versions.change_summary",
+		"memories.when_to_use", "memories.author"} {
 		if !slices.Contains(columns, want) {
 			t.Errorf("%s is not poisoned", want)
 		}
