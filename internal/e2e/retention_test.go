@@ -95,6 +95,7 @@ func TestAnOpenRunKeepsItsRecords(t *testing.T) {
 	b := apptest.Open(t)
 	b.ScriptR1()
 	b.Distill(apptest.C1())
+	b.Stop() // its workflow would end the run again
 	exec(b, "update cairn.runs set status = 'running', outcome = '', ended_at = null")
 	before := count(b, "select (select count(*) from cairn.llm_calls) + (select count(*) from cairn.tool_op_log)")
 	exec(b, "update cairn.llm_calls set created_at = created_at - interval '1 year'")

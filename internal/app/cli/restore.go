@@ -69,10 +69,10 @@ func (c *cli) acceptRestore(ctx context.Context, admin string) error {
 				Repeated []erase.Erasure `json:"repeated_erasures"`
 			}{accepted, append([]erase.Erasure{}, repeated...)})
 		}
-		fmt.Fprintf(c.out, "accepted as incarnation %d of the database\nworkspaces with new workflow IDs: %d\n"+
-			"open runs that start again: %d\nmodel calls that were in flight and may be paid twice: %d\n"+
-			"open erasures that continue: %d\nerasures from after the backup that are repeated: %d\n",
-			accepted.Incarnation, accepted.Workspaces, accepted.Runs, accepted.Calls, accepted.Erasures, len(repeated))
+		fmt.Fprintf(c.out, "accepted as incarnation %d of the database\n%d workspaces have new workflow IDs\n"+
+			"%d open runs start again; %d model calls were in flight and may be paid twice\n"+
+			"%d open erasures continue; %d erasures from after the backup are repeated\n", accepted.Incarnation,
+			accepted.Workspaces, accepted.Runs, accepted.Calls, accepted.Erasures, len(repeated))
 		fmt.Fprintln(c.out, "start a worker now, then the gateways")
 		return nil
 	})
