@@ -342,16 +342,6 @@ func (q callRepository) Calls(ctx context.Context, ref run.Ref) ([]run.Call, err
 	return out, nil
 }
 
-// PinModels stores the models of a run, unless it has some, and returns its configuration.
-func (q callRepository) PinModels(ctx context.Context, ref run.Ref, models map[string]string) (json.RawMessage, error) {
-	raw, err := encode("the models", models)
-	if err != nil {
-		return nil, err
-	}
-	spec, err := q.q.RunPinModels(ctx, dbsqlc.RunPinModelsParams{WorkspaceID: q.ws, ID: ref.Run, Models: raw})
-	return spec, noRun(ref.Run, err)
-}
-
 // Exchanges lists the calls of a run, or of one of its steps, with their requests and replies.
 func (q callRepository) Exchanges(ctx context.Context, ref run.Ref, step string) (out []inspect.StoredExchange,
 	err error) {

@@ -382,20 +382,6 @@ func (q longTermRepository) WrittenBy(ctx context.Context, runs []string) ([]lon
 	return out, nil
 }
 
-// RevisionAt reads one revision of an entry.
-func (q longTermRepository) RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error) {
-	r, err := q.q.LongTermRevision(ctx, dbsqlc.LongTermRevisionParams{WorkspaceID: q.ws, MemoryID: key,
-		Version: narrow(version)})
-	if isNoRows(err) {
-		return memory.Revision{}, fault.New(fault.NotFound, fmt.Sprintf("memory version %d not found", version),
-			"use a version of its history")
-	}
-	if err != nil {
-		return memory.Revision{}, classify("read the revision", err)
-	}
-	return revisionOf(r)
-}
-
 // Park moves entries aside so that they cannot conflict while they are revised.
 func (q longTermRepository) Park(ctx context.Context, keys []int64) error {
 	if len(keys) == 0 {

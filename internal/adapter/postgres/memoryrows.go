@@ -1,10 +1,13 @@
 package postgres
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 )
 
@@ -80,4 +83,18 @@ func instant(t *time.Time) string {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// RevisionAt reads one revision of an entry.
+func (q longTermRepository) RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error) {
+	r, err := q.q.LongTermRevision(ctx, dbsqlc.LongTermRevisionParams{WorkspaceID: q.ws, MemoryID: key,
+		Version: narrow(version)})
+	if isNoRows(err) {
+		return memory.Revision{}, fault.New(fault.NotFound, fmt.Sprintf("memory version %d not found", version),
+			"use a version of its history")
+	}
+	if err != nil {
+		return memory.Revision{}, classify("read the revision", err)
+	}
+	return revisionOf(r)
 }

@@ -229,3 +229,13 @@ func runOf(r dbsqlc.Run) run.Run {
 	}
 	return out
 }
+
+// PinModels stores the models of a run, unless it has some, and returns its configuration.
+func (q callRepository) PinModels(ctx context.Context, ref run.Ref, models map[string]string) (json.RawMessage, error) {
+	raw, err := encode("the models", models)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := q.q.RunPinModels(ctx, dbsqlc.RunPinModelsParams{WorkspaceID: q.ws, ID: ref.Run, Models: raw})
+	return spec, noRun(ref.Run, err)
+}
