@@ -314,7 +314,8 @@ begin
   end if;
   select string_agg(format('d.keys @> %L::bigint[]', s.keys::bigint[]::text), ' or ') into holds from unnest(sets) s(keys);
   return query execute 'select o.doc, o.score from (select d.doc, '
-    || case when query is null then '0::float8' else '-(d.sv <#> $2)' end || ' as score from lex_docs d where d.workspace_id = $1'
+    || case when query is null then '0::float8' else '-(d.sv <#> $2)' end || ' as score from lex_docs d where '
+    || case when holds is null then 'd.workspace_id = $1' else 'd.workspace_id + 0 = $1' end -- keys have the workspace, so their index is used
     || case when since is null then '' else ' and d.event_time >= $3' end || case when until is null then '' else ' and d.event_time < $4' end
     || coalesce(' and (' || holds || ')', '') || ') o where $2 is null or o.score > 0 order by o.score desc, o.doc limit $5'
     using ws, query, since, until, max_rows;

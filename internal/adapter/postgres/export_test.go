@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"cairn/internal/service/search"
 )
 
 // CheckRoleOf runs the start-up check with a login whose sessions run as role.
@@ -34,3 +36,10 @@ func (s *Store) SystemPool() *pgxpool.Pool { return s.system }
 
 // Astray returns q with statements for another workspace than the one entered.
 func (q Tx) Astray(ws int64) Tx { return Tx{session{ws: ws, q: q.q, tx: q.tx}} }
+
+// RowsRead returns how many rows of memories and their index the transaction of a reader has read so far.
+func RowsRead(ctx context.Context, r search.Reader) (n int64, err error) {
+	err = r.(indexReader).tx.QueryRow(ctx, `select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint
+from pg_stat_xact_user_tables where relname in ('memories', 'search_docs', 'lex_docs', 'embeddings')`).Scan(&n)
+	return n, err
+}

@@ -13,9 +13,10 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Read calls read in one transaction on the index of a workspace.
+// Read calls read in one transaction on the index of a workspace. Its plans do not depend on statistics of the
+// workspace, which a new one does not have.
 func (s searchIndex) Read(ctx context.Context, ws int64, read func(context.Context, search.Reader) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return read(ctx, indexReader{q}) })
+	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error { return read(ctx, indexReader{q}) })
 }
 
 // indexReader implements search.Reader.

@@ -93,11 +93,18 @@ func (c *cli) runRetrieve(ctx context.Context, q memoryagent.Question) error {
 	if answer.Text != "" {
 		fmt.Fprintln(c.out, answer.Text)
 	}
-	if len(answer.Memories) == 0 {
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	switch {
+	case len(answer.Turns) > 0:
+		fmt.Fprintln(tw, "TURN\tSPEAKER\tCONTENT")
+		for _, t := range answer.Turns {
+			fmt.Fprintf(tw, "%s\t%s\t%s\n", t.ID, t.Speaker, short(t.Content))
+		}
+		return tw.Flush()
+	case len(answer.Memories) == 0:
 		fmt.Fprintln(c.out, "nothing relevant found")
 		return nil
 	}
-	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "MEMORY\tTYPE\tTARGET\tCONTENT\tSESSION")
 	for _, m := range answer.Memories {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", m.ID, m.Type, m.Target, short(m.Content), cmp.Or(m.History, m.View))

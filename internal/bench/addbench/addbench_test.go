@@ -32,7 +32,7 @@ func TestAnAddMakesOneModelCall(t *testing.T) {
 			t.Errorf("%s with %d callers: %+v", c.Kind, c.Callers, c)
 		}
 		if c.Kind == Fast && (c.Calls != 1 || c.CPU.Gateway <= 0 || c.CPU.Worker <= 0 || c.CPU.Postgres <= 0 ||
-			c.CPU.Temporal <= 0 || c.Bytes <= 0 || c.WAL <= 0) {
+			c.CPU.Temporal <= 0 || c.Left.Bytes() <= 0 || c.Left.WAL <= 0) {
 			t.Errorf("an add with %d callers: %+v", c.Callers, c)
 		}
 	}

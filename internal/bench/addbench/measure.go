@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"cairn/internal/bench/ground"
 	"cairn/internal/domain/contract"
 )
 
@@ -30,11 +31,11 @@ type Cell struct {
 	Median    time.Duration `json:"p50_ns"`
 	P99       time.Duration `json:"p99_ns"` // with the waits after refusals
 	PerSecond float64       `json:"per_second"`
-	CPU       Processor     `json:"processor"` // per add
-	Bytes     int64         `json:"postgres_bytes"`
-	WAL       int64         `json:"wal_bytes"`
+	CPU       Processor     `json:"processor"`     // per add
 	Events    int64         `json:"events"`        // in the history of a workflow
 	History   int64         `json:"history_bytes"` // of a workflow
+
+	Left ground.Footprint `json:"left"` // in Postgres per add
 
 	mu   sync.Mutex
 	took []time.Duration
@@ -97,25 +98,12 @@ func (l *lab) cell(ctx context.Context, out *Result, c *Cell) error {
 	return nil
 }
 
-// storage is the size of what Postgres has written.
-type storage struct{ bytes, wal int64 }
-
-func (l *lab) stored(ctx context.Context) (s storage, err error) {
-	err = l.admin.QueryRow(ctx, `select (select coalesce(sum(pg_total_relation_size(c.oid)), 0) from pg_class c `+
-		`where c.relnamespace = 'cairn'::regnamespace and c.relkind = 'r')::bigint,
-		(pg_current_wal_insert_lsn() - '0/0')::bigint`).Scan(&s.bytes, &s.wal)
-	if err != nil {
-		err = fmt.Errorf("read the size of the database: %w", err)
-	}
-	return s, err
-}
-
 // run does n units of work and fills the cell.
 func (l *lab) run(ctx context.Context, c *Cell, n int) error {
 	l.model.delay.Store(int64(c.Model))
-	calls, before := l.model.Count("facts"), storage{}
-	var err error
-	if before, err = l.stored(ctx); err != nil {
+	calls := l.model.Count("facts")
+	before, err := ground.ReadFootprint(ctx, l.postgres.DatabaseURL())
+	if err != nil {
 		return err
 	}
 	spent, err := processorTimes(l.gateway.PID(), l.worker.PID())
@@ -147,7 +135,7 @@ func (l *lab) run(ctx context.Context, c *Cell, n int) error {
 	if err != nil {
 		return err
 	}
-	after, err := l.stored(ctx)
+	after, err := ground.ReadFootprint(ctx, l.postgres.DatabaseURL())
 	if err != nil {
 		return err
 	}
@@ -159,7 +147,7 @@ func (l *lab) run(ctx context.Context, c *Cell, n int) error {
 	c.Adds, c.Median, c.P99 = done, c.took[done/2], c.took[min(done-1, done*99/100)]
 	c.PerSecond, c.CPU = float64(done)/elapsed.Seconds(), now.minus(spent).per(done)
 	c.Calls = float64(l.model.Count("facts")-calls) / float64(done)
-	c.Bytes, c.WAL = (after.bytes-before.bytes)/int64(done), (after.wal-before.wal)/int64(done)
+	c.Left = after.Since(before, done)
 	return l.describe(ctx, c, last)
 }
 

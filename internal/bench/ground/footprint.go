@@ -1,8 +1,13 @@
 package ground
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -63,4 +68,21 @@ func (f Footprint) Bytes() (sum int64) {
 		sum += size
 	}
 	return sum
+}
+
+// Print writes the bytes of an operation by table, the largest first.
+func (f Footprint) Print(w io.Writer, operation string) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "table\tbytes per %s\n", operation)
+	tables := slices.SortedFunc(maps.Keys(f.Tables), func(a, b string) int {
+		return cmp.Or(cmp.Compare(f.Tables[b], f.Tables[a]), cmp.Compare(a, b))
+	})
+	for _, table := range tables {
+		fmt.Fprintf(tw, "%s\t%d\n", table, f.Tables[table])
+	}
+	fmt.Fprintf(tw, "all\t%d\nWAL\t%d\n", f.Bytes(), f.WAL)
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("print the bytes: %w", err)
+	}
+	return nil
 }

@@ -1,14 +1,10 @@
 package turnbench
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"text/tabwriter"
 
 	"golang.org/x/sync/errgroup"
 
@@ -84,20 +80,11 @@ func (l *lab) talk(ctx context.Context, talking []*thread, turns int) error {
 
 // Print writes the bytes of a turn by table, the largest first.
 func (s Storage) Print(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "table\tbytes per turn")
-	tables := slices.SortedFunc(maps.Keys(s.Turn.Tables), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.Turn.Tables[b], s.Turn.Tables[a]), cmp.Compare(a, b))
-	})
-	for _, table := range tables {
-		fmt.Fprintf(tw, "%s\t%d\n", table, s.Turn.Tables[table])
+	if err := s.Turn.Print(w, "turn"); err != nil {
+		return err
 	}
-	fmt.Fprintf(tw, "all, goal ≤ %d\t%d\n", bytesGoal, s.Turn.Bytes())
-	fmt.Fprintf(tw, "WAL\t%d\n", s.Turn.WAL)
-	if err := tw.Flush(); err != nil {
-		return fmt.Errorf("print the bytes: %w", err)
-	}
-	return nil
+	_, err := fmt.Fprintf(w, "goal: at most %d bytes\n", bytesGoal)
+	return err
 }
 
 // Missed returns the missed goal, or nil.

@@ -65,6 +65,9 @@ func (o OwnWorkspace) check(ctx context.Context) error {
 // FoundMemory is a memory or a skill in a search result.
 type FoundMemory memoryagent.Found
 
+// FoundTurn is a message of a stored conversation.
+type FoundTurn memoryagent.Turn
+
 // MemoryAnswer is the response to a question.
 type MemoryAnswer struct {
 	Answer   string        `json:"answer" doc:"The agent's answer, or the text of enable_llm_rewrite; empty for a plain search"`
@@ -72,8 +75,9 @@ type MemoryAnswer struct {
 	Mode     string        `json:"mode" enum:"fast,agentic" doc:"The mode that produced the answer"`
 	Status   string        `json:"status" doc:"ok, no_retrieval_needed, no_relevant_memory, partial or failed; accepted while there is no answer"`
 	Memories []FoundMemory `json:"memories"`
+	Turns    []FoundTurn   `json:"turns,omitempty" doc:"If no memory matches, up to 5 messages of stored conversations that do. With targets, only what the targets said. Questions for certain memory types get none"`
 	Sessions []string      `json:"sessions,omitempty" doc:"IDs of the transcripts that the agent read"`
-	Note     string        `json:"note,omitempty" doc:"Why another mode answered, or what was not refined"`
+	Note     string        `json:"note,omitempty" doc:"Why another mode answered, what was not refined, or that turns are shown because no memory matches"`
 	Run      string        `json:"run,omitempty" doc:"ID of the agent's run"`
 	Request  string        `json:"request_id,omitempty" doc:"ID of the request for /v1/requests/{id}"`
 	Links    *RunLinks     `json:"links,omitempty"`
@@ -92,7 +96,7 @@ func (g *Gateway) retrieveRoutes() {
 		scope: apikey.Read, status: http.StatusOK, bytes: smallBody,
 		summary: "Query long-term memory",
 		about: "Mode fast needs no model and no Temporal, except for rerank and rewrite. It finds " +
-			"memories and skills. If an agent is not done in time, a search answers; the agent's run " +
+			"memories and skills. If no memory matches, the answer has turns of conversations that do. If an agent is not done in time, a search answers; the agent's run " +
 			"continues, and /v1/requests/{id} has its answer." + streamAbout,
 		responses: map[string]*huma.Response{
 			"200": {Description: "The answer; with stream, the events", Content: events[MemoryAnswer](g)},
@@ -241,6 +245,9 @@ func answerOf(a memoryagent.Answer) *MemoryAnswer {
 		Sessions: a.Sessions, Note: a.Note, Run: a.Run, Metadata: a.Metadata}
 	for _, m := range a.Memories {
 		out.Memories = append(out.Memories, FoundMemory(m))
+	}
+	for _, t := range a.Turns {
+		out.Turns = append(out.Turns, FoundTurn(t))
 	}
 	return out
 }

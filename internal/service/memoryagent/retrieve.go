@@ -76,9 +76,10 @@ type Answer struct {
 	Status   string   `json:"status"` // ok no_retrieval_needed no_relevant_memory partial failed
 	Text     string   `json:"text,omitempty"`
 	Memories []Found  `json:"memories"`
+	Turns    []Turn   `json:"turns,omitempty"`    // of conversations, if no memory matches
 	Sessions []string `json:"sessions,omitempty"` // transcripts that the agent read
 	Run      string   `json:"run,omitempty"`
-	Note     string   `json:"note,omitempty"` // why another mode was used
+	Note     string   `json:"note,omitempty"` // why another mode was used, or turns instead of memories
 
 	Metadata map[string]any `json:"metadata,omitempty"` // as sent with the question
 
@@ -157,7 +158,10 @@ func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
 	if err == nil && s.OnNoAnswer != nil && len(out.Memories) == 0 && out.Status != NoRetrieval {
 		err = s.OnNoAnswer(context.WithoutCancel(ctx), q, out)
 	}
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	return s.withTurns(ctx, q, out)
 }
 
 func (s *Service) retrieve(ctx context.Context, q Question) (_ Answer, err error) {
@@ -252,10 +256,15 @@ func (s *Service) Answered(ctx context.Context, ref run.Ref) (Answer, error) {
 		return out, err
 	}
 	r, err := s.run(ctx, ref)
-	if r.Status != run.Ended {
+	if err != nil || r.Status != run.Ended {
 		out.Status = ""
+		return out, err
 	}
-	return out, err
+	_, p, err := pinnedOf(r)
+	if err != nil {
+		return out, err
+	}
+	return s.withTurns(ctx, Question{Workspace: ref.Workspace, Query: p.Question, TopK: longterm.UsualTopK}, out)
 }
 
 // RequestOf returns the latest run of a summarize or retrieve request.
