@@ -114,6 +114,34 @@ func TestASessionIsAddedWithOneModelCall(t *testing.T) {
 	b.RecordEnded(contract.RememberID(b.Workspace.Key, contract.SubjectOf("personal/alice")), "Remember/added")
 }
 
+// The instructions and the schema of adds are the same for all sessions, and stored once.
+func TestAddsShareWhatTheirRequestsRepeat(t *testing.T) {
+	t.Parallel()
+	b := apptest.Open(t)
+	factsOf(b, func(prompt.Material) any {
+		return object{"facts": []object{fact("add", "", "Alice flies from Osaka only.", 0)}, "digest": ""}
+	})
+	for i, text := range []string{"I only fly from Osaka.", "I said that I only fly from Osaka."} {
+		got := summarized(b, summarize(b, chat(text), about("alice")).Ref)
+		if got.Status == memoryagent.Failed {
+			t.Fatalf("add %d: %+v", i, got)
+		}
+	}
+	if n := count(b, "select count(*) from cairn.request_parts where conversation_id = 0"); n != 2 {
+		t.Errorf("%d shared parts, want the instructions and the schema", n)
+	}
+	if n := count(
+		b,
+		"select count(*) from cairn.request_parts where conversation_id <> 0 and content like '%Osaka%'",
+	); n != 2 {
+		t.Errorf("%d parts of conversations, want 2", n)
+	}
+	if n := count(b, `select count(*) from cairn.llm_calls where cardinality(parts) = 3 and request_sha =
+		sha256(convert_to(cairn.request_of(workspace_id, conversation_id, request, parts), 'UTF8'))`); n != 2 {
+		t.Errorf("%d requests can be read again, want 2", n)
+	}
+}
+
 // A contradiction changes the memory. What it said before stays readable and can be found.
 func TestAContradictionEndsWhatWasTrue(t *testing.T) {
 	t.Parallel()

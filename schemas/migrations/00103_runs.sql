@@ -132,15 +132,15 @@ end $$;
 -- +goose StatementEnd
 
 -- What the requests of a conversation have in common, each once: messages and lists of tools. A part
--- is in the requests of no other conversation, so that it is erased with its own.
+-- is in the requests of no other conversation, so that it is erased with its own. Constant instructions
+-- and schemas contain nothing of a conversation.
 create table request_parts (
   workspace_id    bigint not null,
-  conversation_id bigint not null,
+  conversation_id bigint not null,                      -- 0 for constant parts
   sha256          bytea not null,
   content         text not null,
   used_on         date not null default (now() at time zone 'UTC')::date, -- of the latest call, in UTC
-  primary key (workspace_id, conversation_id, sha256),
-  foreign key (workspace_id, conversation_id) references conversations
+  primary key (workspace_id, conversation_id, sha256)
 );
 -- +goose StatementBegin
 do $$ begin
@@ -155,7 +155,7 @@ create function cairn.request_of(ws bigint, conv bigint, pieces text[], shas byt
 language sql stable security invoker set search_path = cairn, pg_catalog, pg_temp as $$
   select case when bool_and(u.sha is null or p.content is not null) then string_agg(u.piece || coalesce(p.content, ''), '' order by u.at) end
   from unnest(pieces, shas) with ordinality u(piece, sha, at)
-  left join request_parts p on p.workspace_id = ws and p.conversation_id = conv and p.sha256 = u.sha
+  left join lateral (select r.content from request_parts r where r.workspace_id = ws and r.conversation_id in (conv, 0) and r.sha256 = u.sha limit 1) p on true
 $$;
 -- +goose StatementEnd
 grant execute on function cairn.request_of to cairn_app;

@@ -794,7 +794,7 @@ begin
     and r.created_at <= e.requested_at and exists (select from unnest(e.marks) k where position(k in cairn.request_of(c.workspace_id, c.conversation_id, c.request, c.parts)) > 0);
   get diagnostics n = row_count;
   perform cairn.erase_count(e.id, 'llm_calls', n);
-  delete from request_parts p where p.workspace_id = e.workspace and exists (select from unnest(e.marks) k where position(k in p.content) > 0)
+  delete from request_parts p where p.workspace_id = e.workspace and p.conversation_id <> 0 and exists (select from unnest(e.marks) k where position(k in p.content) > 0)
     and not exists (select from llm_calls c where c.workspace_id = p.workspace_id and c.conversation_id = p.conversation_id and p.sha256 = any(c.parts));
   get diagnostics n = row_count;
   perform cairn.erase_count(e.id, 'request_parts', n);

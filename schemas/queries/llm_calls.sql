@@ -5,10 +5,11 @@ values (@workspace_id, @run_id, @step, @round, 'started', @stage, @model, @label
 
 -- name: RequestPartsPut :exec
 -- A part that was used today already is not touched.
-with given as (select distinct on (sha256) u.sha256, u.content from (select unnest(@shas::bytea[]) as sha256, unnest(@contents::text[]) as content) u order by sha256)
+with given as (select distinct on (conversation_id, sha256) u.* from (select unnest(@conversations::bigint[]) as conversation_id, unnest(@shas::bytea[]) as sha256, unnest(@contents::text[]) as content) u
+  order by conversation_id, sha256)
 insert into request_parts (workspace_id, conversation_id, sha256, content)
-select @workspace_id, @conversation_id, g.sha256, g.content from given g
-where not exists (select from request_parts p where p.workspace_id = @workspace_id and p.conversation_id = @conversation_id and p.sha256 = g.sha256 and p.used_on = (now() at time zone 'UTC')::date)
+select @workspace_id, g.conversation_id, g.sha256, g.content from given g
+where not exists (select from request_parts p where p.workspace_id = @workspace_id and p.conversation_id = g.conversation_id and p.sha256 = g.sha256 and p.used_on = (now() at time zone 'UTC')::date)
 on conflict (workspace_id, conversation_id, sha256) do update set used_on = excluded.used_on;
 
 -- name: CallGet :one

@@ -50,7 +50,7 @@ func (c *Client) Prepare(r llm.Request) (llm.PreparedRequest, error) {
 		return llm.PreparedRequest{}, fault.Wrap(err, fault.InvalidArgument,
 			"render the request to model "+quote(r.Model), "")
 	}
-	return llm.PreparedRequest{Model: r.Model, Body: body, Label: r.Label}, nil
+	return llm.PreparedRequest{Model: r.Model, Body: body, Label: r.Label, Constant: r.Constant}, nil
 }
 
 // Send posts p.Body, with the content of the files that it names. A refusal of the model is a reply, not an error.

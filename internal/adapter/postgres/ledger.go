@@ -190,7 +190,7 @@ func (q callRepository) overCap(ctx context.Context, limit settings.Spend, micro
 }
 
 // insertCall stores the request of a call. In a conversation, the parts that its requests repeat are
-// stored once.
+// stored once, and shared parts once in the workspace.
 func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest, conversation *int64) error {
 	label, err := encode("the label", w.Request.Label)
 	if err != nil {
@@ -198,12 +198,18 @@ func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest, co
 	}
 	request := ledger.Divided{Pieces: []string{string(w.Request.Body)}}
 	if conversation != nil {
-		request = ledger.Divide(w.Request.Body)
+		request = ledger.Divide(w.Request.Body, w.Request.Constant)
 	}
 	shas := request.SHAs()
 	if len(shas) > 0 {
+		of := make([]int64, len(shas)) // 0 for any conversation
+		for i, shared := range request.Shared {
+			if !shared {
+				of[i] = *conversation
+			}
+		}
 		if err := classify("store the parts of the request", q.q.RequestPartsPut(ctx, dbsqlc.RequestPartsPutParams{
-			WorkspaceID: q.ws, ConversationID: *conversation, Shas: shas, Contents: request.Parts})); err != nil {
+			WorkspaceID: q.ws, Conversations: of, Shas: shas, Contents: request.Parts})); err != nil {
 			return err
 		}
 	}

@@ -38,8 +38,11 @@ type Request struct {
 	NoReasoning bool
 	// Stream asks for the reply in parts as the model writes it, see Streamer.
 	Stream bool
-	Audio  *Audio // recording to transcribe, for endpoints of transcription; they ignore the messages
-	Label  Label
+	// Constant tells that System and Schema contain nothing of a conversation, so that the ledger stores them
+	// once in a workspace.
+	Constant bool
+	Audio    *Audio // recording to transcribe, for endpoints of transcription; they ignore the messages
+	Label    Label
 }
 
 // Sampling holds options of OpenAI's chat completions that are passed on unchanged. Zero values are not
@@ -75,6 +78,8 @@ type PreparedRequest struct {
 	Model string          `json:"model"`
 	Body  json.RawMessage `json:"body"`
 	Label Label           `json:"label"`
+	// Constant is that of the request.
+	Constant bool `json:"-"`
 	// Files reads the files that Body names instead of containing them. It is set when the request is sent.
 	Files Files `json:"-"`
 }

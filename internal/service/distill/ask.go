@@ -141,7 +141,7 @@ func (j job) request(q question) (llm.Request, error) {
 	system := instructionKey(prompt.Distill, lang.OfMessages(transcript.NonEmpty(j.conv.Messages)))
 	return llm.Request{
 		Model: j.spec.Models[q.role], System: j.spec.Instructions[system], Messages: []llm.Message{message},
-		JSON: true, CacheKey: key, Label: llm.Label{Stage: q.role, Run: j.run.Ref.Run, Task: q.task},
+		JSON: true, Constant: true, CacheKey: key, Label: llm.Label{Stage: q.role, Run: j.run.Ref.Run, Task: q.task},
 	}, nil
 }
 

@@ -118,8 +118,9 @@ func request(b *batch, known []memory.Entry) (llm.Request, error) {
 	}
 	user, err := prompt.SessionMaterial(m)
 	return llm.Request{Model: first.Spec.Model, System: system, Messages: llm.User(user), MaxTokens: replyTokens,
-		Schema: &llm.Schema{Name: prompt.Facts.Schema(), JSON: prompt.Schema(prompt.Facts)},
-		Label:  llm.Label{Stage: string(prompt.Facts), Run: first.Run.Ref.Run, Task: b.step}}, err
+		Constant: first.Guidance() == "",
+		Schema:   &llm.Schema{Name: prompt.Facts.Schema(), JSON: prompt.Schema(prompt.Facts)},
+		Label:    llm.Label{Stage: string(prompt.Facts), Run: first.Run.Ref.Run, Task: b.step}}, err
 }
 
 // rendered returns the messages of a session as the model sees them, numbered from 0.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,17 +39,30 @@ func TestADividedRequestIsTheSameAgain(t *testing.T) {
 		`{"messages":{},"x":1}`:   0,
 		`{"tools":` + tools + `}`: 1,
 	} {
-		d := ledger.Divide([]byte(body))
+		d := ledger.Divide([]byte(body), false)
 		if got := whole(d); got != body || len(d.Parts) != parts || len(d.SHAs()) != parts {
 			t.Errorf("%.80s: %d parts, want %d; joined %.80s", body, len(d.Parts), parts, got)
 		}
 	}
 }
 
+func TestConstantPartsAreShared(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("Write what you learn. ", 10)
+	body := []byte(`{"messages":[{"role":"system","content":"` + text + `"},{"role":"user","content":"` + text +
+		`"}],"response_format":{"type":"json_schema","text":"` + text + `"},"metadata":{"text":"` + text + `"}}`)
+	if d := ledger.Divide(body, true); !slices.Equal(d.Shared, []bool{true, false, true, false}) {
+		t.Errorf("constant: %v", d.Shared)
+	}
+	if d := ledger.Divide(body, false); slices.Contains(d.Shared, true) {
+		t.Errorf("not constant: %v", d.Shared)
+	}
+}
+
 func FuzzDivide(f *testing.F) {
 	f.Add([]byte(`{"messages":[{"role":"user","content":"Hi"}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if got := whole(ledger.Divide(body)); got != string(body) {
+		if got := whole(ledger.Divide(body, false)); got != string(body) {
 			t.Errorf("%q became %q", body, got)
 		}
 	})

@@ -604,25 +604,26 @@ func (q *Queries) DeploymentToday(ctx context.Context) (int64, error) {
 }
 
 const RequestPartsPut = `-- name: RequestPartsPut :exec
-with given as (select distinct on (sha256) u.sha256, u.content from (select unnest($3::bytea[]) as sha256, unnest($4::text[]) as content) u order by sha256)
+with given as (select distinct on (conversation_id, sha256) u.conversation_id, u.sha256, u.content from (select unnest($2::bigint[]) as conversation_id, unnest($3::bytea[]) as sha256, unnest($4::text[]) as content) u
+  order by conversation_id, sha256)
 insert into request_parts (workspace_id, conversation_id, sha256, content)
-select $1, $2, g.sha256, g.content from given g
-where not exists (select from request_parts p where p.workspace_id = $1 and p.conversation_id = $2 and p.sha256 = g.sha256 and p.used_on = (now() at time zone 'UTC')::date)
+select $1, g.conversation_id, g.sha256, g.content from given g
+where not exists (select from request_parts p where p.workspace_id = $1 and p.conversation_id = g.conversation_id and p.sha256 = g.sha256 and p.used_on = (now() at time zone 'UTC')::date)
 on conflict (workspace_id, conversation_id, sha256) do update set used_on = excluded.used_on
 `
 
 type RequestPartsPutParams struct {
-	WorkspaceID    int64
-	ConversationID int64
-	Shas           [][]byte
-	Contents       []string
+	WorkspaceID   int64
+	Conversations []int64
+	Shas          [][]byte
+	Contents      []string
 }
 
 // A part that was used today already is not touched.
 func (q *Queries) RequestPartsPut(ctx context.Context, arg RequestPartsPutParams) error {
 	_, err := q.db.Exec(ctx, RequestPartsPut,
 		arg.WorkspaceID,
-		arg.ConversationID,
+		arg.Conversations,
 		arg.Shas,
 		arg.Contents,
 	)
