@@ -171,7 +171,7 @@ func TestAWorseBankIsRejected(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	if head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil || head.Head != 1 ||
-		head.Bank.Len() != 4 {
+		head.Bank.Len() != 10 {
 		t.Errorf("version %d, %v", head.Head, err)
 	}
 	b.Record(r.WorkflowID, "Evolve/rejected")
