@@ -24,7 +24,7 @@ func evolveOnce(b *apptest.Bundle, change ...func(*evolution.Spec)) (out evoluti
 	b.T.Helper()
 	spec := evolution.Spec{Spec: app.EvolveSpec(b.Config)}
 	spec.Keeping = runspec.DefaultSpanOptions()
-	spec.Keeping.Tokens, spec.Keeping.Overlap = 24, 0
+	spec.Keeping.Tokens, spec.Keeping.Overlap, spec.Keeping.K = 24, 0, 30 // all skills
 	for _, f := range change {
 		f(&spec)
 	}
