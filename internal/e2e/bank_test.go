@@ -28,12 +28,12 @@ func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 	ws := b.Workspace.ID
 	first, err := b.Learning.Banks.Head(t.Context(), ws, bank.Default)
 	testkit.Must(t, err)
-	if first.Head != 1 || first.Bank.Len() != 4 || first.Version.Action != bank.ActionSeed {
+	if first.Head != 1 || first.Bank.Len() != 10 || first.Version.Action != bank.ActionSeed {
 		t.Fatalf("%+v", first.Version)
 	}
 	second, err := b.Learning.Banks.Import(t.Context(), ws, bank.Default, skillFile("capture_dates", "Adds dates."))
 	testkit.Must(t, err)
-	if second.Head != 2 || second.Bank.Len() != 5 || second.Version.Parent != 1 || len(second.Version.Fresh) != 1 {
+	if second.Head != 2 || second.Bank.Len() != 11 || second.Version.Parent != 1 || len(second.Version.Fresh) != 1 {
 		t.Errorf("%+v", second.Version)
 	}
 	third, err := b.Learning.Banks.Rollback(t.Context(), ws, bank.Default, 1)
@@ -126,7 +126,7 @@ func TestABankHasOneWriterAtATime(t *testing.T) {
 	}
 	now, err := b.Learning.Banks.Head(t.Context(), ws, bank.Default)
 	testkit.Must(t, err)
-	if done == 0 || now.Bank.Len() != 4+done || now.Head != 1+done {
+	if done == 0 || now.Bank.Len() != 10+done || now.Head != 1+done {
 		t.Errorf("%d of 4 were done; the bank has %d skills at version %d", done, now.Bank.Len(), now.Head)
 	}
 }

@@ -24,7 +24,7 @@ func evolveOnce(b *apptest.Bundle, change ...func(*evolution.Spec)) (out evoluti
 	b.T.Helper()
 	spec := evolution.Spec{Spec: app.EvolveSpec(b.Config)}
 	spec.Keeping = runspec.DefaultSpanOptions()
-	spec.Keeping.Tokens, spec.Keeping.Overlap = 24, 0
+	spec.Keeping.Tokens, spec.Keeping.Overlap, spec.Keeping.K = 24, 0, 30 // all skills
 	for _, f := range change {
 		f(&spec)
 	}
@@ -171,7 +171,7 @@ func TestAWorseBankIsRejected(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	if head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil || head.Head != 1 ||
-		head.Bank.Len() != 4 {
+		head.Bank.Len() != 10 {
 		t.Errorf("version %d, %v", head.Head, err)
 	}
 	b.Record(r.WorkflowID, "Evolve/rejected")

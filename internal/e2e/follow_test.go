@@ -48,7 +48,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	testkit.Must(t, err)
 
 	first := follow()
-	if first.Head != 2 || first.Bank.Len() != 6 || says(first, "capture_dates") != "Adds dates that were told." ||
+	if first.Head != 2 || first.Bank.Len() != 12 || says(first, "capture_dates") != "Adds dates that were told." ||
 		!strings.Contains(first.Version.Reason, "version 3") {
 		t.Fatalf("%+v", first.Version)
 	}
@@ -69,7 +69,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 			t.Errorf("%s says %q, want %q", name, got, want)
 		}
 	}
-	if second.Bank.Len() != 8 {
+	if second.Bank.Len() != 14 {
 		t.Errorf("%d skills", second.Bank.Len())
 	}
 	if after := rowsOf(b, shared.ID); !slices.Equal(before, after) || strings.Contains(fmt.Sprint(after), "orchard") {

@@ -30,14 +30,14 @@ import (
 	"cairn/internal/testkit"
 )
 
-// trainedUntilTheGate runs one stage of one iteration with all four primitives for each span, so
+// trainedUntilTheGate runs one stage of one iteration with all skills for each span, so
 // that both sides of the gate have equal results.
 func trainedUntilTheGate(t *testing.T, b *apptest.Bundle, service *learning.Service) (run.Ref, error) {
 	t.Helper()
 	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
 	spec := training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
-	spec.Keeping.Tokens, spec.Keeping.K = 24, 4
+	spec.Keeping.Tokens, spec.Keeping.K = 24, 10
 	r, err := service.Trainings.Accept(t.Context(),
 		training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 	testkit.Must(t, err)

@@ -355,7 +355,7 @@ func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 		t.Errorf("outcomes %q", got)
 	}
 	for what, want := range map[string]int{"probes": 2, "runs where kind = 'probe'": 1, "decision_outcomes": 3,
-		"llm_calls where stage = 'probe' and state = 'done'": 1, "skill_stats where stats ->> 'count' = '3'": 4} {
+		"llm_calls where stage = 'probe' and state = 'done'": 1, "skill_stats where stats ->> 'count' = '3'": 10} {
 		if n := count(b, "select count(*) from cairn."+what); n != want {
 			t.Errorf("%d of %s, want %d", n, what, want)
 		}

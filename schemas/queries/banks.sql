@@ -18,8 +18,8 @@ where b.workspace_id = @workspace_id order by b.name;
 update banks set head = @number where workspace_id = @workspace_id and id = @id and head = @base;
 
 -- name: BankVersionPut :exec
-insert into bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id)
-values (@workspace_id, @bank_id, @number, sqlc.narg('parent'), @action, @bank_sha, @capacity, @members::text[], @fresh::text[], @policy_sha, @optimizer_sha, @snapshot_sha, @reason, sqlc.narg('run_id'));
+insert into bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id, prompts)
+values (@workspace_id, @bank_id, @number, sqlc.narg('parent'), @action, @bank_sha, @capacity, @members::text[], @fresh::text[], @policy_sha, @optimizer_sha, @snapshot_sha, @reason, sqlc.narg('run_id'), @prompts);
 
 -- name: BankVersionAt :one
 select * from bank_versions where workspace_id = @workspace_id and bank_id = @bank_id and number = @number;

@@ -12,6 +12,15 @@ update decisions set outcome = @outcome where workspace_id = @workspace_id and i
 -- name: DecisionsOfRun :many
 select * from decisions where workspace_id = @workspace_id and run_id = @run_id order by span;
 
+-- name: DecisionsOfBank :many
+-- The latest decisions of a bank, each with the number and the mean of its scores.
+select sqlc.embed(d), o.scores, o.score from decisions d
+cross join lateral (
+  select count(*)::int as scores, coalesce(avg(c.score), 0)::float8 as score from decision_outcomes c
+  where c.workspace_id = d.workspace_id and c.decision_id = d.id) o
+where d.workspace_id = @workspace_id and d.bank_id = @bank_id
+order by d.created_at desc, d.id desc limit @max_rows;
+
 -- name: SpanNeighbours :many
 -- The memories that are closest to a span. All of them are compared.
 select m.id, m.external_id, m.content, e.v, (1 - (e.v <=> @query::halfvec))::float8 as cosine

@@ -69,31 +69,49 @@ func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (
 		return bank.Version{}, fault.New(fault.NotFound, fmt.Sprintf("bank version %d not found", number),
 			"list the versions with `cairn bank show --history`")
 	}
-	return versionOfBank(r), classify("read the bank's version", err)
+	if err != nil {
+		return bank.Version{}, classify("read the bank's version", err)
+	}
+	return versionOfBank(r)
 }
 
 // BankVersions lists versions, the newest first.
 func (q bankRepository) BankVersions(ctx context.Context, id int64, most int) ([]bank.Version, error) {
 	rows, err := q.q.BankVersions(ctx, dbsqlc.BankVersionsParams{WorkspaceID: q.ws, BankID: id, MaxRows: int32(most)})
+	if err != nil {
+		return nil, classify("list the bank's versions", err)
+	}
 	out := make([]bank.Version, len(rows))
 	for i, r := range rows {
-		out[i] = versionOfBank(r)
+		if out[i], err = versionOfBank(r); err != nil {
+			return nil, err
+		}
 	}
-	return out, classify("list the bank's versions", err)
+	return out, nil
 }
 
-func versionOfBank(r dbsqlc.BankVersion) bank.Version {
+func versionOfBank(r dbsqlc.BankVersion) (bank.Version, error) {
 	v := bank.Version{Number: int(r.Number), Action: r.Action, BankSHA: r.BankSha, Capacity: int(r.Capacity),
 		Members: r.Members, Fresh: r.Fresh, Policy: r.PolicySha, Optimizer: r.OptimizerSha,
 		Snapshot: r.SnapshotSha, Reason: r.Reason, Run: text(r.RunID), CreatedAt: r.CreatedAt}
 	if r.Parent != nil {
 		v.Parent = int(*r.Parent)
 	}
-	return v
+	if err := json.Unmarshal(r.Prompts, &v.Prompts); err != nil {
+		return v, fmt.Errorf("decode the prompts of bank version %d: %w", v.Number, err)
+	}
+	return v, nil
 }
 
 // PutBankVersion writes a version.
 func (q bankRepository) PutBankVersion(ctx context.Context, id int64, v bank.Version) error {
+	if v.Prompts == nil {
+		v.Prompts = memoryskill.Prompts{}
+	}
+	prompts, err := encode("the prompts", v.Prompts)
+	if err != nil {
+		return err
+	}
 	var parent *int32
 	if v.Parent != 0 {
 		p := int32(v.Parent)
@@ -103,7 +121,8 @@ func (q bankRepository) PutBankVersion(ctx context.Context, id int64, v bank.Ver
 		q.q.BankVersionPut(ctx, dbsqlc.BankVersionPutParams{WorkspaceID: q.ws, BankID: id, Number: int32(v.Number),
 			Parent: parent, Action: v.Action, BankSha: v.BankSHA,
 			Capacity: int32(v.Capacity), Members: texts(v.Members), Fresh: texts(v.Fresh), PolicySha: v.Policy,
-			OptimizerSha: v.Optimizer, SnapshotSha: v.Snapshot, Reason: storable(v.Reason), RunID: keyOrNull(v.Run)}))
+			OptimizerSha: v.Optimizer, SnapshotSha: v.Snapshot, Reason: storable(v.Reason), RunID: keyOrNull(v.Run),
+			Prompts: prompts}))
 }
 
 // PutMemorySkills stores versions of memory skills. Existing versions stay unchanged.

@@ -83,6 +83,23 @@ func (q decisionRepository) Decisions(ctx context.Context, run string) ([]decisi
 	return out, nil
 }
 
+// BankDecisions returns the latest decisions of a bank, the latest first.
+func (q decisionRepository) BankDecisions(ctx context.Context, bank int64, most int) ([]decision.Scored, error) {
+	rows, err := q.q.DecisionsOfBank(ctx, dbsqlc.DecisionsOfBankParams{WorkspaceID: q.ws, BankID: bank,
+		MaxRows: int32(most)})
+	if err != nil {
+		return nil, classify("list the decisions", err)
+	}
+	out := make([]decision.Scored, len(rows))
+	for i, r := range rows {
+		out[i].Scores, out[i].Score = int(r.Scores), r.Score
+		if out[i].Decision, err = decisionOf(r.Decision); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // MemoryUses returns the memories that were in a run's prompts, with their decisions.
 func (q decisionRepository) MemoryUses(ctx context.Context, run string) ([]decision.MemoryUse, error) {
 	rows, err := q.q.DecisionsBehind(ctx, dbsqlc.DecisionsBehindParams{WorkspaceID: q.ws, RunID: run})

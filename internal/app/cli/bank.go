@@ -39,6 +39,7 @@ func (c *cli) bank() *cobra.Command {
 	cmd.AddCommand(
 		list,
 		c.bankShow(&name),
+		c.bankDecisions(&name),
 		updates,
 		probes,
 		c.bankDiff(&name),
@@ -47,6 +48,7 @@ func (c *cli) bank() *cobra.Command {
 		c.bankExport(&name),
 		c.bankImport(&name),
 		c.bankFollow(&name),
+		c.bankPrompts(&name),
 	)
 	return cmd
 }
@@ -114,11 +116,33 @@ func (c *cli) bankRollback(name *string) *cobra.Command {
 	return rollback
 }
 
-// bankExport is the command that writes the skills of a bank to files.
+// bankDecisions is the command that lists live choices.
+func (c *cli) bankDecisions(name *string) *cobra.Command {
+	var most int
+	list := &cobra.Command{Use: "decisions", Short: "List the live choices of memory skills, newest first",
+		Example: "  cairn bank decisions\n  cairn bank decisions --limit 5 --output json", Args: noArguments,
+		Long: "List the latest live choices of memory skills, newest first. A sampled choice was drawn from the " +
+			"probabilities of the policy; PROPENSITY is the probability of these skills in any order. Other choices " +
+			"are greedy: their propensity is 1. The setting memory.learning.explore_per_day limits the number of " +
+			"sampled choices. SCORE is the mean score of the replies that the resulting memories led to.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if most < 1 || most > 1000 {
+				return usageError{fmt.Errorf("invalid --limit %d: use 1 to 1000", most)}
+			}
+			return c.listDecisions(cmd.Context(), *name, most)
+		}}
+	list.Flags().IntVar(&most, "limit", 20, "number of choices, at most 1000")
+	return list
+}
+
+// bankExport is the command that writes a version of a bank to files.
 func (c *cli) bankExport(name *string) *cobra.Command {
 	var number int
-	export := &cobra.Command{Use: "export FOLDER", Short: "Export the memory skills of a bank to Markdown files",
+	export := &cobra.Command{Use: "export FOLDER", Short: "Export a bank with its policy to a folder",
 		Example: "  cairn bank export memory-skills/", Args: exactly(1, "the folder to write"),
+		Long: "Write a version of a bank to a folder: a Markdown file for each memory skill, and " + bank.PackageFile +
+			" with the weights of the policy, its optimizer, the prompts of the bank, the recipe and the provenance. " +
+			"An import of the folder into another workspace or database makes the same choices.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.exportBank(cmd.Context(), *name, number, args[0])
 		}}
@@ -128,13 +152,17 @@ func (c *cli) bankExport(name *string) *cobra.Command {
 
 // bankImport is the command that reads skills from files.
 func (c *cli) bankImport(name *string) *cobra.Command {
-	imports := &cobra.Command{Use: "import FOLDER", Short: "Import memory skills from Markdown files",
-		Example: "  cairn bank import memory-skills/ --bank work",
-		Long: "Import the Markdown files of a folder into a bank. A missing bank is created. New skills are added, " +
-			"and changed skills are updated. If one file is invalid, none is imported.",
+	var texts bool
+	imports := &cobra.Command{Use: "import FOLDER", Short: "Import a bank, or memory skills from Markdown files",
+		Example: "  cairn bank import memory-skills/ --bank work\n  cairn bank import memory-skills/ --skills-only",
+		Long: "Import a folder into a bank. A missing bank is created. If the folder has a " + bank.PackageFile +
+			" of another bank, the exported version becomes the active one, with its policy and its prompts; `cairn " +
+			"bank rollback` restores the former one. Then the Markdown files are imported: new skills are added, and " +
+			"changed skills are updated. If one file is invalid, none is imported. A version that the bank has had " +
+			"before does not become active again: use `cairn bank rollback`.",
 		Args: exactly(1, "the folder to read"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			files, err := markdownIn(args[0])
+			files, err := bankFiles(args[0], !texts)
 			if err != nil {
 				return err
 			}
@@ -142,6 +170,7 @@ func (c *cli) bankImport(name *string) *cobra.Command {
 				return s.Learning.Banks.Import(ctx, s.workspace.ID, *name, files)
 			})
 		}}
+	imports.Flags().BoolVar(&texts, "skills-only", false, "import only the Markdown files, without the policy")
 	return imports
 }
 

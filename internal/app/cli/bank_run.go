@@ -196,13 +196,21 @@ func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {
 			return err
 		}
 		differences := memoryskill.Differences(older.Bank, newer.Bank)
+		prompts := memoryskill.PromptDifferences(older.Version.Prompts, newer.Version.Prompts)
 		if c.output == "json" {
 			return c.printJSON(map[string]any{"from": older.Version.Number, "to": newer.Version.Number,
-				"policy_changed": older.Version.Policy != newer.Version.Policy, "changes": differences})
+				"policy_changed": older.Version.Policy != newer.Version.Policy, "changes": differences,
+				"prompts": prompts})
 		}
 		for _, d := range differences {
 			fmt.Fprintf(c.out, "%s %s\n", d.Kind, d.Name)
 			for _, line := range changedLines(d) {
+				fmt.Fprintln(c.out, "  "+line)
+			}
+		}
+		for _, d := range prompts {
+			fmt.Fprintf(c.out, "prompt %s\n", d.Name)
+			for _, line := range changedText(builtIn(d.Name, d.Before), builtIn(d.Name, d.After)) {
 				fmt.Fprintln(c.out, "  "+line)
 			}
 		}
@@ -214,18 +222,23 @@ func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {
 }
 
 // changedLines returns the lines of a skill's Markdown that only one version has, marked with - or +.
-func changedLines(d memoryskill.Difference) (out []string) {
-	lines := func(v memoryskill.Version) (all []string) {
-		if v.ID != "" {
-			all = strings.Split(strings.TrimSpace(string(memoryskill.Render(v.Skill))), "\n")
+func changedLines(d memoryskill.Difference) []string {
+	text := func(v memoryskill.Version) string {
+		if v.ID == "" {
+			return ""
 		}
-		return all
+		return string(memoryskill.Render(v.Skill))
 	}
-	before, after := lines(d.Before), lines(d.After)
+	return changedText(text(d.Before), text(d.After))
+}
+
+// changedText returns the lines that only one text has, marked with - or +.
+func changedText(before, after string) (out []string) {
+	lines := func(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
 	for _, side := range []struct {
 		mark       string
 		own, other []string
-	}{{"- ", before, after}, {"+ ", after, before}} {
+	}{{"- ", lines(before), lines(after)}, {"+ ", lines(after), lines(before)}} {
 		has := map[string]bool{}
 		for _, line := range side.other {
 			has[line] = true
@@ -251,37 +264,49 @@ func (c *cli) changeBank(ctx context.Context, change func(context.Context, *sess
 
 func (c *cli) exportBank(ctx context.Context, name string, number int, folder string) error {
 	return c.withBanks(ctx, func(s *session) error {
-		h, err := s.Learning.Banks.At(ctx, s.workspace.ID, name, number)
+		h, files, err := s.Learning.Banks.Export(ctx, s.workspace.ID, name, number)
 		if err != nil {
 			return err
 		}
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return fmt.Errorf("create the folder: %w", err)
 		}
-		files := h.Bank.Export()
 		for file, text := range files {
 			if err := os.WriteFile(filepath.Join(folder, file), text, 0o644); err != nil {
-				return fmt.Errorf("write a skill: %w", err)
+				return fmt.Errorf("write a file of the bank: %w", err)
 			}
 		}
-		fmt.Fprintf(c.out, "exported %d skills of bank %s, version %d, to %s\n", len(files), h.Name, h.Version.Number,
-			folder)
+		fmt.Fprintf(
+			c.out,
+			"exported %d skills of bank %s, version %d, with policy %.12s, to %s\n",
+			h.Bank.Len(),
+			h.Name,
+			h.Version.Number,
+			h.Version.Policy,
+			folder,
+		)
 		return nil
 	})
 }
 
-// markdownIn returns the Markdown files of a folder, by file name.
-func markdownIn(folder string) (map[string][]byte, error) {
+// bankFiles returns the Markdown files of a folder, by file name, and the package unless it is left
+// out.
+func bankFiles(folder string, whole bool) (map[string][]byte, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.md"))
 	if err != nil || len(paths) == 0 {
 		return nil, fault.New(fault.NotFound, fmt.Sprintf("no Markdown files in %q", folder),
 			"pass a folder that `cairn bank export FOLDER` has written")
 	}
+	if packed := filepath.Join(folder, bank.PackageFile); whole {
+		if _, err := os.Stat(packed); err == nil {
+			paths = append(paths, packed)
+		}
+	}
 	files := map[string][]byte{}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, fmt.Errorf("read a skill: %w", err)
+			return nil, fmt.Errorf("read a file of the bank: %w", err)
 		}
 		files[filepath.Base(path)] = text
 	}

@@ -35,6 +35,13 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 	}
 	if args[0] == "bank" || args[0] == "train" {
 		for i, a := range args {
+			if a == "remember.md" {
+				args[i] = filepath.Join(w.folder, a)
+				testkit.Must(
+					t,
+					os.WriteFile(args[i], []byte("Keep what matters. {{material}} {{language}} {{reply}}"), 0o600),
+				)
+			}
 			if a == "memory-skills/" || strings.HasSuffix(a, ".svg") {
 				args[i] = filepath.Join(w.folder, a)
 			}

@@ -48,7 +48,7 @@ func (c *cli) train() *cobra.Command {
 	f.IntVar(&r.Episodes, "episodes", 0, "episodes per iteration (default 4)")
 	f.IntVar(&r.Parallel, "parallel", 0, "episodes at once (default 4)")
 	f.StringVar(&r.Seed, "seed", "", "seed of all random draws (default 42)")
-	f.StringVar(&r.Score, "score", "", "scoring: recall (needs no model) or answer (default recall)")
+	f.StringVar(&r.Score, "score", "", "scoring: recall (needs no model), answer or grade (default recall)")
 	f.Float64Var(&r.Sample, "sample", 0, "share of the questions per category that an episode asks, 0 to 1 "+
 		"(default all)")
 	spanFlags(cmd, &r.Keeping.Spanning, "the setting memory.spans, else fixed-length; full-session for the recipes "+
@@ -233,7 +233,7 @@ func (c *cli) evolve() *cobra.Command {
 			"change.", Example: "  cairn evolve\n  cairn evolve --bank work --output json", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvolve(cmd.Context(), r) }}
 	cmd.Flags().StringVar(&r.Bank, "bank", bank.Default, "name of the bank")
-	cmd.Flags().StringVar(&r.Score, "score", "", "scoring: recall (needs no model) or answer (default recall)")
+	cmd.Flags().StringVar(&r.Score, "score", "", "scoring: recall (needs no model), answer or grade (default recall)")
 	spanFlags(cmd, &r.Keeping.Spanning, "the setting memory.spans, else "+executor.FixedLength)
 	cmd.Flags().StringVar(&r.ID, "request-id", "", "ID of the round; the same ID is the same round (default a new "+
 		"one)")

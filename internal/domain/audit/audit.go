@@ -21,6 +21,7 @@ type Action string
 const (
 	BankImport          Action = "bank.import"
 	BankPromote         Action = "bank.promote"
+	BankPrompt          Action = "bank.prompt" // set, or the built-in one restored
 	BankRollback        Action = "bank.rollback"
 	CanaryStop          Action = "canary.stop"    // its outcomes were too bad to go on
 	ChangeApprove       Action = "change.approve" // of a pending change of a skill
@@ -64,6 +65,7 @@ const (
 var Actions = []Action{
 	BankImport,
 	BankPromote,
+	BankPrompt,
 	BankRollback,
 	CanaryStop,
 	ChangeApprove,

@@ -35,16 +35,22 @@ func NewBank(capacity int, versions ...Version) (Bank, error) {
 	return b, nil
 }
 
-// SeedBank returns a bank with the primitives, with or without noop.
+// SeedBank returns a bank with the primitives only, with or without noop. See ShippedBank.
 func SeedBank(capacity int, withNoop bool) (Bank, error) {
+	skills := Primitives()
+	if !withNoop {
+		skills = slices.DeleteFunc(skills, func(s Skill) bool { return s.Action == Noop })
+	}
+	return bankOf(capacity, skills)
+}
+
+// bankOf returns a bank of shipped skills.
+func bankOf(capacity int, skills []Skill) (Bank, error) {
 	var versions []Version
-	for _, s := range Primitives() {
-		if s.Action == Noop && !withNoop {
-			continue
-		}
+	for _, s := range skills {
 		v, err := NewVersion(s, "", Seed, "")
 		if err != nil {
-			return Bank{}, fmt.Errorf("primitive %q: %w", s.Name, err)
+			return Bank{}, fmt.Errorf("shipped skill %q: %w", s.Name, err)
 		}
 		versions = append(versions, v)
 	}

@@ -2,9 +2,10 @@
 // instruction for extracting memories from a span of a conversation. Package policy learns which
 // skills a span needs, and package designer proposes changes of a bank.
 //
-// A bank starts with four primitives. It is a value: every change returns another bank.
+// A new bank has ten skills: four primitives, one for each action, and six for kinds of facts. A
+// bank is a value: every change returns another bank.
 //
-//	bank, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
+//	bank, err := memoryskill.ShippedBank(memoryskill.DefaultCapacity)
 //	skill, err := memoryskill.Parse(markdown)
 //	bank, err = bank.Add(skill, memoryskill.Human, "import")
 //	fresh := memoryskill.Fresh(memoryskill.Differences(before, bank), false)

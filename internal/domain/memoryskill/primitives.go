@@ -14,15 +14,7 @@ var primitiveFiles embed.FS
 func Primitives() []Skill {
 	var skills []Skill
 	for _, a := range Actions {
-		md, err := primitiveFiles.ReadFile(fmt.Sprintf("primitives/%s.md", a))
-		if err != nil {
-			panic(err) // the files are embedded
-		}
-		s, err := Parse(md)
-		if err != nil {
-			panic(err)
-		}
-		skills = append(skills, s)
+		skills = append(skills, shipped(primitiveFiles, fmt.Sprintf("primitives/%s.md", a)))
 	}
 	return skills
 }

@@ -67,7 +67,7 @@ func NewRecipe(name string) (Recipe, error) {
 		Exploration: policy.DefaultExploration(), Difficulty: Linear, Edits: 3, Patience: 5, Evolutions: 20,
 	}
 	published := r.PPO // options that the paper and its scripts share
-	published.LearningRate, published.Epochs, published.TargetKL = 1e-4, 2, 0.02
+	published.LearningRate, published.Epochs, published.TargetKL, published.EntropyCoef = 1e-4, 2, 0.02, 0.01
 	switch name {
 	case TargetRecipe:
 	case PaperRecipe:

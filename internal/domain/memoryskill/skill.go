@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
+
+	"cairn/internal/domain/lang"
 )
 
 // Action is the only kind of change that a skill may make.
@@ -84,6 +86,9 @@ func (s Skill) Instructions() string {
 	b.WriteString("\nThe only action allowed here is " + strings.ToUpper(string(s.Action)) + ".\n")
 	return b.String()
 }
+
+// Tokens returns the estimated length of the skill in a prompt.
+func (s Skill) Tokens() int { return lang.EstimateTokens(s.Instructions()) }
 
 // fields returns the skill's texts by name, in reading order.
 func (s Skill) fields() []field {

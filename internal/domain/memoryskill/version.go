@@ -44,6 +44,12 @@ func NewVersion(s Skill, parent string, author Author, origin string) (Version, 
 		Origin: origin}, nil
 }
 
+// NameOf returns the name of the skill of a version ID.
+func NameOf(id string) string {
+	name, _, _ := strings.Cut(id, "@")
+	return name
+}
+
 // digest returns the SHA-256 of a kind and parts. Parts are delimited, so that different parts
 // differ in the hash.
 func digest(kind string, parts ...string) string {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/memoryskill/policy"
 )
 
 // Remy is the agent that replies from long-term memory.
@@ -82,8 +84,29 @@ type LongTerm struct {
 	Agents Versions `json:"agents"`
 	// Modes overrides Profile, Thinking and Single for single agents.
 	Modes Modes `json:"modes"`
+	// Skills configures the choice of memory skills.
+	Skills MemorySkills `json:"skills"`
 	// Learning limits how the policy of memory skills learns from live conversations.
 	Learning Learning `json:"learning"`
+}
+
+// MemorySkills configures the choice of memory skills.
+type MemorySkills struct {
+	// Controller is the kind of policy that chooses memory skills: ppo (default), an actor-critic
+	// model, or thompson, a linear bandit. A bank changes to the other kind when it is used next,
+	// and keeps what each kind has learned.
+	Controller string `json:"controller"`
+}
+
+// DefaultController is the default of MemorySkills.Controller.
+const DefaultController = policy.ControllerPPO
+
+func (m MemorySkills) validate() error {
+	if !slices.Contains(policy.ControllerNames, m.Controller) {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.skills.controller is %q", m.Controller),
+			"use one of "+strings.Join(policy.ControllerNames, ", "))
+	}
+	return nil
 }
 
 // Learning limits how the policy of memory skills learns from live conversations.
@@ -250,7 +273,7 @@ func (m LongTerm) validate() error {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.deadline_ms is %d", m.Deadline),
 			"use 100 to 60000 milliseconds, or 0 for 4000")
 	}
-	if err := m.Learning.validate(); err != nil {
+	if err := cmp.Or(m.Skills.validate(), m.Learning.validate()); err != nil {
 		return err
 	}
 	for name, mode := range map[string]Mode{"summarize": m.Modes.Summarize, "retrieve": m.Modes.Retrieve,

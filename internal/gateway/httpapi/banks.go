@@ -83,12 +83,16 @@ type BankDiff struct {
 	To            int          `json:"to"`
 	PolicyChanged bool         `json:"policy_changed" doc:"Whether the weights that select skills differ"`
 	Changes       []BankChange `json:"changes"`
+	Prompts       []PromptDiff `json:"prompts" doc:"Prompts that differ"`
 }
 
-// BankFiles holds a bank's skills as Markdown, by file name.
+// BankFiles holds the files of a bank, by file name.
 type BankFiles struct {
-	Files map[string]string `json:"files" minProperties:"1"`
+	Files map[string]string `json:"files" minProperties:"1" doc:"The Markdown of each skill, and in an export bank.json: the weights of the policy, its optimizer, prompts, recipe and provenance"`
 }
+
+// packageBody is the maximum size of an imported bank with its policy, in bytes.
+const packageBody = 8 << 20
 
 // BankPath is the path parameter that names a bank.
 type BankPath struct {
@@ -102,6 +106,7 @@ type BankAt struct {
 }
 
 func (g *Gateway) bankRoutes() {
+	g.bankPromptRoutes()
 	handle(g, route{method: http.MethodGet, path: "/v1/banks", id: "listBanks", tag: tagBanks, scope: apikey.Read,
 		summary: "List the banks of memory skills"}, g.listBanks)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}", id: "showBank", tag: tagBanks, scope: apikey.Read,
@@ -127,7 +132,7 @@ func (g *Gateway) bankRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/diff", id: "diffBank", tag: tagBanks,
 		scope: apikey.Read, summary: "Compare two versions of a bank"}, g.diffBank)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/export", id: "exportBank", tag: tagBanks,
-		scope: apikey.Read, summary: "Get the skills of a bank as Markdown files"}, g.exportBank)
+		scope: apikey.Read, summary: "Get a bank with its policy as files"}, g.exportBank)
 	handle(g, route{
 		method:  http.MethodPost,
 		path:    "/v1/banks/{name}/rollback",
@@ -150,9 +155,10 @@ func (g *Gateway) bankRoutes() {
 			"automatic promotion. Promoting it again changes nothing.",
 	}, g.promoteUpdate)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/import", id: "importBank", tag: tagBanks,
-		scope: apikey.Admin, bytes: smallBody, summary: "Import Markdown files into a bank",
-		about: "The bank is created if it does not exist. A new skill is added, and a skill with a different text " +
-			"is refined. All files are imported or none. Equal skills change nothing."}, g.importBank)
+		scope: apikey.Admin, bytes: packageBody, summary: "Import the files of a bank",
+		about: "The bank is created if it does not exist. With bank.json of an export of another bank, the exported " +
+			"version becomes the active one, with its policy and prompts. A new skill is added, and a skill with a " +
+			"different text is refined. All files are imported or none. Equal contents change nothing."}, g.importBank)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/follow", id: "followBank", tag: tagBanks,
 		scope: apikey.Admin, bytes: smallBody,
 		summary: "Base a bank on a shared bank",
@@ -259,7 +265,7 @@ func (g *Gateway) diffBank(ctx context.Context, in *struct {
 		return nil, err
 	}
 	out := BankDiff{From: older.Version.Number, To: newer.Version.Number,
-		PolicyChanged: older.Version.Policy != newer.Version.Policy, Changes: []BankChange{}}
+		PolicyChanged: older.Version.Policy != newer.Version.Policy, Changes: []BankChange{}, Prompts: []PromptDiff{}}
 	side := func(v memoryskill.Version) *MemorySkill {
 		if v.ID == "" {
 			return nil
@@ -271,17 +277,20 @@ func (g *Gateway) diffBank(ctx context.Context, in *struct {
 		out.Changes = append(out.Changes, BankChange{Name: d.Name, Kind: d.Kind, Before: side(d.Before),
 			After: side(d.After)})
 	}
+	for _, d := range memoryskill.PromptDifferences(older.Version.Prompts, newer.Version.Prompts) {
+		out.Prompts = append(out.Prompts, PromptDiff(d))
+	}
 	return &bodyOf[BankDiff]{out}, nil
 }
 
 func (g *Gateway) exportBank(ctx context.Context, in *BankAt) (*bodyOf[BankFiles], error) {
-	h, err := g.Learning.Banks.At(ctx, workspace(ctx), in.Name, in.Version)
+	_, files, err := g.Learning.Banks.Export(ctx, workspace(ctx), in.Name, in.Version)
 	if err != nil {
 		return nil, err
 	}
 	out := &bodyOf[BankFiles]{BankFiles{Files: map[string]string{}}}
-	for file, markdown := range h.Bank.Export() {
-		out.Body.Files[file] = string(markdown)
+	for file, text := range files {
+		out.Body.Files[file] = string(text)
 	}
 	return out, nil
 }

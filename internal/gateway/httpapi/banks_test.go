@@ -25,18 +25,18 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 	var list httpapi.BankList
 	b.get("/v1/banks").into(http.StatusOK, &list)
 	if len(list.Banks) != 1 || list.Banks[0].Name != "default" || list.Banks[0].Version != 1 ||
-		list.Banks[0].Skills != 4 {
+		list.Banks[0].Skills != 10 {
 		t.Fatalf("banks %+v", list.Banks)
 	}
 	var seeded httpapi.BankDetail
 	b.get("/v1/banks/default").into(http.StatusOK, &seeded)
-	if seeded.Version.Number != 1 || len(seeded.Skills) != 4 || seeded.Skills[0].ID == "" ||
+	if seeded.Version.Number != 1 || len(seeded.Skills) != 10 || seeded.Skills[0].ID == "" ||
 		seeded.Skills[0].Skill.Description == "" {
 		t.Errorf("%+v", seeded)
 	}
 	var files httpapi.BankFiles
 	b.get("/v1/banks/default/export").into(http.StatusOK, &files)
-	if len(files.Files) != 4 {
+	if len(files.Files) != 11 {
 		t.Fatalf("files %v", slices.Collect(maps.Keys(files.Files)))
 	}
 	var same httpapi.BankDetail
@@ -51,7 +51,7 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 			Action: memoryskill.Insert}))
 	var changed httpapi.BankDetail
 	b.post("/v1/banks/default/import", files).into(http.StatusOK, &changed)
-	if changed.Version.Number != 2 || len(changed.Skills) != 5 {
+	if changed.Version.Number != 2 || len(changed.Skills) != 11 {
 		t.Errorf("%+v", changed.Version)
 	}
 	var diff httpapi.BankDiff
@@ -63,7 +63,7 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 	}
 	var back httpapi.BankDetail
 	b.post("/v1/banks/default/rollback", map[string]any{"to": 1}).into(http.StatusOK, &back)
-	if back.Version.Number != 3 || back.Version.Snapshot != seeded.Version.Snapshot || len(back.Skills) != 4 {
+	if back.Version.Number != 3 || back.Version.Snapshot != seeded.Version.Snapshot || len(back.Skills) != 10 {
 		t.Errorf("%+v", back.Version)
 	}
 	var versions httpapi.BankVersionList
@@ -73,7 +73,7 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 		t.Errorf("%+v", versions)
 	}
 	b.get("/v1/banks/default?version=2").into(http.StatusOK, &changed)
-	if changed.Version.Number != 2 || len(changed.Skills) != 5 {
+	if changed.Version.Number != 2 || len(changed.Skills) != 11 {
 		t.Errorf("an earlier one: %+v", changed.Version)
 	}
 
@@ -143,7 +143,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 		names = append(names, s.Skill.Name)
 	}
 	if followed.Version.Number != 3 || !slices.Contains(names, "capture_dates") ||
-		!slices.Contains(names, "capture_trees") || len(names) != 6 ||
+		!slices.Contains(names, "capture_trees") || len(names) != 12 ||
 		!strings.Contains(followed.Version.Reason, "follows the shared bank default, version 2") {
 		t.Errorf("%+v %v", followed.Version, names)
 	}
@@ -154,7 +154,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{},
 		key: b.makeKey(shared, apikey.Admin)}).refused(fault.InvalidArgument)
 	if head, err := b.Learning.Banks.Head(t.Context(), shared.ID, "default"); err != nil || head.Head != 2 ||
-		head.Bank.Len() != 5 {
+		head.Bank.Len() != 11 {
 		t.Errorf("the shared bank is version %d with %d skills, %v", head.Head, head.Bank.Len(), err)
 	}
 }

@@ -48,14 +48,15 @@ type Memories interface {
 
 // Ports are the dependencies of the services.
 type Ports struct {
-	Store    Store
-	Memories Memories
-	Asker    runspec.Asker
-	Embedder bank.Embedder
-	Learner  policy.Learner
-	Space    int16           // embedding space of the vectors
-	Starter  runspec.Starter // nil without Temporal: the relay starts runs
-	Log      *slog.Logger    // nil discards logs
+	runspec.Extensions
+	Store      Store
+	Memories   Memories
+	Asker      runspec.Asker
+	Embedder   bank.Embedder
+	Controller policy.Controller
+	Space      int16           // embedding space of the vectors
+	Starter    runspec.Starter // nil without Temporal: the relay starts runs
+	Log        *slog.Logger    // nil discards logs
 }
 
 // Service contains the services for memory skills.
@@ -86,14 +87,16 @@ func New(p Ports) (*Service, error) {
 	}
 	encoder := bank.Encoder{Embedder: p.Embedder}
 	var err error
-	if s.Banks, err = bank.New(bank.Ports{Store: p.Store.Banks(), Encoder: encoder, Learner: p.Learner}); err != nil {
+	s.Banks, err = bank.New(bank.Ports{Store: p.Store.Banks(), Encoder: encoder, Controller: p.Controller})
+	if err != nil {
 		return nil, err
 	}
 	if s.Cases, err = cases.New(cases.Ports{Store: p.Store.Cases(), Banks: s.Banks}); err != nil {
 		return nil, err
 	}
-	s.Updates, err = adaptation.New(adaptation.Ports{Store: p.Store.Updates(), Banks: s.Banks, Learner: p.Learner,
-		Player: episode.Player{Encoder: encoder, Asker: p.Asker}, Starter: p.Starter})
+	s.Updates, err = adaptation.New(adaptation.Ports{Store: p.Store.Updates(), Banks: s.Banks, Controller: p.Controller,
+		Player:  episode.Player{Encoder: encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge},
+		Starter: p.Starter})
 	if err != nil {
 		return nil, err
 	}
@@ -102,17 +105,31 @@ func New(p Ports) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Builds, err = build.New(build.Ports{Store: p.Store.Builds(), Banks: s.Banks, Encoder: encoder, Asker: p.Asker,
-		Memories: p.Memories, Updates: s.Updates, Probes: s.Probes, Starter: p.Starter, Space: p.Space})
+	s.Builds, err = build.New(build.Ports{
+		Store:    p.Store.Builds(),
+		Banks:    s.Banks,
+		Encoder:  encoder,
+		Asker:    p.Asker,
+		Executor: p.Executor,
+		Memories: p.Memories,
+		Updates:  s.Updates,
+		Probes:   s.Probes,
+		Starter:  p.Starter,
+		Space:    p.Space,
+	})
 	if err != nil {
 		return nil, err
 	}
-	s.Trainings, err = training.New(training.Ports{Store: p.Store.Trainings(), Banks: s.Banks, Encoder: encoder,
-		Asker: p.Asker, Learner: p.Learner, Starter: p.Starter, Log: p.Log})
+	s.Trainings, err = training.New(
+		training.Ports{Extensions: p.Extensions, Store: p.Store.Trainings(), Banks: s.Banks, Encoder: encoder,
+			Asker: p.Asker, Controller: p.Controller, Starter: p.Starter, Log: p.Log},
+	)
 	if err != nil {
 		return nil, err
 	}
-	s.Rounds, err = evolution.New(evolution.Ports{Store: p.Store.Rounds(), Banks: s.Banks, Encoder: encoder,
-		Asker: p.Asker, Starter: p.Starter, Log: p.Log, Space: p.Space})
+	s.Rounds, err = evolution.New(
+		evolution.Ports{Extensions: p.Extensions, Store: p.Store.Rounds(), Banks: s.Banks, Encoder: encoder,
+			Asker: p.Asker, Starter: p.Starter, Log: p.Log, Space: p.Space},
+	)
 	return s, err
 }

@@ -47,15 +47,14 @@ func (u updates) Hash() string { return strings.Repeat("f", 63) + string(u) }
 func (u updates) Steps() int   { return int(u[0] - '0') }
 
 // counter learns by counting its updates.
-type counter struct{ policy.Learner }
+type counter struct{ policy.Controller }
 
-func (counter) New(policy.Form, keyedrand.Key) (policy.Chooser, policy.Optimizer, error) {
-	return ranked("0"), updates("0"), nil
-}
-
-func (counter) Reform(c policy.Chooser, o policy.Optimizer, _ policy.Form,
+func (counter) Start(c policy.Chooser, o policy.Optimizer, _ policy.Form,
 	_ keyedrand.Key) (policy.Chooser, policy.Optimizer, error) {
-	return c, o, nil
+	if c != nil {
+		return c, o, nil
+	}
+	return ranked("0"), updates("0"), nil
 }
 
 func (counter) Update(_ policy.Chooser, o policy.Optimizer,
@@ -79,7 +78,7 @@ func (counter) Decode(chooser, optimizer []byte) (policy.Chooser, policy.Optimiz
 func TestAnotherPolicyCanBePluggedIn(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	l := pgtest.OpenLearning(t, func(p *learning.Ports) { p.Learner = counter{} })
+	l := pgtest.OpenLearning(t, func(p *learning.Ports) { p.Controller = counter{} })
 	head, err := l.Banks.Head(ctx, l.DB.A.ID, bank.Default)
 	testkit.Must(t, err)
 	if head.Policy.Hash() != ranked("0").Hash() || head.Version.Policy != head.Policy.Hash() {
@@ -138,10 +137,10 @@ func TestNewRefusesNilPorts(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)
 	for what, without := range map[string]func(*learning.Ports){
-		"learner":  func(p *learning.Ports) { p.Learner = nil },
-		"embedder": func(p *learning.Ports) { p.Embedder = nil },
-		"asker":    func(p *learning.Ports) { p.Asker = nil },
-		"memories": func(p *learning.Ports) { p.Memories = nil },
+		"controller": func(p *learning.Ports) { p.Controller = nil },
+		"embedder":   func(p *learning.Ports) { p.Embedder = nil },
+		"asker":      func(p *learning.Ports) { p.Asker = nil },
+		"memories":   func(p *learning.Ports) { p.Memories = nil },
 	} {
 		p := l.Ports
 		without(&p)

@@ -102,7 +102,7 @@ func (q *Queries) BankPut(ctx context.Context, arg BankPutParams) (BankPutRow, e
 }
 
 const BankVersionAt = `-- name: BankVersionAt :one
-select workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id, created_at from bank_versions where workspace_id = $1 and bank_id = $2 and number = $3
+select workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id, created_at, prompts from bank_versions where workspace_id = $1 and bank_id = $2 and number = $3
 `
 
 type BankVersionAtParams struct {
@@ -130,6 +130,7 @@ func (q *Queries) BankVersionAt(ctx context.Context, arg BankVersionAtParams) (B
 		&i.Reason,
 		&i.RunID,
 		&i.CreatedAt,
+		&i.Prompts,
 	)
 	return i, err
 }
@@ -151,8 +152,8 @@ func (q *Queries) BankVersionLast(ctx context.Context, arg BankVersionLastParams
 }
 
 const BankVersionPut = `-- name: BankVersionPut :exec
-insert into bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id)
-values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[], $10, $11, $12, $13, $14)
+insert into bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id, prompts)
+values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[], $10, $11, $12, $13, $14, $15)
 `
 
 type BankVersionPutParams struct {
@@ -170,6 +171,7 @@ type BankVersionPutParams struct {
 	SnapshotSha  string
 	Reason       string
 	RunID        *string
+	Prompts      json.RawMessage
 }
 
 func (q *Queries) BankVersionPut(ctx context.Context, arg BankVersionPutParams) error {
@@ -188,12 +190,13 @@ func (q *Queries) BankVersionPut(ctx context.Context, arg BankVersionPutParams) 
 		arg.SnapshotSha,
 		arg.Reason,
 		arg.RunID,
+		arg.Prompts,
 	)
 	return err
 }
 
 const BankVersions = `-- name: BankVersions :many
-select workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id, created_at from bank_versions where workspace_id = $1 and bank_id = $2 order by number desc limit $3
+select workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id, created_at, prompts from bank_versions where workspace_id = $1 and bank_id = $2 order by number desc limit $3
 `
 
 type BankVersionsParams struct {
@@ -227,6 +230,7 @@ func (q *Queries) BankVersions(ctx context.Context, arg BankVersionsParams) ([]B
 			&i.Reason,
 			&i.RunID,
 			&i.CreatedAt,
+			&i.Prompts,
 		); err != nil {
 			return nil, err
 		}

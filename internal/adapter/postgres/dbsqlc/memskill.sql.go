@@ -435,6 +435,66 @@ func (q *Queries) DecisionsBehind(ctx context.Context, arg DecisionsBehindParams
 	return items, nil
 }
 
+const DecisionsOfBank = `-- name: DecisionsOfBank :many
+select d.workspace_id, d.id, d.run_id, d.conversation_id, d.span, d.from_seq, d.to_seq, d.bank_id, d.bank_version, d.choice, d.outcome, d.sampled, d.update_run, d.canary, d.created_at, o.scores, o.score from decisions d
+cross join lateral (
+  select count(*)::int as scores, coalesce(avg(c.score), 0)::float8 as score from decision_outcomes c
+  where c.workspace_id = d.workspace_id and c.decision_id = d.id) o
+where d.workspace_id = $1 and d.bank_id = $2
+order by d.created_at desc, d.id desc limit $3
+`
+
+type DecisionsOfBankParams struct {
+	WorkspaceID int64
+	BankID      int64
+	MaxRows     int32
+}
+
+type DecisionsOfBankRow struct {
+	Decision Decision
+	Scores   int32
+	Score    float64
+}
+
+// The latest decisions of a bank, each with the number and the mean of its scores.
+func (q *Queries) DecisionsOfBank(ctx context.Context, arg DecisionsOfBankParams) ([]DecisionsOfBankRow, error) {
+	rows, err := q.db.Query(ctx, DecisionsOfBank, arg.WorkspaceID, arg.BankID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DecisionsOfBankRow
+	for rows.Next() {
+		var i DecisionsOfBankRow
+		if err := rows.Scan(
+			&i.Decision.WorkspaceID,
+			&i.Decision.ID,
+			&i.Decision.RunID,
+			&i.Decision.ConversationID,
+			&i.Decision.Span,
+			&i.Decision.FromSeq,
+			&i.Decision.ToSeq,
+			&i.Decision.BankID,
+			&i.Decision.BankVersion,
+			&i.Decision.Choice,
+			&i.Decision.Outcome,
+			&i.Decision.Sampled,
+			&i.Decision.UpdateRun,
+			&i.Decision.Canary,
+			&i.Decision.CreatedAt,
+			&i.Scores,
+			&i.Score,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const DecisionsOfRun = `-- name: DecisionsOfRun :many
 select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, sampled, update_run, canary, created_at from decisions where workspace_id = $1 and run_id = $2 order by span
 `

@@ -35,6 +35,7 @@ type BankVersion struct {
 	Reason       string
 	RunID        *string
 	CreatedAt    time.Time
+	Prompts      json.RawMessage
 }
 
 type Case struct {

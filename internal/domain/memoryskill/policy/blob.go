@@ -14,7 +14,7 @@ import (
 
 // A blob is the stored form of numbers, in little-endian order:
 //
-//	8 bytes   type: "cairnpol" or "cairnopt"
+//	8 bytes   type: "cairnpol", "cairnopt", "cairnban" or "cairnbst"
 //	uint32    version of this layout
 //	uint32    length of the header
 //	…         header, JSON
@@ -26,7 +26,7 @@ const (
 	policyKind    = "cairnpol"
 	optimizerKind = "cairnopt"
 	blobVersion   = 1
-	maxHeader     = 1 << 12
+	maxHeader     = 1 << 16
 )
 
 func encodeBlob(kind string, header any, vectors ...[]float64) []byte {

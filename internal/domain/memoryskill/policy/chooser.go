@@ -1,15 +1,15 @@
 package policy
 
-// Chooser chooses memory skills for spans. It is immutable: a Learner returns a new one. Policy is
-// Cairn's implementation.
+// Chooser chooses memory skills for spans. It is immutable: a Controller returns a new one. Policy
+// and Bandit are Cairn's implementations.
 type Chooser interface {
 	// Vector converts an embedding to the form that the chooser uses.
 	Vector(embedding []float32) []float64
 	// State returns the state of a decision about a span and the memories near it. All vectors are
 	// those of Vector.
 	State(span []float64, near [][]float64) []float64
-	// Choose chooses among candidates for a state. The caller sets the decision's ID, Policy and
-	// Bank.
+	// Choose chooses among candidates for a state. The caller sets the decision's ID, Policy,
+	// Bank and Tokens.
 	Choose(state []float64, candidates []Candidate, how Choice) (Decision, error)
 	// Hash identifies the chooser. Equal choosers have equal hashes.
 	Hash() string

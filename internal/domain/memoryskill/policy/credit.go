@@ -20,17 +20,38 @@ type Credit struct {
 	// Local is α of Provenance, 0–1: the weight of a decision's own queries relative to the trace's
 	// reward.
 	Local float64 `json:"local,omitempty"`
+	// TokenPrice is the price of 1,000 tokens of chosen skills, in units of a query's score, 0–1.
+	TokenPrice float64 `json:"token_price,omitempty"`
 }
+
+// DefaultTokenPrice makes a choice of all ten skills of a new bank, about 1,000 tokens, as expensive
+// as 5 % of a perfect score. A skill that brings less than its length costs is not worth choosing.
+const DefaultTokenPrice = 0.05
 
 // DefaultLocal includes the trace's reward with a small weight. It covers what provenance does not
 // show: an item that was omitted, or that displaced another one.
 const DefaultLocal = 0.9
 
-// DefaultCredit returns Provenance with DefaultLocal.
-func DefaultCredit() Credit { return Credit{Name: Provenance, Local: DefaultLocal} }
+// DefaultCredit returns Provenance with DefaultLocal and DefaultTokenPrice.
+func DefaultCredit() Credit {
+	return Credit{Name: Provenance, Local: DefaultLocal, TokenPrice: DefaultTokenPrice}
+}
+
+// TokenCost returns the price of the skills that an episode chose, per decision, in units of a
+// query's score.
+func (e Episode) TokenCost(price float64) float64 {
+	tokens := 0
+	for _, d := range e.Decisions {
+		tokens += d.Tokens
+	}
+	return price * float64(tokens) / 1000 / float64(max(1, len(e.Decisions)))
+}
 
 // Check returns fault.InvalidArgument for an unknown credit or an invalid parameter.
 func (c Credit) Check() error {
+	if !(c.TokenPrice >= 0 && c.TokenPrice <= 1) {
+		return fault.Newf(fault.InvalidArgument, "the token price of the credit is %v, must be 0 to 1", c.TokenPrice)
+	}
 	switch c.Name {
 	case Provenance:
 		if !(c.Local >= 0 && c.Local <= 1) {
@@ -124,11 +145,23 @@ func (c Credit) Steps(episodes []Episode) ([]Step, error) {
 		for i := range own {
 			if e.lost(own[i].ID) {
 				own[i].Reward, own[i].Credited = 0, false
+			} else if own[i].Credited {
+				own[i].Reward -= c.tokenCost(own[i].Tokens, len(own))
 			}
 		}
 		steps = append(steps, own...)
 	}
 	return steps, nil
+}
+
+// tokenCost returns the price of one of n choices. The rewards of Provenance are means over the
+// queries; those of the other credits add up to the trace's reward.
+func (c Credit) tokenCost(tokens, n int) float64 {
+	cost := c.TokenPrice * float64(tokens) / 1000
+	if c.Name != Provenance {
+		cost /= float64(n)
+	}
+	return cost
 }
 
 func (e Episode) lost(id string) bool { return slices.Contains(e.Lost, id) }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"cairn/internal/domain/fault"
@@ -24,6 +25,11 @@ type Decision struct {
 	LogProb    float64   `json:"log_prob"`        // of Chosen in this order, including the bias
 	Value      float64   `json:"value"`           // estimate of the critic
 	Greedy     bool      `json:"greedy,omitempty"`
+	// Controller is the controller of the policy; empty means ControllerPPO. LogProb of
+	// ControllerThompson is that of Chosen in any order, and its Logits are expected rewards.
+	Controller string `json:"controller,omitempty"`
+	// Tokens is the length of the chosen skills in the prompt, in tokens; see Credit.TokenPrice.
+	Tokens int `json:"tokens,omitempty"`
 }
 
 // Choice configures a choice.
@@ -36,7 +42,7 @@ type Choice struct {
 }
 
 // Decide scores the candidates for a state and chooses among them. The caller sets the decision's
-// ID, Policy and Bank.
+// ID, Policy, Bank and Tokens.
 func (s *Scorer) Decide(state []float64, how Choice) (Decision, error) {
 	if how.K < 1 {
 		return Decision{}, fault.Newf(fault.InvalidArgument, "cannot choose %d skills, at least one is required", how.K)
@@ -65,6 +71,24 @@ func (s *Scorer) Decide(state []float64, how Choice) (Decision, error) {
 		d.Chosen = append(d.Chosen, s.ids[i])
 	}
 	return d, nil
+}
+
+// Propensity returns the probability with which the chosen skills were chosen, in any order: 1 for a
+// greedy choice.
+func (d Decision) Propensity() float64 {
+	if d.Greedy {
+		return 1
+	}
+	chosen, err := d.indices(d.Chosen)
+	fresh, wrong := d.indices(d.Fresh)
+	if d.Controller != "" || err != nil || wrong != nil || len(chosen) > maxSet || len(d.Logits) != len(d.Candidates) {
+		return math.Exp(d.LogProb)
+	}
+	z := slices.Clone(d.Logits)
+	for _, i := range fresh {
+		z[i] += d.Bias
+	}
+	return math.Exp(LogProbSet(z, chosen))
 }
 
 // indices returns the positions of ids among the candidates.

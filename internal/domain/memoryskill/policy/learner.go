@@ -6,7 +6,7 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
-// Optimizer is the state of a Learner between two updates of a chooser.
+// Optimizer is the state of a Controller between two updates of a chooser.
 type Optimizer interface {
 	// Hash identifies the state. Equal states have equal hashes.
 	Hash() string
@@ -16,7 +16,8 @@ type Optimizer interface {
 
 // Form describes a kind of chooser.
 type Form struct {
-	Shape       func(dim, hidden int) Shape // of the recipe
+	Controller  string                      // one of ControllerNames; empty means that of the existing chooser
+	Shape       func(dim, hidden int) Shape // of the recipe, for PPO
 	Dim, Hidden int                         // of a new chooser; an existing one keeps its own
 	Fuse        string                      // Mean or SimWeighted; empty means unchanged
 	Temperature float64                     // of SimWeighted; 0 means the default
@@ -31,38 +32,19 @@ type Batch struct {
 	MaxWeight float64       // bound of importance weights if other choosers made steps; 0 if none did
 }
 
-// Learner creates choosers, trains them with decisions, and encodes and decodes them. Equal
-// arguments give equal results. PPOLearner is Cairn's implementation.
-type Learner interface {
-	// New returns an untrained chooser. Equal keys give equal choosers.
-	New(f Form, key keyedrand.Key) (Chooser, Optimizer, error)
-	// Reform returns c and o if c has form f, and otherwise the result of New.
-	Reform(c Chooser, o Optimizer, f Form, key keyedrand.Key) (Chooser, Optimizer, error)
-	// Update trains on a batch. It does not modify the given chooser and optimizer.
-	Update(c Chooser, o Optimizer, b Batch) (Chooser, Optimizer, Report, error)
-	// Accepts reports whether c can learn from d, which another chooser may have made.
-	Accepts(c Chooser, d Decision) bool
-	// Encode returns both in the form that is stored under their hashes.
-	Encode(c Chooser, o Optimizer) (chooser, optimizer []byte, err error)
-	// Decode decodes the results of Encode.
-	Decode(chooser, optimizer []byte) (Chooser, Optimizer, error)
-}
-
-// PPOLearner trains a Policy by proximal policy optimization with Adam.
+// PPOLearner is the controller that trains a Policy by proximal policy optimization with Adam.
 type PPOLearner struct{}
 
-// New draws the weights of a policy.
-func (PPOLearner) New(f Form, key keyedrand.Key) (Chooser, Optimizer, error) {
-	shape, err := f.Shape(f.Dim, f.Hidden).Fused(f.Fuse, f.Temperature)
-	if err != nil {
-		return nil, nil, err
+// Start keeps a policy with the head and the fusion of f, and otherwise draws new weights.
+func (PPOLearner) Start(c Chooser, o Optimizer, f Form, key keyedrand.Key) (Chooser, Optimizer, error) {
+	if c == nil {
+		shape, err := f.Shape(f.Dim, f.Hidden).Fused(f.Fuse, f.Temperature)
+		if err != nil {
+			return nil, nil, err
+		}
+		p, err := NewPolicy(shape, key)
+		return p, Adam{}, err
 	}
-	p, err := NewPolicy(shape, key)
-	return p, Adam{}, err
-}
-
-// Reform keeps a policy with the head and the fusion of f.
-func (l PPOLearner) Reform(c Chooser, o Optimizer, f Form, key keyedrand.Key) (Chooser, Optimizer, error) {
 	p, err := policyOf(c)
 	if err != nil {
 		return nil, nil, err
@@ -72,13 +54,11 @@ func (l PPOLearner) Reform(c Chooser, o Optimizer, f Form, key keyedrand.Key) (C
 	if err != nil {
 		return nil, nil, err
 	}
-	wanted := f.Shape(has.Dim, has.Hidden)
-	wanted.Fuse, wanted.Temperature = fused.Fuse, fused.Temperature
-	if wanted == has {
+	if f.Shape(has.Dim, has.Hidden).with(fused) == has {
 		return c, o, nil
 	}
-	f.Fuse, f.Temperature = fused.Fuse, fused.Temperature
-	return l.New(f, key)
+	p, err = NewPolicy(f.Shape(f.Dim, f.Hidden).with(fused), key)
+	return p, Adam{}, err
 }
 
 // Update reweighs the steps of other policies, and trains.
@@ -104,10 +84,11 @@ func updated(p Policy, a Adam, r Report, err error) (Chooser, Optimizer, Report,
 	return p, a, r, err
 }
 
-// Accepts reports whether the decision's state has the length of the policy's states.
+// Accepts reports whether the decision's state has the length of the policy's states, and its
+// probability is that of an ordered choice.
 func (PPOLearner) Accepts(c Chooser, d Decision) bool {
 	p, err := policyOf(c)
-	return err == nil && len(d.State) == 2*p.Shape().Dim
+	return err == nil && len(d.State) == 2*p.Shape().Dim && d.Controller == ""
 }
 
 // Encode encodes a policy and its optimizer.

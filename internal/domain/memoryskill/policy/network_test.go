@@ -48,7 +48,9 @@ func TestConcatHeadForwardAndBackward(t *testing.T) {
 	policy := waves(ConcatShape(2, 4))
 	b := oneStep([]float64{.8, -.6, .3, .4}, [][]float64{{1, 0}, {0, 1}, {-.6, .8}, {.6, -.8}}, []int{2, 0}, -2.4, .7,
 		.9)
-	trainer := newTrainer(policy, Adam{}, b, DefaultPPO())
+	ppo := DefaultPPO()
+	ppo.EntropyCoef = 0.01
+	trainer := newTrainer(policy, Adam{}, b, ppo)
 	losses := trainer.minibatch([]int{0})
 
 	logits := row(trainer.net.logitsOf(1), 0)

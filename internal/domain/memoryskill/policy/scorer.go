@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"cairn/internal/domain/fault"
 )
@@ -30,24 +29,16 @@ func (p Policy) Scorer(candidates []Candidate) (*Scorer, error) {
 	if err := p.shape.Check(); err != nil {
 		return nil, err
 	}
-	if len(candidates) == 0 {
-		return nil, fault.Newf(fault.InvalidArgument, "the bank has no skills")
+	sorted, err := ordered(candidates, p.shape.Dim)
+	if err != nil {
+		return nil, err
 	}
-	sorted := slices.SortedFunc(slices.Values(candidates), func(a, b Candidate) int {
-		return strings.Compare(a.ID, b.ID)
-	})
 	s := &Scorer{
 		net:   newNetwork(p.shape, p.weights, nil, 1, len(sorted)),
 		state: newMatrix(1, 2*p.shape.Dim),
 	}
 	skills := newMatrix(len(sorted), p.shape.Dim)
 	for i, c := range sorted {
-		if i > 0 && sorted[i-1].ID == c.ID {
-			return nil, fault.Newf(fault.InvalidArgument, "duplicate candidate %q", c.ID)
-		}
-		if len(c.Vector) != p.shape.Dim {
-			return nil, fmt.Errorf("skill %q: %w", c.ID, wrongLength(len(c.Vector), p.shape.Dim))
-		}
 		copy(row(skills, i), c.Vector)
 		s.ids = append(s.ids, c.ID)
 		s.fresh = append(s.fresh, c.Fresh)

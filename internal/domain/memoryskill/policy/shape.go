@@ -68,6 +68,12 @@ func (s Shape) Fused(name string, temperature float64) (Shape, error) {
 	return s, s.Check()
 }
 
+// with returns the shape with the fusion of another one.
+func (s Shape) with(other Shape) Shape {
+	s.Fuse, s.Temperature = other.Fuse, other.Temperature
+	return s
+}
+
 // DefaultScale is the default κ.
 const DefaultScale = 4
 

@@ -32,15 +32,19 @@ const (
 	worldNoise  = 0.45
 )
 
-func newWorld(seed string) *world {
+func newWorld(seed string) *world { return newWorldOf(seed, worldSkills) }
+
+// newWorldOf returns a world with a number of skills. Those that are right for a kind are drawn from
+// all of them.
+func newWorldOf(seed string, skills int) *world {
 	stream := keyedrand.Key{Run: seed, Purpose: "world"}.Stream()
 	w := &world{seed: seed, vectors: map[string][]float64{}}
-	for i := range worldSkills {
+	for i := range skills {
 		w.addSkill(fmt.Sprintf("skill%d", i), unit(gaussian(&stream)))
 	}
 	for range worldKinds {
 		w.kinds = append(w.kinds, unit(gaussian(&stream)))
-		order := make([]int, worldSkills)
+		order := make([]int, skills)
 		for i := range order {
 			order[i] = i
 		}
@@ -100,19 +104,30 @@ func (w *world) overlap(kind int, chosen []string) float64 {
 	return float64(n) / float64(len(w.right[kind]))
 }
 
-// episode processes one trace and asks questions about it.
-func (w *world) episode(policy Policy, key keyedrand.Key, how Choice) Episode {
+// decider returns how a chooser decides among the skills of the world. A policy computes what depends
+// only on the skills once.
+func (w *world) decider(c Chooser) func(state []float64, how Choice) (Decision, error) {
+	policy, ok := c.(Policy)
+	if !ok {
+		return func(state []float64, how Choice) (Decision, error) { return c.Choose(state, w.skills, how) }
+	}
 	scorer, err := policy.Scorer(w.skills)
 	if err != nil {
 		panic(err)
 	}
+	return scorer.Decide
+}
+
+// episode processes one trace and asks questions about it.
+func (w *world) episode(c Chooser, key keyedrand.Key, how Choice) Episode {
+	decide := w.decider(c)
 	e := Episode{Decisions: make([]Decision, worldSpans)}
 	overlaps := make([]float64, worldSpans)
 	for t := range worldSpans {
 		key.Span = t
 		kind, state := w.span(key)
 		how.Key = key
-		d, err := scorer.Decide(state, how)
+		d, err := decide(state, how)
 		if err != nil {
 			panic(err)
 		}
@@ -133,7 +148,7 @@ func (w *world) episode(policy Policy, key keyedrand.Key, how Choice) Episode {
 }
 
 // iteration collects a batch with some workers and merges it by episode.
-func (w *world) iteration(policy Policy, iteration, workers int, how Choice) []Episode {
+func (w *world) iteration(policy Chooser, iteration, workers int, how Choice) []Episode {
 	episodes := make([]Episode, worldBatch)
 	next := make(chan int)
 	var group sync.WaitGroup
@@ -185,16 +200,13 @@ func (w *world) train(t *training, from, to int) {
 }
 
 // greedy returns the mean overlap of the greedy choice with the right one on held-out spans.
-func (w *world) greedy(policy Policy) float64 {
+func (w *world) greedy(c Chooser) float64 {
 	const spans = 600
-	scorer, err := policy.Scorer(w.skills)
-	if err != nil {
-		panic(err)
-	}
+	decide := w.decider(c)
 	sum := 0.0
 	for i := range spans {
 		kind, state := w.span(keyedrand.Key{Run: w.seed, Stage: 1, Span: i})
-		d, err := scorer.Decide(state, Choice{K: worldChosen, Greedy: true})
+		d, err := decide(state, Choice{K: worldChosen, Greedy: true})
 		if err != nil {
 			panic(err)
 		}
@@ -208,18 +220,15 @@ func (w *world) newcomer() keyedrand.Stream {
 }
 
 // chosenFor returns the share of spans of a kind for which the greedy choice has the skill.
-func (w *world) chosenFor(policy Policy, kind int, skill string) float64 {
-	scorer, err := policy.Scorer(w.skills)
-	if err != nil {
-		panic(err)
-	}
+func (w *world) chosenFor(c Chooser, kind int, skill string) float64 {
+	decide := w.decider(c)
 	chosen, seen := 0.0, 0.0
 	for i := range 600 {
 		k, state := w.span(keyedrand.Key{Run: w.seed, Stage: 2, Span: i})
 		if k != kind {
 			continue
 		}
-		d, err := scorer.Decide(state, Choice{K: worldChosen, Greedy: true})
+		d, err := decide(state, Choice{K: worldChosen, Greedy: true})
 		if err != nil {
 			panic(err)
 		}

@@ -79,7 +79,11 @@ func (s *Service) accept(ctx context.Context, tx Tx, d runspec.Due, b bank.Summa
 	if spec.Keeping.Mode, err = runspec.SpanMode(ctx, tx, spec.Keeping.Mode); err != nil {
 		return out, false, err
 	}
-	if spec.Model, err = spec.Model.WithInstructions(); err != nil {
+	version, err := tx.Banks().BankVersion(ctx, row.ID, row.Head)
+	if err != nil {
+		return out, false, err
+	}
+	if spec.Model, err = spec.Model.WithInstructions(version.Prompts); err != nil {
 		return out, false, err
 	}
 	generation := before.Generation + 1

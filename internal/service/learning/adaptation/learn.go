@@ -82,7 +82,7 @@ func (s *Service) readLesson(ctx context.Context, tx Tx, ref run.Ref) (l lesson,
 		if err != nil {
 			return l, err
 		}
-		if !found || !s.ports.Learner.Accepts(l.head.Policy, d.Choice.Decision) {
+		if !found || !s.ports.Controller.Accepts(l.head.Policy, d.Choice.Decision) {
 			continue
 		}
 		if !d.Answered() {
@@ -122,7 +122,7 @@ func (s *Service) learn(ctx context.Context, l lesson) (out policyResult, curren
 	batch := policy.Batch{Steps: steps, Vectors: vectors, PPO: recipe.PPO, MaxWeight: policy.DefaultMaxWeight,
 		Key: keyedrand.Key{Run: "adapt/" + l.spec.Bank, Iteration: l.head.Version.Number}}
 	var report policy.Report
-	if current, optimizer, report, err = s.ports.Learner.Update(current, optimizer, batch); err != nil {
+	if current, optimizer, report, err = s.ports.Controller.Update(current, optimizer, batch); err != nil {
 		return out, current, optimizer, err
 	}
 	out.Policy, out.Optimizer, out.Report = current.Hash(), optimizer.Hash(), &report

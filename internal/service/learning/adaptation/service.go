@@ -15,11 +15,11 @@ import (
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store   Store
-	Banks   *bank.Service
-	Player  episode.Player
-	Learner policy.Learner
-	Starter runspec.Starter
+	Store      Store
+	Banks      *bank.Service
+	Player     episode.Player
+	Controller policy.Controller
+	Starter    runspec.Starter
 }
 
 // Service updates policies.
@@ -29,7 +29,7 @@ type Service struct{ ports Ports }
 func New(p Ports) (*Service, error) {
 	err := ports.Require("adaptation", map[string]any{"Store": p.Store, "Banks": p.Banks,
 		"Player.Asker":            p.Player.Asker,
-		"Player.Encoder.Embedder": p.Player.Encoder.Embedder, "Learner": p.Learner, "Starter": p.Starter})
+		"Player.Encoder.Embedder": p.Player.Encoder.Embedder, "Controller": p.Controller, "Starter": p.Starter})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
@@ -104,8 +105,19 @@ func TestAnUpdateIsDueWhenEnoughIsKnown(t *testing.T) {
 
 func TestEachStepOfAnUpdateIsDoneOnce(t *testing.T) {
 	t.Parallel()
+	for _, controller := range policy.ControllerNames {
+		t.Run(controller, func(t *testing.T) {
+			t.Parallel()
+			updateOnce(t, controller)
+		})
+	}
+}
+
+func updateOnce(t *testing.T, controller string) {
+	t.Helper()
 	l := pgtest.OpenLearning(t)
 	ctx := t.Context()
+	l.DB.Choose(func(s *settings.Settings) { s.Memory.Skills.Controller = controller })
 	explores(l)
 	l.Import(4) // one conversation is held out
 	live(l, 8)
@@ -131,6 +143,10 @@ func TestEachStepOfAnUpdateIsDoneOnce(t *testing.T) {
 	for i := range got {
 		got[i], err = l.Updates.Close(ctx, ref, "", "")
 		testkit.Must(t, err)
+	}
+	head, err := l.Banks.Head(ctx, l.DB.A.ID, bank.Default)
+	if err != nil || policy.ControllerOf(head.Policy) != controller {
+		t.Errorf("%T, %v", head.Policy, err)
 	}
 	if got[0].Outcome != adaptation.OnCanary || got[0].Update != 1 || got[0].Report == nil || got[0].Policy == "" ||
 		got[1].Outcome != got[0].Outcome {

@@ -26,6 +26,9 @@ const (
 	ActionTrain    = "train"
 	ActionAdapt    = "adapt" // from live decisions
 	ActionRollback = "rollback"
+	// ActionController changes the kind of the policy, see settings.MemorySkills.
+	ActionController = "controller"
+	ActionPrompt     = "prompt"
 )
 
 // Row is a bank and the number of its active version.
@@ -37,19 +40,21 @@ type Row struct {
 
 // Version is a stored version of a bank.
 type Version struct {
-	Number    int       `json:"number"`
-	Parent    int       `json:"parent,omitempty"`
-	Action    string    `json:"action"`
-	BankSHA   string    `json:"bank"`
-	Capacity  int       `json:"capacity"`
-	Members   []string  `json:"skills"`
-	Fresh     []string  `json:"fresh,omitempty"`
-	Policy    string    `json:"policy"`
-	Optimizer string    `json:"optimizer"`
-	Snapshot  string    `json:"snapshot"`
-	Reason    string    `json:"reason,omitempty"`
-	Run       string    `json:"run,omitempty"`
-	CreatedAt time.Time `json:"created_at,omitzero"`
+	Number    int      `json:"number"`
+	Parent    int      `json:"parent,omitempty"`
+	Action    string   `json:"action"`
+	BankSHA   string   `json:"bank"`
+	Capacity  int      `json:"capacity"`
+	Members   []string `json:"skills"`
+	Fresh     []string `json:"fresh,omitempty"`
+	Policy    string   `json:"policy"`
+	Optimizer string   `json:"optimizer"`
+	Snapshot  string   `json:"snapshot"`
+	Reason    string   `json:"reason,omitempty"`
+	Run       string   `json:"run,omitempty"`
+	// Prompts replace built-in ones, by stage and language, such as remember.en.
+	Prompts   memoryskill.Prompts `json:"prompts,omitempty"`
+	CreatedAt time.Time           `json:"created_at,omitzero"`
 }
 
 // Summary is an entry in a list of banks.
@@ -86,6 +91,8 @@ type Draft struct {
 	Fresh     []string
 	Reason    string
 	Run       string
+	// Prompts replaces the prompts of the version; nil keeps those of Base.
+	Prompts *memoryskill.Prompts
 }
 
 // OrDefault returns name, or Default if it is empty.

@@ -14,6 +14,7 @@ import (
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 	Dims() int
+	Model() string // name of the model
 }
 
 // Encoder embeds texts. It fails if the embedder fails, because a policy cannot choose without a

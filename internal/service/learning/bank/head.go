@@ -17,7 +17,11 @@ func (s *Service) ReadHead(ctx context.Context, tx Tx, name string) (Head, error
 		return Head{}, err
 	}
 	if found && row.Head > 0 {
-		return s.ReadVersion(ctx, tx, row, row.Head)
+		h, err := s.ReadVersion(ctx, tx, row, row.Head)
+		if err != nil {
+			return h, err
+		}
+		return s.followController(ctx, tx, h)
 	}
 	if name != Default {
 		return Head{}, fault.New(fault.NotFound, fmt.Sprintf("bank %q not found", name),
@@ -26,8 +30,8 @@ func (s *Service) ReadHead(ctx context.Context, tx Tx, name string) (Head, error
 	return s.seed(ctx, tx, name)
 }
 
-// seed creates a bank with the primitive skills and an untrained policy. Its weights are derived
-// from the name of the bank, so that equal banks start equal.
+// seed creates a bank with the shipped skills and an untrained policy. Its weights are derived from
+// the name of the bank, so that equal banks start equal.
 func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
 	row, err := tx.Banks().PutBank(ctx, name) // locks the row: concurrent calls find the version
 	if err != nil || row.Head > 0 {
@@ -36,20 +40,30 @@ func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
 		}
 		return s.ReadVersion(ctx, tx, row, row.Head)
 	}
-	b, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
+	b, err := memoryskill.ShippedBank(memoryskill.DefaultCapacity)
 	if err != nil {
 		return Head{}, err
 	}
-	f, err := s.form(memoryskill.TargetRecipe)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return Head{}, err
 	}
-	p, o, err := s.ports.Learner.New(f, keyedrand.Key{Run: name})
+	p, o, err := s.untrained(name, chosen.Memory.Skills.Controller)
 	if err != nil {
 		return Head{}, err
 	}
 	return s.Advance(ctx, tx, row, Draft{Action: ActionSeed, Bank: b, Policy: p, Optimizer: o,
-		Reason: "four primitives"})
+		Reason: fmt.Sprintf("%d shipped skills", b.Len())})
+}
+
+// untrained returns the initial policy of a bank.
+func (s *Service) untrained(bank, controller string) (policy.Chooser, policy.Optimizer, error) {
+	f, err := s.form(memoryskill.TargetRecipe)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.Controller = controller
+	return s.ports.Controller.Start(nil, nil, f, keyedrand.Key{Run: bank})
 }
 
 // form returns the chooser of a recipe.
@@ -68,7 +82,7 @@ func (s *Service) Reform(h Head, recipe, fuse string, temperature float64) (poli
 		return nil, nil, err
 	}
 	f.Fuse, f.Temperature = fuse, temperature
-	return s.ports.Learner.Reform(h.Policy, h.Optimizer, f, keyedrand.Key{Run: h.Name})
+	return s.ports.Controller.Start(h.Policy, h.Optimizer, f, keyedrand.Key{Run: h.Name})
 }
 
 // ensure creates a bank if it does not exist.
@@ -134,6 +148,9 @@ func (s *Service) Advance(ctx context.Context, tx Tx, row Row, d Draft) (Head, e
 	if !moved {
 		return Head{}, fault.New(fault.VersionConflict, fmt.Sprintf("bank %q is no longer at version %d", row.Name,
 			d.Base), "read the active version, then try again")
+	}
+	if v.Prompts, err = promptsOf(ctx, tx, row.ID, d); err != nil {
+		return Head{}, err
 	}
 	if err := tx.BankContents().PutBankVersion(ctx, row.ID, v); err != nil {
 		return Head{}, err

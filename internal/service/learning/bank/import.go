@@ -3,6 +3,7 @@ package bank
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,39 +15,83 @@ import (
 
 // Import adds skills to a bank and creates the bank if needed. A new skill whose description
 // duplicates another skill is refused. To replace that skill, use its name.
+//
+// With PackageFile of an export, the exported version becomes the active one, with its policy and
+// prompts; changed Markdown files are changes of it. If the bank has had the version before, the
+// package is left out: Rollback restores an earlier version.
 func (s *Service) Import(ctx context.Context, ws int64, name string, files map[string][]byte) (out Head, err error) {
-	if err := memoryskill.CheckFiles(files); err != nil { // before the bank is made
+	texts := maps.Clone(files)
+	delete(texts, PackageFile)
+	if err := memoryskill.CheckFiles(texts); err != nil { // before the bank is made
 		return out, unreadable(err)
+	}
+	var packed *contents
+	if raw, there := files[PackageFile]; there {
+		if packed, err = s.unpack(raw); err != nil {
+			return out, err
+		}
 	}
 	if err := s.ensure(ctx, ws, name); err != nil {
 		return out, err
 	}
-	vectors, err := s.describe(ctx, ws, name, files)
+	vectors, err := s.describe(ctx, ws, name, packed, texts)
 	if err != nil {
 		return out, err
 	}
 	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
-		after, err := now.Bank.Import(files, "import")
+		d, err := s.basis(ctx, tx, now, packed)
+		if err != nil {
+			return err
+		}
+		after, err := d.Bank.Import(texts, "import")
 		if err != nil {
 			return unreadable(err)
 		}
-		if after.Hash() == now.Bank.Hash() {
-			out = now
-			return nil
-		}
-		changes := memoryskill.Differences(now.Bank, after)
+		changes := memoryskill.Differences(d.Bank, after)
 		if err := checkDistinct(after, changes, vectors); err != nil {
 			return err
 		}
-		out, err = s.Advance(ctx, tx, now.Row, Draft{Base: now.Head, Action: ActionImport, Bank: after,
-			Policy: now.Policy, Optimizer: now.Optimizer, Fresh: memoryskill.Fresh(changes, false),
-			Reason: fmt.Sprintf("%d skills", len(changes))})
-		if err != nil {
+		d.Bank, d.Fresh = after, append(Members(after, d.Fresh), memoryskill.Fresh(changes, false)...)
+		if memoryskill.Bind(d.Bank, d.Policy, d.Optimizer) == now.Snapshot() &&
+			(d.Prompts == nil || maps.Equal(*d.Prompts, now.Version.Prompts)) {
+			out = now
+			return nil
+		}
+		if d.Reason == "" {
+			d.Reason = fmt.Sprintf("%d skills", len(changes))
+		}
+		if out, err = s.Advance(ctx, tx, now.Row, d); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.BankImport, fmt.Sprintf("bank %d, %d skills", now.ID, len(changes)))
+		return tx.Audit().Record(ctx, audit.BankImport, fmt.Sprintf("bank %d, %s", now.ID, d.Reason))
 	})
 	return out, err
+}
+
+// basis returns the version that an import changes: the active one, or that of a package.
+func (s *Service) basis(ctx context.Context, tx Tx, now Head, packed *contents) (Draft, error) {
+	d := Draft{Base: now.Head, Action: ActionImport, Bank: now.Bank, Policy: now.Policy, Optimizer: now.Optimizer}
+	if packed == nil {
+		return d, nil
+	}
+	const allVersions = 1 << 30
+	versions, err := tx.Banks().BankVersions(ctx, now.ID, allVersions)
+	if err != nil || slices.ContainsFunc(versions, func(v Version) bool { return v.Snapshot == packed.Snapshot.Hash }) {
+		return d, err
+	}
+	chosen, err := tx.Workspace().Settings(ctx)
+	if err != nil {
+		return d, err
+	}
+	if wanted := chosen.Memory.Skills.Controller; packed.Controller != wanted {
+		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("the policy of the package is of controller %s, and "+
+			"memory.skills.controller is %s", packed.Controller, wanted),
+			"run `cairn settings set memory.skills.controller="+packed.Controller+"` first")
+	}
+	d.Bank, d.Policy, d.Optimizer, d.Prompts, d.Fresh = packed.bank, packed.policy, packed.optimizer, &packed.Prompts,
+		packed.Fresh
+	d.Reason = fmt.Sprintf("bank %.64s, version %d, with its policy", packed.Provenance.Bank, packed.Provenance.Version)
+	return d, nil
 }
 
 // unreadable describes errors of files.
@@ -55,16 +100,20 @@ func unreadable(err error) error {
 	return fault.New(f.Code, "cannot import the files: "+strings.ReplaceAll(err.Error(), "\n", "; "), f.Hint)
 }
 
-// describe returns the vectors of the descriptions of the bank's skills and of the files, by
-// description.
-func (s *Service) describe(ctx context.Context, ws int64, name string,
+// describe returns the vectors of the descriptions of the skills of the bank, of the package and of the
+// files, by description.
+func (s *Service) describe(ctx context.Context, ws int64, name string, packed *contents,
 	files map[string][]byte) (map[string][]float64, error) {
 	now, err := s.Head(ctx, ws, name)
 	if err != nil {
 		return nil, err
 	}
 	var texts []string
-	for _, v := range now.Bank.Versions() {
+	versions := now.Bank.Versions()
+	if packed != nil {
+		versions = append(versions, packed.bank.Versions()...)
+	}
+	for _, v := range versions {
 		texts = append(texts, v.Skill.Description)
 	}
 	for _, file := range files {

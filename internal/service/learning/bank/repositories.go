@@ -7,6 +7,7 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill"
+	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/longterm"
 )
 
@@ -21,6 +22,8 @@ type Tx interface {
 	Banks() Repository
 	BankContents() ContentRepository
 	Leases() LeaseRepository
+	Workspace() runspec.WorkspaceRepository
+	Runs() runspec.RunRepository
 }
 
 // Repository reads and writes banks and their versions.

@@ -3,6 +3,7 @@ package bank
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"cairn/internal/domain/audit"
@@ -12,9 +13,9 @@ import (
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store   Store
-	Encoder Encoder
-	Learner policy.Learner
+	Store      Store
+	Encoder    Encoder
+	Controller policy.Controller
 }
 
 // Service reads and changes banks.
@@ -23,7 +24,7 @@ type Service struct{ ports Ports }
 // New returns a service. It returns an error if a port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("bank", map[string]any{"Store": p.Store, "Encoder.Embedder": p.Encoder.Embedder,
-		"Learner": p.Learner})
+		"Controller": p.Controller})
 	if err != nil {
 		return nil, err
 	}
@@ -84,12 +85,13 @@ func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (
 		if err != nil {
 			return err
 		}
-		if before.Version.Snapshot == now.Version.Snapshot {
+		if before.Version.Snapshot == now.Version.Snapshot && maps.Equal(before.Version.Prompts, now.Version.Prompts) {
 			out = now // already active, for example after a retry
 			return nil
 		}
 		out, err = s.Advance(ctx, tx, now.Row, Draft{Base: now.Head, Action: ActionRollback, Bank: before.Bank,
-			Policy: before.Policy, Optimizer: before.Optimizer, Reason: fmt.Sprintf("back to version %d", to)})
+			Policy: before.Policy, Optimizer: before.Optimizer, Prompts: &before.Version.Prompts,
+			Reason: fmt.Sprintf("back to version %d", to)})
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func TestTheDefaultBankIsSeededOnce(t *testing.T) {
 	testkit.Must(t, err)
 	again, err := l.Banks.Head(t.Context(), l.DB.A.ID, bank.Default)
 	testkit.Must(t, err)
-	if first.Head != 1 || first.Bank.Len() != 4 || first.Version.Action != bank.ActionSeed || again.Head != 1 ||
+	if first.Head != 1 || first.Bank.Len() != 10 || first.Version.Action != bank.ActionSeed || again.Head != 1 ||
 		again.Snapshot() != first.Snapshot() || first.Optimizer.Steps() != 0 {
 		t.Errorf("%+v, then %+v", first.Version, again.Version)
 	}
@@ -50,7 +50,7 @@ func TestTheDefaultBankIsSeededOnce(t *testing.T) {
 	wants(t, "a bank that there is not", err, fault.NotFound)
 	listed, err := l.Banks.List(t.Context(), l.DB.B.ID)
 	testkit.Must(t, err)
-	if len(listed) != 1 || listed[0].Name != bank.Default || listed[0].Skills != 4 {
+	if len(listed) != 1 || listed[0].Name != bank.Default || listed[0].Skills != 10 {
 		t.Errorf("%+v", listed)
 	}
 }
@@ -63,7 +63,7 @@ func TestSkillsAreImportedOnce(t *testing.T) {
 	testkit.Must(t, err)
 	again, err := l.Banks.Import(ctx, ws, "house", file("capture_dates", "Adds dates and times."))
 	testkit.Must(t, err)
-	if made.Head != 2 || made.Bank.Len() != 5 || again.Head != 2 || len(made.Version.Fresh) != 1 {
+	if made.Head != 2 || made.Bank.Len() != 11 || again.Head != 2 || len(made.Version.Fresh) != 1 {
 		t.Errorf("version %d with %d skills, then %d", made.Head, made.Bank.Len(), again.Head)
 	}
 	_, err = l.Banks.Import(ctx, ws, "house", map[string][]byte{"a.md": []byte("# Broken")})

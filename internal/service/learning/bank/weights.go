@@ -23,12 +23,12 @@ func (s *Service) ReadWeights(ctx context.Context, tx Tx, chooser, optimizer str
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.ports.Learner.Decode(weights, state)
+	return s.ports.Controller.Decode(weights, state)
 }
 
 // StoreWeights stores a policy and its optimizer under their hashes.
 func (s *Service) StoreWeights(ctx context.Context, tx Tx, p policy.Chooser, o policy.Optimizer) error {
-	weights, state, err := s.ports.Learner.Encode(p, o)
+	weights, state, err := s.ports.Controller.Encode(p, o)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, messages []trans
 			return m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0
 		}),
 	}
-	if spec.Model, err = spec.Model.WithInstructions(); err != nil {
+	if spec.Model, err = spec.Model.WithInstructions(head.Version.Prompts); err != nil {
 		return out, err
 	}
 	instructions := spec.Model.Instructions[runspec.InstructionKey(prompt.Remember, spec.Lang)]

@@ -74,6 +74,7 @@ func (s *Service) choose(ctx context.Context, tx Tx, d decision.Decision, o runs
 		return d, err
 	}
 	choice.ID, choice.Policy, choice.Bank = d.ID, head.Version.Policy, head.Version.BankSHA
+	choice.Tokens = extraction.Tokens(extraction.SkillsOf(head.Bank, choice.Chosen))
 	d.Choice.Decision = choice
 	if err := tx.Decisions().PutDecision(ctx, d); err != nil {
 		return d, err

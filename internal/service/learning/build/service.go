@@ -10,9 +10,11 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/ports"
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/probe"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/longterm"
@@ -41,6 +43,7 @@ type Ports struct {
 	Banks    *bank.Service
 	Encoder  bank.Encoder
 	Asker    runspec.Asker
+	Executor executor.Executor // nil means the model of the build
 	Memories Memories
 	Updates  *adaptation.Service // returns the policy that is on canary
 	Probes   *probe.Service      // accepts probes of finished builds
@@ -58,6 +61,9 @@ func New(p Ports) (*Service, error) {
 		"Memories": p.Memories, "Updates": p.Updates, "Probes": p.Probes, "Starter": p.Starter})
 	if err != nil {
 		return nil, err
+	}
+	if p.Executor == nil {
+		p.Executor = extraction.Executor{Asker: p.Asker}
 	}
 	return &Service{p}, nil
 }

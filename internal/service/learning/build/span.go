@@ -64,7 +64,7 @@ func (s *Service) carryOut(ctx context.Context, session extraction.Session, span
 		return out, err
 	}
 	skills := extraction.SkillsOf(head.Bank, d.Choice.Chosen)
-	actions, outcome, err := extraction.Extract(ctx, s.ports.Asker, extraction.Input{Ref: session.Run.Ref,
+	actions, outcome, err := s.ports.Executor.Execute(ctx, executor.Input{Ref: session.Run.Ref,
 		Model: session.Spec.Model, Step: fmt.Sprintf("span/%d", span.Number), Lang: session.Spec.Lang, Span: span,
 		Skills: skills, Shown: d.Choice.Shown, Contents: contents})
 	if f, over := ledger.IsPermanent(err); over {

@@ -23,6 +23,8 @@ type Repository interface {
 	// EndDecision stores the result of a span; the first one is kept.
 	EndDecision(ctx context.Context, id string, o SpanOutcome) error
 	Decisions(ctx context.Context, run string) ([]Decision, error)
+	// BankDecisions returns the latest decisions of a bank, the latest first.
+	BankDecisions(ctx context.Context, bank int64, most int) ([]Scored, error)
 	// MemoryUses returns the memories in the prompts of a run, with the decisions behind them.
 	MemoryUses(ctx context.Context, run string) ([]MemoryUse, error)
 }

@@ -18,12 +18,12 @@ const (
 
 // Diagnose analyzes the cases with a model, and lets the model criticize the analysis.
 func (s Designer) Diagnose(ctx context.Context, d Input) (out *Analysis, err error) {
-	m, err := d.material()
+	m, err := material(d)
 	if err != nil {
 		return nil, err
 	}
 	for n := range 1 + critiques {
-		_, problem, err := d.Model.Ask(ctx, s.Asker, d.Ref,
+		_, problem, err := runspec.Ask(ctx, s.Asker, d.Model, d.Ref,
 			runspec.Question{Step: fmt.Sprintf("%s/diagnose/%d", d.Step, n),
 				Stage: prompt.Diagnose, Lang: d.Lang, Material: m, Decode: func(text string) error {
 					raw, err := llm.ExtractJSON(text)

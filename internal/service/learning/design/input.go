@@ -8,75 +8,22 @@ import (
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/runspec"
 )
 
-// MinedCase is a selected case with the computed cause of its failure.
-type MinedCase struct {
-	Handle     string             `json:"handle"`
-	Case       int64              `json:"case"`
-	Cluster    int                `json:"cluster"`
-	Difficulty float64            `json:"difficulty"`
-	Mechanism  designer.Mechanism `json:"mechanism"`
-	Question   string             `json:"question"`
-	Gold       []string           `json:"gold,omitempty"`
-	Prediction string             `json:"prediction,omitempty"`
-	Retrieved  []string           `json:"retrieved,omitempty"` // texts
-	Evidence   []string           `json:"evidence,omitempty"`  // texts
-}
-
-// Candidate is the bank that results from a proposal.
-type Candidate struct {
-	Members  []memoryskill.Version    `json:"members"`
-	Capacity int                      `json:"capacity"`
-	Fresh    []string                 `json:"fresh"`
-	Changes  []memoryskill.Difference `json:"changes"`
-	Evicted  []string                 `json:"evicted,omitempty"`
-	Warnings []memoryskill.Warning    `json:"warnings,omitempty"`
-}
-
-// Bank returns the candidate as a bank.
-func (c Candidate) Bank() (memoryskill.Bank, error) {
-	return memoryskill.NewBank(c.Capacity, c.Members...)
-}
-
-// Analysis is a model's analysis of the cases.
-type Analysis struct {
-	Patterns []struct {
-		Name        string   `json:"pattern_name"`
-		Cases       []string `json:"affected_cases"`
-		Cause       string   `json:"root_cause"`
-		Explanation string   `json:"explanation"`
-		Fix         string   `json:"potential_fix"`
-	} `json:"failure_patterns"`
-	Recommendations []struct {
-		Action    string  `json:"action"`
-		Target    *string `json:"target_operation"`
-		Rationale string  `json:"rationale"`
-		Priority  string  `json:"priority"`
-	} `json:"recommendations"`
-	Summary string `json:"summary"`
-}
-
-// Input is the input of a designer round.
-type Input struct {
-	Ref    run.Ref
-	Step   string // prefix of its ledger keys
-	Model  runspec.Model
-	Lang   string
-	Recipe memoryskill.Recipe
-	Bank   memoryskill.Bank
-	Cases  []MinedCase
-	Failed []string // edits that brought no improvement
-	Stats  map[string]memoryskill.Stats
-}
+// Types of the designer.
+type (
+	Input     = designer.Input
+	MinedCase = designer.MinedCase
+	Candidate = designer.Candidate
+	Analysis  = designer.Analysis
+)
 
 // material returns the prompt material that both questions of a round share. Secrets are removed
 // from user text.
-func (d Input) material() (prompt.Material, error) {
+func material(d Input) (prompt.Material, error) {
 	redact := guard.NewRedactor(guard.Options{})
 	clean := func(texts []string) (out []string) {
 		for _, t := range texts {

@@ -20,7 +20,7 @@ import (
 // problems of the previous reply and has a higher temperature, so that the model does not repeat
 // it.
 func (s Designer) Propose(ctx context.Context, d Input, a *Analysis) (*designer.Proposal, *Candidate, error) {
-	m, err := d.material()
+	m, err := material(d)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -29,7 +29,7 @@ func (s Designer) Propose(ctx context.Context, d Input, a *Analysis) (*designer.
 	}
 	for n := range attempts {
 		var p designer.Proposal
-		_, problem, err := d.Model.Ask(ctx, s.Asker, d.Ref,
+		_, problem, err := runspec.Ask(ctx, s.Asker, d.Model, d.Ref,
 			runspec.Question{Step: fmt.Sprintf("%s/propose/%d", d.Step, n),
 				Stage: prompt.Propose, Lang: d.Lang, Material: m, Temperature: 0.3 * float64(n),
 				Decode: func(text string) (err error) {

@@ -7,6 +7,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/memoryskill/judge"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
@@ -21,7 +22,7 @@ type Setup struct {
 	Step    string // prefix of its ledger keys
 	Model   runspec.Model
 	Keeping runspec.SpanOptions
-	Score   string // ByRecall or ByAnswer
+	Score   string // one of judge.Scores
 	Bank    memoryskill.Bank
 	Policy  policy.Chooser
 	Fresh   []string                     // IDs of new skills, which the bank may no longer contain
@@ -32,8 +33,24 @@ type Setup struct {
 // asks questions. The memory exists only during the episode. Model replies are in the ledger, so a
 // retry has the same result.
 type Player struct {
-	Encoder bank.Encoder
-	Asker   runspec.Asker
+	Encoder  bank.Encoder
+	Asker    runspec.Asker
+	Executor executor.Executor // nil means the model of an episode
+	Judge    judge.Judge       // nil means Judge
+}
+
+func (p Player) executor() executor.Executor {
+	if p.Executor == nil {
+		return extraction.Executor{Asker: p.Asker}
+	}
+	return p.Executor
+}
+
+func (p Player) judge() judge.Judge {
+	if p.Judge == nil {
+		return Judge{p.Asker}
+	}
+	return p.Judge
 }
 
 // game is the state of an episode.
@@ -84,6 +101,7 @@ func (p Player) Play(ctx context.Context, in Setup, t Trace) (Result, error) {
 		return g.result, err
 	}
 	g.result.Reward, g.result.Known = g.result.Episode.Reward()
+	g.result.Cost = g.result.Episode.TokenCost(policy.DefaultTokenPrice)
 	return g.result, nil
 }
 
@@ -102,7 +120,8 @@ func (g *game) remember(ctx context.Context, n int, vector []float32) error {
 	}
 	d.ID = fmt.Sprintf("%s/%d", g.Step, n)
 	skills := extraction.SkillsOf(g.Bank, d.Chosen)
-	actions, outcome, err := extraction.Extract(ctx, g.Asker, extraction.Input{Ref: g.Ref, Model: g.Model,
+	d.Tokens = extraction.Tokens(skills)
+	actions, outcome, err := g.executor().Execute(ctx, executor.Input{Ref: g.Ref, Model: g.Model,
 		Step: fmt.Sprintf("%s/span/%d", g.Step, n), Lang: g.trace.Lang, Span: span, Skills: skills, Shown: shown,
 		Contents: contents})
 	if _, over := ledger.IsPermanent(err); over { // not caused by the choice: masked

@@ -1,6 +1,7 @@
 package episode_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/memoryskill/judge"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
@@ -26,7 +28,7 @@ func setup(t *testing.T) episode.Setup {
 	t.Helper()
 	b, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
 	testkit.Must(t, err)
-	p, _, err := policy.PPOLearner{}.New(policy.Form{Shape: policy.TowerShape, Dim: 16, Hidden: 8},
+	p, _, err := policy.Controllers{}.Start(nil, nil, policy.Form{Shape: policy.TowerShape, Dim: 16, Hidden: 8},
 		keyedrand.Key{Run: "t"})
 	testkit.Must(t, err)
 	return episode.Setup{Step: "episode/0", Score: episode.ByRecall, Bank: b, Policy: p,
@@ -110,6 +112,56 @@ func TestAnswersAreScoredByAModel(t *testing.T) {
 	testkit.Must(t, err)
 	if got.Questions[0].Score != 1 || got.Questions[0].Prediction != "lemon tree" || got.Questions[1].Scored {
 		t.Errorf("%+v", got.Questions)
+	}
+}
+
+func TestAnswersAreGradedByAModel(t *testing.T) {
+	t.Parallel()
+	script := pgtest.NewScript()
+	script.On(prompt.Remember, pgtest.InsertAll)
+	script.On(prompt.Recite, func(m prompt.Material) (string, error) {
+		if strings.Contains(m.Question, "jam") {
+			return `{"answer": "the aunt"}`, nil
+		}
+		return `{"answer": "a tree with lemons"}`, nil
+	})
+	script.On(prompt.Grade, func(m prompt.Material) (string, error) {
+		if strings.Contains(string(m.Cases), "aunt") {
+			return `{"reason": "partly", "score": 0.7}`, nil
+		}
+		return `{"reason": "right", "score": 1}`, nil
+	})
+	in := setup(t)
+	in.Score = judge.ByGrade
+	got, err := player(script).Play(t.Context(), in, trace())
+	testkit.Must(t, err)
+	if got.Questions[0].Score != 1 || !got.Questions[0].Scored || got.Questions[1].Scored { // 0.7 is no grade
+		t.Errorf("%+v", got.Questions)
+	}
+	if got.Cost == 0 || got.Episode.Decisions[0].Tokens == 0 {
+		t.Errorf("the chosen skills cost nothing: %+v", got)
+	}
+}
+
+// fixed is an executor and a judge without a model.
+type fixed struct{}
+
+func (fixed) Execute(_ context.Context, in executor.Input) ([]executor.Action, executor.Outcome, error) {
+	return []executor.Action{{Type: memoryskill.Insert, Content: in.Span.Text()}}, executor.OK, nil
+}
+
+func (fixed) Judge(_ context.Context, in judge.Input) (judge.Verdict, error) {
+	return judge.Verdict{Score: float64(len(in.Retrieved)), Scored: true, Prediction: in.Question}, nil
+}
+
+func TestExecutorAndJudgeCanBeReplaced(t *testing.T) {
+	t.Parallel()
+	p := player(pgtest.NewScript()) // answers nothing
+	p.Executor, p.Judge = fixed{}, fixed{}
+	got, err := p.Play(t.Context(), setup(t), trace())
+	testkit.Must(t, err)
+	if len(got.Items) == 0 || got.Questions[0].Score < 1 || got.Questions[0].Prediction != "Which tree was planted?" {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -2,18 +2,12 @@ package episode
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/memoryskill/judge"
 	"cairn/internal/domain/memoryskill/policy"
-	"cairn/internal/domain/prompt"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/ledger"
 )
 
 // ReadTokens limits the memories from which a question is answered. Without a limit, remembering
@@ -45,9 +39,14 @@ func (g *game) ask(ctx context.Context) error {
 			query.Evidence = append(query.Evidence, g.behind[seq]...)
 		}
 		if !isLost(query.Evidence, out.Episode.Lost) {
-			if err := g.judge(ctx, n, q, &result); err != nil {
+			v, err := g.judge().
+				Judge(ctx, judge.Input{Ref: g.Ref, Model: g.Model, Lang: g.trace.Lang, Question: q.Question,
+					Step: fmt.Sprintf("%s/question/%d", g.Step, n), Gold: q.Gold, Retrieved: result.Retrieved,
+					Score: g.Score})
+			if err != nil {
 				return err
 			}
+			result.Score, result.Scored, result.Prediction = v.Score, v.Scored, v.Prediction
 		}
 		query.Score, query.Scored = result.Score, result.Scored
 		out.Episode.Queries, out.Questions = append(out.Episode.Queries, query), append(out.Questions, result)
@@ -60,39 +59,4 @@ func (g *game) ask(ctx context.Context) error {
 func isLost(evidence, lost []string) bool {
 	return len(lost) > 0 && (len(evidence) == 0 ||
 		slices.ContainsFunc(evidence, func(id string) bool { return slices.Contains(lost, id) }))
-}
-
-// judge scores one question. If the endpoint fails, the question is not scored.
-func (g *game) judge(ctx context.Context, n int, q cases.Case, result *QuestionResult) error {
-	result.Scored = true
-	if g.Score != ByAnswer {
-		result.Prediction = strings.Join(result.Retrieved, "\n")
-		result.Score = Recall(q.Gold, result.Prediction)
-		return nil
-	}
-	text, problem, err := g.Model.Ask(ctx, g.Asker, g.Ref, runspec.Question{
-		Step: fmt.Sprintf("%s/question/%d", g.Step, n), Stage: prompt.Recite, Lang: g.trace.Lang,
-		Material: prompt.Material{Question: q.Question, Memories: result.Retrieved, Language: g.trace.Lang},
-		Decode: func(text string) (err error) {
-			result.Prediction, err = decodeAnswer(text)
-			return err
-		}})
-	if _, over := ledger.IsPermanent(err); over || problem != nil || text == "" && err == nil {
-		result.Scored = false
-		return nil
-	}
-	result.Score = overlap(q.Gold, result.Prediction)
-	return err
-}
-
-func decodeAnswer(text string) (string, error) {
-	raw, err := llm.ExtractJSON(text)
-	if err != nil {
-		return "", err
-	}
-	var reply struct{ Answer string }
-	if json.Unmarshal(raw, &reply) != nil {
-		return "", errors.New("answer with one JSON object that has answer")
-	}
-	return reply.Answer, nil
 }

@@ -22,7 +22,8 @@ type QuestionResult struct {
 type Result struct {
 	Conversation int64            `json:"conversation"`
 	Reward       float64          `json:"reward"`
-	Known        bool             `json:"known"` // at least one question was scored
+	Known        bool             `json:"known"`          // at least one question was scored
+	Cost         float64          `json:"cost,omitempty"` // price of the chosen skills, in units of a score
 	Episode      policy.Episode   `json:"episode"`
 	Questions    []QuestionResult `json:"asked"`
 	Items        []string         `json:"items"` // memories at the end

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/memoryskill/judge"
 )
 
 // Scores of answers.
 const (
-	ByRecall = "recall" // share of the answer's words in the found memories; needs no model
-	ByAnswer = "answer" // F1 of a short answer of a model
+	ByRecall = judge.ByRecall // share of the answer's words in the found memories; needs no model
+	ByAnswer = judge.ByAnswer // F1 of a short answer of a model
 )
 
 // WellAnswered is the minimum score of a good answer.

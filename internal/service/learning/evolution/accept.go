@@ -30,15 +30,15 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 	if err := spec.Keeping.Check(); err != nil {
 		return out, err
 	}
-	if spec.Model, err = spec.Model.WithInstructions(); err != nil {
-		return out, err
-	}
 	err = s.ports.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, spec.Bank)
 		if err != nil {
 			return err
 		}
 		spec.BankID, spec.Base = head.ID, head.Head
+		if spec.Model, err = spec.Model.WithInstructions(head.Version.Prompts); err != nil {
+			return err
+		}
 		if r.Keeping.Mode == "" {
 			if spec.Keeping.Mode, err = runspec.SpanMode(ctx, tx, spec.Keeping.Mode); err != nil {
 				return err

@@ -38,7 +38,7 @@ func (s *Service) Mine(ctx context.Context, ref run.Ref) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if r.Cases, err = s.designer.Mine(ctx, searched, traces, recipe); err != nil {
+	if r.Cases, err = s.miner.Mine(ctx, searched, traces, recipe); err != nil {
 		return 0, err
 	}
 	for id := range traces {

@@ -7,6 +7,7 @@ package evolution
 import (
 	"log/slog"
 
+	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/ports"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/design"
@@ -16,6 +17,7 @@ import (
 
 // Ports are the dependencies of the service.
 type Ports struct {
+	runspec.Extensions
 	Store   Store
 	Banks   *bank.Service
 	Encoder bank.Encoder
@@ -28,7 +30,8 @@ type Ports struct {
 // Service runs rounds of evolution.
 type Service struct {
 	ports    Ports
-	designer design.Designer
+	miner    design.Designer
+	designer designer.Designer
 	player   episode.Player
 }
 
@@ -40,6 +43,10 @@ func New(p Ports) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{p, design.Designer{Encoder: p.Encoder, Asker: p.Asker},
-		episode.Player{Encoder: p.Encoder, Asker: p.Asker}}, nil
+	s := &Service{ports: p, miner: design.Designer{Encoder: p.Encoder, Asker: p.Asker}, designer: p.Designer,
+		player: episode.Player{Encoder: p.Encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge}}
+	if s.designer == nil {
+		s.designer = s.miner
+	}
+	return s, nil
 }

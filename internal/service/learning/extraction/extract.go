@@ -10,40 +10,48 @@ import (
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/runspec"
 )
 
 // Input is one span with the skills and memories for its prompt.
-type Input struct {
-	Ref      run.Ref
-	Model    runspec.Model
-	Step     string // ledger key
-	Lang     string
-	Span     executor.Span
-	Skills   []memoryskill.Skill
-	Shown    []string          // memory IDs, in the order of their handles
-	Contents map[string]string // of those Shown that still exist, by ID
+type Input = executor.Input
+
+// Executor extracts actions with a model. It implements executor.Executor.
+type Executor struct{ Asker runspec.Asker }
+
+// Execute calls the model for one span. It returns the proposed actions.
+func (e Executor) Execute(ctx context.Context, in Input) ([]executor.Action, executor.Outcome, error) {
+	return Extract(ctx, e.Asker, in)
 }
 
 // Extract calls the model for one span. It returns the proposed actions.
 func Extract(ctx context.Context, a runspec.Asker, in Input) (actions []executor.Action, o executor.Outcome,
 	err error) {
-	material := prompt.Material{Messages: Messages(in.Span), Bank: ShownSkills(in.Skills), Language: in.Lang}
+	material := prompt.Material{
+		Messages: Messages(in.Span),
+		Bank:     ShownSkills(translated(in.Skills, in.Lang)),
+		Language: in.Lang,
+	}
 	for i, id := range in.Shown {
 		if text, there := in.Contents[id]; there {
 			material.Stored = append(material.Stored,
 				prompt.StoredMemory{Handle: handle(i), Content: memory.WithoutData(text)})
 		}
 	}
-	_, _, err = in.Model.Ask(ctx, a, in.Ref, runspec.Question{Step: in.Step, Stage: prompt.Remember, Lang: in.Lang,
-		Material: material, Decode: func(text string) error {
-			if actions, o = executor.Decode(text); o == executor.ParseError {
-				return errors.New("the actions cannot be read: " +
-					"answer with one JSON object that has actions, each with a type and what it needs")
-			}
-			return nil
-		}})
+	_, _, err = runspec.Ask(
+		ctx,
+		a,
+		in.Model,
+		in.Ref,
+		runspec.Question{Step: in.Step, Stage: prompt.Remember, Lang: in.Lang,
+			Material: material, Decode: func(text string) error {
+				if actions, o = executor.Decode(text); o == executor.ParseError {
+					return errors.New("the actions cannot be read: " +
+						"answer with one JSON object that has actions, each with a type and what it needs")
+				}
+				return nil
+			}},
+	)
 	return actions, o, err
 }
 

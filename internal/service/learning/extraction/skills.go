@@ -19,6 +19,22 @@ func SkillsOf(b memoryskill.Bank, ids []string) (out []memoryskill.Skill) {
 	return out
 }
 
+// translated returns skills in the language of a prompt, as far as they have a text in it.
+func translated(skills []memoryskill.Skill, lang string) (out []memoryskill.Skill) {
+	for _, s := range skills {
+		out = append(out, s.In(lang))
+	}
+	return out
+}
+
+// Tokens returns the length of skills in a prompt, in tokens.
+func Tokens(skills []memoryskill.Skill) (n int) {
+	for _, s := range skills {
+		n += s.Tokens()
+	}
+	return n
+}
+
 // Roles returns skills in the form that is needed to resolve actions.
 func Roles(skills []memoryskill.Skill) (out []executor.SelectedSkill) {
 	for _, one := range skills {

@@ -92,7 +92,7 @@ func (s *Service) Make(ctx context.Context, ref run.Ref) (n int, err error) {
 // askForPairs asks a model for questions with answers.
 func (s *Service) askForPairs(ctx context.Context, ref run.Ref, spec Spec, m prompt.Material) (pairs []pair,
 	err error) {
-	_, _, err = spec.Model.Ask(ctx, s.ports.Asker, ref, runspec.Question{Step: stepProbes, Stage: prompt.Probe,
+	_, _, err = runspec.Ask(ctx, s.ports.Asker, spec.Model, ref, runspec.Question{Step: stepProbes, Stage: prompt.Probe,
 		Lang: spec.Lang, Material: m, Decode: func(text string) error {
 			raw, err := llm.ExtractJSON(text)
 			var reply struct {

@@ -25,9 +25,9 @@ type Question struct {
 	Decode      func(text string) error // returns the problem of a reply, in words for the model; nil accepts any reply
 }
 
-// Ask sends q to the model of a run. If the reply does not decode, Ask repeats the call up to the
+// Ask sends q to model m of a run. If the reply does not decode, Ask repeats the call up to the
 // number of repairs. It returns the last reply and its problem.
-func (m Model) Ask(ctx context.Context, a Asker, ref run.Ref, q Question) (text string, problem, err error) {
+func Ask(ctx context.Context, a Asker, m Model, ref run.Ref, q Question) (text string, problem, err error) {
 	user, err := prompt.User(q.Material)
 	if err != nil {
 		return "", nil, fmt.Errorf("render the material of %s: %w", q.Step, err)

@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/lang"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -22,30 +23,11 @@ type Spec struct {
 }
 
 // Model configures the model calls of a run.
-type Model struct {
-	Name         string            `json:"name"`
-	Instructions map[string]string `json:"instructions"` // rendered system messages, by "stage.language"
-	Repairs      int               `json:"repairs"`      // maximum number of retries after an invalid reply
-}
-
-var stages = []prompt.Stage{prompt.Remember, prompt.Recite, prompt.Diagnose, prompt.Propose, prompt.Probe}
+type Model = memoryskill.Model
 
 // InstructionKey returns the key of the instructions of a stage in a language.
-func InstructionKey(stage prompt.Stage, lang string) string { return string(stage) + "." + lang }
-
-// WithInstructions renders the system messages.
-func (m Model) WithInstructions() (Model, error) {
-	m.Instructions = map[string]string{}
-	for _, stage := range stages {
-		for _, lang := range []string{"en", "zh"} {
-			text, err := prompt.Instructions(stage, lang)
-			if err != nil {
-				return m, fmt.Errorf("render the instructions of %s in %s: %w", stage, lang, err)
-			}
-			m.Instructions[InstructionKey(stage, lang)] = text
-		}
-	}
-	return m, nil
+func InstructionKey(stage prompt.Stage, lang string) string {
+	return memoryskill.InstructionKey(stage, lang)
 }
 
 // Timing contains the timeouts of the activities of a run.

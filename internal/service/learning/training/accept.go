@@ -47,6 +47,9 @@ func (s *Service) pin(ctx context.Context, tx Tx, spec *Spec, ownMode bool) erro
 		return err
 	}
 	spec.BankID, spec.Base = head.ID, head.Head
+	if spec.Model, err = spec.Model.WithInstructions(head.Version.Prompts); err != nil {
+		return err
+	}
 	if !ownMode {
 		if spec.Keeping.Mode, err = runspec.SpanMode(ctx, tx, spec.Keeping.Mode); err != nil {
 			return err

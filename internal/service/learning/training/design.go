@@ -21,7 +21,7 @@ func (s *Service) design(ctx context.Context, ref run.Ref, st stage, again []str
 	if err != nil {
 		return err
 	}
-	mined, err := s.designer.Mine(ctx, failed, st.traces, st.recipe)
+	mined, err := s.miner.Mine(ctx, failed, st.traces, st.recipe)
 	if err != nil {
 		return err
 	}

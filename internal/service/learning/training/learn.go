@@ -96,7 +96,7 @@ func (s *Service) update(ctx context.Context, spec Spec, now state, episodes []e
 		played, out.Failed = append(played, e.Episode), out.Failed+e.Failed
 		out.Outcomes = out.Outcomes.Plus(e.Outcomes())
 		if e.Known {
-			out.Reward, n, out.Known = out.Reward+e.Reward, n+1, true
+			out.Reward, n, out.Known = out.Reward+e.Reward-e.Cost, n+1, true
 		}
 	}
 	out.Reward /= max(1, n)
@@ -113,7 +113,7 @@ func (s *Service) update(ctx context.Context, spec Spec, now state, episodes []e
 			return now, out, err
 		}
 		var report policy.Report
-		now.policy, now.optimizer, report, err = s.ports.Learner.Update(now.policy, now.optimizer, policy.Batch{
+		now.policy, now.optimizer, report, err = s.ports.Controller.Update(now.policy, now.optimizer, policy.Batch{
 			Steps: steps, Vectors: vectors, PPO: recipe.PPO,
 			Key: keyedrand.Key{Run: spec.Seed, Stage: out.Stage, Iteration: out.Iteration}})
 		if err != nil {

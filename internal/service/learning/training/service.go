@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
@@ -22,19 +23,21 @@ import (
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store   Store
-	Banks   *bank.Service
-	Encoder bank.Encoder
-	Asker   runspec.Asker
-	Learner policy.Learner
-	Starter runspec.Starter
-	Log     *slog.Logger
+	runspec.Extensions
+	Store      Store
+	Banks      *bank.Service
+	Encoder    bank.Encoder
+	Asker      runspec.Asker
+	Controller policy.Controller
+	Starter    runspec.Starter
+	Log        *slog.Logger
 }
 
 // Service runs trainings.
 type Service struct {
 	ports    Ports
-	designer design.Designer
+	miner    design.Designer
+	designer designer.Designer
 	player   episode.Player
 }
 
@@ -42,12 +45,16 @@ type Service struct {
 func New(p Ports) (*Service, error) {
 	err := ports.Require("training", map[string]any{"Store": p.Store, "Banks": p.Banks,
 		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,
-		"Learner": p.Learner, "Starter": p.Starter, "Log": p.Log})
+		"Controller": p.Controller, "Starter": p.Starter, "Log": p.Log})
 	if err != nil {
 		return nil, err
 	}
-	return &Service{p, design.Designer{Encoder: p.Encoder, Asker: p.Asker},
-		episode.Player{Encoder: p.Encoder, Asker: p.Asker}}, nil
+	s := &Service{ports: p, miner: design.Designer{Encoder: p.Encoder, Asker: p.Asker}, designer: p.Designer,
+		player: episode.Player{Encoder: p.Encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge}}
+	if s.designer == nil {
+		s.designer = s.miner
+	}
+	return s, nil
 }
 
 // Open marks a run as started and takes the lease of its bank. If an earlier attempt has ended the

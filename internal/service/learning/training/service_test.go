@@ -5,8 +5,10 @@ import (
 
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/training"
@@ -24,7 +26,7 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 func request(l *pgtest.Learning) training.Request {
 	r := training.Request{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key,
 		Spec: training.Spec{Spec: l.Spec(), Stages: 1, Iterations: 1, Episodes: 2}}
-	r.Keeping.Tokens, r.Keeping.K = 24, 4
+	r.Keeping.Tokens, r.Keeping.K = 24, 10 // all skills
 	return r
 }
 
@@ -70,8 +72,19 @@ func TestATrainingIsAcceptedOnce(t *testing.T) {
 
 func TestEachStepOfATrainingIsDoneOnce(t *testing.T) {
 	t.Parallel()
+	for _, controller := range policy.ControllerNames {
+		t.Run(controller, func(t *testing.T) {
+			t.Parallel()
+			trainOnce(t, controller)
+		})
+	}
+}
+
+func trainOnce(t *testing.T, controller string) {
+	t.Helper()
 	l := pgtest.OpenLearning(t)
 	ctx := t.Context()
+	l.DB.Choose(func(s *settings.Settings) { s.Memory.Skills.Controller = controller })
 	l.Script.On(prompt.Remember, pgtest.InsertAll)
 	l.Import(4)
 	r, err := l.Trainings.Accept(ctx, request(l))

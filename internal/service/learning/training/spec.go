@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/judge"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
@@ -80,16 +81,14 @@ func (spec Spec) withDefaults() (Spec, error) {
 		return spec, err
 	}
 	spec.Score = cmp.Or(spec.Score, episode.ByRecall)
-	if spec.Score != episode.ByRecall && spec.Score != episode.ByAnswer {
-		return spec, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid score %q", spec.Score),
-			"use \"recall\" or \"answer\"")
+	if err := judge.CheckScore(spec.Score); err != nil {
+		return spec, err
 	}
 	if !(spec.Sample >= 0 && spec.Sample <= 1) {
 		return spec, fault.Newf(fault.InvalidArgument, "invalid share of questions %v: must be 0 to 1", spec.Sample)
 	}
 	spec.Seed = cmp.Or(spec.Seed, "42")
-	spec.Model, err = spec.Model.WithInstructions()
-	return spec, err
+	return spec, nil
 }
 
 // key returns a key of the settings and the version of the bank.

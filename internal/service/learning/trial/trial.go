@@ -52,6 +52,9 @@ func Play(ctx context.Context, p episode.Player, how episode.Setup, t episode.Tr
 		out.Outcomes = out.Outcomes.Plus(both[i].Outcomes())
 	}
 	out.Incumbent, out.Candidate, out.Known = pairedMeans(both[0].Questions, both[1].Questions)
+	if out.Known { // longer skills have to be worth their tokens
+		out.Incumbent, out.Candidate = out.Incumbent-both[0].Cost, out.Candidate-both[1].Cost
+	}
 	return out, nil
 }
 

@@ -1,0 +1,111 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/service/apikey"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/decision"
+)
+
+type (
+	// BankPrompt is a prompt that a bank can replace.
+	BankPrompt bank.Prompt
+	// PromptDiff is the change of one prompt between two versions of a bank.
+	PromptDiff memoryskill.PromptDifference
+	// SkillDecision is one live choice of memory skills.
+	SkillDecision decision.View
+)
+
+// BankPromptList holds the prompts that a bank can replace.
+type BankPromptList struct {
+	Prompts []BankPrompt `json:"prompts"`
+}
+
+// SkillDecisionList holds the live choices of a bank, the latest first.
+type SkillDecisionList struct {
+	Decisions []SkillDecision `json:"decisions"`
+}
+
+// BankPromptPath names a prompt of a bank.
+type BankPromptPath struct {
+	BankPath
+	Stage string `path:"stage" maxLength:"40" doc:"remember (executor), recite (answers), diagnose or propose (designer), grade (judge)"`
+}
+
+func (g *Gateway) bankPromptRoutes() {
+	handle(g, route{
+		method:  http.MethodGet,
+		path:    "/v1/banks/{name}/decisions",
+		id:      "listSkillDecisions",
+		tag:     tagBanks,
+		scope:   apikey.Read,
+		summary: "List the live choices of memory skills, the latest first",
+		about: "A sampled choice was drawn from the probabilities of the policy; propensity is the probability of these " +
+			"skills in any order. Other choices are greedy: their propensity is 1.",
+	}, g.listSkillDecisions)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/prompts", id: "listBankPrompts", tag: tagBanks,
+		scope: apikey.Read, summary: "List the prompts of a bank",
+		about: "Shows each prompt that a bank can replace, with its own or the built-in text."}, g.listBankPrompts)
+	handle(
+		g,
+		route{
+			method:  http.MethodPut,
+			path:    "/v1/banks/{name}/prompts/{stage}",
+			id:      "setBankPrompt",
+			tag:     tagBanks,
+			scope:   apikey.Admin,
+			bytes:   smallBody,
+			summary: "Replace a prompt of a bank",
+			about: "Creates a version of the bank. The text keeps the placeholders {{material}}, {{language}} and {{reply}} " +
+				"of the built-in text, and has at most 8,000 characters. The same text again changes nothing. Runs that " +
+				"have started keep their prompts.",
+		},
+		g.setBankPrompt,
+	)
+	handle(g, route{method: http.MethodDelete, path: "/v1/banks/{name}/prompts/{stage}", id: "resetBankPrompt",
+		tag: tagBanks, scope: apikey.Admin, summary: "Restore the built-in prompt of a bank",
+		about: "Creates a version of the bank, unless it has the built-in prompt already."}, g.resetBankPrompt)
+}
+
+func (g *Gateway) listSkillDecisions(ctx context.Context, in *struct {
+	BankPath
+	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+}) (*bodyOf[SkillDecisionList], error) {
+	decisions, err := g.Learning.Builds.Decisions(ctx, workspace(ctx), in.Name, in.Limit)
+	out := &bodyOf[SkillDecisionList]{SkillDecisionList{Decisions: []SkillDecision{}}}
+	for _, d := range decisions {
+		out.Body.Decisions = append(out.Body.Decisions, SkillDecision(d))
+	}
+	return out, err
+}
+
+func (g *Gateway) listBankPrompts(ctx context.Context, in *BankAt) (*bodyOf[BankPromptList], error) {
+	prompts, err := g.Learning.Banks.Prompts(ctx, workspace(ctx), in.Name, in.Version)
+	out := &bodyOf[BankPromptList]{BankPromptList{Prompts: []BankPrompt{}}}
+	for _, p := range prompts {
+		out.Body.Prompts = append(out.Body.Prompts, BankPrompt(p))
+	}
+	return out, err
+}
+
+func (g *Gateway) setBankPrompt(ctx context.Context, in *struct {
+	BankPromptPath
+	Body struct {
+		Language string `json:"language,omitempty" enum:"en,zh" default:"en"`
+		Text     string `json:"text" minLength:"1"`
+	}
+}) (*bodyOf[BankDetail], error) {
+	return shownBank(g.Learning.Banks.SetPrompt(ctx, workspace(ctx), in.Name, prompt.Stage(in.Stage), in.Body.Language,
+		in.Body.Text))
+}
+
+func (g *Gateway) resetBankPrompt(ctx context.Context, in *struct {
+	BankPromptPath
+	Language string `query:"language" enum:"en,zh" default:"en"`
+}) (*bodyOf[BankDetail], error) {
+	return shownBank(g.Learning.Banks.SetPrompt(ctx, workspace(ctx), in.Name, prompt.Stage(in.Stage), in.Language, ""))
+}

@@ -1,0 +1,105 @@
+package build_test
+
+import (
+	"strings"
+	"testing"
+
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/testkit"
+)
+
+// In a fresh workspace the policy has a choice to make: different spans get different skills, with
+// probabilities below one.
+func TestChoicesDifferInAFreshWorkspace(t *testing.T) {
+	t.Parallel()
+	for _, controller := range policy.ControllerNames {
+		t.Run(controller, func(t *testing.T) {
+			t.Parallel()
+			l := pgtest.OpenLearning(t)
+			l.DB.Choose(func(s *settings.Settings) {
+				s.Memory.Builder, s.Memory.Skills.Controller = settings.BuilderSkills, controller
+			})
+			l.Script.Say(prompt.Remember, `{"actions": []}`)
+			r := request(l)
+			r.Keeping.K = 3
+			r.Messages = append(r.Messages, pgtest.Said("We will meet the tax adviser on Tuesday, she is called Mina.",
+				"I cannot stand liquorice, but I like every kind of lemon cake that Otto bakes.",
+				"No, the shed costs 4,300 euros and not 3,400, as I said last week.")...)
+			accepted, err := l.Builds.Accept(t.Context(), r)
+			testkit.Must(t, err)
+			spans, _, err := l.Builds.Open(t.Context(), accepted.Ref)
+			testkit.Must(t, err)
+			for n := range spans {
+				_, err := l.Builds.BuildSpan(t.Context(), accepted.Ref, n)
+				testkit.Must(t, err)
+			}
+			listed, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, bank.Default, 100)
+			testkit.Must(t, err)
+			if len(listed) != spans || spans < 5 {
+				t.Fatalf("%d decisions about %d spans", len(listed), spans)
+			}
+			chosen := map[string]bool{}
+			for _, d := range listed {
+				chosen[strings.Join(d.Chosen, " ")] = true
+				if !d.Sampled || d.Propensity <= 0 || d.Propensity >= 1 || d.Candidates != 10 || len(d.Chosen) != 3 ||
+					d.Controller != controller || d.Tokens == 0 || d.Outcome != "ok" && d.Outcome != "noop" {
+					t.Errorf("%+v", d)
+				}
+			}
+			if len(chosen) < 2 {
+				t.Errorf("all spans have the choice %v", chosen)
+			}
+		})
+	}
+}
+
+func TestAGreedyChoiceIsCertain(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	l.DB.Choose(func(s *settings.Settings) { s.Memory.Learning.ExplorePerDay = 0 })
+	l.Script.Say(prompt.Remember, `{"actions": []}`)
+	r := request(l)
+	r.Keeping.K = 3
+	accepted, err := l.Builds.Accept(t.Context(), r)
+	testkit.Must(t, err)
+	_, err = l.Builds.BuildSpan(t.Context(), accepted.Ref, 0)
+	testkit.Must(t, err)
+	listed, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, "", 1)
+	if err != nil || len(listed) != 1 || listed[0].Sampled || listed[0].Propensity != 1 || listed[0].Scores != 0 ||
+		listed[0].Score != nil {
+		t.Errorf("%+v, %v", listed, err)
+	}
+	if _, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, "other", 1); err == nil {
+		t.Error("a bank that there is not")
+	}
+}
+
+// Chinese sessions get the Chinese texts of the shipped skills.
+func TestShippedSkillsSpeakTheLanguageOfTheSession(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	var shown prompt.Material
+	l.Script.On(prompt.Remember, func(m prompt.Material) (string, error) {
+		shown = m
+		return `{"actions": []}`, nil
+	})
+	r := request(l)
+	r.Keeping.K = 10
+	r.Messages = pgtest.Said("我下周二要去杭州见税务顾问，她叫米娜。")
+	accepted, err := l.Builds.Accept(t.Context(), r)
+	testkit.Must(t, err)
+	_, err = l.Builds.BuildSpan(t.Context(), accepted.Ref, 0)
+	testkit.Must(t, err)
+	if len(shown.Bank) != 10 {
+		t.Fatalf("%+v", shown.Bank)
+	}
+	for _, s := range shown.Bank {
+		if strings.ContainsAny(s.Purpose, "aeiou") {
+			t.Errorf("%s: %s", s.Name, s.Purpose)
+		}
+	}
+}
