@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -202,7 +201,7 @@ func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {
 		}
 		for _, d := range differences {
 			fmt.Fprintf(c.out, "%s %s\n", d.Kind, d.Name)
-			for _, line := range changedLines(d) {
+			for _, line := range d.Lines() {
 				fmt.Fprintln(c.out, "  "+line)
 			}
 		}
@@ -211,32 +210,6 @@ func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {
 		}
 		return nil
 	})
-}
-
-// changedLines returns the lines of a skill's Markdown that only one version has, marked with - or +.
-func changedLines(d memoryskill.Difference) (out []string) {
-	lines := func(v memoryskill.Version) (all []string) {
-		if v.ID != "" {
-			all = strings.Split(strings.TrimSpace(string(memoryskill.Render(v.Skill))), "\n")
-		}
-		return all
-	}
-	before, after := lines(d.Before), lines(d.After)
-	for _, side := range []struct {
-		mark       string
-		own, other []string
-	}{{"- ", before, after}, {"+ ", after, before}} {
-		has := map[string]bool{}
-		for _, line := range side.other {
-			has[line] = true
-		}
-		for _, line := range side.own {
-			if !has[line] && line != "" {
-				out = append(out, side.mark+line)
-			}
-		}
-	}
-	return out
 }
 
 func (c *cli) changeBank(ctx context.Context, change func(context.Context, *session) (bank.Head, error)) error {

@@ -72,6 +72,8 @@ type Input struct {
 	Cases  []MinedCase
 	Failed []string // edits that brought no improvement
 	Stats  map[string]memoryskill.Stats
+	// RefineOnly rejects proposals that add skills.
+	RefineOnly bool
 }
 
 // material returns the prompt material that both questions of a round share. Secrets are removed
