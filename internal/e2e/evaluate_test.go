@@ -166,6 +166,7 @@ func TestAnEvaluationMeasuresItsRows(t *testing.T) {
 	if len(got.FixedSet) != 3 {
 		t.Errorf("best fixed set %v", got.FixedSet)
 	}
+	b.RecordEnded(made.WorkflowID, "Evaluate/completed")
 	calls := b.Model.Count("")
 	again, err := b.Evaluations.Accept(t.Context(), r)
 	testkit.Must(t, err)
@@ -271,6 +272,7 @@ func TestAnEvaluationStopsAtItsLimitOfCost(t *testing.T) {
 	if got.Outcome != run.OverBudget || got.Incomplete() == "" || got.Usage.CostMicros < r.MaxCost {
 		t.Fatalf("%s %s: %+v", got.Outcome, got.Note, got.Usage)
 	}
+	b.RecordEnded(made.WorkflowID, "Evaluate/over_budget")
 	before := b.Model.Count("")
 	r.MaxCost = 0
 	again, err := b.Evaluations.Accept(t.Context(), r)

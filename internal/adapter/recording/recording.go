@@ -5,7 +5,7 @@
 // line is one exchange: the SHA-256 of the exact request body, and the reply.
 //
 //	{"format": "cairn-recording", "version": 1}
-//	{"sha256": "9f86d0…", "model": "gpt-4o-mini", "stage": "remember", "reply": {"text": "…", "finish": "stop", …}}
+//	{"sha256": "9f86d0…", "model": "gpt-4o-mini", "stage": "remember", "reply": {"text": "…", …}}
 //
 // A request that is repeated gets the reply that was recorded first, also while recording. Otherwise a
 // later request that contains the reply could not be found again.

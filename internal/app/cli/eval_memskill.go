@@ -31,11 +31,11 @@ const evalMemskillLong = "Measure memory skills with the configured model. Build
 	"conversation, search finds 20 of them for each question, and the model answers; a judge grades the answers. " +
 	"Each row of the table is another choice of skills: none, static (the four primitives), all (of the seed bank), " +
 	"random, best-fixed (selected on the validation conversations), refine-only, evolved (bank of the designer, " +
-	"random choice), evolved+learned (the same bank with the trained policy), and \"bank NAME@VERSION\" for a bank of " +
-	"the workspace. Intervals are over conversations, paired with the row static.\n\n" +
+	"random choice), evolved+learned (the same bank with the trained policy), and \"bank NAME@VERSION\" for a bank " +
+	"of the workspace. Intervals are over conversations, paired with the row static.\n\n" +
 	"The evaluation has workspaces of its own, whose names begin with eval-. After a crash or Ctrl-C, run the same " +
-	"command again: stored replies are used again. --estimate prints the expected calls, tokens and cost, and makes no " +
-	"call.\n\n" +
+	"command again: stored replies are used again. --estimate prints the expected calls, tokens and cost, and makes " +
+	"no call.\n\n" +
 	"Without a model endpoint, the offline rules answer. Such figures show that all steps work, and nothing about " +
 	"memory skills with a language model."
 
@@ -50,9 +50,10 @@ type memskillOptions struct {
 func (c *cli) evalMemskill() *cobra.Command {
 	o := memskillOptions{}
 	cmd := &cobra.Command{Use: "memskill", Short: "Measure memory skills on public data sets", Long: evalMemskillLong,
-		Example: "  cairn eval memskill --data sample --row static --row all --row evolved+learned --html report.html\n" +
+		Example: "  cairn eval memskill --data sample --row static --row all --row evolved+learned " +
+			"--html report.html\n" +
 			"  cairn eval memskill --data sample --estimate\n" +
-			"  cairn eval memskill --data locomo10.json --dataset locomo --split 0/0/1 --row none --row static --limit 1",
+			"  cairn eval memskill --data locomo10.json --split 0/0/1 --row none --row static --limit 1",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvalMemskill(cmd.Context(), o) }}
 	f := cmd.Flags()
@@ -63,14 +64,15 @@ func (c *cli) evalMemskill() *cobra.Command {
 		"a JSON file with their IDs")
 	f.StringArrayVar(&o.Rows, "row", nil, "row to measure; may be repeated: "+strings.Join(memskill.Rows, ", ")+
 		", \"bank NAME@VERSION\" (default all but banks)")
-	f.StringVar(&o.judge, "judge", "", "model that grades the answers, or none (default the configured model; none for "+
-		"the offline rules)")
+	f.StringVar(&o.judge, "judge", "", "model that grades the answers, or none (default the configured model; none "+
+		"for the offline rules)")
 	f.IntVar(&o.Limit, "limit", 0, "maximum number of questions of each conversation (default all)")
 	f.StringVar(&o.Seed, "seed", memskill.DefaultSeed, "seed of the split and of all random draws")
 	f.IntVar(&o.Keeping.K, "skills", memskill.DefaultK, "skills for each span, except in the rows static and all")
 	f.IntVar(&o.Sets, "sets", memskill.DefaultSets, "fixed sets of skills that best-fixed selects from")
 	f.IntVar(&o.Learning.Stages, "stages", memskill.DefaultStages, "stages of a training; 10 as published")
-	f.IntVar(&o.Learning.Iterations, "iterations", memskill.DefaultIterations, "iterations per stage; 100 as published")
+	f.IntVar(&o.Learning.Iterations, "iterations", memskill.DefaultIterations,
+		"iterations per stage; 100 as published")
 	f.IntVar(&o.Learning.Episodes, "episodes", memskill.DefaultEpisodes, "episodes per iteration; 4 as published")
 	f.StringVar(&o.Learning.Score, "score", "recall", "score of training answers: recall (needs no model) or answer")
 	spanFlags(cmd, &o.Keeping.Spanning, executor.FixedLength)
@@ -80,8 +82,8 @@ func (c *cli) evalMemskill() *cobra.Command {
 	f.StringVar(&o.html, "html", "", "write a report to this HTML file (default none)")
 	f.StringVar(&o.record, "record", "", "record the replies of the model to this file (default none)")
 	f.StringVar(&o.replay, "replay", "", "use the replies of this recording instead of a model (default none)")
-	f.StringVar(&o.ID, "request-id", "", "ID of the evaluation; the same ID is the same evaluation (default a hash of "+
-		"the data and the options)")
+	f.StringVar(&o.ID, "request-id", "", "ID of the evaluation; the same ID is the same evaluation (default a hash "+
+		"of the data and the options)")
 	return cmd
 }
 
@@ -134,7 +136,8 @@ func (c *cli) runEvalMemskill(ctx context.Context, o memskillOptions) error {
 	defer s.close()
 	if (o.record != "" || o.replay != "") && s.stack == nil && !o.estimate {
 		return fault.New(fault.InvalidArgument, "--record and --replay need workers in this process",
-			"stop `cairn dev` of this folder and unset TEMPORAL_ADDRESS, or set CAIRN_RECORD or CAIRN_REPLAY for the workers")
+			"stop `cairn dev` of this folder and unset TEMPORAL_ADDRESS, or set CAIRN_RECORD or CAIRN_REPLAY for the "+
+				"workers")
 	}
 	o.Workspace, o.Spec.Spec, o.Revision = s.workspace.ID, app.EvolveSpec(s.Config), buildinfo.Read().String()
 	switch o.judge {
@@ -279,8 +282,8 @@ func (c *cli) showEvaluation(o memskillOptions, r memskill.Result) error {
 	case run.Completed:
 		return nil
 	case run.OverBudget:
-		return fault.New(fault.QuotaExceeded, r.Note, "run the same command with a higher --max-cost; stored replies are "+
-			"used again")
+		return fault.New(fault.QuotaExceeded, r.Note,
+			"run the same command with a higher --max-cost; stored replies are used again")
 	}
 	return fault.New(fault.ModelRejected, "the evaluation failed: "+r.Note,
 		"run the same command again; stored replies are used again")

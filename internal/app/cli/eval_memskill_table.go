@@ -11,7 +11,8 @@ import (
 // printEvaluation prints the table of an evaluation, its categories and its trainings.
 func printEvaluation(out io.Writer, r memskill.Result) error {
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "ROW\tF1\tEM\tL-J\tEVIDENCE\tF1-STATIC (95 %)\tMEMORIES\tCALLS\tTOKENS IN\tTOKENS OUT\tCOST\tSECONDS")
+	const usage = "CALLS\tTOKENS IN\tTOKENS OUT\tCOST\tSECONDS"
+	fmt.Fprintln(tw, "ROW\tF1\tEM\tL-J\tEVIDENCE\tF1-STATIC (95 %)\tMEMORIES\t"+usage)
 	for _, row := range r.Rows {
 		difference := ""
 		if row.Versus != nil {
@@ -22,7 +23,7 @@ func printEvaluation(out io.Writer, r memskill.Result) error {
 			memskill.Maybe(row.Judge, "%.1f"), memskill.Maybe(row.Evidence, "%.3f"), difference, row.Memories,
 			all.Calls, all.Input, all.Output, all.Cost(), row.BuildSeconds+row.Seconds)
 	}
-	fmt.Fprintln(tw, "\t\nROW\tCATEGORY\tQUESTIONS\tF1\tEM\tL-J\tEVIDENCE\tCALLS\tTOKENS IN\tTOKENS OUT\tCOST\tSECONDS")
+	fmt.Fprintln(tw, "\t\nROW\tCATEGORY\tQUESTIONS\tF1\tEM\tL-J\tEVIDENCE\t"+usage)
 	for _, row := range r.Rows {
 		for _, s := range row.Categories {
 			fmt.Fprintf(tw, "%s\t%s\t%d\t%.3f\t%.3f\t%s\t%s\t%d\t%d\t%d\t%s\t%.1f\n", row.Name, s.Name, s.Questions,
@@ -46,8 +47,8 @@ func printEvaluation(out io.Writer, r memskill.Result) error {
 	}
 	for _, row := range r.Rows {
 		if row.Invalid+row.Lost+row.FailedSpans > 0 {
-			fmt.Fprintf(out, "%s: %d invalid answers (scored 0), %d questions lost to the endpoint (not scored), %d of %d "+
-				"spans failed\n", row.Name, row.Invalid, row.Lost, row.FailedSpans, row.Spans)
+			fmt.Fprintf(out, "%s: %d invalid answers (scored 0), %d questions lost to the endpoint (not scored), "+
+				"%d of %d spans failed\n", row.Name, row.Invalid, row.Lost, row.FailedSpans, row.Spans)
 		}
 	}
 	fmt.Fprintf(out, "%d calls, %d tokens in, %d tokens out, cost %s, %.0f s; %d test conversations\n", r.Usage.Calls,

@@ -45,8 +45,8 @@ type Config struct {
 	APIKey string `env:"OPENAI_API_KEY" secret:"all"`
 	// Model for all model calls that have no model of their own. Required with an endpoint.
 	Model string `env:"CAIRN_MODEL"`
-	// File to which the replies of the model are recorded, see `cairn eval memskill --record`. Requests that it contains
-	// are not sent again.
+	// File to which the replies of the model are recorded, see `cairn eval memskill --record`. Requests that it
+	// contains are not sent again.
 	Record string `env:"CAIRN_RECORD"`
 	// Recording whose replies are used instead of a model endpoint, see `cairn eval memskill --replay`.
 	Replay string `env:"CAIRN_REPLAY"`

@@ -36,7 +36,7 @@ type UnitInput struct {
 	Unit int `json:"unit"`
 }
 
-// StartUnitResult tells what is left of a unit: whether a run has to end, and the number of groups of
+// StartUnitResult is what is left of a unit: whether a run has to end, and the number of groups of
 // questions.
 type StartUnitResult struct {
 	Await  bool `json:"await,omitempty"`

@@ -118,9 +118,9 @@ func (p *program) loop() *cobra.Command {
 	var talks, logs string
 	cmd := &cobra.Command{
 		Use: "loop", Short: "Test the plumbing of learning memory skills in an offline world",
-		Long: "Test the plumbing of learning memory skills on LoCoMo and mixed traces. This is no evidence that learning " +
-			"helps: offline rules extract the memories, propose the edits and answer, and the score counts words that " +
-			"the same rules select. To measure a language model, use `cairn eval memskill`.",
+		Long: "Test the plumbing of learning memory skills on LoCoMo and mixed traces. This is no evidence that " +
+			"learning helps: offline rules extract the memories, propose the edits and answer, and the score counts " +
+			"words that the same rules select. To measure a language model, use `cairn eval memskill`.",
 		Example: "  cairn-bench loop --folds 2 --seeds 1 --iterations 2 --rounds 1 --logs \"\"",
 	}
 	p.benchmark(cmd, func(ctx context.Context) (err error) {
@@ -163,7 +163,8 @@ func (p *program) runLoop(ctx context.Context, o evaluation.Options, talks, logs
 		}
 		d.Logs = evaluation.LogsOf(conversations)
 	}
-	fmt.Fprintln(p.errs, "plumbing test: offline rules extract, design and answer; the figures say nothing about language models")
+	fmt.Fprintln(p.errs, "plumbing test: offline rules extract, design and answer; the figures say nothing about "+
+		"language models")
 	started := time.Now()
 	debug.SetGCPercent(300) // episodes allocate many small objects
 	tables, err := evaluation.MeasureAll(ctx, d, o)

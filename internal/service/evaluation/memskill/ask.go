@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
@@ -32,7 +31,6 @@ type Answer struct {
 	Found      int      `json:"found"`              // memories
 	Invalid    bool     `json:"invalid,omitempty"`  // the reply had no answer, also after a repair: scored 0
 	Lost       string   `json:"lost,omitempty"`     // why the endpoint rejected the question: not scored
-	Seconds    float64  `json:"seconds"`
 }
 
 // Ask asks one group of the questions of a unit, and stores their results together.
@@ -126,7 +124,7 @@ func (a *asking) readSources(ctx context.Context) error {
 
 // ask searches for a question, answers and scores it. For the selection of a fixed set no model answers.
 func (a *asking) ask(ctx context.Context, place int) (out Answer, err error) {
-	q, began := a.sample.Questions[place], time.Now()
+	q := a.sample.Questions[place]
 	out.Place = place
 	found, texts, err := a.search(ctx, q.Text)
 	if err != nil {
@@ -139,11 +137,7 @@ func (a *asking) ask(ctx context.Context, place int) (out Answer, err error) {
 	if a.unit.Kind == selectUnit {
 		return out, nil
 	}
-	if err := a.answer(ctx, q, texts, &out); err != nil {
-		return out, err
-	}
-	out.Seconds = time.Since(began).Seconds()
-	return out, nil
+	return out, a.answer(ctx, q, texts, &out)
 }
 
 // search finds the memories of the unit for a question with production search. Memories with a known
@@ -178,9 +172,10 @@ func (a *asking) search(ctx context.Context, question string) (ids, texts []stri
 	return ids, texts, err
 }
 
-// evidence returns the share of the evidence messages from which a found memory was extracted.
+// evidence returns the share of the evidence messages from which a found memory was extracted, nil if it
+// is unknown or there are no memories.
 func (a *asking) evidence(q Question, found []string) *float64 {
-	if len(q.Evidence) == 0 {
+	if len(q.Evidence) == 0 || a.built.Run == "" {
 		return nil
 	}
 	has := map[int]bool{}

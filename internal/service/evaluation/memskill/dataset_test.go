@@ -27,8 +27,8 @@ const trajectories = `[{"id":"g1","task_type":"place","task":"put a mug on the d
 {"id":"g2","task_type":"place","task":"put a pen on the desk","observation":"You are in a room.",` +
 	`"steps":[{"action":"take pen","observation":"You hold a pen."}],"success":false},
 {"id":"g3","task_type":"place","task":"put a mug away","observation":"You are in a room.",` +
-	`"steps":[{"action":"take mug","observation":"You hold it."},{"action":"put mug on shelf","observation":"Done."}],` +
-	`"success":true}]`
+	`"steps":[{"action":"take mug","observation":"You hold it."},{"action":"put mug on shelf",` +
+	`"observation":"Done."}],"success":true}]`
 
 func read(t *testing.T, dataset, content string) memskill.Data {
 	t.Helper()

@@ -52,7 +52,7 @@ type Scores struct {
 	Invalid   int      `json:"invalid,omitempty"`
 	Lost      int      `json:"lost,omitempty"` // questions that are not scored
 	Usage     Usage    `json:"usage"`
-	Seconds   float64  `json:"seconds"`
+	Seconds   float64  `json:"seconds"` // of the calls, with the waits after status 429
 }
 
 // Close computes the table and ends an evaluation. Code is set if the workflow failed. The table then
@@ -186,9 +186,10 @@ func (r *rowResult) read(ctx context.Context, tx Tx, e evaluation, n int, calls 
 			r.by = append(r.by, category)
 			r.cats[category] = &tally{scores: Scores{Name: category}}
 		}
-		usage := calls[questionStep(n, a.Place)].Plus(calls[judgeStep(n, a.Place)].Usage)
-		whole.add(a, usage)
-		r.cats[category].add(a, usage)
+		asked, judged := calls[questionStep(n, a.Place)], calls[judgeStep(n, a.Place)]
+		both := Call{Usage: asked.Plus(judged.Usage), Seconds: asked.Seconds + judged.Seconds}
+		whole.add(a, both)
+		r.cats[category].add(a, both)
 	}
 	r.row.Conversations = append(r.row.Conversations, whole.mean())
 	return nil
@@ -240,9 +241,9 @@ type tally struct {
 	f1, exact, judge, recall float64
 }
 
-func (t *tally) add(a Answer, u Usage) {
+func (t *tally) add(a Answer, calls Call) {
 	t.scores.Questions++
-	t.scores.Usage, t.scores.Seconds = t.scores.Usage.Plus(u), t.scores.Seconds+a.Seconds
+	t.scores.Usage, t.scores.Seconds = t.scores.Usage.Plus(calls.Usage), t.scores.Seconds+calls.Seconds
 	if a.Lost != "" {
 		t.scores.Lost++
 		return

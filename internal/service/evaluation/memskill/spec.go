@@ -22,10 +22,10 @@ const (
 	None           = "none"            // no memories: the answer of the model alone
 	Static         = "static"          // the four primitives, all for every span
 	All            = "all"             // all skills of the seed bank for every span
-	Random         = "random"          // K skills of the seed bank, drawn anew for each span
+	Random         = "random"          // K skills of the seed bank, another draw for each span
 	BestFixed      = "best-fixed"      // the set of K skills that is best on the validation conversations
 	RefineOnly     = "refine-only"     // trained policy, and a designer that may only refine skills
-	Evolved        = "evolved"         // the bank of the designer, K skills drawn anew for each span
+	Evolved        = "evolved"         // the bank of the designer, another K skills drawn for each span
 	EvolvedLearned = "evolved+learned" // the bank of the designer and the trained policy
 )
 

@@ -26,7 +26,7 @@ type unit struct {
 // Size is the number of units of an evaluation. Those before Prepared must end before the others begin.
 type Size struct{ Units, Prepared, Parallel int }
 
-// Left tells what is left of a unit that was started: whether it has a run to wait for, and the number
+// Left is what is left of a unit that was started: whether it has a run to wait for, and the number
 // of groups of questions.
 type Left struct {
 	Await  bool
