@@ -152,14 +152,15 @@ func (s *Service) put(ctx context.Context, out *Made, key string, now limits) er
 	})
 }
 
-// freeze stops live learning in a workspace, so that builds choose greedily.
+// freeze stops live learning in a workspace, so that builds choose greedily, and its daily reflection,
+// which would cost model calls.
 func freeze(ctx context.Context, tx Tx) error {
 	chosen, err := tx.Evaluations().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen {
 		return err
 	}
 	chosen.Memory.Learning.Frozen, chosen.Memory.Learning.ExplorePerDay = true, 0
-	chosen.Memory.Learning.ProbesPerDay = 0
+	chosen.Memory.Learning.ProbesPerDay, chosen.Reflection = 0, false
 	return tx.Evaluations().SetSettings(ctx, chosen)
 }
 
