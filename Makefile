@@ -189,7 +189,7 @@ bench-policy: ## Measure what a policy learns in a synthetic world, and its spee
 	$(GO) test ./internal/e2e -run '^$$' -bench Spans -benchtime 1x
 
 .PHONY: bench-loop
-bench-loop: ## Compare memory skills that learn and evolve with fixed ones
+bench-loop: ## Test the plumbing of learning in an offline world (no evidence about language models)
 	$(BENCH) loop
 
 .PHONY: fuzz

@@ -36,6 +36,7 @@ func TestWhatClosesARunIsBesideItsWorkflow(t *testing.T) {
 		activities.Distill{}.RegisterMain(r)
 		activities.AgentRuns{}.RegisterMain(r)
 		activities.MemorySkills{}.RegisterMain(r)
+		activities.Evaluations{}.RegisterMain(r)
 		activities.Agents{}.RegisterMain(r)
 		activities.Offload{}.RegisterMain(r)
 	})
@@ -46,6 +47,7 @@ func TestWhatClosesARunIsBesideItsWorkflow(t *testing.T) {
 	for _, name := range []string{
 		contract.CloseRun, contract.EndTask, contract.CloseAgent, contract.CloseBuild, contract.CloseTraining,
 		contract.CloseRound, contract.CloseAdapt, contract.CloseProbe, contract.CloseOffload, contract.CloseRefine,
+		contract.CloseEvaluation,
 	} {
 		if !slices.Contains(main, name) {
 			t.Errorf("%s is not on %s", name, contract.QueueMain)

@@ -17,6 +17,7 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Curate, workflow.RegisterOptions{Name: contract.Curate})
 	w.RegisterWorkflowWithOptions(Deliver, workflow.RegisterOptions{Name: contract.Deliver})
 	w.RegisterWorkflowWithOptions(Erase, workflow.RegisterOptions{Name: contract.Erase})
+	w.RegisterWorkflowWithOptions(Evaluate, workflow.RegisterOptions{Name: contract.Evaluate})
 	w.RegisterWorkflowWithOptions(Evolve, workflow.RegisterOptions{Name: contract.Evolve})
 	w.RegisterWorkflowWithOptions(Nudge, workflow.RegisterOptions{Name: contract.Nudge})
 	w.RegisterWorkflowWithOptions(Offload, workflow.RegisterOptions{Name: contract.Offload})

@@ -21,12 +21,9 @@ import (
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/launcher"
 	"cairn/internal/adapter/objectstore"
-	"cairn/internal/adapter/offlinemodel"
-	"cairn/internal/adapter/openai"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
@@ -41,6 +38,7 @@ import (
 	"cairn/internal/service/distill"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
+	"cairn/internal/service/evaluation/memskill"
 	"cairn/internal/service/explore"
 	"cairn/internal/service/fastadd"
 	"cairn/internal/service/feedback"
@@ -95,6 +93,7 @@ type App struct {
 	Reflect     *reflection.Service
 	Idle        *idle.Service
 	Learning    *learning.Service
+	Evaluations *memskill.Service
 	Shell       *skillexec.Service // nil unless commands of skills are enabled
 	Erase       *erase.Service
 	Offload     *offload.Service
@@ -186,6 +185,9 @@ func (h *App) build(ctx context.Context) (err error) {
 		}
 	}
 	if h.Learning, err = h.learning(calls); err != nil {
+		return err
+	}
+	if h.Evaluations, err = h.evaluations(calls, prices); err != nil {
 		return err
 	}
 	if err := h.buildViews(); err != nil {
@@ -364,29 +366,4 @@ func skillsDir(c config.Config) string {
 		return c.SkillsDir
 	}
 	return filepath.Join(c.Home, "packages")
-}
-
-// model returns the configured endpoint, or the offline model.
-func model(c config.Config) (llm.Model, error) {
-	if c.Offline() {
-		return offlinemodel.New(c.Timeout), openai.Config{Timeout: c.Timeout}.Validate()
-	}
-	m := chatEndpoint(c)
-	if err := m.Validate(); err != nil {
-		return nil, err
-	}
-	return openai.New(m), nil
-}
-
-// chatEndpoint is the configured endpoint.
-func chatEndpoint(c config.Config) openai.Config {
-	return openai.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Structured: c.Structured, Cache: c.LLMCache,
-		Timeout: c.Timeout, MaxReply: c.ReplyBytes, RereadKey: c.Reread("OPENAI_API_KEY")}
-}
-
-func prices(c config.Config) (llm.Prices, error) {
-	if c.Prices == "" {
-		return llm.ListPrices(), nil
-	}
-	return llm.ParsePrices([]byte(c.Prices))
 }

@@ -5,28 +5,13 @@ import (
 
 	"cairn/internal/adapter/offlinemodel"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/app/config"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/evaluation"
 	"cairn/internal/service/evaluation/profiles"
 )
 
-// Answering returns the model that answers questions in evaluations: the configured model or the
-// offline model. judge names the model that judges the answers; "" means none.
-func Answering(c config.Config, judge string) (*evaluation.Answering, error) {
-	m, err := model(c)
-	if err != nil {
-		return nil, err
-	}
-	a := &evaluation.Answering{Model: m, Name: c.Model, Judge: judge}
-	if c.Offline() {
-		a.Name = offlinemodel.ModelName
-	}
-	return a, nil
-}
-
-// OfflineAnswering returns the offline model, regardless of the configuration.
+// OfflineAnswering returns the offline model, which answers in the plumbing test of learning.
 func OfflineAnswering() *evaluation.Answering {
 	return &evaluation.Answering{Model: offlinemodel.New(0), Name: offlinemodel.ModelName}
 }

@@ -110,6 +110,7 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	skills := activities.MemorySkills{Builds: h.Learning.Builds, Trainings: h.Learning.Trainings,
 		Rounds:  h.Learning.Rounds,
 		Updates: h.Learning.Updates, Probes: h.Learning.Probes}
+	evaluations := activities.Evaluations{Service: h.Evaluations}
 	adds := activities.Adds{Service: h.Adds}
 	memoryAgents := activities.Agents{Service: h.Progressive, Idle: h.Idle.Read}
 	reflections := activities.Reflect{Open: h.Reflections.Open, Distill: h.Idle.ReadDay}
@@ -127,6 +128,7 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 		memoryAgents.RegisterMain(w)
 		reflections.RegisterMain(w)
 		skills.RegisterMain(w)
+		evaluations.RegisterMain(w)
 		offloads.RegisterMain(w)
 		reembeds.RegisterMain(w)
 		deliveries.RegisterMain(w)
@@ -146,6 +148,7 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 		tasks.RegisterBatch(w)
 		conversations.RegisterBatch(w)
 		skills.RegisterBatch(w)
+		evaluations.RegisterBatch(w)
 		memoryAgents.RegisterSteps(w)
 	case contract.QueueSandbox:
 		conversations.RegisterSandbox(w)

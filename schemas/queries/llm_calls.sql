@@ -83,3 +83,9 @@ select cairn.deployment_spend()::bigint as cost_micros;
 -- name: CallsExpire :execrows
 -- System role. An expired lease marks a call whose caller has stopped waiting.
 update llm_calls set state = 'unknown', unknown = unknown + 1 where state = 'started' and lease_until < now() - @grace::interval;
+
+-- name: WorkspaceSpent :one
+-- The sums of all stored replies of a workspace.
+select count(*) as calls, coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(output_tokens), 0)::bigint as output_tokens,
+  coalesce(sum(cost_micros), 0)::bigint as cost_micros, (count(*) filter (where cost_micros is null))::bigint as unpriced
+from llm_calls where workspace_id = @workspace_id and state = 'done';

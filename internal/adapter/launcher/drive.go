@@ -71,7 +71,7 @@ func (d Driver) Drive(ctx context.Context, workspaceKey, channel string, r run.R
 		return d.offload(ctx, workspaceKey, channel, r)
 	case run.Reflection:
 		return d.reflection(ctx, workspaceKey, r)
-	case run.Build, run.Train, run.Evolve, run.Adapt, run.Probe:
+	case run.Build, run.Train, run.Evolve, run.Adapt, run.Probe, run.Evaluate:
 		return d.memorySkills(ctx, workspaceKey, channel, r)
 	}
 	return false, fmt.Errorf("start run %s: unknown kind %q", r.Ref.Run, r.Kind)

@@ -34,5 +34,9 @@ func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, 
 	if r.Kind == run.Probe {
 		return d.begin(ctx, o, contract.Probe, contract.ProbeInput{RunRef: ref, Timeouts: spec.Timing.StepTimeouts()})
 	}
+	if r.Kind == run.Evaluate {
+		return d.begin(ctx, o, contract.Evaluate,
+			contract.EvaluateInput{RunRef: ref, Timeouts: spec.Timing.StepTimeouts()})
+	}
 	return d.begin(ctx, o, contract.Build, contract.BuildInput{RunRef: ref, Timeouts: spec.Timing.StepTimeouts()})
 }

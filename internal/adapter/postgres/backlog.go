@@ -25,7 +25,7 @@ func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
 	out := inspect.Backlog{Runs: map[run.Kind]inspect.Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {},
 		run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Completion: {}, run.Reflection: {},
 		run.Build: {}, run.Train: {},
-		run.Evolve: {}, run.Adapt: {}, run.Probe: {}, run.Offload: {}, run.Flush: {}},
+		run.Evolve: {}, run.Adapt: {}, run.Probe: {}, run.Evaluate: {}, run.Offload: {}, run.Flush: {}},
 		Duties: duties(), Stuck: duties(),
 		Due: map[schedule.Kind]inspect.Waiting{schedule.Reflection: {}, schedule.Curate: {}, schedule.Evolution: {},
 			schedule.Turn: {}}}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cairn/internal/domain/audit"
+	"cairn/internal/service/evaluation/memskill"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
@@ -48,6 +49,11 @@ func (s learningStore) Updates() adaptation.Store {
 
 func (s learningStore) Probes() probe.Store {
 	return learningTransactions[probe.Tx]{s.store, func(t learningTx) probe.Tx { return t }}
+}
+
+// Evaluations returns the store of evaluations.
+func (s *Store) Evaluations() memskill.Store {
+	return learningTransactions[memskill.Tx]{s, func(t learningTx) memskill.Tx { return t }}
 }
 
 // learningTransactions opens transactions for one of the services.

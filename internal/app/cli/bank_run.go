@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -204,13 +203,13 @@ func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {
 		}
 		for _, d := range differences {
 			fmt.Fprintf(c.out, "%s %s\n", d.Kind, d.Name)
-			for _, line := range changedLines(d) {
+			for _, line := range d.Lines() {
 				fmt.Fprintln(c.out, "  "+line)
 			}
 		}
 		for _, d := range prompts {
 			fmt.Fprintf(c.out, "prompt %s\n", d.Name)
-			for _, line := range changedText(builtIn(d.Name, d.Before), builtIn(d.Name, d.After)) {
+			for _, line := range memoryskill.ChangedLines(builtIn(d.Name, d.Before), builtIn(d.Name, d.After)) {
 				fmt.Fprintln(c.out, "  "+line)
 			}
 		}
@@ -219,37 +218,6 @@ func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {
 		}
 		return nil
 	})
-}
-
-// changedLines returns the lines of a skill's Markdown that only one version has, marked with - or +.
-func changedLines(d memoryskill.Difference) []string {
-	text := func(v memoryskill.Version) string {
-		if v.ID == "" {
-			return ""
-		}
-		return string(memoryskill.Render(v.Skill))
-	}
-	return changedText(text(d.Before), text(d.After))
-}
-
-// changedText returns the lines that only one text has, marked with - or +.
-func changedText(before, after string) (out []string) {
-	lines := func(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
-	for _, side := range []struct {
-		mark       string
-		own, other []string
-	}{{"- ", lines(before), lines(after)}, {"+ ", lines(after), lines(before)}} {
-		has := map[string]bool{}
-		for _, line := range side.other {
-			has[line] = true
-		}
-		for _, line := range side.own {
-			if !has[line] && line != "" {
-				out = append(out, side.mark+line)
-			}
-		}
-	}
-	return out
 }
 
 func (c *cli) changeBank(ctx context.Context, change func(context.Context, *session) (bank.Head, error)) error {

@@ -4,10 +4,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// evalCommand groups the measurements on public data sets. They use a temporary database.
+// evalCommand groups the measurements. Those of retrieval and profiles use a temporary database; that of
+// memory skills is durable and has workspaces of its own.
 func (c *cli) evalCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "eval", Short: "Measure retrieval and learning on public data sets",
 		Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(append(c.skillsEvals(), c.evalRetrieval(), c.evalProfiles())...)
+	cmd.AddCommand(c.evalMemskill(), c.evalRetrieval(), c.evalProfiles())
 	return cmd
 }

@@ -69,9 +69,7 @@ func idle(t *testing.T, change ...func(*config.Config)) *world {
 	w.write("locomo10.json", `[{"sample_id": "s", "conversation": {"session_1": [{"speaker": "Ann", "dia_id": `+
 		`"D1:1", "text": "I bought a kite."}]}, "qa": [{"question": "Who has a kite?", "answer": "Ann has the `+
 		`kite", "evidence": ["D1:1"], "category": 4}]}]`)
-	w.write("longmemeval_s.json", histories)
-	w.write("hotpot_dev_distractor_v1.json", paragraphs)
-	w.write("trajectories.json", trajectories)
+	w.write("report.html", "")
 	w.write("traces.json", `[{"id": "t1", "messages": [{"role": "user", "name": "Vera", "content": "I planted a `+
 		`lemon tree behind the shed."}], "questions": [{"question": "What did Vera plant?", "answers": ["lemon `+
 		`tree"], "evidence": [0]}]},

@@ -45,6 +45,11 @@ type Config struct {
 	APIKey string `env:"OPENAI_API_KEY" secret:"all"`
 	// Model for all model calls that have no model of their own. Required with an endpoint.
 	Model string `env:"CAIRN_MODEL"`
+	// File to which the replies of the model are recorded, see `cairn eval memskill --record`. Requests that it
+	// contains are not sent again.
+	Record string `env:"CAIRN_RECORD"`
+	// Recording whose replies are used instead of a model endpoint, see `cairn eval memskill --replay`.
+	Replay string `env:"CAIRN_REPLAY"`
 	// How the endpoint returns JSON.
 	Structured string `env:"CAIRN_STRUCTURED_OUTPUT" envDefault:"auto"`
 	// How requests mark the transcript that several calls share for the endpoint's cache. auto chooses by the host of
@@ -324,7 +329,7 @@ type Config struct {
 }
 
 // Offline reports whether the offline model is used.
-func (c Config) Offline() bool { return c.BaseURL == "" && c.APIKey == "" }
+func (c Config) Offline() bool { return c.BaseURL == "" && c.APIKey == "" && c.Replay == "" }
 
 // Other is an environment variable that is not part of Config.
 type Other struct{ Name, Description string }

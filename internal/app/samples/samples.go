@@ -1,4 +1,5 @@
-// Package samples contains the sample conversation of the demo and locates public data sets.
+// Package samples contains the sample conversations of the demo and of evaluations, and locates public
+// data sets.
 package samples
 
 import (
@@ -12,6 +13,12 @@ import (
 //
 //go:embed airline-trajectory.json
 var Airline []byte
+
+// Talks are eight short conversations with questions, in the format of LoCoMo. They were written for this
+// project.
+//
+//go:embed talks.json
+var Talks []byte
 
 // Public returns the path of a file of the public data sets. It looks in $CAIRN_DATA, or if that is
 // not set, in a folder shared/data next to the working folder or one of its parents. It returns ""

@@ -37,6 +37,8 @@ const (
 	Evolve Kind = "evolve" // improve a bank with the designer
 	Adapt  Kind = "adapt"  // update the policy of a bank from live decisions
 	Probe  Kind = "probe"  // ask self-test questions about the memories of a build
+
+	Evaluate Kind = "evaluate" // measure memory skills on a data set
 )
 
 // Status is the progress of a run. It only moves forward, until a retry reopens the run.

@@ -25,7 +25,7 @@ func (c *Console) runRoutes() {
 
 var (
 	runKinds = []string{"turn", "distill", "nudge", "summarize", "specialist", "retrieve", "completion", "reflection",
-		"build", "train", "evolve", "adapt", "probe", "offload", "flush"}
+		"build", "train", "evolve", "adapt", "probe", "evaluate", "offload", "flush"}
 	runStatuses = []string{"accepted", "running", "ended"}
 	runOutcomes = []string{"completed", "completed_partial", "nothing_to_extract", "gated", "over_budget", "failed",
 		"cancelled"}

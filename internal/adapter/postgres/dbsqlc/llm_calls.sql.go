@@ -629,3 +629,31 @@ func (q *Queries) RequestPartsPut(ctx context.Context, arg RequestPartsPutParams
 	)
 	return err
 }
+
+const WorkspaceSpent = `-- name: WorkspaceSpent :one
+select count(*) as calls, coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(output_tokens), 0)::bigint as output_tokens,
+  coalesce(sum(cost_micros), 0)::bigint as cost_micros, (count(*) filter (where cost_micros is null))::bigint as unpriced
+from llm_calls where workspace_id = $1 and state = 'done'
+`
+
+type WorkspaceSpentRow struct {
+	Calls        int64
+	InputTokens  int64
+	OutputTokens int64
+	CostMicros   int64
+	Unpriced     int64
+}
+
+// The sums of all stored replies of a workspace.
+func (q *Queries) WorkspaceSpent(ctx context.Context, workspaceID int64) (WorkspaceSpentRow, error) {
+	row := q.db.QueryRow(ctx, WorkspaceSpent, workspaceID)
+	var i WorkspaceSpentRow
+	err := row.Scan(
+		&i.Calls,
+		&i.InputTokens,
+		&i.OutputTokens,
+		&i.CostMicros,
+		&i.Unpriced,
+	)
+	return i, err
+}

@@ -117,7 +117,10 @@ func (p *program) loop() *cobra.Command {
 	o := evaluation.DefaultOptions()
 	var talks, logs string
 	cmd := &cobra.Command{
-		Use: "loop", Short: "Compare learning memory skills with fixed ones on LoCoMo and mixed traces",
+		Use: "loop", Short: "Test the plumbing of learning memory skills in an offline world",
+		Long: "Test the plumbing of learning memory skills on LoCoMo and mixed traces. This is no evidence that " +
+			"learning helps: offline rules extract the memories, propose the edits and answer, and the score counts " +
+			"words that the same rules select. To measure a language model, use `cairn eval memskill`.",
 		Example: "  cairn-bench loop --folds 2 --seeds 1 --iterations 2 --rounds 1 --logs \"\"",
 	}
 	p.benchmark(cmd, func(ctx context.Context) (err error) {
@@ -160,6 +163,8 @@ func (p *program) runLoop(ctx context.Context, o evaluation.Options, talks, logs
 		}
 		d.Logs = evaluation.LogsOf(conversations)
 	}
+	fmt.Fprintln(p.errs, "plumbing test: offline rules extract, design and answer; the figures say nothing about "+
+		"language models")
 	started := time.Now()
 	debug.SetGCPercent(300) // episodes allocate many small objects
 	tables, err := evaluation.MeasureAll(ctx, d, o)

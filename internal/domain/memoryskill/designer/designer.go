@@ -65,6 +65,8 @@ type Input struct {
 	Cases  []MinedCase
 	Failed []string // edits that brought no improvement
 	Stats  map[string]memoryskill.Stats
+	// RefineOnly rejects proposals that add skills.
+	RefineOnly bool
 }
 
 // Designer analyzes hard cases and proposes edits of a bank. A repeated call with the same Ref and

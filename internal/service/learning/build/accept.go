@@ -28,6 +28,7 @@ type Request struct {
 	Messages     []transcript.Message
 	Bank         string // empty means the default bank
 	Fresh        bool   // build again, even if the session has a run
+	Retry        bool   // build again if the run of the session has failed or was canceled
 	Spec         runspec.Spec
 	Keeping      runspec.SpanOptions
 }
@@ -81,7 +82,8 @@ func (s *Service) acceptTrace(ctx context.Context, tx Tx, r Request, messages []
 			fmt.Sprintf("trace %q was built from other messages or with another bank", r.Trace),
 			"use a new ID")
 	}
-	if found && !r.Fresh {
+	failed := before.Outcome == run.Failed || before.Outcome == run.CancelledOutcome
+	if found && !r.Fresh && !(r.Retry && failed) {
 		return before, nil
 	}
 	id, err := tx.Transcripts().PutConversation(ctx,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/decision"
@@ -73,6 +74,9 @@ func (s *Service) choose(ctx context.Context, tx Tx, d decision.Decision, o runs
 	if err != nil {
 		return d, err
 	}
+	if o.Draw != "" {
+		choice = drawn(choice, o, d.Span)
+	}
 	choice.ID, choice.Policy, choice.Bank = d.ID, head.Version.Policy, head.Version.BankSHA
 	choice.Tokens = extraction.Tokens(extraction.SkillsOf(head.Bank, choice.Chosen))
 	d.Choice.Decision = choice
@@ -81,4 +85,15 @@ func (s *Service) choose(ctx context.Context, tx Tx, d decision.Decision, o runs
 	}
 	d, _, err = tx.Decisions().DecisionAt(ctx, d.ID) // another attempt may have been first
 	return d, err
+}
+
+// drawn replaces the choice of a policy by a uniform draw.
+func drawn(d policy.Decision, o runspec.SpanOptions, span int) policy.Decision {
+	d.Logits, d.Bias, d.Fresh, d.Chosen, d.Greedy = make([]float64, len(d.Candidates)), 0, nil, nil, false
+	chosen := policy.SampleTopK(d.Logits, d.Candidates, o.K, keyedrand.Key{Run: o.Draw, Span: span})
+	for _, i := range chosen {
+		d.Chosen = append(d.Chosen, d.Candidates[i])
+	}
+	d.LogProb = policy.LogProb(d.Logits, chosen)
+	return d
 }

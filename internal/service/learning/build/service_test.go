@@ -156,3 +156,50 @@ func TestAnIdleConversationIsRememberedOnce(t *testing.T) {
 	_, err = l.Builds.AcceptIdle(t.Context(), idle)
 	wants(t, "a conversation that there is not", err, fault.NotFound)
 }
+
+// Skills that are drawn differ between spans, do not depend on the policy, and are the same in a retry.
+func TestSkillsAreDrawnForABaseline(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	l.Script.On(prompt.Remember, pgtest.InsertAll)
+	drawn := map[string]bool{}
+	for _, seed := range []string{"a", "b", "c", "d", "e", "a"} {
+		r := request(l)
+		r.Trace, r.Keeping.Draw, r.Keeping.K = "t-"+seed, seed, 2
+		made, err := l.Builds.Accept(t.Context(), r)
+		testkit.Must(t, err)
+		_, _, err = l.Builds.Open(t.Context(), made.Ref)
+		testkit.Must(t, err)
+		_, err = l.Builds.BuildSpan(t.Context(), made.Ref, 0)
+		testkit.Must(t, err)
+		chosen := l.DB.Text("select (choice->'chosen')::text || (choice->>'log_prob') from decisions where run_id = '" +
+			made.Ref.Run + "'")
+		if strings.Count(chosen, ",") != 1 || !strings.Contains(chosen, "-2.48") { // log 1/(4 · 3)
+			t.Errorf("seed %s chose %s", seed, chosen)
+		}
+		drawn[chosen] = true
+	}
+	if len(drawn) < 3 {
+		t.Errorf("six draws chose %v", drawn)
+	}
+}
+
+// A build that failed is built again on request, and one that has not is not.
+func TestAFailedBuildIsRetried(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	r := request(l)
+	r.Trace, r.Retry = "monday", true
+	first, err := l.Builds.Accept(t.Context(), r)
+	testkit.Must(t, err)
+	again, err := l.Builds.Accept(t.Context(), r)
+	if err != nil || again.Ref != first.Ref {
+		t.Errorf("%v, then %v, %v", first.Ref, again.Ref, err)
+	}
+	_, err = l.Builds.Close(t.Context(), first.Ref, string(fault.ModelAuth), "no key")
+	testkit.Must(t, err)
+	again, err = l.Builds.Accept(t.Context(), r)
+	if err != nil || again.Generation != 2 {
+		t.Errorf("%+v, %v", again, err)
+	}
+}

@@ -118,3 +118,20 @@ func TestADesignerMayHaveNothingToPropose(t *testing.T) {
 		t.Errorf("%+v, %+v, %v, %q", p, candidate, err, script.Steps())
 	}
 }
+
+// A designer that may only refine gets no new skill.
+func TestAProposalOfARefiningDesignerAddsNothing(t *testing.T) {
+	t.Parallel()
+	script := pgtest.NewScript()
+	var problems []string
+	script.On(prompt.Propose, func(m prompt.Material) (string, error) {
+		problems = append(problems, strings.Join(m.Problems, " "))
+		return change, nil
+	})
+	in := input(t, "refine")
+	in.RefineOnly = true
+	_, candidate, err := with(script).Propose(t.Context(), in, &design.Analysis{})
+	if err != nil || candidate != nil || len(problems) != 3 || !strings.Contains(problems[0], "refine_existing") {
+		t.Errorf("%+v, %v, problems %q", candidate, err, problems)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cairn/internal/domain/llm"
@@ -27,6 +28,9 @@ func (s Designer) Propose(ctx context.Context, d Input, a *Analysis) (*designer.
 	if m.Analysis, err = json.Marshal(a); err != nil {
 		return nil, nil, err
 	}
+	if d.RefineOnly {
+		m.Problems = []string{onlyRefine}
+	}
 	for n := range attempts {
 		var p designer.Proposal
 		_, problem, err := runspec.Ask(ctx, s.Asker, d.Model, d.Ref,
@@ -46,6 +50,10 @@ func (s Designer) Propose(ctx context.Context, d Input, a *Analysis) (*designer.
 			m.Problems = []string{problem.Error()}
 			continue
 		}
+		if d.RefineOnly && !refines(p) {
+			m.Problems = []string{onlyRefine}
+			continue
+		}
 		rules, err := s.rules(ctx, d, p)
 		if err != nil {
 			return nil, nil, err
@@ -63,6 +71,13 @@ func (s Designer) Propose(ctx context.Context, d Input, a *Analysis) (*designer.
 		}
 	}
 	return nil, nil, nil
+}
+
+const onlyRefine = "only changes with the action " + designer.RefineExisting + " are allowed"
+
+// refines reports whether all changes of a proposal refine a skill.
+func refines(p designer.Proposal) bool {
+	return !slices.ContainsFunc(p.Changes, func(c designer.Change) bool { return c.Action != designer.RefineExisting })
 }
 
 // decodeProposal parses a reply strictly. An empty list of changes means that there is nothing to

@@ -13,6 +13,9 @@ type SpanOptions struct {
 	executor.Spanning
 	K    int `json:"k"`     // skills per span
 	TopN int `json:"top_n"` // memories in the prompt of a span
+	// Draw is the seed of builds whose skills are drawn uniformly, as a baseline of evaluations. Empty
+	// means that the policy chooses.
+	Draw string `json:"draw,omitempty"`
 }
 
 // DefaultSpanOptions returns the published options for conversations.

@@ -19,13 +19,25 @@ import (
 // Accept stores a training and starts its workflow. The same request for the same version of the
 // bank returns the same run.
 func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error) {
+	return s.accept(ctx, r, trial.Split)
+}
+
+// AcceptSplit is Accept for an evaluation, which has its own conversations to test on: the training uses
+// all conversations of the bank, and its version is not promoted.
+func (s *Service) AcceptSplit(ctx context.Context, r Request) (out run.Run, err error) {
+	return s.accept(ctx, r, nil)
+}
+
+// accept stores a training. Split divides the conversations; nil holds none out.
+func (s *Service) accept(ctx context.Context, r Request, split func([]int64) (train, held []int64)) (out run.Run,
+	err error) {
 	spec, err := r.Spec.withDefaults()
 	if err != nil {
 		return out, err
 	}
 	ownMode := r.Keeping.Mode != "" || spec.Recipe != memoryskill.TargetRecipe
 	err = s.ports.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := s.pin(ctx, tx, &spec, ownMode); err != nil {
+		if err := s.pin(ctx, tx, &spec, ownMode, split); err != nil {
 			return err
 		}
 		key := spec.Bank + "/" + cmp.Or(r.ID, spec.key())
@@ -41,7 +53,8 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 }
 
 // pin pins a training to the version of its bank and to the available conversations.
-func (s *Service) pin(ctx context.Context, tx Tx, spec *Spec, ownMode bool) error {
+func (s *Service) pin(ctx context.Context, tx Tx, spec *Spec, ownMode bool,
+	split func([]int64) (train, held []int64)) error {
 	head, err := s.ports.Banks.ReadHead(ctx, tx, spec.Bank)
 	if err != nil {
 		return err
@@ -66,7 +79,11 @@ func (s *Service) pin(ctx context.Context, tx Tx, spec *Spec, ownMode bool) erro
 		return fault.New(fault.NotFound, fmt.Sprintf("bank %q has no questions with known answers", spec.Bank),
 			"import traces: cairn train --traces FILE")
 	}
-	if spec.Traces, spec.Held = trial.Split(all); len(spec.Held) == 0 {
+	if split == nil {
+		spec.Traces, spec.Held = all, []int64{}
+		return nil
+	}
+	if spec.Traces, spec.Held = split(all); len(spec.Held) == 0 {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("bank %q has questions about one conversation only, "+
 			"and needs another one as the held-out set", spec.Bank),
 			"import two conversations or more: cairn train --traces FILE")

@@ -27,7 +27,7 @@ func (s *Service) design(ctx context.Context, ref run.Ref, st stage, again []str
 	}
 	d := design.Input{Ref: ref, Step: fmt.Sprintf("design/%04d", st.number), Model: st.spec.Model,
 		Lang: design.Language(mined), Recipe: st.recipe, Bank: current, Cases: mined, Failed: out.Failed,
-		Stats: st.stats}
+		Stats: st.stats, RefineOnly: st.spec.RefineOnly}
 	analysis, err := s.designer.Diagnose(ctx, d)
 	if err == nil {
 		var candidate *design.Candidate

@@ -29,6 +29,8 @@ type Spec struct {
 	Seed       string              `json:"seed"`
 	Score      string              `json:"score"`
 	Design     bool                `json:"design"` // run a designer round after each stage
+	// RefineOnly lets the designer only refine skills.
+	RefineOnly bool `json:"refine_only,omitempty"`
 	// Share of a trace's questions per episode, by category; 0 and 1 mean all.
 	Sample float64 `json:"sample,omitempty"`
 	// Fuse is how the policy fuses the memories near a span: mean or sim_weighted. Empty means like

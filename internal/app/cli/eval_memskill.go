@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/internal/adapter/recording"
+	"cairn/internal/app"
+	"cairn/internal/app/buildinfo"
+	"cairn/internal/app/samples"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/evaluation/memskill"
+)
+
+const (
+	sampleData = "sample" // value of --data for the built-in conversations
+	noJudge    = "none"
+)
+
+const evalMemskillLong = "Measure memory skills with the configured model. Builds extract the memories of each " +
+	"conversation, search finds 20 of them for each question, and the model answers; a judge grades the answers. " +
+	"Each row of the table is another choice of skills: none, static (the four primitives), all (of the seed bank), " +
+	"random, best-fixed (selected on the validation conversations), refine-only, evolved (bank of the designer, " +
+	"random choice), evolved+learned (the same bank with the trained policy), and \"bank NAME@VERSION\" for a bank " +
+	"of the workspace. Intervals are over conversations, paired with the row static.\n\n" +
+	"The evaluation has workspaces of its own, whose names begin with eval-. After a crash or Ctrl-C, run the same " +
+	"command again: stored replies are used again. --estimate prints the expected calls, tokens and cost, and makes " +
+	"no call.\n\n" +
+	"Without a model endpoint, the offline rules answer. Such figures show that all steps work, and nothing about " +
+	"memory skills with a language model."
+
+// memskillOptions are the flags of `cairn eval memskill`.
+type memskillOptions struct {
+	memskill.Request
+	data, dataset, split, judge, html, record, replay string
+	maxCost                                           float64
+	estimate                                          bool
+}
+
+func (c *cli) evalMemskill() *cobra.Command {
+	o := memskillOptions{}
+	cmd := &cobra.Command{Use: "memskill", Short: "Measure memory skills on public data sets", Long: evalMemskillLong,
+		Example: "  cairn eval memskill --data sample --row static --row all --row evolved+learned " +
+			"--html report.html\n" +
+			"  cairn eval memskill --data sample --estimate\n" +
+			"  cairn eval memskill --data locomo10.json --split 0/0/1 --row none --row static --limit 1",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvalMemskill(cmd.Context(), o) }}
+	f := cmd.Flags()
+	f.StringVar(&o.data, "data", "", "file of the data set, or sample for built-in conversations (default for locomo "+
+		"locomo/locomo8.json in $CAIRN_DATA, else in ../shared/data)")
+	f.StringVar(&o.dataset, "dataset", memskill.LoCoMo, "data set: "+strings.Join(memskill.Datasets, ", "))
+	f.StringVar(&o.split, "split", memskill.DefaultSplit, "shares of training, validation and test conversations, or "+
+		"a JSON file with their IDs")
+	f.StringArrayVar(&o.Rows, "row", nil, "row to measure; may be repeated: "+strings.Join(memskill.Rows, ", ")+
+		", \"bank NAME@VERSION\" (default all but banks)")
+	f.StringVar(&o.judge, "judge", "", "model that grades the answers, or none (default the configured model; none "+
+		"for the offline rules)")
+	f.IntVar(&o.Limit, "limit", 0, "maximum number of questions of each conversation (default all)")
+	f.StringVar(&o.Seed, "seed", memskill.DefaultSeed, "seed of the split and of all random draws")
+	f.IntVar(&o.Keeping.K, "skills", memskill.DefaultK, "skills for each span, except in the rows static and all")
+	f.IntVar(&o.Sets, "sets", memskill.DefaultSets, "fixed sets of skills that best-fixed selects from")
+	f.IntVar(&o.Learning.Stages, "stages", memskill.DefaultStages, "stages of a training; 10 as published")
+	f.IntVar(&o.Learning.Iterations, "iterations", memskill.DefaultIterations,
+		"iterations per stage; 100 as published")
+	f.IntVar(&o.Learning.Episodes, "episodes", memskill.DefaultEpisodes, "episodes per iteration; 4 as published")
+	f.StringVar(&o.Learning.Score, "score", "recall", "score of training answers: recall (needs no model) or answer")
+	spanFlags(cmd, &o.Keeping.Spanning, executor.FixedLength)
+	f.IntVar(&o.Parallel, "parallel", memskill.DefaultParallel, "conversations and trainings at once")
+	f.BoolVar(&o.estimate, "estimate", false, "print the expected calls, tokens and cost, and exit")
+	f.Float64Var(&o.maxCost, "max-cost", 0, "stop when the calls have cost this many dollars (default no limit)")
+	f.StringVar(&o.html, "html", "", "write a report to this HTML file (default none)")
+	f.StringVar(&o.record, "record", "", "record the replies of the model to this file (default none)")
+	f.StringVar(&o.replay, "replay", "", "use the replies of this recording instead of a model (default none)")
+	f.StringVar(&o.ID, "request-id", "", "ID of the evaluation; the same ID is the same evaluation (default a hash "+
+		"of the data and the options)")
+	return cmd
+}
+
+// prepare reads the data and completes the request.
+func (o *memskillOptions) prepare() (err error) {
+	if o.maxCost < 0 || o.Parallel < 1 {
+		return usageError{fmt.Errorf("invalid number: use 0 or more for --max-cost, 1 or more for --parallel")}
+	}
+	if o.record != "" && o.replay != "" {
+		return usageError{fmt.Errorf("--record and --replay exclude each other")}
+	}
+	o.MaxCost = int64(math.Round(o.maxCost * 1e6))
+	if o.data == "" && o.dataset == memskill.LoCoMo {
+		o.data = samples.Public("locomo/locomo8.json")
+	}
+	switch o.data {
+	case "":
+		return usageError{fmt.Errorf("no data of %s found: pass a file with --data", o.dataset)}
+	case sampleData:
+		o.Data, err = memskill.Read(memskill.LoCoMo, string(samples.Talks))
+	default:
+		o.Data, err = memskill.Open(o.dataset, o.data)
+	}
+	if err != nil {
+		return err
+	}
+	if strings.Contains(o.split, "/") && !strings.HasSuffix(o.split, ".json") {
+		o.Split, err = memskill.ParseSplit(o.split, o.Seed, o.Data.Samples)
+		return err
+	}
+	raw, err := os.ReadFile(o.split)
+	if err != nil {
+		return fault.Wrap(err, fault.InvalidArgument, "cannot read the split", "pass shares such as 6/2/2, or a file")
+	}
+	o.Split, err = memskill.ReadSplit(raw)
+	return err
+}
+
+func (c *cli) runEvalMemskill(ctx context.Context, o memskillOptions) error {
+	if err := o.prepare(); err != nil {
+		return err
+	}
+	if err := c.useRecording(o); err != nil {
+		return err
+	}
+	s, err := c.open(ctx, needs{temporal: !o.estimate, make: true})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if (o.record != "" || o.replay != "") && s.stack == nil && !o.estimate {
+		return fault.New(fault.InvalidArgument, "--record and --replay need workers in this process",
+			"stop `cairn dev` of this folder and unset TEMPORAL_ADDRESS, or set CAIRN_RECORD or CAIRN_REPLAY for the "+
+				"workers")
+	}
+	o.Workspace, o.Spec.Spec, o.Revision = s.workspace.ID, app.EvolveSpec(s.Config), buildinfo.Read().String()
+	switch o.judge {
+	case "":
+		o.Judge = o.Model.Name
+	case noJudge:
+	default:
+		o.Judge = o.judge
+	}
+	plan, err := s.Evaluations.Plan(ctx, o.Request)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.errs, "model: "+s.models())
+	fmt.Fprintln(c.errs, "data: "+c.describeData(o.Data, plan))
+	fmt.Fprintln(c.errs, "estimate: "+estimated(plan.Estimate))
+	if o.estimate {
+		if c.output == "json" {
+			return c.printJSON(map[string]any{"estimate": plan.Estimate, "split": plan.Split, "rows": plan.Rows})
+		}
+		fmt.Fprintln(c.out, estimated(plan.Estimate))
+		return nil
+	}
+	made, err := s.Evaluations.Accept(ctx, o.Request)
+	if err != nil {
+		return err
+	}
+	s.awaited = append(s.awaited, made.Ref)
+	verb := "started"
+	if made.Resumed {
+		verb = "continued"
+	}
+	fmt.Fprintf(c.errs, "evaluation %s: run %s in workspace %s\n", verb, made.Ref.Run, made.Workspace.Name)
+	result, err := c.watchEvaluation(ctx, s, made.Ref)
+	if err != nil {
+		return err
+	}
+	return c.showEvaluation(o, result)
+}
+
+// useRecording makes this process record the model, or play a recording.
+func (c *cli) useRecording(o memskillOptions) error {
+	if o.record != "" {
+		c.environ = append(c.environ, "CAIRN_RECORD="+o.record)
+	}
+	if o.replay == "" {
+		return nil
+	}
+	read, err := recording.Read(o.replay)
+	if err != nil {
+		return err
+	}
+	c.environ = append(c.environ, "CAIRN_REPLAY="+o.replay)
+	cfg, err := c.load(nil)
+	if err == nil && cfg.Model == "" && len(read.Models) > 0 {
+		c.environ = append(c.environ, "CAIRN_MODEL="+read.Models[0])
+	}
+	return err
+}
+
+func (c *cli) describeData(d memskill.Data, plan memskill.Spec) string {
+	out := fmt.Sprintf("%d conversations of %s: %d to train, %d to validate, %d to test", len(d.Samples), d.Dataset,
+		len(plan.Split.Train), len(plan.Split.Validation), len(plan.Split.Test))
+	if d.LeftOut > 0 {
+		out += fmt.Sprintf("; %d questions left out", d.LeftOut)
+	}
+	return out
+}
+
+// estimated formats an estimate.
+func estimated(e memskill.Estimate) string {
+	cost := "price unknown"
+	if e.Priced {
+		cost = settings.Dollars(e.CostMicros)
+	}
+	return fmt.Sprintf("%d calls (%d for training), %d tokens in, %d tokens out, %s", e.Calls, e.Training, e.Input,
+		e.Output, cost)
+}
+
+// evaluationPoll is how often the progress is read, which adds up the calls of all workspaces.
+const evaluationPoll = 500 * time.Millisecond
+
+// watchEvaluation shows the progress until the evaluation has ended.
+func (c *cli) watchEvaluation(ctx context.Context, s *session, ref run.Ref) (memskill.Result, error) {
+	shown, before, began := "", -1, time.Now()
+	for {
+		p, err := s.Evaluations.Progress(ctx, ref)
+		if err != nil && ctx.Err() == nil {
+			return memskill.Result{}, err
+		}
+		if err == nil && p.Result != nil {
+			fmt.Fprintln(c.errs)
+			return *p.Result, nil
+		}
+		if before < 0 {
+			before = p.Usage.Calls
+		}
+		if now := evaluationLine(p, before, time.Since(began)); now != shown {
+			fmt.Fprintf(c.errs, "\r%-*s", len(shown), now)
+			shown = now
+		}
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(c.errs)
+			return memskill.Result{}, stopped{"the evaluation", "run the same command again"}
+		case <-time.After(evaluationPoll):
+		}
+	}
+}
+
+// evaluationLine formats the progress. The time left follows from the calls since the command began.
+func evaluationLine(p memskill.Progress, before int, passed time.Duration) string {
+	done, of := p.Usage.Calls, max(p.Estimate.Calls, p.Usage.Calls)
+	line := fmt.Sprintf("%s %d of about %d calls, %d of %d units, cost %s", bar(done, of), done, of, p.Units, p.UnitsOf,
+		p.Usage.Cost())
+	if n := done - before; n > 0 && of > done {
+		left := time.Duration(float64(passed) / float64(n) * float64(of-done))
+		line += ", ETA " + left.Round(time.Second).String()
+	}
+	return line
+}
+
+// showEvaluation prints and writes a result. An incomplete one is an error.
+func (c *cli) showEvaluation(o memskillOptions, r memskill.Result) error {
+	if o.html != "" {
+		page, err := r.HTML()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(o.html, page, 0o644); err != nil {
+			return fmt.Errorf("write the report: %w", err)
+		}
+	}
+	if c.output == "json" {
+		if err := c.printJSON(r); err != nil {
+			return err
+		}
+	} else if err := printEvaluation(c.out, r); err != nil {
+		return err
+	}
+	switch r.Outcome {
+	case run.Completed:
+		return nil
+	case run.OverBudget:
+		return fault.New(fault.QuotaExceeded, r.Note,
+			"run the same command with a higher --max-cost; stored replies are used again")
+	}
+	return fault.New(fault.ModelRejected, "the evaluation failed: "+r.Note,
+		"run the same command again; stored replies are used again")
+}
+
+// isOffline reports whether the offline rules have answered.
+func isOffline(r memskill.Result) bool { return r.Manifest.Model.Name == llm.OfflineModel }
