@@ -77,7 +77,7 @@ func trained(t *testing.T, l *pgtest.Learning) (out bank.Head) {
 			v, err := e.Embed(ctx, []string{text(16*i + n)})
 			testkit.Must(t, err)
 			d, err := h.Policy.Choose(bank.State(h.Policy, v[0], nil), candidates,
-				policy.Choice{K: 3, Key: keyedrand.Key{Run: "test", Iteration: i, Span: n}})
+				policy.Choice{K: 1, Key: keyedrand.Key{Run: "test", Iteration: i, Span: n}})
 			testkit.Must(t, err)
 			d.ID = fmt.Sprint(n)
 			one := policy.Step{Decision: d, Credited: true, Done: true}
