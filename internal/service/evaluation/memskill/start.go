@@ -150,7 +150,7 @@ func (s *Service) startBuild(ctx context.Context, e evaluation, n int, u unit, s
 	if err != nil {
 		return out, err
 	}
-	ws, err := s.ports.Workspaces.MakeWorkspace(ctx, fmt.Sprintf("eval-%s-%d", e.run.Ref.Run, n))
+	ws, err := s.ports.Workspaces.MakeWorkspace(ctx, fmt.Sprintf("%s-%d", workspaceName(e.run.Key), n))
 	if err != nil {
 		return out, err
 	}
