@@ -9,7 +9,6 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
@@ -43,7 +42,7 @@ func (s *Service) plan(ctx context.Context, r Request) (spec Spec, banks map[str
 	if spec, err = r.withDefaults(); err != nil {
 		return spec, nil, err
 	}
-	seed, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
+	seed, err := seedBank()
 	if err != nil {
 		return spec, nil, err
 	}
