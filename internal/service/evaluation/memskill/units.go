@@ -63,7 +63,9 @@ func (s Spec) units() (out []unit, prepared int) {
 }
 
 // seedBank returns the bank of a new workspace.
-func seedBank() (memoryskill.Bank, error) { return memoryskill.SeedBank(memoryskill.DefaultCapacity, true) }
+func seedBank() (memoryskill.Bank, error) {
+	return memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
+}
 
 // selection returns the conversations on which the best fixed set is selected. The test conversations
 // are never among them.
