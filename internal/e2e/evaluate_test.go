@@ -273,6 +273,9 @@ func TestAnEvaluationStopsAtItsLimitOfCost(t *testing.T) {
 		t.Fatalf("%s %s: %+v", got.Outcome, got.Note, got.Usage)
 	}
 	b.RecordEnded(made.WorkflowID, "Evaluate/over_budget")
+	if got.Note == "" || !strings.Contains(got.Note, "0.04 $") {
+		t.Errorf("note %q", got.Note)
+	}
 	before := b.Model.Count("")
 	r.MaxCost = 0
 	again, err := b.Evaluations.Accept(t.Context(), r)

@@ -235,7 +235,7 @@ func (c *cli) watchEvaluation(ctx context.Context, s *session, ref run.Ref) (mem
 		if before < 0 {
 			before = p.Usage.Calls
 		}
-		if now := evaluationLine(p, before, time.Since(began)); now != shown {
+		if now := evaluationLine(p, before, time.Since(began)); err == nil && now != shown {
 			fmt.Fprintf(c.errs, "\r%-*s", len(shown), now)
 			shown = now
 		}

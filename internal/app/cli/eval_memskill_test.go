@@ -57,7 +57,8 @@ func TestEvalMemskillMeasuresTheSample(t *testing.T) {
 		got.Rows[1].Memories == 0 || got.Rows[1].Versus != nil || got.Rows[0].Versus == nil {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
-	if !strings.Contains(errs, "evaluation started: run "+"run_") || !strings.Contains(errs, "5 to train, 1 to validate") {
+	if !strings.Contains(errs, "evaluation started: run run_") ||
+		!strings.Contains(errs, "5 to train, 1 to validate") {
 		t.Errorf("progress: %s", errs)
 	}
 	page, err := os.ReadFile(filepath.Join(w.folder, "report.html"))
@@ -75,7 +76,8 @@ func TestEvalMemskillMeasuresTheSample(t *testing.T) {
 		{"--row bank@1", "NAME@VERSION"}, {"--limit -1", "0 or more"}, {"--stages -1", "1 to 10,000"},
 		{"--record replies.jsonl", "CAIRN_RECORD"},
 	} {
-		code, _, errs := w.run("", append([]string{"eval", "memskill", "--data", "sample"}, strings.Fields(c.flags)...)...)
+		args := append([]string{"eval", "memskill", "--data", "sample"}, strings.Fields(c.flags)...)
+		code, _, errs := w.run("", args...)
 		if code == 0 || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: exit %d, %s", c.flags, code, errs)
 		}

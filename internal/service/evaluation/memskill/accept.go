@@ -9,7 +9,6 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
@@ -43,7 +42,7 @@ func (s *Service) plan(ctx context.Context, r Request) (spec Spec, banks map[str
 	if spec, err = r.withDefaults(); err != nil {
 		return spec, nil, err
 	}
-	seed, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
+	seed, err := seedBank()
 	if err != nil {
 		return spec, nil, err
 	}
@@ -78,14 +77,14 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Made, err error) {
 		key = spec.key()
 	}
 	out.Manifest = spec
-	if out.Workspace, err = s.ports.Workspaces.MakeWorkspace(ctx, "eval-"+contract.VisibleKey(key)); err != nil {
+	if out.Workspace, err = s.ports.Workspaces.MakeWorkspace(ctx, workspaceName(key)); err != nil {
 		return out, err
 	}
 	now := limits{Parallel: r.Parallel, MaxCost: r.MaxCost}
 	if now.Parallel == 0 {
 		now.Parallel = DefaultParallel
 	}
-	if err := s.put(ctx, &out, key, now); err != nil || out.Status == run.Ended && out.Outcome == run.Completed {
+	if err := s.put(ctx, &out, key); err != nil || out.Status == run.Ended && out.Outcome == run.Completed {
 		return out, err
 	}
 	if err := s.store(ctx, out, r.Data.Samples); err != nil {
@@ -98,18 +97,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Made, err error) {
 		}
 	}
 	err = s.ports.Store.InWorkspace(ctx, out.Workspace.ID, func(ctx context.Context, tx Tx) error {
-		if out.Status == run.Ended {
-			next := contract.NextAttemptID(out.WorkflowID, out.Attempt+1)
-			if err := tx.Evaluations().Reopen(ctx, out.Run, next); err != nil {
-				return err
-			}
-			if err := runspec.SaveStep(ctx, tx, out.Ref.Run, limitsStep(out.Attempt+1), 0, now); err != nil {
-				return err
-			}
-		} else if err := tx.Runs().EnqueueRun(ctx, out.Ref.Run); err != nil {
-			return err
-		}
-		out.Run, err = tx.Runs().Run(ctx, out.Ref.Run)
+		out.Run, err = start(ctx, tx, out.Run, now)
 		return err
 	})
 	if err == nil {
@@ -118,8 +106,31 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Made, err error) {
 	return out, err
 }
 
+// workspaceName returns the name of the workspace of an evaluation. Those of its units begin with it.
+func workspaceName(key string) string { return "eval-" + contract.VisibleKey(key) }
+
+// start makes an evaluation run, or continue, with the limits of the latest request.
+func start(ctx context.Context, tx Tx, r run.Run, now limits) (run.Run, error) {
+	attempt := r.Attempt
+	if r.Status == run.Ended {
+		attempt++
+		if err := tx.Evaluations().Reopen(ctx, r, contract.NextAttemptID(r.WorkflowID, attempt)); err != nil {
+			return r, err
+		}
+	} else if err := tx.Runs().EnqueueRun(ctx, r.Ref.Run); err != nil {
+		return r, err
+	}
+	if err := tx.Steps().DropStepResults(ctx, r.Ref.Run, limitsStep(attempt)); err != nil {
+		return r, err
+	}
+	if err := runspec.SaveStep(ctx, tx, r.Ref.Run, limitsStep(attempt), 0, now); err != nil {
+		return r, err
+	}
+	return tx.Runs().Run(ctx, r.Ref.Run)
+}
+
 // put stores the run of an evaluation, or reads it.
-func (s *Service) put(ctx context.Context, out *Made, key string, now limits) error {
+func (s *Service) put(ctx context.Context, out *Made, key string) error {
 	return s.ports.Store.InWorkspace(ctx, out.Workspace.ID, func(ctx context.Context, tx Tx) error {
 		before, found, err := tx.Runs().RunOf(ctx, run.Evaluate, key)
 		if err != nil {
@@ -145,10 +156,7 @@ func (s *Service) put(ctx context.Context, out *Made, key string, now limits) er
 		}
 		out.Run, err = tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Evaluate, Key: key, Generation: 1,
 			ArgsSHA: sha, Spec: raw, WorkflowID: contract.EvaluateID(out.Workspace.Key, contract.VisibleKey(key))})
-		if err != nil {
-			return err
-		}
-		return runspec.SaveStep(ctx, tx, out.Ref.Run, limitsStep(out.Attempt), 0, now)
+		return err
 	})
 }
 

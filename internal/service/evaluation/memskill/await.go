@@ -147,7 +147,7 @@ func (s *Service) endTraining(ctx context.Context, e evaluation, u unit, started
 	if err != nil {
 		return out, err
 	}
-	seed, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
+	seed, err := seedBank()
 	if err != nil {
 		return out, err
 	}

@@ -97,7 +97,7 @@ type estimator struct {
 
 // skills returns the number of skills in the prompt of a span.
 func (e *estimator) skills(row string, banks map[string]int) int {
-	seed, _ := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
+	seed, _ := seedBank()
 	switch row {
 	case Static:
 		return len(memoryskill.Primitives())

@@ -77,7 +77,7 @@ func attemptStep(n, attempt int) string { return fmt.Sprintf("%s/%05d", unitStep
 // startTraining imports the training conversations into the bank of a row, and accepts its training.
 func (s *Service) startTraining(ctx context.Context, e evaluation, u unit) (out startedUnit, err error) {
 	ws := e.run.Ref.Workspace
-	seed, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
+	seed, err := seedBank()
 	if err != nil {
 		return out, err
 	}
@@ -150,7 +150,7 @@ func (s *Service) startBuild(ctx context.Context, e evaluation, n int, u unit, s
 	if err != nil {
 		return out, err
 	}
-	ws, err := s.ports.Workspaces.MakeWorkspace(ctx, fmt.Sprintf("eval-%s-%d", e.run.Ref.Run, n))
+	ws, err := s.ports.Workspaces.MakeWorkspace(ctx, fmt.Sprintf("%s-%d", workspaceName(e.run.Key), n))
 	if err != nil {
 		return out, err
 	}
@@ -170,7 +170,7 @@ func (s *Service) startBuild(ctx context.Context, e evaluation, n int, u unit, s
 func (s *Service) bankFor(ctx context.Context, e evaluation, u unit) (d bank.Draft, keeping runspec.SpanOptions,
 	err error) {
 	keeping = e.spec.Keeping
-	seed, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
+	seed, err := seedBank()
 	if err != nil {
 		return d, keeping, err
 	}

@@ -62,6 +62,11 @@ func (s Spec) units() (out []unit, prepared int) {
 	return out, prepared
 }
 
+// seedBank returns the bank of a new workspace.
+func seedBank() (memoryskill.Bank, error) {
+	return memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
+}
+
 // selection returns the conversations on which the best fixed set is selected. The test conversations
 // are never among them.
 func (s Spec) selection() []string {
@@ -74,13 +79,16 @@ func (s Spec) selection() []string {
 // sets returns the fixed sets that are compared, as names of skills: the first K skills of the seed
 // bank, and random sets. Each can insert memories. Without a conversation to select on, it is the first.
 func (s Spec) sets() (out [][]string) {
-	seed, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, false)
+	seed, err := seedBank()
 	if err != nil {
 		return nil
 	}
 	var names []string
 	inserts := map[string]bool{}
 	for _, v := range seed.Versions() {
+		if v.Skill.Action == memoryskill.Noop {
+			continue
+		}
 		names = append(names, v.Skill.Name)
 		inserts[v.Skill.Name] = v.Skill.Action == memoryskill.Insert
 	}
