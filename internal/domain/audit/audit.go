@@ -21,6 +21,7 @@ type Action string
 const (
 	BankImport          Action = "bank.import"
 	BankPromote         Action = "bank.promote"
+	BankReject          Action = "bank.reject" // of an update of a policy
 	BankRollback        Action = "bank.rollback"
 	CanaryStop          Action = "canary.stop"    // its outcomes were too bad to go on
 	ChangeApprove       Action = "change.approve" // of a pending change of a skill
@@ -64,6 +65,7 @@ const (
 var Actions = []Action{
 	BankImport,
 	BankPromote,
+	BankReject,
 	BankRollback,
 	CanaryStop,
 	ChangeApprove,
@@ -145,11 +147,13 @@ type Actor struct {
 	Address string // of the client
 }
 
-// Voter names who votes: key/ID, cli/ACCOUNT, or the kind of the actor.
+// Voter names who votes: key/ID, gateway/ID, cli/ACCOUNT, or system.
 func (a Actor) Voter() string {
 	switch a.Kind {
 	case Key:
 		return fmt.Sprintf("key/%d", a.KeyID)
+	case Operator: // of the keys of operators, only those of gateways send feedback
+		return fmt.Sprintf("gateway/%d", a.KeyID)
 	case CLI:
 		return "cli/" + a.Account
 	}

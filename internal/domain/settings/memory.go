@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,8 +83,31 @@ type LongTerm struct {
 	Agents Versions `json:"agents"`
 	// Modes overrides Profile, Thinking and Single for single agents.
 	Modes Modes `json:"modes"`
+	// Skills configures the choice of memory skills.
+	Skills MemorySkills `json:"skills"`
 	// Learning limits how the policy of memory skills learns from live conversations.
 	Learning Learning `json:"learning"`
+}
+
+// MemorySkills configures the choice of memory skills.
+type MemorySkills struct {
+	// K is the number of memory skills, 1 to 30, that are chosen for a span. Live builds, trainings,
+	// and the comparisons before a promotion use the same number. The default is 3.
+	K int `json:"k"`
+}
+
+// Limits of MemorySkills.K.
+const (
+	DefaultK = 3  // as published for training
+	mostK    = 30 // capacity of a bank
+)
+
+func (m MemorySkills) validate() error {
+	if m.K < 1 || m.K > mostK {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.skills.k is %d", m.K),
+			fmt.Sprintf("use 1 to %d skills; the default is %d", mostK, DefaultK))
+	}
+	return nil
 }
 
 // Learning limits how the policy of memory skills learns from live conversations.
@@ -250,7 +274,7 @@ func (m LongTerm) validate() error {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.deadline_ms is %d", m.Deadline),
 			"use 100 to 60000 milliseconds, or 0 for 4000")
 	}
-	if err := m.Learning.validate(); err != nil {
+	if err := cmp.Or(m.Skills.validate(), m.Learning.validate()); err != nil {
 		return err
 	}
 	for name, mode := range map[string]Mode{"summarize": m.Modes.Summarize, "retrieve": m.Modes.Retrieve,
