@@ -41,7 +41,7 @@ func building() (out []transcript.Message) {
 // keeping cuts at each of these messages.
 func keeping() runspec.SpanOptions {
 	k := runspec.DefaultSpanOptions()
-	k.Tokens, k.Overlap = 170, 0
+	k.Tokens, k.Overlap, k.K = 170, 0, 4 // all skills
 	return k
 }
 

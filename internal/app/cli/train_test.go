@@ -53,7 +53,7 @@ func TestTrainingPrintsGateAndMaskedOutcomes(t *testing.T) {
 			Verdict: trial.NotEnough, Gate: &trial.Comparison{Comparison: designer.Comparison{Mean: -.1, Traces: 7}},
 			Outcomes: episode.Outcomes{Of: 9, Masked: 2},
 			Note:     "not better"}, "no new version|gate: not_enough_evidence|now: -0.1000 on 7|" +
-				"2 of 9 outcomes masked|not better", "version 0"},
+			"2 of 9 outcomes masked|not better", "version 0"},
 		{training.Result{Outcome: run.Failed, Bank: "b", Note: "away"}, "failed|away", "gate"},
 	} {
 		var said bytes.Buffer
