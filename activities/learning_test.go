@@ -16,6 +16,7 @@ import (
 	"cairn/internal/service/learning/evolution"
 	"cairn/internal/service/learning/probe"
 	"cairn/internal/service/learning/training"
+	"cairn/internal/service/learning/trial"
 )
 
 // learningService is a fake whose runs have all ended, or none.
@@ -102,7 +103,8 @@ func (s trainings) Close(
 
 func (s *learningService) round() evolution.Round {
 	return evolution.Round{
-		Outcome: "promoted", Cases: make([]design.MinedCase, 3), Comparison: &designer.Comparison{Traces: 6, Mean: 0.5},
+		Outcome: "promoted", Cases: make([]design.MinedCase, 3),
+		Comparison: &trial.Comparison{Comparison: designer.Comparison{Traces: 6, Mean: 0.5}},
 	}
 }
 

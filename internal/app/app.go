@@ -235,7 +235,8 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	if err != nil {
 		return err
 	}
-	h.ReviewInbox, err = inbox.New(inbox.Ports{Skills: h.Library, Memories: h.Memory, Transcripts: h.Store})
+	h.ReviewInbox, err = inbox.New(inbox.Ports{Skills: h.Library, Memories: h.Memory, Transcripts: h.Store,
+		Updates: learned{func() inbox.Learned { return h.Learning.Updates }}})
 	if err != nil {
 		return err
 	}

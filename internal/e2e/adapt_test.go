@@ -13,6 +13,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/app"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
@@ -38,6 +39,12 @@ func setLearning(b *apptest.Bundle, settings string) {
 			json.RawMessage(`{"memory":{"builder":"skills","learning":`+settings+`}}`))
 		return err
 	})
+}
+
+// decisive gives the active version of the bank a policy with preferences.
+func decisive(b *apptest.Bundle) {
+	b.T.Helper()
+	pgtest.Decisive(b.T, b.Learning, b.Workspace.ID, func(sql string, args ...any) { exec(b, sql, args...) })
 }
 
 // live remembers a session whose spans alternate between trees and keys. Each kind needs its own
@@ -153,6 +160,7 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
+	decisive(b)
 	var first []decision.Decision
 	var last run.Run
 	const updates = 2
@@ -171,8 +179,12 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 			t.Fatalf("update %d: %+v", n, got)
 		}
 		last = r
-		if now := judgedLive(b, got, 1, 1); now.State != adaptation.InForce {
-			t.Fatalf("an update that is as good: %+v", now)
+		if p := got.Shadow.OffPolicy; p == nil || p.Effective < 30 || p.Effective > 40 ||
+			got.Report.MeanKL > policy.DefaultMaxKL || got.Shadow.Alike < .6 {
+			t.Fatalf("update %d: %+v, %+v, %+v", n, p, got.Report, got.Shadow)
+		}
+		if now := judgedLive(b, got, 1, 0); now.State != adaptation.InForce {
+			t.Fatalf("an update that is better: %+v", now)
 		}
 	}
 	before, after := probable(b, 1, first), probable(b, 0, first)
@@ -282,7 +294,8 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 		_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 		testkit.Must(t, err)
 		setLearning(b, `{"explore_per_day":1000}`)
-		outcomes(b, drawAlike(b, live(b, "t", 20), &drawn))
+		decisive(b)
+		outcomes(b, drawAlike(b, live(b, "t", 40), &drawn))
 		started := adapts(b)
 		if len(started) != 1 {
 			t.Fatalf("started %+v", started)
@@ -297,7 +310,7 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	}
 	whole := apptest.Open(t, offlineRules)
 	want := update(whole, func() {})
-	if want.Outcome != adaptation.OnCanary || want.Decisions != 20 || want.Shadow.Comparison == nil ||
+	if want.Outcome != adaptation.OnCanary || want.Decisions != 40 || want.Shadow.Comparison == nil ||
 		want.Shadow.Comparison.Traces != 1 {
 		t.Fatalf("%+v", want)
 	}
@@ -331,27 +344,27 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-	setLearning(b, `{"explore_per_day":24}`)
-	made := live(b, "t", 30)
+	setLearning(b, `{"explore_per_day":45}`)
+	made := live(b, "t", 50)
 	sampled := 0
 	for _, d := range made {
 		if !d.Choice.Greedy {
 			sampled++
 		}
 	}
-	if sampled != 24 {
-		t.Errorf("%d decisions were sampled, want the 24 of a day", sampled)
+	if sampled != 45 {
+		t.Errorf("%d decisions were sampled, want the 45 of a day", sampled)
 	}
 	outcomes(b, made[2:])
 	exec(b, `update cairn.decisions set outcome = '{"outcome":"llm_error"}' where span = 3`)
 	exec(b, "update cairn.decisions set bank_version = -9 where span = 4")
 	exec(b, "update cairn.decisions set outcome = null where span = 5")
-	if took := takes(b); took != 24-2-3 {
-		t.Errorf("%d decisions may be learnt from, want 24 less 2 without an outcome, a lost one, an old one and "+
+	if took := takes(b); took != 45-2-3 {
+		t.Errorf("%d decisions may be learnt from, want 45 less 2 without an outcome, a lost one, an old one and "+
 			"one under way", took)
 	}
 	// Decisions are used up to two versions later, and no longer after three.
-	for n, want := range map[int]int{2: 19, 3: 0} {
+	for n, want := range map[int]int{2: 40, 3: 0} {
 		exec(b, "update cairn.decisions set bank_version = 1 - $1 where span not in (4)", n)
 		if took := takes(b); took != want {
 			t.Errorf("%d versions later %d decisions may be learnt from, want %d", n, took, want)
@@ -389,7 +402,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 		count(b, "select count(*) from cairn.runs where kind = 'adapt'") != 0 {
 		t.Errorf("an update in a workspace without decisions: %v", err)
 	}
-	if got, _ := adaptOnce(b); got.Decisions != 19 {
+	if got, _ := adaptOnce(b); got.Decisions != 40 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -419,7 +432,8 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	testkit.Must(t, err)
 	b.Start()
 	setLearning(b, `{"explore_per_day":1000}`)
-	outcomes(b, live(b, "before", 20))
+	decisive(b)
+	outcomes(b, live(b, "before", 40))
 	b.Stop()
 	started := adapts(b)
 	setLearning(b, `{"frozen":true,"version":1}`)
@@ -449,7 +463,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	}
 	setLearning(b, `{"frozen":false,"version":0}`)
 	got, _ := adaptOnce(b)
-	if got.Outcome != adaptation.OnCanary || got.Decisions != 20 {
+	if got.Outcome != adaptation.OnCanary || got.Decisions != 40 {
 		t.Errorf("thawed: %+v", got)
 	}
 	// While learning is frozen, no build uses the canary policy and no answer judges it.
@@ -530,13 +544,14 @@ func judgedLive(b *apptest.Bundle, of adaptation.Result, candidate, incumbent fl
 	return state(b)
 }
 
-// onCanary updates a policy from 16 decisions and puts it on canary.
+// onCanary updates a policy from 40 decisions and puts it on canary.
 func onCanary(t *testing.T) (*apptest.Bundle, adaptation.Result) {
 	t.Helper()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
-	outcomes(b, live(b, "t", 16))
+	decisive(b)
+	outcomes(b, live(b, "t", 40))
 	got, _ := adaptOnce(b)
 	if got.Outcome != adaptation.OnCanary {
 		t.Fatalf("%+v", got)
@@ -585,7 +600,7 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	if adapts(b); state(b).State != adaptation.Dropped || !strings.Contains(state(b).Note, "30 days") {
 		t.Errorf("after 31 days: %+v", state(b))
 	}
-	outcomes(b, live(b, "u", 16))
+	outcomes(b, live(b, "u", 40))
 	got, _ := adaptOnce(b)
 	if len(adapts(b)) != 0 || got.Update != 2 {
 		t.Errorf("%+v", got)
@@ -604,7 +619,8 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 	t.Parallel()
 	b, got := onCanary(t)
 	theirs, ours := arms(b, got)
-	rated(b, slices.Concat(theirs, ours), 1)
+	rated(b, theirs, 1)
+	rated(b, ours, 0)
 	var all sync.WaitGroup
 	for range 6 {
 		all.Go(func() {

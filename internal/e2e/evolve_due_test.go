@@ -22,7 +22,7 @@ func evolutions(b *apptest.Bundle) int {
 func withSkills(b *apptest.Bundle) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
-		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
+		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills","skills":{"k":4}}}`))
 		return err
 	})
 }

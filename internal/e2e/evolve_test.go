@@ -10,6 +10,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/app/apptest"
+	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
@@ -44,10 +45,14 @@ func evolveOnce(b *apptest.Bundle, change ...func(*evolution.Spec)) (out evoluti
 	return out, r
 }
 
-// failing imports traces and rates an answer to a question of the first one as bad.
-func failing(b *apptest.Bundle) {
+// enough is the number of lessons of which enough are held out for a promotion.
+const enough = 3 * designer.MinTraces
+
+// failing imports traces, as many as a promotion needs or as given, and rates an answer to a
+// question of the first one as bad.
+func failing(b *apptest.Bundle, n ...int) {
 	b.T.Helper()
-	traces := lessons(4)
+	traces := lessons(append(n, enough)[0])
 	_, err := b.Learning.Cases.Import(b.T.Context(), b.Workspace.ID, "", traces)
 	testkit.Must(b.T, err)
 	_, err = b.Learning.Cases.RecordFailure(b.T.Context(), b.Workspace.ID,
@@ -98,8 +103,9 @@ func TestABetterBankIsPromoted(t *testing.T) {
 	failing(b)
 	got, r := evolveOnce(b)
 	if got.Outcome != trial.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 ||
-		got.Comparison.Traces != 1 || len(got.Cases) != 1 {
-		t.Fatalf("%+v", got)
+		got.Comparison.Traces != designer.MinTraces || len(got.Cases) != 1 || got.Comparison.Lower <= 0 ||
+		got.Comparison.All.Lower <= 0 || got.Comparison.Fixed.Lower <= 0 {
+		t.Fatalf("%+v %+v", got, got.Comparison)
 	}
 	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
@@ -116,6 +122,23 @@ func TestABetterBankIsPromoted(t *testing.T) {
 	testkit.Must(t, err)
 	if _, there := back.Bank.Get("capture_trees"); there || back.Snapshot() != first.Snapshot() {
 		t.Errorf("after the rollback: %+v", back.Version)
+	}
+}
+
+// Seven held-out conversations decide nothing, however much better the candidate is on them.
+func TestSevenConversationsAreNotEnoughEvidence(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b := apptest.Open(t)
+	designs(b, true)
+	failing(b, 3*designer.MinTraces-3)
+	got, _ := evolveOnce(b)
+	if got.Outcome != trial.NotEnough || got.Comparison == nil || got.Comparison.Traces != 7 ||
+		got.Comparison.Lower <= 0 || got.Comparison.Promote || !strings.Contains(got.Note, "at least 8") {
+		t.Errorf("%+v %+v", got, got.Comparison)
+	}
+	if head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil || head.Head != 1 {
+		t.Errorf("version %d, %v", head.Head, err)
 	}
 }
 

@@ -51,7 +51,7 @@ func biasOf(d decision.Decision, t int, fresh ...string) (bias, logProb float64)
 	return bias, policy.LogProb(z, chosen)
 }
 
-// A new skill gets its share of the drawn live choices, which decreases after each 16 of them.
+// A new skill gets its share of the drawn live choices, which decreases after each 40 of them.
 // It gets no share of the other choices.
 func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
 	testkit.Long(t)
@@ -66,7 +66,7 @@ func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
 	}
 	dates := brought(b, "capture_dates", "Adds dates.")
 	biased := 0
-	for n, d := range live(b, "t", 36) {
+	for n, d := range live(b, "t", 2*adaptation.MinDecisions+4) {
 		bias, logProb := biasOf(d, n/adaptation.MinDecisions, dates)
 		if d.Choice.Greedy || math.Abs(d.Choice.Bias-bias) > 1e-12 || math.Abs(d.Choice.LogProb-logProb) > 1e-12 {
 			t.Errorf("choice %d: bias %v, log π %v, want %v and %v", n, d.Choice.Bias, d.Choice.LogProb, bias, logProb)
@@ -166,7 +166,7 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	brought(b, "capture_dates", "Adds dates.")
-	made := live(b, "t", 24)
+	made := live(b, "t", 44)
 	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
 	vectors := map[string][]float64{}
@@ -202,7 +202,7 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	}
 	outcomes(b, made)
 	got, _ := adaptOnce(b)
-	if got.Outcome != adaptation.OnCanary || got.Decisions != 24 {
+	if got.Outcome != adaptation.ShadowOnly || got.Decisions != len(made) || got.Shadow.OffPolicy.Effective < 30 {
 		t.Errorf("%+v", got)
 	}
 }

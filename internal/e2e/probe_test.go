@@ -19,11 +19,11 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/learning"
-	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/probe"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/trial"
 	"cairn/internal/testkit"
 )
 
@@ -146,7 +146,7 @@ func TestAPolicyLearnsFromProbes(t *testing.T) {
 	if len(started) != 1 {
 		t.Fatalf("%d updates were started", len(started))
 	}
-	if got := adaptedTo(b, started[0].Ref); got.Outcome != adaptation.OnCanary || got.Decisions != len(told) ||
+	if got := adaptedTo(b, started[0].Ref); got.Outcome != trial.NotEnough || got.Decisions != len(told) ||
 		got.Report == nil || got.Report.Credited != len(told) {
 		t.Errorf("%+v", got)
 	}

@@ -42,11 +42,11 @@ on conflict (workspace_id, run_id) do update set note = policy_updates.note retu
 
 -- name: UpdateMove :execrows
 update policy_updates set state = @state, shadow = @shadow, canary = sqlc.narg('canary'), note = @note,
-  canary_at = case when @state::text = 'canary' then now() else canary_at end, ended_at = case when @state::text in ('promoted', 'dropped') then now() end
-where workspace_id = @workspace_id and bank_id = @bank_id and number = @number and state = @before;
+  canary_at = case when @state::text = 'canary' then now() else canary_at end, ended_at = case when @ended::boolean then now() end
+where workspace_id = @workspace_id and bank_id = @bank_id and number = @number and state = @before and ended_at is null;
 
 -- name: UpdateOpen :one
-select * from policy_updates where workspace_id = @workspace_id and bank_id = @bank_id and state in ('shadow', 'canary');
+select * from policy_updates where workspace_id = @workspace_id and bank_id = @bank_id and ended_at is null;
 
 -- name: UpdateAt :one
 select * from policy_updates where workspace_id = @workspace_id and bank_id = @bank_id and number = @number;

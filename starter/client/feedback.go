@@ -21,6 +21,8 @@ type FeedbackRequest struct {
 	Question     string `json:"question,omitempty"`
 	Answer       string `json:"answer,omitempty"`
 	Bank         string `json:"bank,omitempty"` // bank of memory skills that learns; empty means default
+	// Voter is the caller's ID of the user who votes. Only the key of a gateway votes for others.
+	Voter string `json:"voter,omitempty"`
 }
 
 // FeedbackResult is the effect of feedback.
@@ -28,8 +30,8 @@ type FeedbackResult struct {
 	Question string `json:"question"` // the rated question
 	Case     int64  `json:"case"`     // ID of the hard case of a bad answer; 0 for a good one
 	Failures int    `json:"failures"` // how many times the question was answered badly
-	Voter    string `json:"voter"`    // who voted: key/ID of the API key
-	Burst    bool   `json:"burst"`    // the vote does not count: the key rated more than 20 answers within a minute
+	Voter    string `json:"voter"`    // who voted: key/ID of the API key, or person/HASH of a user of a gateway
+	Burst    bool   `json:"burst"`    // the vote does not count: the key sent more than 20 votes within a minute
 }
 
 // Feedback sends feedback on a reply. A bad rating creates a hard case, from which memory skills

@@ -135,8 +135,8 @@ var reviewedGrants = []string{
 	"turn_requests cairn_app: insert, select, update(deleted watcher)",
 	"turns cairn_system: select(accepted_at origin workspace_id)",
 	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",
-	"votes cairn_app: insert, select, update(burst case_id conversation_id decisions failures op_id run_id source " +
-		"voted_at)",
+	"votes cairn_app: insert, select, update(burst case_id conversation_id decisions failures op_id run_id sender " +
+		"source voted_at)",
 	"workspaces cairn_app: select, update(identity_version previous_space_id previous_until reflection_cron " +
 		"sessions_epoch settings soul_version space_id time_zone)",
 	"workspaces cairn_system: select(created_at external_id id key quiet_from quiet_to reflection_cron reflects " +

@@ -39,8 +39,19 @@ func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before str
 			return false, err
 		}
 	}
-	n, err := q.q.UpdateMove(ctx, dbsqlc.UpdateMoveParams{State: u.State, Shadow: shadow, Canary: canary,
-		Note: storable(u.Note), WorkspaceID: q.ws, BankID: bank, Number: int32(u.Number), Before: before})
+	n, err := q.q.UpdateMove(ctx, dbsqlc.UpdateMoveParams{
+		State:  u.State,
+		Shadow: shadow,
+		Canary: canary,
+		Note: storable(
+			u.Note,
+		),
+		Ended:       u.State != adaptation.OnCanary,
+		WorkspaceID: q.ws,
+		BankID:      bank,
+		Number:      int32(u.Number),
+		Before:      before,
+	})
 	return n == 1, classify("change the update's state", err)
 }
 

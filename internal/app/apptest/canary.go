@@ -1,8 +1,12 @@
 package apptest
 
 import (
+	"context"
 	"fmt"
 
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
@@ -11,7 +15,7 @@ import (
 )
 
 // ObserveCanary observes n turns on each side of a canary: update 1 of the default bank, which has
-// the weights of the active version. Each answer was given from a memory of its own. Message i of
+// other weights than the active version. Each answer was given from a memory of its own. Message i of
 // the conversation "canary" is of the update if i is even. It stops the workers, and returns the IDs
 // of the messages.
 func (b *Bundle) ObserveCanary(n int) (messages []string) {
@@ -19,6 +23,7 @@ func (b *Bundle) ObserveCanary(n int) (messages []string) {
 	ctx := b.T.Context()
 	_, err := b.Learning.Banks.Head(ctx, b.Workspace.ID, bank.Default)
 	testkit.Must(b.T, err)
+	weights, optimizer := b.otherWeights()
 	exec := func(sql string, args ...any) {
 		b.T.Helper()
 		_, err := b.Admin().Exec(ctx, sql, args...)
@@ -31,13 +36,16 @@ func (b *Bundle) ObserveCanary(n int) (messages []string) {
   values ($1, $3, $2, 'canary', 1, sha256('x'), '{}', 'canary') returning id)
 insert into cairn.policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha,
   decisions, shadow, canary_at)
-select $1, b.id, 1, made.id, v.number, 'canary', v.policy_sha, v.optimizer_sha, 16, '{"alike":1}',
+select $1, b.id, 1, made.id, v.number, 'canary', $4, $5, 40,
+  '{"alike":1,"off_policy":{"candidate":0.6,"incumbent":0.5,"effective":38.2}}',
   now() - interval '1 hour' from made, cairn.banks b join
   cairn.bank_versions v on v.workspace_id = b.workspace_id
   and v.bank_id = b.id and v.number = b.head where b.workspace_id = $1`,
 		b.Workspace.ID,
 		run.Adapt,
 		run.NewID(),
+		weights,
+		optimizer,
 	)
 	for i := range 2 * n {
 		turn := b.Say("canary", i, "", func(r *conversation.Request) {
@@ -69,4 +77,18 @@ insert into cairn.memory_views (workspace_id, run_id, memory_id, op_id) select $
 	}
 	b.Stop()
 	return messages
+}
+
+// otherWeights stores an untrained policy that no version has, and returns the hashes of it and of
+// its optimizer.
+func (b *Bundle) otherWeights() (weights, optimizer string) {
+	b.T.Helper()
+	p, err := policy.NewPolicy(policy.TowerShape(memoryskill.PolicyDims, memoryskill.PolicyHidden),
+		keyedrand.Key{Run: "canary"})
+	testkit.Must(b.T, err)
+	testkit.Must(b.T, b.Learning.Ports.Store.Banks().InWorkspace(b.T.Context(), b.Workspace.ID,
+		func(ctx context.Context, tx bank.Tx) error {
+			return b.Learning.Banks.StoreWeights(ctx, tx, p, policy.Adam{})
+		}))
+	return p.Hash(), policy.Adam{}.Hash()
 }

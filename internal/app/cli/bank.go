@@ -27,8 +27,10 @@ func (c *cli) bank() *cobra.Command {
 		Long: "List the updates that the policy of a bank has learned from live decisions, newest first. An update " +
 			"is first compared with the current policy without effect. Then a canary uses it for a share of the " +
 			"live builds. Then it is promoted to a new version or dropped. An update that passes with the votes of " +
-			"fewer than five voters waits for `cairn bank promote`. Votes that came too fast to count are listed " +
-			"below.",
+			"fewer than five voters waits for `cairn bank promote`, and is an item of `cairn inbox`. One that " +
+			"changes too many choices at once ends as a shadow. EFFECTIVE is the effective sample size of its " +
+			"estimate, and AGREEMENT the share of decisions for which it chooses as before. Votes that came too " +
+			"fast to count are listed below.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.bankUpdates(cmd.Context(), name) }}
 	probes := &cobra.Command{Use: "probes", Short: "List probes: self-test questions and their scores",
 		Example: "  cairn settings set memory.learning.probes_per_day=30\n  cairn bank probes", Args: noArguments,
@@ -83,7 +85,7 @@ func (c *cli) bankDiff(name *string) *cobra.Command {
 func (c *cli) bankPromote(name *string) *cobra.Command {
 	return &cobra.Command{Use: "promote UPDATE", Short: "Promote a policy update that waits for approval",
 		Example: "  cairn bank promote 1",
-		Long: "Promote a policy update that is on canary. It must not be worse than the active policy on at least 20 " +
+		Long: "Promote a policy update that is on canary. It must be better than the active policy on at least 20 " +
 			"rated answers on each side. With the votes of five voters on each side this happens automatically; " +
 			"with fewer, you decide.",
 		Args: exactly(1, "the number of the update"),

@@ -131,22 +131,23 @@ func (c *cli) bankUpdates(ctx context.Context, name string) error {
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(
 			tw,
-			"UPDATE\tON\tSTATE\tDECISIONS\tAGREEMENT\tSHADOW\tOUTCOMES\tBASELINE\tVOTERS\tCANARY\tPOLICY\tREASON",
+			"UPDATE\tON\tSTATE\tDECISIONS\tEFFECTIVE\tAGREEMENT\tSHADOW\tOUTCOMES\tBASELINE\tVOTERS\tCANARY\t"+
+				"POLICY\tREASON",
 		)
 		for _, u := range updates {
 			live := u.Canary
 			if live == nil {
 				live = &adaptation.Canary{}
 			}
-			fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.0f %%\t%s\t%d\t%d\t%d\t%s\t%.12s\t%s\n", u.Number, u.Base, u.State,
-				u.Decisions, 100*u.Shadow.Alike, difference(u.Shadow.Comparison),
+			fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%s\t%.0f %%\t%s\t%d\t%d\t%d\t%s\t%.12s\t%s\n", u.Number, u.Base, u.State,
+				u.Decisions, effective(u.Shadow.OffPolicy), 100*u.Shadow.Alike, difference(u.Shadow.Comparison),
 				live.Candidate, live.Incumbent, live.Voters, difference(live.Comparison), u.Policy, short(u.Note))
 		}
 		if err := tw.Flush(); err != nil {
 			return err
 		}
 		for _, b := range bursts {
-			fmt.Fprintf(c.out, "%d votes of %s do not count: more than 20 within a minute, last on %s\n", b.Votes,
+			fmt.Fprintf(c.out, "%d votes of %s do not count: more than 20 sent within a minute, last on %s\n", b.Votes,
 				b.Voter, b.LastAt.Format(time.RFC3339))
 		}
 		return nil
@@ -174,6 +175,14 @@ func (c *cli) bankProbes(ctx context.Context, name string) error {
 		}
 		return tw.Flush()
 	})
+}
+
+// effective formats the effective sample size of an estimate, "" if there is none.
+func effective(o *adaptation.OffPolicy) string {
+	if o == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", o.Effective)
 }
 
 // difference formats the mean difference of a comparison, "" if there is none.

@@ -19,8 +19,8 @@ func (c *cli) feedback() *cobra.Command {
 			"which the designer improves the bank of memory skills. A good answer halves the failure count of its " +
 			"question. If you rate a turn with --conversation and --message, the rating is also an outcome for the " +
 			"memory skills that produced the memories of that turn. You have one vote on an answer: a later one " +
-			"replaces it. The voter is the account of the operating system. If you rate more than 20 answers within " +
-			"a minute, these votes are kept and do not count.",
+			"replaces it. The voter is the account of the operating system. If you send more than 20 votes within " +
+			"a minute, they are kept and do not count.",
 		Example: "  cairn feedback bad --question \"Where does Vera live?\" --correction Bergen\n  cairn feedback " +
 			"good --question \"Where does Vera live?\"",
 		Args: exactly(1, "good or bad"),

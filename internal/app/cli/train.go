@@ -12,6 +12,7 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/evaluation/chart"
@@ -19,6 +20,7 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/evolution"
 	"cairn/internal/service/learning/training"
+	"cairn/internal/service/learning/trial"
 )
 
 func (c *cli) train() *cobra.Command {
@@ -29,7 +31,9 @@ func (c *cli) train() *cobra.Command {
 		Long: "Train the policy of a bank of memory skills on conversations with questions and known answers. With " +
 			"--design, the designer also edits the bank. Every third conversation belongs to the held-out set. The " +
 			"best bank and policy become active together if they answer more questions of the held-out set than " +
-			"the active version.\n\nTo resume an interrupted training, run the same command again. On one type of " +
+			"the active version, than all skills, and than the best fixed set of skills. At least 8 held-out " +
+			"conversations are needed; with fewer, the result is not_enough_evidence.\n\nTo resume an interrupted " +
+			"training, run the same command again. On one type of " +
 			"processor, the same seed produces the same policy for every value of --parallel.\n\nThe file of " +
 			"--traces is a JSON list of {\"id\", \"messages\", \"questions\": [{\"question\", \"answers\", " +
 			"\"evidence\"}]}.",
@@ -151,16 +155,29 @@ func (c *cli) printTrained(out training.Result) {
 	}
 	fmt.Fprintf(c.out, "%s: bank %s, %s, policy %.12s, best score %.4f after %d iterations\n", out.Outcome, out.Bank,
 		active, out.Policy, out.Best, out.Iterations)
-	if out.Gate != nil {
-		fmt.Fprintf(c.out, "  gate: %+.4f on %d held-out traces (lower bound "+
-			"%+.4f)\n", out.Gate.Mean, out.Gate.Traces,
-			out.Gate.Lower)
+	if out.Verdict != "" {
+		fmt.Fprintln(c.out, "  gate: "+out.Verdict)
 	}
+	c.printGate(out.Gate)
 	if out.Outcomes.Masked > 0 {
 		fmt.Fprintf(c.out, "  %d of %d outcomes masked\n", out.Outcomes.Masked, out.Outcomes.Of)
 	}
 	if out.Note != "" {
 		fmt.Fprintln(c.out, "  "+out.Note)
+	}
+}
+
+// printGate prints what a candidate was compared with, if it was.
+func (c *cli) printGate(g *trial.Comparison) {
+	if g == nil {
+		return
+	}
+	for _, b := range []struct {
+		name string
+		with designer.Comparison
+	}{{"live builds now", g.Comparison}, {"all skills", g.All}, {"the best fixed set", g.Fixed}} {
+		fmt.Fprintf(c.out, "  against %s: %+.4f on %d held-out traces (lower bound %+.4f)\n", b.name, b.with.Mean,
+			b.with.Traces, b.with.Lower)
 	}
 }
 
@@ -229,8 +246,10 @@ func (c *cli) evolve() *cobra.Command {
 	var r evolution.Request
 	cmd := &cobra.Command{Use: "evolve", Short: "Improve a bank from its hard cases",
 		Long: "Let the designer edit a bank of memory skills from its hard cases. The edited bank becomes active " +
-			"only if it answers more questions of the held-out set. Otherwise the bank does not " +
-			"change.", Example: "  cairn evolve\n  cairn evolve --bank work --output json", Args: noArguments,
+			"only if it answers more questions of the held-out set than the active bank does with the current " +
+			"choice, with all its skills, and with the best fixed set of them. At least 8 held-out conversations are " +
+			"needed; with fewer, the result is not_enough_evidence.",
+		Example: "  cairn evolve\n  cairn evolve --bank work --output json", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvolve(cmd.Context(), r) }}
 	cmd.Flags().StringVar(&r.Bank, "bank", bank.Default, "name of the bank")
 	cmd.Flags().StringVar(&r.Score, "score", "", "scoring: recall (needs no model), answer or grade (default recall)")
@@ -295,10 +314,7 @@ func (c *cli) printRound(r evolution.Round) error {
 			fmt.Fprintf(c.out, "  %s %s\n", d.Kind, d.Name)
 		}
 	}
-	if r.Comparison != nil {
-		fmt.Fprintf(c.out, "  %+.4f on %d held-out traces (lower bound %+.4f)\n", r.Comparison.Mean,
-			r.Comparison.Traces, r.Comparison.Lower)
-	}
+	c.printGate(r.Comparison)
 	if r.Outcomes.Masked > 0 {
 		fmt.Fprintf(c.out, "  %d of %d outcomes masked\n", r.Outcomes.Masked, r.Outcomes.Of)
 	}

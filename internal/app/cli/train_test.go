@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/training"
+	"cairn/internal/service/learning/trial"
 )
 
 func TestTheRewardCurveHasAPointForEachIteration(t *testing.T) {
@@ -43,11 +44,16 @@ func TestTrainingPrintsGateAndMaskedOutcomes(t *testing.T) {
 		has, hasNo string
 	}{
 		{training.Result{Outcome: run.Completed, Bank: "b", Version: 3,
-			Gate: &designer.Comparison{Mean: .125, Lower: .05, Traces: 4, Promote: true}},
-			"version 3,|gate: +0.1250 on 4 held-out traces (lower bound +0.0500)", "masked"},
+			Verdict: trial.Promoted,
+			Gate: &trial.Comparison{Comparison: designer.Comparison{Mean: .125, Lower: .05, Traces: 9, Promote: true},
+				All: designer.Comparison{Mean: .25, Lower: .2, Traces: 9}}},
+			"version 3,|gate: promoted|live builds now: +0.1250 on 9 held-out traces (lower bound +0.0500)|" +
+				"all skills: +0.2500|best fixed set", "masked"},
 		{training.Result{Outcome: run.Completed, Bank: "b",
-			Gate: &designer.Comparison{Mean: -.1, Lower: -.2, Traces: 4}, Outcomes: episode.Outcomes{Of: 9, Masked: 2},
-			Note: "not better"}, "no new version|gate: -0.1000|2 of 9 outcomes masked|not better", "version 0"},
+			Verdict: trial.NotEnough, Gate: &trial.Comparison{Comparison: designer.Comparison{Mean: -.1, Traces: 7}},
+			Outcomes: episode.Outcomes{Of: 9, Masked: 2},
+			Note:     "not better"}, "no new version|gate: not_enough_evidence|now: -0.1000 on 7|" +
+			"2 of 9 outcomes masked|not better", "version 0"},
 		{training.Result{Outcome: run.Failed, Bank: "b", Note: "away"}, "failed|away", "gate"},
 	} {
 		var said bytes.Buffer

@@ -42,10 +42,10 @@ func TestOneAccountPromotesByHand(t *testing.T) {
 		if i%20 == 0 {
 			minute()
 		}
-		rate(m, "good")
+		rate(m, []string{"good", "bad"}[i%2])
 	}
 	out := w.succeeds(t, "", "bank", "updates")
-	if !strings.Contains(out, "waits for `cairn bank promote`: 1 of 5 voters") ||
+	if !strings.Contains(out, "waits for `cairn bank promote`: 1 of 5 voters") || !strings.Contains(out, "38.2") ||
 		strings.Contains(out, "do not count") {
 		t.Errorf("updates\n%s", out)
 	}

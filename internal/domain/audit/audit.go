@@ -22,6 +22,7 @@ const (
 	BankImport          Action = "bank.import"
 	BankPromote         Action = "bank.promote"
 	BankPrompt          Action = "bank.prompt" // set, or the built-in one restored
+	BankReject          Action = "bank.reject" // of an update of a policy
 	BankRollback        Action = "bank.rollback"
 	CanaryStop          Action = "canary.stop"    // its outcomes were too bad to go on
 	ChangeApprove       Action = "change.approve" // of a pending change of a skill
@@ -66,6 +67,7 @@ var Actions = []Action{
 	BankImport,
 	BankPromote,
 	BankPrompt,
+	BankReject,
 	BankRollback,
 	CanaryStop,
 	ChangeApprove,
@@ -147,11 +149,13 @@ type Actor struct {
 	Address string // of the client
 }
 
-// Voter names who votes: key/ID, cli/ACCOUNT, or the kind of the actor.
+// Voter names who votes: key/ID, gateway/ID, cli/ACCOUNT, or system.
 func (a Actor) Voter() string {
 	switch a.Kind {
 	case Key:
 		return fmt.Sprintf("key/%d", a.KeyID)
+	case Operator: // of the keys of operators, only those of gateways send feedback
+		return fmt.Sprintf("gateway/%d", a.KeyID)
 	case CLI:
 		return "cli/" + a.Account
 	}

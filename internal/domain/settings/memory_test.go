@@ -29,6 +29,7 @@ func TestAnAgentsModeStandsOverWhatHoldsForAll(t *testing.T) {
 		`{"memory":{"learning":{"version":-1,"frozen":true}}}`, `{"memory":{"learning":{"version":3}}}`,
 		`{"memory":{"learning":{"frozen":"yes"}}}`, `{"memory":{"learning":{"thawed":true}}}`,
 		`{"memory":{"learning":{"canary_percent":0}}}`, `{"memory":{"learning":{"canary_percent":51}}}`,
+		`{"memory":{"skills":{"k":0}}}`, `{"memory":{"skills":{"k":31}}}`,
 		`{"memory":{"learning":{"probes_per_day":-1}}}`, `{"memory":{"learning":{"probes_per_day":1001}}}`} {
 		if _, err := Patch(Default(), []byte(patch)); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %v", patch, err)

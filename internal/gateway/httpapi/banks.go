@@ -122,7 +122,7 @@ func (g *Gateway) bankRoutes() {
 		summary: "List the updates of a bank's policy, the latest first",
 		about: "An update learns from live decisions. It is evaluated in shadow mode, then as a canary on a share " +
 			"of live builds, and is then promoted to a version or dropped. An update that passes with the votes of " +
-			"fewer than five voters waits until it is promoted by hand.",
+			"fewer than five voters waits until it is promoted by hand, and is in the inbox.",
 	}, g.listPolicyUpdates)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/probes", id: "listProbes", tag: tagBanks,
 		scope: apikey.Read, summary: "List probes, those of the latest session first",
@@ -151,7 +151,7 @@ func (g *Gateway) bankRoutes() {
 		scope:   apikey.Admin,
 		bytes:   smallBody,
 		summary: "Promote an update of a bank's policy",
-		about: "Accepts an update on canary that is not worse than the active policy, but has too few voters for an " +
+		about: "Accepts an update on canary that is better than the active policy, but has too few voters for an " +
 			"automatic promotion. Promoting it again changes nothing.",
 	}, g.promoteUpdate)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/import", id: "importBank", tag: tagBanks,

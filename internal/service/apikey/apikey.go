@@ -82,6 +82,7 @@ type Principal struct {
 	Key       int64
 	Scopes    []string
 	Account   string // of the key of a gateway; its workspace is that of the user whom the request names
+	Person    string // the caller's ID of that user
 	// ExpiresAt is the end of the key, zero for never.
 	ExpiresAt time.Time
 }

@@ -78,6 +78,7 @@ func (k *Service) GatewayPrincipal(ctx context.Context, key, person string) (Pri
 			Key:       h.Key,
 			Scopes:    []string{string(Read), string(Write), string(Gateway)},
 			Account:   h.Account,
+			Person:    person,
 		}, u, err
 	})
 	if err == nil {

@@ -187,7 +187,7 @@ func (l learner) learn(from standing) (out evolution, err error) {
 // choice harder.
 const leastGain = 0.005
 
-// gate returns the production gate with fewer resamples, because it runs hundreds of times.
+// gate returns the gate for edits in a simulation. It has few resamples, because it runs hundreds of times.
 func gate() designer.Gate {
 	g := designer.DefaultGate()
 	g.Resamples = 2000

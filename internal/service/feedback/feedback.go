@@ -4,6 +4,7 @@ package feedback
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -40,6 +41,8 @@ type Input struct {
 	Question     string // without a turn
 	Answer       string
 	Bank         string
+	// Person is who votes, if the actor is a gateway that acts for its users. Empty means the actor.
+	Person string
 }
 
 // Result is the effect of feedback.
@@ -104,11 +107,14 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
+// personDigits is the number of digits of the hash that names a user of a gateway as a voter.
+const personDigits = 20
+
 // Note records feedback. A bad rating creates a hard case; a good one resolves it. If the feedback
 // names a turn, it also scores the skills that the turn has used, and the memory skills behind the
-// memories in its prompt. The actor of the
-// context is the voter: its later vote on a reply replaces the earlier one, with its effects. Calls
-// of a voter with the same op have one effect.
+// memories in its prompt. The voter is the actor of the context, or the person for whom it acts: its
+// later vote on a reply replaces the earlier one, with its effects. Calls of a voter with the same
+// op have one effect.
 func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out Result, err error) {
 	if f.Correction = strings.TrimSpace(f.Correction); f.Correction != "" {
 		if f.Rating == Good {
@@ -121,10 +127,15 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid rating %q", f.Rating),
 			"use \"good\" or \"bad\", or send a correction")
 	}
-	out.Voter = audit.From(ctx).Voter()
+	sender := audit.From(ctx).Voter()
+	out.Voter = sender
+	if f.Person != "" { // the ID itself is not stored
+		out.Voter = fmt.Sprintf("person/%x", sha256.Sum256([]byte(f.Person)))[:len("person/")+personDigits]
+	}
 	failed := cases.FailedQuestion{
 		Op:         "vote/" + out.Voter + "/" + op,
 		Voter:      out.Voter,
+		Sender:     sender,
 		Bank:       f.Bank,
 		Source:     cases.FromFeedback,
 		Question:   f.Question,
@@ -143,7 +154,8 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 		}
 		counts, err := s.Cases.RecordSuccess(ctx, ws,
 			cases.PositiveFeedback{Op: failed.Op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction,
-				Run: failed.Run, Conversation: failed.Conversation, Voter: failed.Voter, Rated: failed.Rated})
+				Run: failed.Run, Conversation: failed.Conversation, Voter: failed.Voter, Sender: failed.Sender,
+				Rated: failed.Rated})
 		out.Burst = err == nil && !counts
 		return out, s.apply(ctx, ws, failed.Run, library.Pass, out.Burst, err)
 	}

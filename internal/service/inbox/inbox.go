@@ -1,6 +1,7 @@
-// Package inbox is the one list of what waits for a person: new skills, changes of skills, and memory
-// writes. It owns no data: the items are the candidates, drafts and pending changes of the library and
-// the pending writes of the memory, so that an item that was decided elsewhere is gone.
+// Package inbox is the one list of what waits for a person: new skills, changes of skills, memory
+// writes, and updates of policies. It owns no data: the items are the candidates, drafts and pending
+// changes of the library, the pending writes of the memory, and the updates of the policies of banks
+// that too few have voted on, so that an item that was decided elsewhere is gone.
 //
 //	items, err := service.List(ctx, actor, 100)
 //	item, err := service.Show(ctx, actor, "c7")
@@ -57,6 +58,7 @@ type Ports struct {
 	Skills      Skills
 	Memories    Memories
 	Transcripts Transcripts
+	Updates     Learned // of the policies of memory skills
 }
 
 // Service lists and decides what waits for a person.
@@ -65,7 +67,7 @@ type Service struct{ Ports }
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("inbox", map[string]any{"Skills": p.Skills, "Memories": p.Memories,
-		"Transcripts": p.Transcripts})
+		"Transcripts": p.Transcripts, "Updates": p.Updates})
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +91,11 @@ func (s *Service) List(ctx context.Context, a agent.Actor, max int) ([]Item, err
 	for _, w := range writes {
 		out = append(out, memoryItem(w))
 	}
+	learned, err := s.listLearned(ctx, a.Workspace, max)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, learned...)
 	slices.SortStableFunc(out, func(x, y Item) int {
 		return cmp.Or(cmp.Compare(x.urgency(), y.urgency()), x.CreatedAt.Compare(y.CreatedAt))
 	})
@@ -101,8 +108,11 @@ func (s *Service) Show(ctx context.Context, a agent.Actor, id string) (out Detai
 	if err != nil {
 		return out, err
 	}
-	if kind == 'm' {
+	switch kind {
+	case 'm':
 		return s.showMemory(ctx, a, number)
+	case 'u':
+		return s.showLearned(ctx, a, kind, number)
 	}
 	p, err := s.proposal(ctx, a, kind, number)
 	if err != nil {
@@ -177,7 +187,7 @@ func (s *Service) evidence(ctx context.Context, ws int64, sources []skill.Source
 type Outcome struct {
 	ID    string `json:"id"`
 	State string `json:"state" enum:"approved,rejected"`
-	Title string `json:"title,omitempty" doc:"Name of the skill"`
+	Title string `json:"title,omitempty" doc:"Name of the skill or of the bank"`
 	// Version is that in force, 0 for a memory.
 	Version int `json:"version,omitempty" doc:"The version in force"`
 }
@@ -190,6 +200,8 @@ func (s *Service) Approve(ctx context.Context, a agent.Actor, id string, d appro
 		case 'm':
 			_, err := s.Memories.Approve(ctx, a, number, d)
 			return skill.Head{}, err
+		case 'u':
+			return s.approveLearned(ctx, a, kind, number, d)
 		case 's':
 			return s.Skills.Approve(ctx, a.Workspace, number, d)
 		}
@@ -204,6 +216,8 @@ func (s *Service) Reject(ctx context.Context, a agent.Actor, id string) (Outcome
 		case 'm':
 			_, err := s.Memories.Reject(ctx, a, number)
 			return skill.Head{}, err
+		case 'u':
+			return s.rejectLearned(ctx, a, kind, number)
 		case 's':
 			return s.Skills.Reject(ctx, a.Workspace, number)
 		}
@@ -221,14 +235,14 @@ func decide(id, state string, do func(kind byte, number int64) (skill.Head, erro
 	return Outcome{ID: id, State: state, Title: head.Name, Version: head.Version}, err
 }
 
-var itemID = regexp.MustCompile(`^([scm])([0-9]{1,18})$`)
+var itemID = regexp.MustCompile(`^([scmu])([0-9]{1,18})$`)
 
 // parse divides the ID of an item into its kind and number.
 func parse(id string) (kind byte, number int64, err error) {
 	m := itemID.FindStringSubmatch(strings.ToLower(id))
 	if m == nil {
 		return 0, 0, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid item %.40q", id),
-			"use an ID from the inbox, such as s12, c7 or m3")
+			"use an ID from the inbox, such as s12, c7, m3 or u1")
 	}
 	number, err = strconv.ParseInt(m[2], 10, 64)
 	return m[1][0], number, err

@@ -20,13 +20,14 @@ const (
 	Change    = "change"    // a new version of a skill
 	Removal   = "removal"   // a skill is archived or deleted
 	Memory    = "memory"    // a memory write
+	Update    = "update"    // of the policy of a bank of memory skills
 )
 
 // Item is one thing that waits.
 type Item struct {
-	ID        string             `json:"id" doc:"s and the number of a skill, c and that of a change, or m and that of a memory write"`
-	Kind      string             `json:"kind" enum:"candidate,draft,change,removal,memory"`
-	Title     string             `json:"title" doc:"Name of the skill, or kind of the memory"`
+	ID        string             `json:"id" doc:"s and the number of a skill, c and that of a change, m and that of a memory write, or u and that of a bank of memory skills whose policy has an update"`
+	Kind      string             `json:"kind" enum:"candidate,draft,change,removal,memory,update"`
+	Title     string             `json:"title" doc:"Name of the skill or of the bank, or kind of the memory"`
 	Summary   string             `json:"summary" doc:"What the item is or changes, in one line"`
 	Reason    string             `json:"reason" doc:"Why it waits"`
 	Severity  approval.Severity  `json:"severity,omitempty" doc:"The worst of the findings" enum:"block,review,note"`
@@ -46,7 +47,7 @@ type Item struct {
 type Detail struct {
 	Item
 	SHA      string         `json:"sha" doc:"Send it with the approval; it changes with the item"`
-	Diff     string         `json:"diff" doc:"Unified diff against the version in force, or the operations of a memory write"`
+	Diff     string         `json:"diff" doc:"Unified diff against the version in force, the operations of a memory write, or the comparisons of an update"`
 	Conflict string         `json:"conflict,omitempty" doc:"Why the item cannot be approved any more"`
 	Quality  *skill.Quality `json:"quality,omitempty" doc:"The judge's score"`
 	Eta      float32        `json:"eta,omitempty" doc:"Reliability of the version in force, 0 to 1"`

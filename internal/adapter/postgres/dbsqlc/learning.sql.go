@@ -278,8 +278,8 @@ func (q *Queries) UpdateAt(ctx context.Context, arg UpdateAtParams) (PolicyUpdat
 
 const UpdateMove = `-- name: UpdateMove :execrows
 update policy_updates set state = $1, shadow = $2, canary = $3, note = $4,
-  canary_at = case when $1::text = 'canary' then now() else canary_at end, ended_at = case when $1::text in ('promoted', 'dropped') then now() end
-where workspace_id = $5 and bank_id = $6 and number = $7 and state = $8
+  canary_at = case when $1::text = 'canary' then now() else canary_at end, ended_at = case when $5::boolean then now() end
+where workspace_id = $6 and bank_id = $7 and number = $8 and state = $9 and ended_at is null
 `
 
 type UpdateMoveParams struct {
@@ -287,6 +287,7 @@ type UpdateMoveParams struct {
 	Shadow      json.RawMessage
 	Canary      json.RawMessage
 	Note        string
+	Ended       bool
 	WorkspaceID int64
 	BankID      int64
 	Number      int32
@@ -299,6 +300,7 @@ func (q *Queries) UpdateMove(ctx context.Context, arg UpdateMoveParams) (int64, 
 		arg.Shadow,
 		arg.Canary,
 		arg.Note,
+		arg.Ended,
 		arg.WorkspaceID,
 		arg.BankID,
 		arg.Number,
@@ -311,7 +313,7 @@ func (q *Queries) UpdateMove(ctx context.Context, arg UpdateMoveParams) (int64, 
 }
 
 const UpdateOpen = `-- name: UpdateOpen :one
-select workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at from policy_updates where workspace_id = $1 and bank_id = $2 and state in ('shadow', 'canary')
+select workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at from policy_updates where workspace_id = $1 and bank_id = $2 and ended_at is null
 `
 
 type UpdateOpenParams struct {

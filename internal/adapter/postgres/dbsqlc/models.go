@@ -462,4 +462,5 @@ type Vote struct {
 	Failures       int32
 	Decisions      []string
 	VotedAt        time.Time
+	Sender         string
 }

@@ -11,8 +11,9 @@ import (
 )
 
 const VoteBursts = `-- name: VoteBursts :many
-select voter, count(*)::int as votes, max(voted_at)::timestamptz as last_at from votes where workspace_id = $1 and burst
-group by voter order by max(voted_at) desc, voter limit $2
+select coalesce(nullif(sender, ''), voter)::text as sender, count(*)::int as votes, max(voted_at)::timestamptz as last_at
+from votes where workspace_id = $1 and burst
+group by 1 order by max(voted_at) desc, 1 limit $2
 `
 
 type VoteBurstsParams struct {
@@ -21,7 +22,7 @@ type VoteBurstsParams struct {
 }
 
 type VoteBurstsRow struct {
-	Voter  string
+	Sender string
 	Votes  int32
 	LastAt time.Time
 }
@@ -35,7 +36,7 @@ func (q *Queries) VoteBursts(ctx context.Context, arg VoteBurstsParams) ([]VoteB
 	var items []VoteBurstsRow
 	for rows.Next() {
 		var i VoteBurstsRow
-		if err := rows.Scan(&i.Voter, &i.Votes, &i.LastAt); err != nil {
+		if err := rows.Scan(&i.Sender, &i.Votes, &i.LastAt); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -47,7 +48,7 @@ func (q *Queries) VoteBursts(ctx context.Context, arg VoteBurstsParams) ([]VoteB
 }
 
 const VoteGet = `-- name: VoteGet :one
-select workspace_id, voter, answer, op_id, source, burst, run_id, conversation_id, case_id, failures, decisions, voted_at from votes where workspace_id = $1 and voter = $2 and answer = $3
+select workspace_id, voter, answer, op_id, source, burst, run_id, conversation_id, case_id, failures, decisions, voted_at, sender from votes where workspace_id = $1 and voter = $2 and answer = $3
 `
 
 type VoteGetParams struct {
@@ -72,20 +73,22 @@ func (q *Queries) VoteGet(ctx context.Context, arg VoteGetParams) (Vote, error) 
 		&i.Failures,
 		&i.Decisions,
 		&i.VotedAt,
+		&i.Sender,
 	)
 	return i, err
 }
 
 const VotePut = `-- name: VotePut :exec
-insert into votes (workspace_id, voter, answer, op_id, source, burst, run_id, conversation_id, case_id, failures, decisions)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text[])
-on conflict (workspace_id, voter, answer) do update set op_id = excluded.op_id, source = excluded.source, burst = excluded.burst, run_id = excluded.run_id,
+insert into votes (workspace_id, voter, sender, answer, op_id, source, burst, run_id, conversation_id, case_id, failures, decisions)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text[])
+on conflict (workspace_id, voter, answer) do update set sender = excluded.sender, op_id = excluded.op_id, source = excluded.source, burst = excluded.burst, run_id = excluded.run_id,
   conversation_id = excluded.conversation_id, case_id = excluded.case_id, failures = excluded.failures, decisions = excluded.decisions, voted_at = now()
 `
 
 type VotePutParams struct {
 	WorkspaceID    int64
 	Voter          string
+	Sender         string
 	Answer         string
 	OpID           string
 	Source         string
@@ -101,6 +104,7 @@ func (q *Queries) VotePut(ctx context.Context, arg VotePutParams) error {
 	_, err := q.db.Exec(ctx, VotePut,
 		arg.WorkspaceID,
 		arg.Voter,
+		arg.Sender,
 		arg.Answer,
 		arg.OpID,
 		arg.Source,
@@ -123,7 +127,7 @@ type VoterLockParams struct {
 	Voter       string
 }
 
-// The votes of a voter are counted one after the other.
+// The votes of a voter, and those that one key sends, are counted one after the other.
 func (q *Queries) VoterLock(ctx context.Context, arg VoterLockParams) error {
 	_, err := q.db.Exec(ctx, VoterLock, arg.WorkspaceID, arg.Voter)
 	return err
@@ -131,33 +135,39 @@ func (q *Queries) VoterLock(ctx context.Context, arg VoterLockParams) error {
 
 const VotesBurst = `-- name: VotesBurst :exec
 update votes set burst = true, case_id = null, failures = 0, decisions = '{}'
-where workspace_id = $1 and voter = $2 and voted_at > now() - interval '1 minute' and not burst
+where workspace_id = $1 and sender = $2 and voted_at > now() - interval '1 minute' and not burst
 `
 
 type VotesBurstParams struct {
 	WorkspaceID int64
-	Voter       string
+	Sender      string
 }
 
 // Marks the votes of the last minute, whose effects were taken back.
 func (q *Queries) VotesBurst(ctx context.Context, arg VotesBurstParams) error {
-	_, err := q.db.Exec(ctx, VotesBurst, arg.WorkspaceID, arg.Voter)
+	_, err := q.db.Exec(ctx, VotesBurst, arg.WorkspaceID, arg.Sender)
 	return err
 }
 
 const VotesLately = `-- name: VotesLately :many
-select workspace_id, voter, answer, op_id, source, burst, run_id, conversation_id, case_id, failures, decisions, voted_at from votes where workspace_id = $1 and voter = $2 and answer <> $3 and voted_at > now() - interval '1 minute'
+select workspace_id, voter, answer, op_id, source, burst, run_id, conversation_id, case_id, failures, decisions, voted_at, sender from votes where workspace_id = $1 and sender = $2 and (voter, answer) <> ($3::text, $4::text) and voted_at > now() - interval '1 minute'
 `
 
 type VotesLatelyParams struct {
 	WorkspaceID int64
+	Sender      string
 	Voter       string
 	Answer      string
 }
 
-// The voter's other votes within the last minute.
+// The sender's other votes within the last minute.
 func (q *Queries) VotesLately(ctx context.Context, arg VotesLatelyParams) ([]Vote, error) {
-	rows, err := q.db.Query(ctx, VotesLately, arg.WorkspaceID, arg.Voter, arg.Answer)
+	rows, err := q.db.Query(ctx, VotesLately,
+		arg.WorkspaceID,
+		arg.Sender,
+		arg.Voter,
+		arg.Answer,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -178,6 +188,7 @@ func (q *Queries) VotesLately(ctx context.Context, arg VotesLatelyParams) ([]Vot
 			&i.Failures,
 			&i.Decisions,
 			&i.VotedAt,
+			&i.Sender,
 		); err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ func scores(n, good int) []float64 {
 	return append(slices.Repeat([]float64{1}, good), make([]float64, n-good)...)
 }
 
-func TestACandidateThatIsNotWorseLivePasses(t *testing.T) {
+func TestOnlyACandidateThatIsBetterLivePasses(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -21,12 +21,13 @@ func TestACandidateThatIsNotWorseLivePasses(t *testing.T) {
 		promote              bool
 	}{
 		"better":                    {scores(20, 18), scores(20, 12), true},
-		"alike, and sure":           {scores(20, 20), scores(40, 40), true},
+		"alike, and sure":           {scores(20, 20), scores(40, 40), false},
 		"alike, and few":            {scores(20, 14), scores(20, 14), false},
-		"alike, and many":           {scores(200, 140), scores(400, 280), true},
-		"a little worse, and many":  {scores(2000, 1380), scores(2000, 1400), true},
+		"alike, and many":           {scores(200, 140), scores(400, 280), false},
+		"a little worse, and many":  {scores(2000, 1380), scores(2000, 1400), false},
+		"a little better, and many": {scores(2000, 1500), scores(2000, 1400), true},
 		"worse":                     {scores(20, 8), scores(20, 14), false},
-		"one score a side, equal":   {scores(1, 1), scores(1, 1), true},
+		"one score a side, equal":   {scores(1, 1), scores(1, 1), false},
 		"much worse, of many":       {scores(500, 250), scores(500, 400), false},
 		"better, with few of other": {scores(40, 39), scores(20, 12), true},
 	} {

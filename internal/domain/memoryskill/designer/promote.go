@@ -16,7 +16,15 @@ type Gate struct {
 	Seed       string
 }
 
-// DefaultGate requires 95 % confidence that the candidate is at most 0.02 worse.
+// MinTraces is the minimum number of held-out traces of a promotion. With fewer, the bound says
+// little.
+const MinTraces = 8
+
+// PromotionGate requires 95 % confidence that the candidate is better.
+func PromotionGate() Gate { return Gate{Confidence: 0.95, Resamples: 10_000, Seed: "42"} }
+
+// DefaultGate requires 95 % confidence that the candidate is at most 0.02 worse. It stops what is
+// harmful before a canary, and edits in simulations.
 func DefaultGate() Gate { return Gate{Margin: 0.02, Confidence: 0.95, Resamples: 10_000, Seed: "42"} }
 
 // Comparison is the result of a paired evaluation.
@@ -70,13 +78,13 @@ func (g Gate) check() error {
 	return nil
 }
 
-// CanaryGate requires 90 % confidence that live outcomes are at most 0.1 worse. They are few, and
-// each is 0 or 1.
-func CanaryGate() Gate { return Gate{Margin: 0.1, Confidence: 0.9, Resamples: 10_000, Seed: "42"} }
+// CanaryGate requires 90 % confidence that live outcomes are better. They are few, and each is 0 or
+// 1.
+func CanaryGate() Gate { return Gate{Confidence: 0.9, Resamples: 10_000, Seed: "42"} }
 
 // CompareArms compares unpaired scores, such as those of live choices. Each side is resampled
-// separately. The candidate is promoted if it is not worse: the lower bound of the difference of
-// means is above −Margin. Traces is the number of its scores.
+// separately. The candidate is promoted if the lower bound of the difference of means is above
+// −Margin. Traces is the number of its scores.
 func (g Gate) CompareArms(candidate, incumbent []float64) (Comparison, error) {
 	if len(candidate) == 0 || len(incumbent) == 0 {
 		return Comparison{}, fault.Newf(

@@ -92,20 +92,23 @@ func TestARunEndsAfterItsLastEvolution(t *testing.T) {
 
 func TestGatePromotesOnlyWhatIsBetter(t *testing.T) {
 	t.Parallel()
-	gate := designer.DefaultGate()
+	gate := designer.PromotionGate()
 	stream := keyedrand.Key{Purpose: "gate"}.Stream()
 	incumbent, better, noisy, worse := make([]float64, 40), make([]float64, 40), make([]float64, 40),
 		make([]float64, 40)
+	unsure := make([]float64, 40) // better by the mean, and perhaps not
 	for i := range incumbent {
 		incumbent[i] = stream.Float64()
 		better[i] = incumbent[i] + .1 + .05*stream.Normal()
 		noisy[i] = incumbent[i] + .01 + .8*stream.Normal()
 		worse[i] = incumbent[i] - .01
+		unsure[i] = incumbent[i] + .002 + .02*float64(i%2*2-1)
 	}
 	for name, c := range map[string]struct {
 		scores  []float64
 		promote bool
-	}{"better": {better, true}, "noisy": {noisy, false}, "worse": {worse, false}, "equal": {incumbent, false}} {
+	}{"better": {better, true}, "noisy": {noisy, false}, "unsure": {unsure, false},
+		"worse": {worse, false}, "equal": {incumbent, false}} {
 		got, err := gate.Compare(c.scores, incumbent)
 		if err != nil || got.Promote != c.promote || got.Lower > got.Mean+1e-12 {
 			t.Errorf("%s: %+v %v", name, got, err)

@@ -30,6 +30,7 @@ type Batch struct {
 	PPO       PPO
 	Key       keyedrand.Key // run and iteration; Purpose is set by the learner
 	MaxWeight float64       // bound of importance weights if other choosers made steps; 0 if none did
+	MaxKL     float64       // limit of the mean divergence from the given chooser; 0 means no limit
 }
 
 // PPOLearner is the controller that trains a Policy by proximal policy optimization with Adam.
@@ -77,11 +78,11 @@ func (PPOLearner) Update(c Chooser, o Optimizer, b Batch) (Chooser, Optimizer, R
 			return c, o, Report{}, err
 		}
 	}
-	return updated(Update(p, adam, steps, b.Vectors, b.PPO, b.Key))
-}
-
-func updated(p Policy, a Adam, r Report, err error) (Chooser, Optimizer, Report, error) {
-	return p, a, r, err
+	after, adam, report, err := Update(p, adam, steps, b.Vectors, b.PPO, b.Key)
+	if err == nil && b.MaxKL > 0 {
+		after, report.MeanKL, report.Kept, err = limited(p, after, steps, b.Vectors, b.MaxKL)
+	}
+	return after, adam, report, err
 }
 
 // Accepts reports whether the decision's state has the length of the policy's states, and its

@@ -57,6 +57,10 @@ type Report struct {
 	Last      Losses  `json:"last"`       // of the last completed epoch
 	GradNorm  float64 `json:"grad_norm"`  // mean, before clipping
 	StoppedKL bool    `json:"stopped_kl"` // TargetKL ended the update
+	// MeanKL is the mean divergence from the policy before, and Kept the share of the change that its
+	// limit has left, 0–1. Both are 0 without Batch.MaxKL.
+	MeanKL float64 `json:"mean_kl,omitempty"`
+	Kept   float64 `json:"kept,omitempty"`
 }
 
 // Update trains on one batch of steps in time order, episode by episode. vectors has the vector of

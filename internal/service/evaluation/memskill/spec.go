@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/settings"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 )
@@ -58,7 +59,7 @@ type Learning struct {
 const (
 	DefaultSplit      = "6/2/2"
 	DefaultSeed       = "42"
-	DefaultK          = 3
+	DefaultK          = settings.DefaultK
 	DefaultParallel   = 4
 	DefaultSets       = 4
 	DefaultStages     = 2
@@ -114,7 +115,8 @@ func (r Request) withDefaults() (Spec, error) {
 		s.Rows = Rows
 	}
 	s.Seed, s.Sets = cmp.Or(s.Seed, DefaultSeed), cmp.Or(s.Sets, DefaultSets)
-	s.Keeping = s.Keeping.WithDefaults(DefaultK)
+	s.Keeping = s.Keeping.WithDefaults()
+	s.Keeping.K = cmp.Or(s.Keeping.K, DefaultK)
 	if err := s.Keeping.Check(); err != nil {
 		return s, err
 	}

@@ -65,7 +65,7 @@ func scoresOf(all []decision.Outcome) (out []float64) {
 	return out
 }
 
-// passes reports whether an update is not worse than the active policy.
+// passes reports whether an update is better than the active policy.
 func passes(c *Canary) bool { return c != nil && c.Comparison != nil && c.Comparison.Promote }
 
 // waits reports whether an update that passes the gate needs the approval of the workspace's owner,
@@ -77,7 +77,7 @@ func waiting(c *Canary) string {
 	return fmt.Sprintf("waits for `cairn bank promote`: %d of %d voters", c.Voters, decision.MinVoters)
 }
 
-// judgeCanary judges the update that is on canary. It promotes an update that is not worse than the
+// judgeCanary judges the update that is on canary. It promotes an update that is better than the
 // active policy if enough voters say so; with fewer, the update waits for the owner. It drops an
 // update that is worse, that has too few scores after 30 days, or whose bank has a newer version. A
 // bank with another writer is skipped.
@@ -111,7 +111,7 @@ func (s *Service) judgeCanary(ctx context.Context, tx Tx, row bank.Row) error {
 	if err != nil || !late {
 		return err
 	}
-	return drop("too few scored replies in 30 days")
+	return drop("not better, or too few scored replies, in 30 days")
 }
 
 // promote creates a version of the bank with the policy of an update. It returns false if the bank

@@ -41,14 +41,8 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 			}
 		}
 		if open {
-			out.Update, u.Shadow, u.Note, u.State = u.Number, out.Shadow, out.Note, OnCanary
-			if out.Outcome == OnCanary {
-				_, err = tx.Updates().MoveUpdate(ctx, spec.BankID, InShadow, u)
-			} else {
-				u.State = Dropped
-				err = s.drop(ctx, tx, spec.BankID, InShadow, u)
-			}
-			if err != nil {
+			out.Update, u.Shadow, u.Note = u.Number, out.Shadow, out.Note
+			if err := s.leaveShadow(ctx, tx, ref, spec.BankID, u, out.Outcome); err != nil {
 				return err
 			}
 		}
@@ -58,6 +52,29 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 		return tx.Runs().EndRun(ctx, ref.Run, outcome, out.Note, out)
 	})
 	return out, err
+}
+
+// leaveShadow starts the canary of an update, or ends it. One that changed too much stays a shadow
+// with its weights, from which the next update continues.
+func (s *Service) leaveShadow(ctx context.Context, tx Tx, ref run.Ref, bankID int64, u Update, outcome string) error {
+	from, err := runspec.NeedStep[basis](ctx, tx, ref.Run, basisStep)
+	if err != nil {
+		return err
+	}
+	switch outcome {
+	case OnCanary:
+		u.State = OnCanary
+		_, err = tx.Updates().MoveUpdate(ctx, bankID, InShadow, u)
+	case ShadowOnly:
+		_, err = tx.Updates().MoveUpdate(ctx, bankID, InShadow, u)
+	default:
+		u.State = Dropped
+		err = s.drop(ctx, tx, bankID, InShadow, u)
+	}
+	if err != nil || from.Start == nil {
+		return err
+	}
+	return from.Start.drop(ctx, tx)
 }
 
 // decide applies the gate to a policy.
@@ -87,15 +104,30 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, out *Result) e
 		out.Outcome = NothingNew
 		return nil
 	}
-	out.Policy, out.Report, out.Shadow.Alike = made.Policy, made.Report, made.Alike
+	out.Policy, out.Report = made.Policy, made.Report
+	out.Shadow = Shadow{Alike: made.Alike, OffPolicy: made.OffPolicy}
 	if worse, err := s.isWorse(ctx, tx, ref, len(from.Held), out); err != nil || worse {
 		return err
 	}
-	out.Outcome = OnCanary
-	if head.Head != from.Base {
+	switch out.Outcome = OnCanary; {
+	case head.Head != from.Base:
 		out.Outcome, out.Note = trial.Overtaken, fmt.Sprintf("the bank has a newer version %d", head.Head)
+	case made.OffPolicy == nil || made.OffPolicy.Effective < minEffective:
+		out.Outcome, out.Note = trial.NotEnough, made.OffPolicy.tooFew()
+	case made.Alike < minAlike:
+		out.Outcome, out.Note = ShadowOnly, fmt.Sprintf("chooses the same skills for %.0f %% of the decisions, "+
+			"a canary needs %.0f %%", 100*made.Alike, 100*minAlike)
 	}
 	return nil
+}
+
+// tooFew is the reason why an update is not promoted.
+func (o *OffPolicy) tooFew() string {
+	n := 0.0
+	if o != nil {
+		n = o.Effective
+	}
+	return fmt.Sprintf("effective sample size %.1f, at least %d are needed: rate more answers", n, minEffective)
 }
 
 // isWorse reports whether the new policy may be worse on held-out conversations: its

@@ -76,7 +76,7 @@ func (s *Service) accept(ctx context.Context, tx Tx, d runspec.Due, b bank.Summa
 	}
 	spec := Spec{Spec: d.Spec, Keeping: runspec.DefaultSpanOptions(), Bank: row.Name, BankID: row.ID,
 		Recipe: memoryskill.TargetRecipe, Score: episode.ByRecall}
-	if spec.Keeping.Mode, err = runspec.SpanMode(ctx, tx, spec.Keeping.Mode); err != nil {
+	if err := runspec.Complete(ctx, tx, &spec.Keeping, false); err != nil {
 		return out, false, err
 	}
 	version, err := tx.Banks().BankVersion(ctx, row.ID, row.Head)

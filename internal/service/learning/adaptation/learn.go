@@ -18,6 +18,7 @@ type policyResult struct {
 	Optimizer string         `json:"optimizer"`
 	Decisions int            `json:"decisions"`
 	Alike     float64        `json:"alike"` // share of decisions for which both policies choose the same skills
+	OffPolicy *OffPolicy     `json:"off_policy,omitempty"`
 	Report    *policy.Report `json:"report,omitempty"`
 }
 
@@ -25,7 +26,7 @@ type policyResult struct {
 type lesson struct {
 	spec    Spec
 	basis   basis
-	head    bank.Head // version on which the update is based
+	head    bank.Head // version on which the update is based, with the policy from which it continues
 	episode policy.Episode
 	skills  []memoryskill.Version // skills that the decisions could choose
 }
@@ -60,7 +61,7 @@ func (s *Service) Adapt(ctx context.Context, ref run.Ref) (trials int, err error
 		}
 		if out.Decisions > 0 {
 			u := Update{Run: ref.Run, Base: l.basis.Base, Policy: out.Policy, Optimizer: out.Optimizer,
-				Decisions: out.Decisions, Shadow: Shadow{Alike: out.Alike}}
+				Decisions: out.Decisions, Shadow: Shadow{Alike: out.Alike, OffPolicy: out.OffPolicy}}
 			if _, err := tx.Updates().PutUpdate(ctx, l.spec.BankID, u); err != nil {
 				return err
 			}
@@ -74,6 +75,16 @@ func (s *Service) Adapt(ctx context.Context, ref run.Ref) (trials int, err error
 func (s *Service) readLesson(ctx context.Context, tx Tx, ref run.Ref) (l lesson, err error) {
 	if l.spec, l.basis, l.head, err = s.read(ctx, tx, ref); err != nil {
 		return l, err
+	}
+	if w := l.basis.Start; w != nil {
+		if l.head.Policy, l.head.Optimizer, err = s.ports.Banks.ReadWeights(
+			ctx,
+			tx,
+			w.Policy,
+			w.Optimizer,
+		); err != nil {
+			return l, err
+		}
 	}
 	l.episode.Queries = l.basis.Queries
 	var ids []string
@@ -120,14 +131,35 @@ func (s *Service) learn(ctx context.Context, l lesson) (out policyResult, curren
 		return out, current, optimizer, err
 	}
 	batch := policy.Batch{Steps: steps, Vectors: vectors, PPO: recipe.PPO, MaxWeight: policy.DefaultMaxWeight,
-		Key: keyedrand.Key{Run: "adapt/" + l.spec.Bank, Iteration: l.head.Version.Number}}
+		MaxKL: policy.DefaultMaxKL,
+		Key:   keyedrand.Key{Run: "adapt/" + l.spec.Bank, Iteration: l.head.Version.Number}}
 	var report policy.Report
 	if current, optimizer, report, err = s.ports.Controller.Update(current, optimizer, batch); err != nil {
 		return out, current, optimizer, err
 	}
 	out.Policy, out.Optimizer, out.Report = current.Hash(), optimizer.Hash(), &report
-	out.Alike, err = agreement(l.head.Policy, current, steps, vectors)
+	if out.Alike, err = agreement(l.head.Policy, current, steps, vectors); err != nil {
+		return out, current, optimizer, err
+	}
+	out.OffPolicy, err = estimate(l.head.Policy, current, l.episode, vectors)
 	return out, current, optimizer, err
+}
+
+// estimate estimates two policies on the decisions of an episode that have a score.
+func estimate(before, after policy.Chooser, e policy.Episode, vectors map[string][]float64) (*OffPolicy, error) {
+	own := e.Own()
+	var logged []policy.Logged
+	for _, d := range e.Decisions {
+		if score, scored := own[d.ID]; scored {
+			logged = append(logged, policy.Logged{Decision: d, Score: score})
+		}
+	}
+	theirs, err := policy.EstimateFrom(before, logged, vectors)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := policy.EstimateFrom(after, logged, vectors)
+	return &OffPolicy{Candidate: ours.Mean, Incumbent: theirs.Mean, Effective: ours.Effective}, err
 }
 
 // agreement returns the share of decisions for which two policies choose the same skills greedily.

@@ -25,6 +25,15 @@ type basis struct {
 	Decisions []string       `json:"decisions"`
 	Queries   []policy.Query `json:"queries"` // one for each judgement
 	Held      []int64        `json:"held"`    // held-out conversations
+	// Start are the weights of the shadow from which the update continues; nil means those of the
+	// base version.
+	Start *weights `json:"start,omitempty"`
+}
+
+// weights names a policy and its optimizer by their hashes.
+type weights struct {
+	Policy    string `json:"policy"`
+	Optimizer string `json:"optimizer"`
 }
 
 // Open takes the lease of the bank and claims the decisions of an update. If an earlier attempt has
@@ -77,6 +86,9 @@ func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out
 	if err := tx.Outcomes().Claim(ctx, ref.Run, out.Decisions); err != nil {
 		return out, err
 	}
+	if out.Start, err = shadowOf(ctx, tx, head); err != nil {
+		return out, err
+	}
 	outcomes, err := tx.Outcomes().Outcomes(ctx, out.Decisions)
 	if err != nil {
 		return out, err
@@ -85,6 +97,25 @@ func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out
 	all, _, err := cases.ByConversation(ctx, tx, spec.BankID)
 	_, out.Held = trial.Split(all)
 	return out, err
+}
+
+// shadowOf returns the weights of the bank's latest update if it ended as a shadow. Those that are
+// based on an earlier version are dropped.
+func shadowOf(ctx context.Context, tx Tx, head bank.Row) (*weights, error) {
+	last, err := tx.Updates().Updates(ctx, head.ID, 1)
+	if err != nil || len(last) == 0 || last[0].State != InShadow || last[0].EndedAt == nil {
+		return nil, err
+	}
+	w := &weights{last[0].Policy, last[0].Optimizer}
+	if last[0].Base != head.Head {
+		return nil, w.drop(ctx, tx)
+	}
+	return w, nil
+}
+
+// drop drops weights that no version uses.
+func (w *weights) drop(ctx context.Context, tx Tx) error {
+	return tx.BankContents().DropBlobs(ctx, []string{w.Policy, w.Optimizer})
 }
 
 // judgements returns one query for each score, without those that would give a voter too much weight.

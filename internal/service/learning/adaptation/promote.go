@@ -60,6 +60,6 @@ func (s *Service) accepts(ctx context.Context, tx Tx, row bank.Row, u *Update) (
 		return err
 	}
 	return fault.New(fault.InvalidArgument, fmt.Sprintf("update %d does not pass the gate: %d and %d scored replies, "+
-		"%d are needed on each side, and it may not be worse", u.Number, u.Canary.Candidate, u.Canary.Incumbent,
+		"%d are needed on each side, and it must be better", u.Number, u.Canary.Candidate, u.Canary.Incumbent,
 		minScores), "rate more answers with `cairn feedback good`, then run `cairn bank updates`")
 }

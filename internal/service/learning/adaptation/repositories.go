@@ -23,8 +23,8 @@ type Repository interface {
 	// PutUpdate stores an update in the shadow state. If the run has an update, PutUpdate returns
 	// it.
 	PutUpdate(ctx context.Context, bank int64, u Update) (Update, error)
-	// MoveUpdate changes the state of an update and stores its data. It returns false if the update
-	// is no longer in state before.
+	// MoveUpdate changes the state of an update and stores its data. An update that stays in its state
+	// ends in it. MoveUpdate returns false if the update has ended or is no longer in state before.
 	MoveUpdate(ctx context.Context, bank int64, before string, u Update) (bool, error)
 	// OpenUpdate returns the update that is in the shadow or on canary. A bank has at most one.
 	OpenUpdate(ctx context.Context, bank int64) (Update, bool, error)

@@ -3,6 +3,7 @@ package adaptation_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"cairn/internal/adapter/postgres/pgtest"
@@ -18,6 +19,7 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/trial"
 	"cairn/internal/testkit"
 )
 
@@ -46,9 +48,12 @@ func live(l *pgtest.Learning, spans int) {
 	t.Helper()
 	l.Script.Say(prompt.Remember, `{"actions": []}`)
 	var said []transcript.Message
+	session := l.DB.Number("select count(*) from runs") // another session has other messages
 	for i := range spans {
 		fact := []string{"The greenhouse has lemon trees in row", "The cellar key hangs on hook"}[i%2]
-		said = append(said, pgtest.Said(fmt.Sprintf("%s %d, as Vera and Otto have said for years.", fact, i))...)
+		said = append(
+			said,
+			pgtest.Said(fmt.Sprintf("%s %d%03d, as Vera and Otto have said for years.", fact, session, i))...)
 	}
 	k := runspec.DefaultSpanOptions()
 	k.Tokens, k.Overlap, k.K = 20, 0, 1
@@ -119,8 +124,9 @@ func updateOnce(t *testing.T, controller string) {
 	ctx := t.Context()
 	l.DB.Choose(func(s *settings.Settings) { s.Memory.Skills.Controller = controller })
 	explores(l)
+	pgtest.Decisive(t, l.Service, l.DB.A.ID, l.DB.Exec)
 	l.Import(4) // one conversation is held out
-	live(l, 8)
+	live(l, 40)
 	started, err := l.Updates.AcceptDue(ctx, due(l, 2))
 	testkit.Must(t, err)
 	ref := started[0].Ref
@@ -149,6 +155,7 @@ func updateOnce(t *testing.T, controller string) {
 		t.Errorf("%T, %v", head.Policy, err)
 	}
 	if got[0].Outcome != adaptation.OnCanary || got[0].Update != 1 || got[0].Report == nil || got[0].Policy == "" ||
+		got[0].Report.MeanKL > policy.DefaultMaxKL || got[0].Shadow.OffPolicy.Effective < 30 ||
 		got[1].Outcome != got[0].Outcome {
 		t.Errorf("%+v, then %+v", got[0], got[1])
 	}
@@ -163,6 +170,74 @@ func updateOnce(t *testing.T, controller string) {
 	testkit.Must(t, err)
 	if none, err := l.Updates.AcceptDue(ctx, due(l, 1)); err != nil || len(none) != 0 {
 		t.Errorf("while one is on canary: %v, %v", none, err)
+	}
+}
+
+// closed runs the update that is due to its end.
+func closed(l *pgtest.Learning) adaptation.Result {
+	t := l.DB.T
+	t.Helper()
+	started, err := l.Updates.AcceptDue(t.Context(), due(l, 2))
+	testkit.Must(t, err)
+	if len(started) != 1 {
+		t.Fatalf("%d updates are due", len(started))
+	}
+	_, _, err = l.Updates.Open(t.Context(), started[0].Ref)
+	testkit.Must(t, err)
+	_, err = l.Updates.Adapt(t.Context(), started[0].Ref)
+	testkit.Must(t, err)
+	got, err := l.Updates.Close(t.Context(), started[0].Ref, "", "")
+	testkit.Must(t, err)
+	return got
+}
+
+func TestAnUpdateFromFewDecisionsIsNotEnoughEvidence(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	explores(l)
+	pgtest.Decisive(t, l.Service, l.DB.A.ID, l.DB.Exec)
+	live(l, 29)
+	got := closed(l)
+	if p := got.Shadow.OffPolicy; got.Outcome != trial.NotEnough || p == nil || p.Effective > 29 ||
+		!strings.Contains(got.Note, "effective sample size") {
+		t.Errorf("%+v %+v", got, p)
+	}
+	listed, err := l.Updates.List(t.Context(), l.DB.A.ID, bank.Default, 10)
+	if err != nil || len(listed) != 1 || listed[0].State != adaptation.Dropped || listed[0].EndedAt == nil {
+		t.Errorf("%+v, %v", listed, err)
+	}
+}
+
+// The policy of a new bank is nearly indifferent, so that a small update changes most of its greedy
+// choices. It ends as a shadow. The next updates continue from it, until the choices are stable.
+func TestAnUpdateThatChangesTooMuchStaysAShadow(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	explores(l)
+	live(l, 40)
+	got := closed(l)
+	if got.Outcome != adaptation.ShadowOnly || got.Shadow.Alike >= .6 || !strings.Contains(got.Note, "60 %") ||
+		got.Report.MeanKL > policy.DefaultMaxKL {
+		t.Fatalf("%+v %+v", got, got.Shadow.OffPolicy)
+	}
+	listed, err := l.Updates.List(t.Context(), l.DB.A.ID, bank.Default, 10)
+	if err != nil || len(listed) != 1 || listed[0].State != adaptation.InShadow || listed[0].EndedAt == nil ||
+		listed[0].Note != got.Note {
+		t.Errorf("%+v, %v", listed, err)
+	}
+	_, err = l.Updates.Promote(t.Context(), l.DB.A.ID, bank.Default, 1)
+	wants(t, "an update that is a shadow only", err, fault.InvalidArgument)
+	for n := 2; got.Outcome == adaptation.ShadowOnly && n < 8; n++ {
+		live(l, 40)
+		if got = closed(l); got.Update != n {
+			t.Fatalf("%+v", got)
+		}
+	}
+	if got.Outcome != adaptation.OnCanary || got.Shadow.Alike < .6 {
+		t.Errorf("after %d updates: %+v", got.Update, got)
+	}
+	if n := l.DB.Number("select count(*) from policies"); n != 4 { // of the version and of the canary
+		t.Errorf("%d sets of weights", n)
 	}
 }
 

@@ -22,11 +22,17 @@ const (
 	// maxVersions is the maximum age of a decision, in versions of the bank. Older probabilities
 	// say little about the current policy.
 	maxVersions = 2
-	// MinDecisions is the minimum number of decisions of an update. With fewer, the mean score is
-	// too noisy as a baseline.
-	MinDecisions = 16
+	// MinDecisions is the minimum number of decisions of an update. With fewer, its estimate cannot
+	// reach the minimum of effective decisions.
+	MinDecisions = 40
 	// maxDecisions is the maximum number of decisions of an update, oldest first.
 	maxDecisions = 1024
+	// minEffective is the minimum effective sample size of the off-policy estimate of an update that
+	// may be promoted.
+	minEffective = 30
+	// minAlike is the minimum share of the decisions for which an update chooses as the policy before
+	// it. A policy that changes more at once is not tried on live builds.
+	minAlike = 0.6
 )
 
 // Result is the result of an update.
@@ -46,11 +52,21 @@ type Result struct {
 const (
 	NothingNew = "nothing_new" // no outcomes to learn from
 	Frozen     = "frozen"      // the workspace does not allow automatic changes
+	ShadowOnly = "shadow_only" // the policy changed too much to be tried on live builds
 )
 
-// Shadow compares a new policy with the active one, without live choices of the new one.
+// Shadow compares a new policy with the one before it, without live choices of the new one.
 type Shadow struct {
 	// Share of the decisions for which both choose the same skills.
 	Alike      float64              `json:"alike"`
+	OffPolicy  *OffPolicy           `json:"off_policy,omitempty"`
 	Comparison *designer.Comparison `json:"comparison,omitempty"` // on held-out conversations, if any
+}
+
+// OffPolicy estimates both policies on the scored decisions of an update, from the probabilities
+// with which these were drawn.
+type OffPolicy struct {
+	Candidate float64 `json:"candidate"` // estimated mean score of the new policy, 0–1
+	Incumbent float64 `json:"incumbent"` // of the policy before
+	Effective float64 `json:"effective"` // effective sample size of the estimate of the new policy
 }

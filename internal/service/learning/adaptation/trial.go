@@ -14,8 +14,8 @@ import (
 
 func shadowStep(n int) string { return fmt.Sprintf("shadow/%04d", n) }
 
-// PlayTrial plays a held-out conversation greedily with the active and with the new policy, on the
-// same bank.
+// PlayTrial plays a held-out conversation with the new policy and as live builds do now, on the same
+// bank.
 func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	var (
 		t                    episode.Trace
@@ -40,7 +40,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 		if err != nil {
 			return err
 		}
-		incumbent, candidate = trial.Side{Bank: head.Bank, Policy: head.Policy}, trial.Side{Bank: head.Bank}
+		incumbent, candidate = trial.Side{Bank: head.Bank, Policy: head.Production()}, trial.Side{Bank: head.Bank}
 		if candidate.Policy, _, err = s.ports.Banks.ReadWeights(ctx, tx, result.Policy, result.Optimizer); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 		return err
 	}
 	out, err := trial.Play(ctx, s.ports.Player, episode.Setup{Ref: ref, Step: shadowStep(n), Model: spec.Model,
-		Keeping: spec.Keeping, Score: spec.Score}, t, incumbent, candidate)
+		Keeping: spec.Keeping, Score: spec.Score}, t, trial.Sides{Incumbent: incumbent, Candidate: candidate})
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 // States of an update.
 const (
-	InShadow = "shadow"       // compared without live choices
+	InShadow = "shadow"       // compared without live choices; final if EndedAt is set
 	OnCanary = "canary"       // used by a share of live builds
 	InForce  = trial.Promoted // part of a version of the bank
 	Dropped  = "dropped"      // worse than the active policy, or undecided
@@ -68,7 +68,7 @@ func (s *Service) List(ctx context.Context, ws int64, name string, most int) (ou
 	return out, err
 }
 
-// drop drops an update, and its weights unless a version uses them.
+// drop ends an update, and drops its weights unless a version uses them.
 func (s *Service) drop(ctx context.Context, tx Tx, bankID int64, before string, u Update) error {
 	moved, err := tx.Updates().MoveUpdate(ctx, bankID, before, u)
 	if err != nil || !moved {

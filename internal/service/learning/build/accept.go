@@ -36,7 +36,7 @@ type Request struct {
 // Accept stores a session and its run, and starts the workflow. The same request returns the same
 // run.
 func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error) {
-	r.Keeping = r.Keeping.WithDefaults(runspec.DefaultSpanOptions().K)
+	r.Keeping = r.Keeping.WithDefaults()
 	if err := r.Keeping.Check(); err != nil {
 		return out, err
 	}
@@ -105,6 +105,9 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, messages []trans
 		return out, err
 	}
 	if head, err = s.pinnedHead(ctx, tx, head); err != nil {
+		return out, err
+	}
+	if err := runspec.Complete(ctx, tx, &r.Keeping, true); err != nil {
 		return out, err
 	}
 	spec := extraction.Spec{

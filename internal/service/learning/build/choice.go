@@ -70,7 +70,11 @@ func (s *Service) choose(ctx context.Context, tx Tx, d decision.Decision, o runs
 	for i, c := range candidates {
 		candidates[i].Fresh = slices.Contains(fresh, c.ID)
 	}
-	choice, err := head.Policy.Choose(bank.State(head.Policy, vector, vectors), candidates, how)
+	chooser := head.Policy
+	if how.Greedy {
+		chooser = head.Production()
+	}
+	choice, err := chooser.Choose(bank.State(chooser, vector, vectors), candidates, how)
 	if err != nil {
 		return d, err
 	}

@@ -75,7 +75,7 @@ func (s *Service) acceptIdle(ctx context.Context, tx Tx, in IdleRequest) (*run.R
 	if err != nil {
 		return nil, err
 	}
-	if in.Keeping.Mode, err = runspec.SpanMode(ctx, tx, in.Keeping.Mode); err != nil {
+	if err := runspec.Complete(ctx, tx, &in.Keeping, false); err != nil {
 		return nil, err
 	}
 	generation, place := before.Generation+1, fmt.Sprintf("idle-%d-%d", in.Conversation, to)

@@ -25,7 +25,7 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 // request returns a request with two messages, each in its own span.
 func request(l *pgtest.Learning) build.Request {
 	k := runspec.DefaultSpanOptions()
-	k.Tokens, k.Overlap = 24, 0
+	k.Tokens, k.Overlap, k.K = 24, 0, 4 // all skills
 	return build.Request{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key, Spec: l.Spec(), Keeping: k,
 		Messages: pgtest.Said(
 			"The greenhouse behind the house has nine lemon trees, which Vera planted in March.",

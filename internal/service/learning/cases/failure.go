@@ -24,6 +24,7 @@ type FailedQuestion struct {
 	Conversation int64
 	Run          string
 	Voter        string // empty if it is not a vote
+	Sender       string // who sent the vote, see Vote; empty means the voter
 	Rated        string // the rated reply, see Vote; empty means the question
 }
 
@@ -71,7 +72,7 @@ func (s *Service) RecordFailure(ctx context.Context, ws int64, f FailedQuestion)
 			return err
 		}
 		c.Bank = head.ID
-		out, err = record(ctx, tx, c, Vote{Voter: f.Voter, Rated: cmp.Or(f.Rated, c.Key)})
+		out, err = record(ctx, tx, c, Vote{Voter: f.Voter, Sender: f.Sender, Rated: cmp.Or(f.Rated, c.Key)})
 		return err
 	})
 	return out, err

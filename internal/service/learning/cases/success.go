@@ -18,6 +18,7 @@ type PositiveFeedback struct {
 	// Conversation of the reply; 0 if unknown.
 	Conversation int64
 	Voter        string // empty if it is not a vote
+	Sender       string // who sent the vote, see Vote; empty means the voter
 	Rated        string // the rated reply, see Vote; empty means the question
 }
 
@@ -32,8 +33,8 @@ func (s *Service) RecordSuccess(ctx context.Context, ws int64, p PositiveFeedbac
 	}
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		return tx.Operations().Do(ctx, p.Op, []any{"answered", name, key, p.Run}, &done, func() error {
-			v := Vote{Voter: p.Voter, Rated: cmp.Or(p.Rated, key), Op: p.Op, Source: decision.FromPraise, Run: p.Run,
-				Conversation: p.Conversation}
+			v := Vote{Voter: p.Voter, Sender: p.Sender, Rated: cmp.Or(p.Rated, key), Op: p.Op,
+				Source: decision.FromPraise, Run: p.Run, Conversation: p.Conversation}
 			err := cast(ctx, tx, &v, p.Question, p.Answer, func() error {
 				row, found, err := tx.Banks().BankNamed(ctx, name)
 				if err != nil || !found {

@@ -10,13 +10,14 @@ import (
 	"cairn/internal/service/learning/decision"
 )
 
-// burstVotes is the number of answers that a voter can rate within a minute. If it rates more, none
-// of these votes has an effect.
+// burstVotes is the number of votes that a key can send within a minute. If it sends more, none of
+// them has an effect.
 const burstVotes = 20
 
 // Vote is the rating of an answer by a voter, and its effect.
 type Vote struct {
 	Voter        string // empty if it is not a vote
+	Sender       string // the voter, or the key of a gateway that votes for its users
 	Rated        string // the answer: Turn or Key
 	Op           string
 	Source       string
@@ -28,10 +29,10 @@ type Vote struct {
 	Decisions    []string // whose skills have its score
 }
 
-// Burst is the number of a voter's votes that have no effect.
+// Burst is the number of votes of a sender that have no effect.
 type Burst struct {
-	Voter  string    `json:"voter" doc:"key/ID of an API key, or cli/ACCOUNT of the command line"`
-	Votes  int       `json:"votes" doc:"Answers that it rated within a minute in which it rated more than 20"`
+	Voter  string    `json:"voter" doc:"Who sent them: key/ID of an API key, gateway/ID of the key of a gateway, or cli/ACCOUNT of the command line"`
+	Votes  int       `json:"votes" doc:"Votes that it sent within a minute in which it sent more than 20"`
 	LastAt time.Time `json:"last_at"`
 }
 
@@ -40,15 +41,15 @@ func Turn(run string) string { return fmt.Sprintf("turn/%s", run) }
 
 // VoteRepository reads and writes votes.
 type VoteRepository interface {
-	// LockVoter blocks other votes of a voter until the transaction ends.
+	// LockVoter blocks other votes of a voter, or of a sender, until the transaction ends.
 	LockVoter(ctx context.Context, voter string) error
 	VoteOn(ctx context.Context, voter, rated string) (Vote, bool, error)
-	// VotesLately returns the votes of the last minute on other answers.
-	VotesLately(ctx context.Context, voter, rated string) ([]Vote, error)
-	// MarkBurst records that the votes of the last minute have no effect.
-	MarkBurst(ctx context.Context, voter string) error
+	// VotesLately returns the other votes of the last minute of the sender of v.
+	VotesLately(ctx context.Context, v Vote) ([]Vote, error)
+	// MarkBurst records that the votes of a sender in the last minute have no effect.
+	MarkBurst(ctx context.Context, sender string) error
 	PutVote(ctx context.Context, v Vote) error
-	// Bursts returns who cast votes without effect, latest first.
+	// Bursts returns who sent votes without effect, latest first.
 	Bursts(ctx context.Context, most int) ([]Burst, error)
 }
 
@@ -92,8 +93,11 @@ func replace(ctx context.Context, tx Tx, v *Vote) (out []Vote, err error) {
 	if v.Voter == "" {
 		return nil, nil
 	}
-	if err := tx.Votes().LockVoter(ctx, v.Voter); err != nil {
-		return nil, err
+	v.Sender = cmp.Or(v.Sender, v.Voter)
+	for _, who := range []string{v.Sender, v.Voter} { // senders first, so that no two wait for each other
+		if err := tx.Votes().LockVoter(ctx, who); err != nil {
+			return nil, err
+		}
 	}
 	before, found, err := tx.Votes().VoteOn(ctx, v.Voter, v.Rated)
 	if err != nil {
@@ -102,7 +106,7 @@ func replace(ctx context.Context, tx Tx, v *Vote) (out []Vote, err error) {
 	if found {
 		out = append(out, before)
 	}
-	lately, err := tx.Votes().VotesLately(ctx, v.Voter, v.Rated)
+	lately, err := tx.Votes().VotesLately(ctx, *v)
 	if err != nil {
 		return nil, err
 	}
@@ -119,12 +123,12 @@ func replace(ctx context.Context, tx Tx, v *Vote) (out []Vote, err error) {
 		}
 	}
 	if v.Burst {
-		err = tx.Votes().MarkBurst(ctx, v.Voter)
+		err = tx.Votes().MarkBurst(ctx, v.Sender)
 	}
 	return out, err
 }
 
-// Bursts lists the voters whose votes came too fast to count, latest first.
+// Bursts lists who sent votes too fast to count, latest first.
 func (s *Service) Bursts(ctx context.Context, ws int64, most int) (out []Burst, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		out, err = tx.Votes().Bursts(ctx, most)

@@ -26,7 +26,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 	if spec.Score == "" {
 		spec.Score = episode.ByRecall
 	}
-	spec.Keeping = spec.Keeping.WithDefaults(runspec.DefaultSpanOptions().K)
+	spec.Keeping = spec.Keeping.WithDefaults()
 	if err := spec.Keeping.Check(); err != nil {
 		return out, err
 	}
@@ -39,10 +39,8 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 		if spec.Model, err = spec.Model.WithInstructions(head.Version.Prompts); err != nil {
 			return err
 		}
-		if r.Keeping.Mode == "" {
-			if spec.Keeping.Mode, err = runspec.SpanMode(ctx, tx, spec.Keeping.Mode); err != nil {
-				return err
-			}
+		if err := runspec.Complete(ctx, tx, &spec.Keeping, r.Keeping.Mode != ""); err != nil {
+			return err
 		}
 		all, _, err := cases.ByConversation(ctx, tx, head.ID)
 		if err != nil {

@@ -65,17 +65,13 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 // decide applies the gate: the candidate replaces the bank only if it is better on held-out
 // conversations, which the designer has not seen.
 func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, head bank.Head, r *Round) error {
-	compared, err := trial.Compare(ctx, tx, ref, len(spec.Held))
+	judged, err := trial.Judge(ctx, tx, ref, len(spec.Held))
 	if err != nil {
 		return err
 	}
-	c := compared.Result
-	if r.Outcomes = compared.Outcomes; c == nil {
-		r.Outcome, r.Note = NoTraces, compared.Missing
-		return nil
-	}
-	r.Comparison, r.Outcome = c, trial.Rejected
-	if !c.Promote {
+	c := judged.Result
+	r.Outcomes, r.Comparison, r.Outcome, r.Note = judged.Outcomes, c, judged.Outcome, judged.Note
+	if judged.Outcome != trial.Promoted {
 		return nil
 	}
 	chosen, err := tx.Workspace().Settings(ctx)
@@ -98,9 +94,6 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, hea
 	if fault.CodeOf(err) == fault.VersionConflict {
 		r.Outcome, r.Note = trial.Overtaken, err.Error()
 		return nil
-	}
-	if err == nil {
-		r.Outcome = trial.Promoted
 	}
 	return err
 }

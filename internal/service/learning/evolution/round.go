@@ -10,31 +10,31 @@ import (
 	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/trial"
 )
 
 // Outcomes of a round, in addition to those of package trial.
 const (
 	NoChange = "no_change" // the designer proposed no edits
 	NoCases  = "no_cases"  // there were no hard cases
-	NoTraces = "no_traces" // no conversation has questions with known answers
 )
 
 // Round is one round of the designer.
 type Round struct {
-	Number        int                  `json:"round"`
-	Run           string               `json:"run"`
-	Base          int                  `json:"base"` // version of the bank
-	Conversations []int64              `json:"-"`
-	Cases         []design.MinedCase   `json:"cases"`
-	Analysis      *design.Analysis     `json:"analysis,omitempty"`
-	Proposal      *designer.Proposal   `json:"proposal,omitempty"`
-	Candidate     *design.Candidate    `json:"candidate,omitempty"`
-	Comparison    *designer.Comparison `json:"comparison,omitempty"`
-	Outcomes      episode.Outcomes     `json:"outcomes,omitzero"` // of its trials
-	Outcome       string               `json:"outcome,omitempty"`
-	Note          string               `json:"note,omitempty"`
-	CreatedAt     time.Time            `json:"created_at,omitzero"`
-	EndedAt       *time.Time           `json:"ended_at,omitempty"`
+	Number        int                `json:"round"`
+	Run           string             `json:"run"`
+	Base          int                `json:"base"` // version of the bank
+	Conversations []int64            `json:"-"`
+	Cases         []design.MinedCase `json:"cases"`
+	Analysis      *design.Analysis   `json:"analysis,omitempty"`
+	Proposal      *designer.Proposal `json:"proposal,omitempty"`
+	Candidate     *design.Candidate  `json:"candidate,omitempty"`
+	Comparison    *trial.Comparison  `json:"comparison,omitempty"`
+	Outcomes      episode.Outcomes   `json:"outcomes,omitzero"` // of its trials
+	Outcome       string             `json:"outcome,omitempty"`
+	Note          string             `json:"note,omitempty"`
+	CreatedAt     time.Time          `json:"created_at,omitzero"`
+	EndedAt       *time.Time         `json:"ended_at,omitempty"`
 }
 
 // read reads a round with its pinned configuration.

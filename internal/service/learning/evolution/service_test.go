@@ -5,6 +5,7 @@ import (
 
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
@@ -68,7 +69,7 @@ func TestEachStepOfARoundIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)
 	ctx := t.Context()
-	l.Import(4)
+	l.Import(3 * designer.MinTraces)
 	fails(l)
 	designs(l)
 	r, err := l.Rounds.Accept(ctx, request(l))
@@ -84,13 +85,15 @@ func TestEachStepOfARoundIsDoneOnce(t *testing.T) {
 		if n, err := l.Rounds.Mine(ctx, r.Ref); err != nil || n != 1 {
 			t.Fatalf("%d cases, %v", n, err)
 		}
-		if n, err := l.Rounds.Design(ctx, r.Ref); err != nil || n != 1 {
+		if n, err := l.Rounds.Design(ctx, r.Ref); err != nil || n != designer.MinTraces {
 			t.Fatalf("%d trials, %v", n, err)
 		}
-		testkit.Must(t, l.Rounds.PlayTrial(ctx, r.Ref, 0))
+		for n := range designer.MinTraces {
+			testkit.Must(t, l.Rounds.PlayTrial(ctx, r.Ref, n))
+		}
 	}
-	wants(t, "a trial that there is not", l.Rounds.PlayTrial(ctx, r.Ref, 1), fault.InvalidArgument)
-	if p, err := l.Rounds.Progress(ctx, r.Ref); err != nil || p.Done != 3 || p.Of != 3 {
+	wants(t, "a trial that there is not", l.Rounds.PlayTrial(ctx, r.Ref, designer.MinTraces), fault.InvalidArgument)
+	if p, err := l.Rounds.Progress(ctx, r.Ref); err != nil || p.Done != p.Of || p.Of != 2+designer.MinTraces {
 		t.Errorf("%+v, %v", p, err)
 	}
 	for range 2 {

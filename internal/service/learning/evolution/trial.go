@@ -11,17 +11,21 @@ import (
 	"cairn/internal/service/learning/trial"
 )
 
-// PlayTrial plays a held-out trace greedily, with the active bank and with the candidate, under the
-// same policy.
+// PlayTrial plays a held-out trace with the edited bank, and with the active bank: as live builds do
+// now, with all its skills, and with the best fixed set of them. The policy is the same.
 func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	var t episode.Trace
 	done := false
+	var fixed []string
 	r, spec, head, err := s.read(ctx, ref, func(tx Tx, spec Spec, h bank.Head) (err error) {
 		if n < 0 || n >= len(spec.Held) {
 			return fault.Newf(fault.InvalidArgument, "run %s has %d held-out conversations and no trial %d",
 				ref.Run, len(spec.Held), n)
 		}
 		if done, err = runspec.IsDone(ctx, tx, ref.Run, trial.Step(n)); err != nil || done {
+			return err
+		}
+		if fixed, err = trial.FixedSet(ctx, tx, ref, h.ID, h.Bank, h.Version.Fresh, spec.Keeping.K); err != nil {
 			return err
 		}
 		t, err = trial.ReadTrace(ctx, tx, ref, h.ID, spec.Held[n], spec.Keeping)
@@ -35,8 +39,9 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 		return err
 	}
 	out, err := trial.Play(ctx, s.player, episode.Setup{Ref: ref, Step: trial.Step(n), Model: spec.Model,
-		Keeping: spec.Keeping, Score: spec.Score}, t, trial.Side{Bank: head.Bank, Policy: head.Policy},
-		trial.Side{Bank: candidate, Policy: head.Policy})
+		Keeping: spec.Keeping, Score: spec.Score}, t,
+		trial.Against(trial.Side{Bank: head.Bank, Policy: head.Production()}, trial.Side{Bank: candidate,
+			Policy: bank.Production(candidate, head.Policy, head.Optimizer, r.Candidate.Fresh)}, head.Bank, fixed))
 	if err != nil {
 		return err
 	}

@@ -32,12 +32,14 @@ func probes(l *pgtest.Learning) run.Ref {
 		s.Memory.Learning.ExplorePerDay, s.Memory.Learning.ProbesPerDay = 100, 5
 	})
 	l.Script.On(prompt.Remember, pgtest.InsertAll)
+	all := runspec.DefaultSpanOptions()
+	all.K = 4
 	l.Script.Say(prompt.Probe, `{"probes": [
 {"question": "How many lemon trees has the greenhouse?", "answer": "nine", "evidence": [0]},
 {"question": "Where does the cellar key hang?", "answer": "by the kitchen door", "evidence": [0]},
 {"question": "Where does Vera live?", "answer": "in Bergen", "evidence": [0]}]}`)
 	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key, Spec: l.Spec(),
-		Keeping: runspec.DefaultSpanOptions(), Messages: pgtest.Said(
+		Keeping: all, Messages: pgtest.Said(
 			"The greenhouse has nine lemon trees. The cellar key hangs by the kitchen door.")})
 	testkit.Must(t, err)
 	_, _, err = l.Builds.Open(t.Context(), r.Ref)

@@ -19,19 +19,19 @@ import (
 
 func TestSpanOptionsAreFilledAndChecked(t *testing.T) {
 	t.Parallel()
-	got := runspec.SpanOptions{}.WithDefaults(3)
-	if got.K != 3 || got.TopN != runspec.DefaultSpanOptions().TopN || got.Tokens == 0 {
+	got := runspec.SpanOptions{}.WithDefaults()
+	if got.K != 0 || got.TopN != runspec.DefaultSpanOptions().TopN || got.Tokens == 0 {
 		t.Errorf("%+v", got)
 	}
 	testkit.Must(t, got.Check())
-	own := runspec.SpanOptions{Spanning: executor.Spanning{Tokens: 24}, K: 5}.WithDefaults(3)
+	own := runspec.SpanOptions{Spanning: executor.Spanning{Tokens: 24}, K: 5}.WithDefaults()
 	if own.K != 5 || own.Tokens != 24 || own.Overlap != 0 {
 		t.Errorf("%+v", own)
 	}
 	for what, bad := range map[string]func(*runspec.SpanOptions){
-		"no skills":           func(o *runspec.SpanOptions) { o.K = 0 },
-		"too many memories":   func(o *runspec.SpanOptions) { o.TopN = 1 << 20 },
-		"a mode there is not": func(o *runspec.SpanOptions) { o.Mode = "sentence" },
+		"fewer than no skills": func(o *runspec.SpanOptions) { o.K = -1 },
+		"too many memories":    func(o *runspec.SpanOptions) { o.TopN = 1 << 20 },
+		"a mode there is not":  func(o *runspec.SpanOptions) { o.Mode = "sentence" },
 	} {
 		o := got
 		bad(&o)

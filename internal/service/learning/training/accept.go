@@ -63,10 +63,8 @@ func (s *Service) pin(ctx context.Context, tx Tx, spec *Spec, ownMode bool,
 	if spec.Model, err = spec.Model.WithInstructions(head.Version.Prompts); err != nil {
 		return err
 	}
-	if !ownMode {
-		if spec.Keeping.Mode, err = runspec.SpanMode(ctx, tx, spec.Keeping.Mode); err != nil {
-			return err
-		}
+	if err := runspec.Complete(ctx, tx, &spec.Keeping, ownMode); err != nil {
+		return err
 	}
 	if _, _, err := s.ports.Banks.Reform(head, spec.Recipe, spec.Fuse, spec.Temperature); err != nil {
 		return err

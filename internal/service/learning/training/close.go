@@ -12,8 +12,8 @@ import (
 	"cairn/internal/service/learning/trial"
 )
 
-// Close ends a training. It promotes the best bank with its policy as one version, if it is better
-// than the active version on held-out conversations. Code is set if the workflow failed. Then
+// Close ends a training. It promotes the best bank with its policy as one version, if it passes the
+// gate on held-out conversations. Code is set if the workflow failed. Then
 // nothing is promoted, and the best stage is kept for a run that continues.
 func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
@@ -74,23 +74,18 @@ func (s *Service) promote(ctx context.Context, tx Tx, ref run.Ref, spec Spec, la
 	}
 	out.Best, out.Policy = score, d.Policy.Hash()
 	d.Base, d.Run, d.Reason = spec.Base, ref.Run, fmt.Sprintf("best of %d stages: %.4f", out.Stages, score)
-	compared, err := trial.Compare(ctx, tx, ref, len(spec.Held))
+	judged, err := trial.Judge(ctx, tx, ref, len(spec.Held))
 	if err != nil {
 		return err
 	}
-	c := compared.Result
-	if out.Gate = c; c == nil {
-		out.Note = compared.Missing
-		return nil
-	}
-	if !c.Promote {
-		out.Note = "the trained version is not better than the active one on held-out conversations"
+	c := judged.Result
+	if out.Verdict, out.Gate, out.Note = judged.Outcome, c, judged.Note; judged.Outcome != trial.Promoted {
 		return nil
 	}
 	d.Reason += fmt.Sprintf(", %+.4f on %d held-out traces (lower bound %+.4f)", c.Mean, c.Traces, c.Lower)
 	head, err := s.ports.Banks.Advance(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank, Head: spec.Base}, d)
 	if fault.CodeOf(err) == fault.VersionConflict { // another writer has changed the bank
-		out.Outcome, out.Note = run.Failed, err.Error()
+		out.Outcome, out.Verdict, out.Note = run.Failed, trial.Overtaken, err.Error()
 		return nil
 	}
 	out.Version = head.Head

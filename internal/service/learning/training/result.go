@@ -13,6 +13,7 @@ import (
 	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/trial"
 )
 
 // IterationResult is the result of an iteration.
@@ -72,10 +73,14 @@ type Result struct {
 	Policy     string      `json:"policy,omitempty"`
 	Rewards    []float64   `json:"rewards"` // per iteration
 	Note       string      `json:"note,omitempty"`
-	// Gate compares the best stage with the active version on held-out traces. It is nil if they
-	// cannot be compared. Outcomes are those of all iterations.
-	Gate     *designer.Comparison `json:"gate,omitempty"`
-	Outcomes episode.Outcomes     `json:"outcomes,omitzero"`
+	// Verdict is the result of the gate: an outcome of package trial. It is empty if the training did
+	// not get to the gate.
+	Verdict string `json:"verdict,omitempty"`
+	// Gate compares the best stage with what live builds do, with all skills, and with the best fixed
+	// set, on held-out traces. It is nil if they cannot be compared. Outcomes are those of all
+	// iterations.
+	Gate     *trial.Comparison `json:"gate,omitempty"`
+	Outcomes episode.Outcomes  `json:"outcomes,omitzero"`
 }
 
 func stageStep(stage int) string { return fmt.Sprintf("stage/%04d", stage) }

@@ -1,17 +1,23 @@
 package training_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/training"
+	"cairn/internal/service/learning/trial"
 	"cairn/internal/testkit"
 )
 
@@ -121,7 +127,8 @@ func trainOnce(t *testing.T, controller string) {
 	}
 	for range 2 {
 		got, err := l.Trainings.Close(ctx, r.Ref, "", "")
-		if err != nil || got.Outcome != run.Completed || got.Iterations != 1 || got.Gate == nil || got.Version != 0 {
+		if err != nil || got.Outcome != run.Completed || got.Iterations != 1 || got.Gate == nil || got.Version != 0 ||
+			got.Verdict != trial.NotEnough {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
@@ -155,5 +162,92 @@ func TestATrainingThatIsGivenUpPromotesNothing(t *testing.T) {
 	testkit.Must(t, err)
 	if head, err := l.Banks.Head(t.Context(), l.DB.A.ID, bank.Default); err != nil || head.Head != 1 {
 		t.Errorf("version %d, %v", head.Head, err)
+	}
+}
+
+// kinds is a world in which choice matters: trees and jam each need a skill of their own, and with
+// other skills for inserts the model is confused and remembers nothing.
+func kinds(l *pgtest.Learning) {
+	t := l.DB.T
+	t.Helper()
+	files := map[string][]byte{}
+	for name, what := range map[string]string{"capture_trees": "trees that were planted",
+		"capture_jam": "jam and who prefers it"} {
+		insert := memoryskill.Primitives()[0]
+		insert.Name, insert.Title, insert.Description = name, "Capture "+what, "Adds what the span says of "+what+"."
+		files[name+".md"] = memoryskill.Render(insert)
+	}
+	_, err := l.Banks.Import(t.Context(), l.DB.A.ID, bank.Default, files)
+	testkit.Must(t, err)
+	l.Script.On(prompt.Remember, func(m prompt.Material) (string, error) {
+		var skills []string
+		for _, s := range m.Bank {
+			skills = append(skills, s.Name)
+		}
+		right := map[bool]string{true: "capture_trees", false: "capture_jam"}
+		if len(skills) == 1 && skills[0] == right[strings.Contains(m.Messages[0].Content, "tree")] {
+			return pgtest.InsertAll(m)
+		}
+		return `{"actions": []}`, nil
+	})
+	var traces []cases.ImportedTrace
+	for i := range 3 * designer.MinTraces {
+		year := 2000 + i
+		traces = append(traces, cases.ImportedTrace{ID: fmt.Sprint("t", i), Messages: pgtest.Said(
+			fmt.Sprintf("I planted a lemon tree and a walnut tree behind the shed in %d.", year),
+			fmt.Sprintf("My sister prefers cherry jam for breakfast since the summer of %d.", year)),
+			Questions: []cases.ImportedQuestion{
+				{Question: fmt.Sprintf("Which trees were planted in %d?", year), Answers: []string{"lemon walnut"},
+					Evidence: []int{0}},
+				{Question: fmt.Sprintf("Who prefers which jam since %d?", year), Answers: []string{"sister cherry"},
+					Evidence: []int{1}}}})
+	}
+	_, err = l.Cases.Import(t.Context(), l.DB.A.ID, "", traces)
+	testkit.Must(t, err)
+}
+
+// A training whose choices beat what live builds do, all skills, and the best fixed set is promoted
+// once. Its rollback restores bank and policy.
+func TestATrainingThatBeatsEachSideIsPromoted(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx := t.Context()
+	kinds(l)
+	l.DB.Choose(func(s *settings.Settings) { s.Memory.Skills.K = 1 })
+	before, err := l.Banks.Head(ctx, l.DB.A.ID, bank.Default)
+	testkit.Must(t, err)
+	r := request(l)
+	r.Keeping.K, r.Iterations, r.Episodes = 0, 25, 4
+	accepted, err := l.Trainings.Accept(ctx, r)
+	testkit.Must(t, err)
+	ref := accepted.Ref
+	spec, _, err := l.Trainings.Open(ctx, ref)
+	testkit.Must(t, err)
+	if spec.Keeping.K != 1 || len(spec.Held) != designer.MinTraces {
+		t.Fatalf("%d skills per span, %d held out", spec.Keeping.K, len(spec.Held))
+	}
+	for i := range spec.Iterations {
+		for e := range spec.Episodes {
+			testkit.Must(t, l.Trainings.PlayEpisode(ctx, ref, 0, i, e))
+		}
+		_, err := l.Trainings.Learn(ctx, ref, 0, i)
+		testkit.Must(t, err)
+	}
+	_, err = l.Trainings.CloseStage(ctx, ref, 0)
+	testkit.Must(t, err)
+	for n := range spec.Held {
+		testkit.Must(t, l.Trainings.PlayTrial(ctx, ref, n))
+	}
+	for range 2 {
+		got, err := l.Trainings.Close(ctx, ref, "", "")
+		if err != nil || got.Verdict != trial.Promoted || got.Version != before.Head+1 || got.Gate.Lower <= 0 ||
+			got.Gate.All.Lower <= 0 || got.Gate.Fixed.Lower <= 0 || got.Gate.Fixed.Mean > .7 {
+			t.Fatalf("%+v %+v, %v", got, got.Gate, err)
+		}
+	}
+	back, err := l.Banks.Rollback(ctx, l.DB.A.ID, bank.Default, before.Head)
+	if err != nil || back.Snapshot() != before.Snapshot() {
+		t.Errorf("%+v, %v", back.Version, err)
 	}
 }

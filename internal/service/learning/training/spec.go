@@ -56,7 +56,6 @@ const (
 	DefaultStages     = 10
 	DefaultIterations = 100
 	DefaultEpisodes   = 4
-	skillsPerSpan     = 3
 )
 
 // withDefaults sets missing options and validates them.
@@ -78,7 +77,7 @@ func (spec Spec) withDefaults() (Spec, error) {
 		return spec, err
 	}
 	spec.Keeping.Mode = cmp.Or(spec.Keeping.Mode, recipe.Spans)
-	spec.Keeping = spec.Keeping.WithDefaults(skillsPerSpan)
+	spec.Keeping = spec.Keeping.WithDefaults()
 	if err := spec.Keeping.Check(); err != nil {
 		return spec, err
 	}

@@ -11,11 +11,12 @@ import (
 	"cairn/internal/service/learning/trial"
 )
 
-// PlayTrial plays a held-out trace with the trained version and with the base version.
+// PlayTrial plays a held-out trace with the trained version, with what live builds do now, and with
+// all skills and the best fixed set of the trained version.
 func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	var spec Spec
 	var t episode.Trace
-	var incumbent, candidate trial.Side
+	var sides trial.Sides
 	done := false
 	err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 		if done, err = runspec.IsDone(ctx, tx, ref.Run, trial.Step(n)); err != nil || done {
@@ -28,7 +29,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 			return fault.Newf(fault.InvalidArgument, "run %s has %d held-out conversations and no trial %d", ref.Run,
 				len(spec.Held), n)
 		}
-		if incumbent, candidate, err = s.readSides(ctx, tx, ref, spec); err != nil {
+		if sides, err = s.readSides(ctx, tx, ref, spec); err != nil {
 			return err
 		}
 		t, err = trial.ReadTrace(ctx, tx, ref, spec.BankID, spec.Held[n], spec.Keeping)
@@ -38,7 +39,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 		return err
 	}
 	out, err := trial.Play(ctx, s.player, episode.Setup{Ref: ref, Step: trial.Step(n), Model: spec.Model,
-		Keeping: spec.Keeping, Score: spec.Score}, t, incumbent, candidate)
+		Keeping: spec.Keeping, Score: spec.Score}, t, sides)
 	if err != nil {
 		return err
 	}
@@ -50,17 +51,22 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	})
 }
 
-// readSides reads the base version and the trained version.
-func (s *Service) readSides(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (incumbent, candidate trial.Side,
-	err error) {
+// readSides reads the sides of a trial.
+func (s *Service) readSides(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out trial.Sides, err error) {
 	base, err := s.ports.Banks.ReadVersion(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank}, spec.Base)
 	if err != nil {
-		return incumbent, candidate, err
+		return out, err
 	}
 	_, last, err := readResults(ctx, tx, ref, spec)
 	if err != nil {
-		return incumbent, candidate, err
+		return out, err
 	}
 	best, _, err := s.best(ctx, tx, last)
-	return trial.Side{Bank: base.Bank, Policy: base.Policy}, trial.Side{Bank: best.Bank, Policy: best.Policy}, err
+	if err != nil {
+		return out, err
+	}
+	fixed, err := trial.FixedSet(ctx, tx, ref, spec.BankID, best.Bank, best.Fresh, spec.Keeping.K)
+	return trial.Against(trial.Side{Bank: base.Bank, Policy: base.Production()},
+		trial.Side{Bank: best.Bank, Policy: bank.Production(best.Bank, best.Policy, best.Optimizer, best.Fresh)},
+		best.Bank, fixed), err
 }

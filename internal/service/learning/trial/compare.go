@@ -12,23 +12,32 @@ import (
 
 // Outcomes of a candidate.
 const (
-	Promoted  = "promoted"   // the candidate is active
-	Rejected  = "rejected"   // the candidate was not better
-	Overtaken = "superseded" // the bank has a newer version
+	Promoted  = "promoted"            // the candidate is active
+	Rejected  = "rejected"            // the candidate was not better
+	NotEnough = "not_enough_evidence" // too few results to decide
+	Overtaken = "superseded"          // the bank has a newer version
 	Failed    = "failed"
 )
 
-// Comparison compares a candidate with the active version on held-out traces.
+// Comparison compares a candidate with the incumbent, what live builds do now, and with what is
+// simpler than a learned choice. Promote is set if the candidate is better than each of them.
 type Comparison struct {
-	Result   *designer.Comparison // nil if they cannot be compared
-	Outcomes episode.Outcomes
-	Missing  string // reason why they cannot be compared
+	designer.Comparison
+	All   designer.Comparison `json:"all_skills"` // with all skills for every span
+	Fixed designer.Comparison `json:"best_fixed"` // with the best fixed set of skills
 }
 
-// Compare compares a candidate with the active version, on the held-out traces that both were tried
-// on.
-func Compare(ctx context.Context, tx runspec.Tx, ref run.Ref, held int) (out Comparison, err error) {
-	var candidate, incumbent []float64
+// Verdict is the result of the gate.
+type Verdict struct {
+	Outcome  string      // Promoted if the candidate passes, else Rejected or NotEnough
+	Result   *Comparison // nil if there is nothing to compare
+	Outcomes episode.Outcomes
+	Note     string // reason why the candidate does not pass
+}
+
+// Judge compares a candidate with the other sides, on the held-out traces that all were tried on.
+func Judge(ctx context.Context, tx runspec.Tx, ref run.Ref, held int) (out Verdict, err error) {
+	var candidate, incumbent, all, fixed []float64
 	for n := range held {
 		one, found, err := runspec.ReadStep[Result](ctx, tx, ref.Run, Step(n))
 		if err != nil {
@@ -39,21 +48,59 @@ func Compare(ctx context.Context, tx runspec.Tx, ref run.Ref, held int) (out Com
 		}
 		if out.Outcomes = out.Outcomes.Plus(one.Outcomes); one.Known {
 			candidate, incumbent = append(candidate, one.Candidate), append(incumbent, one.Incumbent)
+			all, fixed = append(all, one.All), append(fixed, one.Fixed)
 		}
 	}
+	out.Outcome = NotEnough
 	switch o := out.Outcomes; {
 	case held == 0:
-		out.Missing = "no held-out conversation has known answers: import some with cairn train --traces"
+		out.Note = "no held-out conversation has known answers: import some with cairn train --traces"
+		return out, nil
 	case len(candidate) == 0:
-		out.Missing = "no held-out conversation could be scored with both: " +
+		out.Note = "no held-out conversation could be scored with all sides: " +
 			"run cairn runs show for the errors of the model endpoint"
+		return out, nil
 	case o.Useless():
-		out.Missing = fmt.Sprintf("%d of %d outcomes on held-out conversations are masked, "+
+		out.Note = fmt.Sprintf("%d of %d outcomes on held-out conversations are masked, "+
 			"because the endpoint failed: fix it and try again", o.Masked, o.Of)
-	default:
-		c, err := designer.DefaultGate().Compare(candidate, incumbent)
-		out.Result = &c
+		return out, nil
+	}
+	if out.Result, err = compare(candidate, incumbent, all, fixed); err != nil {
 		return out, err
 	}
+	if n := len(candidate); n < designer.MinTraces {
+		out.Result.Promote = false
+		out.Note = fmt.Sprintf("%d held-out conversations with known answers, at least %d are needed; every third "+
+			"conversation is held out: import more with cairn train --traces", n, designer.MinTraces)
+		return out, nil
+	}
+	out.Outcome, out.Note = out.Result.verdict()
 	return out, nil
+}
+
+// compare compares the scores of a candidate with those of the other sides.
+func compare(candidate, incumbent, all, fixed []float64) (out *Comparison, err error) {
+	out = new(Comparison)
+	for into, scores := range map[*designer.Comparison][]float64{&out.Comparison: incumbent, &out.All: all,
+		&out.Fixed: fixed} {
+		if *into, err = designer.PromotionGate().Compare(candidate, scores); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// verdict decides on a candidate, and sets whether it passes.
+func (c *Comparison) verdict() (outcome, note string) {
+	for _, b := range []struct {
+		name string
+		with designer.Comparison
+	}{{"what live builds do now", c.Comparison}, {"all skills", c.All}, {"the best fixed set of skills", c.Fixed}} {
+		if !b.with.Promote {
+			c.Promote = false
+			return Rejected, fmt.Sprintf("not better than %s on held-out conversations: %+.4f, at least %+.4f", b.name,
+				b.with.Mean, b.with.Lower)
+		}
+	}
+	return Promoted, ""
 }

@@ -1,10 +1,14 @@
-// Package trial compares a candidate with the active version on held-out conversations. Each
-// conversation is played with both, and only a better candidate is promoted.
+// Package trial compares a candidate on held-out conversations with what live builds do now, with
+// all skills, and with the best fixed set of skills. Each conversation is played with all of them,
+// and a candidate is promoted only if it is better than each.
 package trial
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/keyedrand"
@@ -15,13 +19,16 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Result contains the scores of both sides on a held-out trace.
+// Result contains the mean scores of the sides on a held-out trace, over the questions that all of
+// them have scored.
 type Result struct {
 	Conversation int64            `json:"conversation"`
 	Incumbent    float64          `json:"incumbent"`
 	Candidate    float64          `json:"candidate"`
+	All          float64          `json:"all,omitempty"`   // of all skills; 0 if it was not played
+	Fixed        float64          `json:"fixed,omitempty"` // of the best fixed set; 0 if it was not played
 	Known        bool             `json:"known"`
-	Outcomes     episode.Outcomes `json:"outcomes,omitzero"` // of both
+	Outcomes     episode.Outcomes `json:"outcomes,omitzero"` // of the sides that were played
 }
 
 // Step returns the step name of a trial.
@@ -31,43 +38,122 @@ func Step(n int) string { return fmt.Sprintf("trial/%04d", n) }
 type Side struct {
 	Bank   memoryskill.Bank
 	Policy policy.Chooser
+	K      int // skills per span; 0 means as many as in live builds
 }
 
-// Play plays a trace greedily with both sides. Their bank, policy and choice replace those of the
-// setup.
-func Play(ctx context.Context, p episode.Player, how episode.Setup, t episode.Trace,
-	incumbent, candidate Side) (out Result, err error) {
+// Sides are a candidate and what it has to beat.
+type Sides struct {
+	Incumbent Side // what live builds do now
+	Candidate Side
+	All       Side // all skills for every span; not played if it has no bank
+	Fixed     Side // the best fixed set; not played if it has no bank
+}
+
+// Against returns the sides of a candidate with all skills of a bank, and with a fixed set of it.
+func Against(incumbent, candidate Side, b memoryskill.Bank, fixed []string) Sides {
+	side := func(order []string) Side {
+		return Side{Bank: b, Policy: policy.Fixed{Chooser: candidate.Policy, Order: order}, K: len(order)}
+	}
+	return Sides{Incumbent: incumbent, Candidate: candidate, All: side(memoryskill.Prior(b, nil)), Fixed: side(fixed)}
+}
+
+// fixedStep is the name of the step that stores the best fixed set of a run.
+const fixedStep = "fixed"
+
+// FixedSet returns the k skills of a bank with the highest mean score. The first call of a run
+// decides, so that later scores do not change it.
+func FixedSet(ctx context.Context, tx cases.Tx, ref run.Ref, bankID int64, b memoryskill.Bank, fresh []string,
+	k int) ([]string, error) {
+	set, found, err := runspec.ReadStep[[]string](ctx, tx, ref.Run, fixedStep)
+	if err != nil || found {
+		return set, err
+	}
+	stats, err := tx.BankContents().SkillStats(ctx, bankID)
+	if err != nil {
+		return nil, err
+	}
+	if err := runspec.SaveStep(ctx, tx, ref.Run, fixedStep, 0, memoryskill.Best(b, stats, fresh, k)); err != nil {
+		return nil, err
+	}
+	return runspec.NeedStep[[]string](ctx, tx, ref.Run, fixedStep) // another attempt may have been first
+}
+
+// same reports whether two sides make the same choices. k is the number of skills in live builds.
+func (s Side) same(o Side, k int) bool {
+	set := func(s Side) string {
+		n := cmp.Or(s.K, k)
+		if f, fixed := s.Policy.(policy.Fixed); fixed {
+			chosen := slices.Clone(f.Order[:min(n, len(f.Order))])
+			slices.Sort(chosen)
+			return strings.Join(chosen, " ")
+		}
+		return fmt.Sprintf("%s %d", s.Policy.Hash(), n)
+	}
+	return s.Bank.Hash() == o.Bank.Hash() && set(s) == set(o)
+}
+
+// Play plays a trace greedily with each side. Sides that make the same choices are played once.
+// Bank, policy and choice of a side replace those of the setup.
+func Play(ctx context.Context, p episode.Player, how episode.Setup, t episode.Trace, s Sides) (out Result, err error) {
 	out.Conversation = t.Conversation
-	both := [2]episode.Result{}
-	for i, side := range []Side{incumbent, candidate} {
+	sides := []Side{s.Incumbent, s.Candidate}
+	if s.All.Bank.Len() > 0 && s.Fixed.Bank.Len() > 0 {
+		sides = append(sides, s.All, s.Fixed)
+	}
+	asked, costs := make([][]episode.QuestionResult, len(sides)), make([]float64, len(sides))
+	for i, side := range sides {
+		if j := slices.IndexFunc(sides[:i], func(o Side) bool { return side.same(o, how.Keeping.K) }); j >= 0 {
+			asked[i], costs[i] = asked[j], costs[j]
+			continue
+		}
 		one := how
 		one.Step = fmt.Sprintf("%s/%d", how.Step, i)
 		one.Bank, one.Policy, one.Fresh = side.Bank, side.Policy, nil
 		one.Choose = func(span int) policy.Choice {
-			return policy.Choice{K: how.Keeping.K, Greedy: true, Key: keyedrand.Key{Span: span}}
+			return policy.Choice{K: cmp.Or(side.K, how.Keeping.K), Greedy: true, Key: keyedrand.Key{Span: span}}
 		}
-		if both[i], err = p.Play(ctx, one, t); err != nil {
+		played, err := p.Play(ctx, one, t)
+		if err != nil {
 			return out, err
 		}
-		out.Outcomes = out.Outcomes.Plus(both[i].Outcomes())
+		asked[i], costs[i] = played.Questions, played.Cost
+		out.Outcomes = out.Outcomes.Plus(played.Outcomes())
 	}
-	out.Incumbent, out.Candidate, out.Known = pairedMeans(both[0].Questions, both[1].Questions)
-	if out.Known { // longer skills have to be worth their tokens
-		out.Incumbent, out.Candidate = out.Incumbent-both[0].Cost, out.Candidate-both[1].Cost
+	var means []float64
+	means, out.Known = pairedMeans(asked...)
+	for i := range means {
+		if out.Known { // longer skills have to be worth their tokens
+			means[i] -= costs[i]
+		}
+	}
+	out.Incumbent, out.Candidate = means[0], means[1]
+	if len(means) > 2 {
+		out.All, out.Fixed = means[2], means[3]
 	}
 	return out, nil
 }
 
-// pairedMeans returns the mean scores of two episodes on one trace, over the questions that both
-// have scored. So an outage in one episode does not distort the comparison.
-func pairedMeans(a, b []episode.QuestionResult) (ofA, ofB float64, known bool) {
+// pairedMeans returns the mean score of each episode on one trace, over the questions that all have
+// scored. So an outage in one episode does not distort the comparison.
+func pairedMeans(episodes ...[]episode.QuestionResult) (means []float64, known bool) {
+	means = make([]float64, len(episodes))
 	n := 0.0
-	for i := range min(len(a), len(b)) {
-		if a[i].Scored && b[i].Scored {
-			ofA, ofB, n = ofA+a[i].Score, ofB+b[i].Score, n+1
+	for q := 0; ; q++ {
+		if slices.ContainsFunc(episodes, func(e []episode.QuestionResult) bool { return q >= len(e) }) {
+			break
+		}
+		if slices.ContainsFunc(episodes, func(e []episode.QuestionResult) bool { return !e[q].Scored }) {
+			continue
+		}
+		n++
+		for i, e := range episodes {
+			means[i] += e[q].Score
 		}
 	}
-	return ofA / max(1, n), ofB / max(1, n), n > 0
+	for i := range means {
+		means[i] /= max(1, n)
+	}
+	return means, n > 0
 }
 
 // Split holds out the second of every three conversations, so that an edited bank is judged on
