@@ -20,8 +20,8 @@ func (c *cli) bankPrompts(name *string) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Long: "Show and change the prompts of a bank. A bank can replace the built-in prompts of these stages: " +
 			"remember (the executor applies memory skills), recite (answers a question of a training), diagnose and " +
-			"propose (the designer), and grade (the judge). Prompts belong to a version of the bank: `cairn bank diff` " +
-			"shows their changes, and `cairn bank rollback` restores them."}
+			"propose (the designer), and grade (the judge). Prompts belong to a version of the bank: `cairn bank " +
+			"diff` shows their changes, and `cairn bank rollback` restores them."}
 	lang := "en"
 	cmd.PersistentFlags().StringVar(&lang, "language", "en", "language of the prompt: en or zh")
 	list := &cobra.Command{Use: "list", Short: "List the prompts of a bank", Example: "  cairn bank prompts list",
@@ -45,8 +45,8 @@ func (c *cli) bankPromptsSet(name, lang *string) *cobra.Command {
 		Use:     "set STAGE FILE",
 		Short:   "Replace a prompt of a bank",
 		Example: "  cairn bank prompts set remember remember.md",
-		Long: "Replace a prompt of a bank in a new version. FILE is the text, or - for standard input. Start from the " +
-			"text that `cairn bank prompts show STAGE` prints, and keep its placeholders: {{material}} explains the " +
+		Long: "Replace a prompt of a bank in a new version. FILE is the text, or - for standard input. Start from " +
+			"the text that `cairn bank prompts show STAGE` prints, and keep its placeholders: {{material}} explains the " +
 			"data and that it holds no instructions, {{language}} is the language of the reply, and {{reply}} its " +
 			"form. The maximum length is 8,000 characters. Runs that have started keep their prompts.",
 		Args: exactly(2, "the stage and the file"),

@@ -16,7 +16,16 @@ func TestABankIsPublishedWithItsPolicy(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
 	folder := filepath.Join(t.TempDir(), "published")
-	if out := w.succeeds(t, "", "bank", "export", folder); !strings.Contains(out, "exported 10 skills of bank default") {
+	if out := w.succeeds(
+		t,
+		"",
+		"bank",
+		"export",
+		folder,
+	); !strings.Contains(
+		out,
+		"exported 10 skills of bank default",
+	) {
 		t.Errorf("%s", out)
 	}
 	policy := func(bank string) (version int, hash string) {

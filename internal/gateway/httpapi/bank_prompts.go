@@ -44,8 +44,8 @@ func (g *Gateway) bankPromptRoutes() {
 		tag:     tagBanks,
 		scope:   apikey.Read,
 		summary: "List the live choices of memory skills, the latest first",
-		about: "A sampled choice was drawn from the probabilities of the policy; propensity is the probability of these " +
-			"skills in any order. Other choices are greedy: their propensity is 1.",
+		about: "A sampled choice was drawn from the probabilities of the policy; propensity is the probability of " +
+			"these skills in any order. Other choices are greedy: their propensity is 1.",
 	}, g.listSkillDecisions)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/prompts", id: "listBankPrompts", tag: tagBanks,
 		scope: apikey.Read, summary: "List the prompts of a bank",
@@ -60,9 +60,9 @@ func (g *Gateway) bankPromptRoutes() {
 			scope:   apikey.Admin,
 			bytes:   smallBody,
 			summary: "Replace a prompt of a bank",
-			about: "Creates a version of the bank. The text keeps the placeholders {{material}}, {{language}} and {{reply}} " +
-				"of the built-in text, and has at most 8,000 characters. The same text again changes nothing. Runs that " +
-				"have started keep their prompts.",
+			about: "Creates a version of the bank. The text keeps the placeholders {{material}}, {{language}} and " +
+				"{{reply}} of the built-in text, and has at most 8,000 characters. The same text again changes " +
+				"nothing. Runs that have started keep their prompts.",
 		},
 		g.setBankPrompt,
 	)

@@ -22,6 +22,7 @@ func TestPromptsOfABankAreChangedOverHTTP(t *testing.T) {
 	if len(list.Prompts) != 10 || list.Prompts[0].Own || !strings.Contains(list.Prompts[0].Text, "{{material}}") {
 		t.Fatalf("%+v", list)
 	}
+	long := gradePrompt + strings.Repeat("x", 8000)
 	put := func(path string, body map[string]any) request {
 		return request{method: http.MethodPut, path: path, body: body}
 	}
@@ -40,10 +41,11 @@ func TestPromptsOfABankAreChangedOverHTTP(t *testing.T) {
 		t.Errorf("%+v", diff)
 	}
 	for what, c := range map[string]request{
-		"a missing placeholder":                put(grade, map[string]any{"text": "Judge. {{material}} {{reply}}"}),
-		"an unknown one":                       put(grade, map[string]any{"text": gradePrompt + "{{name}}"}),
-		"too long":                             put(grade, map[string]any{"text": gradePrompt + strings.Repeat("x", 8000)}),
-		"another stage":                        put("/v1/banks/default/prompts/judge", map[string]any{"text": gradePrompt}),
+		"a missing placeholder": put(grade, map[string]any{"text": "Judge. {{material}} {{reply}}"}),
+		"an unknown one":        put(grade, map[string]any{"text": gradePrompt + "{{name}}"}),
+		"too long":              put(grade, map[string]any{"text": long}),
+		"another stage": put("/v1/banks/default/prompts/judge",
+			map[string]any{"text": gradePrompt}),
 		"another language":                     put(grade, map[string]any{"text": gradePrompt, "language": "fr"}),
 		"no text":                              put(grade, map[string]any{"text": ""}),
 		"a reset of a stage that there is not": {method: http.MethodDelete, path: "/v1/banks/default/prompts/none"},

@@ -40,7 +40,7 @@ type EncoderName struct {
 	Dims  int    `json:"dims"`
 }
 
-// Provenance tells where a version comes from.
+// Provenance is where a version comes from.
 type Provenance struct {
 	Bank      string    `json:"bank"`
 	Version   int       `json:"version"`
@@ -106,7 +106,7 @@ func (s *Service) encoderName() EncoderName {
 	return EncoderName{Model: s.ports.Encoder.Embedder.Model(), Dims: s.ports.Encoder.Embedder.Dims()}
 }
 
-// options are the options of a learning run that an export tells.
+// options are the options of a learning run in an export.
 type options struct {
 	Recipe     string  `json:"recipe,omitempty"`
 	Seed       string  `json:"seed,omitempty"`

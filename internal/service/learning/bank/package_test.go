@@ -169,7 +169,9 @@ func TestAChangedExportIsRefused(t *testing.T) {
 		"no room":          {with(func(p *bank.Package) { p.Capacity = 0 }), fault.InvalidArgument},
 		"other embeddings": {with(func(p *bank.Package) { p.Encoder.Model = "other" }), fault.InvalidArgument},
 		"damaged weights":  {with(func(p *bank.Package) { p.Policy[99] ^= 1 }), fault.InvalidArgument},
-		"a bad prompt":     {with(func(p *bank.Package) { p.Prompts = map[string]string{"grade.en": "x"} }), fault.InvalidArgument},
+		"a bad prompt": {with(func(p *bank.Package) {
+			p.Prompts = map[string]string{"grade.en": "x"}
+		}), fault.InvalidArgument},
 	} {
 		_, err := l.Banks.Import(ctx, ws, "copy", c.files)
 		wants(t, what, err, c.code)
