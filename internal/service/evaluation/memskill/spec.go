@@ -114,6 +114,7 @@ func (r Request) withDefaults() (Spec, error) {
 		s.Rows = Rows
 	}
 	s.Seed, s.Sets = cmp.Or(s.Seed, DefaultSeed), cmp.Or(s.Sets, DefaultSets)
+	s.Keeping.K = cmp.Or(s.Keeping.K, DefaultK)
 	s.Keeping = s.Keeping.WithDefaults(DefaultK)
 	if err := s.Keeping.Check(); err != nil {
 		return s, err
