@@ -236,7 +236,8 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 		return err
 	}
 	h.ReviewInbox, err = inbox.New(inbox.Ports{Skills: h.Library, Memories: h.Memory, Transcripts: h.Store,
-		Updates: learned{func() inbox.Learned { return h.Learning.Updates }}})
+		Updates: learned{func() inbox.Learned { return h.Learning.Updates }},
+		Rounds:  learned{func() inbox.Learned { return h.Learning.Rounds }}})
 	if err != nil {
 		return err
 	}

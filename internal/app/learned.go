@@ -15,8 +15,8 @@ func (l learned) Waiting(ctx context.Context, ws int64) ([]approval.Learned, err
 	return l.late().Waiting(ctx, ws)
 }
 
-func (l learned) Accept(ctx context.Context, ws int64, c approval.Learned) (version int, err error) {
-	return l.late().Accept(ctx, ws, c)
+func (l learned) Approve(ctx context.Context, ws int64, c approval.Learned) (version int, err error) {
+	return l.late().Approve(ctx, ws, c)
 }
 
 func (l learned) Reject(ctx context.Context, ws int64, c approval.Learned) error {

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,9 +11,13 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/app/apptest"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/feedback"
+	"cairn/internal/service/inbox"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/evolution"
@@ -242,5 +247,59 @@ func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
 	}
 	if got, _ := evolveOnce(b); got.Outcome != trial.Promoted {
 		t.Errorf("a round that was asked for: %+v", got)
+	}
+}
+
+// In a workspace with few voters, what an automatic round proposes waits for the owner. With five
+// voters it is promoted.
+func TestAnAutomaticRoundWaitsWhereFewVote(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	due := func(s *evolution.Spec) { s.Due = true }
+	for _, c := range []struct {
+		voters  int
+		approve bool
+		version int
+		outcome string
+	}{{5, false, 2, trial.Promoted}, {4, true, 2, trial.Promoted}, {4, false, 1, trial.Rejected}} {
+		b := apptest.Open(t)
+		designs(b, true)
+		failing(b)
+		for i := range c.voters {
+			_, err := b.Feedback.Note(votes(t, fmt.Sprint(i+1)), b.Workspace.ID, fmt.Sprint(i),
+				feedback.Input{Rating: feedback.Bad, Question: "Which tree did Vera plant?"})
+			testkit.Must(t, err)
+		}
+		got, _ := evolveOnce(b, due)
+		if c.voters == 5 {
+			if got.Outcome != trial.Promoted {
+				t.Errorf("five voters: %+v", got)
+			}
+			continue
+		}
+		if got.Outcome != evolution.Waiting || !strings.Contains(got.Note, "4 of 5 voters") {
+			t.Fatalf("four voters: %+v", got)
+		}
+		items, err := b.ReviewInbox.List(t.Context(), agent.Actor{Workspace: b.Workspace.ID}, 10)
+		if err != nil || len(items) != 1 || items[0].ID != "r1" {
+			t.Fatalf("%+v, %v", items, err)
+		}
+		shown, err := b.ReviewInbox.Show(t.Context(), agent.Actor{Workspace: b.Workspace.ID}, "r1")
+		if err != nil || !strings.Contains(shown.Diff, "added capture_trees") {
+			t.Errorf("%+v, %v", shown, err)
+		}
+		decide := b.ReviewInbox.Reject
+		if c.approve {
+			decide = func(ctx context.Context, a agent.Actor, id string) (inbox.Outcome, error) {
+				return b.ReviewInbox.Approve(ctx, a, id, approval.Decision{SHA: shown.SHA})
+			}
+		}
+		_, err = decide(t.Context(), agent.Actor{Workspace: b.Workspace.ID}, "r1")
+		testkit.Must(t, err)
+		head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
+		if now := column[string](b, "select outcome from cairn.evolution_rounds")[0]; err != nil ||
+			head.Head != c.version || now != c.outcome {
+			t.Errorf("version %d, outcome %s, %v", head.Head, now, err)
+		}
 	}
 }

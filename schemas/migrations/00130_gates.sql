@@ -7,7 +7,7 @@ create unique index policy_updates_open on policy_updates (workspace_id, bank_id
 
 alter table evolution_rounds drop constraint evolution_rounds_outcome_check;
 alter table evolution_rounds add constraint evolution_rounds_outcome_check
-  check (outcome in ('', 'promoted', 'rejected', 'no_change', 'no_cases', 'no_traces', 'not_enough_evidence', 'superseded', 'failed'));
+  check (outcome in ('', 'promoted', 'rejected', 'no_change', 'no_cases', 'no_traces', 'not_enough_evidence', 'waiting', 'superseded', 'failed'));
 
 -- Who sent a vote, like voter: the gateway of several persons sends the votes of all of them with one
 -- key, whose bursts are counted. Empty, for a vote before this migration, means the voter.

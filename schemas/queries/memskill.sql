@@ -100,6 +100,10 @@ update evolution_rounds set conversations = @conversations::bigint[], mined = @m
   comparison = sqlc.narg('comparison'), outcome = @outcome, note = @note, ended_at = case when @outcome <> '' then now() end
 where workspace_id = @workspace_id and run_id = @run_id and outcome = '';
 
+-- name: RoundDecide :execrows
+-- A person decides on a round that waits.
+update evolution_rounds set outcome = @outcome, note = @note where workspace_id = @workspace_id and bank_id = @bank_id and number = @number and outcome = 'waiting';
+
 -- name: RoundsOf :many
 select * from evolution_rounds where workspace_id = @workspace_id and bank_id = @bank_id order by number desc limit @max_rows;
 

@@ -24,3 +24,6 @@ on conflict (workspace_id, voter, answer) do update set sender = excluded.sender
 select coalesce(nullif(sender, ''), voter)::text as sender, count(*)::int as votes, max(voted_at)::timestamptz as last_at
 from votes where workspace_id = @workspace_id and burst
 group by 1 order by max(voted_at) desc, 1 limit @max_rows;
+
+-- name: VotersCount :one
+select count(distinct voter)::int from votes where workspace_id = @workspace_id and not burst;

@@ -143,6 +143,13 @@ func (q roundRepository) SaveRound(ctx context.Context, r evolution.Round) error
 	return classify("save the round", q.q.RoundSave(ctx, p))
 }
 
+// DecideRound decides on a round that waits. It returns false if it no longer waits.
+func (q roundRepository) DecideRound(ctx context.Context, bank int64, number int, outcome, note string) (bool, error) {
+	n, err := q.q.RoundDecide(ctx, dbsqlc.RoundDecideParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number),
+		Outcome: outcome, Note: storable(note)})
+	return n == 1, classify("decide on the round", err)
+}
+
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -55,6 +55,12 @@ func (q voteRepository) Bursts(ctx context.Context, most int) ([]cases.Burst, er
 	return out, classify("list the bursts of votes", err)
 }
 
+// Voters returns the number of voters whose votes have an effect.
+func (q voteRepository) Voters(ctx context.Context) (int, error) {
+	n, err := q.q.VotersCount(ctx, q.ws)
+	return int(n), classify("count the voters", err)
+}
+
 func voteOf(r dbsqlc.Vote) cases.Vote {
 	return cases.Vote{Voter: r.Voter, Sender: r.Sender, Rated: r.Answer, Op: r.OpID, Source: r.Source, Burst: r.Burst,
 		Run: text(r.RunID), Conversation: number(r.ConversationID), Case: number(r.CaseID),

@@ -20,8 +20,9 @@ func (c *cli) inbox() *cobra.Command {
 		Use:   "inbox",
 		Short: "List, show, approve and reject what waits for a person",
 		Long: "List what waits for a person: new skills (s and a number), changes of skills (c), memory " +
-			"writes (m), and updates of policies of memory skills that too few have voted on (u). Those " +
-			"with the worst findings come first. `cairn inbox show ITEM` prints the diff, the findings with their lines, and the evidence.",
+			"writes (m), and updates of policies (u) and edits of banks (r) of memory skills that too few have " +
+			"voted on. Those with the worst findings come first. `cairn inbox show ITEM` prints the diff, " +
+			"the findings with their lines, and the evidence.",
 		Example: "  cairn inbox\n  cairn inbox show s1",
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.listInbox(cmd.Context(), limit) },

@@ -25,15 +25,15 @@ type InboxList struct {
 
 // InboxPath is the path parameter that names an item.
 type InboxPath struct {
-	ID string `path:"item" maxLength:"20" doc:"The item's ID, such as s12, c7, m3 or u1"`
+	ID string `path:"item" maxLength:"20" doc:"The item's ID, such as s12, c7, m3, u1 or r1"`
 }
 
 func (g *Gateway) inboxRoutes() {
 	const path = "/v1/inbox"
 	handle(g, route{method: http.MethodGet, path: path, id: "listInbox", tag: tagApproval, scope: apikey.Read,
 		summary: "List what waits for a person",
-		about: "New skills, changes of skills, memory writes, and updates of policies of memory skills that too " +
-			"few have voted on: those with the worst findings first, then the " +
+		about: "New skills, changes of skills, memory writes, and updates of policies and edits of banks of memory " +
+			"skills that too few have voted on: those with the worst findings first, then the " +
 			"oldest, and at the end what has expired."}, g.listInbox)
 	handle(g, route{method: http.MethodGet, path: path + "/{item}", id: "showInboxItem", tag: tagApproval,
 		scope: apikey.Read, summary: "Show an item with its diff, findings and evidence"}, g.showInboxItem)

@@ -201,7 +201,7 @@ func TestSixUsersOfAGatewayPromoteAnUpdate(t *testing.T) {
 	if c := b.judge().Updates[0].Canary; c.Candidate != 1 || c.Incumbent != 1 || c.Voters != 1 {
 		t.Errorf("%+v", c)
 	}
-	// A key of the workspace votes for nobody else.
+	// A key of the workspace votes for no other user.
 	own := b.makeKey(b.Workspace, apikey.Write)
 	for i := range 25 {
 		if out := vote(own, messages[i%2], prefers(i), map[string]any{"voter": fmt.Sprint("user", i)}); out.Voter ==
@@ -214,7 +214,7 @@ func TestSixUsersOfAGatewayPromoteAnUpdate(t *testing.T) {
 	}
 	b.admin("delete from cairn.decision_outcomes where voter like 'key/%'")
 
-	// All votes of a minute come with one key: a rush does not count, whoever votes.
+	// All votes of a minute come with one key: a rush does not count, also of several users.
 	for i := range 21 {
 		if out := vote(key, messages[i%10], prefers(i%10), map[string]any{"voter": fmt.Sprint("user", i)}); i == 20 &&
 			!out.Burst {

@@ -59,6 +59,7 @@ type Ports struct {
 	Memories    Memories
 	Transcripts Transcripts
 	Updates     Learned // of the policies of memory skills
+	Rounds      Learned // of the designer of memory skills
 }
 
 // Service lists and decides what waits for a person.
@@ -67,7 +68,8 @@ type Service struct{ Ports }
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("inbox", map[string]any{"Skills": p.Skills, "Memories": p.Memories,
-		"Transcripts": p.Transcripts, "Updates": p.Updates})
+		"Transcripts": p.Transcripts, "Updates": p.Updates,
+		"Rounds": p.Rounds})
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func (s *Service) Show(ctx context.Context, a agent.Actor, id string) (out Detai
 	switch kind {
 	case 'm':
 		return s.showMemory(ctx, a, number)
-	case 'u':
+	case 'u', 'r':
 		return s.showLearned(ctx, a, kind, number)
 	}
 	p, err := s.proposal(ctx, a, kind, number)
@@ -200,7 +202,7 @@ func (s *Service) Approve(ctx context.Context, a agent.Actor, id string, d appro
 		case 'm':
 			_, err := s.Memories.Approve(ctx, a, number, d)
 			return skill.Head{}, err
-		case 'u':
+		case 'u', 'r':
 			return s.approveLearned(ctx, a, kind, number, d)
 		case 's':
 			return s.Skills.Approve(ctx, a.Workspace, number, d)
@@ -216,7 +218,7 @@ func (s *Service) Reject(ctx context.Context, a agent.Actor, id string) (Outcome
 		case 'm':
 			_, err := s.Memories.Reject(ctx, a, number)
 			return skill.Head{}, err
-		case 'u':
+		case 'u', 'r':
 			return s.rejectLearned(ctx, a, kind, number)
 		case 's':
 			return s.Skills.Reject(ctx, a.Workspace, number)
@@ -235,14 +237,14 @@ func decide(id, state string, do func(kind byte, number int64) (skill.Head, erro
 	return Outcome{ID: id, State: state, Title: head.Name, Version: head.Version}, err
 }
 
-var itemID = regexp.MustCompile(`^([scmu])([0-9]{1,18})$`)
+var itemID = regexp.MustCompile(`^([scmur])([0-9]{1,18})$`)
 
 // parse divides the ID of an item into its kind and number.
 func parse(id string) (kind byte, number int64, err error) {
 	m := itemID.FindStringSubmatch(strings.ToLower(id))
 	if m == nil {
 		return 0, 0, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid item %.40q", id),
-			"use an ID from the inbox, such as s12, c7, m3 or u1")
+			"use an ID from the inbox, such as s12, c7, m3, u1 or r1")
 	}
 	number, err = strconv.ParseInt(m[2], 10, 64)
 	return m[1][0], number, err

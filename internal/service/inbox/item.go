@@ -21,12 +21,13 @@ const (
 	Removal   = "removal"   // a skill is archived or deleted
 	Memory    = "memory"    // a memory write
 	Update    = "update"    // of the policy of a bank of memory skills
+	Edit      = "edit"      // of a bank of memory skills, by the designer
 )
 
 // Item is one thing that waits.
 type Item struct {
-	ID        string             `json:"id" doc:"s and the number of a skill, c and that of a change, m and that of a memory write, or u and that of a bank of memory skills whose policy has an update"`
-	Kind      string             `json:"kind" enum:"candidate,draft,change,removal,memory,update"`
+	ID        string             `json:"id" doc:"s and the number of a skill, c and that of a change, m and that of a memory write, or u or r and that of a bank of memory skills, for an update of its policy or a round of the designer"`
+	Kind      string             `json:"kind" enum:"candidate,draft,change,removal,memory,update,edit"`
 	Title     string             `json:"title" doc:"Name of the skill or of the bank, or kind of the memory"`
 	Summary   string             `json:"summary" doc:"What the item is or changes, in one line"`
 	Reason    string             `json:"reason" doc:"Why it waits"`

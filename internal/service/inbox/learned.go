@@ -14,24 +14,33 @@ import (
 // each bank.
 type Learned interface {
 	Waiting(ctx context.Context, ws int64) ([]approval.Learned, error)
-	// Accept returns the version of the bank with the change.
-	Accept(ctx context.Context, ws int64, l approval.Learned) (version int, err error)
+	// Approve returns the version of the bank with the change.
+	Approve(ctx context.Context, ws int64, l approval.Learned) (version int, err error)
 	Reject(ctx context.Context, ws int64, l approval.Learned) error
 }
 
 // learned returns the changes of the kind with a letter.
-func (s *Service) learned(letter byte) Learned { return s.Updates }
+func (s *Service) learned(letter byte) Learned {
+	if letter == 'r' {
+		return s.Rounds
+	}
+	return s.Updates
+}
 
 func learnedItem(letter byte, l approval.Learned) Item {
+	kind, origin := Update, agent.OriginUser
+	if letter == 'r' {
+		kind, origin = Edit, agent.OriginDesigner
+	}
 	return Item{
 		ID:        fmt.Sprintf("%c%d", letter, l.BankID),
-		Kind:      Update,
+		Kind:      kind,
 		Title:     l.Bank,
 		Summary:   l.Summary,
 		Reason:    l.Reason,
 		State:     "pending",
 		Findings:  []approval.Finding{},
-		Origin:    string(agent.OriginUser),
+		Origin:    string(origin),
 		Run:       l.Run,
 		Base:      l.Base,
 		CreatedAt: l.CreatedAt,
@@ -40,7 +49,7 @@ func learnedItem(letter byte, l approval.Learned) Item {
 
 // listLearned returns at most max items of each kind.
 func (s *Service) listLearned(ctx context.Context, ws int64, max int) (out []Item, err error) {
-	for _, letter := range []byte{'u'} {
+	for _, letter := range []byte{'u', 'r'} {
 		all, err := s.learned(letter).Waiting(ctx, ws)
 		if err != nil {
 			return nil, err
@@ -86,7 +95,7 @@ func (s *Service) approveLearned(ctx context.Context, a agent.Actor, letter byte
 	if err != nil {
 		return skill.Head{}, err
 	}
-	version, err := s.learned(letter).Accept(ctx, a.Workspace, l)
+	version, err := s.learned(letter).Approve(ctx, a.Workspace, l)
 	return skill.Head{Name: l.Bank, Version: version}, err
 }
 

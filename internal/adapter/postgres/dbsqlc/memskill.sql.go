@@ -540,6 +540,33 @@ func (q *Queries) DecisionsOfRun(ctx context.Context, arg DecisionsOfRunParams) 
 	return items, nil
 }
 
+const RoundDecide = `-- name: RoundDecide :execrows
+update evolution_rounds set outcome = $1, note = $2 where workspace_id = $3 and bank_id = $4 and number = $5 and outcome = 'waiting'
+`
+
+type RoundDecideParams struct {
+	Outcome     string
+	Note        string
+	WorkspaceID int64
+	BankID      int64
+	Number      int32
+}
+
+// A person decides on a round that waits.
+func (q *Queries) RoundDecide(ctx context.Context, arg RoundDecideParams) (int64, error) {
+	result, err := q.db.Exec(ctx, RoundDecide,
+		arg.Outcome,
+		arg.Note,
+		arg.WorkspaceID,
+		arg.BankID,
+		arg.Number,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const RoundOfRun = `-- name: RoundOfRun :one
 select workspace_id, bank_id, number, run_id, base, conversations, mined, analysis, proposal, candidate, comparison, outcome, note, created_at, ended_at from evolution_rounds where workspace_id = $1 and run_id = $2
 `

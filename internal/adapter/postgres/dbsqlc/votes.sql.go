@@ -133,6 +133,17 @@ func (q *Queries) VoterLock(ctx context.Context, arg VoterLockParams) error {
 	return err
 }
 
+const VotersCount = `-- name: VotersCount :one
+select count(distinct voter)::int from votes where workspace_id = $1 and not burst
+`
+
+func (q *Queries) VotersCount(ctx context.Context, workspaceID int64) (int32, error) {
+	row := q.db.QueryRow(ctx, VotersCount, workspaceID)
+	var column_1 int32
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const VotesBurst = `-- name: VotesBurst :exec
 update votes set burst = true, case_id = null, failures = 0, decisions = '{}'
 where workspace_id = $1 and sender = $2 and voted_at > now() - interval '1 minute' and not burst

@@ -74,8 +74,8 @@ func (u Update) lines() string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// Accept promotes an update that waits. It returns the new version of the bank.
-func (s *Service) Accept(ctx context.Context, ws int64, l approval.Learned) (version int, err error) {
+// Approve promotes an update that waits. It returns the new version of the bank.
+func (s *Service) Approve(ctx context.Context, ws int64, l approval.Learned) (version int, err error) {
 	head, err := s.Promote(ctx, ws, l.Bank, l.Number)
 	return head.Head, err
 }

@@ -49,6 +49,8 @@ type VoteRepository interface {
 	// MarkBurst records that the votes of a sender in the last minute have no effect.
 	MarkBurst(ctx context.Context, sender string) error
 	PutVote(ctx context.Context, v Vote) error
+	// Voters returns the number of voters whose votes have an effect.
+	Voters(ctx context.Context) (int, error)
 	// Bursts returns who sent votes without effect, latest first.
 	Bursts(ctx context.Context, most int) ([]Burst, error)
 }

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/trial"
@@ -69,8 +70,7 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, hea
 	if err != nil {
 		return err
 	}
-	c := judged.Result
-	r.Outcomes, r.Comparison, r.Outcome, r.Note = judged.Outcomes, c, judged.Outcome, judged.Note
+	r.Outcomes, r.Comparison, r.Outcome, r.Note = judged.Outcomes, judged.Result, judged.Outcome, judged.Note
 	if judged.Outcome != trial.Promoted {
 		return nil
 	}
@@ -82,18 +82,35 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, hea
 		r.Outcome, r.Note = trial.Rejected, "memory.learning.frozen is true: automatic promotion is off"
 		return nil
 	}
-	candidate, err := r.Candidate.Bank()
-	if err != nil {
-		return err
+	if spec.Due { // started by a schedule: one voter must not steer it
+		voters, err := tx.Votes().Voters(ctx)
+		if err != nil {
+			return err
+		}
+		if voters < decision.MinVoters {
+			r.Outcome, r.Note = Waiting, fmt.Sprintf("waits for `cairn inbox`: %d of %d voters", voters,
+				decision.MinVoters)
+			return nil
+		}
 	}
-	_, err = s.ports.Banks.Advance(ctx, tx, head.Row, bank.Draft{Base: spec.Base, Action: bank.ActionEvolve,
-		Bank:   candidate,
-		Policy: head.Policy, Optimizer: head.Optimizer, Fresh: r.Candidate.Fresh,
-		Reason: fmt.Sprintf("%s: %+.4f on %d held-out traces", design.Describe(r.Candidate), c.Mean, c.Traces),
-		Run:    ref.Run})
+	_, err = s.advance(ctx, tx, head, *r)
 	if fault.CodeOf(err) == fault.VersionConflict {
 		r.Outcome, r.Note = trial.Overtaken, err.Error()
 		return nil
 	}
 	return err
+}
+
+// advance makes the candidate of a round the active version of its bank.
+func (s *Service) advance(ctx context.Context, tx Tx, head bank.Head, r Round) (bank.Head, error) {
+	candidate, err := r.Candidate.Bank()
+	if err != nil {
+		return bank.Head{}, err
+	}
+	return s.ports.Banks.Advance(ctx, tx, head.Row, bank.Draft{Base: r.Base, Action: bank.ActionEvolve,
+		Bank:   candidate,
+		Policy: head.Policy, Optimizer: head.Optimizer, Fresh: r.Candidate.Fresh,
+		Reason: fmt.Sprintf("%s: %+.4f on %d held-out traces", design.Describe(r.Candidate), r.Comparison.Mean,
+			r.Comparison.Traces),
+		Run: r.Run})
 }

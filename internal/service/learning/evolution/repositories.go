@@ -24,6 +24,8 @@ type Repository interface {
 	RoundOf(ctx context.Context, run string) (Round, error)
 	// SaveRound stores the state of a round. A round that has ended does not change.
 	SaveRound(ctx context.Context, r Round) error
+	// DecideRound decides on a round that waits. It returns false if it no longer waits.
+	DecideRound(ctx context.Context, bank int64, number int, outcome, note string) (bool, error)
 	// Rounds lists the rounds of a bank, newest first.
 	Rounds(ctx context.Context, bank int64, most int) ([]Round, error)
 }

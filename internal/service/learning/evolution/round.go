@@ -17,6 +17,7 @@ import (
 const (
 	NoChange = "no_change" // the designer proposed no edits
 	NoCases  = "no_cases"  // there were no hard cases
+	Waiting  = "waiting"   // the candidate passes the gate, and the owner has to accept it
 )
 
 // Round is one round of the designer.

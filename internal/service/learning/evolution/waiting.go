@@ -1,0 +1,152 @@
+package evolution
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"cairn/internal/domain/approval"
+	"cairn/internal/domain/audit"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/design"
+	"cairn/internal/service/learning/trial"
+)
+
+// latest is the number of rounds of a bank among which one can wait.
+const latest = 20
+
+// Waiting lists the rounds whose candidate passes the gate and that wait for the owner of the
+// workspace: of each bank at most the latest on its active version.
+func (s *Service) Waiting(ctx context.Context, ws int64) (out []approval.Learned, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		out = nil
+		banks, err := tx.Banks().Banks(ctx)
+		if err != nil {
+			return err
+		}
+		for _, b := range banks {
+			row, found, err := tx.Banks().BankNamed(ctx, b.Name)
+			if err != nil || !found {
+				return err
+			}
+			r, found, err := waitingRound(ctx, tx, row)
+			if err != nil {
+				return err
+			}
+			if found {
+				out = append(out, r.learned(row))
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// waitingRound returns the latest round of a bank that waits.
+func waitingRound(ctx context.Context, tx Tx, row bank.Row) (Round, bool, error) {
+	rounds, err := tx.Rounds().Rounds(ctx, row.ID, latest)
+	for _, r := range rounds {
+		if r.Outcome == Waiting && r.Base == row.Head && r.Candidate != nil && r.Comparison != nil {
+			return r, true, err
+		}
+	}
+	return Round{}, false, err
+}
+
+// learned returns a round in the form in which the owner decides on it.
+func (r Round) learned(row bank.Row) approval.Learned {
+	ids := fmt.Sprint(row.ID, r.Number)
+	for _, v := range r.Candidate.Members {
+		ids += " " + v.ID
+	}
+	return approval.Learned{Bank: row.Name, BankID: row.ID, Number: r.Number, Base: r.Base, Run: r.Run,
+		Summary: design.Describe(r.Candidate), Reason: r.Note, Lines: r.lines(), CreatedAt: r.CreatedAt,
+		SHA: fmt.Sprintf("%x", sha256.Sum256([]byte(ids)))}
+}
+
+// lines describes the edit of a round and its comparisons.
+func (r Round) lines() string {
+	var out []string
+	text := func(mark string, v memoryskill.Version) {
+		if v.ID == "" {
+			return
+		}
+		for line := range strings.SplitSeq(strings.TrimSpace(string(memoryskill.Render(v.Skill))), "\n") {
+			out = append(out, mark+line)
+		}
+	}
+	for _, d := range r.Candidate.Changes {
+		out = append(out, d.Kind+" "+d.Name)
+		text("-", d.Before)
+		text("+", d.After)
+	}
+	c := r.Comparison
+	out = append(out, fmt.Sprintf("%d held-out conversations: %+.4f against live builds now (at least %+.4f), %+.4f "+
+		"against all skills (at least %+.4f), %+.4f against the best fixed set (at least %+.4f)", c.Traces, c.Mean,
+		c.Lower, c.All.Mean, c.All.Lower, c.Fixed.Mean, c.Fixed.Lower))
+	return strings.Join(out, "\n") + "\n"
+}
+
+// Approve makes the candidate of a round that waits the active version of its bank, whose number it
+// returns.
+func (s *Service) Approve(ctx context.Context, ws int64, l approval.Learned) (version int, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		head, err := s.ports.Banks.ReadHead(ctx, tx, l.Bank)
+		if err != nil {
+			return err
+		}
+		lease, err := s.ports.Banks.TakeLease(ctx, tx, l.Bank, fmt.Sprintf("round/%d", l.Number), bank.LeaseTime)
+		if err != nil {
+			return err
+		}
+		r, err := s.settle(ctx, tx, head.Row, l, trial.Promoted, "accepted by the owner")
+		if err != nil {
+			return err
+		}
+		made, err := s.advance(ctx, tx, head, r)
+		if err != nil {
+			return err
+		}
+		version = made.Head
+		if err := s.ports.Banks.ReturnLease(ctx, tx, l.Bank, lease); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.BankPromote, fmt.Sprintf("round %d of bank %d", l.Number, l.BankID))
+	})
+	return version, err
+}
+
+// Reject ends a round that waits without a change of its bank. The designer is told of it as of
+// other rejected edits.
+func (s *Service) Reject(ctx context.Context, ws int64, l approval.Learned) error {
+	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		row, err := tx.Banks().BankOf(ctx, l.BankID)
+		if err != nil {
+			return err
+		}
+		if _, err := s.settle(ctx, tx, row, l, trial.Rejected, "rejected by the owner"); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.BankReject, fmt.Sprintf("round %d of bank %d", l.Number, l.BankID))
+	})
+}
+
+// settle ends a round that waits. It returns the round as it waited.
+func (s *Service) settle(ctx context.Context, tx Tx, row bank.Row, l approval.Learned, outcome,
+	note string) (Round, error) {
+	r, found, err := waitingRound(ctx, tx, row)
+	if err != nil {
+		return r, err
+	}
+	if found && r.Number == l.Number {
+		found, err = tx.Rounds().DecideRound(ctx, row.ID, r.Number, outcome, note)
+	}
+	if err == nil && (!found || r.Number != l.Number) {
+		err = fault.New(fault.VersionConflict, fmt.Sprintf("round %d of bank %q no longer waits", l.Number, l.Bank),
+			"list the items with `cairn inbox`")
+	}
+	return r, err
+}
