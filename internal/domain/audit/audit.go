@@ -45,6 +45,7 @@ const (
 	MemoryReject        Action = "memory.reject"
 	MemoryRestore       Action = "memory.restore"
 	MemoryUndo          Action = "memory.undo"
+	PromptUnmask        Action = "prompt.unmask" // a model call was shown with its secrets
 	RestoreAccept       Action = "restore.accept"
 	SchemaMigrate       Action = "schema.migrate"
 	SessionsImport      Action = "sessions.import"
@@ -88,6 +89,7 @@ var Actions = []Action{
 	MemoryReject,
 	MemoryRestore,
 	MemoryUndo,
+	PromptUnmask,
 	RestoreAccept,
 	SchemaMigrate,
 	SessionsImport,
@@ -143,6 +145,8 @@ type Actor struct {
 	Account string // of the operating system, of CLI
 	Request string // ID of the HTTP request
 	Address string // of the client
+	// Console reports that a person acts in the web console, whose edits are recorded, too.
+	Console bool
 }
 
 // Voter names who votes: key/ID, cli/ACCOUNT, or the kind of the actor.
