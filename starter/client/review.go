@@ -113,8 +113,8 @@ func (c *Client) PreviewItem(ctx context.Context, id string, text ItemText) (out
 	return out, err
 }
 
-// ApproveItem approves an item as it was read. It returns an error with the code version_conflict if the item has changed
-// since, and override_required if a blocking finding is not overridden.
+// ApproveItem approves an item as it was read. It returns an error with the code version_conflict if the item has
+// changed since, and override_required if a blocking finding is not overridden.
 func (c *Client) ApproveItem(ctx context.Context, item InboxItem, o ItemOverride) (out ItemResult, err error) {
 	err = c.call(ctx, http.MethodPost, "/v1/inbox/"+url.PathEscape(item.ID)+"/approve",
 		map[string]any{"sha": item.SHA, "override": o}, &out, rand.Text())

@@ -81,7 +81,7 @@ func Run(ctx context.Context, h *app.App, rows, samples int) ([]Page, error) {
 	b.samples = samples
 	out := []Page{{Name: "first visit", KB: visit, LimitKB: visitKB, Requests: 1}}
 	for _, p := range []Page{
-		{Name: "", LimitMS: listMS}, {Name: "inbox", LimitMS: listMS}, {Name: "skills", LimitMS: listMS},
+		{Name: ""}, {Name: "inbox", LimitMS: listMS}, {Name: "skills", LimitMS: listMS},
 		{Name: "conversations", LimitMS: listMS}, {Name: "memories", LimitMS: listMS}, {Name: "runs", LimitMS: listMS},
 		{Name: "audit", LimitMS: listMS}, {Name: "outbox", LimitMS: listMS}, {Name: "usage"},
 		{Name: "memories?as_of=2100-01-01", LimitMS: listMS},
@@ -98,8 +98,8 @@ func Run(ctx context.Context, h *app.App, rows, samples int) ([]Page, error) {
 	return out, nil
 }
 
-// signIn opens the sign-in page, signs in and opens the overview as a browser does. It returns the compressed size of all
-// that was loaded, in KB.
+// signIn opens the sign-in page, signs in and opens the overview as a browser does. It returns the compressed size of
+// all that was loaded, in KB.
 func signIn(ctx context.Context, h *app.App, ws tenancy.Workspace, base string) (*bench, float64, error) {
 	key, _, err := h.Keys.Create(ctx, ws.ID, "bench", []apikey.Scope{apikey.Admin})
 	if err != nil {

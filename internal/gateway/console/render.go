@@ -166,8 +166,8 @@ func shortened(text string) (string, int) {
 	return text[:end], len(text) - end
 }
 
-// marked divides a text at its invisible and bidirectional characters, which could show something else than is there. Of
-// a long text, it returns the beginning and how much is missing.
+// marked divides a text at its invisible and bidirectional characters, which could show something else than is there.
+// Of a long text, it returns the beginning and how much is missing.
 func marked(text any) (out []piece) {
 	s, cut := shortened(fmt.Sprint(text))
 	from := 0

@@ -44,8 +44,8 @@ func (t Text) skill() library.EditedText {
 	return library.EditedText{Description: t.Description, Body: t.Content}
 }
 
-// Edit approves an item with the text of a person in place of the proposed one. The result has the origin user. It fails
-// as Approve does; the findings are those of the new text.
+// Edit approves an item with the text of a person in place of the proposed one. The result has the origin user. It
+// fails as Approve does; the findings are those of the new text.
 func (s *Service) Edit(ctx context.Context, a agent.Actor, id string, text Text, d approval.Decision) (Outcome, error) {
 	return decide(id, "approved", func(kind byte, number int64) (skill.Head, error) {
 		switch kind {

@@ -72,8 +72,8 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64, d approv
 		"approve it again")
 }
 
-// joined returns a pending change rebased on the head. If both changed the same part, the change stays pending: a person
-// rejects it or approves it with a text of their own.
+// joined returns a pending change rebased on the head. If both changed the same part, the change stays pending: a
+// person rejects it or approves it with a text of their own.
 func (l *Library) joined(ctx context.Context, ws int64, p Pending, head skill.Head) (skill.Version, error) {
 	if p.Op == OpDelete || p.Op == OpArchive { // the content to remove differs from what was reviewed
 		return skill.Version{}, moved(head, p.Base)

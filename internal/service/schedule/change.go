@@ -16,8 +16,8 @@ type Change struct {
 	CatchUp                                  *time.Duration
 }
 
-// Change changes a task that sends a prompt. Its conversation stays. A firing key belongs to one firing only: if the task
-// has fired today and fires once a day, the next firing is tomorrow.
+// Change changes a task that sends a prompt. Its conversation stays. A firing key belongs to one firing only: if the
+// task has fired today and fires once a day, the next firing is tomorrow.
 func (s *Service) Change(ctx context.Context, ws int64, name string, change Change) (t Task, err error) {
 	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if t, err = s.find(ctx, tx, name); err != nil {
@@ -84,8 +84,8 @@ const (
 	previewDays = 3660
 )
 
-// Preview returns the next firings of a task, at most most of them, with the effects of clock changes. A cron expression
-// or a time zone that is not empty replaces that of the task.
+// Preview returns the next firings of a task, at most most of them, with the effects of clock changes. A cron
+// expression or a time zone that is not empty replaces that of the task.
 func (s *Service) Preview(ctx context.Context, ws int64, name, cron, zone string, most int) ([]recurrence.Firing,
 	error) {
 	if most < 1 || most > mostPreview {

@@ -1,5 +1,5 @@
-// Package support signs operators in to the console of the installation, and counts what all workspaces hold and do: ids,
-// states, spend and error codes, without names and texts.
+// Package support signs operators in to the console of the installation, and counts what all workspaces hold and do:
+// ids, states, spend and error codes, without names and texts.
 //
 //	cookie, err := service.SignIn(ctx, operator)
 //	page, next, err := service.Workspaces(ctx, 0, 50)

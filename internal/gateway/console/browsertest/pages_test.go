@@ -296,10 +296,13 @@ func TestShortcuts(t *testing.T) {
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
 	b := browsertest.Open(t, f.URL)
+	const ready = "#keys:not([hidden])" // the script has run
 	b.SignIn(f.Key)
+	b.Await(ready)
 	b.Press("g")
 	b.Press("m")
 	b.Await("#q")
+	b.Await(ready)
 	b.Press("/")
 	if got := focused(b); got != "INPUT q" {
 		t.Errorf("/ focuses %q", got)
@@ -313,6 +316,7 @@ func TestShortcuts(t *testing.T) {
 	b.Press("g")
 	b.Press("i")
 	b.Await(".cards")
+	b.Await(ready)
 	b.Press("j")
 	b.Press("j")
 	second := focused(b)
@@ -326,6 +330,7 @@ func TestShortcuts(t *testing.T) {
 	b.Click("#keys-on")
 	browsertest.Evaluate[int](b, "{document.activeElement.blur(); 1}")
 	b.Visit(f.At("inbox"))
+	b.Await(ready)
 	b.Press("g")
 	b.Press("o")
 	b.Press("j")
@@ -348,7 +353,7 @@ func TestAnOpenRunIsFollowed(t *testing.T) {
 	b.Type("#text", "Are you there?")
 	b.Click("form[action$=try] button")
 	b.Await("form[action$=stop] button")
-	b.Visit(f.At("runs") + "?kind=turn&status=running")
+	b.Visit(f.At("runs") + "?kind=turn") // the latest one is open
 	b.Await("tbody th a")
 	b.Click("tbody th a")
 	b.Await("[data-reload]")
