@@ -110,8 +110,8 @@ var reviewedGrants = []string{
 	"runs cairn_app: insert, select, update",
 	"runs cairn_system: select(kind opened_at status)",
 	"scheduled_tasks cairn_app: delete, insert, select, update(catch_up channel claim cron deliver_to due_at " +
-		"due_date due_key lease_until max_turns overlap paused_at prompt slot_at slot_date slot_key slot_outcome slot_reason " +
-		"start_at time_zone updated_at)",
+		"due_date due_key lease_until max_turns overlap paused_at prompt slot_at slot_date slot_key slot_outcome " +
+		"slot_reason start_at time_zone updated_at)",
 	"scheduled_tasks cairn_system: select(catch_up claim cron due_at due_date due_key id kind lease_until look_at " +
 		"paused_at slot_at slot_date slot_key slot_outcome slot_reason start_at time_zone workspace_id), " +
 		"update(claim due_at due_date due_key lease_until slot_at slot_date slot_key slot_outcome slot_reason " +

@@ -86,7 +86,8 @@ func TestInboxItemsAreEditedAndDecidedTogether(t *testing.T) {
 func TestSchedulesAreChanged(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	b.post("/v1/schedules", object{"name": "tea", "cron": "30 2 * * *", "prompt": "Tea.", "time_zone": "Europe/Berlin"}).
+	b.post("/v1/schedules", object{"name": "tea", "cron": "30 2 * * *", "prompt": "Tea.",
+		"time_zone": "Europe/Berlin"}).
 		into(http.StatusCreated, nil)
 	var next httpapi.NextFirings
 	b.get("/v1/schedules/tea/preview?limit=100&cron="+url.QueryEscape("30 2 * * 0")).into(http.StatusOK, &next)
@@ -103,7 +104,8 @@ func TestSchedulesAreChanged(t *testing.T) {
 	if task.Cron != "0 16 * * *" || task.Prompt != "Tea." || task.Zone != "Europe/Berlin" || !task.Zoned {
 		t.Errorf("%+v", task)
 	}
-	b.do(request{method: http.MethodPatch, path: "/v1/schedules/tea", body: object{"time_zone": "", "prompt": "Coffee."}}).
+	b.do(request{method: http.MethodPatch, path: "/v1/schedules/tea",
+		body: object{"time_zone": "", "prompt": "Coffee."}}).
 		into(http.StatusOK, &task)
 	if task.Zoned || task.Prompt != "Coffee." {
 		t.Errorf("%+v", task)
