@@ -177,6 +177,10 @@ bench-retrieval: build ## Search 100,000 and 1,000,000 generated rows (about 25 
 bench-load: ## Save 20,000 memories in batches, and load a dump of them
 	$(BENCH) load
 
+.PHONY: bench-console
+bench-console: ## Measure the pages of the web console over 10,000 rows in each table
+	$(BENCH) console
+
 .PHONY: bench-sweep
 bench-sweep: ## Sweep 100,000 due workspaces while the worker is killed, and compare with plain starts
 	$(BENCH) sweep

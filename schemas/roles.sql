@@ -6,6 +6,7 @@
 --   cairn_index    owns the function that reads the index of words; no login has it
 --   cairn_erase    owns the functions that erase; no login has it
 --   cairn_prune    owns the functions that remove records after their retention; no login has it
+--   cairn_support  owns the functions that count rows of all workspaces for operators; no login has it
 
 -- All of this is one transaction and runs in one process at a time.
 select pg_advisory_xact_lock(5, 0);
@@ -13,7 +14,7 @@ do $$
 declare r record;
 begin
   for r in select * from (values
-      ('cairn_owner', 'nologin noinherit'), ('cairn_app', 'nologin'), ('cairn_system', 'nologin'), ('cairn_erase', 'nologin'), ('cairn_index', 'nologin'), ('cairn_prune', 'nologin')) v(name, options) loop
+      ('cairn_owner', 'nologin noinherit'), ('cairn_app', 'nologin'), ('cairn_system', 'nologin'), ('cairn_erase', 'nologin'), ('cairn_index', 'nologin'), ('cairn_prune', 'nologin'), ('cairn_support', 'nologin')) v(name, options) loop
     if not exists (select from pg_roles where rolname = r.name) then
       begin
         execute format('create role %I %s', r.name, r.options);
@@ -22,9 +23,9 @@ begin
     end if;
   end loop;
   if not (pg_has_role('cairn_owner', 'cairn_erase', 'member') and pg_has_role('cairn_owner', 'cairn_index', 'member')
-      and pg_has_role('cairn_owner', 'cairn_prune', 'member')) then
+      and pg_has_role('cairn_owner', 'cairn_prune', 'member') and pg_has_role('cairn_owner', 'cairn_support', 'member')) then
     begin
-      grant cairn_erase, cairn_index, cairn_prune to cairn_owner;  -- which transfers the functions to it
+      grant cairn_erase, cairn_index, cairn_prune, cairn_support to cairn_owner;  -- which transfers the functions to it
     exception when unique_violation then null;
     end;
   end if;
@@ -36,7 +37,7 @@ begin
 end $$;
 create extension if not exists vector;
 create schema if not exists cairn authorization cairn_owner;
-grant usage on schema cairn to cairn_app, cairn_system, cairn_erase, cairn_index, cairn_prune;
+grant usage on schema cairn to cairn_app, cairn_system, cairn_erase, cairn_index, cairn_prune, cairn_support;
 do $$ begin
   execute format('grant create on database %I to cairn_owner', current_database());
 end $$;

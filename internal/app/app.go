@@ -42,6 +42,7 @@ import (
 	"cairn/internal/service/explore"
 	"cairn/internal/service/fastadd"
 	"cairn/internal/service/feedback"
+	"cairn/internal/service/health"
 	"cairn/internal/service/idle"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/inspect"
@@ -59,6 +60,7 @@ import (
 	"cairn/internal/service/schedule"
 	"cairn/internal/service/search"
 	"cairn/internal/service/skillexec"
+	"cairn/internal/service/support"
 	"cairn/internal/service/tools"
 	"cairn/internal/service/vectorspace"
 )
@@ -115,6 +117,8 @@ type App struct {
 	Keys          *apikey.Service
 	Sessions      *consolesession.Service // of the web console
 	Explore       *explore.Service        // read models for people
+	Health        *health.Service
+	Support       *support.Service
 	Audit         *audit.Service
 	Runs          *inspect.Runs
 	Conversations *inspect.Conversations

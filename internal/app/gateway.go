@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"cairn/internal/adapter/fetch"
+	"cairn/internal/adapter/offlinemodel"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -26,7 +27,7 @@ import (
 // Gateway returns the HTTP API over the services of this App.
 func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 	s := httpapi.Services{Log: h.Log, Keys: h.Keys, Audit: h.Audit, Runs: h.Runs, Conversations: h.Conversations,
-		Workspaces: h.Workspaces, Sessions: h.Sessions, Explore: h.Explore,
+		Workspaces: h.Workspaces, Sessions: h.Sessions, Explore: h.Explore, Health: h.Health,
 		Waiter: h.Waiter, Inbox: h.Inbox, Replies: h.Replies, ReplyNews: h.replyNews, Completions: h.Completions,
 		People: h.Channels, Webhooks: h.Webhooks,
 		Distill: h.Distill, Imports: h.Imports, Traces: h.Traces, Library: h.Library,
@@ -57,14 +58,52 @@ func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 
 // console returns the web console over the services of this App.
 func (h *App) console(g *httpapi.Gateway) http.Handler {
-	return console.New(console.Services{Log: h.Log, Sessions: h.Sessions, Keys: h.Keys, Audit: h.Audit, Runs: h.Runs,
-		Conversations: h.Conversations, Workspaces: h.Workspaces, Inbox: h.ReviewInbox, Library: h.Library,
-		Memory: h.Memory, LongTerm: h.LongTerm, Finder: h.Finder, Explore: h.Explore, Distill: h.Distill,
-		Authenticate: g.Authenticate, Encrypted: g.Encrypted, Start: g.Start, Send: g.Send,
-		Closing: g.Closing(), Turns: h.Inbox, Replies: h.Replies, ReplyNews: h.replyNews, Feedback: h.Feedback,
-		Schedules: h.Schedules, Reflect: h.Reflect, Learning: h.Learning, Deliveries: h.Store.DeliveryList()},
-		console.Options{PublicBaseURL: h.Config.PublicBaseURL, WorkflowLink: h.WorkflowLink, Model: h.Config.Model,
+	return console.New(console.Services{
+		Log:                  h.Log,
+		Sessions:             h.Sessions,
+		Keys:                 h.Keys,
+		Audit:                h.Audit,
+		Runs:                 h.Runs,
+		Conversations:        h.Conversations,
+		Workspaces:           h.Workspaces,
+		Inbox:                h.ReviewInbox,
+		Library:              h.Library,
+		Memory:               h.Memory,
+		LongTerm:             h.LongTerm,
+		Finder:               h.Finder,
+		Explore:              h.Explore,
+		Health:               h.Health,
+		Support:              h.Support,
+		Channels:             h.Channels,
+		Dumps:                h.Dumps,
+		Erase:                h.Erase,
+		StartErase:           g.StartErase,
+		Distill:              h.Distill,
+		AuthenticateOperator: g.AuthenticateOperator,
+		Authenticate:         g.Authenticate,
+		Encrypted:            g.Encrypted,
+		Start:                g.Start,
+		Send:                 g.Send,
+		Closing:              g.Closing(),
+		Turns:                h.Inbox,
+		Replies:              h.Replies,
+		ReplyNews:            h.replyNews,
+		Feedback:             h.Feedback,
+		Schedules:            h.Schedules,
+		Reflect:              h.Reflect,
+		Learning:             h.Learning,
+		Deliveries:           h.Store.DeliveryList(),
+	},
+		console.Options{PublicBaseURL: h.Config.PublicBaseURL, WorkflowLink: h.WorkflowLink, Model: h.modelName(),
 			NameStyle: h.Config.NameStyle, DistillSpec: func() distill.Spec { return DistillSpec(h.Config, "") }})
+}
+
+// modelName returns the name of the model for people.
+func (h *App) modelName() string {
+	if h.Config.Offline() {
+		return offlinemodel.ModelName
+	}
+	return h.Config.Model
 }
 
 func (h *App) replyNews(ref run.Ref) (news <-chan struct{}, stop func()) {

@@ -43,12 +43,16 @@ func Programs(c config.Config) (out []string) {
 }
 
 // runCommands lets this process run commands of skills. If the machine cannot create a sandbox, it
-// logs a warning, and each command fails: no command runs without a sandbox.
-func (h *App) runCommands(ctx context.Context) error {
+// logs a warning, and each command fails: no command runs without a sandbox. It returns whether the
+// machine can.
+func (h *App) runCommands(ctx context.Context) (able bool, err error) {
 	if h.Shell == nil {
-		return fault.New(fault.Misconfigured, "queue "+contract.QueueSandbox+" requested, but commands of skills "+
-			"are off",
-			"set CAIRN_SHELL=on for this worker and for the workers that answer turns")
+		return false, fault.New(
+			fault.Misconfigured,
+			"queue "+contract.QueueSandbox+" requested, but commands of skills "+
+				"are off",
+			"set CAIRN_SHELL=on for this worker and for the workers that answer turns",
+		)
 	}
 	groups, err := sandbox.OpenGroups()
 	if err != nil {
@@ -59,8 +63,9 @@ func (h *App) runCommands(ctx context.Context) error {
 	h.Shell.Runner = sandboxes{Limits(h.Config), groups}
 	if err := sandbox.Probe(ctx); err != nil {
 		h.Log.Warn("sandbox not available, commands rejected", "error", err, "hint", fault.From(err).Hint)
+		return false, nil
 	}
-	return nil
+	return true, nil
 }
 
 // Limits returns the resource limits of a command.

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/schedule"
+	"cairn/internal/service/support"
 )
 
 // buildViews wires the read models of gateways and commands, and the services for feedback and
@@ -63,6 +64,7 @@ func (h *App) buildViews() (err error) {
 		return err
 	}
 	if h.Temporal != nil {
+		h.Runs.Workflows = h.Driver
 		h.Conversations.Workflows, h.Messages.Workflows, h.Reflections.Starter = h.Driver, h.Driver, h.Driver
 	}
 	return nil
@@ -74,8 +76,13 @@ func (h *App) buildConsole() (err error) {
 	if err != nil {
 		return err
 	}
-	h.Explore, err = explore.New(explore.Ports{Store: h.Store.Explorer()})
-	return err
+	if h.Explore, err = explore.New(explore.Ports{Store: h.Store.Explorer()}); err != nil {
+		return err
+	}
+	if h.Support, err = support.New(support.Ports{Store: h.Store.Support()}); err != nil {
+		return err
+	}
+	return h.buildHealth()
 }
 
 // dispatcher returns the service that starts due tasks.

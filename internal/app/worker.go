@@ -37,6 +37,7 @@ func (h *App) Work(ctx context.Context, queues []string) error {
 		return err
 	}
 	var workers []worker.Worker
+	beating := slices.Clone(queues)
 	failed := make(chan error, len(queues)) // one each: the SDK reports the first error only
 	for _, q := range queues {
 		if !slices.Contains(allQueues(), q) {
@@ -44,8 +45,12 @@ func (h *App) Work(ctx context.Context, queues []string) error {
 				"use "+strings.Join(allQueues(), ", "))
 		}
 		if q == contract.QueueSandbox {
-			if err := h.runCommands(ctx); err != nil {
+			able, err := h.runCommands(ctx)
+			if err != nil {
 				return err
+			}
+			if !able {
+				beating = slices.DeleteFunc(beating, func(b string) bool { return b == q })
 			}
 		}
 		workers = append(workers, h.worker(q, failed))
@@ -66,6 +71,7 @@ func (h *App) Work(ctx context.Context, queues []string) error {
 		}
 		defer w.Stop()
 	}
+	running.Go(func() { h.keepBeating(ctx, beating) })
 	if slices.Contains(queues, contract.QueueMain) && h.Config.SweepEvery > 0 {
 		running.Go(func() { h.keepSweeping(ctx) })
 	}

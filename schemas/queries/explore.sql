@@ -115,3 +115,21 @@ where workspace_id = @workspace_id order by failures desc, created_at limit @max
 
 -- name: ExploreOutboxRetry :execrows
 update outbox set due_at = now() where workspace_id = @workspace_id and id = @id;
+
+-- name: ExploreSkillUses :many
+-- The uses of a skill with their outcomes. The ID of a use in a run is run/ and the ID of the run.
+select u.use_id, u.version, u.outcome, u.created_at, u.decided_at, (u.change_id is not null)::boolean as canary, coalesce(r.id, '')::text as run_id,
+  coalesce(r.kind, '')::text as kind, coalesce(c.external_id, '')::text as conversation
+from skill_uses u
+  left join runs r on r.workspace_id = u.workspace_id and u.use_id like 'run/%' and r.id = substr(u.use_id, 5)
+  left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
+where u.workspace_id = @workspace_id and u.skill_id = @skill_id order by u.created_at desc, u.use_id limit @max_rows;
+
+-- name: ExploreScores :many
+-- Scores of the decisions of a bank by local day, of the active policy and of policies on trial.
+select to_char(o.created_at at time zone @zone::text, 'YYYY-MM-DD')::text as day, (d.canary is not null)::boolean as canary, count(*)::bigint as n,
+  avg(o.score)::float8 as mean, coalesce(stddev_samp(o.score), 0)::float8 as deviation
+from decision_outcomes o
+  join decisions d on d.workspace_id = o.workspace_id and d.id = o.decision_id
+  join banks b on b.workspace_id = d.workspace_id and b.id = d.bank_id
+where o.workspace_id = @workspace_id and b.name = @bank and o.created_at >= @since group by 1, 2 order by 1, 2;

@@ -134,3 +134,9 @@ select to_at from reflection_runs where workspace_id = @workspace_id and status 
 
 -- name: DatabaseTime :one
 select now()::timestamptz as at;
+
+-- name: ScheduleChange :execrows
+-- A firing that is due already keeps its slot. Firings of the former schedule that are not due yet do not happen.
+update scheduled_tasks set cron = @cron, time_zone = sqlc.narg(time_zone), prompt = @prompt, channel = @channel, max_turns = @max_turns, catch_up = @catch_up,
+  overlap = @overlap, deliver_to = @deliver_to, start_at = null, due_at = @due_at, due_date = to_date(@due_date::text, 'YYYY-MM-DD'), due_key = @due_key, updated_at = now()
+where workspace_id = @workspace_id and id = @id and kind = 'turn';

@@ -125,6 +125,20 @@ var reviewedPolicies = []string{
 	// which workspaces have something to curate
 	"skills.skills_system {cairn_system} r (managed AND (deleted_at IS NULL)) -",
 	"sweep_pages.sweep_pages_system {cairn_system} * true -", // numbers of a page, of no workspace
+	// numbers, states, times and codes for operators: cairn_support reads these columns only
+	"conversations.conversations_support {cairn_support} r true -",
+	"llm_calls.llm_calls_support {cairn_support} r true -",
+	"memories.memories_support {cairn_support} r true -",
+	"outbox.outbox_support {cairn_support} r true -",
+	"runs.runs_support {cairn_support} r true -",
+	"skills.skills_support {cairn_support} r true -",
+	"workspaces.workspaces_support {cairn_support} r true -",
+	"operator_sessions.operator_sessions_owner {cairn_owner} * true true",
+	"operator_sessions.operator_sessions_system {cairn_system} * true true",
+	// which queues have a worker, of no workspace
+	"worker_beats.worker_beats_app {cairn_app} r true -",
+	"worker_beats.worker_beats_owner {cairn_owner} * true true",
+	"worker_beats.worker_beats_system {cairn_system} * true true",
 	// open_workspace: only a name is known
 	"workspaces.workspaces_definer {cairn_owner} * true true",
 	"workspaces.workspaces_system {cairn_system} r true -",
@@ -138,6 +152,8 @@ var reviewedFunctions = []string{
 	"prune_calls definer search_path=cairn, pg_catalog, pg_temp",
 	"prune_operations definer search_path=cairn, pg_catalog, pg_temp",
 	"prune_runs definer search_path=cairn, pg_catalog, pg_temp",
+	"support_errors definer search_path=cairn, pg_catalog, pg_temp",
+	"support_workspaces definer search_path=cairn, pg_catalog, pg_temp",
 	"request_of invoker search_path=cairn, pg_catalog, pg_temp",
 	"open_adds definer search_path=cairn, pg_catalog, pg_temp",
 	"audit_migration invoker search_path=cairn, pg_catalog, pg_temp",
@@ -297,7 +313,8 @@ where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and p.proname not l
 union all select p.proname || ' ' || pg_get_userbyid(p.proowner) from pg_proc p
 where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and p.proname like 'erase\_%' and p.proowner <> `+
 			`'cairn_erase'::regrole`), []string{"lex_candidates cairn_index", "prune_audit cairn_prune",
-			"prune_calls cairn_prune", "prune_operations cairn_prune", "prune_runs cairn_prune"})
+			"prune_calls cairn_prune", "prune_operations cairn_prune", "prune_runs cairn_prune",
+			"support_errors cairn_support", "support_workspaces cairn_support"})
 	compare(t, "definer functions that public may call", b.texts(`select p.proname::text from pg_proc p
 where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and (p.proacl is null or exists (select from `+
 		`aclexplode(p.proacl) a where a.grantee = 0))`), nil)

@@ -173,6 +173,19 @@ func (s channelStore) Identities(ctx context.Context) (out []service.Identity, e
 	return out, err
 }
 
+// IdentitiesOf lists the users of a workspace.
+func (s channelStore) IdentitiesOf(ctx context.Context, ws int64, max int) ([]service.Identity, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]service.Identity, error) {
+		rows, err := q.q.IdentitiesOf(ctx, dbsqlc.IdentitiesOfParams{WorkspaceID: ws, MaxRows: int32(max)})
+		out := make([]service.Identity, len(rows))
+		for i, r := range rows {
+			out[i] = service.Identity{Account: r.Account, Kind: r.Kind, User: r.UserID, Name: r.Name, Role: r.Role,
+				CreatedAt: r.CreatedAt}
+		}
+		return out, classify("list the users of the workspace", err)
+	})
+}
+
 // PutPairing stores a code for a user.
 func (s channelStore) PutPairing(ctx context.Context, p service.Pairing, most int) (tell bool, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {

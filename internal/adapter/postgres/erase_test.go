@@ -95,9 +95,11 @@ and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attnam
 			"deployment_spend",
 			"sweep_pages",
 			"operator_keys",
+			"operator_sessions",
 			"channel_accounts",
 			"pairings", // of users without a workspace; valid for an hour
 			"store_state",
+			"worker_beats",
 			"goose_db_version",
 		},
 	)

@@ -287,3 +287,31 @@ func (s explorer) RetryOutbox(ctx context.Context, ws, id int64) error {
 		return classify("make the outbox task due", err)
 	})
 }
+
+// ExploreSkillUses lists the uses of a skill.
+func (s explorer) ExploreSkillUses(ctx context.Context, ws, skill int64, max int) ([]explore.SkillUse, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.SkillUse, error) {
+		rows, err := q.q.ExploreSkillUses(ctx, dbsqlc.ExploreSkillUsesParams{WorkspaceID: ws, SkillID: skill,
+			MaxRows: int32(max)})
+		out := make([]explore.SkillUse, len(rows))
+		for i, r := range rows {
+			out[i] = explore.SkillUse{ID: r.UseID, Version: int(r.Version), Canary: r.Canary, Outcome: r.Outcome,
+				Run: r.RunID, Kind: r.Kind, Conversation: r.Conversation, At: r.CreatedAt, DecidedAt: r.DecidedAt}
+		}
+		return out, classify("list the uses of the skill", err)
+	})
+}
+
+// ExploreScores returns the scores of the decisions of a bank by local day.
+func (s explorer) ExploreScores(ctx context.Context, ws int64, bank, zone string, since time.Time) ([]explore.DayScore,
+	error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.DayScore, error) {
+		rows, err := q.q.ExploreScores(ctx, dbsqlc.ExploreScoresParams{WorkspaceID: ws, Bank: storable(bank),
+			Zone: zone, Since: since})
+		out := make([]explore.DayScore, len(rows))
+		for i, r := range rows {
+			out[i] = explore.DayScore{Day: r.Day, Canary: r.Canary, N: r.N, Mean: r.Mean, Deviation: r.Deviation}
+		}
+		return out, classify("read the scores", err)
+	})
+}

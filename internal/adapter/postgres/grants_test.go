@@ -109,8 +109,9 @@ var reviewedGrants = []string{
 	"reply_chunks cairn_system: delete, select(attempt created_at run_id seq step workspace_id)",
 	"runs cairn_app: insert, select, update",
 	"runs cairn_system: select(kind opened_at status)",
-	"scheduled_tasks cairn_app: delete, insert, select, update(claim due_at due_date due_key lease_until paused_at " +
-		"slot_at slot_date slot_key slot_outcome slot_reason start_at updated_at)",
+	"scheduled_tasks cairn_app: delete, insert, select, update(catch_up channel claim cron deliver_to due_at " +
+		"due_date due_key lease_until max_turns overlap paused_at prompt slot_at slot_date slot_key slot_outcome " +
+		"slot_reason start_at time_zone updated_at)",
 	"scheduled_tasks cairn_system: select(catch_up claim cron due_at due_date due_key id kind lease_until look_at " +
 		"paused_at slot_at slot_date slot_key slot_outcome slot_reason start_at time_zone workspace_id), " +
 		"update(claim due_at due_date due_key lease_until slot_at slot_date slot_key slot_outcome slot_reason " +
@@ -137,6 +138,18 @@ var reviewedGrants = []string{
 	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",
 	"votes cairn_app: insert, select, update(burst case_id conversation_id decisions failures op_id run_id sender " +
 		"source voted_at)",
+	// the functions that count for operators: no names and no texts
+	"conversations cairn_support: select(last_turn_at workspace_id)",
+	"llm_calls cairn_support: select(cost_micros error_class input_tokens model output_tokens sent_at state " +
+		"workspace_id)",
+	"memories cairn_support: select(status workspace_id)",
+	"outbox cairn_support: select(created_at failed_since failures kind workspace_id)",
+	"runs cairn_support: select(created_at kind outcome status workspace_id)",
+	"skills cairn_support: select(deleted_at status workspace_id)",
+	"workspaces cairn_support: select(created_at id key state)",
+	"operator_sessions cairn_system: delete, insert, select, update(used_at)",
+	"worker_beats cairn_app: select",
+	"worker_beats cairn_system: insert, select, update(seen_at)",
 	"workspaces cairn_app: select, update(identity_version previous_space_id previous_until reflection_cron " +
 		"sessions_epoch settings soul_version space_id time_zone)",
 	"workspaces cairn_system: select(created_at external_id id key quiet_from quiet_to reflection_cron reflects " +

@@ -62,15 +62,8 @@ func (q scheduleRepository) queryTasks(ctx context.Context, name string, id int6
 
 // PutTask creates a task. It returns false if its name is taken.
 func (q scheduleRepository) PutTask(ctx context.Context, d schedule.Draft, next schedule.Firing) (bool, error) {
-	if d.To != "" {
-		known, err := q.q.RouteNamed(ctx, dbsqlc.RouteNamedParams{WorkspaceID: q.ws, Name: storable(d.To)})
-		if err != nil {
-			return false, classify("find the chat", err)
-		}
-		if !known {
-			return false, fault.New(fault.NotFound, fmt.Sprintf("chat %.100q not found", d.To),
-				"name a chat that has written to the bot, as account/chat; the chats are in `cairn deliveries list`")
-		}
+	if err := q.knownChat(ctx, d.To); err != nil {
+		return false, err
 	}
 	_, err := q.q.SchedulePut(ctx, dbsqlc.SchedulePutParams{WorkspaceID: q.ws, Name: d.Name, Cron: &d.Cron,
 		TimeZone: orNil(d.Zone), Prompt: storable(d.Prompt), Channel: d.Channel,
@@ -81,6 +74,34 @@ func (q scheduleRepository) PutTask(ctx context.Context, d schedule.Draft, next 
 		return false, nil
 	}
 	return err == nil, classify("record the scheduled task", err)
+}
+
+// knownChat returns NotFound for a chat that has never written. No chat is the home chat.
+func (q scheduleRepository) knownChat(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	known, err := q.q.RouteNamed(ctx, dbsqlc.RouteNamedParams{WorkspaceID: q.ws, Name: storable(name)})
+	if err != nil {
+		return classify("find the chat", err)
+	}
+	if !known {
+		return fault.New(fault.NotFound, fmt.Sprintf("chat %.100q not found", name),
+			"name a chat that has written to the bot, as account/chat; the chats are in `cairn deliveries list`")
+	}
+	return nil
+}
+
+// ChangeTask changes a task that is not built in.
+func (q scheduleRepository) ChangeTask(ctx context.Context, id int64, d schedule.Draft, next schedule.Firing) error {
+	if err := q.knownChat(ctx, d.To); err != nil {
+		return err
+	}
+	n, err := q.q.ScheduleChange(ctx, dbsqlc.ScheduleChangeParams{WorkspaceID: q.ws, ID: id, Cron: &d.Cron,
+		TimeZone: orNil(d.Zone), Prompt: storable(d.Prompt), Channel: d.Channel, MaxTurns: int32(d.MaxTurns),
+		CatchUp: d.CatchUp, Overlap: d.Overlap, DeliverTo: storable(d.To), DueAt: &next.At, DueDate: next.Date,
+		DueKey: &next.Key})
+	return oneRow("change the scheduled task", n, err)
 }
 
 // PauseTask pauses a task.

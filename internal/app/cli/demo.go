@@ -96,8 +96,12 @@ func (c *cli) runDemo(ctx context.Context) error {
 // console until the user presses Enter.
 func (c *cli) openDemo(ctx context.Context, s *session, name string, stay bool) error {
 	if !s.Config.ConsoleOn() || !stay && s.stack != nil {
-		c.say("Open it in the web console: run `%s serve`, then `%s console --workspace %s`", c.program, c.program,
-			c.workspace)
+		home := ""
+		if c.home != "" {
+			home = " --home " + c.home
+		}
+		c.say("Open it in the web console: run `%s serve%s`, then `%s console --workspace %s%s`", c.program, home,
+			c.program, c.workspace, home)
 		return nil
 	}
 	if !stay { // another command serves the stack

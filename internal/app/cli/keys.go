@@ -29,8 +29,9 @@ func (c *cli) keysCreate() *cobra.Command {
 			"SHA-256 is stored. A key grants access to one workspace. Scopes: read allows reading; write allows " +
 			"reading and changing; admin also allows approving changes, changing settings, importing and erasing.\n\n" +
 			"With --operator, the key belongs to an operator of the installation and to no workspace. Scopes: codec " +
-			"allows decrypting workflow payloads at /codec; metrics allows reading /metrics; support is " +
-			"reserved.\n\nWith --gateway, the key belongs to the account of a program with several users, such as a " +
+			"allows decrypting workflow payloads at /codec; metrics allows reading /metrics; support opens the " +
+			"console of operators.\n\nWith --gateway, the key belongs to the account of a program with several " +
+			"users, such as a " +
 			"chat UI. Each request names its user in the header X-Cairn-Person. A user has a workspace, which the " +
 			"first request makes.",
 		Example: "  cairn keys create --name chat-gateway --scopes read,write --expires 90d\n" +

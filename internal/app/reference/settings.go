@@ -29,8 +29,26 @@ func settingsPage(p *page, root string) error {
 	return nil
 }
 
+// DescribedSettings is the file with the descriptions of the settings that the program shows.
+const DescribedSettings = "internal/domain/settings/described.json"
+
+// describedSettings returns the descriptions of the settings as JSON.
+func describedSettings(root string) ([]byte, error) {
+	s := settingsRows{root: root, described: map[string]map[string]field{}}
+	if err := s.add("", "", reflect.ValueOf(settings.DocumentOf(settings.Default()))); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(s.all, func(a, b settings.Description) int { return strings.Compare(a.Name, b.Name) })
+	raw, err := json.MarshalIndent(s.all, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the descriptions of the settings: %w", err)
+	}
+	return append(raw, '\n'), nil
+}
+
 type settingsRows struct {
 	root      string
+	all       []settings.Description
 	described map[string]map[string]field // by package path
 	rows      [][]string
 }
@@ -67,6 +85,8 @@ func (s *settingsRows) add(path, parent string, v reflect.Value) error {
 				usual = quoted(text)
 			}
 			s.rows = append(s.rows, []string{quoted(path + name), kind, usual, doc})
+			s.all = append(s.all, settings.Description{Name: path + name, Type: kind, Default: raw,
+				Text: strings.ReplaceAll(doc, "`", "")})
 		}
 		if err != nil {
 			return err

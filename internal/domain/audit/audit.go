@@ -47,6 +47,7 @@ const (
 	MemoryReject        Action = "memory.reject"
 	MemoryRestore       Action = "memory.restore"
 	MemoryUndo          Action = "memory.undo"
+	PromptUnmask        Action = "prompt.unmask" // a model call was shown with its secrets
 	RestoreAccept       Action = "restore.accept"
 	SchemaMigrate       Action = "schema.migrate"
 	SessionsImport      Action = "sessions.import"
@@ -92,6 +93,7 @@ var Actions = []Action{
 	MemoryReject,
 	MemoryRestore,
 	MemoryUndo,
+	PromptUnmask,
 	RestoreAccept,
 	SchemaMigrate,
 	SessionsImport,
@@ -147,6 +149,8 @@ type Actor struct {
 	Account string // of the operating system, of CLI
 	Request string // ID of the HTTP request
 	Address string // of the client
+	// Console reports that a person acts in the web console, whose edits are recorded, too.
+	Console bool
 }
 
 // Voter names who votes: key/ID, gateway/ID, cli/ACCOUNT, or system.

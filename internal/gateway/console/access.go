@@ -173,15 +173,19 @@ func (c *Console) listAudit(rq *request) error {
 	if err != nil {
 		return err
 	}
-	events, err := c.Audit.List(rq.ctx, rq.ws(), f, perPage+1)
+	limit, err := rq.limit()
+	if err != nil {
+		return err
+	}
+	events, err := c.Audit.List(rq.ctx, rq.ws(), f, limit+1)
 	if err != nil {
 		return err
 	}
 	t := table{ID: "events", Title: "audit.title", Empty: "audit.empty",
 		Columns: []string{"audit.at", "audit.actor", "audit.action", "audit.object", "audit.address"}}
-	if len(events) > perPage {
-		events = events[:perPage]
-		t.Next = strconv.FormatInt(events[perPage-1].ID, 10)
+	if len(events) > limit {
+		events = events[:limit]
+		t.Next = strconv.FormatInt(events[limit-1].ID, 10)
 	}
 	for _, e := range events {
 		who := cell{Text: rq.worded("actor", e.Actor.Kind), Quiet: e.Actor.Name}

@@ -20,8 +20,11 @@ import (
 	"cairn/internal/service/consolesession"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
+	"cairn/internal/service/dump"
+	"cairn/internal/service/erase"
 	"cairn/internal/service/explore"
 	"cairn/internal/service/feedback"
+	"cairn/internal/service/health"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/learning"
@@ -32,6 +35,7 @@ import (
 	"cairn/internal/service/replystream"
 	"cairn/internal/service/schedule"
 	"cairn/internal/service/search"
+	"cairn/internal/service/support"
 )
 
 // Root is the path of the console.
@@ -52,6 +56,8 @@ type Services struct {
 	LongTerm      *longterm.Service
 	Finder        search.Finder
 	Explore       *explore.Service
+	Health        *health.Service
+	Support       *support.Service
 	Distill       *distill.Service
 	Turns         *conversation.Service
 	Replies       *replystream.Reader
@@ -60,13 +66,20 @@ type Services struct {
 	Reflect       *reflection.Service
 	Learning      *learning.Service
 	Deliveries    Deliveries
+	Channels      *channel.Service
+	Dumps         *dump.Service
+	Erase         *erase.Service
 
 	// Authenticate returns the principal of an API key. It limits the invalid keys of an address.
 	Authenticate func(r *http.Request, key string) (apikey.Principal, error)
+	// AuthenticateOperator does the same for the key of an operator.
+	AuthenticateOperator func(r *http.Request, key string) (apikey.Operator, error)
 	// Encrypted reports whether a request arrived by HTTPS, here or at a trusted proxy.
 	Encrypted func(r *http.Request) bool
 	// Start starts the workflow of a stored run.
 	Start func(ctx context.Context, workspaceKey string, r run.Run)
+	// StartErase starts the workflow of an accepted erasure.
+	StartErase func(ctx context.Context, e erase.Erasure)
 	// Send accepts a message and does not wait for the reply.
 	Send func(ctx context.Context, ws tenancy.Workspace, conversation, message, text string) error
 	// ReplyNews returns a channel that receives when a run has new text of its reply.
@@ -125,10 +138,14 @@ func New(s Services, o Options) *Console {
 	c.runRoutes()
 	c.tryRoutes()
 	c.scheduleRoutes()
+	c.reflectionRoutes()
+	c.outboxRoutes()
+	c.channelRoutes()
 	c.learningRoutes()
 	c.accessRoutes()
 	c.usageRoutes()
 	c.settingsRoutes()
+	c.operatorRoutes()
 	c.mux.HandleFunc(Root, c.open(func(*request) error {
 		return fault.New(fault.NotFound, "there is no such page", "choose a page in the navigation")
 	}))

@@ -13,6 +13,8 @@ func (c *Console) conversationRoutes() {
 	c.handle("GET conversations/{conversation}", apikey.Read, c.showConversation)
 	c.handle("POST conversations/{conversation}/end", apikey.Write, c.endConversation)
 	c.handle("POST conversations/{conversation}/cancel", apikey.Write, c.cancelTurn)
+	c.handle("GET conversations/{conversation}/erase", apikey.Admin, c.planErasure)
+	c.handle("POST conversations/{conversation}/erase", apikey.Admin, c.eraseConversation)
 }
 
 // channels are the kinds of channels of conversations.
@@ -24,7 +26,11 @@ func (c *Console) listConversations(rq *request) error {
 		return err
 	}
 	f := explore.ConversationFilter{Query: clip(rq.text("q"), 200), Channel: channel}
-	all, next, err := c.Explore.Conversations(rq.ctx, rq.ws(), f, rq.text("cursor"), perPage)
+	limit, err := rq.limit()
+	if err != nil {
+		return err
+	}
+	all, next, err := c.Explore.Conversations(rq.ctx, rq.ws(), f, rq.text("cursor"), limit)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/gateway/console/chart"
 	"cairn/internal/service/apikey"
 )
 
@@ -15,6 +16,14 @@ type grid struct {
 	Links  []link
 	Secret string // shown once
 	Bars   *bars
+	Curves *curves
+}
+
+// curves are lines over time, with their numbers in a table.
+type curves struct {
+	Curves   []chart.Curve
+	From, To string
+	Numbers  table
 }
 
 // link is a link with the key of its text.
@@ -28,6 +37,7 @@ type table struct {
 	Empty     string // key, for a table without rows
 	Command   string // that makes a row
 	Next      string // cursor of the next page
+	Form      *form  // below the rows
 }
 
 // cell is a cell of a table: the first of a row is its header.
@@ -52,6 +62,7 @@ type action struct {
 type form struct {
 	ID, Title, Path string
 	Get             bool // a filter, which changes nothing
+	Hidden          [][2]string
 	Fields          []field
 	Button          button
 }
@@ -102,10 +113,23 @@ func (rq *request) moment(at any) moment {
 	return moment{t.UTC().Format(time.RFC3339), t.In(rq.zone).Format("2006-01-02 15:04:05 MST")}
 }
 
+// posted returns the value of a form field that was sent, empty on a page that shows no form's result.
+func (rq *request) posted(name string) string { return rq.r.PostForm.Get(name) }
+
 // typed returns what was typed into a form that failed.
 func (rq *request) typed(name, otherwise string) string {
 	if rq.failed != nil && rq.r.PostForm.Has(name) {
 		return rq.r.PostForm.Get(name)
 	}
 	return otherwise
+}
+
+// filter returns a form with one filter of a list.
+func (rq *request) filter(name, label, prefix string, values []string) form {
+	options := []option{{"", rq.c.pages[rq.lang].texts.Text("list.all"), false}}
+	for _, v := range values {
+		options = append(options, option{v, rq.worded(prefix, v), v == rq.text(name)})
+	}
+	return form{ID: "filter", Get: true, Button: button{Label: "list.apply"},
+		Fields: []field{{Name: name, Label: label, Kind: "select", Options: options}}}
 }

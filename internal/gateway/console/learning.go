@@ -3,9 +3,12 @@ package console
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/console/chart"
 	"cairn/internal/service/apikey"
+	"cairn/internal/service/explore"
 )
 
 func (c *Console) learningRoutes() {
@@ -65,8 +68,44 @@ func (c *Console) showBank(rq *request) error {
 	if err != nil {
 		return err
 	}
-	return rq.render("grid", name, grid{Tables: []table{skills, versions, updates},
+	scores, err := c.Explore.Scores(rq.ctx, rq.ws(), name, rq.zone)
+	if err != nil {
+		return err
+	}
+	return rq.render("grid", name, grid{Tables: []table{skills, versions, updates}, Curves: c.curves(rq, scores),
 		Links: []link{{rq.path("learning"), "learning.title"}}})
+}
+
+// curves returns the curves of the scores of the active policy and of those on trial, nil without scores.
+func (c *Console) curves(rq *request, scores []explore.Score) *curves {
+	if len(scores) == 0 {
+		return nil
+	}
+	out := &curves{From: scores[0].Day, To: scores[len(scores)-1].Day, Numbers: table{Columns: []string{"col.date",
+		"learning.policy", "learning.n", "learning.mean", "learning.interval"}}}
+	first, _ := time.Parse(time.DateOnly, out.From)
+	last, _ := time.Parse(time.DateOnly, out.To)
+	points := map[bool][]chart.Point{}
+	for _, s := range scores {
+		day, _ := time.Parse(time.DateOnly, s.Day) // the database has formatted it
+		at := 0.5                                  // of a single day
+		if last.After(first) {
+			at = float64(day.Sub(first)) / float64(last.Sub(first))
+		}
+		points[s.Canary] = append(points[s.Canary], chart.Point{At: at, Value: s.Mean, Low: s.Low, Top: s.High})
+		of := "active"
+		if s.Canary {
+			of = "canary"
+		}
+		out.Numbers.Rows = append(out.Numbers.Rows, []cell{plain(s.Day), {Text: rq.worded("policy", of)},
+			rq.numeric(s.N), {Text: fmt.Sprintf("%.3f", s.Mean), Number: true},
+			{Text: fmt.Sprintf("%.3f–%.3f", s.Low, s.High), Number: true}})
+	}
+	out.Curves = append(out.Curves, chart.NewCurve("active", points[false]))
+	if len(points[true]) > 0 {
+		out.Curves = append(out.Curves, chart.NewCurve("canary", points[true]))
+	}
+	return out
 }
 
 // updates lists the updates of the policy of a bank with the comparisons of their canaries.

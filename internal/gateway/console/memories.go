@@ -1,17 +1,19 @@
 package console
 
 import (
+	"bytes"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/apikey"
+	"cairn/internal/service/dump"
 	"cairn/internal/service/explore"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/promptmemory"
@@ -25,6 +27,9 @@ func (c *Console) memoryRoutes() {
 	c.handle("POST memories/{memory}/edit", apikey.Write, c.editMemory)
 	c.handle("POST memories/{memory}/delete", apikey.Write, c.deleteMemory)
 	c.handle("POST memories/{memory}/restore", apikey.Write, c.restoreMemory)
+	c.handle("POST memories/{memory}/undo", apikey.Write, c.undoMemory)
+	c.handle("GET memories/dump", apikey.Admin, c.dumpMemories)
+	c.handle("POST memories/load", apikey.Admin, c.loadMemories)
 }
 
 var (
@@ -66,7 +71,11 @@ func (c *Console) listMemories(rq *request) error {
 		out.Searched, out.Found, out.Vector = true, found.Results, found.Vector
 		return rq.render("memories", "memories.title", out)
 	}
-	out.Memories, out.Next, err = c.Explore.Memories(rq.ctx, rq.ws(), f, rq.text("cursor"), perPage)
+	limit, err := rq.limit()
+	if err != nil {
+		return err
+	}
+	out.Memories, out.Next, err = c.Explore.Memories(rq.ctx, rq.ws(), f, rq.text("cursor"), limit)
 	if err != nil {
 		return err
 	}
@@ -138,6 +147,7 @@ type memoryPage struct {
 	Evidence  []explore.Excerpt
 	Views     []explore.MemoryView
 	Revisions []revision
+	CanUndo   bool // the last change can be taken back
 }
 
 const (
@@ -183,6 +193,7 @@ func (c *Console) showMemory(rq *request) error {
 		}
 		out.Revisions = append(out.Revisions, one)
 	}
+	out.CanUndo = len(history) > 1 && (e.Status == memory.Active || e.Status == memory.Removed)
 	return rq.render("memory", "memory.title", out)
 }
 
@@ -205,9 +216,6 @@ func (c *Console) editMemory(rq *request) error {
 	if err != nil {
 		return rq.again(err, c.showMemory)
 	}
-	if err := c.Audit.Record(rq.ctx, rq.ws(), audit.MemoryEdit, "memory "+e.ID); err != nil {
-		return err
-	}
 	return rq.redirect("saved", "memories", e.ID)
 }
 
@@ -223,9 +231,6 @@ func (c *Console) deleteMemory(rq *request) error {
 	}
 	if err != nil {
 		return rq.again(err, c.showMemory)
-	}
-	if err := c.Audit.Record(rq.ctx, rq.ws(), audit.MemoryDelete, "memory "+e.ID); err != nil {
-		return err
 	}
 	return rq.redirect("deleted", "memories", e.ID)
 }
@@ -244,4 +249,66 @@ func (c *Console) restoreMemory(rq *request) error {
 		return rq.again(err, c.showMemory)
 	}
 	return rq.redirect("restored", "memories", e.ID)
+}
+
+// undoMemory takes back the last change of a memory: it says again what it said before.
+func (c *Console) undoMemory(rq *request) error {
+	e, err := c.entry(rq)
+	if err != nil {
+		return err
+	}
+	history, err := c.Memory.History(rq.ctx, rq.actor(), e.ID, 2)
+	if err != nil {
+		return err
+	}
+	if len(history) < 2 {
+		return rq.again(fault.New(fault.InvalidArgument, "the memory has no earlier version",
+			"delete it, if it is wrong"), c.showMemory)
+	}
+	id, err := c.undo(rq, e, history[1])
+	if err != nil {
+		return rq.again(err, c.showMemory)
+	}
+	return rq.redirect("undone", "memories", id)
+}
+
+// undo makes a version current again. A deleted prompt memory is saved as a new one, because its entry is gone.
+func (c *Console) undo(rq *request, e memory.Entry, before memory.Revision) (id string, err error) {
+	switch {
+	case slices.Contains(memory.LongTermTypes, e.Type):
+		_, err = c.LongTerm.Restore(rq.ctx, rq.actor(), longterm.RestoreArgs{ID: e.ID, Version: before.Version})
+		return e.ID, err
+	case e.Status == memory.Active:
+		_, err = c.Memory.Replace(rq.ctx, rq.actor(), promptmemory.ReplaceArgs{Store: string(e.Type), Match: e.ID,
+			Content: before.Content})
+		return e.ID, err
+	}
+	w, err := c.Memory.Save(rq.ctx, rq.actor(), promptmemory.SaveArgs{Store: string(e.Type), Content: before.Content})
+	if err == nil && len(w.IDs) == 1 {
+		return w.IDs[0], nil
+	}
+	return e.ID, err
+}
+
+// dumpMemories sends all memories as JSON lines.
+func (c *Console) dumpMemories(rq *request) error {
+	rq.w.Header().Set("Content-Type", "application/x-ndjson")
+	rq.w.Header().Set("Content-Disposition", `attachment; filename="memories.ndjson"`)
+	if err := c.Dumps.Dump(rq.ctx, rq.ws(), rq.w, dump.Options{}); err != nil {
+		c.Log.Error("dump failed", "error", err)
+		panic(http.ErrAbortHandler) // the response has begun: the browser must notice that it is incomplete
+	}
+	return nil
+}
+
+// loadMemories imports the memories of a file.
+func (c *Console) loadMemories(rq *request) error {
+	content, err := rq.file("file")
+	if err != nil {
+		return rq.again(err, c.listMemories)
+	}
+	if _, err := c.Dumps.Load(rq.ctx, rq.actor(), bytes.NewReader(content)); err != nil {
+		return rq.again(err, c.listMemories)
+	}
+	return rq.redirect("loaded", "memories")
 }

@@ -6,6 +6,7 @@ import (
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/dump"
+	"cairn/internal/service/health"
 	"cairn/internal/service/inbox"
 )
 
@@ -21,6 +22,9 @@ type overviewPage struct {
 	Unlimited         bool
 	Tokens            int64 // a day; 0 means no limit
 	Counts            dump.Counts
+	Health            []health.Reason
+	UsedMicros        int64 // today, UTC
+	UsedTokens        int64
 }
 
 const (
@@ -58,6 +62,12 @@ func (c *Console) overview(rq *request) error {
 	out.Budget, out.Unlimited = int64(chosen.MicrosPerDay), chosen.MicrosPerDay == settings.Unlimited
 	out.Tokens = chosen.TokensPerDay
 	if out.Counts, err = c.Workspaces.Counts(rq.ctx, rq.ws()); err != nil {
+		return err
+	}
+	if out.UsedTokens, out.UsedMicros, err = c.Explore.Spent(rq.ctx, rq.ws()); err != nil {
+		return err
+	}
+	if out.Health, err = c.Health.Reasons(rq.ctx, rq.ws()); err != nil {
 		return err
 	}
 	return rq.render("overview", "overview.title", out)

@@ -12,6 +12,7 @@ import (
 	"path"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/console/locale"
@@ -110,6 +111,7 @@ func (p *pages) functions() template.FuncMap {
 		"num":      p.number,
 		"text":     func(v any) string { return fmt.Sprint(v) },
 		"duration": duration,
+		"add":      func(a, b int) int { return a + b },
 	}
 }
 
@@ -149,9 +151,31 @@ func percent(f any) string {
 // piece is a part of a text: characters as they are, or an invisible one by its name.
 type piece struct{ Text, Mark string }
 
+// mostShown is the size of a text that a page shows, in bytes. Longer ones would make browsers slow.
+const mostShown = 64 << 10
+
+// shortened returns the beginning of a long text, and the number of bytes that are left out.
+func shortened(text string) (string, int) {
+	if len(text) <= mostShown {
+		return text, 0
+	}
+	end := mostShown
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end], len(text) - end
+}
+
 // marked divides a text at its invisible and bidirectional characters, which could show something else than is there.
+// Of a long text, it returns the beginning and how much is missing.
 func marked(text any) (out []piece) {
-	from, s := 0, fmt.Sprint(text)
+	s, cut := shortened(fmt.Sprint(text))
+	from := 0
+	defer func() {
+		if cut > 0 {
+			out = append(out, piece{Mark: fmt.Sprintf("+ %d bytes", cut)})
+		}
+	}()
 	for i, r := range s {
 		if !invisible(r) {
 			continue

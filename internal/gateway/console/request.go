@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -30,6 +31,8 @@ type request struct {
 	zone   *time.Location       // of the workspace
 	status int                  // of the response; 0 means 200
 	failed *fault.Error         // of the action whose form is shown again
+
+	isOperator bool // the page is one of the operators'
 }
 
 func (c *Console) newRequest(w http.ResponseWriter, r *http.Request) *request {
@@ -100,6 +103,9 @@ func (rq *request) number(name string, otherwise, low, high int) (int, error) {
 	}
 	return n, nil
 }
+
+// limit returns the number of rows of a list.
+func (rq *request) limit() (int, error) { return rq.number("limit", perPage, 1, mostPerPage) }
 
 // choice returns a query parameter that is empty or one of the given values.
 func (rq *request) choice(name string, allowed ...string) (string, error) {
@@ -228,3 +234,28 @@ func unsegment(name string) string { return strings.TrimPrefix(name, "~") }
 
 // named returns a name in the path.
 func (rq *request) named(wildcard string) string { return unsegment(rq.r.PathValue(wildcard)) }
+
+// formMemory is the part of a form with a file that is held in memory; the rest is in a temporary file.
+const formMemory = 8 << 20
+
+// file returns the content of a file in a form.
+func (rq *request) file(name string) ([]byte, error) {
+	if err := rq.r.ParseMultipartForm(formMemory); err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return nil, err
+		}
+		return nil, fault.New(fault.InvalidArgument, "missing file", "choose a file")
+	}
+	defer rq.r.MultipartForm.RemoveAll()
+	f, _, err := rq.r.FormFile(name)
+	if err != nil {
+		return nil, fault.New(fault.InvalidArgument, "missing file", "choose a file")
+	}
+	defer f.Close()
+	content, err := io.ReadAll(f)
+	if err == nil && len(content) == 0 {
+		err = fault.New(fault.InvalidArgument, "the file is empty", "choose another file")
+	}
+	return content, err
+}

@@ -1,11 +1,11 @@
 package console
 
 import (
-	"fmt"
+	"context"
+	"net/http"
 	"slices"
 	"time"
 
-	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/console/chart"
@@ -18,7 +18,9 @@ import (
 func (c *Console) runRoutes() {
 	c.handle("GET runs", apikey.Read, c.listRuns)
 	c.handle("GET runs/{run}", apikey.Read, c.showRun)
+	c.handle("GET runs/{run}/events", apikey.Read, c.streamRun)
 	c.handle("GET runs/{run}/call", apikey.Read, c.showCall)
+	c.handle("POST runs/{run}/call", apikey.Admin, c.showUnmasked)
 	c.handle("POST runs/{run}/retry", apikey.Write, c.retryRun)
 	c.handle("POST runs/{run}/cancel", apikey.Write, c.cancelRun)
 }
@@ -49,7 +51,11 @@ func (c *Console) listRuns(rq *request) (err error) {
 	if f.Outcome, err = rq.choice("outcome", runOutcomes...); err != nil {
 		return err
 	}
-	out.Runs, out.Next, err = c.Explore.Runs(rq.ctx, rq.ws(), f, rq.text("cursor"), perPage)
+	limit, err := rq.limit()
+	if err != nil {
+		return err
+	}
+	out.Runs, out.Next, err = c.Explore.Runs(rq.ctx, rq.ws(), f, rq.text("cursor"), limit)
 	if err != nil {
 		return err
 	}
@@ -70,8 +76,8 @@ type runPage struct {
 	Folded   int // spans that are not shown
 	Open     bool
 	CanRetry bool
-	Message  string // whose turn can be canceled
-	Attempts int    // of the retries, for the price of a new generation
+	CanEnd   bool   // it can be canceled
+	Seen     string // state of the timeline, for the events
 }
 
 // mostSpans is the number of rows of a waterfall.
@@ -96,9 +102,8 @@ func (c *Console) showRun(rq *request) error {
 	}
 	out.Open = out.Report.Status != run.Ended
 	out.CanRetry = !out.Open && out.Report.Kind == run.Distill
-	if out.Open && out.Report.Agent != nil {
-		out.Message = out.Report.Agent.MessageID
-	}
+	out.CanEnd = out.Open && (out.Report.Kind == run.Turn || slices.Contains(inspect.Cancelable, out.Report.Kind))
+	out.Seen = out.Timeline.State()
 	end := time.Now()
 	if out.Timeline.To != nil {
 		end = *out.Timeline.To
@@ -124,57 +129,6 @@ func (c *Console) showRun(rq *request) error {
 		out.Spans = append(out.Spans, spanRow{s, chart.NewBar(kind, out.Timeline.From, end, s.From, to)})
 	}
 	return rq.render("run", "run.title", out)
-}
-
-type callPage struct {
-	Run      string
-	Call     inspect.Exchange
-	Rounds   []int
-	Earlier  []llm.Message // messages that the round before has, too
-	Sizes    []partSize
-	Step     string
-	Round    int
-	MaxShown int
-}
-
-// partSize is the share of a part of a request.
-type partSize struct {
-	Role  string
-	Runes int
-	Share float64
-}
-
-// showCall shows the request and the reply of a model call, with secrets replaced.
-func (c *Console) showCall(rq *request) error {
-	ref, err := rq.runRef()
-	if err != nil {
-		return err
-	}
-	step := clip(rq.text("step"), 300)
-	round, err := rq.number("round", 0, 0, 1000)
-	if err != nil {
-		return err
-	}
-	all, err := c.Runs.Exchanges(rq.ctx, ref, step)
-	if err != nil {
-		return err
-	}
-	out := callPage{Run: ref.Run, Step: step, Round: round}
-	for _, e := range all {
-		out.Rounds = append(out.Rounds, e.Key.Round)
-	}
-	i := slices.Index(out.Rounds, round)
-	if i < 0 || step == "" {
-		return fault.New(fault.NotFound, fmt.Sprintf("run %s has no round %d of step %.80q", ref.Run, round, step),
-			"choose a model call on the page of the run")
-	}
-	out.Call = all[i]
-	for _, e := range all[:i] {
-		out.Earlier = append(out.Earlier, e.Messages...)
-	}
-	out.Earlier = out.Earlier[:min(len(out.Earlier), out.Call.Earlier)]
-	out.Sizes = sizes(append(slices.Clone(out.Earlier), out.Call.Messages...))
-	return rq.render("call", "call.title", out)
 }
 
 // sizes returns the shares of the roles of messages.
@@ -216,21 +170,25 @@ func (c *Console) retryRun(rq *request) error {
 	return rq.redirect("retried", "runs", r.Ref.Run)
 }
 
-// cancelRun cancels the turn of a run.
+// cancelRun asks an open run to end. A turn is canceled in its conversation.
 func (c *Console) cancelRun(rq *request) error {
 	ref, err := rq.runRef()
 	if err != nil {
 		return err
 	}
-	a, err := c.Runs.AgentReport(rq.ctx, ref)
+	kind, err := c.Runs.KindOf(rq.ctx, ref)
 	if err != nil {
 		return err
 	}
-	if a.MessageID == "" {
-		return rq.again(fault.New(fault.InvalidArgument, "only turns can be canceled",
-			"open the run in Temporal UI to cancel its workflow"), c.showRun)
+	asked := false
+	if kind == run.Turn {
+		var a *inspect.AgentReport
+		if a, err = c.Runs.AgentReport(rq.ctx, ref); err == nil {
+			asked, err = c.Conversations.Cancel(rq.ctx, rq.grant.Workspace, a.Conversation, a.MessageID)
+		}
+	} else {
+		asked, err = c.Runs.Cancel(rq.ctx, ref)
 	}
-	asked, err := c.Conversations.Cancel(rq.ctx, rq.grant.Workspace, a.Conversation, a.MessageID)
 	if err != nil {
 		return rq.again(err, c.showRun)
 	}
@@ -238,4 +196,42 @@ func (c *Console) cancelRun(rq *request) error {
 		return rq.redirect("unchanged", "runs", ref.Run)
 	}
 	return rq.redirect("canceled", "runs", ref.Run)
+}
+
+const runLooks = time.Second // between two looks at an open run
+
+// streamRun sends an event when something has changed in an open run, and when it has ended. The page loads itself
+// again then.
+func (c *Console) streamRun(rq *request) error {
+	ref, err := rq.runRef()
+	if err != nil {
+		return err
+	}
+	line, err := c.Explore.Timeline(rq.ctx, ref)
+	if err != nil {
+		return err
+	}
+	seen := line.State()
+	if shown := rq.text("seen"); shown != "" {
+		seen = shown // what the page shows
+	}
+	ctx, cancel := context.WithTimeout(rq.ctx, streamEnds)
+	defer cancel()
+	defer context.AfterFunc(c.Closing, cancel)()
+	s := &eventWriter{w: rq.w, flush: http.NewResponseController(rq.w).Flush}
+	s.begin()
+	looks := time.NewTicker(runLooks)
+	defer looks.Stop()
+	for line.State() == seen && line.To == nil {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-looks.C:
+		}
+		if line, err = c.Explore.Timeline(ctx, ref); err != nil {
+			return nil // the browser asks again
+		}
+	}
+	_ = s.event("changed", "") // a write error means that the browser has gone
+	return nil
 }

@@ -1,10 +1,9 @@
 package console
 
 import (
-	"fmt"
-	"strconv"
+	"cmp"
 
-	"cairn/internal/domain/fault"
+	"cairn/internal/domain/recurrence"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/schedule"
 )
@@ -12,6 +11,9 @@ import (
 func (c *Console) scheduleRoutes() {
 	c.handle("GET schedules", apikey.Read, c.listSchedules)
 	c.handle("POST schedules", apikey.Write, c.addSchedule)
+	c.handle("GET schedules/{schedule}", apikey.Read, c.showSchedule)
+	c.handle("POST schedules/{schedule}", apikey.Write, c.changeSchedule)
+	c.handle("POST schedules/{schedule}/backfill", apikey.Write, c.backfillSchedule)
 	for verb, do := range map[string]struct {
 		notice string
 		change func(rq *request, name string) error
@@ -39,11 +41,6 @@ func (c *Console) scheduleRoutes() {
 			return rq.redirect(do.notice, "schedules")
 		})
 	}
-	c.handle("GET reflections", apikey.Read, c.listReflections)
-	c.handle("GET reflections/{date}", apikey.Read, c.showReflection)
-	c.handle("GET outbox", apikey.Read, c.listOutbox)
-	c.handle("POST outbox/{task}/retry", apikey.Write, c.retryOutbox)
-	c.handle("GET channels", apikey.Read, c.listDeliveries)
 }
 
 func (c *Console) listSchedules(rq *request) error {
@@ -99,10 +96,7 @@ func (c *Console) scheduleRow(rq *request, task schedule.Task) []cell {
 		last = rq.at(task.Last.At)
 		last.Quiet = rq.worded("firing", task.Last.Outcome) + " " + task.Last.Reason
 	}
-	name := cell{Text: task.Name, Quiet: clip(task.Prompt, 160)}
-	if task.Kind == schedule.Turn {
-		name.Link = rq.path("conversations", task.Conversation())
-	}
+	name := cell{Text: task.Name, Quiet: clip(task.Prompt, 160), Link: rq.path("schedules", task.Name)}
 	return []cell{name, {Text: task.Cron, Quiet: task.Zone}, next, last, {Actions: actions}}
 }
 
@@ -115,128 +109,93 @@ func (c *Console) addSchedule(rq *request) error {
 	return rq.redirect("saved", "schedules")
 }
 
-const daysShown = 60
+const firingsShown = 10
 
-func (c *Console) listReflections(rq *request) error {
-	days, err := c.Reflect.List(rq.ctx, rq.ws(), rq.text("from"), rq.text("to"), daysShown)
+// showSchedule shows a task with its next firings. The query can name another schedule, to see what a change does.
+func (c *Console) showSchedule(rq *request) error {
+	task, err := c.Schedules.Get(rq.ctx, rq.ws(), rq.named("schedule"))
 	if err != nil {
 		return err
 	}
-	t := table{
-		ID:      "days",
-		Title:   "reflections.title",
-		Empty:   "reflections.empty",
-		Command: "cairn reflect",
-		Columns: []string{
-			"col.date",
-			"col.status",
-			"nav.conversations",
-			"reflections.notes",
-			"nav.memories",
-			"nav.skills",
-			"col.run",
-		},
+	cron, zone := clip(rq.text("cron"), 200), clip(rq.text("zone"), 100)
+	next, err := c.Schedules.Preview(rq.ctx, rq.ws(), task.Name, cron, zone, firingsShown)
+	if err != nil {
+		return err
 	}
-	for _, d := range days {
-		row := []cell{{Text: d.Date, Link: rq.path("reflections", d.Date)}, rq.tagged("day", d.Status),
-			rq.numeric(d.Conversations), rq.numeric(d.Notes), rq.numeric(d.Memories), rq.numeric(d.Skills), {}}
-		row[1].Quiet = d.Reason
-		if d.Run != "" {
-			row[6] = cell{Text: d.Run, Link: rq.path("runs", d.Run)}
+	own := ""
+	if task.Zoned {
+		own = task.Zone
+	}
+	about := table{ID: "task", Title: "schedules.task", Columns: []string{"col.name", "schedules.cron",
+		"schedules.next", "schedules.last", "skill.actions"}, Rows: [][]cell{c.scheduleRow(rq, task)}}
+	out := grid{Tables: []table{about, c.firings(rq, next, cron != "" || zone != "")},
+		Links: []link{{rq.path("schedules"), "schedules.title"}}}
+	if task.Kind == schedule.Turn {
+		out.Links = append(out.Links, link{rq.path("conversations", task.Conversation()), "col.conversation"})
+	}
+	out.Forms = []form{{ID: "preview", Get: true, Button: button{Label: "schedules.preview"}, Fields: []field{
+		{Name: "cron", Label: "schedules.cron", Kind: "text", Value: cmp.Or(cron, task.Cron)},
+		{Name: "zone", Label: "schedules.zone", Kind: "text", Value: cmp.Or(zone, own), Hint: "schedules.zone_hint"}}}}
+	if task.Kind == schedule.Turn {
+		out.Forms = append(out.Forms, form{ID: "change", Title: "schedules.change",
+			Path: rq.path("schedules", task.Name), Button: rq.button(apikey.Write, "memory.save", "primary", ""),
+			Fields: []field{
+				{Name: "cron", Label: "schedules.cron", Kind: "text", Required: true,
+					Value: rq.typed("cron", cmp.Or(cron, task.Cron)), Hint: "schedules.cron_hint"},
+				{Name: "zone", Label: "schedules.zone", Kind: "text", Value: rq.typed("zone", cmp.Or(zone, own)),
+					Hint: "schedules.zone_hint"},
+				{Name: "prompt", Label: "schedules.prompt", Kind: "area", Required: true,
+					Value: rq.typed("prompt", task.Prompt)}}})
+	}
+	out.Forms = append(out.Forms, form{ID: "backfill", Title: "schedules.backfill",
+		Path: rq.path("schedules", task.Name, "backfill"), Button: rq.button(apikey.Write, "schedules.fire", "", ""),
+		Fields: []field{{Name: "from", Label: "usage.from", Kind: "date", Required: true, Value: rq.typed("from", "")},
+			{Name: "until", Label: "usage.to", Kind: "date", Required: true, Value: rq.typed("until", ""),
+				Hint: "schedules.backfill_hint"}}})
+	return rq.render("grid", task.Name, out)
+}
+
+func (c *Console) firings(rq *request, next []recurrence.Firing, changed bool) table {
+	t := table{ID: "next", Title: "schedules.firings", Empty: "schedules.none",
+		Columns: []string{"schedules.local", "audit.at", "schedules.clock"}}
+	if changed {
+		t.Title = "schedules.firings_then"
+	}
+	for _, f := range next {
+		row := []cell{{Text: f.Local.Format("2006-01-02 15:04:05 MST")}, rq.at(f.At), {Text: f.Note}}
+		if f.Meeting != recurrence.Plain {
+			row[2] = rq.tagged("clock", f.Meeting)
+			row[2].Quiet = f.Note
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return rq.render("grid", "reflections.title", grid{About: "reflections.about", Tables: []table{t}})
+	return t
 }
 
-func (c *Console) showReflection(rq *request) error {
-	d, err := c.Reflect.Show(rq.ctx, rq.ws(), rq.named("date"))
-	if err != nil {
-		return err
+func (c *Console) changeSchedule(rq *request) error {
+	cron, zone, prompt := rq.r.PostFormValue("cron"), rq.r.PostFormValue("zone"), rq.r.PostFormValue("prompt")
+	name := rq.named("schedule")
+	if _, err := c.Schedules.Change(rq.ctx, rq.ws(), name,
+		schedule.Change{Cron: &cron, Zone: &zone, Prompt: &prompt}); err != nil {
+		return rq.again(err, c.showSchedule)
 	}
-	runs := table{ID: "runs", Title: "nav.runs", Empty: "overview.no_runs",
-		Columns: []string{"col.run", "col.status", "inbox.reason"}}
-	for _, r := range d.Runs {
-		runs.Rows = append(runs.Rows, []cell{{Text: r.Run, Link: rq.path("runs", r.Run)},
-			rq.tagged("day", r.Status), plain(r.Reason)})
-	}
-	notes := table{ID: "notes", Title: "reflections.notes", Empty: "reflections.no_notes",
-		Columns: []string{"type.note", "col.created"}}
-	for _, n := range d.Notes {
-		notes.Rows = append(notes.Rows, []cell{{Text: n.Content, Link: rq.path("memories", n.ID)}, rq.at(n.CreatedAt)})
-	}
-	return rq.render("grid", d.Date, grid{Tables: []table{notes, runs},
-		Links: []link{{rq.path("reflections"), "reflections.title"}}})
+	return rq.redirect("saved", "schedules", name)
 }
 
-const tasksShown = 200
-
-func (c *Console) listOutbox(rq *request) error {
-	tasks, err := c.Explore.Outbox(rq.ctx, rq.ws(), tasksShown)
+// backfillSchedule fires a task for past days.
+func (c *Console) backfillSchedule(rq *request) error {
+	name := rq.named("schedule")
+	from, err := recurrence.ParseDate(rq.r.PostFormValue("from"))
 	if err != nil {
-		return err
+		return rq.again(err, c.showSchedule)
 	}
-	t := table{ID: "tasks", Title: "outbox.title", Empty: "outbox.empty",
-		Columns: []string{"col.kind", "outbox.attempts", "outbox.failures", "outbox.error", "col.created", "outbox.due",
-			"skill.actions"}}
-	for _, o := range tasks {
-		id := strconv.FormatInt(o.ID, 10)
-		t.Rows = append(t.Rows, []cell{
-			{Text: o.Kind, Quiet: o.Key},
-			rq.numeric(o.Attempts),
-			rq.numeric(o.Failures),
-			plain(
-				o.Error,
-			),
-			rq.at(o.CreatedAt),
-			rq.at(o.DueAt),
-			{Actions: []action{{Path: rq.path("outbox", id, "retry"),
-				Button: rq.button(apikey.Write, "outbox.retry", "", id)}}},
-		})
-	}
-	return rq.render("grid", "outbox.title", grid{About: "outbox.about", Tables: []table{t}})
-}
-
-func (c *Console) retryOutbox(rq *request) error {
-	id, err := strconv.ParseInt(rq.named("task"), 10, 64)
+	until, err := recurrence.ParseDate(rq.r.PostFormValue("until"))
 	if err != nil {
-		return fault.New(fault.NotFound, fmt.Sprintf("outbox task %.40q not found", rq.named("task")),
-			"list the outbox again")
+		return rq.again(err, c.showSchedule)
 	}
-	if err := c.Explore.RetryOutbox(rq.ctx, rq.ws(), id); err != nil {
-		return rq.again(err, c.listOutbox)
+	ws := rq.grant.Workspace
+	if _, err := c.Schedules.Backfill(rq.ctx, ws.ID, ws.Key, name, from, until); err != nil {
+		return rq.again(err, c.showSchedule)
 	}
-	return rq.redirect("started", "outbox")
-}
-
-func (c *Console) listDeliveries(rq *request) error {
-	states := []string{"dead", "ready", "streaming", "sent", "dropped"}
-	state, err := rq.choice("state", states...)
-	if err != nil {
-		return err
-	}
-	all, err := c.Deliveries.Deliveries(rq.ctx, rq.ws(), state, tasksShown)
-	if err != nil {
-		return err
-	}
-	t := table{ID: "deliveries", Title: "channels.deliveries", Empty: "channels.empty", Command: "cairn gateway",
-		Columns: []string{"channels.chat", "channels.source", "col.status", "outbox.attempts", "col.created"}}
-	for _, d := range all {
-		row := []cell{{Text: d.Place.Account + "/" + d.Place.Chat}, plain(d.Source), rq.tagged("delivery", d.State),
-			rq.numeric(d.Attempts), rq.at(d.CreatedAt)}
-		row[2].Quiet = d.Reason
-		t.Rows = append(t.Rows, row)
-	}
-	return rq.render("grid", "channels.title", grid{About: "channels.about", Tables: []table{t},
-		Forms: []form{rq.filter("state", "col.status", "delivery", states)}})
-}
-
-// filter returns a form with one filter of a list.
-func (rq *request) filter(name, label, prefix string, values []string) form {
-	options := []option{{"", rq.c.pages[rq.lang].texts.Text("list.all"), false}}
-	for _, v := range values {
-		options = append(options, option{v, rq.worded(prefix, v), v == rq.text(name)})
-	}
-	return form{ID: "filter", Get: true, Button: button{Label: "list.apply"},
-		Fields: []field{{Name: name, Label: label, Kind: "select", Options: options}}}
+	return rq.redirect("started", "schedules", name)
 }

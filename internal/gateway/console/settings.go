@@ -15,6 +15,7 @@ import (
 func (c *Console) settingsRoutes() {
 	c.handle("GET settings", apikey.Read, c.showSettings)
 	c.handle("POST settings", apikey.Admin, c.changeSetting)
+	c.handle("POST settings/check", apikey.Admin, c.checkSetting)
 }
 
 // flat returns the settings by their dotted names, as JSON.
@@ -48,7 +49,10 @@ func flatten(out map[string]string, prefix string, all map[string]any) error {
 	return nil
 }
 
-func (c *Console) showSettings(rq *request) error {
+func (c *Console) showSettings(rq *request) error { return c.renderSettings(rq, nil) }
+
+// renderSettings shows the settings, and the change that is to be confirmed.
+func (c *Console) renderSettings(rq *request, change *table) error {
 	s, err := c.Workspaces.Settings(rq.ctx, rq.ws())
 	if err != nil {
 		return err
@@ -61,43 +65,91 @@ func (c *Console) showSettings(rq *request) error {
 	if err != nil {
 		return err
 	}
+	about := map[string]settings.Description{}
+	for _, d := range settings.Descriptions() {
+		about[d.Name] = d
+	}
 	t := table{ID: "settings", Title: "settings.title", Empty: "settings.title",
-		Columns: []string{"col.name", "settings.value", "settings.default"}}
+		Columns: []string{"col.name", "settings.value", "settings.default", "settings.meaning"}}
 	var names []option
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		value := cell{Text: now[name]}
 		if now[name] != usual[name] {
 			value.Tag = "tag-review"
 		}
-		t.Rows = append(t.Rows, []cell{plain(name), value, plain(usual[name])})
+		t.Rows = append(t.Rows, []cell{{Text: name, Quiet: about[name].Type}, value, plain(usual[name]),
+			{Text: about[name].Text}})
 		names = append(names, option{name, name, name == rq.typed("name", rq.text("name"))})
 	}
-	return rq.render("grid", "settings.title", grid{About: "settings.about", Tables: []table{t}, Forms: []form{{
-		ID: "change", Title: "settings.change", Path: rq.path("settings"),
-		Button: rq.button(apikey.Admin, "memory.save", "primary", ""),
+	out := grid{About: "settings.about"}
+	if change != nil {
+		change.Form = &form{ID: "confirm", Path: rq.path("settings"),
+			Hidden: [][2]string{{"name", rq.posted("name")}, {"value", rq.posted("value")}},
+			Button: rq.button(apikey.Admin, "settings.confirm", "primary", "")}
+		out.Tables = append(out.Tables, *change)
+	}
+	out.Tables = append(out.Tables, t)
+	out.Forms = append(out.Forms, form{ID: "change", Title: "settings.change", Path: rq.path("settings", "check"),
+		Button: rq.button(apikey.Admin, "settings.check", "primary", ""),
 		Fields: []field{{Name: "name", Label: "col.name", Kind: "select", Options: names},
-			{Name: "value", Label: "settings.value", Kind: "text", Value: rq.typed("value", ""),
-				Hint: "settings.json"}}}}})
+			{Name: "value", Label: "settings.value", Kind: "text", Value: rq.posted("value"), Hint: "settings.json"}}})
+	return rq.render("grid", "settings.title", out)
 }
 
-// changeSetting changes one setting. An empty value restores its default.
-func (c *Console) changeSetting(rq *request) error {
+// patch returns the change of one setting in the form. An empty value restores its default.
+func (rq *request) patch() (json.RawMessage, error) {
 	name, text := rq.r.PostFormValue("name"), strings.TrimSpace(rq.r.PostFormValue("value"))
 	if text == "" {
 		text = "null"
 	}
 	if !json.Valid([]byte(text)) {
-		return rq.again(fault.New(fault.InvalidArgument, fmt.Sprintf("invalid value %.60q", text),
-			`use JSON: a number, true, false, or a text in quotes such as "Europe/Berlin"`), c.showSettings)
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid value %.60q", text),
+			`use JSON: a number, true, false, or a text in quotes such as "Europe/Berlin"`)
 	}
 	patch := json.RawMessage(text)
-	parts := strings.Split(name, ".")
-	for _, part := range slices.Backward(parts) {
+	for _, part := range slices.Backward(strings.Split(name, ".")) {
 		wrapped, err := json.Marshal(map[string]json.RawMessage{part: patch})
 		if err != nil {
-			return fmt.Errorf("encode the patch: %w", err)
+			return nil, fmt.Errorf("encode the patch: %w", err)
 		}
 		patch = wrapped
+	}
+	return patch, nil
+}
+
+// checkSetting shows what a change of a setting does, before it is saved.
+func (c *Console) checkSetting(rq *request) error {
+	patch, err := rq.patch()
+	if err != nil {
+		return rq.again(err, c.showSettings)
+	}
+	was, is, err := c.Workspaces.PreviewSettings(rq.ctx, rq.ws(), patch)
+	if err != nil {
+		return rq.again(err, c.showSettings)
+	}
+	before, err := flat(was)
+	if err != nil {
+		return err
+	}
+	after, err := flat(is)
+	if err != nil {
+		return err
+	}
+	t := table{ID: "change-now", Title: "settings.diff", Empty: "settings.same",
+		Columns: []string{"col.name", "settings.before", "settings.after"}}
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if before[name] != after[name] {
+			t.Rows = append(t.Rows, []cell{plain(name), plain(before[name]), {Text: after[name], Tag: "tag-review"}})
+		}
+	}
+	return c.renderSettings(rq, &t)
+}
+
+// changeSetting changes one setting.
+func (c *Console) changeSetting(rq *request) error {
+	patch, err := rq.patch()
+	if err != nil {
+		return rq.again(err, c.showSettings)
 	}
 	if _, err := c.Workspaces.ChangeSettings(rq.ctx, rq.ws(), patch); err != nil {
 		return rq.again(err, c.showSettings)

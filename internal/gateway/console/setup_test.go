@@ -104,6 +104,22 @@ func (b *bundle) send(method, path string, form url.Values, headers ...string) p
 	return page{b.T, res.StatusCode, res.Header, string(raw), method + " " + path}
 }
 
+// sendBody sends a body as a browser does from a page of the console.
+func (b *bundle) sendBody(method, path, contentType string, body io.Reader) page {
+	b.T.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), method, b.url+path, body)
+	testkit.Must(b.T, err)
+	r.Header.Set("Accept", "text/html")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Content-Type", contentType)
+	res, err := b.browser.Do(r)
+	testkit.Must(b.T, err)
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	testkit.Must(b.T, err)
+	return page{b.T, res.StatusCode, res.Header, string(raw), method + " " + path}
+}
+
 func (b *bundle) get(path string, headers ...string) page {
 	b.T.Helper()
 	return b.send(http.MethodGet, path, nil, headers...)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/consolesession"
 )
 
@@ -90,6 +91,10 @@ func (rq *request) setCookie(value string) {
 // start opens the overview of the first workspace.
 func (c *Console) start(rq *request) error {
 	if len(rq.grants) == 0 {
+		if rq.operatorCookie() != "" {
+			http.Redirect(rq.w, rq.r, c.base+OperatorRoot, http.StatusSeeOther)
+			return nil
+		}
 		return rq.needSignIn()
 	}
 	http.Redirect(rq.w, rq.r, c.workspacePath(rq.grants[0].Workspace.Name), http.StatusSeeOther)
@@ -148,7 +153,11 @@ func (c *Console) signIn(rq *request) error {
 	if err := rq.refuseInsecure(); err != nil {
 		return rq.again(err, c.showSignIn)
 	}
-	h, err := c.Authenticate(rq.r, strings.TrimSpace(rq.r.PostFormValue("key")))
+	key := strings.TrimSpace(rq.r.PostFormValue("key"))
+	if apikey.IsOperator(key) {
+		return c.signInOperator(rq, key)
+	}
+	h, err := c.Authenticate(rq.r, key)
 	if err != nil {
 		return rq.again(err, c.showSignIn)
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cairn/internal/domain/audit"
+	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/apikey"
@@ -15,6 +15,7 @@ import (
 
 func (c *Console) skillRoutes() {
 	c.handle("GET skills", apikey.Read, c.listSkills)
+	c.handle("POST skills", apikey.Write, c.uploadSkill)
 	c.handle("GET skills/{skill}", apikey.Read, c.showSkill)
 	c.handle("GET skills/{skill}/diff", apikey.Read, c.diffSkill)
 	c.handle("GET skills/{skill}/package", apikey.Read, c.packageSkill)
@@ -56,17 +57,16 @@ func (c *Console) skillRoutes() {
 			if err := do.change(c.Library, rq, head.ID); err != nil {
 				return rq.again(err, c.showSkill)
 			}
-			act := fmt.Sprintf("skill %d, %s", head.ID, action)
-			if err := c.Audit.Record(rq.ctx, rq.ws(), audit.SkillChange, act); err != nil {
-				return err
-			}
 			return rq.redirect(do.notice, "skills", head.Name)
 		})
 	}
 }
 
-// perPage is the number of rows of a list.
-const perPage = 50
+// Number of rows of a list, if the parameter limit does not say another one.
+const (
+	perPage     = 50
+	mostPerPage = 1000
+)
 
 type skillsPage struct {
 	Skills   []skill.Head
@@ -138,10 +138,14 @@ type skillPage struct {
 	AsRaw    bool
 	Versions []library.VersionInfo
 	Evidence []explore.Excerpt
+	Uses     []explore.SkillUse
 	Waiting  string // item of the inbox, if the skill waits for approval
 }
 
-const versionsShown = 50
+const (
+	versionsShown = 50
+	usesShown     = 30
+)
 
 func (c *Console) showSkill(rq *request) error {
 	number, err := rq.number("version", 0, 1, 1<<30)
@@ -161,10 +165,32 @@ func (c *Console) showSkill(rq *request) error {
 	if out.Evidence, err = c.Explore.Evidence(rq.ctx, rq.ws(), v.Sources); err != nil {
 		return err
 	}
+	if out.Uses, err = c.Explore.Uses(rq.ctx, rq.ws(), head.ID, usesShown); err != nil {
+		return err
+	}
 	if head.Status == skill.Candidate || head.Status == skill.DraftStatus {
 		out.Waiting = fmt.Sprintf("s%d", head.ID)
 	}
 	return rq.render("skill", head.Name, out)
+}
+
+// uploadSkill imports a package. It waits in the inbox unless the skill has this content already.
+func (c *Console) uploadSkill(rq *request) error {
+	archive, err := rq.file("file")
+	if err != nil {
+		return rq.again(err, c.listSkills)
+	}
+	out, err := c.Library.Import(rq.ctx, rq.ws(), archive, string(agent.OriginImport), nil)
+	if err != nil {
+		return rq.again(err, c.listSkills)
+	}
+	switch {
+	case out.Same:
+		return rq.redirect("unchanged", "skills", out.Head.Name)
+	case out.Pending != 0:
+		return rq.redirect("uploaded", "inbox", fmt.Sprintf("c%d", out.Pending))
+	}
+	return rq.redirect("uploaded", "inbox", fmt.Sprintf("s%d", out.Head.ID))
 }
 
 func (c *Console) diffSkill(rq *request) error {

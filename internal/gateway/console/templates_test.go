@@ -133,8 +133,8 @@ func walkPipe(pipe *tree.PipeNode, keys *[]string) {
 				continue
 			}
 			name := fmt.Sprint(c.Args[0])
-			if name == "t" && i == 1 || strings.HasSuffix(name, ".Button") && i == 2 ||
-				strings.HasSuffix(name, ".Choices") && i == 2 {
+			if name == "t" && i == 1 || i == 2 && (strings.HasSuffix(name, ".Button") ||
+				strings.HasSuffix(name, ".Choices") || strings.HasSuffix(name, ".Choose")) {
 				*keys = append(*keys, text.Text)
 			}
 		}
@@ -175,7 +175,7 @@ func TestEveryTextIsTranslated(t *testing.T) {
 	}
 	tag := regexp.MustCompile(`(?s)<[^>]*>`)
 	attribute := regexp.MustCompile(`(?:title|placeholder|aria-label|alt)="([^"·]*)"`)
-	code := regexp.MustCompile(`(?s)<code>.*?</code>`)
+	code := regexp.MustCompile(`(?s)<(?:code|kbd)>.*?</(?:code|kbd)>`)
 	for name, text := range texts {
 		for _, m := range attribute.FindAllStringSubmatch(text, -1) {
 			if hasLetter(m[1]) {
@@ -194,7 +194,9 @@ func TestEveryTextIsTranslated(t *testing.T) {
 // values are the prefixes of texts that depend on stored values.
 var values = []string{"kind", "effect", "state", "severity", "origin", "run", "status", "done", "nav", "number", "cost",
 	"type", "action", "outcome", "call", "role", "skillop", "channel", "verdict", "review",
-	"reason", "schedule", "firing", "day", "delivery", "update", "actor", "keys"}
+	"reason", "schedule", "firing", "day", "delivery", "update", "actor", "keys",
+	"health", "effects", "remedy", "level", "workspace", "counted", "clock",
+	"derived", "person", "use", "policy"}
 
 // codeKeys are the keys in the Go code: titles of pages.
 func codeKeys(t *testing.T) (keys []string) {

@@ -68,6 +68,9 @@ func (v *view) Here() string { return v.rq.c.base + v.rq.r.URL.EscapedPath() }
 // Signed reports whether the page belongs to a workspace.
 func (v *view) Signed() bool { return v.rq.grant.ID != 0 }
 
+// Operator reports whether the page is one of the operators'.
+func (v *view) Operator() bool { return v.rq.isOperator }
+
 // Workspace returns the name of the workspace.
 func (v *view) Workspace() string { return v.rq.grant.Workspace.Name }
 
@@ -136,7 +139,8 @@ func (v *view) Notice() string {
 // notices are the values of the parameter done.
 var notices = []string{"approved", "rejected", "saved", "deleted", "restored", "undone", "rolled_back", "pinned",
 	"unpinned", "archived", "ended", "canceled", "retried", "started", "paused", "resumed", "removed", "revoked",
-	"adopted", "released", "unchanged", "feedback", "created", "promoted"}
+	"adopted", "released", "unchanged", "feedback", "created", "promoted", "decided", "erasing",
+	"uploaded", "loaded"}
 
 // moment is a time as a page shows it.
 type moment struct{ UTC, Local string }
@@ -160,6 +164,13 @@ func (v *view) Button(scope, label, kind string, detail ...string) button {
 	if !v.Can(scope) {
 		b.Needs = scope
 	}
+	return b
+}
+
+// Choose returns one of several actions of a form: the field that names it, and its value.
+func (v *view) Choose(scope, label, kind, name, value string) button {
+	b := v.Button(scope, label, kind)
+	b.Name, b.Value = name, value
 	return b
 }
 
@@ -187,6 +198,7 @@ func (v *view) Choices(name, label, prefix string, values []string) choices {
 // navItem is a link of the navigation.
 type navItem struct {
 	Path, Label string
+	Key         string // of its shortcut, after g
 	Current     bool
 }
 
@@ -204,10 +216,14 @@ func (v *view) Nav() []navItem {
 		if name != "" {
 			path = v.rq.path(name)
 		}
-		out = append(out, navItem{path, "nav." + label, current})
+		out = append(out, navItem{path, "nav." + label, shortcuts[label], current})
 	}
 	return out
 }
+
+// shortcuts are the keys that open pages, after g.
+var shortcuts = map[string]string{"overview": "o", "inbox": "i", "skills": "s", "conversations": "c", "memories": "m",
+	"runs": "r", "try": "t", "usage": "u"}
 
 // navigation are the paths of the main pages.
 var navigation = []string{"", "inbox", "skills", "conversations", "memories", "runs", "try", "schedules",

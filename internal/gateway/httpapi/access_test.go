@@ -21,7 +21,7 @@ import (
 var bodies = map[string]any{"rollback": map[string]any{"to": 1}, "pin": map[string]any{"pinned": true},
 	"uses": map[string]any{"use_id": "u"}, "backfill": map[string]any{"from": "2026-11-01", "until": "2026-11-02"},
 	"outcome": map[string]any{"outcome": "success"}, "vote": map[string]any{"vote": "up"},
-	"{id}": map[string]any{"content": "c"}}
+	"{id}": map[string]any{"content": "c"}, "patch /v1/schedules/{id}": map[string]any{"cron": "0 1 * * *"}}
 
 // Each route that names an object, called with an admin key of another workspace,
 // responds as if the object did not exist; lists are empty.
@@ -63,7 +63,11 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 			}
 			for _, id := range ids {
 				at := strings.NewReplacer("{id}", id, "{n}", "1", "{message_id}", "m1").Replace(path)
-				b.do(request{method: strings.ToUpper(method), path: at, key: key, body: bodies[verb]}).
+				body, own := bodies[method+" "+path]
+				if !own {
+					body = bodies[verb]
+				}
+				b.do(request{method: strings.ToUpper(method), path: at, key: key, body: body}).
 					refused(fault.NotFound)
 			}
 		}

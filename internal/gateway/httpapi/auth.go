@@ -194,6 +194,10 @@ func (g *Gateway) authenticateOperator(r *http.Request, scope apikey.Scope) (api
 	if key == "" {
 		return apikey.Operator{}, missingKey()
 	}
+	return g.findOperator(r, key, scope)
+}
+
+func (g *Gateway) findOperator(r *http.Request, key string, scope apikey.Scope) (apikey.Operator, *Problem) {
 	o, err := g.Keys.Operator(r.Context(), key)
 	if fault.CodeOf(err) == fault.NotFound {
 		return o, problem(fault.Unauthenticated, "invalid operator key", "keys of workspaces are refused here; the "+

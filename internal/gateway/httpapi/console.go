@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
+	"cairn/internal/service/erase"
 )
 
 // consolePath is the path of the web console.
@@ -71,10 +72,31 @@ func (g *Gateway) Authenticate(r *http.Request, key string) (apikey.Principal, e
 	return h, nil
 }
 
+// AuthenticateOperator returns the holder of an operator key that was typed in. It limits the attempts of an address as
+// Authenticate does.
+func (g *Gateway) AuthenticateOperator(r *http.Request, key string) (apikey.Operator, error) {
+	from := g.client(r)
+	var refused *Problem
+	o := apikey.Operator{}
+	if wait := g.badKeys.take(from); wait > 0 {
+		refused = tooManyBadKeys(wait)
+	} else if o, refused = g.findOperator(r, key, apikey.Support); refused == nil ||
+		refused.Code != fault.Unauthenticated {
+		g.badKeys.good(from)
+	}
+	if refused != nil {
+		return o, fault.New(refused.Code, refused.Message, refused.Hint)
+	}
+	return o, nil
+}
+
 // Start starts the workflow of a stored run at once. If it fails, the relay starts the workflow later.
 func (g *Gateway) Start(ctx context.Context, workspaceKey string, r run.Run) {
 	g.start(ctx, workspaceKey, r)
 }
+
+// StartErase starts the workflow of an accepted erasure at once. If it fails, the relay starts it later.
+func (g *Gateway) StartErase(ctx context.Context, e erase.Erasure) { g.startErase(ctx, e) }
 
 // Send accepts a message for a workspace, streams its reply into the database, and does not wait for it.
 func (g *Gateway) Send(ctx context.Context, ws tenancy.Workspace, name, message, text string) error {

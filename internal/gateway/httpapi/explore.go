@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
@@ -28,6 +29,10 @@ type (
 	BrowsedMemory explore.Memory
 	// ModelUsage is the usage of one model by one kind of run on one local day.
 	ModelUsage explore.Usage
+	// SkillUse is a use of a skill, with its outcome.
+	SkillUse explore.SkillUse
+	// BankScore summarizes the scores of the decisions of a bank on one local day.
+	BankScore explore.Score
 	// OutboxTask is stored work that is to be delivered.
 	OutboxTask explore.OutboxTask
 	// ConsoleSession is a browser that is signed in to the web console.
@@ -103,7 +108,8 @@ func (g *Gateway) exploreRoutes() {
 		g.runTimeline)
 	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}/call", id: "showRunCall", tag: tagRuns,
 		scope: apikey.Read, summary: "Get the request and the reply of a model call",
-		about: "Secrets are replaced with placeholders."}, g.showRunCall)
+		about: "Secrets are replaced with placeholders. `unmasked` shows them: it needs the scope `admin` and is " +
+			"recorded in the audit log."}, g.showRunCall)
 	handle(g, route{
 		method:  http.MethodGet,
 		path:    "/v1/conversations/{id}/turns",
@@ -122,6 +128,11 @@ func (g *Gateway) exploreRoutes() {
 			"Erased memories are missing."}, g.browseMemories)
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/evidence", id: "skillEvidence", tag: tagSkills,
 		scope: apikey.Read, summary: "Get the messages from which a version of a skill was written"}, g.skillEvidence)
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/uses", id: "skillUses", tag: tagSkills,
+		scope: apikey.Read, summary: "List the uses of a skill with their outcomes, the latest first"}, g.skillUses)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/scores", id: "bankScores", tag: tagBanks,
+		scope: apikey.Read, summary: "Get the scores of the decisions of a bank by local day, of 90 days",
+		about: "Scores of the active policy and of policies on trial, with 95 % confidence intervals."}, g.bankScores)
 	handle(g, route{method: http.MethodGet, path: "/v1/usage", id: "showUsage", tag: tagRuns, scope: apikey.Read,
 		summary: "Sum the model calls by local day, model and kind of run"}, g.showUsage)
 	handle(g, route{method: http.MethodGet, path: "/v1/outbox", id: "listOutbox", tag: tagRuns, scope: apikey.Read,
@@ -144,8 +155,23 @@ func (g *Gateway) showRunCall(ctx context.Context, in *struct {
 	RunPath
 	Step  string `query:"step" maxLength:"300" doc:"Step of the call, as in the calls of the run"`
 	Round int    `query:"round" minimum:"0" maximum:"1000" doc:"0 for the first request, then one more for each repair"`
+	// Unmasked needs the scope admin.
+	Unmasked bool `query:"unmasked" doc:"Show secrets; needs the scope admin"`
 }) (*bodyOf[RunCallDetail], error) {
-	all, err := g.Runs.Exchanges(ctx, run.Ref{Workspace: workspace(ctx), Run: in.ID}, in.Step)
+	ref := run.Ref{Workspace: workspace(ctx), Run: in.ID}
+	read := g.Runs.Exchanges
+	if in.Unmasked {
+		if !apikey.Admin.Allows(asking(ctx).Scopes) {
+			return nil, fault.New(fault.OutOfScope, "scope admin required to show secrets",
+				"use a key that has the scope, or leave unmasked out")
+		}
+		if err := g.Audit.Record(ctx, ref.Workspace, audit.PromptUnmask,
+			fmt.Sprintf("run %s, step %.80s, round %d", in.ID, in.Step, in.Round)); err != nil {
+			return nil, err
+		}
+		read = g.Runs.Unmasked
+	}
+	all, err := read(ctx, ref, in.Step)
 	if err != nil {
 		return nil, err
 	}
@@ -218,6 +244,52 @@ func (g *Gateway) skillEvidence(ctx context.Context, in *struct {
 		return nil, err
 	}
 	return evidenceBody(g.Explore.Evidence(ctx, workspace(ctx), v.Sources))
+}
+
+// BankScoreList holds scores by day, the earliest first.
+type BankScoreList struct {
+	Scores []BankScore `json:"scores"`
+}
+
+func (g *Gateway) bankScores(ctx context.Context, in *BankPath) (*bodyOf[BankScoreList], error) {
+	s, err := g.Workspaces.Settings(ctx, workspace(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := g.Learning.Banks.At(ctx, workspace(ctx), in.Name, 0); err != nil {
+		return nil, err
+	}
+	zone, err := time.LoadLocation(s.TimeZone)
+	if err != nil {
+		zone = time.UTC
+	}
+	scores, err := g.Explore.Scores(ctx, workspace(ctx), in.Name, zone)
+	out := &bodyOf[BankScoreList]{BankScoreList{[]BankScore{}}}
+	for _, one := range scores {
+		out.Body.Scores = append(out.Body.Scores, BankScore(one))
+	}
+	return out, err
+}
+
+// SkillUseList holds the latest uses of a skill.
+type SkillUseList struct {
+	Uses []SkillUse `json:"uses"`
+}
+
+func (g *Gateway) skillUses(ctx context.Context, in *struct {
+	SkillPath
+	Limit int `query:"limit" default:"50" minimum:"1" maximum:"500"`
+}) (*bodyOf[SkillUseList], error) {
+	head, _, err := g.version(ctx, in.ID, 0)
+	if err != nil {
+		return nil, err
+	}
+	uses, err := g.Explore.Uses(ctx, workspace(ctx), head.ID, in.Limit)
+	out := &bodyOf[SkillUseList]{SkillUseList{[]SkillUse{}}}
+	for _, u := range uses {
+		out.Body.Uses = append(out.Body.Uses, SkillUse(u))
+	}
+	return out, err
 }
 
 func (g *Gateway) memoryViews(ctx context.Context, in *struct {

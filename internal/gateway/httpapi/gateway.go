@@ -81,6 +81,7 @@ func New(s Services, o Options, m Meter) *Gateway {
 	g.runRoutes()
 	g.eventRoutes()
 	g.exploreRoutes()
+	g.overviewRoutes()
 	g.skillRoutes()
 	g.versionRoutes()
 	g.packageRoutes()

@@ -53,6 +53,24 @@ func (g *Gateway) inboxRoutes() {
 	handle(g, route{method: http.MethodPost, path: path + "/{item}/reject", id: "rejectInboxItem", tag: tagApproval,
 		scope: apikey.Admin, summary: "Reject an item",
 		about: "A rejected new skill is archived."}, g.rejectInboxItem)
+	g.inboxEditRoutes(path)
+}
+
+func (g *Gateway) inboxEditRoutes(path string) {
+	handle(g, route{method: http.MethodPost, path: path + "/{item}/preview", id: "previewInboxItem", tag: tagApproval,
+		scope: apikey.Read, summary: "Show an item with a text of yours, and the findings about it",
+		about: "Nothing is changed."}, g.previewInboxItem)
+	handle(g, route{method: http.MethodPost, path: path + "/{item}/edit", id: "editInboxItem", tag: tagApproval,
+		scope: apikey.Admin, summary: "Approve an item with a text of yours",
+		about: "The text is scanned again and becomes a version with the origin `user`. Blocking findings about it " +
+			"need an override, as in an approval; a preview lists them. This also resolves a conflict with a newer " +
+			"version, in which case the files stay those of the version in force."}, g.editInboxItem)
+	handle(g, route{method: http.MethodPost, path: path + "/approve", id: "approveInboxItems", tag: tagApproval,
+		scope: apikey.Admin, summary: "Approve up to 50 items without findings",
+		about: "Each item is decided in a transaction of its own. Items with findings fail with `override_required`."},
+		g.approveInboxItems)
+	handle(g, route{method: http.MethodPost, path: path + "/reject", id: "rejectInboxItems", tag: tagApproval,
+		scope: apikey.Admin, summary: "Reject up to 50 items"}, g.rejectInboxItems)
 }
 
 func (g *Gateway) listInbox(ctx context.Context, in *struct {
@@ -90,4 +108,74 @@ func (g *Gateway) rejectInboxItem(ctx context.Context, in *struct {
 }) (*bodyOf[InboxOutcome], error) {
 	out, err := g.ReviewInbox.Reject(ctx, person(ctx, in.IdempotencyKey), in.ID)
 	return &bodyOf[InboxOutcome]{InboxOutcome(out)}, err
+}
+
+// InboxText is the text of a person in place of a proposed one.
+type InboxText inbox.Text
+
+func (g *Gateway) previewInboxItem(ctx context.Context, in *struct {
+	InboxPath
+	Body InboxText
+}) (*bodyOf[InboxDetail], error) {
+	d, err := g.ReviewInbox.Preview(ctx, person(ctx, IdempotencyKey{}), in.ID, inbox.Text(in.Body))
+	return &bodyOf[InboxDetail]{InboxDetail(d)}, err
+}
+
+func (g *Gateway) editInboxItem(ctx context.Context, in *struct {
+	InboxPath
+	IdempotencyKey
+	Body struct {
+		SHA      string            `json:"sha" minLength:"1" maxLength:"64" doc:"The sha of the item as you have read it"`
+		Text     InboxText         `json:"text"`
+		Override approval.Override `json:"override,omitzero"`
+	}
+}) (*bodyOf[InboxOutcome], error) {
+	out, err := g.ReviewInbox.Edit(ctx, person(ctx, in.IdempotencyKey), in.ID, inbox.Text(in.Body.Text),
+		approval.Decision{SHA: in.Body.SHA, Override: in.Body.Override})
+	return &bodyOf[InboxOutcome]{InboxOutcome(out)}, err
+}
+
+// InboxChoices are the items of a bulk decision.
+type InboxChoices struct {
+	Items []inbox.Choice `json:"items" minItems:"1" maxItems:"50"`
+}
+
+// InboxOutcomes are the results of a bulk decision, in the order of its items.
+type InboxOutcomes struct {
+	Results []InboxResult `json:"results"`
+}
+
+// InboxResult is the result for one item.
+type InboxResult struct {
+	ID      string   `json:"id"`
+	State   string   `json:"state" enum:"approved,rejected,failed"`
+	Title   string   `json:"title,omitempty" doc:"Name of the skill"`
+	Version int      `json:"version,omitempty" doc:"The version in force"`
+	Problem *Problem `json:"problem,omitempty" doc:"Why it failed"`
+}
+
+func bulkOutcomes(all []inbox.BulkOutcome, err error) (*bodyOf[InboxOutcomes], error) {
+	out := &bodyOf[InboxOutcomes]{InboxOutcomes{[]InboxResult{}}}
+	for _, o := range all {
+		r := InboxResult{ID: o.ID, State: o.State, Title: o.Title, Version: o.Version}
+		if o.Err != nil {
+			r.State, r.Problem = "failed", problemOf(o.Err)
+		}
+		out.Body.Results = append(out.Body.Results, r)
+	}
+	return out, err
+}
+
+func (g *Gateway) approveInboxItems(ctx context.Context, in *struct {
+	IdempotencyKey
+	Body InboxChoices
+}) (*bodyOf[InboxOutcomes], error) {
+	return bulkOutcomes(g.ReviewInbox.ApproveAll(ctx, person(ctx, in.IdempotencyKey), in.Body.Items))
+}
+
+func (g *Gateway) rejectInboxItems(ctx context.Context, in *struct {
+	IdempotencyKey
+	Body InboxChoices
+}) (*bodyOf[InboxOutcomes], error) {
+	return bulkOutcomes(g.ReviewInbox.RejectAll(ctx, person(ctx, in.IdempotencyKey), in.Body.Items))
 }

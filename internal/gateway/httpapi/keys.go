@@ -59,6 +59,12 @@ func (g *Gateway) keyRoutes() {
 		g.approvePerson)
 	handle(g, route{method: http.MethodGet, path: "/v1/deliveries", id: "listDeliveries", tag: tagKeys,
 		scope: apikey.Read, summary: "List the messages to chat platforms, the latest first"}, g.listDeliveries)
+	handle(g, route{method: http.MethodPost, path: "/v1/deliveries/{id}/retry", id: "retryDelivery", tag: tagKeys,
+		scope: apikey.Admin, status: http.StatusNoContent, summary: "Send a dead delivery again"}, g.retryDelivery)
+	handle(g, route{method: http.MethodPost, path: "/v1/deliveries/{id}/drop", id: "dropDelivery", tag: tagKeys,
+		scope: apikey.Admin, status: http.StatusNoContent, summary: "Give up a dead delivery"}, g.dropDelivery)
+	handle(g, route{method: http.MethodGet, path: "/v1/people", id: "listPeople", tag: tagKeys, scope: apikey.Read,
+		summary: "List the users and groups of chat platforms that belong to the workspace"}, g.listPeople)
 }
 
 func (g *Gateway) listKeys(ctx context.Context, _ *struct{}) (*bodyOf[KeyList], error) {
@@ -98,6 +104,35 @@ func (g *Gateway) listDeliveries(ctx context.Context, in *struct {
 	out := &bodyOf[DeliveryList]{DeliveryList{[]Delivery{}}}
 	for _, d := range all {
 		out.Body.Deliveries = append(out.Body.Deliveries, Delivery(d))
+	}
+	return out, err
+}
+
+// DeliveryPath is the path parameter that names a delivery.
+type DeliveryPath struct {
+	ID int64 `path:"id" minimum:"1" doc:"The delivery's number"`
+}
+
+func (g *Gateway) retryDelivery(ctx context.Context, in *DeliveryPath) (*struct{}, error) {
+	return nil, g.People.Retry(ctx, workspace(ctx), in.ID)
+}
+
+func (g *Gateway) dropDelivery(ctx context.Context, in *DeliveryPath) (*struct{}, error) {
+	return nil, g.People.Drop(ctx, workspace(ctx), in.ID)
+}
+
+// PersonList holds users and groups of chat platforms.
+type PersonList struct {
+	People []Person `json:"people"`
+}
+
+func (g *Gateway) listPeople(ctx context.Context, in *struct {
+	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+}) (*bodyOf[PersonList], error) {
+	all, err := g.People.PeopleOf(ctx, workspace(ctx), in.Limit)
+	out := &bodyOf[PersonList]{PersonList{[]Person{}}}
+	for _, i := range all {
+		out.Body.People = append(out.Body.People, Person(i))
 	}
 	return out, err
 }

@@ -105,6 +105,40 @@ func (g *Gateway) runRoutes() {
 		about: "Failed tasks are retried, and only missing replies are paid for. With fresh, the run's next " +
 			"generation repeats and pays all model calls.",
 	}, g.retryRun)
+	handle(g, route{
+		method:  http.MethodPost,
+		path:    "/v1/runs/{id}/cancel",
+		id:      "cancelRun",
+		tag:     tagRuns,
+		scope:   apikey.Write,
+		summary: "Ask an open run to end",
+		about: "Its calls stop, and what it has stored stays. A turn is answered with what it has so far. Reviews " +
+			"and other runs within a larger one cannot be canceled alone.",
+	}, g.cancelRun)
+}
+
+// CancelRequested reports whether a run was asked to end.
+type CancelRequested struct {
+	Requested bool `json:"requested" doc:"False if the run has ended"`
+}
+
+func (g *Gateway) cancelRun(ctx context.Context, in *RunPath) (*bodyOf[CancelRequested], error) {
+	from := asking(ctx)
+	ref := run.Ref{Workspace: from.Workspace.ID, Run: in.ID}
+	kind, err := g.Runs.KindOf(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if kind != run.Turn {
+		asked, err := g.Runs.Cancel(ctx, ref)
+		return &bodyOf[CancelRequested]{CancelRequested{asked}}, err
+	}
+	a, err := g.Runs.AgentReport(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := g.Conversations.Cancel(ctx, from.Workspace, a.Conversation, a.MessageID)
+	return &bodyOf[CancelRequested]{CancelRequested{asked}}, err
 }
 
 func (g *Gateway) listRuns(ctx context.Context, in *struct {

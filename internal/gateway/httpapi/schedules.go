@@ -83,6 +83,14 @@ func (g *Gateway) scheduleRoutes() {
 		g.addSchedule)
 	handle(g, route{method: http.MethodGet, path: one, id: "showSchedule", tag: tagSchedules, scope: apikey.Read,
 		summary: "Get a scheduled task"}, g.showSchedule)
+	handle(g, route{method: http.MethodPatch, path: one, id: "changeSchedule", tag: tagSchedules, scope: apikey.Write,
+		bytes: smallBody, summary: "Change a scheduled prompt",
+		about: "Omitted fields stay. The conversation of the task stays, too. Built-in tasks follow the settings."},
+		g.changeSchedule)
+	handle(g, route{method: http.MethodGet, path: one + "/preview", id: "previewSchedule", tag: tagSchedules,
+		scope: apikey.Read, summary: "List the next firings of a task",
+		about: "Effects of clock changes are marked. With cron or time_zone, the firings are those that a change " +
+			"would have."}, g.previewSchedule)
 	handle(g, route{method: http.MethodDelete, path: one, id: "removeSchedule", tag: tagSchedules, scope: apikey.Write,
 		status:  http.StatusNoContent,
 		summary: "Remove a scheduled task", about: "Started turns continue, and the task's conversation stays. " +
@@ -163,6 +171,62 @@ func (g *Gateway) backfillSchedule(ctx context.Context, in *struct {
 	out := &bodyOf[FiringList]{FiringList{[]Firing{}}}
 	for _, f := range fired {
 		out.Body.Firings = append(out.Body.Firings, Firing(f))
+	}
+	return out, err
+}
+
+// ScheduleChange changes a scheduled prompt. Omitted fields stay.
+type ScheduleChange struct {
+	Cron     *string `json:"cron,omitempty" maxLength:"200"`
+	Prompt   *string `json:"prompt,omitempty"`
+	TimeZone *string `json:"time_zone,omitempty" doc:"IANA time zone; empty: the workspace's"`
+	Channel  *string `json:"channel,omitempty" enum:"voice,sms,chat,scheduled"`
+	MaxTurns *int    `json:"max_turns,omitempty" minimum:"0" maximum:"50"`
+	CatchUp  *int    `json:"catch_up_minutes,omitempty" minimum:"1" maximum:"10080"`
+	To       *string `json:"deliver_to,omitempty" maxLength:"300" doc:"account/chat; empty: the home chat"`
+	Overlap  *string `json:"overlap,omitempty" enum:"skip,queue"`
+}
+
+// NextFiring is a firing to come.
+type NextFiring struct {
+	At     time.Time `json:"at"`
+	Local  string    `json:"local" doc:"On the clock of the task, with its UTC offset"`
+	Date   string    `json:"local_date"`
+	Change string    `json:"clock_change,omitempty" enum:"skipped,doubled" doc:"skipped: the clock skips this time, and the firing is directly after; doubled: the clock shows it twice"`
+	Note   string    `json:"note,omitempty" doc:"Effect of a clock change"`
+}
+
+// NextFirings holds firings to come.
+type NextFirings struct {
+	Firings []NextFiring `json:"firings"`
+}
+
+func (g *Gateway) changeSchedule(ctx context.Context, in *struct {
+	NamedSchedule
+	Body ScheduleChange
+}) (*bodyOf[ScheduledTask], error) {
+	b := in.Body
+	c := schedule.Change{Cron: b.Cron, Zone: b.TimeZone, Prompt: b.Prompt, Channel: b.Channel, MaxTurns: b.MaxTurns,
+		Overlap: b.Overlap, To: b.To}
+	if b.CatchUp != nil {
+		minutes := time.Duration(*b.CatchUp) * time.Minute
+		c.CatchUp = &minutes
+	}
+	t, err := g.Schedules.Change(ctx, workspace(ctx), in.ID, c)
+	return &bodyOf[ScheduledTask]{ScheduledTask(t)}, err
+}
+
+func (g *Gateway) previewSchedule(ctx context.Context, in *struct {
+	NamedSchedule
+	Cron     string `query:"cron" maxLength:"200" doc:"In place of that of the task"`
+	TimeZone string `query:"time_zone" maxLength:"100" doc:"In place of that of the task"`
+	Limit    int    `query:"limit" default:"10" minimum:"1" maximum:"100"`
+}) (*bodyOf[NextFirings], error) {
+	all, err := g.Schedules.Preview(ctx, workspace(ctx), in.ID, in.Cron, in.TimeZone, in.Limit)
+	out := &bodyOf[NextFirings]{NextFirings{[]NextFiring{}}}
+	for _, f := range all {
+		out.Body.Firings = append(out.Body.Firings, NextFiring{At: f.At, Local: f.Local.Format(time.RFC3339),
+			Date: f.LocalDate.String(), Change: string(f.Meeting), Note: f.Note})
 	}
 	return out, err
 }

@@ -23,6 +23,7 @@ import (
 	"cairn/internal/service/erase"
 	"cairn/internal/service/explore"
 	"cairn/internal/service/feedback"
+	"cairn/internal/service/health"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/intake"
@@ -46,6 +47,7 @@ type Services struct {
 	Keys          *apikey.Service
 	Sessions      *consolesession.Service // of the web console
 	Explore       *explore.Service
+	Health        *health.Service
 	Audit         *audit.Service
 	Runs          *inspect.Runs
 	Conversations *inspect.Conversations
@@ -94,6 +96,11 @@ type People interface {
 	Join(ctx context.Context, account, user string) (tenancy.Workspace, error)
 	// ApproveFor lets the user with a pairing code of an account write.
 	ApproveFor(ctx context.Context, account, code string) (channel.Identity, error)
+	// PeopleOf lists the users of a workspace.
+	PeopleOf(ctx context.Context, ws int64, max int) ([]channel.Identity, error)
+	// Retry and Drop decide about a dead delivery.
+	Retry(ctx context.Context, ws, delivery int64) error
+	Drop(ctx context.Context, ws, delivery int64) error
 }
 
 // Deliveries lists messages to chat platforms.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,6 +19,8 @@ func (g *Gateway) settingsRoutes() {
 	patch := schemaOf[WorkspaceSettings](g)
 	handle(g, route{method: http.MethodGet, path: path, id: "showSettings", tag: tagSettings, scope: apikey.Read,
 		summary: "Get the workspace's settings, including defaults"}, g.showSettings)
+	handle(g, route{method: http.MethodGet, path: path + "/schema", id: "describeSettings", tag: tagSettings,
+		scope: apikey.Read, summary: "Get the meaning, the type and the default of each setting"}, g.describeSettings)
 	handle(g, route{
 		method:  http.MethodPatch,
 		path:    path,
@@ -43,4 +46,25 @@ func (g *Gateway) changeSettings(ctx context.Context, in *struct{ RawBody []byte
 	error) {
 	s, err := g.Workspaces.ChangeSettings(ctx, workspace(ctx), in.RawBody)
 	return &bodyOf[WorkspaceSettings]{WorkspaceSettings(settings.DocumentOf(s))}, err
+}
+
+// SettingDescription describes a setting.
+type SettingDescription struct {
+	Name    string          `json:"name" doc:"With the names of its groups, such as nudge.every"`
+	Type    string          `json:"type"`
+	Default json.RawMessage `json:"default"`
+	Text    string          `json:"description" doc:"Meaning, range and effect"`
+}
+
+// SettingDescriptions holds the descriptions of all settings, by name.
+type SettingDescriptions struct {
+	Settings []SettingDescription `json:"settings"`
+}
+
+func (g *Gateway) describeSettings(context.Context, *struct{}) (*bodyOf[SettingDescriptions], error) {
+	out := &bodyOf[SettingDescriptions]{}
+	for _, d := range settings.Descriptions() {
+		out.Body.Settings = append(out.Body.Settings, SettingDescription(d))
+	}
+	return out, nil
 }

@@ -13,7 +13,7 @@ import (
 const (
 	Codec   Scope = "codec"   // encrypt and decrypt workflow payloads
 	Metrics Scope = "metrics" // read the metrics of a gateway
-	Support Scope = "support" // reserved
+	Support Scope = "support" // see numbers of all workspaces in the console of operators
 )
 
 // operatorPrefix distinguishes operator keys from the keys of workspaces, which have another length.

@@ -58,6 +58,7 @@ type People interface {
 	PutIdentity(ctx context.Context, ws int64, i Identity) (made bool, err error)
 	SetRole(ctx context.Context, ws int64, account, kind, user, role string) (found bool, err error)
 	Identities(ctx context.Context) ([]Identity, error)
+	IdentitiesOf(ctx context.Context, ws int64, max int) ([]Identity, error)
 	// Move makes another workspace that of a user, and Remembers reports whether a workspace has memories.
 	Move(ctx context.Context, account, user string, ws int64) error
 	Remembers(ctx context.Context, ws int64) (bool, error)
@@ -182,6 +183,11 @@ func (s *Service) join(
 	i.Workspace = workspace
 	ws, _, _, err = s.People.Find(ctx, i.Account, i.Kind, i.User) // another process may have stored it first
 	return ws, i, err
+}
+
+// PeopleOf lists the users and groups of a workspace.
+func (s *Service) PeopleOf(ctx context.Context, ws int64, max int) ([]Identity, error) {
+	return s.People.IdentitiesOf(ctx, ws, max)
 }
 
 // SetRole changes what a user may do. Of a group, it can be user or blocked.

@@ -45,11 +45,11 @@ type Grant struct {
 
 // Acting returns a context in which the holder of the grant is recorded as the author of what is done.
 func (g Grant) Acting(ctx context.Context) context.Context {
-	if g.Key != 0 {
-		return audit.WithKey(ctx, audit.Key, g.Key)
-	}
 	a := audit.From(ctx)
-	a.Kind, a.KeyID, a.Account = audit.CLI, 0, g.Account
+	a.Kind, a.KeyID, a.Account, a.Console = audit.CLI, 0, g.Account, true
+	if g.Key != 0 {
+		a.Kind, a.KeyID, a.Account = audit.Key, g.Key, ""
+	}
 	return audit.With(ctx, a)
 }
 

@@ -24,6 +24,7 @@ type Store interface {
 	RunStore
 	ConversationStore
 	MemoryStore
+	SkillStore
 	DutyStore
 }
 
@@ -46,6 +47,12 @@ type ConversationStore interface {
 type MemoryStore interface {
 	ExploreMemories(ctx context.Context, ws int64, f MemoryFilter, runes, max int) ([]Memory, error)
 	ExploreMemoryViews(ctx context.Context, ws int64, id string, max int) ([]MemoryView, error)
+}
+
+// SkillStore reads skills and what chooses them.
+type SkillStore interface {
+	ExploreSkillUses(ctx context.Context, ws, skill int64, max int) ([]SkillUse, error)
+	ExploreScores(ctx context.Context, ws int64, bank, zone string, since time.Time) ([]DayScore, error)
 }
 
 // DutyStore reads the outbox.

@@ -134,10 +134,21 @@ func (s Span) Failed() bool {
 
 // Timeline is what a run did, in the order of time.
 type Timeline struct {
-	From  time.Time       `json:"from"`
+	From  time.Time       `json:"from" doc:"When the run started, or was accepted if it has not"`
 	To    *time.Time      `json:"to,omitempty" doc:"Absent while the run is open"`
 	Spans []Span          `json:"spans"`
 	Tools []AgentToolCall `json:"tool_calls"`
+}
+
+// State returns a text that changes whenever something happens in the run.
+func (t Timeline) State() string {
+	ended := 0
+	for _, s := range t.Spans {
+		if s.To != nil {
+			ended++
+		}
+	}
+	return fmt.Sprintf("%d-%d-%t", len(t.Spans), ended, t.To != nil)
 }
 
 // Timeline returns what a run did.
@@ -147,7 +158,7 @@ func (s *Service) Timeline(ctx context.Context, ref run.Ref) (out Timeline, err 
 		return out, err
 	}
 	redactor := guard.NewRedactor(guard.Options{})
-	out = Timeline{From: parts.Run.CreatedAt, To: parts.Run.EndedAt, Spans: []Span{}, Tools: []AgentToolCall{}}
+	out = Timeline{From: begun(parts.Run), To: parts.Run.EndedAt, Spans: []Span{}, Tools: []AgentToolCall{}}
 	for _, c := range parts.Calls {
 		out.Spans = append(out.Spans, Span{Kind: SpanModel, Name: c.Key.Step, Detail: c.Model, Round: c.Key.Round,
 			State: string(c.State), Retries: max(c.Attempts-1, 0), Unknown: c.Unknown, Tokens: c.Input + c.Output,
@@ -169,10 +180,18 @@ func (s *Service) Timeline(ctx context.Context, ref run.Ref) (out Timeline, err 
 	}
 	for _, c := range parts.Children {
 		out.Spans = append(out.Spans, Span{Kind: SpanRun, Name: c.Ref.Run, Detail: string(c.Kind),
-			State: cmp.Or(string(c.Outcome), string(c.Status)), From: c.CreatedAt, To: c.EndedAt})
+			State: cmp.Or(string(c.Outcome), string(c.Status)), From: begun(c), To: c.EndedAt})
 	}
 	slices.SortStableFunc(out.Spans, func(a, b Span) int { return a.From.Compare(b.From) })
 	return out, nil
+}
+
+// begun returns when a run started, or was accepted if it has not.
+func begun(r run.Run) time.Time {
+	if r.StartedAt != nil {
+		return *r.StartedAt
+	}
+	return r.CreatedAt
 }
 
 // Usage is the usage of one model by one kind of run on one local day.
@@ -195,6 +214,16 @@ func (s *Service) Usage(ctx context.Context, ws int64, zone *time.Location, from
 	until := time.Date(to.Year(), to.Month(), to.Day()+1, 0, 0, 0, 0, zone)
 	out, err := s.Store.ExploreUsage(ctx, ws, zone.String(), since, until)
 	return append([]Usage{}, out...), err
+}
+
+// Spent returns the tokens and the micro-dollars of the model calls of today, in UTC as the daily limits count them.
+func (s *Service) Spent(ctx context.Context, ws int64) (tokens, micros int64, err error) {
+	now := time.Now().UTC()
+	rows, err := s.Usage(ctx, ws, time.UTC, now, now)
+	for _, u := range rows {
+		tokens, micros = tokens+u.Input+u.Output, micros+u.Micros
+	}
+	return tokens, micros, err
 }
 
 const (

@@ -30,13 +30,28 @@ import (
 
 // Skills are the skills that wait, and their changes.
 type Skills interface {
+	Proposals
+	SkillDecisions
+}
+
+// Proposals are the skills that wait.
+type Proposals interface {
 	Proposals(ctx context.Context, ws int64, max int) ([]library.Proposal, error)
 	NewSkill(ctx context.Context, ws, id int64) (library.Proposal, error)
 	PendingChange(ctx context.Context, ws, id int64) (library.Proposal, error)
 	ProposedDiff(p library.Proposal) string
+	ThreeWay(p library.Proposal) (theirs, proposed string)
+	Edited(p library.Proposal, text library.EditedText) (library.Proposal, error)
+}
+
+// SkillDecisions decides about skills that wait.
+type SkillDecisions interface {
 	Approve(ctx context.Context, ws, id int64, d approval.Decision) (skill.Head, error)
+	ApproveEdited(ctx context.Context, ws, id int64, text library.EditedText, d approval.Decision) (skill.Head, error)
 	Reject(ctx context.Context, ws, id int64) (skill.Head, error)
 	ApproveChange(ctx context.Context, ws, id int64, d approval.Decision) (skill.Head, error)
+	ApproveChangeEdited(ctx context.Context, ws, id int64, text library.EditedText, d approval.Decision) (skill.Head,
+		error)
 	RejectChange(ctx context.Context, ws, id int64) error
 }
 
@@ -45,6 +60,8 @@ type Memories interface {
 	PendingList(ctx context.Context, a agent.Actor, max int) ([]promptmemory.Pending, error)
 	Waiting(ctx context.Context, a agent.Actor, id int64) (promptmemory.Pending, error)
 	Approve(ctx context.Context, a agent.Actor, id int64, d approval.Decision) (promptmemory.DecisionResult, error)
+	ApproveEdited(ctx context.Context, a agent.Actor, id int64, texts []string,
+		d approval.Decision) (promptmemory.DecisionResult, error)
 	Reject(ctx context.Context, a agent.Actor, id int64) (promptmemory.DecisionResult, error)
 }
 
@@ -120,10 +137,17 @@ func (s *Service) Show(ctx context.Context, a agent.Actor, id string) (out Detai
 	if err != nil {
 		return out, err
 	}
-	out = Detail{Item: itemOf(p), SHA: p.SHA, Diff: s.Skills.ProposedDiff(p), Conflict: p.Conflict,
-		Quality: p.Next.Quality}
+	return s.detail(ctx, a, p)
+}
+
+func (s *Service) detail(ctx context.Context, a agent.Actor, p library.Proposal) (out Detail, err error) {
+	out = Detail{Item: itemOf(p), Diff: s.Skills.ProposedDiff(p), Conflict: p.Conflict, Quality: p.Next.Quality}
 	if p.Change != nil {
 		out.Eta = p.Head.Eta
+	}
+	out.DiffTheirs, out.DiffProposed = s.Skills.ThreeWay(p)
+	if !p.Removal() {
+		out.Editable = &Text{Description: p.Next.Description, Content: p.Next.Body}
 	}
 	out.Evidence, err = s.evidence(ctx, a.Workspace, p.Next.Sources)
 	return out, err
@@ -141,7 +165,14 @@ func (s *Service) showMemory(ctx context.Context, a agent.Actor, number int64) (
 	if err != nil {
 		return out, err
 	}
-	out = Detail{Item: memoryItem(w), SHA: w.SHA(), Diff: strings.Join(w.Lines(), "\n") + "\n"}
+	return s.memoryDetail(ctx, a, w)
+}
+
+func (s *Service) memoryDetail(ctx context.Context, a agent.Actor, w promptmemory.Pending) (out Detail, err error) {
+	out = Detail{Item: memoryItem(w), Diff: strings.Join(w.Lines(), "\n") + "\n", Editable: &Text{}}
+	for _, o := range w.Operations {
+		out.Editable.Facts = append(out.Editable.Facts, o.Content)
+	}
 	var sources []skill.Source
 	if w.Evidence != nil {
 		sources = []skill.Source{evidenceOf(*w.Evidence)}

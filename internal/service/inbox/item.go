@@ -38,6 +38,7 @@ type Item struct {
 	Run       string             `json:"run,omitempty"`
 	SkillID   int64              `json:"skill_id,omitempty"`
 	Base      int                `json:"base_version,omitempty" doc:"The version that a change is based on"`
+	SHA       string             `json:"sha" doc:"Send it with the approval; it changes with the item"`
 	CreatedAt time.Time          `json:"created_at"`
 	ExpiresAt time.Time          `json:"expires_at,omitzero"`
 	// Canary is set while a part of the conversations sees a change.
@@ -47,12 +48,22 @@ type Item struct {
 // Detail is an item with everything that a decision needs.
 type Detail struct {
 	Item
-	SHA      string         `json:"sha" doc:"Send it with the approval; it changes with the item"`
-	Diff     string         `json:"diff" doc:"Unified diff against the version in force, the operations of a memory write, or the comparisons of an update"`
-	Conflict string         `json:"conflict,omitempty" doc:"Why the item cannot be approved any more"`
-	Quality  *skill.Quality `json:"quality,omitempty" doc:"The judge's score"`
-	Eta      float32        `json:"eta,omitempty" doc:"Reliability of the version in force, 0 to 1"`
-	Evidence []Excerpt      `json:"evidence" doc:"Beginnings of the parts of conversations from which the item was written"`
+	Diff     string `json:"diff" doc:"Unified diff against the version in force, the operations of a memory write, or the comparisons of an update"`
+	Conflict string `json:"conflict,omitempty" doc:"Why the item can only be approved with a text of yours"`
+	// The two other sides of a three-way comparison, if the version in force is newer than the base.
+	DiffTheirs   string         `json:"diff_theirs,omitempty" doc:"What the version in force changed in the base version"`
+	DiffProposed string         `json:"diff_proposed,omitempty" doc:"What the item changes in the base version"`
+	Editable     *Text          `json:"editable,omitempty" doc:"The text that an edit replaces; absent for a removal"`
+	Quality      *skill.Quality `json:"quality,omitempty" doc:"The judge's score"`
+	Eta          float32        `json:"eta,omitempty" doc:"Reliability of the version in force, 0 to 1"`
+	Evidence     []Excerpt      `json:"evidence" doc:"Beginnings of the parts of conversations from which the item was written"`
+}
+
+// Text is what a person can change before an approval.
+type Text struct {
+	Description string   `json:"description,omitempty" doc:"Of a skill, one line"`
+	Content     string   `json:"content,omitempty" doc:"Of a skill: SKILL.md without its front matter"`
+	Facts       []string `json:"facts,omitempty" doc:"Of a memory write: one text for each operation, empty for a removal"`
 }
 
 // Excerpt is a part of a conversation from which an item was written.
@@ -75,7 +86,7 @@ func (i Item) urgency() int {
 func itemOf(p library.Proposal) Item {
 	out := Item{Title: p.Head.Name, Summary: p.Head.Description, Severity: approval.Worst(p.Findings),
 		Findings: append([]approval.Finding{}, p.Findings...), State: "pending", Origin: p.Next.Origin,
-		Run: p.Next.Run, SkillID: p.Head.ID, CreatedAt: p.Head.UpdatedAt}
+		Run: p.Next.Run, SkillID: p.Head.ID, SHA: p.SHA, CreatedAt: p.Head.UpdatedAt}
 	if p.Change == nil {
 		out.ID, out.Kind, out.Reason = fmt.Sprintf("s%d", p.Head.ID), Candidate, "new skill"
 		if p.Head.Status == skill.DraftStatus {
@@ -100,5 +111,5 @@ func memoryItem(w promptmemory.Pending) Item {
 	findings := w.Findings()
 	return Item{ID: fmt.Sprintf("m%d", w.ID), Kind: Memory, Title: string(w.Store), Summary: w.Gist,
 		Reason: w.Reason, Severity: approval.Worst(findings), Findings: append([]approval.Finding{}, findings...),
-		State: w.State, Origin: w.Origin, Run: w.Run, CreatedAt: w.CreatedAt, ExpiresAt: w.ExpiresAt}
+		State: w.State, Origin: w.Origin, Run: w.Run, SHA: w.SHA(), CreatedAt: w.CreatedAt, ExpiresAt: w.ExpiresAt}
 }

@@ -43,6 +43,7 @@ func learnedItem(letter byte, l approval.Learned) Item {
 		Origin:    string(origin),
 		Run:       l.Run,
 		Base:      l.Base,
+		SHA:       l.SHA,
 		CreatedAt: l.CreatedAt,
 	}
 }
@@ -81,7 +82,7 @@ func (s *Service) showLearned(ctx context.Context, a agent.Actor, letter byte, b
 	if err != nil {
 		return Detail{}, err
 	}
-	return Detail{Item: learnedItem(letter, l), SHA: l.SHA, Diff: l.Lines, Evidence: []Excerpt{}}, nil
+	return Detail{Item: learnedItem(letter, l), Diff: l.Lines, Evidence: []Excerpt{}}, nil
 }
 
 // approveLearned makes a change active. It returns the bank and its version in the form of the other

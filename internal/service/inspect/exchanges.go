@@ -18,7 +18,7 @@ type StoredExchange struct {
 	Reply   *llm.Reply
 }
 
-// Exchange is a model call with its request and reply. Secrets are replaced.
+// Exchange is a model call with its request and reply. Secrets are replaced, except by Unmasked.
 type Exchange struct {
 	run.Call
 	Erased   bool          // a part of the request was erased, so it has no messages
@@ -31,7 +31,17 @@ type Exchange struct {
 }
 
 // Exchanges returns the model calls of a run in their order, or of one of its steps.
-func (s *Runs) Exchanges(ctx context.Context, ref run.Ref, step string) (out []Exchange, err error) {
+func (s *Runs) Exchanges(ctx context.Context, ref run.Ref, step string) ([]Exchange, error) {
+	return s.exchanges(ctx, ref, step, guard.NewRedactor(guard.Options{}))
+}
+
+// Unmasked is Exchanges with all secrets. Record the act in the audit log before you show the result.
+func (s *Runs) Unmasked(ctx context.Context, ref run.Ref, step string) ([]Exchange, error) {
+	return s.exchanges(ctx, ref, step, nil)
+}
+
+func (s *Runs) exchanges(ctx context.Context, ref run.Ref, step string, redactor *guard.Redactor) (out []Exchange,
+	err error) {
 	var stored []StoredExchange
 	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
 		r, err := q.RunState(ctx, ref.Run)
@@ -52,7 +62,6 @@ func (s *Runs) Exchanges(ctx context.Context, ref run.Ref, step string) (out []E
 		return nil, fault.New(fault.NotFound, fmt.Sprintf("run %s has no call of step %.80q", ref.Run, step),
 			"`cairn runs show "+ref.Run+"` lists the steps")
 	}
-	redactor := guard.NewRedactor(guard.Options{})
 	before := map[string][]llm.Message{} // of the round before, by step
 	for _, e := range stored {
 		one, messages, err := e.open(redactor, before[e.Key.Step])
@@ -103,8 +112,11 @@ func same(a, b llm.Message) bool {
 	return a.Role == b.Role && a.Content == b.Content && a.CallID == b.CallID && slices.Equal(a.Calls, b.Calls)
 }
 
-// hide replaces secrets in a text and in the arguments of calls.
+// hide replaces secrets in a text and in the arguments of calls, unless there is no redactor.
 func hide(redactor *guard.Redactor, text *string, calls []llm.ToolCall) {
+	if redactor == nil {
+		return
+	}
 	*text, _ = redactor.Redact(*text)
 	for i := range calls {
 		calls[i].Arguments, _ = redactor.Redact(calls[i].Arguments)

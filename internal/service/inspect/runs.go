@@ -41,8 +41,9 @@ type AgentReport struct {
 
 // RunPorts are the dependencies of Runs.
 type RunPorts struct {
-	Store   RunStore
-	Distill *distill.Service
+	Store     RunStore
+	Distill   *distill.Service
+	Workflows RunWorkflows // nil without Temporal
 }
 
 // Runs reads runs of all kinds.

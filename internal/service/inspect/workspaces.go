@@ -58,6 +58,18 @@ func (s *Workspaces) Settings(ctx context.Context, ws int64) (settings.Settings,
 	return s.Store.Settings(ctx, ws)
 }
 
+// PreviewSettings returns what ChangeSettings would make of the settings, and changes nothing.
+func (s *Workspaces) PreviewSettings(ctx context.Context, ws int64, patch json.RawMessage) (before,
+	after settings.Settings, err error) {
+	if before, err = s.Settings(ctx, ws); err != nil {
+		return before, after, err
+	}
+	if after, err = settings.Patch(before, patch); err != nil {
+		return before, after, err
+	}
+	return before, after, s.Check(after.Memory)
+}
+
 // ChangeSettings applies a JSON merge patch to the settings and returns the result.
 func (s *Workspaces) ChangeSettings(ctx context.Context, ws int64, patch json.RawMessage) (settings.Settings, error) {
 	return s.Store.PatchSettings(ctx, ws, patch, func(all settings.Settings) error { return s.Check(all.Memory) })

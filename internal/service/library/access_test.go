@@ -98,8 +98,8 @@ func TestAChangeOfAUsersSkillWaitsForAPerson(t *testing.T) {
 	}
 }
 
-// Two changes of one line cannot both be meant.
-func TestAChangeThatClashesWithTheHeadHasFailed(t *testing.T) {
+// Two changes of one line cannot both be meant: a person decides about the second one.
+func TestAChangeThatClashesWithTheHeadWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.does(b.as(agent.OriginUser), "skill_save", deploy(), "created", 1)
@@ -114,7 +114,7 @@ func TestAChangeThatClashesWithTheHeadHasFailed(t *testing.T) {
 		fault.From(err).Hint == "" {
 		t.Errorf("approved on a head that says something else: %v", err)
 	}
-	if got := b.column("select state from pending_writes order by id"); got != "approved,failed" {
+	if got := b.column("select state from pending_writes order by id"); got != "approved,pending" {
 		t.Errorf("states %s", got)
 	}
 	testkit.Must(t, b.RejectChange(t.Context(), b.ws.ID, 2))

@@ -45,7 +45,11 @@ func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (ski
 
 // Archive takes a skill out of use. The skill keeps its name and history.
 func (l *Library) Archive(ctx context.Context, ws, id int64) (skill.Head, error) {
-	return l.setStatus(ctx, ws, id, "", skill.Archived, skill.Active, skill.Candidate, skill.Stale, skill.DraftStatus,
+	var act audit.Action
+	if audit.From(ctx).Console {
+		act = audit.SkillChange
+	}
+	return l.setStatus(ctx, ws, id, act, skill.Archived, skill.Active, skill.Candidate, skill.Stale, skill.DraftStatus,
 		skill.Quarantined)
 }
 
@@ -95,6 +99,9 @@ func (l *Library) Reject(ctx context.Context, ws, id int64) (skill.Head, error) 
 func (l *Library) Pin(ctx context.Context, ws, id int64, pinned bool) (skill.Head, error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Pinned = pinned
+		if err := recordConsole(ctx, tx, id, fmt.Sprintf(", pinned %t", pinned)); err != nil {
+			return head, err
+		}
 		return head, tx.States().SetPinned(ctx, id, pinned)
 	})
 }
@@ -103,6 +110,9 @@ func (l *Library) Pin(ctx context.Context, ws, id int64, pinned bool) (skill.Hea
 func (l *Library) Manage(ctx context.Context, ws, id int64, managed bool) (skill.Head, error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Managed = managed
+		if err := recordConsole(ctx, tx, id, fmt.Sprintf(", managed %t", managed)); err != nil {
+			return head, err
+		}
 		return head, tx.States().SetManaged(ctx, id, managed)
 	})
 }
@@ -119,6 +129,14 @@ func (l *Library) Trust(ctx context.Context, ws, id int64) (skill.Head, error) {
 		head.Tainted = false
 		return head, tx.States().SetTainted(ctx, id, false)
 	})
+}
+
+// recordConsole records a change that a person makes in the web console.
+func recordConsole(ctx context.Context, tx Tx, id int64, what string) error {
+	if !audit.From(ctx).Console {
+		return nil
+	}
+	return record(ctx, tx, audit.SkillChange, id, what)
 }
 
 // record records an act about a skill.

@@ -15,8 +15,8 @@ import (
 const approveRounds = 5
 
 // ApproveChange applies a pending change under the origin that proposed it. If the head has changed
-// since, the change is joined with the new head. If both changed the same part, the change fails
-// and must be proposed again. A blocking finding needs an override.
+// since, the change is joined with the new head. If both changed the same part, it returns VersionConflict, and the
+// change stays. A blocking finding needs an override.
 func (l *Library) ApproveChange(ctx context.Context, ws, pending int64, d approval.Decision) (head skill.Head,
 	err error) {
 	var joined *skill.Version // with the current head
@@ -72,26 +72,13 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64, d approv
 		"approve it again")
 }
 
-// joined returns a pending change rebased on the head. If that fails, the change is marked as failed.
-func (l *Library) joined(ctx context.Context, ws int64, p Pending, head skill.Head) (v skill.Version, err error) {
+// joined returns a pending change rebased on the head. If both changed the same part, the change stays pending: a
+// person rejects it or approves it with a text of their own.
+func (l *Library) joined(ctx context.Context, ws int64, p Pending, head skill.Head) (skill.Version, error) {
 	if p.Op == OpDelete || p.Op == OpArchive { // the content to remove differs from what was reviewed
-		err = moved(head, p.Base)
-	} else {
-		v, err = l.rebased(ctx, ws, p, head)
+		return skill.Version{}, moved(head, p.Base)
 	}
-	if code := fault.CodeOf(err); code != fault.VersionConflict && code != fault.InvalidArgument {
-		return v, err
-	}
-	failed := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		if _, err := tx.Pending().Pending(ctx, p.ID); err != nil {
-			return err
-		}
-		return tx.Pending().Decide(ctx, p.ID, "failed")
-	})
-	if failed != nil {
-		return v, failed
-	}
-	return v, err
+	return l.rebased(ctx, ws, p, head)
 }
 
 // carryOut applies a pending change.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
@@ -15,6 +16,7 @@ import (
 type Proposal struct {
 	Head     skill.Head
 	Change   *Pending           // nil for a new skill, which Head describes
+	Base     skill.Version      // on which the change is based, if the head has moved since and it is kept
 	Current  skill.Version      // the version in force, zero for a new skill
 	Next     skill.Version      // the version to approve, zero for a removal
 	Findings []approval.Finding // about Next
@@ -31,6 +33,17 @@ func (p Proposal) Removal() bool {
 // ProposedDiff returns what a proposal changes in the version in force, as a unified diff of all files.
 func (l *Library) ProposedDiff(p Proposal) string {
 	return Unified(l.texts(p.Current), l.texts(p.Next), "current", "proposed")
+}
+
+// ThreeWay returns what others and what the proposal changed in the version that it is based on, as unified diffs. Both
+// are empty unless the head has moved since.
+func (l *Library) ThreeWay(p Proposal) (theirs, proposed string) {
+	if p.Change == nil || p.Base.Number == 0 {
+		return "", ""
+	}
+	base := l.texts(p.Base)
+	return Unified(base, l.texts(p.Current), "base", "current"),
+		Unified(base, l.texts(p.Change.Version), "base", "proposed")
 }
 
 // Proposals returns at most max new skills that wait and as many pending changes, the oldest changes first.
@@ -73,9 +86,8 @@ func (l *Library) NewSkill(ctx context.Context, ws, id int64) (p Proposal, err e
 		if err != nil {
 			return err
 		}
-		if head.Status != skill.Candidate && head.Status != skill.DraftStatus {
-			return fault.New(fault.NotFound, fmt.Sprintf("skill %q does not wait for approval: it is %s", head.Name,
-				head.Status), "list what waits with `cairn inbox`")
+		if !slices.Contains(waiting, head.Status) {
+			return notWaiting(head)
 		}
 		p, err = newSkill(ctx, tx, head)
 		return err
@@ -139,6 +151,7 @@ func change(ctx context.Context, tx Tx, c Pending) (p Proposal, err error) {
 	default:
 		base, err := tx.Versions().Version(ctx, c.Skill, c.Base)
 		if err == nil {
+			p.Base = base
 			p.Next, err = rebase(base, p.Current, c.Version)
 		}
 		if code := fault.CodeOf(err); code == fault.VersionConflict || code == fault.InvalidArgument ||

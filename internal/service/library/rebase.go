@@ -65,7 +65,7 @@ func rebase(base, now, wanted skill.Version) (skill.Version, error) {
 	if clash != "" {
 		return out, fault.New(fault.VersionConflict,
 			fmt.Sprintf("the change is based on version %d, and its %s has changed since", base.Number, clash),
-			"reject it and propose it again on the current version").With("current_version", now.Number)
+			"edit it and approve your text, or reject it").With("current_version", now.Number)
 	}
 	body, err := udiff.Apply(base.Body, edits)
 	if err != nil {

@@ -81,6 +81,11 @@ func (g *writing) revise(ctx context.Context, e *memory.Entry, action memory.Act
 	if err := g.tx.Memories().Revise(ctx, e, action, g.w); err != nil {
 		return err
 	}
+	if act, recorded := memorywrite.ConsoleAct(ctx, action); recorded {
+		if err := g.tx.Operations().Record(ctx, act, "memory "+e.ID); err != nil {
+			return err
+		}
+	}
 	g.markDirty(*e)
 	return g.refer(ctx, e.Key)
 }

@@ -125,23 +125,89 @@ func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64, d approv
 		vectors = k.embed(ctx, a.Workspace, contents(waiting.Operations))
 	}
 	out, err := doOnce(ctx, k, a, "memory_approve", id, func(ctx context.Context, tx Tx) (DecisionResult, error) {
-		return k.approve(ctx, tx, a, id, d, vectors)
+		return k.approve(ctx, tx, a, id, nil, d, vectors)
 	})
+	return out, conflicted(id, out, err)
+}
+
+func conflicted(id int64, out DecisionResult, err error) error {
 	if err == nil && out.State == conflict {
-		return out, fault.New(fault.VersionConflict,
+		return fault.New(fault.VersionConflict,
 			fmt.Sprintf("entries of pending write %d have changed; it was dropped", id),
 			"write the change again, based on the current entries")
 	}
-	return out, err
+	return err
 }
 
-func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, d approval.Decision,
+// ApproveEdited is Approve with texts of a person in place of the proposed ones, one for each operation; those of
+// removals do not count. The origin is the user, and the texts are scanned again.
+func (k *Service) ApproveEdited(ctx context.Context, a agent.Actor, id int64, texts []string,
+	d approval.Decision) (DecisionResult, error) {
+	if err := memorywrite.RequirePerson(a, "approving"); err != nil {
+		return DecisionResult{}, err
+	}
+	var vectors memorywrite.Embedded
+	if waiting, err := k.pending(ctx, a.Workspace, id); err == nil { // a retry finds it decided
+		edited, err := waiting.Edited(texts)
+		if err != nil {
+			return DecisionResult{}, err
+		}
+		vectors = k.embed(ctx, a.Workspace, contents(edited.Operations))
+	}
+	args := struct {
+		ID    int64    `json:"id"`
+		Texts []string `json:"texts"`
+	}{id, texts}
+	out, err := doOnce(ctx, k, a, "memory_edit", args, func(ctx context.Context, tx Tx) (DecisionResult, error) {
+		return k.approve(ctx, tx, a, id, texts, d, vectors)
+	})
+	return out, conflicted(id, out, err)
+}
+
+// Edited returns the write with the texts of a person, which are scanned. The SHA stays that of the write as it was
+// proposed.
+func (p Pending) Edited(texts []string) (Pending, error) {
+	if len(texts) != len(p.Operations) {
+		return p, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("%d texts for %d operations", len(texts), len(p.Operations)),
+			"send one text for each operation of the write, empty for a removal")
+	}
+	out := p
+	out.Operations, out.Risk, out.Run, out.Evidence = nil, nil, "", p.Evidence
+	out.Origin, out.Tainted = string(agent.OriginUser), false
+	for i, o := range p.Operations {
+		if o.Op != memory.Remove {
+			content, err := memory.Normalize(texts[i])
+			if err != nil {
+				return p, err
+			}
+			risk, err := memorywrite.Inspect(fmt.Sprintf("operation %d", i+1), content)
+			if err != nil {
+				return p, err
+			}
+			o.Content = content
+			out.Risk = append(out.Risk, risk...)
+		}
+		out.Operations = append(out.Operations, o)
+	}
+	return out, nil
+}
+
+// approve applies a pending write, or what a person made of it.
+func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, texts []string, d approval.Decision,
 	vectors memorywrite.Embedded) (DecisionResult, error) {
 	p, err := tx.Pending().PendingMemory(ctx, id)
 	if err != nil {
 		return DecisionResult{}, err
 	}
-	if err := d.Check(p.SHA(), p.Findings()); err != nil {
+	sha, note := p.SHA(), d.Note()
+	if texts != nil {
+		if p, err = p.Edited(texts); err != nil {
+			return DecisionResult{}, err
+		}
+		note = ", edited" + note
+	}
+	if err := d.Check(sha, p.Findings()); err != nil {
 		return DecisionResult{}, err
 	}
 	for entry, version := range p.Base {
@@ -181,7 +247,7 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, d
 		}
 	}
 	if err := tx.Operations().Record(ctx, audit.MemoryApprove,
-		fmt.Sprintf("pending memory %d%s", id, d.Note())); err != nil {
+		fmt.Sprintf("pending memory %d%s", id, note)); err != nil {
 		return DecisionResult{}, err
 	}
 	return out, tx.Pending().DecideMemory(ctx, id, approved)

@@ -172,6 +172,9 @@ func (k *Service) apply(
 		if err = tx.Memories().WriteMemories(ctx, plan.Steps, w); err == nil && a.Origin == agent.OriginUser {
 			err = withdraw(ctx, tx, plan)
 		}
+		if err == nil {
+			err = recordConsole(ctx, tx, plan)
+		}
 	}
 	if err != nil {
 		return WriteResult{}, err
@@ -186,6 +189,20 @@ func (k *Service) apply(
 			"%s is %d %% full: merge duplicate entries or remove outdated ones", r.store, out.Usage))
 	}
 	return out, nil
+}
+
+// recordConsole records the changes of a person in the web console.
+func recordConsole(ctx context.Context, tx Tx, plan memory.Plan) error {
+	for _, step := range plan.Steps {
+		act, recorded := memorywrite.ConsoleAct(ctx, step.Action)
+		if !recorded {
+			continue
+		}
+		if err := tx.Operations().Record(ctx, act, "memory "+step.Entry.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // withdraw revokes the prompt sessions if a plan removes or replaces text. Additions take effect in

@@ -15,6 +15,7 @@ import (
 type Tx interface {
 	ScheduledTasks(ctx context.Context, name string) ([]Task, error) // all tasks if name is empty
 	PutTask(ctx context.Context, d Draft, next Firing) (bool, error)
+	ChangeTask(ctx context.Context, id int64, d Draft, next Firing) error
 	PauseTask(ctx context.Context, id int64) error
 	ResumeTask(ctx context.Context, id int64, next Firing) error
 	RemoveTask(ctx context.Context, id int64) error

@@ -614,6 +614,51 @@ func (q *Queries) IdentitiesList(ctx context.Context) ([]IdentitiesListRow, erro
 	return items, nil
 }
 
+const IdentitiesOf = `-- name: IdentitiesOf :many
+select account, kind, user_id, name, role, created_at from identities where workspace_id = $1 order by account, kind desc, created_at, user_id limit $2
+`
+
+type IdentitiesOfParams struct {
+	WorkspaceID int64
+	MaxRows     int32
+}
+
+type IdentitiesOfRow struct {
+	Account   string
+	Kind      string
+	UserID    string
+	Name      string
+	Role      string
+	CreatedAt time.Time
+}
+
+func (q *Queries) IdentitiesOf(ctx context.Context, arg IdentitiesOfParams) ([]IdentitiesOfRow, error) {
+	rows, err := q.db.Query(ctx, IdentitiesOf, arg.WorkspaceID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []IdentitiesOfRow
+	for rows.Next() {
+		var i IdentitiesOfRow
+		if err := rows.Scan(
+			&i.Account,
+			&i.Kind,
+			&i.UserID,
+			&i.Name,
+			&i.Role,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const IdentityFind = `-- name: IdentityFind :one
 select i.workspace_id, i.role, w.key, w.external_id, w.state from identities i join workspaces w on w.id = i.workspace_id
 where i.account = $1 and i.kind = $2 and i.user_id = $3

@@ -533,6 +533,62 @@ func (q *Queries) ExploreRuns(ctx context.Context, arg ExploreRunsParams) ([]Exp
 	return items, nil
 }
 
+const ExploreScores = `-- name: ExploreScores :many
+select to_char(o.created_at at time zone $1::text, 'YYYY-MM-DD')::text as day, (d.canary is not null)::boolean as canary, count(*)::bigint as n,
+  avg(o.score)::float8 as mean, coalesce(stddev_samp(o.score), 0)::float8 as deviation
+from decision_outcomes o
+  join decisions d on d.workspace_id = o.workspace_id and d.id = o.decision_id
+  join banks b on b.workspace_id = d.workspace_id and b.id = d.bank_id
+where o.workspace_id = $2 and b.name = $3 and o.created_at >= $4 group by 1, 2 order by 1, 2
+`
+
+type ExploreScoresParams struct {
+	Zone        string
+	WorkspaceID int64
+	Bank        string
+	Since       time.Time
+}
+
+type ExploreScoresRow struct {
+	Day       string
+	Canary    bool
+	N         int64
+	Mean      float64
+	Deviation float64
+}
+
+// Scores of the decisions of a bank by local day, of the active policy and of policies on trial.
+func (q *Queries) ExploreScores(ctx context.Context, arg ExploreScoresParams) ([]ExploreScoresRow, error) {
+	rows, err := q.db.Query(ctx, ExploreScores,
+		arg.Zone,
+		arg.WorkspaceID,
+		arg.Bank,
+		arg.Since,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ExploreScoresRow
+	for rows.Next() {
+		var i ExploreScoresRow
+		if err := rows.Scan(
+			&i.Day,
+			&i.Canary,
+			&i.N,
+			&i.Mean,
+			&i.Deviation,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ExploreShownMemories = `-- name: ExploreShownMemories :many
 select v.run_id, m.external_id, m.type, m.target, left(m.content, $1::int) as content, m.status
 from memory_views v join memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id
@@ -607,6 +663,64 @@ func (q *Queries) ExploreShownSkills(ctx context.Context, arg ExploreShownSkills
 	for rows.Next() {
 		var i ExploreShownSkillsRow
 		if err := rows.Scan(&i.RunID, &i.Name, &i.Version); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ExploreSkillUses = `-- name: ExploreSkillUses :many
+select u.use_id, u.version, u.outcome, u.created_at, u.decided_at, (u.change_id is not null)::boolean as canary, coalesce(r.id, '')::text as run_id,
+  coalesce(r.kind, '')::text as kind, coalesce(c.external_id, '')::text as conversation
+from skill_uses u
+  left join runs r on r.workspace_id = u.workspace_id and u.use_id like 'run/%' and r.id = substr(u.use_id, 5)
+  left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
+where u.workspace_id = $1 and u.skill_id = $2 order by u.created_at desc, u.use_id limit $3
+`
+
+type ExploreSkillUsesParams struct {
+	WorkspaceID int64
+	SkillID     int64
+	MaxRows     int32
+}
+
+type ExploreSkillUsesRow struct {
+	UseID        string
+	Version      int32
+	Outcome      string
+	CreatedAt    time.Time
+	DecidedAt    *time.Time
+	Canary       bool
+	RunID        string
+	Kind         string
+	Conversation string
+}
+
+// The uses of a skill with their outcomes. The ID of a use in a run is run/ and the ID of the run.
+func (q *Queries) ExploreSkillUses(ctx context.Context, arg ExploreSkillUsesParams) ([]ExploreSkillUsesRow, error) {
+	rows, err := q.db.Query(ctx, ExploreSkillUses, arg.WorkspaceID, arg.SkillID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ExploreSkillUsesRow
+	for rows.Next() {
+		var i ExploreSkillUsesRow
+		if err := rows.Scan(
+			&i.UseID,
+			&i.Version,
+			&i.Outcome,
+			&i.CreatedAt,
+			&i.DecidedAt,
+			&i.Canary,
+			&i.RunID,
+			&i.Kind,
+			&i.Conversation,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -33,6 +33,51 @@ func (q *Queries) ReflectedTo(ctx context.Context, workspaceID int64) (time.Time
 	return to_at, err
 }
 
+const ScheduleChange = `-- name: ScheduleChange :execrows
+update scheduled_tasks set cron = $1, time_zone = $2, prompt = $3, channel = $4, max_turns = $5, catch_up = $6,
+  overlap = $7, deliver_to = $8, start_at = null, due_at = $9, due_date = to_date($10::text, 'YYYY-MM-DD'), due_key = $11, updated_at = now()
+where workspace_id = $12 and id = $13 and kind = 'turn'
+`
+
+type ScheduleChangeParams struct {
+	Cron        *string
+	TimeZone    *string
+	Prompt      string
+	Channel     string
+	MaxTurns    int32
+	CatchUp     time.Duration
+	Overlap     string
+	DeliverTo   string
+	DueAt       *time.Time
+	DueDate     string
+	DueKey      *string
+	WorkspaceID int64
+	ID          int64
+}
+
+// A firing that is due already keeps its slot. Firings of the former schedule that are not due yet do not happen.
+func (q *Queries) ScheduleChange(ctx context.Context, arg ScheduleChangeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, ScheduleChange,
+		arg.Cron,
+		arg.TimeZone,
+		arg.Prompt,
+		arg.Channel,
+		arg.MaxTurns,
+		arg.CatchUp,
+		arg.Overlap,
+		arg.DeliverTo,
+		arg.DueAt,
+		arg.DueDate,
+		arg.DueKey,
+		arg.WorkspaceID,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const ScheduleOpenTurn = `-- name: ScheduleOpenTurn :one
 select exists (select from conversations c join turns t on t.workspace_id = c.workspace_id and t.conversation_id = c.id
   where c.workspace_id = $1 and c.external_id = $2 and t.status = 'accepted' and t.message_id <> $3)

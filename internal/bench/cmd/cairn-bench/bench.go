@@ -59,7 +59,7 @@ func (p *program) root() *cobra.Command {
 		p.loop(),
 		p.search(),
 		p.find(),
-		p.load(),
+		p.load(), p.console(),
 		p.httpSearch(),
 		p.chaos(),
 		p.soak(),

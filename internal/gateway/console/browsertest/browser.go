@@ -338,3 +338,9 @@ axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22
 		b.T.Errorf("%s: the page is %d pixels wider than the window", b.Path(), wide)
 	}
 }
+
+// Upload chooses a file of this machine in a field.
+func (b *Browser) Upload(selector, path string) {
+	b.T.Helper()
+	b.do(chromedp.SetUploadFiles(chromedp.CSS(selector), []string{path}))
+}

@@ -53,7 +53,7 @@ var names = []string{"id", "run_id", "parent_id", "kind", "status", "state", "ty
 
 // poison appends the corpus to every text column of the workspace's tables that may hold any text. It returns the
 // columns.
-func poison(t *testing.T, f *browsertest.Fixture) (columns []string) {
+func poison(t *testing.T, f *browsertest.Fixture, corpus string) (columns []string) {
 	t.Helper()
 	rows, err := f.Admin().Query(t.Context(), `select c.table_name, c.column_name from information_schema.columns c
   join information_schema.tables b using (table_schema, table_name)
@@ -97,7 +97,7 @@ func poison(t *testing.T, f *browsertest.Fixture) (columns []string) {
 func TestStoredTextNeverRuns(t *testing.T) {
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
-	columns := poison(t, f)
+	columns := poison(t, f, corpus)
 	for _, want := range []string{"messages.content", "memories.content", "memory_revisions.content",
 		"skill_versions.body",
 		"skill_versions.description", "conversations.title", "agent_calls.arguments", "agent_calls.result",
@@ -108,15 +108,31 @@ func TestStoredTextNeverRuns(t *testing.T) {
 			t.Errorf("%s is not poisoned", want)
 		}
 	}
+	stayInert(t, f)
+}
+
+// A line of one megabyte in every text makes no page larger than its budget, and no page runs it.
+func TestLongLinesAreCut(t *testing.T) {
+	browsertest.Chromium(t)
+	f := browsertest.Fill(t)
+	poison(t, f, strings.Repeat("<b onclick=window.__xss=1>A", 1<<20/27)+"<script>window.__xss=1</script>")
+	stayInert(t, f)
+}
+
+// stayInert opens every page of a poisoned workspace.
+func stayInert(t *testing.T, f *browsertest.Fixture) {
+	t.Helper()
 	b := browsertest.Open(t, f.URL)
 	b.SignIn(f.Key)
 	for name, path := range f.Pages() {
-
 		b.Visit(path)
 		got := browsertest.Evaluate[string](b, `JSON.stringify({xss: window.__xss === undefined,
       scripts: document.scripts.length, frames: frames.length, images: document.images.length,
       bad: document.querySelectorAll("main [onerror], main [onload], main [style], main iframe, main object, " +
         "main base, main meta, main style, main [hx-get], main a[href^='javascript']").length})`)
+		if size := browsertest.Evaluate[int](b, "document.documentElement.outerHTML.length"); size > 6<<20 {
+			t.Errorf("%s has %d characters", name, size)
+		}
 		if got != `{"xss":true,"scripts":1,"frames":0,"images":0,"bad":0}` {
 			t.Errorf("%s: %s", name, got)
 		}

@@ -66,7 +66,46 @@ func Fill(t testing.TB, change ...func(*config.Config)) *Fixture {
 	f.distill()
 	f.waits()
 	f.remembers()
+	f.delivers()
+	f.scores()
 	return f
+}
+
+// delivers adds a user of a chat platform, and two messages that could not be delivered.
+func (f *Fixture) delivers() {
+	f.T.Helper()
+	_, err := f.Admin().Exec(f.T.Context(), `with account as (
+  insert into cairn.channel_accounts (name, platform) values ('bot', 'telegram') returning name
+), person as (
+  insert into cairn.identities (account, kind, user_id, workspace_id, name, role)
+  select name, 'user', '4711', $1, 'Ada', 'admin' from account
+), route as (
+  insert into cairn.channel_routes (workspace_id, account, chat, conversation)
+  select $1, name, '4711', 'bot/4711' from account returning id
+)
+insert into cairn.deliveries (workspace_id, route_id, source, body, state, reason, ended_at)
+select $1, id, v.source, '{"text": "Hello."}', 'dead', v.reason, now() from route,
+  (values ('event/1', 'unreachable'), ('event/2', 'other reason')) v(source, reason)`, f.Workspace.ID)
+	testkit.Must(f.T, err)
+}
+
+// scores adds decisions of the default bank with their scores on five days, some of them by a policy on trial.
+func (f *Fixture) scores() {
+	f.T.Helper()
+	_, err := f.Admin().Exec(f.T.Context(), `with bank as (
+  insert into cairn.banks (workspace_id, name) values ($1, 'default')
+  on conflict (workspace_id, name) do update set head = banks.head returning id
+), chosen as (
+  insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version,
+    choice, canary)
+  select $1, $2 || '/' || i, $2, c.id, i, 0, 1, bank.id, 1, '{}', case when i % 3 = 0 then 1 end
+  from bank, generate_series(1, 30) i, (select id from cairn.conversations where workspace_id = $1 limit 1) c
+  returning id, span
+)
+insert into cairn.decision_outcomes (workspace_id, decision_id, op_id, run_id, source, score, created_at)
+select $1, id, 'x', $2, 'feedback', (span % 2), now() - make_interval(days => span % 5) from chosen`,
+		f.Workspace.ID, f.Turn)
+	testkit.Must(f.T, err)
 }
 
 // actor is a user.
@@ -151,7 +190,7 @@ func (f *Fixture) remembers() {
 // Needs returns the scope that a page needs.
 func Needs(page string) apikey.Scope {
 	switch page {
-	case "keys", "audit":
+	case "keys", "audit", "edit", "erase":
 		return apikey.Admin
 	case "chat", "new chat":
 		return apikey.Write
@@ -189,18 +228,24 @@ func (f *Fixture) Pages() map[string]string {
 		"turn":          f.At("runs", f.Turn),
 		"distillation":  f.At("runs", f.Distill),
 		"schedules":     f.At("schedules"),
-		"reflections":   f.At("reflections"),
-		"learning":      f.At("learning"),
-		"bank":          f.At("learning", "default"),
-		"channels":      f.At("channels"),
-		"usage":         f.At("usage"),
-		"settings":      f.At("settings"),
-		"keys":          f.At("keys"),
-		"audit":         f.At("audit"),
-		"outbox":        f.At("outbox"),
-		"new chat":      f.At("try"),
-		"chat":          f.At("try", f.Thread),
-		"call":          f.At("runs", f.Turn, "call") + "?round=0&step=" + url.QueryEscape(f.Step),
+		"schedule":      f.At("schedules", "daily-reflection"),
+		"preview":       f.At("schedules", "weekly-curation") + "?cron=30+2+*+*+0&zone=Europe%2FBerlin",
+		"edit":          f.At("inbox", f.Candidate, "edit"),
+		"erase":         f.At("conversations", f.Thread, "erase"),
+		"compared call": f.At("runs", f.Turn, "call") + "?round=0&step=" + url.QueryEscape(f.Step) +
+			"&other=" + url.QueryEscape("0 "+f.Step),
+		"reflections": f.At("reflections"),
+		"learning":    f.At("learning"),
+		"bank":        f.At("learning", "default"),
+		"channels":    f.At("channels"),
+		"usage":       f.At("usage"),
+		"settings":    f.At("settings"),
+		"keys":        f.At("keys"),
+		"audit":       f.At("audit"),
+		"outbox":      f.At("outbox"),
+		"new chat":    f.At("try"),
+		"chat":        f.At("try", f.Thread),
+		"call":        f.At("runs", f.Turn, "call") + "?round=0&step=" + url.QueryEscape(f.Step),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/gateway/console/browsertest"
 	"cairn/internal/service/apikey"
+	"cairn/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -238,4 +239,159 @@ func TestAChatStreamsItsReply(t *testing.T) {
 	if !streamed {
 		t.Error("the page asked for no events")
 	}
+}
+
+// A person edits a dangerous skill, sees the findings about the own text, and approves it with the keyboard.
+func TestAnItemIsEditedWithTheKeyboard(t *testing.T) {
+	browsertest.Chromium(t)
+	f := browsertest.Fill(t)
+	b := browsertest.Open(t, f.URL)
+	b.SignIn(f.Key)
+	b.Visit(f.At("inbox", f.Candidate))
+	until(t, b, "Edit and approve")
+	b.Press(kb.Enter)
+	b.Await("#content")
+	b.CheckAccessibility()
+	until(t, b, "TEXTAREA content")
+	browsertest.Evaluate[int](b, "{document.getElementById('content').select(); 1}")
+	b.Press("## Procedure")
+	b.Press(kb.Enter)
+	b.Press("1. Read the notes")
+	until(t, b, "BUTTON check")
+	b.Press(kb.Enter)
+	b.Await("#findings")
+	if text := b.Text(); !strings.Contains(text, "The checks found nothing.") {
+		t.Errorf("the page shows %s", text)
+	}
+	b.CheckAccessibility()
+	until(t, b, "Approve this text")
+	b.Press(kb.Enter)
+	b.Await(".notice")
+	b.Visit(f.At("skills", "install-a-release"))
+	if text := b.Text(); !strings.Contains(text, "Read the notes") || !strings.Contains(text, "by a user") {
+		t.Errorf("the skill is %s", text)
+	}
+}
+
+// Several items are rejected at once, with and without scripts.
+func TestSeveralItemsAreRejected(t *testing.T) {
+	browsertest.Chromium(t)
+	f := browsertest.Fill(t)
+	b := browsertest.Open(t, f.URL)
+	b.SignIn(f.Key)
+	b.Scripts(false)
+	b.Visit(f.At("inbox"))
+	b.Click(".cards li:nth-child(1) input")
+	b.Click(".cards li:nth-child(2) input")
+	b.Click("button[value=reject]")
+	b.Await(".notice")
+	b.Scripts(true)
+	if text := b.Text(); !strings.Contains(text, "Decided.") || !strings.Contains(text, "Nothing waits") {
+		t.Errorf("the page shows %s", text)
+	}
+}
+
+// Shortcuts move between pages and within lists, and can be switched off.
+func TestShortcuts(t *testing.T) {
+	browsertest.Chromium(t)
+	f := browsertest.Fill(t)
+	b := browsertest.Open(t, f.URL)
+	const ready = "#keys:not([hidden])" // the script has run
+	b.SignIn(f.Key)
+	b.Await(ready)
+	b.Press("g")
+	b.Press("m")
+	b.Await("#q")
+	b.Await(ready)
+	b.Press("/")
+	if got := focused(b); got != "INPUT q" {
+		t.Errorf("/ focuses %q", got)
+	}
+	b.Press("g")
+	b.Press("i")
+	if got := browsertest.Evaluate[string](b, "document.getElementById('q').value"); !strings.HasSuffix(got, "gi") {
+		t.Errorf("a field got %q", got)
+	}
+	browsertest.Evaluate[int](b, "{document.activeElement.blur(); 1}")
+	b.Press("g")
+	b.Press("i")
+	b.Await(".cards")
+	b.Await(ready)
+	b.Press("j")
+	b.Press("j")
+	second := focused(b)
+	b.Press("k")
+	if first := focused(b); first == "" || first == second {
+		t.Errorf("j and k move from %q to %q", second, first)
+	}
+	b.Press("?")
+	b.Await("#keys[open]")
+	b.CheckAccessibility()
+	b.Click("#keys-on")
+	browsertest.Evaluate[int](b, "{document.activeElement.blur(); 1}")
+	b.Visit(f.At("inbox"))
+	b.Await(ready)
+	b.Press("g")
+	b.Press("o")
+	b.Press("j")
+	idle := browsertest.Evaluate[bool](b, "document.activeElement === document.body")
+	if !idle || b.Path() != f.At("inbox") {
+		t.Errorf("shortcuts are on: %s on %s", focused(b), b.Path())
+	}
+}
+
+// The page of an open run follows it without a click.
+func TestAnOpenRunIsFollowed(t *testing.T) {
+	browsertest.Chromium(t)
+	f := browsertest.Fill(t)
+	b := browsertest.Open(t, f.URL)
+	b.SignIn(f.Key)
+	f.Model.Forget()
+	f.Model.On(openaitest.Rule{Stage: "turn", Reply: "Here I am.", Barrier: "go"})
+	defer f.Model.Release("go")
+	b.Visit(f.At("try"))
+	b.Type("#text", "Are you there?")
+	b.Click("form[action$=try] button")
+	b.Await("form[action$=stop] button")
+	b.Visit(f.At("runs") + "?kind=turn") // the latest one is open
+	b.Await("tbody th a")
+	b.Click("tbody th a")
+	b.Await("[data-reload]")
+	b.CheckAccessibility()
+	f.Model.Release("go")
+	b.Await("main .tag-completed")
+	if text := b.Text(); !strings.Contains(text, "Here I am.") {
+		t.Errorf("the page shows %s", text)
+	}
+}
+
+// An operator sees numbers of all workspaces, and neither names nor texts.
+func TestOperatorsSeeNumbers(t *testing.T) {
+	browsertest.Chromium(t)
+	f := browsertest.Fill(t)
+	key, _, err := f.Keys.CreateOperator(t.Context(), "ops", []apikey.Scope{apikey.Support}, nil)
+	testkit.Must(t, err)
+	b := browsertest.Open(t, f.URL)
+	b.Visit("/console/sign-in")
+	b.Type("#key", key)
+	b.Click("main form button")
+	b.Await("#workspaces")
+	b.CheckAccessibility()
+	b.Click("#workspaces ~ div tbody th a")
+	b.Await("#counts")
+	for _, look := range []string{"light", "dark"} {
+		b.Prefer(look, "zh")
+		b.Visit(b.Path())
+		b.CheckAccessibility()
+		b.Size(320, 900)
+	}
+	for _, secret := range []string{f.Workspace.Name + "\n", "green tea", "kitchen", f.Skill} {
+		if strings.Contains(b.Text(), secret) {
+			t.Errorf("the page shows %q", secret)
+		}
+	}
+	b.Click("header form button")
+	b.Await("#key")
+	b.Visit("/console/operator/")
+	b.Await("#key")
 }

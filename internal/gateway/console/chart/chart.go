@@ -56,3 +56,32 @@ func Columns(values []float64) []Column {
 	}
 	return out
 }
+
+// Point is a value with its confidence interval, all from 0 to 1, at a position of an axis.
+type Point struct {
+	At              float64 // 0 to 1
+	Value, Low, Top float64
+}
+
+// Curve is a line in a view box of 1000 by 200, with the area of its confidence intervals.
+type Curve struct {
+	Kind string   // class of its color
+	Line string   // points of a polyline
+	Band string   // points of a polygon
+	Dots []Column // centers, so that a single value can be seen: X and Y only
+}
+
+// NewCurve returns the curve of points in the order of their positions.
+func NewCurve(kind string, points []Point) Curve {
+	out := Curve{Kind: kind}
+	low := ""
+	for _, p := range points {
+		x, y := p.At*width, (1-p.Value)*height
+		out.Line += fmt.Sprintf("%.1f,%.1f ", x, y)
+		out.Band += fmt.Sprintf("%.1f,%.1f ", x, (1-p.Top)*height)
+		low = fmt.Sprintf("%.1f,%.1f ", x, (1-p.Low)*height) + low
+		out.Dots = append(out.Dots, Column{X: fmt.Sprintf("%.1f", x), Y: fmt.Sprintf("%.1f", y)})
+	}
+	out.Band += low
+	return out
+}

@@ -5,8 +5,10 @@ package markdown
 
 import (
 	"bytes"
+	"fmt"
 	"html"
 	"html/template"
+	"strings"
 
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/yuin/goldmark"
@@ -16,7 +18,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// most is the limit of a text that is rendered, in bytes. Longer ones are shown as they are.
+// most is the limit of a text that is rendered, in bytes. Of longer ones, the beginning is shown as it is.
 const most = 64 << 10
 
 var (
@@ -41,7 +43,13 @@ func sanitizer() *bluemonday.Policy {
 // Render returns the HTML of a text.
 func Render(text string) template.HTML {
 	var out bytes.Buffer
-	if len(text) > most || engine.Convert([]byte(text), &out) != nil {
+	if cut := len(text) - most; cut > 0 {
+		return template.HTML(
+			"<pre>" + html.EscapeString(strings.ToValidUTF8(text[:most], "")) + //nolint:gosec // escaped
+				fmt.Sprintf("\n… + %d bytes</pre>", cut),
+		)
+	}
+	if engine.Convert([]byte(text), &out) != nil {
 		return template.HTML("<pre>" + html.EscapeString(text) + "</pre>") //nolint:gosec // escaped
 	}
 	return template.HTML(policy.SanitizeBytes(out.Bytes())) //nolint:gosec // sanitized

@@ -22,4 +22,53 @@
     // A lost connection starts the reply again.
     events.addEventListener("open", () => { text = ""; });
   }
+
+  // Shortcuts: / searches, j and k move through a list, g and a letter open a page, ? lists them. They can be
+  // switched off, and nothing that changes data has one.
+  const keys = document.getElementById("keys"), on = document.getElementById("keys-on");
+  if (keys && on) {
+    const stored = "cairn-shortcuts";
+    keys.hidden = false;
+    on.checked = localStorage.getItem(stored) !== "off";
+    on.addEventListener("change", () => localStorage.setItem(stored, on.checked ? "on" : "off"));
+    let went = 0;
+    document.addEventListener("keydown", (e) => {
+      if (!on.checked || e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, textarea, select")) return;
+      const go = document.querySelector(`[data-go="${CSS.escape(e.key)}"]`);
+      if (e.timeStamp - went < 1500 && go) {
+        location.assign(go.href);
+      } else if (e.key === "g") {
+        went = e.timeStamp;
+        return;
+      } else if (e.key === "/") {
+        document.querySelector("main input[type=search]")?.focus();
+      } else if (e.key === "?") {
+        if (menu) menu.open = true;
+        keys.open = true;
+        keys.querySelector("summary").focus();
+      } else if (e.key === "j" || e.key === "k") {
+        const links = [...document.querySelectorAll("main .cards a, main tbody th a")];
+        const at = links.indexOf(document.activeElement);
+        links[e.key === "j" ? Math.min(at + 1, links.length - 1) : Math.max(at - 1, 0)]?.focus();
+      } else {
+        return;
+      }
+      went = 0;
+      e.preventDefault();
+    });
+  }
+
+  // The page of an open run is loaded again when something has changed, unless someone is using it.
+  const open = document.querySelector("[data-reload]");
+  if (open) {
+    const events = new EventSource(open.dataset.reload);
+    events.addEventListener("changed", () => {
+      events.close();
+      const again = () => {
+        if (getSelection().isCollapsed && !document.hidden) location.reload();
+        else setTimeout(again, 1000);
+      };
+      again();
+    });
+  }
 })();

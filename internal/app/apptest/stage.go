@@ -1,0 +1,26 @@
+package apptest
+
+import (
+	"crypto/rand"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/schedule"
+	"cairn/internal/testkit"
+)
+
+// StageMemory makes a memory write of an agent wait for approval.
+func (b *Bundle) StageMemory(content string) {
+	b.T.Helper()
+	_, err := b.App.Memory.Save(b.T.Context(), agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent,
+		Tainted: true, Op: rand.Text()}, promptmemory.SaveArgs{Content: content})
+	testkit.Must(b.T, err)
+}
+
+// AddSchedule schedules a prompt.
+func (b *Bundle) AddSchedule(name, cron, zone string) {
+	b.T.Helper()
+	_, err := b.Schedules.Add(b.T.Context(), b.Workspace.ID, schedule.Draft{Name: name, Cron: cron, Zone: zone,
+		Prompt: "Remind me."})
+	testkit.Must(b.T, err)
+}
