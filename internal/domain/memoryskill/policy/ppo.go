@@ -24,14 +24,14 @@ type PPO struct {
 	TargetKL     float64 `json:"target_kl"`    // ends the update after an epoch beyond it; 0 means never
 }
 
-// DefaultPPO returns the configuration that learns from the fewest decisions: eight epochs without a
+// DefaultPPO returns the configuration that learns from the fewest decisions: ten epochs without a
 // KL stop. The log-probability of a whole Top-K changes by more than 0.02 in any useful step. The
 // weight of the entropy keeps exploring a large bank: with the published 0.01, a policy of 50 skills
 // settles on those that were good first.
 func DefaultPPO() PPO {
 	return PPO{
 		LearningRate: 1e-3, Gamma: 0.99, Lambda: 0.95, Clip: 0.2, ValueCoef: 0.5, EntropyCoef: 0.04,
-		Epochs: 8, Minibatch: 32, MaxNorm: 0.5,
+		Epochs: 10, Minibatch: 32, MaxNorm: 0.5,
 	}
 }
 

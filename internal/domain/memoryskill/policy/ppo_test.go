@@ -38,7 +38,7 @@ func TestUpdateLeavesWhatItWasGiven(t *testing.T) {
 	if policy.Hash() != before || next.Hash() == before {
 		t.Error("the update changed the policy it was given, or made no other")
 	}
-	if report.Decisions != 108 || report.Credited != 108 || report.Steps != 32 || report.Epochs != 8 {
+	if report.Decisions != 108 || report.Credited != 108 || report.Steps != 40 || report.Epochs != 10 {
 		t.Errorf("%+v", report)
 	}
 	again, _, _, err := Update(next, optimizer, steps, vectors, DefaultPPO(), key)
