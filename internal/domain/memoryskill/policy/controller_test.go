@@ -290,3 +290,33 @@ func BenchmarkLargeBanks(b *testing.B) {
 		}
 	}
 }
+
+// Each controller knows how probable its own choices and those of the other one are, so that an update of either can
+// be estimated.
+func TestEveryControllerIsEstimatedFromLoggedChoices(t *testing.T) {
+	t.Parallel()
+	w := newWorld("estimated")
+	choosers, logs := map[string]Chooser{}, map[string][]Logged{}
+	for _, name := range ControllerNames {
+		l := started(t, name, w)
+		l.train(t, w, 0, 3)
+		choosers[name] = l.chooser
+		for _, e := range w.iteration(l.chooser, 9, 1, Choice{K: worldChosen}) {
+			for _, d := range e.Decisions {
+				logs[name] = append(logs[name], Logged{Decision: d, Score: 0.5})
+			}
+		}
+	}
+	for _, name := range ControllerNames {
+		for by, logged := range logs {
+			got, err := EstimateFrom(choosers[name], logged, w.vectors)
+			n := float64(len(logged))
+			if err != nil || math.Abs(got.Mean-0.5) > 1e-9 || got.Effective < 1-1e-9 || got.Effective > n+1e-6 {
+				t.Errorf("%s on choices of %s: %+v of %v, %v", name, by, got, n, err)
+			}
+			if name == by && got.Effective < n-1e-6 {
+				t.Errorf("%s on its own choices: %v of %v", name, got.Effective, n)
+			}
+		}
+	}
+}

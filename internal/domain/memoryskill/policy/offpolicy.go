@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"math"
 
 	"cairn/internal/domain/fault"
@@ -15,8 +16,8 @@ type Logged struct {
 // Propensity is a Chooser that knows how probable a choice is.
 type Propensity interface {
 	Chooser
-	// LogPropensity returns the log-probability with which it draws the choice of a decision, with
-	// the exploration bias of that decision.
+	// LogPropensity returns the log-probability with which it draws the skills of a decision, in any
+	// order, with the exploration bias of that decision.
 	LogPropensity(d Decision, candidates []Candidate) (float64, error)
 }
 
@@ -49,7 +50,7 @@ func EstimateFrom(c Chooser, logged []Logged, vectors map[string][]float64) (out
 		if err != nil {
 			return out, err
 		}
-		logs[i] = now - d.LogProb
+		logs[i] = now - math.Log(d.Propensity())
 		top = max(top, logs[i])
 	}
 	if len(logged) == 0 || math.IsInf(top, 0) || math.IsNaN(top) {
@@ -64,7 +65,8 @@ func EstimateFrom(c Chooser, logged []Logged, vectors map[string][]float64) (out
 	return out, nil
 }
 
-// LogPropensity returns the log-probability of an ordered draw.
+// LogPropensity returns the log-probability of a draw of the same skills. Beyond 16 skills, it is that of the same
+// order, as Decision.Propensity is.
 func (p Policy) LogPropensity(d Decision, candidates []Candidate) (float64, error) {
 	z, err := p.biased(d, candidates)
 	if err != nil {
@@ -74,7 +76,27 @@ func (p Policy) LogPropensity(d Decision, candidates []Candidate) (float64, erro
 	if err != nil {
 		return 0, err
 	}
-	return LogProb(z, chosen), nil
+	if len(chosen) > maxSet {
+		return LogProb(z, chosen), nil
+	}
+	return LogProbSet(z, chosen), nil
+}
+
+// LogPropensity returns the log-probability of a draw of the same skills.
+func (b Bandit) LogPropensity(d Decision, candidates []Candidate) (float64, error) {
+	chosen, err := d.indices(d.Chosen)
+	if err != nil {
+		return 0, err
+	}
+	x := inputs(d.State)
+	means, deviations := make([]float64, len(candidates)), make([]float64, len(candidates))
+	for i, c := range candidates {
+		if len(c.Vector) != b.form.Dim || len(x) != b.form.features() {
+			return 0, fmt.Errorf("decision %q: skill %q: %w", d.ID, c.ID, wrongLength(len(c.Vector), b.form.Dim))
+		}
+		means[i], deviations[i] = b.posterior(c).predict(x)
+	}
+	return logProbTop(means, deviations, chosen), nil
 }
 
 // biased returns the logits of the candidates of a decision, with its exploration bias.

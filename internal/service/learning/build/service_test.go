@@ -173,8 +173,11 @@ func TestSkillsAreDrawnForABaseline(t *testing.T) {
 		_, err = l.Builds.BuildSpan(t.Context(), made.Ref, 0)
 		testkit.Must(t, err)
 		chosen := l.DB.Text("select (choice->'chosen')::text from decisions where run_id = $1", made.Ref.Run)
-		uniform := l.DB.Number("select (abs((choice->>'log_prob')::float8 + ln(n * (n - 1))) < 1e-9)::int from (select "+
-			"choice, jsonb_array_length(choice->'candidates') as n from decisions where run_id = $1) d", made.Ref.Run)
+		uniform := l.DB.Number(
+			"select (abs((choice->>'log_prob')::float8 + ln(n * (n - 1))) < 1e-9)::int from (select "+
+				"choice, jsonb_array_length(choice->'candidates') as n from decisions where run_id = $1) d",
+			made.Ref.Run,
+		)
 		if strings.Count(chosen, ",") != 1 || uniform != 1 {
 			t.Errorf("seed %s chose %s, uniformly: %d", seed, chosen, uniform)
 		}
