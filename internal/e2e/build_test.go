@@ -120,7 +120,7 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 		decided, err = q.Decisions().Decisions(ctx, r.Ref.Run)
 		return err
 	})
-	if len(decided) != 3 || len(decided[0].Choice.Chosen) != 4 || !decided[0].Choice.Greedy ||
+	if len(decided) != 3 || len(decided[0].Choice.Chosen) != keeping().K || !decided[0].Choice.Greedy ||
 		decided[1].Choice.Shown[0] != got.Added[0] || decided[1].Outcome.Actions[0].Skill != "update" {
 		t.Errorf("decisions %+v", decided)
 	}

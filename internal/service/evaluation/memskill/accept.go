@@ -92,7 +92,8 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Made, err error) {
 	}
 	for row, head := range banks {
 		if _, err := s.ports.Banks.Install(ctx, out.Workspace.ID, artifact(row), bank.Draft{Bank: head.Bank,
-			Policy: head.Policy, Optimizer: head.Optimizer, Action: bank.ActionImport, Reason: row}); err != nil {
+			Policy: head.Policy, Optimizer: head.Optimizer, Prompts: &head.Version.Prompts, Action: bank.ActionImport,
+			Reason: row}); err != nil {
 			return out, err
 		}
 	}

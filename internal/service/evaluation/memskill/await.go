@@ -132,7 +132,7 @@ func (s *Service) endTraining(ctx context.Context, e evaluation, u unit, started
 	}
 	if r.Outcome == run.Failed || r.Outcome == run.CancelledOutcome {
 		return out, fault.New(fault.ModelRejected, fmt.Sprintf("training %s failed: %s", started.Run, r.Reason),
-			"see its model calls with `cairn runs show`, then run the same command again")
+			"see its model calls with `cairn runs show RUN`, then run the same command again")
 	}
 	var result training.Result
 	if err := json.Unmarshal(r.Result, &result); err != nil {

@@ -212,7 +212,7 @@ func (s *Service) bankFor(ctx context.Context, e evaluation, u unit) (d bank.Dra
 		if err != nil {
 			return d, keeping, err
 		}
-		d.Bank, d.Policy, d.Optimizer = head.Bank, head.Policy, head.Optimizer
+		d.Bank, d.Policy, d.Optimizer, d.Prompts = head.Bank, head.Policy, head.Optimizer, &head.Version.Prompts
 	}
 	return d, keeping, err
 }

@@ -64,7 +64,7 @@ func (s Spec) units() (out []unit, prepared int) {
 
 // seedBank returns the bank of a new workspace.
 func seedBank() (memoryskill.Bank, error) {
-	return memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
+	return memoryskill.ShippedBank(memoryskill.DefaultCapacity)
 }
 
 // selection returns the conversations on which the best fixed set is selected. The test conversations
