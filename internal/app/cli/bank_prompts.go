@@ -46,9 +46,9 @@ func (c *cli) bankPromptsSet(name, lang *string) *cobra.Command {
 		Short:   "Replace a prompt of a bank",
 		Example: "  cairn bank prompts set remember remember.md",
 		Long: "Replace a prompt of a bank in a new version. FILE is the text, or - for standard input. Start from " +
-			"the text that `cairn bank prompts show STAGE` prints, and keep its placeholders: {{material}} explains the " +
-			"data and that it holds no instructions, {{language}} is the language of the reply, and {{reply}} its " +
-			"form. The maximum length is 8,000 characters. Runs that have started keep their prompts.",
+			"the text that `cairn bank prompts show STAGE` prints, and keep its placeholders: {{material}} " +
+			"explains the data and that it holds no instructions, {{language}} is the language of the reply, and " +
+			"{{reply}} its form. The maximum length is 8,000 characters. Runs that have started keep their prompts.",
 		Args: exactly(2, "the stage and the file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := c.promptText(args[1])

@@ -96,7 +96,8 @@ func (g *Gateway) retrieveRoutes() {
 		scope: apikey.Read, status: http.StatusOK, bytes: smallBody,
 		summary: "Query long-term memory",
 		about: "Mode fast needs no model and no Temporal, except for rerank and rewrite. It finds " +
-			"memories and skills. If no memory matches, the answer has turns of conversations that do. If an agent is not done in time, a search answers; the agent's run " +
+			"memories and skills. If no memory matches, the answer has turns of conversations that do. If an " +
+			"agent is not done in time, a search answers; the agent's run " +
 			"continues, and /v1/requests/{id} has its answer." + streamAbout,
 		responses: map[string]*huma.Response{
 			"200": {Description: "The answer; with stream, the events", Content: events[MemoryAnswer](g)},

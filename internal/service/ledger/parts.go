@@ -8,8 +8,8 @@ import (
 )
 
 // A conversation repeats its earlier messages and the list of tools in each request. They are stored
-// once, as parts. Constant instructions and schemas are stored once in a workspace. A request is stored as its pieces: the text before its first part, the text between
-// two parts, and the text after the last one.
+// once, as parts. Constant instructions and schemas are stored once in a workspace. A request is stored as
+// its pieces: the text before its first part, the text between two parts, and the text after the last one.
 
 // minPart is the length in bytes from which an element of a request becomes a part. A row of its own is
 // not worth less.

@@ -225,7 +225,8 @@ func TestAnUpdateFromFewDecisionsIsNotEnoughEvidence(t *testing.T) {
 	}
 }
 
-// A small update of a policy that is nearly indifferent changes most of its greedy choices. It ends as a shadow. The next updates continue from it, until the choices are stable.
+// A small update of a policy that is nearly indifferent changes most of its greedy choices. It ends as a
+// shadow. The next updates continue from it, until the choices are stable.
 func TestAnUpdateThatChangesTooMuchStaysAShadow(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)

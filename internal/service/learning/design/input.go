@@ -13,12 +13,15 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Types of the designer.
 type (
-	Input     = designer.Input
+	// Input is the input of a designer round.
+	Input = designer.Input
+	// MinedCase is a selected case with the computed cause of its failure.
 	MinedCase = designer.MinedCase
+	// Candidate is the bank that results from a proposal.
 	Candidate = designer.Candidate
-	Analysis  = designer.Analysis
+	// Analysis is a model's analysis of the cases.
+	Analysis = designer.Analysis
 )
 
 // material returns the prompt material that both questions of a round share. Secrets are removed
