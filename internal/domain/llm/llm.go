@@ -38,7 +38,7 @@ type Request struct {
 	NoReasoning bool
 	// Stream asks for the reply in parts as the model writes it, see Streamer.
 	Stream bool
-	// Constant tells that System and Schema contain nothing of a conversation, so that the ledger stores them
+	// Constant reports that System and Schema contain nothing of a conversation, so that the ledger stores them
 	// once in a workspace.
 	Constant bool
 	Audio    *Audio // recording to transcribe, for endpoints of transcription; they ignore the messages

@@ -24,7 +24,7 @@ type Turn struct {
 const (
 	mostTurns = 5 // in an answer
 
-	// turnsNote tells a caller that the answer has turns instead of memories.
+	// turnsNote reports that the answer has turns instead of memories.
 	turnsNote = "no memory matches; the turns come from stored conversations"
 )
 
