@@ -181,7 +181,8 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }) // the offline rules
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
-		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
+		_, err := q.Workspaces().
+			PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills","learning":{"explore_per_day":0}}}`))
 		return err
 	})
 	var id int64

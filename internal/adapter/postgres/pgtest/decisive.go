@@ -39,7 +39,7 @@ func scaled(t testing.TB, factor float64) policy.Policy {
 	t.Helper()
 	shape := policy.TowerShape(memoryskill.PolicyDims, memoryskill.PolicyHidden)
 	shape.Scale *= factor
-	p, err := policy.NewPolicy(shape, keyedrand.Key{Run: "scaled"})
+	p, err := policy.NewPolicy(shape, keyedrand.Key{Run: "decisive"})
 	testkit.Must(t, err)
 	return p
 }
