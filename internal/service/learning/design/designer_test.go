@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/executor"
@@ -77,8 +78,19 @@ func TestAnAnalysisIsCriticized(t *testing.T) {
 		}
 	}
 	script.Say(prompt.Diagnose, "no JSON")
-	if _, err := with(script).Diagnose(t.Context(), input(t, "other")); err == nil {
-		t.Error("an analysis that cannot be read")
+	// Retrying does not help: the replies are stored.
+	if _, err := with(script).Diagnose(t.Context(), input(t, "other")); fault.CodeOf(err) != fault.ModelInvalid {
+		t.Errorf("an analysis that cannot be read: %v", err)
+	}
+	n := 0
+	script.On(prompt.Diagnose, func(prompt.Material) (string, error) {
+		if n++; n == 1 {
+			return "no JSON", nil
+		}
+		return `{"summary": "dates are lost", "failure_patterns": [], "recommendations": []}`, nil
+	})
+	if got, err := with(script).Diagnose(t.Context(), input(t, "late")); err != nil || got.Summary != "dates are lost" {
+		t.Errorf("a later analysis: %+v, %v", got, err)
 	}
 }
 

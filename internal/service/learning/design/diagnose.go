@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/service/learning/runspec"
@@ -16,14 +17,16 @@ const (
 	attempts  = 3 // attempts to get a valid proposal
 )
 
-// Diagnose analyzes the cases with a model, and lets the model criticize the analysis.
+// Diagnose analyzes the cases with a model, and lets the model criticize the analysis. A reply that cannot be read,
+// also after its repairs, is left out. Without any, the error is ModelInvalid.
 func (s Designer) Diagnose(ctx context.Context, d Input) (out *Analysis, err error) {
 	m, err := material(d)
 	if err != nil {
 		return nil, err
 	}
+	var problem error
 	for n := range 1 + critiques {
-		_, problem, err := runspec.Ask(ctx, s.Asker, d.Model, d.Ref,
+		_, problem, err = runspec.Ask(ctx, s.Asker, d.Model, d.Ref,
 			runspec.Question{Step: fmt.Sprintf("%s/diagnose/%d", d.Step, n),
 				Stage: prompt.Diagnose, Lang: d.Lang, Material: m, Decode: func(text string) error {
 					raw, err := llm.ExtractJSON(text)
@@ -40,9 +43,9 @@ func (s Designer) Diagnose(ctx context.Context, d Input) (out *Analysis, err err
 		if err != nil {
 			return nil, err
 		}
-		if problem != nil && out == nil {
-			return nil, fmt.Errorf("parse the analysis: %w", problem)
-		}
+	}
+	if out == nil {
+		return nil, fault.New(fault.ModelInvalid, "the analysis of hard cases cannot be read: "+problem.Error(), "")
 	}
 	return out, nil
 }
