@@ -189,49 +189,6 @@ func (q callRepository) overCap(ctx context.Context, limit settings.Spend, micro
 		"workers raises it"), nil
 }
 
-// insertCall stores the request of a call. In a conversation, the parts that its requests repeat are
-// stored once, and shared parts once in the workspace.
-func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest, conversation *int64) error {
-	label, err := encode("the label", w.Request.Label)
-	if err != nil {
-		return err
-	}
-	request := ledger.Divided{Pieces: []string{string(w.Request.Body)}}
-	if conversation != nil {
-		request = ledger.Divide(w.Request.Body, w.Request.Constant)
-	}
-	shas := request.SHAs()
-	if len(shas) > 0 {
-		of := make([]int64, len(shas)) // 0 for any conversation
-		for i, shared := range request.Shared {
-			if !shared {
-				of[i] = *conversation
-			}
-		}
-		if err := classify("store the parts of the request", q.q.RequestPartsPut(ctx, dbsqlc.RequestPartsPutParams{
-			WorkspaceID: q.ws, Conversations: of, Shas: shas, Contents: request.Parts})); err != nil {
-			return err
-		}
-	}
-	return classify("store the request", q.q.CallInsert(ctx, dbsqlc.CallInsertParams{
-		WorkspaceID:    q.ws,
-		RunID:          w.Key.Run,
-		Step:           w.Key.Step,
-		Round:          int32(w.Key.Round),
-		Stage:          w.Request.Label.Stage,
-		Model:          w.Request.Model,
-		Label:          label,
-		Request:        request.Pieces,
-		Parts:          shas,
-		ConversationID: conversation,
-		RequestSha:     w.SHA[:],
-		Holder:         w.Holder,
-		Lease:          w.Lease,
-		Reserved:       w.Reserve,
-		ReservedMicros: w.Micros,
-	}))
-}
-
 // ExtendCall extends the lease of h. A lost lease is not restored.
 func (s *Store) ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error {
 	return s.within(ctx, byKeys, k.Workspace, func(ctx context.Context, q Tx) error {
