@@ -320,28 +320,23 @@ func buttons(t *testing.T, s Suite) {
 	}
 }
 
-// First returns the first event that an adapter receives.
+// First returns the first event that an adapter receives. The adapter has ended then, and accepts no other event.
 func First(t *testing.T, a service.Adapter) channel.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	got := make(chan channel.Event, 1)
-	go func() {
-		_ = a.Receive(ctx, "", func(_ context.Context, events []channel.Event, _ string) error {
-			if len(events) > 0 {
-				select {
-				case got <- events[0]:
-				default:
-				}
-			}
-			return nil
-		}) // ends with ctx
-	}()
-	select {
-	case e := <-got:
-		return e
-	case <-ctx.Done():
-		t.Fatal("no event arrived")
-		return channel.Event{}
+	var got []channel.Event
+	err := a.Receive(ctx, "", func(ctx context.Context, events []channel.Event, _ string) error {
+		if ctx.Err() == nil {
+			got = append(got, events...)
+		}
+		if len(got) > 0 {
+			cancel()
+		}
+		return ctx.Err()
+	})
+	if len(got) == 0 {
+		t.Fatalf("no event arrived: %v", err)
 	}
+	return got[0]
 }
