@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
@@ -71,5 +72,35 @@ func TestAQuestionWithoutAMatchingMemoryGetsTurns(t *testing.T) {
 	b.post("/v1/retrieve_memory", object{"query": "gnocchi with sage", "mode": "fast"}).into(http.StatusOK, &out)
 	if len(out.Memories) != 1 || len(out.Turns) > 0 || out.Note != "" {
 		t.Errorf("with a memory: %+v", out)
+	}
+}
+
+func TestAStoredAnswerHasTheTurnsOfItsQuestion(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.Start()
+	b.remembers("personal", "ida", "Ida flies from Osaka only.")
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Transcripts().PutConversation(ctx, transcript.Conversation{ID: "dinner",
+			Messages: []transcript.Message{{Role: transcript.User, Name: "Otto", Content: "I make gnocchi with sage."}}},
+			"import")
+		return err
+	}))
+	b.Model.On(openaitest.Rule{Stage: "retrieve", Reply: "<NO_RELEVANT_MEMORY>"})
+	for _, c := range []struct {
+		with  object
+		turns int
+	}{{object{}, 1}, {object{"memory_types": []string{"personal"}}, 0}} {
+		body := object{"query": "gnocchi with sage", "mode": "agentic", "wait": 60}
+		for k, v := range c.with {
+			body[k] = v
+		}
+		var out httpapi.MemoryAnswer
+		b.post("/v1/retrieve_memory", body).into(http.StatusOK, &out)
+		var stored httpapi.MemoryRequest
+		b.get("/v1/requests/"+out.Request).into(http.StatusOK, &stored)
+		if len(out.Turns) != c.turns || stored.Retrieved == nil || len(stored.Retrieved.Turns) != c.turns {
+			t.Errorf("%v: %+v, stored %+v", c.with, out, stored.Retrieved)
+		}
 	}
 }

@@ -161,7 +161,7 @@ func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return out, err
 	}
-	return s.withTurns(ctx, q, out)
+	return s.withTurns(ctx, q.Workspace, q.Query, q.turns(), out)
 }
 
 func (s *Service) retrieve(ctx context.Context, q Question) (_ Answer, err error) {
@@ -264,7 +264,11 @@ func (s *Service) Answered(ctx context.Context, ref run.Ref) (Answer, error) {
 	if err != nil {
 		return out, err
 	}
-	return s.withTurns(ctx, Question{Workspace: ref.Workspace, Query: p.Question, TopK: longterm.UsualTopK}, out)
+	filter := turnFilter{}
+	if p.Turns != nil {
+		filter = *p.Turns
+	}
+	return s.withTurns(ctx, ref.Workspace, p.Question, filter, out)
 }
 
 // RequestOf returns the latest run of a summarize or retrieve request.
@@ -316,7 +320,7 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 		}
 		d = q.Choices.agent(d)
 		d.Profile.Options.TopK = q.TopK
-		spec, err = pin(spec, d, PinnedSpec{Workspace: q.WorkspaceKey, Question: q.Query,
+		spec, err = pin(spec, d, PinnedSpec{Workspace: q.WorkspaceKey, Question: q.Query, Turns: q.turns().orNil(),
 			Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens), Metadata: q.Metadata}, chosen.Memory)
 		if err != nil {
 			return err

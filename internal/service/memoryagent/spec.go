@@ -39,6 +39,7 @@ type PinnedSpec struct {
 	Messages []prompt.Message `json:"messages,omitempty"` // messages before the question
 	Metadata map[string]any   `json:"metadata,omitempty"` // metadata of the request
 	Refining *Refining        `json:"refining,omitempty"` // refinement of a fast search, without an agent
+	Turns    *turnFilter      `json:"turns,omitempty"`    // of the question, if it limits the turns of an answer
 
 	// Parts of a session that is too long for one request. A specialist has one.
 	Parts []Part `json:"parts,omitempty"`

@@ -1,11 +1,13 @@
 package memoryagent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
+	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 )
@@ -28,24 +30,49 @@ const (
 	turnsNote = "no memory matches; the turns come from stored conversations"
 )
 
-// withTurns adds matching turns of conversations to an answer without memories. Targets of the question are speakers
-// of turns. A question for certain types of memories gets no turns.
-func (s *Service) withTurns(ctx context.Context, q Question, a Answer) (Answer, error) {
-	if a.Status != NoRelevant || len(a.Memories) > 0 || q.Query == "" || len(q.Choices.Types) > 0 {
+// turnFilter is the part of a question that limits its turns. The zero value limits nothing.
+type turnFilter struct {
+	Targets    []memory.Task `json:"targets,omitempty"`     // speakers
+	TimeFilter string        `json:"time_filter,omitempty"` // see Question
+	Max        int           `json:"max,omitempty"`         // 0 means mostTurns
+	None       bool          `json:"none,omitempty"`        // the question is for certain types of memories
+}
+
+// turns returns the limits of the turns of a question.
+func (q Question) turns() turnFilter {
+	f := turnFilter{Targets: q.Targets, TimeFilter: q.TimeFilter, None: len(q.Choices.Types) > 0}
+	if q.TopK < mostTurns {
+		f.Max = q.TopK
+	}
+	return f
+}
+
+// orNil returns nil for a filter that limits nothing.
+func (f turnFilter) orNil() *turnFilter {
+	if len(f.Targets) == 0 && f.TimeFilter == "" && f.Max == 0 && !f.None {
+		return nil
+	}
+	return &f
+}
+
+// withTurns adds matching turns of conversations to an answer without memories.
+func (s *Service) withTurns(ctx context.Context, ws int64, query string, f turnFilter, a Answer) (Answer, error) {
+	if a.Status != NoRelevant || len(a.Memories) > 0 || query == "" || f.None {
 		return a, nil
 	}
-	look := search.Request{Query: q.Query, Kinds: []string{search.KindTurn}, Limit: min(mostTurns, q.TopK)}
-	for _, t := range q.Targets {
+	look := search.Request{Query: query, Kinds: []string{search.KindTurn}, Limit: cmp.Or(f.Max, mostTurns)}
+	for _, t := range f.Targets {
 		if t.Target == "" { // all targets of a type
 			return a, nil
 		}
 		look.Targets = append(look.Targets, t.Target)
 	}
 	var err error
-	if look.After, look.Before, err = longterm.Days(q.TimeFilter); err != nil {
+	if look.After, look.Before, err = longterm.Days(f.TimeFilter); err != nil {
 		return a, err
 	}
-	found, err := s.LongTerm.Finder.Find(context.WithoutCancel(ctx), q.Workspace, look)
+	// An answer without an agent has to be complete, even if ctx has ended.
+	found, err := s.LongTerm.Finder.Find(context.WithoutCancel(ctx), ws, look)
 	if err != nil {
 		return a, fmt.Errorf("search conversations: %w", err)
 	}
