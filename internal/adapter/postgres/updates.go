@@ -40,12 +40,10 @@ func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before str
 		}
 	}
 	n, err := q.q.UpdateMove(ctx, dbsqlc.UpdateMoveParams{
-		State:  u.State,
-		Shadow: shadow,
-		Canary: canary,
-		Note: storable(
-			u.Note,
-		),
+		State:       u.State,
+		Shadow:      shadow,
+		Canary:      canary,
+		Note:        storable(u.Note),
 		Ended:       u.State != adaptation.OnCanary,
 		WorkspaceID: q.ws,
 		BankID:      bank,
