@@ -176,6 +176,8 @@ func TestAQuestionWaitsNoLongerThanItsCaller(t *testing.T) {
 	}
 	b.post("/v1/retrieve_memory", object{"query": "another", "mode": "agentic", "wait": 0, "request_id": "q"}).
 		refused(fault.OpReused)
+	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "agentic", "wait": 0,
+		"request_id": "q", "top_k": 3}).refused(fault.OpReused)
 	var kept httpapi.MemoryRequest
 	if b.post("/v1/summary_memory", object{"messages": flying}).into(http.StatusAccepted, &kept); kept.Success ||
 		kept.State == run.Ended {

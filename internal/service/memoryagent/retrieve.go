@@ -297,7 +297,9 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 		Messages []transcript.Message
 		Choices  *RequestOptions `json:",omitempty"`
 		Metadata map[string]any  `json:",omitempty"`
-	}{q.Query, q.Messages, q.Choices.orNil(), q.Metadata})
+		TopK     int
+		Turns    *turnFilter `json:",omitempty"`
+	}{q.Query, q.Messages, q.Choices.orNil(), q.Metadata, q.TopK, q.turns().orNil()})
 	if err != nil {
 		return out, fmt.Errorf("encode the question: %w", err)
 	}

@@ -88,7 +88,8 @@ func (s *Service) judgeCanary(ctx context.Context, tx Tx, row bank.Row) error {
 	}
 	drop := func(note string) error {
 		u.State, u.Note = Dropped, note
-		return s.drop(ctx, tx, row.ID, OnCanary, u)
+		_, err := s.drop(ctx, tx, row.ID, OnCanary, u)
+		return err
 	}
 	if u.Base != row.Head {
 		return drop(fmt.Sprintf("the bank has a newer version %d", row.Head))

@@ -69,7 +69,7 @@ func (s *Service) leaveShadow(ctx context.Context, tx Tx, ref run.Ref, bankID in
 		_, err = tx.Updates().MoveUpdate(ctx, bankID, InShadow, u)
 	default:
 		u.State = Dropped
-		err = s.drop(ctx, tx, bankID, InShadow, u)
+		_, err = s.drop(ctx, tx, bankID, InShadow, u)
 	}
 	if err != nil || from.Start == nil {
 		return err

@@ -68,11 +68,12 @@ func (s *Service) List(ctx context.Context, ws int64, name string, most int) (ou
 	return out, err
 }
 
-// drop ends an update, and drops its weights unless a version uses them.
-func (s *Service) drop(ctx context.Context, tx Tx, bankID int64, before string, u Update) error {
-	moved, err := tx.Updates().MoveUpdate(ctx, bankID, before, u)
+// drop ends an update, and drops its weights unless a version uses them. Moved is false if the update has
+// left the state before.
+func (s *Service) drop(ctx context.Context, tx Tx, bankID int64, before string, u Update) (moved bool, err error) {
+	moved, err = tx.Updates().MoveUpdate(ctx, bankID, before, u)
 	if err != nil || !moved {
-		return err
+		return false, err
 	}
-	return tx.BankContents().DropBlobs(ctx, []string{u.Policy, u.Optimizer})
+	return true, tx.BankContents().DropBlobs(ctx, []string{u.Policy, u.Optimizer})
 }

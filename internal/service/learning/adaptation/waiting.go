@@ -23,8 +23,11 @@ func (s *Service) Waiting(ctx context.Context, ws int64) (out []approval.Learned
 		}
 		for _, b := range banks {
 			row, found, err := tx.Banks().BankNamed(ctx, b.Name)
-			if err != nil || !found {
+			if err != nil {
 				return err
+			}
+			if !found {
+				continue
 			}
 			u, open, err := tx.Updates().OpenUpdate(ctx, row.ID)
 			if err != nil {
@@ -87,19 +90,21 @@ func (s *Service) Reject(ctx context.Context, ws int64, l approval.Learned) erro
 		if err != nil {
 			return err
 		}
+		gone := fault.New(fault.VersionConflict, fmt.Sprintf("update %d of bank %q no longer waits", l.Number, l.Bank),
+			"list the updates with `cairn bank updates`")
 		if !found || u.State != OnCanary {
-			return fault.New(
-				fault.VersionConflict,
-				fmt.Sprintf("update %d of bank %q no longer waits", l.Number, l.Bank),
-				"list the updates with `cairn bank updates`",
-			)
+			return gone
 		}
 		if u.Canary, _, err = s.measure(ctx, tx, l.BankID, u); err != nil {
 			return err
 		}
 		u.State, u.Note = Dropped, "rejected by the owner"
-		if err := s.drop(ctx, tx, l.BankID, OnCanary, u); err != nil {
+		moved, err := s.drop(ctx, tx, l.BankID, OnCanary, u)
+		if err != nil {
 			return err
+		}
+		if !moved { // an outcome has decided it meanwhile
+			return gone
 		}
 		return tx.Audit().Record(ctx, audit.BankReject, fmt.Sprintf("update %d of bank %d", l.Number, l.BankID))
 	})

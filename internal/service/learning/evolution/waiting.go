@@ -29,8 +29,11 @@ func (s *Service) Waiting(ctx context.Context, ws int64) (out []approval.Learned
 		}
 		for _, b := range banks {
 			row, found, err := tx.Banks().BankNamed(ctx, b.Name)
-			if err != nil || !found {
+			if err != nil {
 				return err
+			}
+			if !found {
+				continue
 			}
 			r, found, err := waitingRound(ctx, tx, row)
 			if err != nil {
