@@ -84,7 +84,7 @@ func gone(t *testing.T, s Suite) {
 // A message that the platform does not accept says nothing about the chat.
 func refused(t *testing.T, s Suite) {
 	if s.Retries {
-		t.Skip("the platform accepts a repeated message")
+		t.Skip("the platform refuses no message permanently")
 	}
 	r := s.quiet(t)
 	r.Fail(Fault{Kind: Refused})
