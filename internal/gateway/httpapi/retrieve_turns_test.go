@@ -81,9 +81,9 @@ func TestAStoredAnswerHasTheTurnsOfItsQuestion(t *testing.T) {
 	b.Start()
 	b.remembers("personal", "ida", "Ida flies from Osaka only.")
 	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
-		_, err := q.Transcripts().PutConversation(ctx, transcript.Conversation{ID: "dinner",
-			Messages: []transcript.Message{{Role: transcript.User, Name: "Otto", Content: "I make gnocchi with sage."}}},
-			"import")
+		said := transcript.Message{Role: transcript.User, Name: "Otto", Content: "I make gnocchi with sage."}
+		_, err := q.Transcripts().PutConversation(ctx,
+			transcript.Conversation{ID: "dinner", Messages: []transcript.Message{said}}, "import")
 		return err
 	}))
 	b.Model.On(openaitest.Rule{Stage: "retrieve", Reply: "<NO_RELEVANT_MEMORY>"})
