@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript/intake"
 )
 
 func TestParseSaysWhereTheInputIsWrong(t *testing.T) {
@@ -78,5 +79,15 @@ func TestParseRefusesABigFileWithoutReadingIt(t *testing.T) {
 	}
 	if source.read > 2<<20 {
 		t.Errorf("read %d bytes of a file that is over the limit of %d", source.read, 1<<20)
+	}
+}
+
+// A caller of the API has no command line.
+func TestAHintForMessagesNamesNoFlag(t *testing.T) {
+	t.Parallel()
+	_, err := intake.Messages("messages", []byte("[]"))
+	f := fault.From(err)
+	if f == nil || f.Code != fault.InvalidArgument || f.Hint != "send at least one message with a role and content" {
+		t.Errorf("%+v", f)
 	}
 }

@@ -143,6 +143,9 @@ func (k *Sink) refuse(allow bool, conversations int) error {
 func Messages(name string, raw []byte) ([]transcript.Message, error) {
 	result, err := Read(name, bytes.NewReader(raw),
 		Options{Format: OpenAIChat, Limit: int64(len(raw)), AllowUnknown: true})
+	if f := fault.From(err); f != nil && f.Hint == Hint { // callers have no flags
+		return nil, fault.New(f.Code, f.Message, "send at least one message with a role and content")
+	}
 	if err != nil {
 		return nil, err
 	}
