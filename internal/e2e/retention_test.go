@@ -78,6 +78,13 @@ func TestRecordsAreRemovedAfterTheirRetentionAndResultsStay(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.skills where status = 'active'"); n != 1 {
 		t.Errorf("%d skills are active", n)
 	}
+	replied := b.Say("talk", 4, "Good afternoon") // the same message again
+	if replied.Run != turn.Run || replied.Reply == "" {
+		t.Errorf("a repeated message after its retention: %+v", replied)
+	}
+	if n := count(b, "select max(pg_column_size(spec)) from cairn.runs"); n > 120 {
+		t.Errorf("the configuration of a run keeps %d bytes", n)
+	}
 	reply := b.Say("talk", 5, "Good evening")
 	if n := count(b, "select count(*) from cairn.messages where conversation_id = (select id from cairn.conversations "+
 		"where external_id = 'talk')"); n != 10 {

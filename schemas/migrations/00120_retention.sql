@@ -57,8 +57,7 @@ begin
   return n + parts;
 end $$;
 
--- A run keeps a row: its kind, times and outcome. That of a turn keeps its configuration, which is part
--- of what a client sees again.
+-- A run keeps a short row: its kind, times and outcome, and of its configuration what a client sees again.
 create function cairn.prune_runs(keep interval, most int) returns bigint
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
 declare workspaces bigint[]; ids text[];
@@ -71,8 +70,9 @@ begin
   delete from distill_files t using unnest(workspaces, ids) o(ws, id) where t.workspace_id = o.ws and t.run_id = o.id;
   update distill_tasks t set draft = null, package = null, comparison = null, candidates = '[]'
   from unnest(workspaces, ids) o(ws, id) where t.workspace_id = o.ws and t.run_id = o.id;
-  update runs r set pruned = 'all', result = '{}', spec = case r.kind when 'turn' then r.spec
-    else jsonb_strip_nulls(jsonb_build_object('pinned', '{}'::jsonb, 'number', r.spec -> 'number')) end
+  update runs r set pruned = 'all', result = '{}', spec = jsonb_build_object('pinned', '{}'::jsonb)
+    || jsonb_strip_nulls(jsonb_build_object('number', r.spec -> 'number', 'message_id', r.spec -> 'message_id', 'mode', r.spec -> 'mode'))
+    || case when r.spec -> 'client' ? 'response' then jsonb_build_object('client', jsonb_build_object('response', r.spec -> 'client' -> 'response')) else '{}' end
   from unnest(workspaces, ids) o(ws, id) where r.workspace_id = o.ws and r.id = o.id;
   return cardinality(ids);
 end $$;

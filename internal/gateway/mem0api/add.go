@@ -217,7 +217,7 @@ func (c *call) remember(wait time.Duration) (any, error) {
 		return nil, out.failure
 	}
 	if wait > 0 && out.Status == mem0Status(run.Ended, false) {
-		return map[string]any{"results": out.Results, "add": out.Add}, nil
+		return out.mem0Added, nil
 	}
 	queued := mem0Queued{out.Status, r.Key, "Memory processing has been queued for background execution", []any{}}
 	if strings.HasSuffix(c.r.URL.Path, "/v1/memories/") { // its clients read an event from the results
@@ -225,6 +225,13 @@ func (c *call) remember(wait time.Duration) (any, error) {
 			"event_id": queued.Event})
 	}
 	return queued, nil
+}
+
+// mem0Added is the response to an add that has ended.
+type mem0Added struct {
+	Results []mem0Event    `json:"results"`
+	Add     string         `json:"add,omitempty"`     // how the session was added: fast or agents
+	Dropped map[string]int `json:"dropped,omitempty"` // number of facts that were not stored, by reason
 }
 
 // mem0Queued is the response to an add that continues in the background.
@@ -261,9 +268,8 @@ func (c *call) summarize(in mem0Add, messages []transcript.Message) (run.Run, er
 // mem0AddResult is the result of a request to remember.
 type mem0AddResult struct {
 	mem0EventRow
-	Results []mem0Event `json:"results"`
-	Add     string      `json:"add,omitempty"` // how the session was added: fast or agents
-	Detail  string      `json:"detail,omitempty"`
+	mem0Added
+	Detail  string `json:"detail,omitempty"`
 	failure error
 }
 
@@ -272,7 +278,7 @@ func (c *call) addResult(r run.Run) (out mem0AddResult, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.Results, out.Add = []mem0Event{}, report.Add
+	out.Results, out.Add, out.Dropped = []mem0Event{}, report.Add, report.Dropped
 	out.mem0EventRow = mem0EventRow{ID: r.Key, Type: "ADD",
 		Status: mem0Status(report.State, report.Status == memoryagent.Failed), Created: r.CreatedAt,
 		Updated: r.CreatedAt}

@@ -71,6 +71,30 @@ func TestAnAddThatNobodyWaitsForIsAnEvent(t *testing.T) {
 	}
 }
 
+// An add without memories states why its facts were not stored, at once and in its event.
+func TestAnAddStatesWhichFactsWereDropped(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.agent = func(ref run.Ref) {
+		b.reports(ref, agentrun.RunResult{Reason: agent.Final, Status: memoryagent.OK},
+			memoryagent.Summary{Dropped: map[string]int{"other_subject": 2}})
+	}
+	var got struct {
+		Results []object       `json:"results"`
+		Dropped map[string]int `json:"dropped"`
+	}
+	keyed := b.client().with("Idempotency-Key", "k")
+	for _, do := range []func() response{
+		func() response { return keyed.do(http.MethodPost, "/memories", said) },
+		func() response { return keyed.do(http.MethodGet, "/v1/event/k/", nil) },
+	} {
+		got.Dropped = nil
+		if do().into(&got); len(got.Results) != 0 || got.Dropped["other_subject"] != 2 {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
 // As with mem0, the same text can be added again later. A key marks the same request.
 func TestAnAddThatHasEndedIsDoneAgainUnlessItsKeySaysOtherwise(t *testing.T) {
 	t.Parallel()

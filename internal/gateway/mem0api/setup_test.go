@@ -99,7 +99,13 @@ func (starter) Ended(context.Context, string) error { return nil }
 // ends ends the run of a session with a result of its agent.
 func (b *bundle) ends(ref run.Ref, e agentrun.RunResult, tasks ...memoryagent.Task) {
 	b.t.Helper()
-	raw, err := json.Marshal(memoryagent.Summary{Tasks: tasks})
+	b.reports(ref, e, memoryagent.Summary{Tasks: tasks})
+}
+
+// reports ends the run of a session with a result of its agent and a report.
+func (b *bundle) reports(ref run.Ref, e agentrun.RunResult, report memoryagent.Summary) {
+	b.t.Helper()
+	raw, err := json.Marshal(report)
 	testkit.Must(b.t, err)
 	e.Report = raw
 	outcome := run.Completed
