@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -168,8 +169,12 @@ func TestAnEvaluationMeasuresItsRows(t *testing.T) {
 	}
 	b.RecordEnded(made.WorkflowID, "Evaluate/completed")
 	calls := b.Model.Count("")
+	exec(b, "select cairn.prune_calls('0 s', 10000), cairn.prune_runs('0 s', 10000)") // its table stays
 	again, err := b.Evaluations.Accept(t.Context(), r)
 	testkit.Must(t, err)
+	if kept := evaluated(b, again.Ref, time.Minute); !reflect.DeepEqual(kept, got) {
+		t.Errorf("after the retention of runs: %+v", kept)
+	}
 	if again.Ref != made.Ref || !again.Resumed || b.Model.Count("") != calls {
 		t.Errorf("%v, then %v after %d more requests", made.Ref, again.Ref, b.Model.Count("")-calls)
 	}

@@ -120,6 +120,16 @@ func TestABetterBankIsPromoted(t *testing.T) {
 	}
 	b.Record(r.WorkflowID, "Evolve/promoted")
 
+	// An export states how the bank was made, also after the retention of runs.
+	exec(b, "select cairn.prune_calls('0 s', 10000), cairn.prune_runs('0 s', 10000)")
+	_, files, err := b.Learning.Banks.Export(t.Context(), b.Workspace.ID, bank.Default, 0)
+	testkit.Must(t, err)
+	var packed bank.Package
+	testkit.Must(t, json.Unmarshal(files[bank.PackageFile], &packed))
+	if made := string(packed.Provenance.History[0].Options); !strings.Contains(made, `"name": "scripted"`) {
+		t.Errorf("options of the round: %s", made)
+	}
+
 	// One rollback reverts both bank and policy.
 	back, err := b.Learning.Banks.Rollback(t.Context(), b.Workspace.ID, bank.Default, 1)
 	testkit.Must(t, err)

@@ -5,7 +5,7 @@
 -- whole.
 
 alter table runs add column pruned text not null default '' check (pruned in ('', 'calls', 'all'));
-create index runs_unpruned on runs (ended_at) where status = 'ended' and pruned <> 'all';
+create index runs_unpruned on runs (ended_at) where status = 'ended' and pruned <> 'all' and kind not in ('train', 'evolve', 'evaluate');
 create index llm_calls_age on llm_calls (created_at);
 create index request_parts_age on request_parts (used_on);
 create index tool_op_log_age on tool_op_log (created_at);
@@ -58,12 +58,15 @@ begin
 end $$;
 
 -- A run keeps a short row: its kind, times and outcome, and of its configuration what a client sees again.
+-- Trainings, evolutions and evaluations are few and stay whole: the export of a bank states how it was
+-- trained, and the same evaluation returns its table.
 create function cairn.prune_runs(keep interval, most int) returns bigint
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
 declare workspaces bigint[]; ids text[];
 begin
   select coalesce(array_agg(o.workspace_id), '{}'), coalesce(array_agg(o.id), '{}') into workspaces, ids from (
     select r.workspace_id, r.id from runs r where r.status = 'ended' and r.pruned <> 'all' and r.ended_at < now() - keep
+      and r.kind not in ('train', 'evolve', 'evaluate')
     order by r.ended_at limit most for no key update skip locked) o;
   delete from agent_calls t using unnest(workspaces, ids) o(ws, id) where t.workspace_id = o.ws and t.run_id = o.id;
   delete from agent_steps t using unnest(workspaces, ids) o(ws, id) where t.workspace_id = o.ws and t.run_id = o.id;

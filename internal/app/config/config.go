@@ -209,6 +209,7 @@ type Config struct {
 	// retentions. A retention must not be shorter than a day or than the retention of the Temporal namespace.
 	RetentionCalls time.Duration `env:"CAIRN_RETENTION_CALLS" envDefault:"720h"`
 	// How long the steps, tool calls and results of ended runs are kept. A run keeps its kind, times and outcome.
+	// Trainings, evolutions and evaluations stay whole.
 	RetentionRuns time.Duration `env:"CAIRN_RETENTION_RUNS" envDefault:"2160h"`
 	// How long the log of operations is kept, by which a repeated operation has one effect.
 	RetentionOplog time.Duration `env:"CAIRN_RETENTION_OPLOG" envDefault:"720h"`
