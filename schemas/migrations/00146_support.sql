@@ -32,7 +32,7 @@ grant select (workspace_id, model, state, error_class, sent_at, input_tokens, ou
 grant select (workspace_id, kind, failures, failed_since, created_at) on outbox to cairn_support;
 
 -- +goose StatementBegin
-create function cairn.support_workspaces(after_id bigint, only_id bigint, most int) returns table (ws_id bigint, ws_key text, ws_state text, ws_created_at timestamptz,
+create function cairn.support_workspaces(after_id bigint, only_id bigint, most int, stuck_failures int, stuck_age interval) returns table (ws_id bigint, ws_key text, ws_state text, ws_created_at timestamptz,
   conversations bigint, memories bigint, skills bigint, open_runs bigint, failed_runs bigint, waiting bigint, stuck bigint,
   calls bigint, failed_calls bigint, tokens bigint, micros bigint, unpriced bigint, last_turn_at timestamptz)
 language sql stable security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -43,7 +43,7 @@ language sql stable security definer set search_path = cairn, pg_catalog, pg_tem
     lateral (select count(*) as n from skills x where x.workspace_id = w.id and x.status = 'active' and x.deleted_at is null) s,
     lateral (select count(*) filter (where x.status <> 'ended') as open, count(*) filter (where x.outcome in ('failed', 'over_budget')) as failed
       from runs x where x.workspace_id = w.id and x.created_at > now() - interval '1 day') r,
-    lateral (select count(*) as n, count(*) filter (where x.failures >= 10 or x.failed_since <= now() - interval '15 minutes') as stuck
+    lateral (select count(*) as n, count(*) filter (where x.failures >= stuck_failures or x.failed_since <= now() - stuck_age) as stuck
       from outbox x where x.workspace_id = w.id) o,
     lateral (select count(*) as n, count(*) filter (where x.state in ('failed', 'unknown')) as failed, coalesce(sum(x.input_tokens + x.output_tokens), 0)::bigint as tokens,
       coalesce(sum(x.cost_micros), 0)::bigint as micros, count(*) filter (where x.cost_micros is null) as unpriced
@@ -67,6 +67,6 @@ $$;
 revoke all on function cairn.support_workspaces, cairn.support_errors from public;
 grant execute on function cairn.support_workspaces, cairn.support_errors to cairn_system;
 grant create on schema cairn to cairn_support;
-alter function cairn.support_workspaces(bigint, bigint, int) owner to cairn_support;
+alter function cairn.support_workspaces(bigint, bigint, int, int, interval) owner to cairn_support;
 alter function cairn.support_errors(bigint) owner to cairn_support;
 revoke create on schema cairn from cairn_support;

@@ -23,7 +23,8 @@ select ws_id::bigint as id, ws_key::text as key, ws_state::text as state, ws_cre
   memories::bigint as memories, skills::bigint as skills, open_runs::bigint as open_runs, failed_runs::bigint as failed_runs, waiting::bigint as waiting,
   stuck::bigint as stuck, calls::bigint as calls, failed_calls::bigint as failed_calls, tokens::bigint as tokens, micros::bigint as micros,
   unpriced::bigint as unpriced, coalesce(last_turn_at, to_timestamp(0))::timestamptz as last_turn_at
-from cairn.support_workspaces(@after_id::bigint, @only_id::bigint, @max_rows::int);
+from cairn.support_workspaces(@after_id::bigint, @only_id::bigint, @max_rows::int,
+  @stuck_failures::int, @stuck_age::interval);
 
 -- name: SupportErrors :many
 select what::text as what, kind::text as kind, code::text as code, n::bigint as n, latest::timestamptz as latest from cairn.support_errors(@workspace_id::bigint);

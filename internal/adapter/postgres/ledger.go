@@ -141,20 +141,20 @@ func (q callRepository) overBudget(ctx context.Context, limit settings.Spend, to
 		}
 		if byTokens && tokens > limits.TokensPerDay-day.Tokens {
 			return refusal(
-				"the workspace has used or reserved %d of the %d tokens of tokens_per_day today, and this call "+
+				"the workspace has used or reserved %d of %s today, and this call "+
 					"may need %d; `cairn settings set tokens_per_day=%d` raises the limit",
 				day.Tokens,
-				limits.TokensPerDay,
+				limits.TokenLimit(),
 				tokens,
 				max(2*min(limits.TokensPerDay, math.MaxInt64/4), day.Tokens+tokens),
 			), nil
 		}
 		if byCost && !limits.MicrosPerDay.Allows(day.CostMicros+micros) {
 			return refusal(
-				"the workspace has spent or reserved %s of the %s of micros_per_day today, and this call may "+
+				"the workspace has spent or reserved %s of %s today, and this call may "+
 					"cost %s; `cairn settings set micros_per_day=%s` raises the limit",
 				settings.Dollars(day.CostMicros),
-				settings.Dollars(int64(limits.MicrosPerDay)),
+				limits.CostLimit(),
 				settings.Dollars(micros),
 				limits.MicrosPerDay.Above(day.CostMicros+micros),
 			), nil
@@ -185,8 +185,8 @@ func (q callRepository) overCap(ctx context.Context, limit settings.Spend, micro
 	if limit.Allows(spent + micros) {
 		return nil, nil
 	}
-	return refusal("the daily limit of cost of the deployment is reached; a higher CAIRN_MICROS_PER_DAY of its " +
-		"workers raises it"), nil
+	return refusal("%s is reached; a higher CAIRN_MICROS_PER_DAY of its workers raises it",
+		settings.DeploymentLimit), nil
 }
 
 // ExtendCall extends the lease of h. A lost lease is not restored.

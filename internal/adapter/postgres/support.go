@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/apikey"
+	"cairn/internal/service/relay"
 	"cairn/internal/service/support"
 )
 
@@ -63,7 +64,7 @@ func (s supportStore) SupportWorkspaces(ctx context.Context, after, only int64, 
 	err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.SupportWorkspaces(ctx, dbsqlc.SupportWorkspacesParams{AfterID: after, OnlyID: only,
-			MaxRows: int32(max)})
+			MaxRows: int32(max), StuckFailures: relay.StuckFailures, StuckAge: relay.StuckAge})
 		for _, r := range rows {
 			w := support.Workspace{ID: r.ID, Key: r.Key, State: r.State, CreatedAt: r.CreatedAt,
 				Conversations: r.Conversations, Memories: r.Memories, Skills: r.Skills, OpenRuns: r.OpenRuns,

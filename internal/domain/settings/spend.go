@@ -77,3 +77,16 @@ func (s *Spend) UnmarshalText(text []byte) error {
 func Dollars(micros int64) string {
 	return strconv.FormatFloat(float64(micros)/1e6, 'f', -1, 64) + " $"
 }
+
+// DeploymentLimit is how refusals of model calls name the limit of cost of all workspaces.
+const DeploymentLimit = "the daily limit of cost of the deployment"
+
+// TokenLimit returns how refusals of model calls name the limit of tokens.
+func (s Settings) TokenLimit() string {
+	return fmt.Sprintf("the %d tokens of tokens_per_day", s.TokensPerDay)
+}
+
+// CostLimit returns how refusals of model calls name the limit of cost.
+func (s Settings) CostLimit() string {
+	return fmt.Sprintf("the %s of micros_per_day", Dollars(int64(s.MicrosPerDay)))
+}

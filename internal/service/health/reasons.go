@@ -123,11 +123,6 @@ func detailOf(err error) string {
 
 // refuses reports whether a refusal names a limit that still holds: a higher limit admits calls again.
 func refuses(s settings.Settings, reason string) bool {
-	switch {
-	case strings.Contains(reason, " of tokens_per_day "):
-		return strings.Contains(reason, fmt.Sprintf(" of the %d tokens of tokens_per_day ", s.TokensPerDay))
-	case strings.Contains(reason, " of micros_per_day "):
-		return strings.Contains(reason, " of the "+settings.Dollars(int64(s.MicrosPerDay))+" of micros_per_day ")
-	}
-	return strings.Contains(reason, "daily limit")
+	return slices.ContainsFunc([]string{s.TokenLimit(), s.CostLimit(), settings.DeploymentLimit},
+		func(limit string) bool { return strings.Contains(reason, limit) })
 }

@@ -116,13 +116,16 @@ select ws_id::bigint as id, ws_key::text as key, ws_state::text as state, ws_cre
   memories::bigint as memories, skills::bigint as skills, open_runs::bigint as open_runs, failed_runs::bigint as failed_runs, waiting::bigint as waiting,
   stuck::bigint as stuck, calls::bigint as calls, failed_calls::bigint as failed_calls, tokens::bigint as tokens, micros::bigint as micros,
   unpriced::bigint as unpriced, coalesce(last_turn_at, to_timestamp(0))::timestamptz as last_turn_at
-from cairn.support_workspaces($1::bigint, $2::bigint, $3::int)
+from cairn.support_workspaces($1::bigint, $2::bigint, $3::int,
+  $4::int, $5::interval)
 `
 
 type SupportWorkspacesParams struct {
-	AfterID int64
-	OnlyID  int64
-	MaxRows int32
+	AfterID       int64
+	OnlyID        int64
+	MaxRows       int32
+	StuckFailures int32
+	StuckAge      time.Duration
 }
 
 type SupportWorkspacesRow struct {
@@ -146,7 +149,13 @@ type SupportWorkspacesRow struct {
 }
 
 func (q *Queries) SupportWorkspaces(ctx context.Context, arg SupportWorkspacesParams) ([]SupportWorkspacesRow, error) {
-	rows, err := q.db.Query(ctx, SupportWorkspaces, arg.AfterID, arg.OnlyID, arg.MaxRows)
+	rows, err := q.db.Query(ctx, SupportWorkspaces,
+		arg.AfterID,
+		arg.OnlyID,
+		arg.MaxRows,
+		arg.StuckFailures,
+		arg.StuckAge,
+	)
 	if err != nil {
 		return nil, err
 	}
