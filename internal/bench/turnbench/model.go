@@ -18,8 +18,14 @@ type model struct {
 	script *openaitest.Server
 	http   *httptest.Server
 	mu     sync.Mutex
-	took   map[string]time.Duration // time of the model by run
-	calls  map[string]int
+	runs   map[string]*answers
+}
+
+// answers are the responses to the requests of a run.
+type answers struct {
+	open  sync.WaitGroup // requests whose response is not yet timed: a turn can end before
+	took  time.Duration
+	calls int
 }
 
 // callsIn matches the number of model calls in a message.
@@ -47,7 +53,7 @@ func startModel(delay time.Duration) (*model, error) {
 		}
 		return "You like blue."
 	}})
-	m := &model{script: script, took: map[string]time.Duration{}, calls: map[string]int{}}
+	m := &model{script: script, runs: map[string]*answers{}}
 	m.http = httptest.NewServer(m)
 	return m, nil
 }
@@ -72,22 +78,37 @@ func progress(c openaitest.Call) (wanted, made int) {
 // ServeHTTP records the time of each response, from the arrival of the request to the last byte.
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	m.script.ServeHTTP(w, r)
 	run := r.Header.Get("X-Skill-Run")
 	if run == "" {
-		return // not part of a turn
+		m.script.ServeHTTP(w, r) // not part of a turn
+		return
 	}
+	of := m.answers(run)
+	of.open.Add(1)
+	defer of.open.Done()
+	m.script.ServeHTTP(w, r)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.took[run] += time.Since(began)
-	m.calls[run]++
+	of.took += time.Since(began)
+	of.calls++
 }
 
-// of returns the time and the number of model calls of a run.
-func (m *model) of(run string) (took time.Duration, calls int) {
+func (m *model) answers(run string) *answers {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.took[run], m.calls[run]
+	if m.runs[run] == nil {
+		m.runs[run] = &answers{}
+	}
+	return m.runs[run]
+}
+
+// of returns the time and the number of model calls of a run that has its replies.
+func (m *model) of(run string) (took time.Duration, calls int) {
+	of := m.answers(run)
+	of.open.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return of.took, of.calls
 }
 
 func (m *model) close() {
