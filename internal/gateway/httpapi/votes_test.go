@@ -112,6 +112,15 @@ func TestOneKeyPromotesNothing(t *testing.T) {
 	if !strings.Contains(item.Diff, "effective sample size 38.2") || !strings.Contains(item.Diff, "20 replies with") {
 		t.Errorf("%+v", item)
 	}
+	for edit, body := range map[string]object{ // an update of a policy has no text
+		"edit":    {"sha": item.SHA, "text": object{"content": "x"}},
+		"preview": {"content": "x"},
+	} {
+		if p := b.post("/v1/inbox/u1/"+edit, body).refused(fault.InvalidArgument); !strings.Contains(p.Message,
+			"no text") {
+			t.Errorf("%s: %+v", edit, p)
+		}
+	}
 	b.do(request{method: http.MethodPost, path: "/v1/inbox/u1/approve",
 		body: map[string]any{"sha": strings.Repeat("0", 64)}}).refused(fault.VersionConflict)
 	promote(2, "").refused(fault.NotFound)

@@ -17,18 +17,11 @@ func (s *Service) Preview(ctx context.Context, a agent.Actor, id string, text Te
 	if err != nil {
 		return out, err
 	}
-	if kind == 'm' {
-		w, err := s.Memories.Waiting(ctx, a, number)
-		if err != nil {
-			return out, err
-		}
-		sha := w.SHA()
-		if w, err = w.Edited(text.Facts); err != nil {
-			return out, err
-		}
-		out, err = s.memoryDetail(ctx, a, w)
-		out.SHA = sha
-		return out, err
+	switch kind {
+	case 'm':
+		return s.previewMemory(ctx, a, number, text)
+	case 'u', 'r':
+		return out, withoutText(id)
 	}
 	p, err := s.proposal(ctx, a, kind, number)
 	if err != nil {
@@ -38,6 +31,20 @@ func (s *Service) Preview(ctx context.Context, a agent.Actor, id string, text Te
 		return out, err
 	}
 	return s.detail(ctx, a, p)
+}
+
+func (s *Service) previewMemory(ctx context.Context, a agent.Actor, number int64, text Text) (out Detail, err error) {
+	w, err := s.Memories.Waiting(ctx, a, number)
+	if err != nil {
+		return out, err
+	}
+	sha := w.SHA()
+	if w, err = w.Edited(text.Facts); err != nil {
+		return out, err
+	}
+	out, err = s.memoryDetail(ctx, a, w)
+	out.SHA = sha
+	return out, err
 }
 
 func (t Text) skill() library.EditedText {
@@ -54,9 +61,16 @@ func (s *Service) Edit(ctx context.Context, a agent.Actor, id string, text Text,
 			return skill.Head{}, err
 		case 's':
 			return s.Skills.ApproveEdited(ctx, a.Workspace, number, text.skill(), d)
+		case 'c':
+			return s.Skills.ApproveChangeEdited(ctx, a.Workspace, number, text.skill(), d)
 		}
-		return s.Skills.ApproveChangeEdited(ctx, a.Workspace, number, text.skill(), d)
+		return skill.Head{}, withoutText(id)
 	})
+}
+
+// withoutText refuses to edit a change of a bank.
+func withoutText(id string) error {
+	return fault.New(fault.InvalidArgument, fmt.Sprintf("item %s has no text to edit", id), "approve or reject it")
 }
 
 // MaxBulk is the number of items that one request decides.
