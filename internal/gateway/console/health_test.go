@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -198,6 +199,40 @@ func TestReasonsAreTranslated(t *testing.T) {
 	for _, r := range all {
 		if texts.Raw("effects."+string(r.Code)) != r.Effect || texts.Raw("remedy."+string(r.Code)) != r.Remedy {
 			t.Errorf("%s has other texts: %s %s", r.Code, r.Effect, r.Remedy)
+		}
+	}
+}
+
+// The pages word every value that a column can have.
+func TestEveryStoredValueIsTranslated(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	texts := locale.Load(locale.English)
+	for prefix, columns := range map[string][]string{"run": {"runs.kind"}, "outcome": {"runs.outcome"},
+		"status": {"runs.status", "skills.status", "memories.status"}, "call": {"llm_calls.state"},
+		"channel": {"conversations.channel"}, "origin": {"memories.origin", "skills.origin"},
+		"role": {"messages.role"}, "type": {"memories.type"}, "skillop": {"skill_versions.op"},
+		"action": {"memory_revisions.action"}, "delivery": {"deliveries.state"},
+		"update": {"policy_updates.state"}, "workspace": {"workspaces.state"}, "actor": {"audit_events.actor"}} {
+		for _, column := range columns {
+			table, name, _ := strings.Cut(column, ".")
+			var checks string
+			testkit.Must(
+				t,
+				b.Admin().QueryRow(t.Context(), `select coalesce(string_agg(pg_get_constraintdef(c.oid), ' '), '')
+				from pg_constraint c join pg_attribute a on a.attrelid = c.conrelid and c.conkey = array[a.attnum]
+				where c.conrelid = ('cairn.' || $1)::regclass and a.attname = $2 and c.contype = 'c'`, table, name).
+					Scan(&checks),
+			)
+			allowed := regexp.MustCompile(`'([a-z_]+)'`).FindAllStringSubmatch(checks, -1)
+			if len(allowed) == 0 && column != "runs.outcome" {
+				t.Errorf("no values of %s in %q", column, checks)
+			}
+			for _, v := range allowed {
+				if !texts.Has(prefix + "." + v[1]) {
+					t.Errorf("no text for the value %s of %s", v[1], column)
+				}
+			}
 		}
 	}
 }
