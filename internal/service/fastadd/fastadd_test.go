@@ -80,11 +80,17 @@ func setup(t *testing.T) *bundle {
 // add accepts a session of a person.
 func (b *bundle) add(who string, lines ...string) run.Run {
 	b.t.Helper()
-	r := memoryagent.Request{Workspace: b.A.ID, WorkspaceKey: b.A.Key, Add: "fast", KnownOnly: true,
-		Targets: []memory.Task{{Type: memory.Personal, Target: who}}, Spec: agentrun.Spec{Model: "scripted"}}
+	var said []transcript.Message
 	for i, line := range lines {
-		r.Messages = append(r.Messages, transcript.Message{Seq: i, Role: transcript.User, Content: line})
+		said = append(said, transcript.Message{Seq: i, Role: transcript.User, Content: line})
 	}
+	return b.addSaid(who, said...)
+}
+
+func (b *bundle) addSaid(who string, said ...transcript.Message) run.Run {
+	b.t.Helper()
+	r := memoryagent.Request{Messages: said, Workspace: b.A.ID, WorkspaceKey: b.A.Key, Add: "fast", KnownOnly: true,
+		Targets: []memory.Task{{Type: memory.Personal, Target: who}}, Spec: agentrun.Spec{Model: "scripted"}}
 	out, err := b.agents.Summarize(b.t.Context(), r)
 	testkit.Must(b.t, err)
 	return out

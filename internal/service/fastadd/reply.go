@@ -197,7 +197,8 @@ var selves = []string{"", "user", "the user", "subject", "the subject", "self", 
 
 // about reports whether a fact is about the subject of the session.
 func about(s session, name string) bool {
-	if slices.Contains(selves, strings.ToLower(strings.TrimSpace(name))) {
+	name = strings.TrimSpace(name)
+	if slices.Contains(selves, strings.ToLower(name)) || strings.EqualFold(name, soleSpeaker(s)) {
 		return true
 	}
 	its, err := memory.NewTarget(s.Subject.Type, s.Subject.Target)
@@ -206,6 +207,21 @@ func about(s session, name string) bool {
 	}
 	named, err := memory.NewTarget(s.Subject.Type, name)
 	return err == nil && (named.Key == its.Key || named.MatchKey() != "" && named.MatchKey() == its.MatchKey())
+}
+
+// soleSpeaker returns the name of the user, if all messages of users have the same: the target of a session is
+// often an ID that no message contains.
+func soleSpeaker(s session) (name string) {
+	for _, m := range s.messages {
+		if !m.FromHuman() {
+			continue
+		}
+		if m.Name == "" || name != "" && m.Name != name {
+			return ""
+		}
+		name = m.Name
+	}
+	return name
 }
 
 // digestsOf divides a summary into one for each session: its lines, if there are as many. A summary
