@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,13 +89,47 @@ func (c *cli) evalMemskill() *cobra.Command {
 	return cmd
 }
 
-// prepare reads the data and completes the request.
-func (o *memskillOptions) prepare() (err error) {
-	if o.maxCost < 0 || o.Parallel < 1 {
-		return usageError{fmt.Errorf("invalid number: use 0 or more for --max-cost, 1 or more for --parallel")}
+// checkFlags refuses flags before the data is read.
+func (o *memskillOptions) checkFlags() error {
+	const most = 1e6 // dollars
+	if !(o.maxCost >= 0 && o.maxCost <= most) {
+		return usageError{fmt.Errorf("invalid --max-cost %v: use 0 to 1,000,000 dollars; 0 is no limit", o.maxCost)}
+	}
+	for _, c := range []struct {
+		flag string
+		n    int
+	}{{"parallel", o.Parallel}, {"skills", o.Keeping.K}, {"sets", o.Sets}, {"stages", o.Learning.Stages},
+		{"iterations", o.Learning.Iterations}, {"episodes", o.Learning.Episodes}} {
+		if c.n < 1 {
+			return usageError{fmt.Errorf("invalid --%s %d: use 1 or more", c.flag, c.n)}
+		}
+	}
+	if o.Limit < 0 {
+		return usageError{fmt.Errorf("invalid --limit %d: use 1 or more, or 0 for all questions", o.Limit)}
 	}
 	if o.record != "" && o.replay != "" {
 		return usageError{fmt.Errorf("--record and --replay exclude each other")}
+	}
+	if !slices.Contains(memskill.Datasets, o.dataset) {
+		return usageError{fmt.Errorf("unknown data set %q: use %s", o.dataset, strings.Join(memskill.Datasets, ", "))}
+	}
+	if o.data == sampleData && o.dataset != memskill.LoCoMo {
+		return usageError{fmt.Errorf("the built-in conversations have the form of %s, not %s: leave out --dataset, or "+
+			"pass a file with --data", memskill.LoCoMo, o.dataset)}
+	}
+	for _, file := range []string{o.html, o.record} {
+		if folder, err := os.Stat(filepath.Dir(file)); file != "" && (err != nil || !folder.IsDir()) {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("the folder of %s does not exist", file),
+				"create the folder, or pass another file")
+		}
+	}
+	return nil
+}
+
+// prepare reads the data and completes the request.
+func (o *memskillOptions) prepare() (err error) {
+	if err := o.checkFlags(); err != nil {
+		return err
 	}
 	o.MaxCost = int64(math.Round(o.maxCost * 1e6))
 	if o.data == "" && o.dataset == memskill.LoCoMo {
@@ -262,21 +298,22 @@ func evaluationLine(p memskill.Progress, before int, passed time.Duration) strin
 
 // showEvaluation prints and writes a result. An incomplete one is an error.
 func (c *cli) showEvaluation(o memskillOptions, r memskill.Result) error {
-	if o.html != "" {
-		page, err := r.HTML()
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(o.html, page, 0o644); err != nil {
-			return fmt.Errorf("write the report: %w", err)
-		}
-	}
 	if c.output == "json" {
 		if err := c.printJSON(r); err != nil {
 			return err
 		}
 	} else if err := printEvaluation(c.out, r); err != nil {
 		return err
+	}
+	if o.html != "" {
+		page, err := r.HTML()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(o.html, page, 0o644); err != nil {
+			return fault.Wrap(err, fault.InvalidArgument, "cannot write the report",
+				"run the same command with another --html; nothing is paid again")
+		}
 	}
 	switch r.Outcome {
 	case run.Completed:

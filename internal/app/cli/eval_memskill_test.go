@@ -20,7 +20,7 @@ func TestEvalMemskillRefusesBadFlags(t *testing.T) {
 	broken := filepath.Join(folder, "broken.json")
 	testkit.Must(t, os.WriteFile(broken, []byte("{"), 0o644))
 	for _, c := range []struct{ flags, want string }{
-		{"--data sample --dataset squad --estimate --split 1/2", "6/2/2"},
+		{"--data sample --estimate --split 1/2", "6/2/2"},
 		{"--data " + broken, "cannot read the data"},
 		{"--data absent.json", "cannot open the data"},
 		{"--dataset hotpotqa", "--data"},
@@ -29,6 +29,13 @@ func TestEvalMemskillRefusesBadFlags(t *testing.T) {
 		{"--data sample --split " + broken, "cannot read the split"},
 		{"--data sample --parallel 0", "--parallel"},
 		{"--data sample --max-cost -1", "--max-cost"},
+		{"--data sample --max-cost NaN", "--max-cost"},
+		{"--data sample --skills 0", "--skills"},
+		{"--data sample --stages -1", "--stages"},
+		{"--data sample --limit -1", "0 for all"},
+		{"--data sample --dataset squad", "locomo, longmemeval"},
+		{"--data sample --dataset hotpotqa", "leave out --dataset"},
+		{"--data sample --html absent/report.html", "create the folder"},
 		{"--data sample --record a --replay b", "exclude each other"},
 		{"--data sample --replay " + broken, "not a recording"},
 	} {
@@ -73,7 +80,7 @@ func TestEvalMemskillMeasuresTheSample(t *testing.T) {
 	for _, c := range []struct{ flags, want string }{
 		{"--row best", "evolved+learned"}, {"--row static --row static", "repeated"},
 		{"--max-cost 1", "price"}, {"--row evolved --split 0/0/1", "learn from"},
-		{"--row bank@1", "NAME@VERSION"}, {"--limit -1", "0 or more"}, {"--stages -1", "1 to 10,000"},
+		{"--row bank@1", "NAME@VERSION"}, {"--stages 10001", "1 to 10,000"},
 		{"--record replies.jsonl", "CAIRN_RECORD"},
 	} {
 		args := append([]string{"eval", "memskill", "--data", "sample"}, strings.Fields(c.flags)...)
