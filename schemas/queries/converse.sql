@@ -22,11 +22,6 @@ update conversations set notice = @notice where workspace_id = @workspace_id and
 update conversations set counters = @counters, closed_at = case when @ended::boolean then now() else closed_at end
 where workspace_id = @workspace_id and id = @id;
 
--- name: ConversationsList :many
-select c.id, c.external_id, c.channel, c.title, c.next_seq, c.next_turn, c.counters, c.created_at, c.last_turn_at, c.closed_at
-from conversations c where c.workspace_id = @workspace_id and (@before::bigint = 0 or c.id < @before::bigint)
-order by c.id desc limit @max_rows;
-
 -- name: ConversationByName :one
 select c.id, c.external_id, c.channel, c.title, c.next_seq, c.next_turn, c.counters, c.created_at, c.last_turn_at, c.closed_at
 from conversations c where c.workspace_id = @workspace_id and c.external_id = @external_id;

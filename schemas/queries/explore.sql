@@ -65,7 +65,7 @@ where v.workspace_id = @workspace_id and v.run_id = any(@runs::text[]) order by 
 select id, external_id from conversations where workspace_id = @workspace_id and external_id = @name;
 
 -- name: ExploreConversations :many
-select c.id, c.external_id, c.channel, c.title, c.next_seq, c.next_turn, c.created_at, c.last_turn_at, c.closed_at from conversations c
+select c.id, c.external_id, c.channel, c.title, c.next_seq, c.next_turn, c.counters, c.created_at, c.last_turn_at, c.closed_at from conversations c
 where c.workspace_id = @workspace_id and (@channel::text = '' or c.channel = @channel)
   and (@q::text = '' or strpos(lower(c.title), lower(@q)) > 0 or strpos(lower(c.external_id), lower(@q)) > 0)
   and (@before::bigint = 0 or c.id < @before)

@@ -26,23 +26,6 @@ func (q conversationViewRepository) ConversationView(ctx context.Context, name s
 	return viewOf(r)
 }
 
-// Conversations lists conversations, the latest first, before a conversation ID.
-func (q conversationViewRepository) Conversations(ctx context.Context, before int64, max int) ([]conversation.View,
-	error) {
-	rows, err := q.q.ConversationsList(ctx,
-		dbsqlc.ConversationsListParams{WorkspaceID: q.ws, Before: before, MaxRows: int32(max)})
-	if err != nil {
-		return nil, classify("list the conversations", err)
-	}
-	out := make([]conversation.View, len(rows))
-	for i, r := range rows {
-		if out[i], err = viewOf(dbsqlc.ConversationByNameRow(r)); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 func viewOf(r dbsqlc.ConversationByNameRow) (conversation.View, error) {
 	v := conversation.View{ID: r.ID, Name: r.ExternalID, Channel: r.Channel, Title: r.Title, Messages: int(r.NextSeq),
 		Turns: int(r.NextTurn) - 1, CreatedAt: r.CreatedAt, LastTurnAt: r.LastTurnAt, ClosedAt: r.ClosedAt}

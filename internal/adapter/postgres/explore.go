@@ -124,13 +124,16 @@ func (s explorer) ExploreConversations(ctx context.Context, ws int64, f explore.
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]conversation.View, error) {
 		rows, err := q.q.ExploreConversations(ctx, dbsqlc.ExploreConversationsParams{WorkspaceID: ws,
 			Channel: storable(f.Channel), Q: storable(f.Query), Before: f.Before, MaxRows: int32(max)})
+		if err != nil {
+			return nil, classify("list the conversations", err)
+		}
 		out := make([]conversation.View, len(rows))
 		for i, r := range rows {
-			out[i] = conversation.View{ID: r.ID, Name: r.ExternalID, Channel: r.Channel, Title: r.Title,
-				Messages: int(r.NextSeq), Turns: int(r.NextTurn) - 1, CreatedAt: r.CreatedAt, LastTurnAt: r.LastTurnAt,
-				ClosedAt: r.ClosedAt}
+			if out[i], err = viewOf(dbsqlc.ConversationByNameRow(r)); err != nil {
+				return nil, err
+			}
 		}
-		return out, classify("list the conversations", err)
+		return out, nil
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
+	"cairn/internal/service/explore"
 	"cairn/internal/service/inspect"
 )
 
@@ -59,11 +60,7 @@ func (c *cli) listConversations(ctx context.Context, max int) error {
 		return usageError{fmt.Errorf("invalid --max %d: use 1 or more", max)}
 	}
 	return c.withSession(ctx, needs{}, func(s *session) error {
-		var views []conversation.View
-		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
-			views, err = q.ConversationViews().Conversations(ctx, 0, max)
-			return err
-		})
+		views, _, err := s.Explore.Conversations(ctx, s.workspace.ID, explore.ConversationFilter{}, "", max)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
+	"cairn/internal/service/explore"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/library"
 )
@@ -102,19 +103,14 @@ func (g *Gateway) stateOutcome(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) listConversations(ctx context.Context, in *struct {
-	Limit  int    `query:"limit" default:"20" minimum:"1" maximum:"200"`
-	Cursor string `query:"cursor" doc:"next_cursor of the previous page"`
+	Q       string `query:"q" maxLength:"200" doc:"Text in the ID or title"`
+	Channel string `query:"channel" enum:"chat,voice,sms,scheduled,import" doc:"Only conversations of this channel"`
+	Limit   int    `query:"limit" default:"20" minimum:"1" maximum:"200"`
+	Cursor  string `query:"cursor" maxLength:"200" doc:"next_cursor of the previous page"`
 }) (*bodyOf[ConversationList], error) {
-	before, err := cursor(in.Cursor, 0, 32)
-	if err != nil {
-		return nil, err
-	}
-	out := &bodyOf[ConversationList]{}
-	out.Body.Conversations, err = g.Conversations.List(ctx, workspace(ctx), before, in.Limit+1)
-	if all := out.Body.Conversations; len(all) > in.Limit {
-		out.Body.Conversations, out.Body.NextCursor = all[:in.Limit], fmt.Sprint(all[in.Limit-1].ID)
-	}
-	return out, err
+	page, next, err := g.Explore.Conversations(ctx, workspace(ctx),
+		explore.ConversationFilter{Query: in.Q, Channel: in.Channel}, in.Cursor, in.Limit)
+	return &bodyOf[ConversationList]{ConversationList{append([]conversation.View{}, page...), next}}, err
 }
 
 func (g *Gateway) showConversation(ctx context.Context, in *ConversationPath) (*bodyOf[inspect.ConversationDetail],

@@ -65,15 +65,6 @@ func NewConversations(p ConversationPorts) (*Conversations, error) {
 	return &Conversations{ConversationPorts: p}, nil
 }
 
-// List returns a page of conversations before the given one, latest first.
-func (s *Conversations) List(ctx context.Context, ws, before int64, max int) (out []conversation.View, err error) {
-	err = s.Store.ReadConversations(ctx, ws, func(ctx context.Context, q ConversationTx) error {
-		out, err = q.Conversations(ctx, before, max)
-		return err
-	})
-	return out, err
-}
-
 // Lines returns messages of a conversation after the given sequence number, in order.
 func (s *Conversations) Lines(ctx context.Context, ws int64, name string, after, max int) (out []conversation.Line,
 	err error) {

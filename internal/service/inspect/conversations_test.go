@@ -23,32 +23,6 @@ func (b *bundle) show(name string) inspect.ConversationDetail {
 	return out
 }
 
-func TestConversationsAreListedByPages(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	for i := range 5 {
-		b.asks(fmt.Sprint("c", i), "m1", "Hello!")
-	}
-	names, before, pages := "", int64(0), 0
-	for {
-		page, err := b.threads.List(t.Context(), b.A.ID, before, 2)
-		testkit.Must(t, err)
-		if len(page) == 0 || pages == 9 {
-			break
-		}
-		for _, v := range page {
-			names, before = names+v.Name+" ", v.ID
-		}
-		pages++
-	}
-	if names != "c4 c3 c2 c1 c0 " || pages != 3 {
-		t.Errorf("%d pages of %s", pages, names)
-	}
-	if none, err := b.threads.List(t.Context(), b.B.ID, 0, 10); err != nil || len(none) != 0 {
-		t.Errorf("in another workspace: %+v, %v", none, err)
-	}
-}
-
 func TestLinesAreReadInTheOrderInWhichTheyWereSaid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -54,7 +54,6 @@ type ConversationStore interface {
 
 // ConversationTx reads conversations.
 type ConversationTx interface {
-	Conversations(ctx context.Context, before int64, max int) ([]conversation.View, error)
 	ConversationView(ctx context.Context, name string) (conversation.View, error)
 	Reviews(ctx context.Context, conversation int64, max int) ([]conversation.ReviewView, error)
 	Lines(ctx context.Context, conversation int64, after, max int) ([]conversation.Line, error)

@@ -360,62 +360,6 @@ func (q *Queries) ConversationSaid(ctx context.Context, arg ConversationSaidPara
 	return result.RowsAffected(), nil
 }
 
-const ConversationsList = `-- name: ConversationsList :many
-select c.id, c.external_id, c.channel, c.title, c.next_seq, c.next_turn, c.counters, c.created_at, c.last_turn_at, c.closed_at
-from conversations c where c.workspace_id = $1 and ($2::bigint = 0 or c.id < $2::bigint)
-order by c.id desc limit $3
-`
-
-type ConversationsListParams struct {
-	WorkspaceID int64
-	Before      int64
-	MaxRows     int32
-}
-
-type ConversationsListRow struct {
-	ID         int64
-	ExternalID string
-	Channel    string
-	Title      string
-	NextSeq    int32
-	NextTurn   int32
-	Counters   json.RawMessage
-	CreatedAt  time.Time
-	LastTurnAt *time.Time
-	ClosedAt   *time.Time
-}
-
-func (q *Queries) ConversationsList(ctx context.Context, arg ConversationsListParams) ([]ConversationsListRow, error) {
-	rows, err := q.db.Query(ctx, ConversationsList, arg.WorkspaceID, arg.Before, arg.MaxRows)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ConversationsListRow
-	for rows.Next() {
-		var i ConversationsListRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.ExternalID,
-			&i.Channel,
-			&i.Title,
-			&i.NextSeq,
-			&i.NextTurn,
-			&i.Counters,
-			&i.CreatedAt,
-			&i.LastTurnAt,
-			&i.ClosedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const MessageGet = `-- name: MessageGet :one
 select seq, role, content from messages where workspace_id = $1 and conversation_id = $2 and seq = $3
 `

@@ -82,7 +82,7 @@ func (q *Queries) ExploreConversation(ctx context.Context, arg ExploreConversati
 }
 
 const ExploreConversations = `-- name: ExploreConversations :many
-select c.id, c.external_id, c.channel, c.title, c.next_seq, c.next_turn, c.created_at, c.last_turn_at, c.closed_at from conversations c
+select c.id, c.external_id, c.channel, c.title, c.next_seq, c.next_turn, c.counters, c.created_at, c.last_turn_at, c.closed_at from conversations c
 where c.workspace_id = $1 and ($2::text = '' or c.channel = $2)
   and ($3::text = '' or strpos(lower(c.title), lower($3)) > 0 or strpos(lower(c.external_id), lower($3)) > 0)
   and ($4::bigint = 0 or c.id < $4)
@@ -104,6 +104,7 @@ type ExploreConversationsRow struct {
 	Title      string
 	NextSeq    int32
 	NextTurn   int32
+	Counters   json.RawMessage
 	CreatedAt  time.Time
 	LastTurnAt *time.Time
 	ClosedAt   *time.Time
@@ -131,6 +132,7 @@ func (q *Queries) ExploreConversations(ctx context.Context, arg ExploreConversat
 			&i.Title,
 			&i.NextSeq,
 			&i.NextTurn,
+			&i.Counters,
 			&i.CreatedAt,
 			&i.LastTurnAt,
 			&i.ClosedAt,
