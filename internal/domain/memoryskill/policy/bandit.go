@@ -267,3 +267,42 @@ func logProbTop(means, deviations []float64, chosen []int) float64 {
 	}
 	return max(leastLogProb, min(0, math.Log(sum)))
 }
+
+// logProbFirst returns for each of some normal draws the log-probability that it is the largest:
+//
+//	P_i = ∫ Π_{j≠i} F_j(t) dF_i(t)
+//
+// The integral is a sum over 49 quantiles of every draw.
+func logProbFirst(means, deviations []float64) []float64 {
+	n := len(means)
+	var grid []float64
+	for i := range means {
+		for q := -6.0; q <= 6; q += 0.25 {
+			grid = append(grid, means[i]+q*deviations[i])
+		}
+	}
+	slices.Sort(grid)
+	out, below, others := make([]float64, n), make([]float64, n), make([]float64, n)
+	nextBelow, nextOthers := make([]float64, n), make([]float64, n)
+	for _, t := range slices.Compact(grid) {
+		for i := range means {
+			nextBelow[i] = math.Erfc((means[i]-t)/max(deviations[i], 1e-12)/math.Sqrt2) / 2
+		}
+		left := 1.0
+		for i := range means {
+			nextOthers[i] = left
+			left *= nextBelow[i]
+		}
+		right := 1.0
+		for i := n - 1; i >= 0; i-- {
+			nextOthers[i] *= right
+			right *= nextBelow[i]
+			out[i] += (nextBelow[i] - below[i]) * (others[i] + nextOthers[i]) / 2
+		}
+		below, nextBelow, others, nextOthers = nextBelow, below, nextOthers, others
+	}
+	for i, p := range out {
+		out[i] = max(leastLogProb, math.Log(p))
+	}
+	return normalized(out)
+}

@@ -80,7 +80,11 @@ func (PPOLearner) Update(c Chooser, o Optimizer, b Batch) (Chooser, Optimizer, R
 	}
 	after, adam, report, err := Update(p, adam, steps, b.Vectors, b.PPO, b.Key)
 	if err == nil && b.MaxKL > 0 {
-		after, report.MeanKL, report.Kept, err = limited(p, after, steps, b.Vectors, b.MaxKL)
+		b.Steps = steps
+		whole := after
+		after, report.MeanKL, report.Kept, err = limited(p, whole, func(share float64) Policy {
+			return p.between(whole, share)
+		}, b)
 	}
 	return after, adam, report, err
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // stale returns credited steps of one policy in a world.
-func stale(t *testing.T, w *world, by Policy) []Step {
+func stale(t *testing.T, w *world, by Chooser) []Step {
 	t.Helper()
 	steps, err := DefaultCredit().Steps(w.iteration(by, 0, 1, Choice{K: worldChosen}))
 	if err != nil {

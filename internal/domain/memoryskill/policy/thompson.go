@@ -87,7 +87,38 @@ func (ThompsonLearner) Update(c Chooser, o Optimizer, batch Batch) (Chooser, Opt
 			arms = b.learn(arms, id, batch.Vectors[id], inputs(s.State), rest+expected[t][j])
 		}
 	}
-	return newBandit(b.form, kept(arms)), n + 1, report, nil
+	after := newBandit(b.form, kept(slices.Clone(arms)))
+	if batch.MaxKL > 0 {
+		after, report.MeanKL, report.Kept, err = limited(b, after, func(share float64) Bandit {
+			return b.between(arms, share)
+		}, batch)
+	}
+	return after, n + 1, report, err
+}
+
+// between returns the bandit with a share of the change to the statistics of arms, which include those
+// of all arms of b.
+func (b Bandit) between(arms []arm, share float64) Bandit {
+	mix := func(before, after []float64) []float64 {
+		out := make([]float64, len(after))
+		for i, x := range after {
+			out[i] = share * x
+			if before != nil {
+				out[i] += (1 - share) * before[i]
+			}
+		}
+		return out
+	}
+	mixed := make([]arm, len(arms))
+	for i, a := range arms {
+		was := arm{}
+		if at, there := find(b.arms, a.id); there {
+			was = b.arms[at]
+		}
+		mixed[i] = arm{a.id, was.count + share*(a.count-was.count), a.vector, mix(was.precision, a.precision),
+			mix(was.target, a.target)}
+	}
+	return newBandit(b.form, kept(mixed))
 }
 
 // contributions returns the expected contribution of each chosen skill, by step.
@@ -156,7 +187,7 @@ func (b Bandit) check(s Step, vectors map[string][]float64) error {
 
 // learn adds a target to the arm of a skill, which is created if it does not exist.
 func (b Bandit) learn(arms []arm, id string, vector, x []float64, target float64) []arm {
-	at, there := slices.BinarySearchFunc(arms, id, func(a arm, id string) int { return strings.Compare(a.id, id) })
+	at, there := find(arms, id)
 	if !there {
 		n := b.form.features()
 		arms = slices.Insert(arms, at, arm{id: id, vector: slices.Clone(vector), precision: make([]float64, n*(n+1)/2),
@@ -172,6 +203,11 @@ func (b Bandit) learn(arms []arm, id string, vector, x []float64, target float64
 		a.target[i] += target * xi
 	}
 	return arms
+}
+
+// find returns the position of the arm of a skill, or the one where it belongs.
+func find(arms []arm, id string) (at int, there bool) {
+	return slices.BinarySearchFunc(arms, id, func(a arm, id string) int { return strings.Compare(a.id, id) })
 }
 
 // kept drops the arms with the fewest decisions beyond maxArms.
