@@ -2,11 +2,11 @@ package apptest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
-	"cairn/internal/domain/memoryskill"
-	"cairn/internal/domain/memoryskill/keyedrand"
-	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
@@ -21,15 +21,15 @@ import (
 func (b *Bundle) ObserveCanary(n int) (messages []string) {
 	b.T.Helper()
 	ctx := b.T.Context()
-	_, err := b.Learning.Banks.Head(ctx, b.Workspace.ID, bank.Default)
+	head, err := b.Learning.Banks.Head(ctx, b.Workspace.ID, bank.Default)
 	testkit.Must(b.T, err)
-	weights, optimizer := b.otherWeights()
+	weights, optimizer := b.otherWeights(head)
 	exec := func(sql string, args ...any) {
 		b.T.Helper()
 		_, err := b.Admin().Exec(ctx, sql, args...)
 		testkit.Must(b.T, err)
 	}
-	exec(`update cairn.workspaces set settings = '{"memory":{"builder":"skills"}}' where id = $1`, b.Workspace.ID)
+	b.patch(`{"memory":{"builder":"skills"}}`)
 	exec(
 		`with made as (insert into cairn.runs (workspace_id, id, kind, business_key, generation, args_sha, spec,
   workflow_id)
@@ -81,14 +81,25 @@ insert into cairn.memory_views (workspace_id, run_id, memory_id, op_id) select $
 
 // otherWeights stores an untrained policy that no version has, and returns the hashes of it and of
 // its optimizer.
-func (b *Bundle) otherWeights() (weights, optimizer string) {
+func (b *Bundle) otherWeights(h bank.Head) (weights, optimizer string) {
 	b.T.Helper()
-	p, err := policy.NewPolicy(policy.TowerShape(memoryskill.PolicyDims, memoryskill.PolicyHidden),
-		keyedrand.Key{Run: "canary"})
-	testkit.Must(b.T, err)
+	p, o := pgtest.OtherWeights(b.T, h)
 	testkit.Must(b.T, b.Learning.Ports.Store.Banks().InWorkspace(b.T.Context(), b.Workspace.ID,
-		func(ctx context.Context, tx bank.Tx) error {
-			return b.Learning.Banks.StoreWeights(ctx, tx, p, policy.Adam{})
-		}))
-	return p.Hash(), policy.Adam{}.Hash()
+		func(ctx context.Context, tx bank.Tx) error { return b.Learning.Banks.StoreWeights(ctx, tx, p, o) }))
+	return p.Hash(), o.Hash()
+}
+
+// Control sets the controller of the workspace.
+func (b *Bundle) Control(controller string) {
+	b.T.Helper()
+	b.patch(fmt.Sprintf(`{"memory":{"skills":{"controller":%q}}}`, controller))
+}
+
+// patch changes settings of the workspace.
+func (b *Bundle) patch(settings string) {
+	b.T.Helper()
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(settings))
+		return err
+	})
 }

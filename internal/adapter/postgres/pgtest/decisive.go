@@ -34,6 +34,26 @@ func Indifferent(t testing.TB, s *learning.Service, ws int64, exec func(sql stri
 	})
 }
 
+// EachController runs a test with each controller of memory skills.
+func EachController(t *testing.T, test func(t *testing.T, controller string)) {
+	t.Helper()
+	for _, controller := range policy.ControllerNames {
+		t.Run(controller, func(t *testing.T) {
+			t.Parallel()
+			test(t, controller)
+		})
+	}
+}
+
+// OtherWeights returns a policy of the same kind as the policy of a version, with other weights.
+func OtherWeights(t testing.TB, h bank.Head) (policy.Chooser, policy.Optimizer) {
+	t.Helper()
+	if policy.ControllerOf(h.Policy) == policy.ControllerThompson {
+		return taught(t, h)
+	}
+	return scaled(t, 1), policy.Adam{}
+}
+
 // scaled returns an untrained policy with this multiple of the usual weights.
 func scaled(t testing.TB, factor float64) policy.Policy {
 	t.Helper()
@@ -56,7 +76,7 @@ func taught(t testing.TB, h bank.Head) (policy.Chooser, policy.Optimizer) {
 		candidates = append(candidates, policy.Candidate{ID: v.ID, Vector: batch.Vectors[v.ID]})
 	}
 	state := h.Policy.State(make([]float64, memoryskill.PolicyDims), nil)
-	for n := range 40 * len(all) {
+	for n := range 5 * len(all) {
 		d, err := h.Policy.Choose(state, candidates, policy.Choice{K: 1, Key: keyedrand.Key{Run: "taught", Span: n}})
 		testkit.Must(t, err)
 		d.ID, d.Chosen = fmt.Sprint("taught/", n), []string{all[n%len(all)].ID}

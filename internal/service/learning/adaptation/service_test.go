@@ -127,12 +127,7 @@ func TestAnUpdateIsDueWhenEnoughIsKnown(t *testing.T) {
 
 func TestEachStepOfAnUpdateIsDoneOnce(t *testing.T) {
 	t.Parallel()
-	for _, controller := range policy.ControllerNames {
-		t.Run(controller, func(t *testing.T) {
-			t.Parallel()
-			updateOnce(t, controller)
-		})
-	}
+	pgtest.EachController(t, updateOnce)
 }
 
 // small reports whether an update has changed the policy, and not beyond its limit.

@@ -101,46 +101,43 @@ func trained(t *testing.T, l *pgtest.Learning) (out bank.Head) {
 
 func TestAnExportedBankMakesTheSameChoicesInAnotherDatabase(t *testing.T) {
 	t.Parallel()
-	for _, controller := range policy.ControllerNames {
-		t.Run(controller, func(t *testing.T) {
-			t.Parallel()
-			from, to := pgtest.OpenLearning(t), pgtest.OpenLearning(t)
-			controls(from, controller)
-			controls(to, controller)
-			_, err := from.Banks.Import(t.Context(), from.DB.A.ID, bank.Default, file("capture_dates", "Adds dates."))
+	pgtest.EachController(t, func(t *testing.T, controller string) {
+		from, to := pgtest.OpenLearning(t), pgtest.OpenLearning(t)
+		controls(from, controller)
+		controls(to, controller)
+		_, err := from.Banks.Import(t.Context(), from.DB.A.ID, bank.Default, file("capture_dates", "Adds dates."))
+		testkit.Must(t, err)
+		made := trained(t, from)
+		_, err = from.Banks.SetPrompt(t.Context(), from.DB.A.ID, bank.Default, prompt.Grade, "en", own)
+		testkit.Must(t, err)
+		_, files, err := from.Banks.Export(t.Context(), from.DB.A.ID, bank.Default, 0)
+		testkit.Must(t, err)
+		var got bank.Head
+		for range 2 {
+			got, err = to.Banks.Import(t.Context(), to.DB.A.ID, "published", files)
 			testkit.Must(t, err)
-			made := trained(t, from)
-			_, err = from.Banks.SetPrompt(t.Context(), from.DB.A.ID, bank.Default, prompt.Grade, "en", own)
-			testkit.Must(t, err)
-			_, files, err := from.Banks.Export(t.Context(), from.DB.A.ID, bank.Default, 0)
-			testkit.Must(t, err)
-			var got bank.Head
-			for range 2 {
-				got, err = to.Banks.Import(t.Context(), to.DB.A.ID, "published", files)
-				testkit.Must(t, err)
-			}
-			if got.Head != 2 || got.Snapshot() != made.Snapshot() || got.Optimizer.Steps() == 0 ||
-				got.Version.Prompts["grade.en"] != own {
-				t.Errorf("%+v", got.Version)
-			}
-			want := choices(t, made, 1000)
-			if !slices.Equal(choices(t, got, 1000), want) {
-				t.Error("the imported bank makes other choices")
-			}
-			slices.Sort(want)
-			if len(slices.Compact(want)) < 2 {
-				t.Errorf("the policy makes one choice for all spans: %v", want)
-			}
-			_, again, err := to.Banks.Export(t.Context(), to.DB.A.ID, "published", 0)
-			testkit.Must(t, err)
-			var p bank.Package
-			testkit.Must(t, json.Unmarshal(again[bank.PackageFile], &p))
-			if p.Controller != controller || p.Recipe.Name != "target" || p.Provenance.Version != 2 ||
-				!strings.Contains(p.Provenance.History[0].Reason, "bank default, version 4") {
-				t.Errorf("%+v", p.Provenance)
-			}
-		})
-	}
+		}
+		if got.Head != 2 || got.Snapshot() != made.Snapshot() || got.Optimizer.Steps() == 0 ||
+			got.Version.Prompts["grade.en"] != own {
+			t.Errorf("%+v", got.Version)
+		}
+		want := choices(t, made, 1000)
+		if !slices.Equal(choices(t, got, 1000), want) {
+			t.Error("the imported bank makes other choices")
+		}
+		slices.Sort(want)
+		if len(slices.Compact(want)) < 2 {
+			t.Errorf("the policy makes one choice for all spans: %v", want)
+		}
+		_, again, err := to.Banks.Export(t.Context(), to.DB.A.ID, "published", 0)
+		testkit.Must(t, err)
+		var p bank.Package
+		testkit.Must(t, json.Unmarshal(again[bank.PackageFile], &p))
+		if p.Controller != controller || p.Recipe.Name != "target" || p.Provenance.Version != 2 ||
+			!strings.Contains(p.Provenance.History[0].Reason, "bank default, version 4") {
+			t.Errorf("%+v", p.Provenance)
+		}
+	})
 }
 
 func TestAChangedExportIsRefused(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres/pgtest"
-	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/learning/bank"
@@ -16,45 +15,42 @@ import (
 // probabilities below one.
 func TestChoicesDifferInAFreshWorkspace(t *testing.T) {
 	t.Parallel()
-	for _, controller := range policy.ControllerNames {
-		t.Run(controller, func(t *testing.T) {
-			t.Parallel()
-			l := pgtest.OpenLearning(t)
-			l.DB.Choose(func(s *settings.Settings) {
-				s.Memory.Builder, s.Memory.Skills.Controller = settings.BuilderSkills, controller
-			})
-			l.Script.Say(prompt.Remember, `{"actions": []}`)
-			r := request(l)
-			r.Keeping.K = 3
-			r.Messages = append(r.Messages, pgtest.Said("We will meet the tax adviser on Tuesday, she is called Mina.",
-				"I cannot stand liquorice, but I like every kind of lemon cake that Otto bakes.",
-				"No, the shed costs 4,300 euros and not 3,400, as I said last week.")...)
-			accepted, err := l.Builds.Accept(t.Context(), r)
-			testkit.Must(t, err)
-			spans, _, err := l.Builds.Open(t.Context(), accepted.Ref)
-			testkit.Must(t, err)
-			for n := range spans {
-				_, err := l.Builds.BuildSpan(t.Context(), accepted.Ref, n)
-				testkit.Must(t, err)
-			}
-			listed, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, bank.Default, 100)
-			testkit.Must(t, err)
-			if len(listed) != spans || spans < 5 {
-				t.Fatalf("%d decisions about %d spans", len(listed), spans)
-			}
-			chosen := map[string]bool{}
-			for _, d := range listed {
-				chosen[strings.Join(d.Chosen, " ")] = true
-				if !d.Sampled || d.Propensity <= 0 || d.Propensity >= 1 || d.Candidates != 10 || len(d.Chosen) != 3 ||
-					d.Controller != controller || d.Tokens == 0 || d.Outcome != "ok" && d.Outcome != "noop" {
-					t.Errorf("%+v", d)
-				}
-			}
-			if len(chosen) < 2 {
-				t.Errorf("all spans have the choice %v", chosen)
-			}
+	pgtest.EachController(t, func(t *testing.T, controller string) {
+		l := pgtest.OpenLearning(t)
+		l.DB.Choose(func(s *settings.Settings) {
+			s.Memory.Builder, s.Memory.Skills.Controller = settings.BuilderSkills, controller
 		})
-	}
+		l.Script.Say(prompt.Remember, `{"actions": []}`)
+		r := request(l)
+		r.Keeping.K = 3
+		r.Messages = append(r.Messages, pgtest.Said("We will meet the tax adviser on Tuesday, she is called Mina.",
+			"I cannot stand liquorice, but I like every kind of lemon cake that Otto bakes.",
+			"No, the shed costs 4,300 euros and not 3,400, as I said last week.")...)
+		accepted, err := l.Builds.Accept(t.Context(), r)
+		testkit.Must(t, err)
+		spans, _, err := l.Builds.Open(t.Context(), accepted.Ref)
+		testkit.Must(t, err)
+		for n := range spans {
+			_, err := l.Builds.BuildSpan(t.Context(), accepted.Ref, n)
+			testkit.Must(t, err)
+		}
+		listed, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, bank.Default, 100)
+		testkit.Must(t, err)
+		if len(listed) != spans || spans < 5 {
+			t.Fatalf("%d decisions about %d spans", len(listed), spans)
+		}
+		chosen := map[string]bool{}
+		for _, d := range listed {
+			chosen[strings.Join(d.Chosen, " ")] = true
+			if !d.Sampled || d.Propensity <= 0 || d.Propensity >= 1 || d.Candidates != 10 || len(d.Chosen) != 3 ||
+				d.Controller != controller || d.Tokens == 0 || d.Outcome != "ok" && d.Outcome != "noop" {
+				t.Errorf("%+v", d)
+			}
+		}
+		if len(chosen) < 2 {
+			t.Errorf("all spans have the choice %v", chosen)
+		}
+	})
 }
 
 func TestAGreedyChoiceIsCertain(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
-	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
@@ -78,12 +77,7 @@ func TestATrainingIsAcceptedOnce(t *testing.T) {
 
 func TestEachStepOfATrainingIsDoneOnce(t *testing.T) {
 	t.Parallel()
-	for _, controller := range policy.ControllerNames {
-		t.Run(controller, func(t *testing.T) {
-			t.Parallel()
-			trainOnce(t, controller)
-		})
-	}
+	pgtest.EachController(t, trainOnce)
 }
 
 func trainOnce(t *testing.T, controller string) {
