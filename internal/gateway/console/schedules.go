@@ -14,33 +14,41 @@ func (c *Console) scheduleRoutes() {
 	c.handle("GET schedules/{schedule}", apikey.Read, c.showSchedule)
 	c.handle("POST schedules/{schedule}", apikey.Write, c.changeSchedule)
 	c.handle("POST schedules/{schedule}/backfill", apikey.Write, c.backfillSchedule)
-	for verb, do := range map[string]struct {
-		notice string
-		change func(rq *request, name string) error
-	}{
-		"pause": {"paused", func(rq *request, name string) error {
+	for verb, change := range map[string]func(rq *request, name string) (notice string, err error){
+		"pause": func(rq *request, name string) (string, error) {
 			_, err := c.Schedules.Pause(rq.ctx, rq.ws(), name)
-			return err
-		}},
-		"resume": {"resumed", func(rq *request, name string) error {
+			return "paused", err
+		},
+		"resume": func(rq *request, name string) (string, error) {
 			_, err := c.Schedules.Resume(rq.ctx, rq.ws(), name)
-			return err
-		}},
-		"trigger": {"started", func(rq *request, name string) error {
-			_, err := c.Schedules.Trigger(rq.ctx, rq.ws(), rq.grant.Workspace.Key, name, rq.r.PostFormValue("op"))
-			return err
-		}},
-		"remove": {"removed", func(rq *request, name string) error {
-			return c.Schedules.Remove(rq.ctx, rq.ws(), name)
-		}},
+			return "resumed", err
+		},
+		"trigger": func(rq *request, name string) (string, error) {
+			f, err := c.Schedules.Trigger(rq.ctx, rq.ws(), rq.grant.Workspace.Key, name, rq.r.PostFormValue("op"))
+			return firingNotice(f), err
+		},
+		"remove": func(rq *request, name string) (string, error) {
+			return "removed", c.Schedules.Remove(rq.ctx, rq.ws(), name)
+		},
 	} {
 		c.handle("POST schedules/{schedule}/"+verb, apikey.Write, func(rq *request) error {
-			if err := do.change(rq, rq.named("schedule")); err != nil {
+			notice, err := change(rq, rq.named("schedule"))
+			if err != nil {
 				return rq.again(err, c.listSchedules)
 			}
-			return rq.redirect(do.notice, "schedules")
+			return rq.redirect(notice, "schedules")
 		})
 	}
+}
+
+// firingNotice is the notice of firings: one that has not started anything must not seem to have.
+func firingNotice(all ...schedule.FiringRecord) string {
+	for _, f := range all {
+		if f.Outcome == schedule.Started || f.Outcome == "" {
+			return "started"
+		}
+	}
+	return "skipped"
 }
 
 func (c *Console) listSchedules(rq *request) error {
@@ -194,8 +202,9 @@ func (c *Console) backfillSchedule(rq *request) error {
 		return rq.again(err, c.showSchedule)
 	}
 	ws := rq.grant.Workspace
-	if _, err := c.Schedules.Backfill(rq.ctx, ws.ID, ws.Key, name, from, until); err != nil {
+	fired, err := c.Schedules.Backfill(rq.ctx, ws.ID, ws.Key, name, from, until)
+	if err != nil {
 		return rq.again(err, c.showSchedule)
 	}
-	return rq.redirect("started", "schedules", name)
+	return rq.redirect(firingNotice(fired...), "schedules", name)
 }

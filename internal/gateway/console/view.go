@@ -140,7 +140,7 @@ func (v *view) Notice() string {
 var notices = []string{"approved", "rejected", "saved", "deleted", "restored", "undone", "rolled_back", "pinned",
 	"unpinned", "archived", "ended", "canceled", "retried", "started", "paused", "resumed", "removed", "revoked",
 	"adopted", "released", "unchanged", "feedback", "created", "promoted", "decided", "erasing",
-	"uploaded", "loaded"}
+	"uploaded", "loaded", "skipped"}
 
 // moment is a time as a page shows it.
 type moment struct{ UTC, Local string }
