@@ -21,9 +21,7 @@ import (
 func (b *Bundle) ObserveCanary(n int) (messages []string) {
 	b.T.Helper()
 	ctx := b.T.Context()
-	head, err := b.Learning.Banks.Head(ctx, b.Workspace.ID, bank.Default)
-	testkit.Must(b.T, err)
-	weights, optimizer := b.otherWeights(head)
+	weights, optimizer := b.OtherWeights()
 	exec := func(sql string, args ...any) {
 		b.T.Helper()
 		_, err := b.Admin().Exec(ctx, sql, args...)
@@ -79,11 +77,13 @@ insert into cairn.memory_views (workspace_id, run_id, memory_id, op_id) select $
 	return messages
 }
 
-// otherWeights stores an untrained policy that no version has, and returns the hashes of it and of
-// its optimizer.
-func (b *Bundle) otherWeights(h bank.Head) (weights, optimizer string) {
+// OtherWeights stores a policy of the default bank's controller that no version has, and returns the hashes of it
+// and of its optimizer.
+func (b *Bundle) OtherWeights() (weights, optimizer string) {
 	b.T.Helper()
-	p, o := pgtest.OtherWeights(b.T, h)
+	head, err := b.Learning.Banks.Head(b.T.Context(), b.Workspace.ID, bank.Default)
+	testkit.Must(b.T, err)
+	p, o := pgtest.OtherWeights(b.T, head)
 	testkit.Must(b.T, b.Learning.Ports.Store.Banks().InWorkspace(b.T.Context(), b.Workspace.ID,
 		func(ctx context.Context, tx bank.Tx) error { return b.Learning.Banks.StoreWeights(ctx, tx, p, o) }))
 	return p.Hash(), o.Hash()

@@ -110,15 +110,14 @@ type Console struct {
 	Options Options
 
 	base  string // path of PublicBaseURL, without a slash at the end
-	mux   *http.ServeMux
+	mux   routes
 	cross *http.CrossOriginProtection
 	pages map[locale.Tag]*pages
 }
 
 // New returns the pages over s. It panics if a template is broken, which the tests find.
 func New(s Services, o Options) *Console {
-	c := &Console{Services: s, Options: o, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
-		pages: map[locale.Tag]*pages{}}
+	c := &Console{Services: s, Options: o, cross: http.NewCrossOriginProtection(), pages: map[locale.Tag]*pages{}}
 	if u, err := url.Parse(o.PublicBaseURL); err == nil {
 		c.base = strings.TrimRight(u.EscapedPath(), "/")
 	}
@@ -150,6 +149,29 @@ func New(s Services, o Options) *Console {
 		return fault.New(fault.NotFound, "there is no such page", "choose a page in the navigation")
 	}))
 	return c
+}
+
+// routes is a ServeMux that knows its patterns.
+type routes struct {
+	http.ServeMux
+	patterns []string
+}
+
+// HandleFunc registers a handler for a pattern.
+func (m *routes) HandleFunc(pattern string, handler http.HandlerFunc) {
+	m.patterns = append(m.patterns, pattern)
+	m.ServeMux.HandleFunc(pattern, handler)
+}
+
+// Actions returns the patterns of all actions, which are the routes that change something.
+func (c *Console) Actions() (out []string) {
+	for _, p := range c.mux.patterns {
+		if strings.HasPrefix(p, http.MethodPost+" ") {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // ServeHTTP serves one request with the security headers of every response.

@@ -257,6 +257,46 @@ func (b *Browser) Click(selector string) {
 	b.do(chromedp.Click(chromedp.CSS(selector)))
 }
 
+// Enter replaces the text of a field.
+func (b *Browser) Enter(selector, text string) {
+	b.T.Helper()
+	Evaluate[int](b, fmt.Sprintf("{const e = document.querySelector(%q); e.focus(); e.select(); 1}", selector))
+	b.Type(selector, text)
+}
+
+// Choose sets the value of a field that text cannot be typed into: a date or a list of choices.
+func (b *Browser) Choose(selector, value string) {
+	b.T.Helper()
+	got := Evaluate[string](b, fmt.Sprintf("(() => { const e = document.querySelector(%q); e.value = %q; "+
+		"e.dispatchEvent(new Event('change', {bubbles: true})); return e.value; })()", selector, value))
+	if got != value {
+		b.T.Fatalf("%s of %s has no value %q", selector, b.Path(), value)
+	}
+}
+
+// Submit clicks a button that sends a form, and waits for the page that follows.
+func (b *Browser) Submit(selector string) {
+	b.T.Helper()
+	Evaluate[int](b, "{window.__before = 1; 1}")
+	b.Click(selector)
+	end := time.Now().Add(patience)
+	for !Evaluate[bool](b, "window.__before === undefined && document.readyState === 'complete'") {
+		if time.Now().After(end) {
+			b.T.Fatalf("%s: no page follows %s: %.500s", b.Path(), selector, b.Text())
+		}
+		time.Sleep(pause)
+	}
+}
+
+// Act clicks the button of an action, and waits for its notice.
+func (b *Browser) Act(selector, notice string) {
+	b.T.Helper()
+	b.Submit(selector)
+	if got := Evaluate[string](b, "document.querySelector('.notice')?.innerText ?? ''"); got != notice {
+		b.T.Fatalf("%s: the notice after %s is %q, not %q: %.1000s", b.Path(), selector, got, notice, b.Text())
+	}
+}
+
 // Press presses keys, such as kb.Tab.
 func (b *Browser) Press(keys string) {
 	b.T.Helper()

@@ -49,7 +49,8 @@ var names = []string{"id", "run_id", "parent_id", "kind", "status", "state", "ty
 	"workflow_id", "external_id", "call_id", "business_key", "task_key", "op_id", "history_id", "workspace_id", "class",
 	"action", "stage", "reason", "outcome", "lang", "time_zone", "role", "op", "key", "message_id", "step", "memory_id",
 	"finish", "package_key", "embedded_field", "category", "actor", "name", "target", "severity", "superseded_by",
-	"decision_id", "verdict", "voter", "format", "reflection_cron", "request", "reply", "fenced", "platform", "hint"}
+	"decision_id", "verdict", "voter", "format", "reflection_cron", "request", "reply", "fenced", "platform", "hint",
+	"bank_sha", "policy_sha", "optimizer_sha", "snapshot_sha"}
 
 // poison appends the corpus to every text column of the workspace's tables that may hold any text. It returns the
 // columns.
@@ -95,6 +96,7 @@ func poison(t *testing.T, f *browsertest.Fixture, corpus string) (columns []stri
 }
 
 func TestStoredTextNeverRuns(t *testing.T) {
+	t.Parallel()
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
 	columns := poison(t, f, corpus)
@@ -113,6 +115,7 @@ func TestStoredTextNeverRuns(t *testing.T) {
 
 // A line of one megabyte in every text makes no page larger than its budget, and no page runs it.
 func TestLongLinesAreCut(t *testing.T) {
+	t.Parallel()
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
 	poison(t, f, strings.Repeat("<b onclick=window.__xss=1>A", 1<<20/27)+"<script>window.__xss=1</script>")

@@ -35,11 +35,13 @@ type Fixture struct {
 	Versioned string // name of a skill with two versions
 	Candidate string // item of a dangerous new skill
 	Change    string // item of a pending change
+	Update    string // item of an update of a policy
 	Memory    string // prompt memory with evidence and two versions
 	Personal  string // long-term memory with two versions
 	Removed   string // long-term memory that was deleted
 	Step      string // of a model call of the turn
 	Thread    string // name of the conversation
+	Owed      string // key of a task of the outbox that is not due
 }
 
 // Body is a skill's text with the given last step.
@@ -59,7 +61,7 @@ const conversationName = "kitchen/ada & co"
 func Fill(t testing.TB, change ...func(*config.Config)) *Fixture {
 	t.Helper()
 	f := &Fixture{Bundle: apptest.Open(t, change...), Thread: conversationName}
-	server := httptest.NewServer(f.App.Gateway(httpapi.NoMeter))
+	server := httptest.NewServer(process().watch(f.App.Gateway(httpapi.NoMeter)))
 	t.Cleanup(server.Close)
 	f.URL, f.Key = server.URL, f.Bundle.Key("ada's laptop", "admin")
 	f.talk()
@@ -67,7 +69,9 @@ func Fill(t testing.TB, change ...func(*config.Config)) *Fixture {
 	f.waits()
 	f.remembers()
 	f.delivers()
+	f.learns()
 	f.scores()
+	f.owes()
 	return f
 }
 
@@ -86,25 +90,6 @@ func (f *Fixture) delivers() {
 insert into cairn.deliveries (workspace_id, route_id, source, body, state, reason, ended_at)
 select $1, id, v.source, '{"text": "Hello."}', 'dead', v.reason, now() from route,
   (values ('event/1', 'unreachable'), ('event/2', 'other reason')) v(source, reason)`, f.Workspace.ID)
-	testkit.Must(f.T, err)
-}
-
-// scores adds decisions of the default bank with their scores on five days, some of them by a policy on trial.
-func (f *Fixture) scores() {
-	f.T.Helper()
-	_, err := f.Admin().Exec(f.T.Context(), `with bank as (
-  insert into cairn.banks (workspace_id, name) values ($1, 'default')
-  on conflict (workspace_id, name) do update set head = banks.head returning id
-), chosen as (
-  insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version,
-    choice, canary)
-  select $1, $2 || '/' || i, $2, c.id, i, 0, 1, bank.id, 1, '{}', case when i % 3 = 0 then 1 end
-  from bank, generate_series(1, 30) i, (select id from cairn.conversations where workspace_id = $1 limit 1) c
-  returning id, span
-)
-insert into cairn.decision_outcomes (workspace_id, decision_id, op_id, run_id, source, score, created_at)
-select $1, id, 'x', $2, 'feedback', (span % 2), now() - make_interval(days => span % 5) from chosen`,
-		f.Workspace.ID, f.Turn)
 	testkit.Must(f.T, err)
 }
 
@@ -211,6 +196,7 @@ func (f *Fixture) Pages() map[string]string {
 		"inbox":         f.At("inbox"),
 		"candidate":     f.At("inbox", f.Candidate),
 		"change":        f.At("inbox", f.Change),
+		"update":        f.At("inbox", f.Update),
 		"skills":        f.At("skills"),
 		"search":        f.At("skills") + "?q=roll+back+a+release",
 		"skill":         f.At("skills", f.Skill),

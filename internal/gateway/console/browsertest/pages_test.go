@@ -2,7 +2,6 @@ package browsertest_test
 
 import (
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,14 +15,9 @@ import (
 	"cairn/internal/testkit"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	browsertest.Stop()
-	os.Exit(code)
-}
-
 // Each page in both languages and color schemes, on a wide and on a narrow window.
 func TestEveryPageIsAccessible(t *testing.T) {
+	t.Parallel()
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
 	b := browsertest.Open(t, f.URL)
@@ -63,6 +57,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 
 // The pages work without scripts.
 func TestPagesWorkWithoutScripts(t *testing.T) {
+	t.Parallel()
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
 	b := browsertest.Open(t, f.URL)
@@ -181,6 +176,7 @@ func TestTheBrowserReportsWhatMustNotHappen(t *testing.T) {
 
 // A reader sees why an action is not possible.
 func TestActionsWithoutTheScopeAreDisabled(t *testing.T) {
+	t.Parallel()
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
 	b := browsertest.Open(t, f.URL)
@@ -200,6 +196,7 @@ func TestActionsWithoutTheScopeAreDisabled(t *testing.T) {
 
 // A chat streams the reply, and shows afterwards what the turn remembered.
 func TestAChatStreamsItsReply(t *testing.T) {
+	t.Parallel()
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
 	b := browsertest.Open(t, f.URL)
@@ -275,6 +272,7 @@ func TestAnItemIsEditedWithTheKeyboard(t *testing.T) {
 
 // Several items are rejected at once, with and without scripts.
 func TestSeveralItemsAreRejected(t *testing.T) {
+	t.Parallel()
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
 	b := browsertest.Open(t, f.URL)
@@ -283,6 +281,7 @@ func TestSeveralItemsAreRejected(t *testing.T) {
 	b.Visit(f.At("inbox"))
 	b.Click(".cards li:nth-child(1) input")
 	b.Click(".cards li:nth-child(2) input")
+	b.Click(".cards li:nth-child(3) input")
 	b.Click("button[value=reject]")
 	b.Await(".notice")
 	b.Scripts(true)
@@ -342,6 +341,7 @@ func TestShortcuts(t *testing.T) {
 
 // The page of an open run follows it without a click.
 func TestAnOpenRunIsFollowed(t *testing.T) {
+	t.Parallel()
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
 	b := browsertest.Open(t, f.URL)
@@ -353,7 +353,8 @@ func TestAnOpenRunIsFollowed(t *testing.T) {
 	b.Type("#text", "Are you there?")
 	b.Click("form[action$=try] button")
 	b.Await("form[action$=stop] button")
-	b.Visit(f.At("runs") + "?kind=turn") // the latest one is open
+	testkit.Must(t, f.Model.AwaitBarrier(t.Context(), "go", 1)) // the run changes nothing before the release
+	b.Visit(f.At("runs") + "?kind=turn")                        // the latest one is open
 	b.Await("tbody th a")
 	b.Click("tbody th a")
 	b.Await("[data-reload]")
@@ -367,6 +368,7 @@ func TestAnOpenRunIsFollowed(t *testing.T) {
 
 // An operator sees numbers of all workspaces, and neither names nor texts.
 func TestOperatorsSeeNumbers(t *testing.T) {
+	t.Parallel()
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
 	key, _, err := f.Keys.CreateOperator(t.Context(), "ops", []apikey.Scope{apikey.Support}, nil)

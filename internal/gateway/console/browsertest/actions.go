@@ -1,0 +1,73 @@
+package browsertest
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"cairn/internal/gateway/console"
+)
+
+// record holds the actions of the console that no browser has done.
+type record struct {
+	mux *http.ServeMux // of the patterns alone: the console serves copies of the requests, which lack them
+
+	mu     sync.Mutex
+	missed map[string]bool
+}
+
+func newRecord() *record {
+	out := &record{mux: http.NewServeMux(), missed: map[string]bool{}}
+	for _, p := range console.New(console.Services{}, console.Options{}).Actions() {
+		out.mux.Handle(p, http.NotFoundHandler())
+		out.missed[p] = true
+	}
+	return out
+}
+
+// process is the record of this process.
+var process = sync.OnceValue(newRecord)
+
+// Missed returns the patterns of the actions of the console that no browser of this process has done. An action that
+// was answered with an error is not done.
+func Missed() []string { return process().list() }
+
+func (rec *record) list() []string {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	return slices.Sorted(maps.Keys(rec.missed))
+}
+
+// watch notes the actions that browsers do at a handler.
+func (rec *record) watch(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, pattern := rec.mux.Handler(r)
+		if pattern == "" || !strings.Contains(r.UserAgent(), "Chrome/") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		s := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(s, r)
+		if s.status < http.StatusBadRequest {
+			rec.mu.Lock()
+			delete(rec.missed, pattern)
+			rec.mu.Unlock()
+		}
+	})
+}
+
+// statusWriter notes the status of a response.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (s *statusWriter) WriteHeader(status int) {
+	s.status = status
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap returns the writer of the server.
+func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }

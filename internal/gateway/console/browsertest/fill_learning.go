@@ -1,0 +1,57 @@
+package browsertest
+
+import (
+	"fmt"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/testkit"
+)
+
+// learns puts an update of the policy of the default bank on trial.
+func (f *Fixture) learns() {
+	f.T.Helper()
+	head, err := f.Learning.Banks.Head(f.T.Context(), f.Workspace.ID, bank.Default) // creates it
+	testkit.Must(f.T, err)
+	f.Update = fmt.Sprintf("u%d", head.ID)
+	weights, optimizer := f.OtherWeights()
+	_, err = f.Admin().Exec(f.T.Context(), `with made as (
+  insert into cairn.runs (workspace_id, id, kind, business_key, generation, args_sha, spec, workflow_id)
+  values ($1, $3, $2, 'canary', 1, sha256('x'), '{}', 'canary') returning id
+)
+insert into cairn.policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha,
+  decisions, shadow, canary_at)
+select $1, b.id, 1, made.id, b.head, 'canary', $4, $5, 40, '{"alike": 0.75}', now() - interval '1 hour'
+from made, cairn.banks b where b.workspace_id = $1 and b.name = 'default'`, f.Workspace.ID, run.Adapt, run.NewID(),
+		weights, optimizer)
+	testkit.Must(f.T, err)
+}
+
+// scores adds decisions of the default bank with their scores on five days. A third of them is of the update on
+// trial, whose scores are better.
+func (f *Fixture) scores() {
+	f.T.Helper()
+	_, err := f.Admin().Exec(f.T.Context(), `with chosen as (
+  insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version,
+    choice, canary)
+  select $1, $2 || '/' || i, $2, c.id, i, 0, 1, b.id, b.head, '{}', case when i % 3 = 0 then 1 end
+  from cairn.banks b, generate_series(1, 75) i, (select id from cairn.conversations where workspace_id = $1 limit 1) c
+  where b.workspace_id = $1 and b.name = 'default'
+  returning id, span, canary
+)
+insert into cairn.decision_outcomes (workspace_id, decision_id, op_id, run_id, source, score, created_at)
+select $1, id, id, $2, 'feedback', case when canary is null then span % 2 else 0.8 + 0.2 * (span % 2) end,
+  now() - make_interval(days => span % 5) from chosen`, f.Workspace.ID, f.Turn)
+	testkit.Must(f.T, err)
+}
+
+// owes adds a task of the outbox that has failed and is not due.
+func (f *Fixture) owes() {
+	f.T.Helper()
+	testkit.Must(f.T, f.Admin().QueryRow(f.T.Context(), `insert into cairn.outbox (workspace_id, kind, key, due_at,
+  last_error, failures, failed_since)
+select workspace_id, 'embed', max(doc)::text, now() + interval '1 hour', 'the endpoint does not answer', 1, now()
+from cairn.search_docs where workspace_id = $1 group by workspace_id
+on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, last_error = excluded.last_error,
+  failures = 1, failed_since = now() returning key`, f.Workspace.ID).Scan(&f.Owed))
+}
