@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/adapter/devstack"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/console"
 	"cairn/internal/gateway/prometheus"
@@ -28,30 +30,93 @@ func (c *cli) consoleCommand() *cobra.Command {
 		Example: "  cairn console\n  cairn console --scopes read",
 		Args:    noArguments,
 		Long: "Print a link that signs a browser in to the web console for the workspace. The link works once, " +
-			"within a minute. `cairn serve` and `cairn dev` serve the console. You can also sign in with an API key.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := c.open(cmd.Context(), needs{make: true})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			link, err := s.consoleLink(cmd.Context(), scopes)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(c.out, link)
-			return nil
-		},
+			"within a minute. `cairn serve` and `cairn dev` serve the console: one of them must run. You can also sign " +
+			"in with an API key.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.runConsole(cmd.Context(), scopes) },
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scopes", []string{"read", "write", "admin"},
 		"what the browser may do: read, write, admin")
 	return cmd
 }
 
+func (c *cli) runConsole(ctx context.Context, scopes []string) error {
+	cfg, err := c.load(nil)
+	if err != nil {
+		return err
+	}
+	if !cfg.ConsoleOn() {
+		return consoleOff()
+	}
+	if _, running := devstack.Running(cfg.Home); cfg.DatabaseURL == "" && !running {
+		return c.consoleMissing(errors.New("no development stack runs in " + cfg.Home))
+	}
+	s, err := c.open(ctx, needs{make: true})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.consoleServed(ctx); err != nil {
+		return c.consoleMissing(err)
+	}
+	link, err := s.consoleLink(ctx, scopes)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.out, link)
+	return nil
+}
+
+func consoleOff() error {
+	return fault.New(fault.Misconfigured, "the console is off", "unset CAIRN_CONSOLE, or set it to on")
+}
+
+// consoleMissing is the error of a link that no browser could open.
+func (c *cli) consoleMissing(cause error) error {
+	home := ""
+	if c.home != "" {
+		home = " --home " + c.home
+	}
+	return fault.Wrap(cause, fault.Unavailable, "no gateway serves the web console",
+		"start one with `cairn serve"+home+"` in another terminal; for a gateway at another address, set CAIRN_LISTEN "+
+			"or PUBLIC_BASE_URL as it does")
+}
+
+// consoleServed returns an error if no console responds, neither at the address of the links nor, for a public
+// address that this machine cannot reach, at the local one.
+func (s *session) consoleServed(ctx context.Context) error {
+	err := probeConsole(ctx, s.consoleURL())
+	if local := s.localConsoleURL(); err != nil && local != s.consoleURL() && probeConsole(ctx, local) == nil {
+		return nil
+	}
+	return err
+}
+
+// probeConsole requests the page that sign-in links open.
+func probeConsole(ctx context.Context, base string) error {
+	ctx, cancel := context.WithTimeout(ctx, checkPatience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"link", nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%slink responds %s", base, res.Status)
+	}
+	if !strings.Contains(res.Header.Get("Content-Security-Policy"), "trusted-types") {
+		return fmt.Errorf("another program responds at %s", base)
+	}
+	return nil
+}
+
 // consoleLink returns a sign-in link, which opens a page below the workspace.
 func (s *session) consoleLink(ctx context.Context, scopes []string, page ...string) (string, error) {
 	if !s.Config.ConsoleOn() {
-		return "", fault.New(fault.Misconfigured, "the console is off", "unset CAIRN_CONSOLE, or set it to on")
+		return "", consoleOff()
 	}
 	var wanted []apikey.Scope
 	for _, scope := range scopes {
@@ -68,17 +133,22 @@ func (s *session) consoleLink(ctx context.Context, scopes []string, page ...stri
 	return s.consoleURL() + "link?" + q.Encode(), nil
 }
 
-// consoleURL returns the address of the console: the public one, that of a gateway in this folder, or the configured
-// one.
+// consoleURL returns the address of the console: the public one, or else the local one.
 func (s *session) consoleURL() string {
-	base := strings.TrimRight(s.Config.PublicBaseURL, "/")
-	if base == "" {
-		running, _ := os.ReadFile(s.addressFile()) // of a gateway that this or another process serves
-		listen := cmp.Or(s.Config.ConsoleAddress(), strings.TrimSpace(string(running)), s.Config.Listen)
-		base = "http://" + listen
-		if host, port, err := localAddress(listen); err == nil {
-			base = "http://" + net.JoinHostPort(host, port)
-		}
+	if base := strings.TrimRight(s.Config.PublicBaseURL, "/"); base != "" {
+		return base + console.Root
+	}
+	return s.localConsoleURL()
+}
+
+// localConsoleURL returns the address of the console on this machine: that of a gateway in this folder, or the
+// configured one.
+func (s *session) localConsoleURL() string {
+	running, _ := os.ReadFile(s.addressFile()) // of a gateway that this or another process serves
+	listen := cmp.Or(s.Config.ConsoleAddress(), strings.TrimSpace(string(running)), s.Config.Listen)
+	base := "http://" + listen
+	if host, port, err := localAddress(listen); err == nil {
+		base = "http://" + net.JoinHostPort(host, port)
 	}
 	return base + console.Root
 }

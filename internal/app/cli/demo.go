@@ -92,10 +92,13 @@ func (c *cli) runDemo(ctx context.Context) error {
 	return c.openDemo(ctx, s, made.Skill, stay)
 }
 
-// openDemo prints a link that opens the skill in the web console. If the stack stays, this command serves the
-// console until the user presses Enter.
+// openDemo prints a link that opens the skill in the web console, or how to get one if no gateway runs. If the stack
+// stays, this command serves the console until the user presses Enter.
 func (c *cli) openDemo(ctx context.Context, s *session, name string, stay bool) error {
-	if !s.Config.ConsoleOn() || !stay && s.stack != nil {
+	if !s.Config.ConsoleOn() {
+		return nil
+	}
+	if !stay && (s.stack != nil || s.consoleServed(ctx) != nil) {
 		home := ""
 		if c.home != "" {
 			home = " --home " + c.home

@@ -31,7 +31,7 @@ func (c *cli) runDev(ctx context.Context) error {
 	if s.attached {
 		fmt.Fprintf(c.out, "a development stack already runs in %s; Temporal UI: %s\n", s.Config.Home,
 			s.Config.TemporalUI)
-		if s.Config.ConsoleOn() {
+		if s.Config.ConsoleOn() && s.consoleServed(ctx) == nil {
 			fmt.Fprintf(c.out, "console: %s\n", s.consoleURL())
 		}
 		return nil

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -316,9 +317,28 @@ func (w *world) example(t *testing.T, line string, known listedRun) {
 		w.untilReady(t, args, func(string) {})
 		return
 	}
-	if code, out, errs := w.run(in, args...); code != 0 {
-		t.Errorf("%s: exit %d\n%s%s", line, code, out, errs)
+	works := func() {
+		if code, out, errs := w.run(in, args...); code != 0 {
+			t.Errorf("%s: exit %d\n%s%s", line, code, out, errs)
+		}
 	}
+	if args[0] == "console" { // its link needs a gateway
+		w.served(t, works)
+		return
+	}
+	works()
+}
+
+// served calls fn while a gateway runs at CAIRN_LISTEN.
+func (w *world) served(t *testing.T, fn func()) {
+	t.Helper()
+	before := w.environ
+	defer func() { w.environ = before }()
+	w.untilReady(t, []string{"serve", "--listen", "127.0.0.1:0"}, func(ready string) {
+		address, _, _ := strings.Cut(strings.TrimPrefix(ready, "ready: http://"), " ")
+		w.environ = append(slices.Clone(before), "CAIRN_LISTEN="+address)
+		fn()
+	})
 }
 
 // untilReady runs a command until it prints that it is ready, calls then with that line, and stops
@@ -409,7 +429,8 @@ func TestAnUnknownCommandNamesTheHelpThatListsTheKnownOnes(t *testing.T) {
 func TestTheDemoSuggestsCommandsThatWork(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	out := w.succeeds(t, "", "demo")
+	var out string
+	w.served(t, func() { out = w.succeeds(t, "", "demo") })
 	if n := strings.Count(out, "\n"); n > 100 || strings.Contains(out, "%!") {
 		t.Errorf("%d lines:\n%s", n, out)
 	}
