@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"testing"
@@ -150,21 +151,48 @@ func TestALookoutReadsWhatIsOpenByIndex(t *testing.T) {
 		"select kind, count(*), min(opened_at) from runs where status <> 'ended' group by kind": "runs_open",
 		"select count(*), min(lease_until) from llm_calls where state = 'unknown'":              "llm_calls_unknown",
 	} {
-		rows, err := system.conn.Query(t.Context(), "explain "+statement)
-		testkit.Must(t, err)
-		var plan []string
-		for rows.Next() {
-			var line string
-			testkit.Must(t, rows.Scan(&line))
-			plan = append(plan, line)
-		}
-		testkit.Must(t, rows.Err())
-		if !slices.ContainsFunc(plan, func(line string) bool {
-			return regexp.MustCompile(` using ` + index + ` `).MatchString(line)
-		}) {
-			t.Errorf("%s: %q", statement, plan)
-		}
+		system.readsBy(statement, index)
 	}
+}
+
+// readsBy checks that the plan of a statement uses an index.
+func (s *session) readsBy(statement, index string) {
+	s.t.Helper()
+	rows, err := s.conn.Query(s.t.Context(), "explain "+statement)
+	testkit.Must(s.t, err)
+	var plan []string
+	for rows.Next() {
+		var line string
+		testkit.Must(s.t, rows.Scan(&line))
+		plan = append(plan, line)
+	}
+	testkit.Must(s.t, rows.Err())
+	if !slices.ContainsFunc(plan, func(line string) bool {
+		return regexp.MustCompile(` using ` + index + ` `).MatchString(line)
+	}) {
+		s.t.Errorf("%s: %q", statement, plan)
+	}
+}
+
+// The console lists the first tasks of a workspace without sorting all of them, and the relay claims by due time.
+func TestTheOutboxIsListedByIndex(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(
+		"insert into outbox (workspace_id, kind, key, due_at) select $1, 'embed', i::text, now() + interval '1 day' "+
+			"from generate_series(1, 20000) i",
+		b.a.ID,
+	)
+	b.exec("analyze outbox")
+	app := b.as("cairn_app")
+	app.do(fmt.Sprintf("set cairn.workspace = '%d'", b.a.ID))
+	app.readsBy(
+		fmt.Sprintf("select id, kind, key from outbox where workspace_id = %d order by failures desc, created_at "+
+			"limit 200", b.a.ID),
+		"outbox_listed",
+	)
+	b.as("cairn_system").readsBy("select id from outbox where due_at <= now() order by due_at limit 100 for update "+
+		"skip locked", "outbox_due")
 }
 
 func TestALookoutGivesUpInTime(t *testing.T) {
