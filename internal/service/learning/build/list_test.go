@@ -7,9 +7,17 @@ import (
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/testkit"
 )
+
+// more returns messages of different kinds, a span each.
+func more() []transcript.Message {
+	return pgtest.Said("We will meet the tax adviser on Tuesday, she is called Mina.",
+		"I cannot stand liquorice, but I like every kind of lemon cake that Otto bakes.",
+		"No, the shed costs 4,300 euros and not 3,400, as I said last week.")
+}
 
 // In a fresh workspace the policy has a choice to make: different spans get different skills, with
 // probabilities below one.
@@ -23,9 +31,7 @@ func TestChoicesDifferInAFreshWorkspace(t *testing.T) {
 		l.Script.Say(prompt.Remember, `{"actions": []}`)
 		r := request(l)
 		r.Keeping.K = 3
-		r.Messages = append(r.Messages, pgtest.Said("We will meet the tax adviser on Tuesday, she is called Mina.",
-			"I cannot stand liquorice, but I like every kind of lemon cake that Otto bakes.",
-			"No, the shed costs 4,300 euros and not 3,400, as I said last week.")...)
+		r.Messages = append(r.Messages, more()...)
 		accepted, err := l.Builds.Accept(t.Context(), r)
 		testkit.Must(t, err)
 		spans, _, err := l.Builds.Open(t.Context(), accepted.Ref)
@@ -53,22 +59,48 @@ func TestChoicesDifferInAFreshWorkspace(t *testing.T) {
 	})
 }
 
-func TestAGreedyChoiceIsCertain(t *testing.T) {
+// Without a drawn choice, an untrained policy has no reason to distinguish spans.
+func TestAnUntrainedPolicyChoosesGreedilyInAFixedOrder(t *testing.T) {
+	t.Parallel()
+	pgtest.EachController(t, func(t *testing.T, controller string) {
+		l := pgtest.OpenLearning(t)
+		l.DB.Choose(func(s *settings.Settings) {
+			s.Memory.Learning.ExplorePerDay, s.Memory.Skills.Controller = 2, controller
+		})
+		l.Script.Say(prompt.Remember, `{"actions": []}`)
+		r := request(l)
+		r.Keeping.K = 3
+		r.Messages = append(r.Messages, more()...)
+		accepted, err := l.Builds.Accept(t.Context(), r)
+		testkit.Must(t, err)
+		spans, _, err := l.Builds.Open(t.Context(), accepted.Ref)
+		testkit.Must(t, err)
+		for n := range spans {
+			_, err := l.Builds.BuildSpan(t.Context(), accepted.Ref, n)
+			testkit.Must(t, err)
+		}
+		listed, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, "", 100)
+		if err != nil || len(listed) != spans || spans < 4 {
+			t.Fatalf("%d decisions about %d spans, %v", len(listed), spans, err)
+		}
+		drawn := 0
+		for _, d := range listed {
+			if d.Sampled {
+				drawn++
+			} else if d.Propensity != 1 || strings.Join(d.Chosen, " ") != "insert update delete" || d.Scores != 0 ||
+				d.Score != nil {
+				t.Errorf("%+v", d)
+			}
+		}
+		if drawn != 2 {
+			t.Errorf("%d choices were drawn, want 2", drawn)
+		}
+	})
+}
+
+func TestDecisionsAreThoseOfABank(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)
-	l.DB.Choose(func(s *settings.Settings) { s.Memory.Learning.ExplorePerDay = 0 })
-	l.Script.Say(prompt.Remember, `{"actions": []}`)
-	r := request(l)
-	r.Keeping.K = 3
-	accepted, err := l.Builds.Accept(t.Context(), r)
-	testkit.Must(t, err)
-	_, err = l.Builds.BuildSpan(t.Context(), accepted.Ref, 0)
-	testkit.Must(t, err)
-	listed, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, "", 1)
-	if err != nil || len(listed) != 1 || listed[0].Sampled || listed[0].Propensity != 1 || listed[0].Scores != 0 ||
-		listed[0].Score != nil {
-		t.Errorf("%+v, %v", listed, err)
-	}
 	if _, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, "other", 1); err == nil {
 		t.Error("a bank that there is not")
 	}
