@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +27,7 @@ import (
 const (
 	sampleData = "sample" // value of --data for the built-in conversations
 	noJudge    = "none"
+	maxDollars = 1e9 // of --max-cost
 )
 
 const evalMemskillLong = "Measure memory skills with the configured model. Builds extract the memories of each " +
@@ -57,7 +58,13 @@ func (c *cli) evalMemskill() *cobra.Command {
 			"  cairn eval memskill --data sample --estimate\n" +
 			"  cairn eval memskill --data locomo10.json --split 0/0/1 --row none --row static --limit 1",
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvalMemskill(cmd.Context(), o) }}
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("max-cost") && !(o.maxCost > 0 && o.maxCost <= maxDollars) { // also NaN
+				return usageError{fmt.Errorf("invalid --max-cost %v: use more than 0 dollars, or leave it out for no "+
+					"limit", o.maxCost)}
+			}
+			return c.runEvalMemskill(cmd.Context(), o)
+		}}
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "file of the data set, or sample for built-in conversations (default for locomo "+
 		"locomo/locomo8.json in $CAIRN_DATA, else in ../shared/data)")
@@ -91,10 +98,6 @@ func (c *cli) evalMemskill() *cobra.Command {
 
 // checkFlags refuses flags before the data is read.
 func (o *memskillOptions) checkFlags() error {
-	const most = 1e6 // dollars
-	if !(o.maxCost >= 0 && o.maxCost <= most) {
-		return usageError{fmt.Errorf("invalid --max-cost %v: use 0 to 1,000,000 dollars; 0 is no limit", o.maxCost)}
-	}
 	for _, c := range []struct {
 		flag string
 		n    int
@@ -117,13 +120,7 @@ func (o *memskillOptions) checkFlags() error {
 		return usageError{fmt.Errorf("the built-in conversations have the form of %s, not %s: leave out --dataset, or "+
 			"pass a file with --data", memskill.LoCoMo, o.dataset)}
 	}
-	for _, file := range []string{o.html, o.record} {
-		if folder, err := os.Stat(filepath.Dir(file)); file != "" && (err != nil || !folder.IsDir()) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("the folder of %s does not exist", file),
-				"create the folder, or pass another file")
-		}
-	}
-	return nil
+	return cmp.Or(checkWritable("html", o.html), checkWritable("record", o.record))
 }
 
 // prepare reads the data and completes the request.
@@ -212,6 +209,25 @@ func (c *cli) runEvalMemskill(ctx context.Context, o memskillOptions) error {
 		return err
 	}
 	return c.showEvaluation(o, result)
+}
+
+// checkWritable refuses a file of a flag that cannot be written, before anything is paid for its content. It
+// changes no file.
+func checkWritable(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	_, missing := os.Stat(path)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return fault.Wrap(err, fault.InvalidArgument, "cannot write the file of --"+flag,
+			"pass a file in an existing folder, with permission to write it")
+	}
+	err = f.Close()
+	if missing != nil {
+		err = cmp.Or(err, os.Remove(path))
+	}
+	return err
 }
 
 // useRecording makes this process record the model, or play a recording.

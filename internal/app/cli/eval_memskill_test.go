@@ -19,6 +19,8 @@ func TestEvalMemskillRefusesBadFlags(t *testing.T) {
 	folder := t.TempDir()
 	broken := filepath.Join(folder, "broken.json")
 	testkit.Must(t, os.WriteFile(broken, []byte("{"), 0o644))
+	misspelt := filepath.Join(folder, "misspelt.json")
+	testkit.Must(t, os.WriteFile(misspelt, []byte(`{"tran": []}`), 0o644))
 	for _, c := range []struct{ flags, want string }{
 		{"--data sample --estimate --split 1/2", "6/2/2"},
 		{"--data " + broken, "cannot read the data"},
@@ -29,13 +31,17 @@ func TestEvalMemskillRefusesBadFlags(t *testing.T) {
 		{"--data sample --split " + broken, "cannot read the split"},
 		{"--data sample --parallel 0", "--parallel"},
 		{"--data sample --max-cost -1", "--max-cost"},
-		{"--data sample --max-cost NaN", "--max-cost"},
+		{"--data sample --max-cost 0", "no limit"},
+		{"--data sample --max-cost NaN", "no limit"},
+		{"--data sample --parallel many", "--parallel"},
+		{"--data sample --record " + folder, "--record"},
+		{"--data sample --split " + misspelt, "\"tran\""},
 		{"--data sample --skills 0", "--skills"},
 		{"--data sample --stages -1", "--stages"},
 		{"--data sample --limit -1", "0 for all"},
 		{"--data sample --dataset squad", "locomo, longmemeval"},
 		{"--data sample --dataset hotpotqa", "leave out --dataset"},
-		{"--data sample --html absent/report.html", "create the folder"},
+		{"--data sample --html absent/report.html", "existing folder"},
 		{"--data sample --record a --replay b", "exclude each other"},
 		{"--data sample --replay " + broken, "not a recording"},
 	} {
@@ -43,7 +49,8 @@ func TestEvalMemskillRefusesBadFlags(t *testing.T) {
 		code := execute(t.Context(), append([]string{"eval", "memskill"}, strings.Fields(c.flags)...),
 			[]string{"HOME=" + folder, "CAIRN_HOME=" + folder, "CAIRN_CONFIG=" + os.DevNull}, strings.NewReader(""),
 			&out, &errs)
-		if code == 0 || !strings.Contains(errs.String(), c.want) {
+		if code == 0 || !strings.Contains(errs.String(), c.want) || !strings.Contains(errs.String(), "hint: ") ||
+			strings.Contains(errs.String(), "[internal]") {
 			t.Errorf("%s: exit %d, %s", c.flags, code, errs.String())
 		}
 	}
@@ -77,10 +84,13 @@ func TestEvalMemskillMeasuresTheSample(t *testing.T) {
 		!strings.Contains(out, "static") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
+	split := filepath.Join(w.folder, "split.json")
+	testkit.Must(t, os.WriteFile(split, []byte(`{"test": ["elsewhere"]}`), 0o644))
 	for _, c := range []struct{ flags, want string }{
 		{"--row best", "evolved+learned"}, {"--row static --row static", "repeated"},
 		{"--max-cost 1", "price"}, {"--row evolved --split 0/0/1", "learn from"},
 		{"--row bank@1", "NAME@VERSION"}, {"--stages 10001", "1 to 10,000"},
+		{"--score grades", "recall or answer"}, {"--split " + split, "of the split"},
 		{"--record replies.jsonl", "CAIRN_RECORD"},
 	} {
 		args := append([]string{"eval", "memskill", "--data", "sample"}, strings.Fields(c.flags)...)

@@ -92,6 +92,9 @@ func (c *cli) runTrain(ctx context.Context, r training.Request, traces, curve st
 		return err
 	}
 	defer s.close()
+	if err := checkWritable("curve", curve); err != nil {
+		return err
+	}
 	if s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}

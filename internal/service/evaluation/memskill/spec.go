@@ -153,9 +153,12 @@ func (s *Spec) render() (err error) {
 func (s *Spec) check() error {
 	for i, row := range s.Rows {
 		_, _, named := bankOf(row)
-		if !named && !slices.Contains(Rows, row) || slices.Contains(s.Rows[:i], row) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("unknown or repeated row %q", row),
+		if !named && !slices.Contains(Rows, row) {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("unknown row %q", row),
 				"use "+strings.Join(Rows, ", ")+` or "bank NAME@VERSION"`)
+		}
+		if slices.Contains(s.Rows[:i], row) {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("repeated row %q", row), "name each row once")
 		}
 	}
 	if s.learns() && len(s.Split.Train) == 0 {
@@ -167,6 +170,10 @@ func (s *Spec) check() error {
 		if n < 1 || n > 10_000 {
 			return fault.Newf(fault.InvalidArgument, "invalid number %d: must be 1 to 10,000", n)
 		}
+	}
+	if l.Score != episode.ByRecall && l.Score != episode.ByAnswer {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("unknown score %q", l.Score),
+			"use "+episode.ByRecall+" or "+episode.ByAnswer)
 	}
 	if s.Limit < 0 {
 		return fault.Newf(fault.InvalidArgument, "invalid number of questions %d: must be 0 or more", s.Limit)

@@ -1,6 +1,7 @@
 package memskill
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -76,14 +77,19 @@ func quotas(n int, shares []int, total int) []int {
 }
 
 func badSplit(text string) error {
-	return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid split %q", text),
-		"use three numbers for training, validation and test, such as 6/2/2, or a JSON file with the lists "+
-			`"train", "validation" and "test"`)
+	return fault.New(
+		fault.InvalidArgument,
+		fmt.Sprintf("invalid split %q", text),
+		"use three numbers for training, validation and test, the last above 0, such as 6/2/2, or a JSON "+
+			`file with the lists "train", "validation" and "test"`,
+	)
 }
 
 // ReadSplit reads a split from JSON.
 func ReadSplit(raw []byte) (out Split, err error) {
-	if err := json.Unmarshal(raw, &out); err != nil {
+	reader := json.NewDecoder(bytes.NewReader(raw))
+	reader.DisallowUnknownFields()
+	if err := reader.Decode(&out); err != nil {
 		return out, fault.Wrap(err, fault.InvalidArgument, "cannot read the split",
 			`use {"train": [ids], "validation": [ids], "test": [ids]}`)
 	}
@@ -94,16 +100,19 @@ func ReadSplit(raw []byte) (out Split, err error) {
 func (s Split) check(samples []Sample) error {
 	seen := map[string]bool{}
 	for _, id := range slices.Concat(s.Train, s.Validation, s.Test) {
-		known := slices.ContainsFunc(samples, func(one Sample) bool { return one.ID == id })
-		if !known || seen[id] {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("the split has %q twice, or the data does not have it",
-				id), "name each conversation of the data at most once")
+		if !slices.ContainsFunc(samples, func(one Sample) bool { return one.ID == id }) {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("the data has no conversation %q of the split", id),
+				"use IDs of the data, such as "+strconv.Quote(samples[0].ID))
+		}
+		if seen[id] {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("the split has conversation %q twice", id),
+				"name each conversation once")
 		}
 		seen[id] = true
 	}
 	if len(s.Test) == 0 {
 		return fault.New(fault.InvalidArgument, "the split has no conversation to test on",
-			"use a file with more conversations, or another --split")
+			`name at least one conversation in the list "test", or use another --split`)
 	}
 	return nil
 }
