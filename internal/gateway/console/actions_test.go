@@ -227,3 +227,15 @@ func TestAnOpenRunIsCanceled(t *testing.T) {
 		t.Errorf("events of an ended run: %s", events.body)
 	}
 }
+
+// An action that changes nothing says so, or is not offered.
+func TestActionsWithoutEffectAreNotClaimed(t *testing.T) {
+	t.Parallel()
+	b, f := filled(t, apikey.Admin)
+	to := b.post(f.At("try", f.Thread, "stop"), url.Values{"message": {"m1"}}).is(http.StatusSeeOther).
+		header.Get("Location")
+	b.get(to).has("Nothing was changed.")
+	b.get(f.At("learning", "default")).has("learning/default/promote")
+	b.exec("update cairn.policy_updates set state = 'shadow' where workspace_id = $1", b.Workspace.ID)
+	b.get(f.At("learning", "default")).lacks("learning/default/promote")
+}

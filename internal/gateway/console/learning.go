@@ -9,6 +9,7 @@ import (
 	"cairn/internal/gateway/console/chart"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/explore"
+	"cairn/internal/service/learning/adaptation"
 )
 
 func (c *Console) learningRoutes() {
@@ -136,7 +137,7 @@ func (c *Console) updates(rq *request, name string) (table, error) {
 		row := []cell{rq.numeric(u.Number), rq.tagged("update", u.State), rq.numeric(u.Decisions), canary,
 			{Text: u.Run, Link: rq.path("runs", u.Run)}, rq.at(u.CreatedAt), {}}
 		row[1].Quiet = u.Note
-		if u.EndedAt == nil {
+		if u.State == adaptation.OnCanary && u.EndedAt == nil { // others cannot be promoted
 			row[6].Actions = []action{{Path: rq.path("learning", name, "promote"),
 				Hidden: [][2]string{{"update", strconv.Itoa(u.Number)}},
 				Button: rq.button(apikey.Admin, "learning.promote", "", strconv.Itoa(u.Number))}}

@@ -111,8 +111,12 @@ func (c *Console) sendTry(rq *request) error {
 
 func (c *Console) stopTry(rq *request) error {
 	name := rq.named("conversation")
-	if _, err := c.Conversations.Cancel(rq.ctx, rq.grant.Workspace, name, rq.r.PostFormValue("message")); err != nil {
+	asked, err := c.Conversations.Cancel(rq.ctx, rq.grant.Workspace, name, rq.r.PostFormValue("message"))
+	if err != nil {
 		return rq.again(err, c.showTry)
+	}
+	if !asked {
+		return rq.redirect("unchanged", "try", name)
 	}
 	return rq.redirect("canceled", "try", name)
 }
