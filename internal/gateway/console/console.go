@@ -163,10 +163,10 @@ func (m *routes) HandleFunc(pattern string, handler http.HandlerFunc) {
 	m.ServeMux.HandleFunc(pattern, handler)
 }
 
-// Actions returns the patterns of all actions, which are the routes that change something.
-func (c *Console) Actions() (out []string) {
+// Routes returns the patterns of all pages, files and actions.
+func (c *Console) Routes() (out []string) {
 	for _, p := range c.mux.patterns {
-		if strings.HasPrefix(p, http.MethodPost+" ") {
+		if p != Root { // it answers what there is not
 			out = append(out, p)
 		}
 	}

@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	browsertest.Stop()
 	if missed := browsertest.Missed(); code == 0 && everythingRan() && len(missed) > 0 {
-		fmt.Printf("FAIL: no test in a browser does these actions:\n\t%s\n", strings.Join(missed, "\n\t"))
+		fmt.Printf("FAIL: no test uses these routes in a browser:\n\t%s\n", strings.Join(missed, "\n\t"))
 		code = 1
 	}
 	os.Exit(code)

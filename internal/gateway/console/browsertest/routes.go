@@ -10,7 +10,7 @@ import (
 	"cairn/internal/gateway/console"
 )
 
-// record holds the actions of the console that no browser has done.
+// record holds the routes of the console that no browser has used.
 type record struct {
 	mux *http.ServeMux // of the patterns alone: the console serves copies of the requests, which lack them
 
@@ -20,7 +20,7 @@ type record struct {
 
 func newRecord() *record {
 	out := &record{mux: http.NewServeMux(), missed: map[string]bool{}}
-	for _, p := range console.New(console.Services{}, console.Options{}).Actions() {
+	for _, p := range console.New(console.Services{}, console.Options{}).Routes() {
 		out.mux.Handle(p, http.NotFoundHandler())
 		out.missed[p] = true
 	}
@@ -30,8 +30,8 @@ func newRecord() *record {
 // process is the record of this process.
 var process = sync.OnceValue(newRecord)
 
-// Missed returns the patterns of the actions of the console that no browser of this process has done. An action that
-// was answered with an error is not done.
+// Missed returns the patterns of the routes of the console that no browser of this process has used. One that was
+// answered with an error counts as missed.
 func Missed() []string { return process().list() }
 
 func (rec *record) list() []string {
@@ -40,7 +40,7 @@ func (rec *record) list() []string {
 	return slices.Sorted(maps.Keys(rec.missed))
 }
 
-// watch notes the actions that browsers do at a handler.
+// watch notes the routes that browsers use at a handler.
 func (rec *record) watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, pattern := rec.mux.Handler(r)

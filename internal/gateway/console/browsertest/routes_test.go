@@ -7,13 +7,14 @@ import (
 	"testing"
 )
 
-// What a browser does is noted, unless it was answered with an error.
-func TestActionsAreNoted(t *testing.T) {
+// What a browser uses is noted, unless it was answered with an error.
+func TestRoutesAreNoted(t *testing.T) {
 	t.Parallel()
 	const pattern = "POST /console/w/{workspace}/conversations/{conversation}/end"
 	rec := newRecord()
-	if n := len(rec.list()); n < 40 || !slices.Contains(rec.list(), "POST /console/sign-in") {
-		t.Errorf("%d actions are known", n)
+	if n := len(rec.list()); n < 80 || !slices.Contains(rec.list(), "POST /console/sign-in") ||
+		!slices.Contains(rec.list(), "GET /console/w/{workspace}/audit") {
+		t.Errorf("%d routes are known: %q", n, rec.list())
 	}
 	for _, step := range []struct {
 		method, path, program string

@@ -38,20 +38,38 @@ func TestACallIsUnmasked(t *testing.T) {
 	}
 }
 
-// A distillation is done again from the beginning, as a new run.
+// A distillation is done again: from its stored replies, and from the beginning, as a new run.
 func TestARunIsRetried(t *testing.T) {
 	f, b := signedIn(t)
+	ended := func(run string, attempt int) {
+		t.Helper()
+		testkit.Eventually(t, "the run has ended", func() bool {
+			got := find(t, read[httpapi.RunList](f, "/v1/runs?kind=distill").Runs,
+				func(r httpapi.RunSummary) bool { return r.Run == run })
+			return got.Attempt == attempt && got.Outcome != ""
+		})
+	}
+	ended(f.Distill, 1)
+	paid := f.Model.Count("segment")
+	b.Visit(f.At("runs", f.Distill))
+	b.Act("form[action$='/retry']:not(:has([name=fresh])) button", "Started again.")
+	if b.Path() != f.At("runs", f.Distill) {
+		t.Errorf("the retry opens %s", b.Path())
+	}
+	ended(f.Distill, 2)
+	if n := f.Model.Count("segment"); n != paid {
+		t.Errorf("the retry has paid %d calls again", n-paid)
+	}
 	b.Visit(f.At("runs", f.Distill))
 	b.Act("form[action$='/retry']:has([name=fresh]) button", "Started again.")
 	again := path.Base(b.Path())
 	if again == f.Distill {
 		t.Fatal("it is the same run")
 	}
-	testkit.Eventually(t, "the new run has ended", func() bool {
-		r := read[httpapi.RunDetail](f, "/v1/runs/"+again)
-		return r.Kind == "distill" && r.Outcome != ""
-	})
-	b.Await("main .tag-completed, main .tag-completed_partial, main .tag-nothing_to_extract")
+	ended(again, 1)
+	if n := f.Model.Count("segment"); n != paid+1 {
+		t.Errorf("the new run has paid %d calls", n-paid)
+	}
 	b.Visit(f.At("runs") + "?kind=distill")
 	if !has(b, "a[href$='/"+again+"']") || !has(b, "a[href$='/"+f.Distill+"']") {
 		t.Error("one of the runs is not listed")
