@@ -107,3 +107,32 @@ func TestSessionsAreEnded(t *testing.T) {
 	b.Visit(f.At("keys"))
 	shows(b, "this browser")
 }
+
+// A second key adds its workspace to the browser, and the menu changes between the workspaces.
+func TestASecondWorkspaceIsAdded(t *testing.T) {
+	f, b := signedIn(t)
+	other, err := f.Store.Workspace(t.Context(), "garden", true)
+	testkit.Must(t, err)
+	key, _, err := f.Keys.Create(t.Context(), other.ID, "garden", []apikey.Scope{apikey.Read})
+	testkit.Must(t, err)
+	b.Click("header a[href$='/sign-in']")
+	b.Await("#key")
+	b.Type("#key", key)
+	b.Submit("main form button")
+	if b.Path() != "/console/w/garden/" {
+		t.Fatalf("the key opens %s", b.Path())
+	}
+	shows(b, "Scopes: read")
+	b.Visit("/console/w/garden/memories")
+	hides(b, "green tea")
+	b.Click("details.switch summary")
+	b.Click("details.switch a[href$='/w/" + f.Workspace.Name + "/']")
+	b.Await("details.switch a[href$='/w/garden/']")
+	b.Visit(f.At("memories"))
+	shows(b, "green tea", "Scopes: admin")
+	b.Submit("form[action$=sign-out] button")
+	for _, path := range []string{f.At(), "/console/w/garden/"} {
+		b.Visit(path)
+		b.Await("#key")
+	}
+}
