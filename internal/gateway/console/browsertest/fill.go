@@ -42,6 +42,7 @@ type Fixture struct {
 	Step      string // of a model call of the turn
 	Thread    string // name of the conversation
 	Owed      string // key of a task of the outbox that is not due
+	Day       string // date of a reflection
 }
 
 // Body is a skill's text with the given last step.
@@ -72,6 +73,7 @@ func Fill(t testing.TB, change ...func(*config.Config)) *Fixture {
 	f.learns()
 	f.scores()
 	f.owes()
+	f.reflects()
 	return f
 }
 
@@ -221,6 +223,7 @@ func (f *Fixture) Pages() map[string]string {
 		"compared call": f.At("runs", f.Turn, "call") + "?round=0&step=" + url.QueryEscape(f.Step) +
 			"&other=" + url.QueryEscape("0 "+f.Step),
 		"reflections": f.At("reflections"),
+		"reflection":  f.At("reflections", f.Day),
 		"learning":    f.At("learning"),
 		"bank":        f.At("learning", "default"),
 		"channels":    f.At("channels"),

@@ -35,7 +35,8 @@ func (f *Fixture) scores() {
   insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version,
     choice, canary)
   select $1, $2 || '/' || i, $2, c.id, i, 0, 1, b.id, b.head, '{}', case when i % 3 = 0 then 1 end
-  from cairn.banks b, generate_series(1, 75) i, (select id from cairn.conversations where workspace_id = $1 limit 1) c
+  from cairn.banks b, generate_series(1, 75) i,
+    (select id from cairn.conversations where workspace_id = $1 limit 1) c
   where b.workspace_id = $1 and b.name = 'default'
   returning id, span, canary
 )
@@ -54,4 +55,16 @@ select workspace_id, 'embed', max(doc)::text, now() + interval '1 hour', 'the en
 from cairn.search_docs where workspace_id = $1 group by workspace_id
 on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, last_error = excluded.last_error,
   failures = 1, failed_since = now() returning key`, f.Workspace.ID).Scan(&f.Owed))
+}
+
+// reflects adds two days: one whose messages a reflection has read, and one without anything to save.
+func (f *Fixture) reflects() {
+	f.T.Helper()
+	testkit.Must(f.T, f.Admin().QueryRow(f.T.Context(), `with days as (
+  insert into cairn.reflection_runs (workspace_id, local_date, zone, status, to_at, run_id, conversations, messages,
+    memories)
+  values ($1, current_date - 2, 'UTC', 'saved', now(), $2, 1, 4, 1),
+    ($1, current_date - 1, 'UTC', 'nothing_to_save', now(), null, 1, 2, 0) returning local_date
+)
+select min(local_date)::text from days`, f.Workspace.ID, f.Turn).Scan(&f.Day))
 }

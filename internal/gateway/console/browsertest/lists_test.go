@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/gateway/console/browsertest"
+	"cairn/internal/service/reflection"
 )
 
 // Lists show what the form above them asks for, and the form keeps it.
@@ -45,5 +46,20 @@ func TestListsAreFiltered(t *testing.T) {
 	b.Submit("main form[method=get] button")
 	if found := rows(); !strings.Contains(found, "Ada likes green tea") {
 		t.Errorf("a search finds %s", found)
+	}
+}
+
+// A day of the reflections leads to what happened on it.
+func TestADayOfReflectionsIsOpened(t *testing.T) {
+	f, b := signedIn(t)
+	b.Visit(f.At("reflections"))
+	shows(b, f.Day, "saved", "nothing to save")
+	b.Submit("main tbody th a[href$='/" + f.Day + "']")
+	if b.Path() != f.At("reflections", f.Day) {
+		t.Errorf("the day opens %s", b.Path())
+	}
+	shows(b, f.Day, "Notes")
+	if got := read[reflection.DayDetail](f, "/v1/reflections/"+f.Day); got.Date != f.Day || got.Status != "saved" {
+		t.Errorf("the day is %+v", got)
 	}
 }
