@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -198,7 +199,7 @@ func (b *Browser) Expect(status int) {
 // Visit opens a path.
 func (b *Browser) Visit(path string) {
 	b.T.Helper()
-	b.do(chromedp.Navigate(b.base + path))
+	b.steady(func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.Navigate(b.base+path)) })
 	if p := b.Problems(); len(p) > 0 {
 		b.T.Errorf("%s: %q", path, p)
 	}
@@ -321,11 +322,29 @@ const pause = 20 * time.Millisecond
 // Evaluate runs a script of the test in the page, and decodes its result.
 func Evaluate[T any](b *Browser, script string) (out T) {
 	b.T.Helper()
-	b.call(func(ctx context.Context) (err error) {
+	b.steady(func(ctx context.Context) (err error) {
 		out, err = chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 		return err
 	})
 	return out
+}
+
+// moved are parts of the errors of actions during which the page loaded itself again, as that of an open run does.
+var moved = []string{"navigated or closed", "context was destroyed", "Cannot find context", "net::ERR_ABORTED"}
+
+// steady runs an action within patience, again if the page moved. The action must not change anything twice.
+func (b *Browser) steady(fn func(ctx context.Context) error) {
+	b.T.Helper()
+	b.call(func(ctx context.Context) error {
+		for {
+			err := fn(ctx)
+			if err == nil || ctx.Err() != nil ||
+				!slices.ContainsFunc(moved, func(part string) bool { return strings.Contains(err.Error(), part) }) {
+				return err
+			}
+			time.Sleep(pause)
+		}
+	})
 }
 
 // Text returns the text of the page.
@@ -377,10 +396,4 @@ axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22
 	); wide > 0 {
 		b.T.Errorf("%s: the page is %d pixels wider than the window", b.Path(), wide)
 	}
-}
-
-// Upload chooses a file of this machine in a field.
-func (b *Browser) Upload(selector, path string) {
-	b.T.Helper()
-	b.do(chromedp.SetUploadFiles(chromedp.CSS(selector), []string{path}))
 }

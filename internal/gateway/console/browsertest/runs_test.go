@@ -48,10 +48,11 @@ func TestARunIsRetried(t *testing.T) {
 				func(r httpapi.RunSummary) bool { return r.Run == run })
 			return got.Attempt == attempt && got.Outcome != ""
 		})
+		b.Visit(f.At("runs", run))
+		b.Await("main:not(:has([data-reload]))") // it does not load itself any more
 	}
 	ended(f.Distill, 1)
 	paid := f.Model.Count("segment")
-	b.Visit(f.At("runs", f.Distill))
 	b.Act("form[action$='/retry']:not(:has([name=fresh])) button", "Started again.")
 	if b.Path() != f.At("runs", f.Distill) {
 		t.Errorf("the retry opens %s", b.Path())
@@ -60,7 +61,6 @@ func TestARunIsRetried(t *testing.T) {
 	if n := f.Model.Count("segment"); n != paid {
 		t.Errorf("the retry has paid %d calls again", n-paid)
 	}
-	b.Visit(f.At("runs", f.Distill))
 	b.Act("form[action$='/retry']:has([name=fresh]) button", "Started again.")
 	again := path.Base(b.Path())
 	if again == f.Distill {

@@ -38,3 +38,9 @@ func (b *Browser) Download(selector string) (name string, content []byte) {
 	b.T.Fatalf("%s: no file follows %s", b.Path(), selector)
 	return "", nil
 }
+
+// Upload chooses a file of this machine in a field.
+func (b *Browser) Upload(selector, path string) {
+	b.T.Helper()
+	b.do(chromedp.SetUploadFiles(chromedp.CSS(selector), []string{path}))
+}
