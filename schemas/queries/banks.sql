@@ -1,6 +1,6 @@
 -- name: BankPut :one
 insert into banks (workspace_id, name) values (@workspace_id, @name)
-on conflict (workspace_id, name) do update set head = banks.head returning id, head;
+on conflict (workspace_id, name) do update set head = banks.head returning id, head, frozen_at;
 
 -- name: BankGet :one
 select * from banks where workspace_id = @workspace_id and name = @name;
@@ -9,13 +9,18 @@ select * from banks where workspace_id = @workspace_id and name = @name;
 select * from banks where workspace_id = @workspace_id and id = @id;
 
 -- name: BanksList :many
-select b.name, b.head, coalesce(cardinality(v.members), 0)::int as skills, coalesce(v.action, '')::text as action, coalesce(v.snapshot_sha, '')::text as snapshot_sha, v.created_at,
+select b.name, b.head, b.frozen_at, coalesce(cardinality(v.members), 0)::int as skills, coalesce(v.action, '')::text as action, coalesce(v.snapshot_sha, '')::text as snapshot_sha, v.created_at,
   (select count(*) from cases c where c.workspace_id = b.workspace_id and c.bank_id = b.id and c.state = 'open' and c.failures > 0)::bigint as open_cases
 from banks b left join bank_versions v on v.workspace_id = b.workspace_id and v.bank_id = b.id and v.number = b.head
 where b.workspace_id = @workspace_id order by b.name;
 
 -- name: BankAdvance :execrows
-update banks set head = @number where workspace_id = @workspace_id and id = @id and head = @base;
+update banks set head = @number where workspace_id = @workspace_id and id = @id and head = @base and frozen_at is null;
+
+-- name: BankFreeze :execrows
+-- Freezes or unfreezes a bank that is not so already.
+update banks set frozen_at = case when @frozen::boolean then now() end
+where workspace_id = @workspace_id and id = @id and (frozen_at is not null) <> @frozen::boolean;
 
 -- name: BankVersionPut :exec
 insert into bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id, prompts)

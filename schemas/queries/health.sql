@@ -42,4 +42,6 @@ select 'reflection_failed', d.local_date::text, coalesce(d.reason, ''), d.failur
 ) d where d.status = 'failed'
 union all
 select 'reflection_unheard', max(d.local_date)::text, '', count(*), min(d.created_at) from reflection_runs d
-where d.workspace_id = @workspace_id and d.empty_week and d.local_date > current_date - 3 having count(*) > 0;
+where d.workspace_id = @workspace_id and d.empty_week and d.local_date > current_date - 3 having count(*) > 0
+union all
+select 'learning_frozen', b.name, '', 1, b.frozen_at from banks b where b.workspace_id = @workspace_id and b.frozen_at is not null;

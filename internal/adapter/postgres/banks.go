@@ -14,7 +14,8 @@ import (
 // PutBank creates a bank or finds it, and locks it until the transaction ends.
 func (q bankRepository) PutBank(ctx context.Context, name string) (bank.Row, error) {
 	r, err := q.q.BankPut(ctx, dbsqlc.BankPutParams{WorkspaceID: q.ws, Name: name})
-	return bank.Row{ID: r.ID, Name: name, Head: int(r.Head)}, classify("create the bank", err)
+	return bank.Row{ID: r.ID, Name: name, Head: int(r.Head), FrozenAt: r.FrozenAt},
+		classify("create the bank", err)
 }
 
 // BankNamed finds a bank by its name.
@@ -23,13 +24,15 @@ func (q bankRepository) BankNamed(ctx context.Context, name string) (bank.Row, b
 	if isNoRows(err) {
 		return bank.Row{}, false, nil
 	}
-	return bank.Row{ID: r.ID, Name: r.Name, Head: int(r.Head)}, err == nil, classify("read the bank", err)
+	return bank.Row{ID: r.ID, Name: r.Name, Head: int(r.Head), FrozenAt: r.FrozenAt}, err == nil,
+		classify("read the bank", err)
 }
 
 // BankOf reads a bank by its ID.
 func (q bankRepository) BankOf(ctx context.Context, id int64) (bank.Row, error) {
 	r, err := q.q.BankByID(ctx, dbsqlc.BankByIDParams{WorkspaceID: q.ws, ID: id})
-	return bank.Row{ID: r.ID, Name: r.Name, Head: int(r.Head)}, classify("read the bank", err)
+	return bank.Row{ID: r.ID, Name: r.Name, Head: int(r.Head), FrozenAt: r.FrozenAt},
+		classify("read the bank", err)
 }
 
 // Banks lists the banks by name.
@@ -41,7 +44,7 @@ func (q bankRepository) Banks(ctx context.Context) ([]bank.Summary, error) {
 	out := make([]bank.Summary, len(rows))
 	for i, r := range rows {
 		out[i] = bank.Summary{Name: r.Name, Version: int(r.Head), Skills: int(r.Skills), Action: r.Action,
-			Snapshot: r.SnapshotSha, OpenCases: int(r.OpenCases)}
+			Snapshot: r.SnapshotSha, OpenCases: int(r.OpenCases), FrozenAt: r.FrozenAt}
 		if r.CreatedAt != nil {
 			out[i].CreatedAt = *r.CreatedAt
 		}
@@ -54,6 +57,12 @@ func (q bankRepository) AdvanceBank(ctx context.Context, id int64, base, number 
 	n, err := q.q.BankAdvance(ctx, dbsqlc.BankAdvanceParams{Number: int32(number), WorkspaceID: q.ws, ID: id,
 		Base: int32(base)})
 	return n == 1, classify("move the bank's head", err)
+}
+
+// FreezeBank freezes or unfreezes a bank. It returns false if the bank is so already.
+func (q bankRepository) FreezeBank(ctx context.Context, id int64, frozen bool) (bool, error) {
+	n, err := q.q.BankFreeze(ctx, dbsqlc.BankFreezeParams{Frozen: frozen, WorkspaceID: q.ws, ID: id})
+	return n == 1, classify("freeze the bank", err)
 }
 
 // LastVersion returns the highest version number of a bank.

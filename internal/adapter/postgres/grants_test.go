@@ -12,7 +12,7 @@ var reviewedGrants = []string{
 	"audit_events cairn_app: insert, select",
 	"audit_events cairn_system: insert, select",
 	"bank_versions cairn_app: insert, select",
-	"banks cairn_app: insert, select, update(head)",
+	"banks cairn_app: insert, select, update(frozen_at head)",
 	"cases cairn_app: insert, select, update(category conversation_id evidence failed_at failures gold iteration " +
 		"op_id prediction retrieved run_id score source state updated_at)",
 	"cases cairn_system: select(failures state workspace_id)",

@@ -47,6 +47,8 @@ func (c *cli) bank() *cobra.Command {
 		c.bankDiff(&name),
 		c.bankPromote(&name),
 		c.bankRollback(&name),
+		c.bankFreeze(&name),
+		c.bankUnfreeze(&name),
 		c.bankExport(&name),
 		c.bankImport(&name),
 		c.bankFollow(&name),

@@ -35,10 +35,10 @@ func (c *cli) listBanks(ctx context.Context) error {
 			return c.printJSON(map[string]any{"banks": banks})
 		}
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "BANK\tVERSION\tSKILLS\tBY\tOPEN CASES\tSNAPSHOT")
+		fmt.Fprintln(tw, "BANK\tVERSION\tSKILLS\tBY\tOPEN CASES\tSNAPSHOT\tFROZEN")
 		for _, b := range banks {
-			fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%d\t%.12s\n", b.Name, b.Version, b.Skills, b.Action, b.OpenCases,
-				b.Snapshot)
+			fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%d\t%.12s\t%s\n", b.Name, b.Version, b.Skills, b.Action, b.OpenCases,
+				b.Snapshot, frozenSince(b.FrozenAt))
 		}
 		return tw.Flush()
 	})
@@ -50,6 +50,16 @@ type shownBank struct {
 	Version bank.Version                 `json:"version"`
 	Skills  []memoryskill.Version        `json:"skills"`
 	Stats   map[string]memoryskill.Stats `json:"stats,omitempty"` // by id of the skill's version
+	// FrozenAt is the time since when the bank does not change.
+	FrozenAt *time.Time `json:"frozen_at,omitempty"`
+}
+
+// frozenSince is the time since when a bank is frozen, empty if it is not.
+func frozenSince(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
 }
 
 func (c *cli) showBank(ctx context.Context, name string, number int, history bool) error {
@@ -67,12 +77,16 @@ func (c *cli) showBank(ctx context.Context, name string, number int, history boo
 
 func (c *cli) printBank(h bank.Head) error {
 	if c.output == "json" {
-		return c.printJSON(shownBank{h.Name, h.Version, h.Bank.Versions(), inBank(h)})
+		return c.printJSON(shownBank{h.Name, h.Version, h.Bank.Versions(), inBank(h), h.FrozenAt})
 	}
 	fmt.Fprintf(c.out, "bank %s, version %d (%s), policy %.12s, %d weights\n", h.Name, h.Version.Number,
 		h.Version.Action, h.Version.Policy, h.Policy.Weights())
 	if h.Version.Reason != "" {
 		fmt.Fprintln(c.out, h.Version.Reason)
+	}
+	if h.Frozen() {
+		fmt.Fprintf(c.out, "frozen since %s: it does not change until `cairn bank unfreeze --bank %s`\n",
+			frozenSince(h.FrozenAt), h.Name)
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "SKILL\tACTION\tBY\tSCORED\tMEAN\tDESCRIPTION")

@@ -19,11 +19,13 @@ import (
 type Action string
 
 const (
+	BankFreeze          Action = "bank.freeze"
 	BankImport          Action = "bank.import"
 	BankPromote         Action = "bank.promote"
 	BankPrompt          Action = "bank.prompt" // set, or the built-in one restored
 	BankReject          Action = "bank.reject" // of an update of a policy
 	BankRollback        Action = "bank.rollback"
+	BankUnfreeze        Action = "bank.unfreeze"
 	CanaryStop          Action = "canary.stop"    // its outcomes were too bad to go on
 	ChangeApprove       Action = "change.approve" // of a pending change of a skill
 	ChangeReject        Action = "change.reject"
@@ -65,11 +67,13 @@ const (
 
 // Actions are all actions, sorted.
 var Actions = []Action{
+	BankFreeze,
 	BankImport,
 	BankPromote,
 	BankPrompt,
 	BankReject,
 	BankRollback,
+	BankUnfreeze,
 	CanaryStop,
 	ChangeApprove,
 	ChangeReject,

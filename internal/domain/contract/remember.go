@@ -47,7 +47,10 @@ func SubjectOf(name string) string {
 	return fmt.Sprintf("%x", sum[:8])
 }
 
+// RememberPrefix begins the IDs of workflows of Remember.
+const RememberPrefix = "remember/"
+
 // RememberID returns the workflow ID of a subject.
 func RememberID(workspaceKey, subject string) string {
-	return fmt.Sprintf("remember/%s/%s", workspaceKey, subject)
+	return fmt.Sprintf("%s%s/%s", RememberPrefix, workspaceKey, subject)
 }

@@ -69,6 +69,16 @@ func TestReasonsComeAndGo(t *testing.T) {
 	b.comesAndGoes(health.LearningFrozen,
 		func() { b.set(`{"memory": {"builder": "skills", "learning": {"frozen": true}}}`) },
 		func() { b.set(`{"memory": {"learning": {"frozen": null}}}`) })
+	b.comesAndGoes(health.LearningFrozen,
+		func() {
+			b.set(`{"memory": {"builder": "skills"}}`)
+			_, err := b.Learning.Banks.Freeze(ctx, b.Workspace.ID, "default", true)
+			testkit.Must(t, err)
+		},
+		func() {
+			_, err := b.Learning.Banks.Freeze(ctx, b.Workspace.ID, "default", false)
+			testkit.Must(t, err)
+		})
 	testkit.Must(t, b.Store.WorkerBeat(ctx, app.Queues()))
 	b.comesAndGoes(health.NoWorker,
 		func() {

@@ -17,6 +17,8 @@ func (c *Console) learningRoutes() {
 	c.handle("GET learning/{bank}", apikey.Read, c.showBank)
 	c.handle("POST learning/{bank}/rollback", apikey.Admin, c.rollbackBank)
 	c.handle("POST learning/{bank}/promote", apikey.Admin, c.promoteUpdate)
+	c.handle("POST learning/{bank}/freeze", apikey.Admin, c.freezeBank)
+	c.handle("POST learning/{bank}/unfreeze", apikey.Admin, c.unfreezeBank)
 }
 
 func (c *Console) listBanks(rq *request) error {
@@ -26,12 +28,24 @@ func (c *Console) listBanks(rq *request) error {
 	}
 	t := table{ID: "banks", Title: "learning.banks", Empty: "learning.empty",
 		Command: `cairn settings set memory.builder='"skills"'`,
-		Columns: []string{"col.name", "col.version", "nav.skills", "learning.cases", "col.updated"}}
+		Columns: []string{"col.name", "col.version", "nav.skills", "learning.cases", "col.updated", "learning.frozen",
+			"skill.actions"}}
 	for _, b := range banks {
 		t.Rows = append(t.Rows, []cell{{Text: b.Name, Link: rq.path("learning", b.Name)}, rq.numeric(b.Version),
-			rq.numeric(b.Skills), rq.numeric(b.OpenCases), rq.at(b.CreatedAt)})
+			rq.numeric(b.Skills), rq.numeric(b.OpenCases), rq.at(b.CreatedAt), rq.at(b.FrozenAt),
+			{Actions: []action{rq.freezing(b.Name, b.FrozenAt != nil)}}})
 	}
 	return rq.render("grid", "learning.title", grid{About: "learning.about", Tables: []table{t}})
+}
+
+// freezing is the button that freezes a bank, or ends that.
+func (rq *request) freezing(bank string, frozen bool) action {
+	if frozen {
+		return action{Path: rq.path("learning", bank, "unfreeze"),
+			Button: rq.button(apikey.Admin, "learning.unfreeze", "", bank)}
+	}
+	return action{Path: rq.path("learning", bank, "freeze"),
+		Button: rq.button(apikey.Admin, "learning.freeze", "", bank)}
 }
 
 const banksShown = 50
@@ -73,8 +87,14 @@ func (c *Console) showBank(rq *request) error {
 	if err != nil {
 		return err
 	}
-	return rq.render("grid", name, grid{Tables: []table{skills, versions, updates}, Curves: c.curves(rq, scores),
-		Links: []link{{rq.path("learning"), "learning.title"}}})
+	out := grid{Tables: []table{skills, versions, updates}, Curves: c.curves(rq, scores),
+		Links: []link{{rq.path("learning"), "learning.title"}}}
+	do := rq.freezing(name, head.Frozen())
+	if head.Frozen() {
+		out.About = "learning.frozen_about"
+	}
+	out.Forms = []form{{ID: "freeze", Title: do.Button.Label, Path: do.Path, Button: do.Button}}
+	return rq.render("grid", name, out)
 }
 
 // curves returns the curves of the scores of the active policy and of those on trial, nil without scores.
@@ -175,4 +195,18 @@ func (c *Console) promoteUpdate(rq *request) error {
 		return rq.again(err, c.showBank)
 	}
 	return rq.redirect("promoted", "learning", rq.named("bank"))
+}
+
+func (c *Console) freezeBank(rq *request) error   { return c.setFrozen(rq, true) }
+func (c *Console) unfreezeBank(rq *request) error { return c.setFrozen(rq, false) }
+
+func (c *Console) setFrozen(rq *request, frozen bool) error {
+	if _, err := c.Learning.Banks.Freeze(rq.ctx, rq.ws(), rq.named("bank"), frozen); err != nil {
+		return rq.again(err, c.showBank)
+	}
+	done := "unfrozen"
+	if frozen {
+		done = "frozen"
+	}
+	return rq.redirect(done, "learning", rq.named("bank"))
 }

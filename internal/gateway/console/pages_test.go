@@ -148,6 +148,7 @@ func TestARunIsRetried(t *testing.T) {
 	t.Parallel()
 	b, f := filled(t, apikey.Write)
 	b.post(f.At("runs", f.Turn, "retry"), url.Values{}).is(http.StatusBadRequest).has("cannot be retried")
+	b.get(f.At("runs", f.Turn)).has("A run of this kind cannot be retried.", "Send the text again as a new message.")
 	ended := b.post(f.At("runs", f.Distill, "cancel"), url.Values{}).is(http.StatusSeeOther)
 	if to := ended.header.Get("Location"); !strings.Contains(to, "unchanged") {
 		t.Errorf("an ended run: %s", to)

@@ -102,7 +102,8 @@ func (c *Console) showRun(rq *request) error {
 	}
 	out.Open = out.Report.Status != run.Ended
 	out.CanRetry = !out.Open && out.Report.Kind == run.Distill
-	out.CanEnd = out.Open && (out.Report.Kind == run.Turn || slices.Contains(inspect.Cancelable, out.Report.Kind))
+	out.CanEnd = out.Open && (out.Report.Kind == run.Turn || inspect.Cancelable(run.Run{Ref: ref,
+		Kind: out.Report.Kind, WorkflowID: out.Report.WorkflowID}) == nil)
 	out.Seen = out.Timeline.State()
 	end := time.Now()
 	if out.Timeline.To != nil {

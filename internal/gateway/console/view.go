@@ -139,7 +139,7 @@ func (v *view) Notice() string {
 // notices are the values of the parameter done.
 var notices = []string{"approved", "rejected", "saved", "deleted", "restored", "undone", "rolled_back", "pinned",
 	"unpinned", "archived", "ended", "canceled", "retried", "started", "paused", "resumed", "removed", "revoked",
-	"adopted", "released", "unchanged", "feedback", "created", "promoted", "decided", "erasing",
+	"adopted", "released", "unchanged", "feedback", "created", "promoted", "frozen", "unfrozen", "decided", "erasing",
 	"uploaded", "loaded", "skipped"}
 
 // moment is a time as a page shows it.

@@ -147,6 +147,12 @@ func TestActsOnMemoriesLeaveOneEventEach(t *testing.T) {
 	b.once(audit.BankImport, "bank 1, 1 skills")
 	b.acts(request{path: "/v1/banks/default/rollback", body: object{"to": 1}})
 	b.once(audit.BankRollback, "bank 1 to version 1")
+	b.acts(request{path: "/v1/banks/default/freeze"})
+	b.once(audit.BankFreeze, "bank 1")
+	b.post("/v1/banks/default/rollback", object{"to": 2}).refused(fault.Protected)
+	b.once(audit.BankRollback, "bank 1 to version 1")
+	b.acts(request{path: "/v1/banks/default/unfreeze"})
+	b.once(audit.BankUnfreeze, "bank 1")
 }
 
 // The services have no route for these acts, or it needs a run.

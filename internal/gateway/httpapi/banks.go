@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/service/apikey"
@@ -62,6 +63,8 @@ type BankDetail struct {
 	Bank    string        `json:"bank"`
 	Version BankVersion   `json:"version"`
 	Skills  []MemorySkill `json:"skills"`
+	// FrozenAt is the time since when the bank does not change.
+	FrozenAt *time.Time `json:"frozen_at,omitempty" doc:"Since when the bank does not change; absent if it may"`
 }
 
 // BankVersionList holds a bank's versions, the newest first.
@@ -107,6 +110,7 @@ type BankAt struct {
 
 func (g *Gateway) bankRoutes() {
 	g.bankPromptRoutes()
+	g.bankFreezeRoutes()
 	handle(g, route{method: http.MethodGet, path: "/v1/banks", id: "listBanks", tag: tagBanks, scope: apikey.Read,
 		summary: "List the banks of memory skills"}, g.listBanks)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}", id: "showBank", tag: tagBanks, scope: apikey.Read,
@@ -185,7 +189,8 @@ func shownBank(h bank.Head, err error) (*bodyOf[BankDetail], error) {
 	if err != nil {
 		return nil, err
 	}
-	out := BankDetail{Bank: h.Name, Version: BankVersion(h.Version), Skills: []MemorySkill{}}
+	out := BankDetail{Bank: h.Name, Version: BankVersion(h.Version), Skills: []MemorySkill{},
+		FrozenAt: h.FrozenAt}
 	for _, v := range h.Bank.Versions() {
 		shown := memorySkill(v)
 		shown.Scored, shown.Mean = h.Stats[v.ID].Count, h.Stats[v.ID].Mean

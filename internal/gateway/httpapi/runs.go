@@ -112,8 +112,8 @@ func (g *Gateway) runRoutes() {
 		tag:     tagRuns,
 		scope:   apikey.Write,
 		summary: "Ask an open run to end",
-		about: "Its calls stop, and what it has stored stays. A turn is answered with what it has so far. Reviews " +
-			"and other runs within a larger one cannot be canceled alone.",
+		about: "Its calls stop, and what it has stored stays. A turn is answered with what it has so far. A review " +
+			"before a compaction, and a session that one model call adds with others, cannot be canceled alone.",
 	}, g.cancelRun)
 }
 

@@ -166,7 +166,10 @@ func (s *Service) facts(ctx context.Context, ws int64) ([]Fact, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := slices.DeleteFunc(all, func(f Fact) bool { return f.Code == BudgetExhausted && !refuses(chosen, f.Detail) })
+	learns := chosen.Memory.Builder == settings.BuilderSkills
+	out := slices.DeleteFunc(all, func(f Fact) bool {
+		return f.Code == BudgetExhausted && !refuses(chosen, f.Detail) || f.Code == LearningFrozen && !learns
+	})
 	beats, err := s.Store.WorkerBeats(ctx, silence)
 	if err != nil {
 		return nil, err
@@ -182,7 +185,7 @@ func (s *Service) facts(ctx context.Context, ws int64) ([]Fact, error) {
 				Detail: "no worker with a sandbox serves the queue"})
 		}
 	}
-	if l := chosen.Memory.Learning; l.Frozen && chosen.Memory.Builder == settings.BuilderSkills {
+	if chosen.Memory.Learning.Frozen && learns {
 		out = append(out, Fact{Code: LearningFrozen})
 	}
 	return out, nil

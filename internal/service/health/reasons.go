@@ -84,7 +84,7 @@ var table = []about{
 	{ShellUnavailable, Problem, "Agents cannot run commands of skills.",
 		"Set CAIRN_SHELL=on, and start `worker --queues cairn-sandbox` on a machine with sandboxes.", "settings"},
 	{LearningFrozen, Note, "Memory skills and their policy do not change.",
-		"Set memory.learning.frozen to false.", "settings"},
+		"Set memory.learning.frozen to false, or unfreeze the bank.", "learning"},
 	{OfflineModel, Note, "Replies come from rules, not from a language model.",
 		"Set OPENAI_API_KEY, or OPENAI_BASE_URL of another endpoint, and CAIRN_MODEL.", ""},
 }

@@ -86,12 +86,31 @@ func (s *Runs) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err erro
 	return kind, err
 }
 
-// Retriable returns an error for runs that cannot be retried by number.
+// insteadOfRetry is what to do instead of a retry of a run. Distillations can be retried.
+var insteadOfRetry = map[run.Kind]string{
+	run.Turn:       "send the text again as a new message",
+	run.Nudge:      "wait for the next review of the conversation, which starts by itself",
+	run.Summarize:  "add the session again with another request ID",
+	run.Specialist: "add the session that it belongs to again, with another request ID",
+	run.Retrieve:   "ask the question again with another request ID",
+	run.Completion: "send the request again",
+	run.Reflection: "run `cairn reflect now` with the date, which repeats a failed one",
+	run.Offload:    "send the thread again, or wait for the next compaction of the conversation",
+	run.Flush:      "wait for the next compaction of the conversation, which starts by itself",
+	run.Build:      "build the session again with another ID",
+	run.Train:      "run `cairn train` again with another --seed",
+	run.Evolve:     "run `cairn evolve`, which starts the next round",
+	run.Adapt:      "wait for the next update, which starts by itself when enough decisions are rated",
+	run.Probe:      "wait for the next build, which asks its own questions",
+	run.Evaluate:   "run `cairn eval memskill` again with another --seed",
+}
+
+// Retriable returns an error for runs that cannot be retried by number, with what to do instead.
 func (s *Runs) Retriable(ctx context.Context, ref run.Ref) error {
 	kind, err := s.KindOf(ctx, ref)
 	if err == nil && kind != run.Distill {
 		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %s is a %s and cannot be retried", ref.Run, kind),
-			"send the text again as a new message")
+			insteadOfRetry[kind])
 	}
 	return err
 }

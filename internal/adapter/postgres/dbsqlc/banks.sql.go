@@ -12,7 +12,7 @@ import (
 )
 
 const BankAdvance = `-- name: BankAdvance :execrows
-update banks set head = $1 where workspace_id = $2 and id = $3 and head = $4
+update banks set head = $1 where workspace_id = $2 and id = $3 and head = $4 and frozen_at is null
 `
 
 type BankAdvanceParams struct {
@@ -36,7 +36,7 @@ func (q *Queries) BankAdvance(ctx context.Context, arg BankAdvanceParams) (int64
 }
 
 const BankByID = `-- name: BankByID :one
-select workspace_id, id, name, head, created_at from banks where workspace_id = $1 and id = $2
+select workspace_id, id, name, head, created_at, frozen_at from banks where workspace_id = $1 and id = $2
 `
 
 type BankByIDParams struct {
@@ -53,12 +53,33 @@ func (q *Queries) BankByID(ctx context.Context, arg BankByIDParams) (Bank, error
 		&i.Name,
 		&i.Head,
 		&i.CreatedAt,
+		&i.FrozenAt,
 	)
 	return i, err
 }
 
+const BankFreeze = `-- name: BankFreeze :execrows
+update banks set frozen_at = case when $1::boolean then now() end
+where workspace_id = $2 and id = $3 and (frozen_at is not null) <> $1::boolean
+`
+
+type BankFreezeParams struct {
+	Frozen      bool
+	WorkspaceID int64
+	ID          int64
+}
+
+// Freezes or unfreezes a bank that is not so already.
+func (q *Queries) BankFreeze(ctx context.Context, arg BankFreezeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, BankFreeze, arg.Frozen, arg.WorkspaceID, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const BankGet = `-- name: BankGet :one
-select workspace_id, id, name, head, created_at from banks where workspace_id = $1 and name = $2
+select workspace_id, id, name, head, created_at, frozen_at from banks where workspace_id = $1 and name = $2
 `
 
 type BankGetParams struct {
@@ -75,13 +96,14 @@ func (q *Queries) BankGet(ctx context.Context, arg BankGetParams) (Bank, error) 
 		&i.Name,
 		&i.Head,
 		&i.CreatedAt,
+		&i.FrozenAt,
 	)
 	return i, err
 }
 
 const BankPut = `-- name: BankPut :one
 insert into banks (workspace_id, name) values ($1, $2)
-on conflict (workspace_id, name) do update set head = banks.head returning id, head
+on conflict (workspace_id, name) do update set head = banks.head returning id, head, frozen_at
 `
 
 type BankPutParams struct {
@@ -90,14 +112,15 @@ type BankPutParams struct {
 }
 
 type BankPutRow struct {
-	ID   int64
-	Head int32
+	ID       int64
+	Head     int32
+	FrozenAt *time.Time
 }
 
 func (q *Queries) BankPut(ctx context.Context, arg BankPutParams) (BankPutRow, error) {
 	row := q.db.QueryRow(ctx, BankPut, arg.WorkspaceID, arg.Name)
 	var i BankPutRow
-	err := row.Scan(&i.ID, &i.Head)
+	err := row.Scan(&i.ID, &i.Head, &i.FrozenAt)
 	return i, err
 }
 
@@ -243,7 +266,7 @@ func (q *Queries) BankVersions(ctx context.Context, arg BankVersionsParams) ([]B
 }
 
 const BanksList = `-- name: BanksList :many
-select b.name, b.head, coalesce(cardinality(v.members), 0)::int as skills, coalesce(v.action, '')::text as action, coalesce(v.snapshot_sha, '')::text as snapshot_sha, v.created_at,
+select b.name, b.head, b.frozen_at, coalesce(cardinality(v.members), 0)::int as skills, coalesce(v.action, '')::text as action, coalesce(v.snapshot_sha, '')::text as snapshot_sha, v.created_at,
   (select count(*) from cases c where c.workspace_id = b.workspace_id and c.bank_id = b.id and c.state = 'open' and c.failures > 0)::bigint as open_cases
 from banks b left join bank_versions v on v.workspace_id = b.workspace_id and v.bank_id = b.id and v.number = b.head
 where b.workspace_id = $1 order by b.name
@@ -252,6 +275,7 @@ where b.workspace_id = $1 order by b.name
 type BanksListRow struct {
 	Name        string
 	Head        int32
+	FrozenAt    *time.Time
 	Skills      int32
 	Action      string
 	SnapshotSha string
@@ -271,6 +295,7 @@ func (q *Queries) BanksList(ctx context.Context, workspaceID int64) ([]BanksList
 		if err := rows.Scan(
 			&i.Name,
 			&i.Head,
+			&i.FrozenAt,
 			&i.Skills,
 			&i.Action,
 			&i.SnapshotSha,

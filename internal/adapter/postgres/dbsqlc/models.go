@@ -17,6 +17,7 @@ type Bank struct {
 	Name        string
 	Head        int32
 	CreatedAt   time.Time
+	FrozenAt    *time.Time
 }
 
 type BankVersion struct {

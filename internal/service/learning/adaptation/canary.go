@@ -15,11 +15,15 @@ import (
 const minScores = 20
 
 // ChooseCanary returns the head for a build and the number of its update. If an update is on canary
-// and the build belongs to the canary share, the head has the policy of the update. Otherwise the
+// and the build belongs to the canary share, the head has the policy of the update, unless the bank is frozen. Otherwise the
 // number is 0, and the head has the policy of the version. A build always gets the same result.
 func (s *Service) ChooseCanary(ctx context.Context, tx Tx, build string, head bank.Head) (bank.Head, int, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen {
+		return head, 0, err
+	}
+	row, err := tx.Banks().BankOf(ctx, head.ID) // it may have been frozen since the build began
+	if err != nil || row.Frozen() {
 		return head, 0, err
 	}
 	u, found, err := tx.Updates().OpenUpdate(ctx, head.ID)

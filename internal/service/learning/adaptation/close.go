@@ -96,6 +96,10 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, out *Result) e
 		out.Outcome, out.Note = Frozen, "memory.learning.frozen is true"
 		return nil
 	}
+	if err := head.CheckChangeable(); err != nil {
+		out.Outcome, out.Note = Frozen, err.Error()
+		return nil
+	}
 	made, found, err := runspec.ReadStep[policyResult](ctx, tx, ref.Run, policyStep)
 	if err != nil {
 		return err

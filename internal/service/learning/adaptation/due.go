@@ -16,7 +16,7 @@ import (
 
 // AcceptDue judges the updates that are on canary. It then starts an update for each other bank
 // with at least d.Least new live outcomes, if the workspace builds memories with memory skills. It
-// returns the started runs. In a frozen workspace it does nothing.
+// returns the started runs. It skips frozen banks, and does nothing in a frozen workspace.
 func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.Run, err error) {
 	err = s.ports.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, tx Tx) error {
 		started = nil
@@ -53,7 +53,7 @@ func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.R
 // decision is claimed.
 func (s *Service) accept(ctx context.Context, tx Tx, d runspec.Due, b bank.Summary) (out run.Run, due bool, err error) {
 	row, found, err := tx.Banks().BankNamed(ctx, b.Name)
-	if err != nil || !found || row.Head == 0 {
+	if err != nil || !found || row.Head == 0 || row.Frozen() {
 		return out, false, err
 	}
 	if err := s.judgeCanary(ctx, tx, row); err != nil {

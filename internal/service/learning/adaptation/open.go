@@ -73,7 +73,7 @@ func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out
 	}
 	out.Base = head.Head
 	chosen, err := tx.Workspace().Settings(ctx)
-	if err != nil || chosen.Memory.Learning.Frozen {
+	if err != nil || chosen.Memory.Learning.Frozen || head.Frozen() {
 		return out, err
 	}
 	if _, open, err := tx.Updates().OpenUpdate(ctx, spec.BankID); err != nil || open { // one at a time

@@ -27,6 +27,9 @@ func (s *Service) Promote(ctx context.Context, ws int64, name string, number int
 		if u.State == InForce {
 			return nil
 		}
+		if err := out.CheckChangeable(); err != nil {
+			return err
+		}
 		if err := s.accepts(ctx, tx, out.Row, &u); err != nil {
 			return err
 		}

@@ -278,3 +278,37 @@ func TestAnUpdateThatIsGivenUpIsDropped(t *testing.T) {
 		t.Errorf("%+v, %v", listed, err)
 	}
 }
+
+// A frozen bank logs its choices, which are greedy, and learns nothing from them until it is unfrozen.
+func TestAFrozenBankIsNotUpdated(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx := t.Context()
+	explores(l)
+	live(l, 4)
+	started, err := l.Updates.AcceptDue(ctx, due(l, 2))
+	testkit.Must(t, err)
+	_, err = l.Banks.Freeze(ctx, l.DB.A.ID, bank.Default, true)
+	testkit.Must(t, err)
+	const drawn = "select count(*) from decisions where sampled"
+	before, all := l.DB.Number(drawn), l.DB.Number("select count(*) from decisions")
+	live(l, 4)
+	if n := l.DB.Number(drawn); n != before || l.DB.Number("select count(*) from decisions") <= all {
+		t.Errorf("%d drawn choices, then %d; %d choices before", before, n, all)
+	}
+	if none, err := l.Updates.AcceptDue(ctx, due(l, 1)); err != nil || len(none) != 0 {
+		t.Errorf("an update is due: %v, %v", none, err)
+	}
+	if n, _, err := l.Updates.Open(ctx, started[0].Ref); err != nil || n != 0 {
+		t.Errorf("the update that was due learns from %d decisions, %v", n, err)
+	}
+	got, err := l.Updates.Close(ctx, started[0].Ref, "", "")
+	if err != nil || got.Outcome != adaptation.Frozen || !strings.Contains(got.Note, "frozen") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err = l.Banks.Freeze(ctx, l.DB.A.ID, bank.Default, false)
+	testkit.Must(t, err)
+	if again, err := l.Updates.AcceptDue(ctx, due(l, 1)); err != nil || len(again) != 1 {
+		t.Errorf("unfrozen: %v, %v", again, err)
+	}
+}

@@ -51,7 +51,7 @@ type Result struct {
 // Outcomes of an update, in addition to those of package trial.
 const (
 	NothingNew = "nothing_new" // no outcomes to learn from
-	Frozen     = "frozen"      // the workspace does not allow automatic changes
+	Frozen     = "frozen"      // the workspace or the bank does not allow automatic changes
 	ShadowOnly = "shadow_only" // the policy changed too much to be tried on live builds
 )
 

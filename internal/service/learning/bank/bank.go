@@ -33,9 +33,10 @@ const (
 
 // Row is a bank and the number of its active version.
 type Row struct {
-	ID   int64
-	Name string
-	Head int
+	ID       int64
+	Name     string
+	Head     int
+	FrozenAt *time.Time // nil if the bank may change
 }
 
 // Version is a stored version of a bank.
@@ -66,6 +67,8 @@ type Summary struct {
 	Snapshot  string    `json:"snapshot"`
 	OpenCases int       `json:"open_cases"`
 	CreatedAt time.Time `json:"created_at"`
+	// FrozenAt is the time since when the bank does not change, see Service.Freeze.
+	FrozenAt *time.Time `json:"frozen_at,omitempty" doc:"Since when the bank does not change; absent if it may"`
 }
 
 // Head is a version with its parts, whose hashes are verified.

@@ -10,11 +10,11 @@ import (
 
 // followController makes a policy of the controller that the workspace has chosen the active one: the
 // latest policy of this kind among the earlier versions, or else an untrained one. A frozen
-// workspace does not change, and a bank that a learning run holds changes after the run.
+// bank or workspace does not change, and a bank that a learning run holds changes after the run.
 func (s *Service) followController(ctx context.Context, tx Tx, h Head) (Head, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	wanted, has := chosen.Memory.Skills.Controller, policy.ControllerOf(h.Policy)
-	if err != nil || has == "" || wanted == has || chosen.Memory.Learning.Frozen {
+	if err != nil || has == "" || wanted == has || chosen.Memory.Learning.Frozen || h.Frozen() {
 		return h, err
 	}
 	lease, err := s.TakeLease(ctx, tx, h.Name, "cairn settings", time.Minute)

@@ -122,7 +122,7 @@ func (s *Service) load(ctx context.Context, tx Tx, row Row, v Version) (out Head
 }
 
 // Advance writes a version and moves the head to it. If the head is no longer at the base of the
-// draft, it returns VersionConflict and writes nothing.
+// draft, it returns VersionConflict and writes nothing. For a frozen bank it returns Protected.
 func (s *Service) Advance(ctx context.Context, tx Tx, row Row, d Draft) (Head, error) {
 	last, err := tx.Banks().LastVersion(ctx, row.ID)
 	if err != nil {
@@ -146,6 +146,13 @@ func (s *Service) Advance(ctx context.Context, tx Tx, row Row, d Draft) (Head, e
 		return Head{}, err
 	}
 	if !moved {
+		now, err := tx.Banks().BankOf(ctx, row.ID)
+		if err == nil {
+			err = now.CheckChangeable()
+		}
+		if err != nil {
+			return Head{}, err
+		}
 		return Head{}, fault.New(fault.VersionConflict, fmt.Sprintf("bank %q is no longer at version %d", row.Name,
 			d.Base), "read the active version, then try again")
 	}

@@ -33,8 +33,10 @@ type Repository interface {
 	BankNamed(ctx context.Context, name string) (Row, bool, error)
 	BankOf(ctx context.Context, id int64) (Row, error)
 	Banks(ctx context.Context) ([]Summary, error)
-	// AdvanceBank moves the head. It returns false if the head is not at base.
+	// AdvanceBank moves the head. It returns false if the head is not at base, or if the bank is frozen.
 	AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error)
+	// FreezeBank freezes or unfreezes a bank. It returns false if the bank is so already.
+	FreezeBank(ctx context.Context, id int64, frozen bool) (bool, error)
 	LastVersion(ctx context.Context, id int64) (int, error)
 	BankVersion(ctx context.Context, id int64, number int) (Version, error)
 	BankVersions(ctx context.Context, id int64, most int) ([]Version, error)

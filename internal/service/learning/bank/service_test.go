@@ -9,8 +9,11 @@ import (
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/prompt"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/evolution"
+	"cairn/internal/service/learning/training"
 	"cairn/internal/testkit"
 )
 
@@ -158,4 +161,56 @@ func TestABankHasOneWriter(t *testing.T) {
 		wants(t, "a draft on another version", err, fault.VersionConflict)
 		return nil
 	}))
+}
+
+// A frozen bank keeps its version against each way to change it, until it is unfrozen.
+func TestAFrozenBankKeepsItsVersion(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx, ws := t.Context(), l.DB.A.ID
+	_, err := l.Banks.Import(ctx, ws, bank.Default, file("capture_dates", "Adds dates."))
+	testkit.Must(t, err)
+	for range 2 {
+		frozen, err := l.Banks.Freeze(ctx, ws, bank.Default, true)
+		testkit.Must(t, err)
+		if !frozen.Frozen() || frozen.Head != 2 {
+			t.Errorf("%+v", frozen.Row)
+		}
+	}
+	_, err = l.Banks.Import(ctx, ws, bank.Default, file("capture_plans", "Adds plans of trips."))
+	wants(t, "an import", err, fault.Protected)
+	_, err = l.Banks.Rollback(ctx, ws, bank.Default, 1)
+	wants(t, "a rollback", err, fault.Protected)
+	_, err = l.Banks.SetPrompt(
+		ctx,
+		ws,
+		bank.Default,
+		prompt.Grade,
+		"en",
+		"{{material}}{{language}}{{reply}} Be strict.",
+	)
+	wants(t, "a prompt", err, fault.Protected)
+	_, err = l.Banks.Import(ctx, l.DB.B.ID, bank.Default, file("capture_plans", "Adds plans of trips."))
+	testkit.Must(t, err)
+	_, err = l.Banks.Follow(ctx, bank.FollowRequest{Workspace: ws, Shared: l.DB.B.ID})
+	wants(t, "following a shared bank", err, fault.Protected)
+	_, err = l.Trainings.Accept(ctx, training.Request{Workspace: ws, WorkspaceKey: l.DB.A.Key})
+	wants(t, "a training", err, fault.Protected)
+	_, err = l.Rounds.Accept(ctx, evolution.Request{Workspace: ws, WorkspaceKey: l.DB.A.Key})
+	wants(t, "a round of the designer", err, fault.Protected)
+
+	listed, err := l.Banks.List(ctx, ws)
+	testkit.Must(t, err)
+	if listed[0].FrozenAt == nil || listed[0].Version != 2 {
+		t.Errorf("listed as %+v", listed[0])
+	}
+	open, err := l.Banks.Freeze(ctx, ws, bank.Default, false)
+	testkit.Must(t, err)
+	back, err := l.Banks.Rollback(ctx, ws, bank.Default, 1)
+	testkit.Must(t, err)
+	if open.Frozen() || back.Head != 3 {
+		t.Errorf("unfrozen %+v, then %+v", open.Row, back.Version)
+	}
+	_, err = l.Banks.Freeze(ctx, ws, "none", true)
+	wants(t, "a bank that there is not", err, fault.NotFound)
 }

@@ -12,7 +12,7 @@ import (
 
 // explore decides how the choice of a live span is made. The default is greedy. The workspace
 // limits the number of sampled choices per 24 hours; in these, new skills get the bias of training.
-// A bank with too few skills to choose from is never explored. Exploration holds a lock until the
+// A frozen bank, or one with too few skills to choose from, is never explored. Exploration holds a lock until the
 // decision is stored, so that concurrent builds do not exceed the limit.
 func (s *Service) explore(ctx context.Context, tx Tx, decisionID string, k int, head bank.Head) (how policy.Choice,
 	fresh []string, err error) {
@@ -20,6 +20,10 @@ func (s *Service) explore(ctx context.Context, tx Tx, decisionID string, k int, 
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen || chosen.Memory.Learning.ExplorePerDay == 0 ||
 		head.Bank.Len() <= k {
+		return how, nil, err
+	}
+	row, err := tx.Banks().BankOf(ctx, head.ID) // it may have been frozen since the build began
+	if err != nil || row.Frozen() {
 		return how, nil, err
 	}
 	if err := tx.Outcomes().LockExploration(ctx); err != nil {

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Accept stores a round and starts its workflow.
+// Accept stores a round and starts its workflow. A frozen bank has no rounds.
 func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error) {
 	spec := r.Spec
 	spec.Bank = bank.OrDefault(spec.Bank)
@@ -33,6 +33,9 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 	err = s.ports.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, spec.Bank)
 		if err != nil {
+			return err
+		}
+		if err := head.CheckChangeable(); err != nil {
 			return err
 		}
 		spec.BankID, spec.Base = head.ID, head.Head

@@ -94,8 +94,12 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, hea
 		}
 	}
 	_, err = s.advance(ctx, tx, head, *r)
-	if fault.CodeOf(err) == fault.VersionConflict {
+	switch {
+	case fault.CodeOf(err) == fault.VersionConflict:
 		r.Outcome, r.Note = trial.Overtaken, err.Error()
+		return nil
+	case bank.IsFrozen(err): // since the round began
+		r.Outcome, r.Note = trial.Rejected, err.Error()
 		return nil
 	}
 	return err

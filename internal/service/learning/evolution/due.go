@@ -5,13 +5,14 @@ import (
 
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
 )
 
 // AcceptDue starts a round for each bank with enough new cases, if the workspace builds memories
-// with memory skills. It returns the started runs. It skips banks with an open round. In a frozen
-// workspace it does nothing.
+// with memory skills. It returns the started runs. It skips frozen banks and those with an open
+// round. In a frozen workspace it does nothing.
 func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.Run, err error) {
 	var due []string
 	err = s.ports.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, tx Tx) error {
@@ -41,6 +42,9 @@ func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.R
 	for _, name := range due {
 		r, err := s.Accept(ctx, Request{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey,
 			Spec: Spec{Spec: d.Spec, Bank: name, Due: true}})
+		if bank.IsFrozen(err) { // meanwhile
+			continue
+		}
 		if err != nil {
 			return started, err
 		}
@@ -50,10 +54,10 @@ func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.R
 }
 
 // newFailures returns the number of open cases of a bank that failed since its last round, or 0
-// while that round is open.
+// while that round is open or the bank is frozen.
 func newFailures(ctx context.Context, tx Tx, name string) (n int, err error) {
 	row, found, err := tx.Banks().BankNamed(ctx, name)
-	if err != nil || !found || row.Head == 0 {
+	if err != nil || !found || row.Head == 0 || row.Frozen() {
 		return 0, err
 	}
 	rounds, err := tx.Rounds().Rounds(ctx, row.ID, 1)

@@ -1,6 +1,7 @@
 package evolution_test
 
 import (
+	"strings"
 	"testing"
 
 	"cairn/internal/adapter/postgres/pgtest"
@@ -172,5 +173,35 @@ func TestARoundIsDueWhenEnoughHasFailed(t *testing.T) {
 	testkit.Must(t, err)
 	if again, err := l.Rounds.AcceptDue(t.Context(), due); err != nil || len(again) != 0 {
 		t.Errorf("under way: %v, %v", again, err)
+	}
+}
+
+// A bank that is frozen during a round stays as it is, and no round is due.
+func TestARoundOfAFrozenBankChangesNothing(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx := t.Context()
+	l.Import(3 * designer.MinTraces)
+	fails(l)
+	designs(l)
+	r, err := l.Rounds.Accept(ctx, request(l))
+	testkit.Must(t, err)
+	_, err = l.Rounds.Open(ctx, r.Ref)
+	testkit.Must(t, err)
+	_, err = l.Rounds.Mine(ctx, r.Ref)
+	testkit.Must(t, err)
+	trials, err := l.Rounds.Design(ctx, r.Ref)
+	testkit.Must(t, err)
+	for n := range trials {
+		testkit.Must(t, l.Rounds.PlayTrial(ctx, r.Ref, n))
+	}
+	_, err = l.Banks.Freeze(ctx, l.DB.A.ID, bank.Default, true)
+	testkit.Must(t, err)
+	got, err := l.Rounds.Close(ctx, r.Ref, "", "")
+	if err != nil || got.Outcome != trial.Rejected || !strings.Contains(got.Note, "frozen") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if head, err := l.Banks.Head(ctx, l.DB.A.ID, bank.Default); err != nil || head.Head != 1 {
+		t.Errorf("version %d, %v", head.Head, err)
 	}
 }

@@ -35,12 +35,15 @@ func perDay(chosen settings.Settings) int {
 	return l.ProbesPerDay
 }
 
-// Accept stores a probing run after a build has ended, if the daily limit allows it. The build
+// Accept stores a probing run after a build has ended, if the daily limit allows it and the bank is not frozen. The build
 // neither waits for the run nor fails with it.
 func (s *Service) Accept(ctx context.Context, tx Tx, build run.Run, spec extraction.Spec,
 	made []decision.Decision) error {
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil || perDay(chosen) == 0 || !slices.ContainsFunc(made, decision.Decision.Answered) {
+		return err
+	}
+	if row, err := tx.Banks().BankOf(ctx, spec.BankID); err != nil || row.Frozen() {
 		return err
 	}
 	if err := tx.Probes().LockProbes(ctx); err != nil {

@@ -59,6 +59,9 @@ func (s *Service) pin(ctx context.Context, tx Tx, spec *Spec, ownMode bool,
 	if err != nil {
 		return err
 	}
+	if err := head.CheckChangeable(); err != nil {
+		return err
+	}
 	spec.BankID, spec.Base = head.ID, head.Head
 	if spec.Model, err = spec.Model.WithInstructions(head.Version.Prompts); err != nil {
 		return err

@@ -84,8 +84,12 @@ func (s *Service) promote(ctx context.Context, tx Tx, ref run.Ref, spec Spec, la
 	}
 	d.Reason += fmt.Sprintf(", %+.4f on %d held-out traces (lower bound %+.4f)", c.Mean, c.Traces, c.Lower)
 	head, err := s.ports.Banks.Advance(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank, Head: spec.Base}, d)
-	if fault.CodeOf(err) == fault.VersionConflict { // another writer has changed the bank
+	switch {
+	case fault.CodeOf(err) == fault.VersionConflict: // another writer has changed the bank
 		out.Outcome, out.Verdict, out.Note = run.Failed, trial.Overtaken, err.Error()
+		return nil
+	case bank.IsFrozen(err): // since the training began
+		out.Verdict, out.Note = trial.Rejected, err.Error()
 		return nil
 	}
 	out.Version = head.Head

@@ -207,6 +207,43 @@ func TestATrainingThatBeatsEachSideIsPromoted(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)
 	ctx := t.Context()
+	ref, before := beating(l)
+	for range 2 {
+		got, err := l.Trainings.Close(ctx, ref, "", "")
+		if err != nil || got.Verdict != trial.Promoted || got.Version != before.Head+1 || got.Gate.Lower <= 0 ||
+			got.Gate.All.Lower <= 0 || got.Gate.Fixed.Lower <= 0 || got.Gate.Fixed.Mean > .7 {
+			t.Fatalf("%+v %+v, %v", got, got.Gate, err)
+		}
+	}
+	back, err := l.Banks.Rollback(ctx, l.DB.A.ID, bank.Default, before.Head)
+	if err != nil || back.Snapshot() != before.Snapshot() {
+		t.Errorf("%+v, %v", back.Version, err)
+	}
+}
+
+// A bank that is frozen during its training stays as it is, and the training ends.
+func TestATrainingOfABankThatIsFrozenMeanwhileChangesNothing(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx := t.Context()
+	ref, before := beating(l)
+	_, err := l.Banks.Freeze(ctx, l.DB.A.ID, bank.Default, true)
+	testkit.Must(t, err)
+	got, err := l.Trainings.Close(ctx, ref, "", "")
+	if err != nil || got.Verdict != trial.Rejected || got.Version != 0 || !strings.Contains(got.Note, "frozen") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if after, err := l.Banks.Head(ctx, l.DB.A.ID, bank.Default); err != nil || after.Head != before.Head {
+		t.Errorf("version %d, was %d, %v", after.Head, before.Head, err)
+	}
+}
+
+// beating plays a training whose choices beat each side, up to its end. It returns the bank before.
+func beating(l *pgtest.Learning) (run.Ref, bank.Head) {
+	t := l.DB.T
+	t.Helper()
+	ctx := t.Context()
 	kinds(l)
 	l.DB.Choose(func(s *settings.Settings) { s.Memory.Skills.K = 1 })
 	before, err := l.Banks.Head(ctx, l.DB.A.ID, bank.Default)
@@ -233,15 +270,5 @@ func TestATrainingThatBeatsEachSideIsPromoted(t *testing.T) {
 	for n := range spec.Held {
 		testkit.Must(t, l.Trainings.PlayTrial(ctx, ref, n))
 	}
-	for range 2 {
-		got, err := l.Trainings.Close(ctx, ref, "", "")
-		if err != nil || got.Verdict != trial.Promoted || got.Version != before.Head+1 || got.Gate.Lower <= 0 ||
-			got.Gate.All.Lower <= 0 || got.Gate.Fixed.Lower <= 0 || got.Gate.Fixed.Mean > .7 {
-			t.Fatalf("%+v %+v, %v", got, got.Gate, err)
-		}
-	}
-	back, err := l.Banks.Rollback(ctx, l.DB.A.ID, bank.Default, before.Head)
-	if err != nil || back.Snapshot() != before.Snapshot() {
-		t.Errorf("%+v, %v", back.Version, err)
-	}
+	return ref, before
 }
