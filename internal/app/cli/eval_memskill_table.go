@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"cairn/internal/service/evaluation/memskill"
@@ -43,7 +44,16 @@ func printEvaluation(out io.Writer, r memskill.Result) error {
 		}
 	}
 	if len(r.FixedSet) > 0 {
-		fmt.Fprintf(out, "best fixed set: %v\n", r.FixedSet)
+		fmt.Fprintf(out, "best fixed set: %s\n", strings.Join(r.FixedSet, ", "))
+	}
+	if rest := r.Rest(); rest.Calls > 0 {
+		fmt.Fprintf(
+			out,
+			"not in the rows and trainings: %d calls, cost %s, of the selection of the best fixed set and "+
+				"of incomplete units\n",
+			rest.Calls,
+			rest.Cost(),
+		)
 	}
 	for _, row := range r.Rows {
 		if row.Invalid+row.Lost+row.FailedSpans > 0 {

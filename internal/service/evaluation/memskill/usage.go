@@ -26,6 +26,22 @@ func (u Usage) Plus(o Usage) Usage {
 		u.Unpriced + o.Unpriced}
 }
 
+// Rest returns the usage that belongs to no row and no training: that of the selection of the best fixed
+// set, and of units that were not completed.
+func (r Result) Rest() Usage {
+	out := r.Usage
+	less := func(u Usage) {
+		out = out.Plus(Usage{-u.Calls, -u.Input, -u.Output, -u.CostMicros, -u.Unpriced})
+	}
+	for _, row := range r.Rows {
+		less(row.Build.Plus(row.Usage))
+	}
+	for _, l := range r.Learned {
+		less(l.Usage)
+	}
+	return out
+}
+
 func sumCalls(calls []Call) (out Usage) {
 	for _, c := range calls {
 		out = out.Plus(c.Usage)
