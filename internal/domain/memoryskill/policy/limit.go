@@ -6,8 +6,9 @@ import "math"
 const (
 	// DefaultMaxKL is the default of Batch.MaxKL for updates from live decisions.
 	DefaultMaxKL = 0.02
-	// halvings is the number of bisections of the step between two sets of weights.
-	halvings = 20
+	// halvings is the maximum number of bisections of the step between two sets of weights. They end
+	// when the divergence has this share of its limit.
+	halvings, closeEnough = 20, 0.99
 )
 
 // firsts is a Chooser that knows how probable each candidate is as the first skill of a draw.
@@ -87,7 +88,7 @@ func limited[C firsts](before, after C, between func(share float64) C, b Batch) 
 		return after, kl, 1, err
 	}
 	out, kl = before, 0
-	for low, high, n := 0.0, 1.0, 0; n < halvings; n++ {
+	for low, high, n := 0.0, 1.0, 0; n < halvings && kl < closeEnough*b.MaxKL; n++ {
 		middle := (low + high) / 2
 		tried := between(middle)
 		now, err := d.of(tried)
