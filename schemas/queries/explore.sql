@@ -135,3 +135,23 @@ from decision_outcomes o
   join decisions d on d.workspace_id = o.workspace_id and d.id = o.decision_id
   join banks b on b.workspace_id = d.workspace_id and b.id = d.bank_id
 where o.workspace_id = @workspace_id and b.name = @bank and o.created_at >= @since group by 1, 2 order by 1, 2;
+
+-- name: ExploreRounds :many
+select r.* from evolution_rounds r join banks b on b.workspace_id = r.workspace_id and b.id = r.bank_id
+where r.workspace_id = @workspace_id and b.name = @bank and (@before::bigint = 0 or r.number < @before) order by r.number desc limit @max_rows;
+
+-- name: ExploreTrainings :many
+-- The key of a training begins with its bank.
+select r.id, r.status, r.outcome, r.reason, coalesce(r.result, '{}')::jsonb as result, r.created_at, r.ended_at from runs r
+where r.workspace_id = @workspace_id and r.kind = 'train' and starts_with(r.business_key, @bank::text || '/')
+  and (sqlc.narg(before)::timestamptz is null or (r.created_at, r.id) < (sqlc.narg(before)::timestamptz, @before_id::text))
+order by r.created_at desc, r.id desc limit @max_rows;
+
+-- name: ExploreCases :many
+select x.id, x.source, x.state, left(x.question, @max_chars::int) as question, x.gold, left(x.prediction, @max_chars::int) as prediction, x.score, x.failures,
+  coalesce(c.external_id, '')::text as conversation, coalesce(x.run_id, '')::text as run_id, x.failed_at, x.created_at
+from cases x
+  join banks b on b.workspace_id = x.workspace_id and b.id = x.bank_id
+  left join conversations c on c.workspace_id = x.workspace_id and c.id = x.conversation_id
+where x.workspace_id = @workspace_id and b.name = @bank and (@state::text = '' or x.state = @state) and x.failures > 0 and (@before::bigint = 0 or x.id < @before)
+order by x.id desc limit @max_rows;

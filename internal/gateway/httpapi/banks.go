@@ -111,6 +111,7 @@ type BankAt struct {
 func (g *Gateway) bankRoutes() {
 	g.bankPromptRoutes()
 	g.bankFreezeRoutes()
+	g.bankLearningRoutes()
 	handle(g, route{method: http.MethodGet, path: "/v1/banks", id: "listBanks", tag: tagBanks, scope: apikey.Read,
 		summary: "List the banks of memory skills"}, g.listBanks)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}", id: "showBank", tag: tagBanks, scope: apikey.Read,

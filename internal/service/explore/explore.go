@@ -26,6 +26,7 @@ type Store interface {
 	MemoryStore
 	SkillStore
 	DutyStore
+	BankStore
 }
 
 // RunStore reads runs.

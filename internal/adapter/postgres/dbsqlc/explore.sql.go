@@ -11,6 +11,80 @@ import (
 	"time"
 )
 
+const ExploreCases = `-- name: ExploreCases :many
+select x.id, x.source, x.state, left(x.question, $1::int) as question, x.gold, left(x.prediction, $1::int) as prediction, x.score, x.failures,
+  coalesce(c.external_id, '')::text as conversation, coalesce(x.run_id, '')::text as run_id, x.failed_at, x.created_at
+from cases x
+  join banks b on b.workspace_id = x.workspace_id and b.id = x.bank_id
+  left join conversations c on c.workspace_id = x.workspace_id and c.id = x.conversation_id
+where x.workspace_id = $2 and b.name = $3 and ($4::text = '' or x.state = $4) and x.failures > 0 and ($5::bigint = 0 or x.id < $5)
+order by x.id desc limit $6
+`
+
+type ExploreCasesParams struct {
+	MaxChars    int32
+	WorkspaceID int64
+	Bank        string
+	State       string
+	Before      int64
+	MaxRows     int32
+}
+
+type ExploreCasesRow struct {
+	ID           int64
+	Source       string
+	State        string
+	Question     string
+	Gold         []string
+	Prediction   string
+	Score        float64
+	Failures     int32
+	Conversation string
+	RunID        string
+	FailedAt     time.Time
+	CreatedAt    time.Time
+}
+
+func (q *Queries) ExploreCases(ctx context.Context, arg ExploreCasesParams) ([]ExploreCasesRow, error) {
+	rows, err := q.db.Query(ctx, ExploreCases,
+		arg.MaxChars,
+		arg.WorkspaceID,
+		arg.Bank,
+		arg.State,
+		arg.Before,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ExploreCasesRow
+	for rows.Next() {
+		var i ExploreCasesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Source,
+			&i.State,
+			&i.Question,
+			&i.Gold,
+			&i.Prediction,
+			&i.Score,
+			&i.Failures,
+			&i.Conversation,
+			&i.RunID,
+			&i.FailedAt,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ExploreChildren = `-- name: ExploreChildren :many
 select id, kind, status, outcome, created_at, started_at, ended_at from runs
 where workspace_id = $1 and parent_id = $2 order by created_at, id limit $3
@@ -425,6 +499,59 @@ func (q *Queries) ExploreOutboxRetry(ctx context.Context, arg ExploreOutboxRetry
 	return result.RowsAffected(), nil
 }
 
+const ExploreRounds = `-- name: ExploreRounds :many
+select r.workspace_id, r.bank_id, r.number, r.run_id, r.base, r.conversations, r.mined, r.analysis, r.proposal, r.candidate, r.comparison, r.outcome, r.note, r.created_at, r.ended_at from evolution_rounds r join banks b on b.workspace_id = r.workspace_id and b.id = r.bank_id
+where r.workspace_id = $1 and b.name = $2 and ($3::bigint = 0 or r.number < $3) order by r.number desc limit $4
+`
+
+type ExploreRoundsParams struct {
+	WorkspaceID int64
+	Bank        string
+	Before      int64
+	MaxRows     int32
+}
+
+func (q *Queries) ExploreRounds(ctx context.Context, arg ExploreRoundsParams) ([]EvolutionRound, error) {
+	rows, err := q.db.Query(ctx, ExploreRounds,
+		arg.WorkspaceID,
+		arg.Bank,
+		arg.Before,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []EvolutionRound
+	for rows.Next() {
+		var i EvolutionRound
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.BankID,
+			&i.Number,
+			&i.RunID,
+			&i.Base,
+			&i.Conversations,
+			&i.Mined,
+			&i.Analysis,
+			&i.Proposal,
+			&i.Candidate,
+			&i.Comparison,
+			&i.Outcome,
+			&i.Note,
+			&i.CreatedAt,
+			&i.EndedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ExploreRuns = `-- name: ExploreRuns :many
 
 with p as materialized (
@@ -826,6 +953,66 @@ func (q *Queries) ExploreToolCalls(ctx context.Context, arg ExploreToolCallsPara
 			&i.Code,
 			&i.EndedAt,
 			&i.BegunAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ExploreTrainings = `-- name: ExploreTrainings :many
+select r.id, r.status, r.outcome, r.reason, coalesce(r.result, '{}')::jsonb as result, r.created_at, r.ended_at from runs r
+where r.workspace_id = $1 and r.kind = 'train' and starts_with(r.business_key, $2::text || '/')
+  and ($3::timestamptz is null or (r.created_at, r.id) < ($3::timestamptz, $4::text))
+order by r.created_at desc, r.id desc limit $5
+`
+
+type ExploreTrainingsParams struct {
+	WorkspaceID int64
+	Bank        string
+	Before      *time.Time
+	BeforeID    string
+	MaxRows     int32
+}
+
+type ExploreTrainingsRow struct {
+	ID        string
+	Status    string
+	Outcome   string
+	Reason    string
+	Result    json.RawMessage
+	CreatedAt time.Time
+	EndedAt   *time.Time
+}
+
+// The key of a training begins with its bank.
+func (q *Queries) ExploreTrainings(ctx context.Context, arg ExploreTrainingsParams) ([]ExploreTrainingsRow, error) {
+	rows, err := q.db.Query(ctx, ExploreTrainings,
+		arg.WorkspaceID,
+		arg.Bank,
+		arg.Before,
+		arg.BeforeID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ExploreTrainingsRow
+	for rows.Next() {
+		var i ExploreTrainingsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Status,
+			&i.Outcome,
+			&i.Reason,
+			&i.Result,
+			&i.CreatedAt,
+			&i.EndedAt,
 		); err != nil {
 			return nil, err
 		}
