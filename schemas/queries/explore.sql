@@ -1,8 +1,9 @@
 -- Read models for people: lists with filters and cursors, and what a run did.
 
 -- name: ExploreRuns :many
--- The usage is computed for the rows of the page only, by one scan of their calls.
-with p as materialized (
+-- The usage is computed for the rows of the page only.
+select p.*, u.calls::bigint as calls, u.tokens::bigint as tokens, u.cost_micros::bigint as cost_micros, u.unpriced::bigint as unpriced, u.models::text as models
+from (
   select r.id, r.kind, r.business_key, r.generation, r.attempt, r.status, r.outcome, r.reason, r.workflow_id, r.created_at, r.started_at, r.ended_at,
     coalesce(c.title, '')::text as title, coalesce(c.external_id, '')::text as conversation
   from runs r left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
@@ -13,14 +14,11 @@ with p as materialized (
     and (sqlc.narg(since)::timestamptz is null or r.created_at >= sqlc.narg(since)::timestamptz)
     and (sqlc.narg(before)::timestamptz is null or (r.created_at, r.id) < (sqlc.narg(before)::timestamptz, @before_id::text))
   order by r.created_at desc, r.id desc limit @max_rows
-), u as (
-  select l.run_id, count(*) as calls, sum(l.input_tokens + l.output_tokens) as tokens, sum(l.cost_micros) as cost_micros,
-    count(*) filter (where l.cost_micros is null) as unpriced, string_agg(distinct l.model, ', ') as models
-  from llm_calls l where l.workspace_id = @workspace_id and l.run_id = any(array(select p.id from p)) group by l.run_id
-)
-select p.*, coalesce(u.calls, 0)::bigint as calls, coalesce(u.tokens, 0)::bigint as tokens, coalesce(u.cost_micros, 0)::bigint as cost_micros,
-  coalesce(u.unpriced, 0)::bigint as unpriced, coalesce(u.models, '')::text as models
-from p left join u on u.run_id = p.id
+) p, lateral (
+  select count(*) as calls, coalesce(sum(l.input_tokens + l.output_tokens), 0) as tokens, coalesce(sum(l.cost_micros), 0) as cost_micros,
+    count(*) filter (where l.cost_micros is null) as unpriced, coalesce(string_agg(distinct l.model, ', '), '') as models
+  from llm_calls l where l.workspace_id = @workspace_id and l.run_id = p.id
+) u
 order by p.created_at desc, p.id desc;
 
 -- name: ExploreSteps :many

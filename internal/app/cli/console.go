@@ -30,8 +30,8 @@ func (c *cli) consoleCommand() *cobra.Command {
 		Example: "  cairn console\n  cairn console --scopes read",
 		Args:    noArguments,
 		Long: "Print a link that signs a browser in to the web console for the workspace. The link works once, " +
-			"within a minute. `cairn serve` and `cairn dev` serve the console: one of them must run. You can also sign " +
-			"in with an API key.",
+			"within a minute. `cairn serve` and `cairn dev` serve the console: one of them must run. You can also " +
+			"sign in with an API key.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runConsole(cmd.Context(), scopes) },
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scopes", []string{"read", "write", "admin"},

@@ -554,7 +554,8 @@ func (q *Queries) ExploreRounds(ctx context.Context, arg ExploreRoundsParams) ([
 
 const ExploreRuns = `-- name: ExploreRuns :many
 
-with p as materialized (
+select p.id, p.kind, p.business_key, p.generation, p.attempt, p.status, p.outcome, p.reason, p.workflow_id, p.created_at, p.started_at, p.ended_at, p.title, p.conversation, u.calls::bigint as calls, u.tokens::bigint as tokens, u.cost_micros::bigint as cost_micros, u.unpriced::bigint as unpriced, u.models::text as models
+from (
   select r.id, r.kind, r.business_key, r.generation, r.attempt, r.status, r.outcome, r.reason, r.workflow_id, r.created_at, r.started_at, r.ended_at,
     coalesce(c.title, '')::text as title, coalesce(c.external_id, '')::text as conversation
   from runs r left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
@@ -565,14 +566,11 @@ with p as materialized (
     and ($7::timestamptz is null or r.created_at >= $7::timestamptz)
     and ($8::timestamptz is null or (r.created_at, r.id) < ($8::timestamptz, $9::text))
   order by r.created_at desc, r.id desc limit $10
-), u as (
-  select l.run_id, count(*) as calls, sum(l.input_tokens + l.output_tokens) as tokens, sum(l.cost_micros) as cost_micros,
-    count(*) filter (where l.cost_micros is null) as unpriced, string_agg(distinct l.model, ', ') as models
-  from llm_calls l where l.workspace_id = $1 and l.run_id = any(array(select p.id from p)) group by l.run_id
-)
-select p.id, p.kind, p.business_key, p.generation, p.attempt, p.status, p.outcome, p.reason, p.workflow_id, p.created_at, p.started_at, p.ended_at, p.title, p.conversation, coalesce(u.calls, 0)::bigint as calls, coalesce(u.tokens, 0)::bigint as tokens, coalesce(u.cost_micros, 0)::bigint as cost_micros,
-  coalesce(u.unpriced, 0)::bigint as unpriced, coalesce(u.models, '')::text as models
-from p left join u on u.run_id = p.id
+) p, lateral (
+  select count(*) as calls, coalesce(sum(l.input_tokens + l.output_tokens), 0) as tokens, coalesce(sum(l.cost_micros), 0) as cost_micros,
+    count(*) filter (where l.cost_micros is null) as unpriced, coalesce(string_agg(distinct l.model, ', '), '') as models
+  from llm_calls l where l.workspace_id = $1 and l.run_id = p.id
+) u
 order by p.created_at desc, p.id desc
 `
 
@@ -612,7 +610,7 @@ type ExploreRunsRow struct {
 }
 
 // Read models for people: lists with filters and cursors, and what a run did.
-// The usage is computed for the rows of the page only, by one scan of their calls.
+// The usage is computed for the rows of the page only.
 func (q *Queries) ExploreRuns(ctx context.Context, arg ExploreRunsParams) ([]ExploreRunsRow, error) {
 	rows, err := q.db.Query(ctx, ExploreRuns,
 		arg.WorkspaceID,

@@ -15,8 +15,9 @@ import (
 const minScores = 20
 
 // ChooseCanary returns the head for a build and the number of its update. If an update is on canary
-// and the build belongs to the canary share, the head has the policy of the update, unless the bank is frozen. Otherwise the
-// number is 0, and the head has the policy of the version. A build always gets the same result.
+// and the build belongs to the canary share, the head has the policy of the update. Otherwise, and for
+// a frozen bank, the number is 0, and the head has the policy of the version. A build of a bank that is
+// not frozen always gets the same result.
 func (s *Service) ChooseCanary(ctx context.Context, tx Tx, build string, head bank.Head) (bank.Head, int, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen {

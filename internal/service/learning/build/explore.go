@@ -12,8 +12,8 @@ import (
 
 // explore decides how the choice of a live span is made. The default is greedy. The workspace
 // limits the number of sampled choices per 24 hours; in these, new skills get the bias of training.
-// A frozen bank, or one with too few skills to choose from, is never explored. Exploration holds a lock until the
-// decision is stored, so that concurrent builds do not exceed the limit.
+// A frozen bank, or one with too few skills to choose from, is never explored. Exploration holds a
+// lock until the decision is stored, so that concurrent builds do not exceed the limit.
 func (s *Service) explore(ctx context.Context, tx Tx, decisionID string, k int, head bank.Head) (how policy.Choice,
 	fresh []string, err error) {
 	how = policy.Choice{K: k, Greedy: true}

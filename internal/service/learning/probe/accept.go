@@ -35,8 +35,8 @@ func perDay(chosen settings.Settings) int {
 	return l.ProbesPerDay
 }
 
-// Accept stores a probing run after a build has ended, if the daily limit allows it and the bank is not frozen. The build
-// neither waits for the run nor fails with it.
+// Accept stores a probing run after a build has ended, if the daily limit allows it and the bank is
+// not frozen. The build neither waits for the run nor fails with it.
 func (s *Service) Accept(ctx context.Context, tx Tx, build run.Run, spec extraction.Spec,
 	made []decision.Decision) error {
 	chosen, err := tx.Workspace().Settings(ctx)
