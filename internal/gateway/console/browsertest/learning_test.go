@@ -35,6 +35,21 @@ func TestABankIsPromotedAndRolledBack(t *testing.T) {
 	}
 }
 
+// A frozen bank offers no promotion until it is unfrozen.
+func TestABankIsFrozenAndUnfrozen(t *testing.T) {
+	f, b := signedIn(t)
+	frozen := func() bool { return read[httpapi.BankDetail](f, "/v1/banks/default").FrozenAt != nil }
+	b.Visit(f.At("learning", "default"))
+	b.Act("form[action$='/freeze'] button", "Frozen. The bank keeps its active version.")
+	if !frozen() {
+		t.Error("the bank is not frozen")
+	}
+	b.Act("form[action$='/unfreeze'] button", "The bank may change again.")
+	if frozen() || !has(b, "form[action$='/freeze']") {
+		t.Error("the bank is still frozen")
+	}
+}
+
 // A change of a skill and an update of a policy are rejected on their pages.
 func TestAnItemIsRejected(t *testing.T) {
 	f, b := signedIn(t)
