@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -180,8 +181,9 @@ func TestAnEvaluationMeasuresItsRows(t *testing.T) {
 	}
 	page, err := got.HTML()
 	testkit.Must(t, err)
-	for _, want := range []string{"best-fixed", "single-hop", "Manifest", got.Manifest.DataSHA} {
-		if !strings.Contains(string(page), want) {
+	for _, want := range []string{"best-fixed", "single-hop", "Manifest", got.Manifest.DataSHA,
+		fmt.Sprintf("<td>%+.1f [%+.1f, ", got.Rows[0].Versus.Judge.Mean, got.Rows[0].Versus.Judge.Low)} {
+		if !strings.Contains(html.UnescapeString(string(page)), want) {
 			t.Errorf("the report lacks %q", want)
 		}
 	}

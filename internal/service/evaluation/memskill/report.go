@@ -16,9 +16,15 @@ import (
 var reportFile string
 
 var report = template.Must(template.New("report").Funcs(template.FuncMap{
-	"share":   func(v float64) string { return fmt.Sprintf("%.3f", v) },
-	"maybe":   Maybe,
-	"versus":  Versus.String,
+	"share":  func(v float64) string { return fmt.Sprintf("%.3f", v) },
+	"maybe":  Maybe,
+	"versus": Versus.String,
+	"interval": func(i *Interval, format string) string {
+		if i == nil {
+			return "–"
+		}
+		return fmt.Sprintf(format+" ["+format+", "+format+"]", i.Mean, i.Low, i.High)
+	},
 	"total":   func(r Row) Usage { return r.Build.Plus(r.Usage) },
 	"seconds": func(r Row) float64 { return r.BuildSeconds + r.Seconds },
 	"cost":    Usage.Cost,
