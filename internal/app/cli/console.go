@@ -48,7 +48,7 @@ func (c *cli) runConsole(ctx context.Context, scopes []string) error {
 		return consoleOff()
 	}
 	if _, running := devstack.Running(cfg.Home); cfg.DatabaseURL == "" && !running {
-		return c.consoleMissing(errors.New("no development stack runs in " + cfg.Home))
+		return consoleMissing(errors.New("no development stack runs in " + cfg.Home))
 	}
 	s, err := c.open(ctx, needs{make: true})
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *cli) runConsole(ctx context.Context, scopes []string) error {
 	}
 	defer s.close()
 	if err := s.consoleServed(ctx); err != nil {
-		return c.consoleMissing(err)
+		return consoleMissing(err)
 	}
 	link, err := s.consoleLink(ctx, scopes)
 	if err != nil {
@@ -71,14 +71,10 @@ func consoleOff() error {
 }
 
 // consoleMissing is the error of a link that no browser could open.
-func (c *cli) consoleMissing(cause error) error {
-	home := ""
-	if c.home != "" {
-		home = " --home " + c.home
-	}
+func consoleMissing(cause error) error {
 	return fault.Wrap(cause, fault.Unavailable, "no gateway serves the web console",
-		"start one with `cairn serve"+home+"` in another terminal; for a gateway at another address, set CAIRN_LISTEN "+
-			"or PUBLIC_BASE_URL as it does")
+		"start one with `cairn serve` and the same --home in another terminal; for a gateway at another address, set "+
+			"CAIRN_LISTEN or PUBLIC_BASE_URL as it does")
 }
 
 // consoleServed returns an error if no console responds, neither at the address of the links nor, for a public
