@@ -29,9 +29,6 @@ values (@workspace_id, @bank_id, @number, sqlc.narg('parent'), @action, @bank_sh
 -- name: BankVersionAt :one
 select * from bank_versions where workspace_id = @workspace_id and bank_id = @bank_id and number = @number;
 
--- name: BankVersionLast :one
-select coalesce(max(number), 0)::int from bank_versions where workspace_id = @workspace_id and bank_id = @bank_id;
-
 -- name: BankVersions :many
 select * from bank_versions where workspace_id = @workspace_id and bank_id = @bank_id order by number desc limit @max_rows;
 

@@ -65,12 +65,6 @@ func (q bankRepository) FreezeBank(ctx context.Context, id int64, frozen bool) (
 	return n == 1, classify("freeze the bank", err)
 }
 
-// LastVersion returns the highest version number of a bank.
-func (q bankRepository) LastVersion(ctx context.Context, id int64) (int, error) {
-	n, err := q.q.BankVersionLast(ctx, dbsqlc.BankVersionLastParams{WorkspaceID: q.ws, BankID: id})
-	return int(n), classify("read the bank's versions", err)
-}
-
 // BankVersion reads one version.
 func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (bank.Version, error) {
 	r, err := q.q.BankVersionAt(ctx, dbsqlc.BankVersionAtParams{WorkspaceID: q.ws, BankID: id, Number: narrow(number)})

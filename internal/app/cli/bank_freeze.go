@@ -14,8 +14,8 @@ func (c *cli) bankFreeze(name *string) *cobra.Command {
 		Example: "  cairn bank freeze\n  cairn bank freeze --bank work", Args: noArguments,
 		Long: "Freeze a bank. It keeps its active version until `cairn bank unfreeze`. Live choices use that " +
 			"version without exploration, and decisions and outcomes are stored as before. Trainings, rounds of the " +
-			"designer, promotions, rollbacks, imports and new prompts are refused. A run that is open ends without a new " +
-			"version. The setting memory.learning.frozen stops automatic learning of all banks.",
+			"designer, promotions, rollbacks, imports and new prompts are refused. A run that is open ends without a " +
+			"new version. The setting memory.learning.frozen stops automatic learning of all banks.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.setFrozen(cmd.Context(), *name, true) }}
 }
 

@@ -138,16 +138,10 @@ func (g *Gateway) bankRoutes() {
 		scope: apikey.Read, summary: "Compare two versions of a bank"}, g.diffBank)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/export", id: "exportBank", tag: tagBanks,
 		scope: apikey.Read, summary: "Get a bank with its policy as files"}, g.exportBank)
-	handle(g, route{
-		method:  http.MethodPost,
-		path:    "/v1/banks/{name}/rollback",
-		id:      "rollbackBank",
-		tag:     tagBanks,
-		scope:   apikey.Admin,
-		bytes:   smallBody,
-		summary: "Roll back a bank and its policy",
-		about:   "The rollback creates a new version. If the contents equal the active version, nothing changes.",
-	}, g.rollbackBank)
+	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/rollback", id: "rollbackBank", tag: tagBanks,
+		scope: apikey.Admin, bytes: smallBody, summary: "Roll back a bank and its policy",
+		about: "The rollback creates a new version. If the contents equal the active version, nothing changes."},
+		g.rollbackBank)
 	handle(g, route{
 		method:  http.MethodPost,
 		path:    "/v1/banks/{name}/promote",

@@ -158,22 +158,6 @@ func (q *Queries) BankVersionAt(ctx context.Context, arg BankVersionAtParams) (B
 	return i, err
 }
 
-const BankVersionLast = `-- name: BankVersionLast :one
-select coalesce(max(number), 0)::int from bank_versions where workspace_id = $1 and bank_id = $2
-`
-
-type BankVersionLastParams struct {
-	WorkspaceID int64
-	BankID      int64
-}
-
-func (q *Queries) BankVersionLast(ctx context.Context, arg BankVersionLastParams) (int32, error) {
-	row := q.db.QueryRow(ctx, BankVersionLast, arg.WorkspaceID, arg.BankID)
-	var column_1 int32
-	err := row.Scan(&column_1)
-	return column_1, err
-}
-
 const BankVersionPut = `-- name: BankVersionPut :exec
 insert into bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id, prompts)
 values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[], $10, $11, $12, $13, $14, $15)

@@ -124,12 +124,16 @@ func (s *Service) load(ctx context.Context, tx Tx, row Row, v Version) (out Head
 // Advance writes a version and moves the head to it. If the head is no longer at the base of the
 // draft, it returns VersionConflict and writes nothing. For a frozen bank it returns Protected.
 func (s *Service) Advance(ctx context.Context, tx Tx, row Row, d Draft) (Head, error) {
-	last, err := tx.Banks().LastVersion(ctx, row.ID)
+	newest, err := tx.Banks().BankVersions(ctx, row.ID, 1)
 	if err != nil {
 		return Head{}, err
 	}
+	number := 1
+	if len(newest) > 0 {
+		number += newest[0].Number
+	}
 	snapshot := memoryskill.Bind(d.Bank, d.Policy, d.Optimizer)
-	v := Version{Number: last + 1, Parent: d.Base, Action: d.Action, BankSHA: snapshot.Bank,
+	v := Version{Number: number, Parent: d.Base, Action: d.Action, BankSHA: snapshot.Bank,
 		Capacity: d.Bank.Capacity(), Fresh: d.Fresh, Policy: snapshot.Policy, Optimizer: snapshot.Optimizer,
 		Snapshot: snapshot.Hash, Reason: d.Reason, Run: d.Run}
 	for _, one := range d.Bank.Versions() {

@@ -37,8 +37,8 @@ type Repository interface {
 	AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error)
 	// FreezeBank freezes or unfreezes a bank. It returns false if the bank is so already.
 	FreezeBank(ctx context.Context, id int64, frozen bool) (bool, error)
-	LastVersion(ctx context.Context, id int64) (int, error)
 	BankVersion(ctx context.Context, id int64, number int) (Version, error)
+	// BankVersions returns versions, the newest first.
 	BankVersions(ctx context.Context, id int64, most int) ([]Version, error)
 }
 
