@@ -19,6 +19,24 @@ func more() []transcript.Message {
 		"No, the shed costs 4,300 euros and not 3,400, as I said last week.")
 }
 
+// builtOfThree builds a session with three skills for each span, and returns the number of spans.
+func builtOfThree(t *testing.T, l *pgtest.Learning) int {
+	t.Helper()
+	l.Script.Say(prompt.Remember, `{"actions": []}`)
+	r := request(l)
+	r.Keeping.K = 3
+	r.Messages = append(r.Messages, more()...)
+	accepted, err := l.Builds.Accept(t.Context(), r)
+	testkit.Must(t, err)
+	spans, _, err := l.Builds.Open(t.Context(), accepted.Ref)
+	testkit.Must(t, err)
+	for n := range spans {
+		_, err := l.Builds.BuildSpan(t.Context(), accepted.Ref, n)
+		testkit.Must(t, err)
+	}
+	return spans
+}
+
 // In a fresh workspace the policy has a choice to make: different spans get different skills, with
 // probabilities below one.
 func TestChoicesDifferInAFreshWorkspace(t *testing.T) {
@@ -28,18 +46,7 @@ func TestChoicesDifferInAFreshWorkspace(t *testing.T) {
 		l.DB.Choose(func(s *settings.Settings) {
 			s.Memory.Builder, s.Memory.Skills.Controller = settings.BuilderSkills, controller
 		})
-		l.Script.Say(prompt.Remember, `{"actions": []}`)
-		r := request(l)
-		r.Keeping.K = 3
-		r.Messages = append(r.Messages, more()...)
-		accepted, err := l.Builds.Accept(t.Context(), r)
-		testkit.Must(t, err)
-		spans, _, err := l.Builds.Open(t.Context(), accepted.Ref)
-		testkit.Must(t, err)
-		for n := range spans {
-			_, err := l.Builds.BuildSpan(t.Context(), accepted.Ref, n)
-			testkit.Must(t, err)
-		}
+		spans := builtOfThree(t, l)
 		listed, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, bank.Default, 100)
 		testkit.Must(t, err)
 		if len(listed) != spans || spans < 5 {
@@ -67,18 +74,7 @@ func TestAnUntrainedPolicyChoosesGreedilyInAFixedOrder(t *testing.T) {
 		l.DB.Choose(func(s *settings.Settings) {
 			s.Memory.Learning.ExplorePerDay, s.Memory.Skills.Controller = 2, controller
 		})
-		l.Script.Say(prompt.Remember, `{"actions": []}`)
-		r := request(l)
-		r.Keeping.K = 3
-		r.Messages = append(r.Messages, more()...)
-		accepted, err := l.Builds.Accept(t.Context(), r)
-		testkit.Must(t, err)
-		spans, _, err := l.Builds.Open(t.Context(), accepted.Ref)
-		testkit.Must(t, err)
-		for n := range spans {
-			_, err := l.Builds.BuildSpan(t.Context(), accepted.Ref, n)
-			testkit.Must(t, err)
-		}
+		spans := builtOfThree(t, l)
 		listed, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, "", 100)
 		if err != nil || len(listed) != spans || spans < 4 {
 			t.Fatalf("%d decisions about %d spans, %v", len(listed), spans, err)
