@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"crypto/rand"
+	"iter"
 	"net/http"
 	"net/url"
 	"time"
@@ -21,19 +22,19 @@ type Bank struct {
 
 // Bank returns the active version of a bank.
 func (c *Client) Bank(ctx context.Context, name string) (out Bank, err error) {
-	err = c.call(ctx, http.MethodGet, "/v1/banks/"+url.PathEscape(name), nil, &out, "")
+	err = c.call(ctx, http.MethodGet, bankPath(name), nil, &out, "")
 	return out, err
 }
 
 // FreezeBank makes a bank keep its active version. It needs the scope admin.
 func (c *Client) FreezeBank(ctx context.Context, name string) (out Bank, err error) {
-	err = c.call(ctx, http.MethodPost, "/v1/banks/"+url.PathEscape(name)+"/freeze", nil, &out, rand.Text())
+	err = c.call(ctx, http.MethodPost, bankPath(name)+"/freeze", nil, &out, rand.Text())
 	return out, err
 }
 
 // UnfreezeBank lets a frozen bank change again. It needs the scope admin.
 func (c *Client) UnfreezeBank(ctx context.Context, name string) (out Bank, err error) {
-	err = c.call(ctx, http.MethodPost, "/v1/banks/"+url.PathEscape(name)+"/unfreeze", nil, &out, rand.Text())
+	err = c.call(ctx, http.MethodPost, bankPath(name)+"/unfreeze", nil, &out, rand.Text())
 	return out, err
 }
 
@@ -88,41 +89,70 @@ type BankCase struct {
 	FailedAt     time.Time `json:"failed_at"`
 }
 
-// BankRounds returns a page of the rounds of a bank, the latest first, and the cursor of the next page, which is empty
-// on the last one. An empty cursor selects the first page.
-func (c *Client) BankRounds(ctx context.Context, bank, cursor string) ([]BankRound, string, error) {
-	var out struct {
-		Rounds     []BankRound `json:"rounds"`
-		NextCursor string      `json:"next_cursor"`
-	}
-	err := c.bankPage(ctx, bank, "rounds", cursor, &out)
-	return out.Rounds, out.NextCursor, err
+// BankRounds lists the rounds of a bank, the latest first. The iterator requests more of them as it needs them, and
+// ends after an error.
+func (c *Client) BankRounds(ctx context.Context, bank string) iter.Seq2[BankRound, error] {
+	return list[BankRound](ctx, c, bankPath(bank)+"/rounds", "rounds", nil)
 }
 
 // BankTrainings is [Client.BankRounds] for trainings.
-func (c *Client) BankTrainings(ctx context.Context, bank, cursor string) ([]BankTraining, string, error) {
-	var out struct {
-		Trainings  []BankTraining `json:"trainings"`
-		NextCursor string         `json:"next_cursor"`
-	}
-	err := c.bankPage(ctx, bank, "trainings", cursor, &out)
-	return out.Trainings, out.NextCursor, err
+func (c *Client) BankTrainings(ctx context.Context, bank string) iter.Seq2[BankTraining, error] {
+	return list[BankTraining](ctx, c, bankPath(bank)+"/trainings", "trainings", nil)
 }
 
 // BankCases is [Client.BankRounds] for hard cases.
-func (c *Client) BankCases(ctx context.Context, bank, cursor string) ([]BankCase, string, error) {
-	var out struct {
-		Cases      []BankCase `json:"cases"`
-		NextCursor string     `json:"next_cursor"`
-	}
-	err := c.bankPage(ctx, bank, "cases", cursor, &out)
-	return out.Cases, out.NextCursor, err
+func (c *Client) BankCases(ctx context.Context, bank string) iter.Seq2[BankCase, error] {
+	return list[BankCase](ctx, c, bankPath(bank)+"/cases", "cases", nil)
 }
 
-func (c *Client) bankPage(ctx context.Context, bank, list, cursor string, into any) error {
-	path := "/v1/banks/" + url.PathEscape(bank) + "/" + list
-	if cursor != "" {
-		path += "?cursor=" + url.QueryEscape(cursor)
-	}
-	return c.call(ctx, http.MethodGet, path, nil, into, "")
+// BankDecision is a choice of memory skills for a span of messages.
+type BankDecision struct {
+	ID          string    `json:"id"`
+	Run         string    `json:"run"`
+	BankVersion int       `json:"bank_version"`
+	Canary      int       `json:"canary"` // update on trial that chose, 0 if none
+	Controller  string    `json:"controller"`
+	Span        int       `json:"span"`
+	Candidates  int       `json:"candidates"` // skills that could be chosen
+	Chosen      []string  `json:"chosen"`     // IDs of the skills
+	Propensity  float64   `json:"propensity"` // probability of the choice
+	Sampled     bool      `json:"sampled"`    // drawn, not the best
+	Outcome     string    `json:"outcome"`
+	Score       *float64  `json:"score"` // mean of its scores, nil without one
+	Scores      int       `json:"scores"`
+	Tokens      int64     `json:"tokens"`
+	CreatedAt   time.Time `json:"created_at"`
 }
+
+// BankDecisions is [Client.BankRounds] for decisions.
+func (c *Client) BankDecisions(ctx context.Context, bank string) iter.Seq2[BankDecision, error] {
+	return list[BankDecision](ctx, c, bankPath(bank)+"/decisions", "decisions", nil)
+}
+
+// BankScore summarizes the scores of the decisions of a bank on one local day.
+type BankScore struct {
+	Day    string  `json:"day"`    // such as 2026-03-01
+	Canary bool    `json:"canary"` // of policies on trial
+	N      int     `json:"n"`
+	Mean   float64 `json:"mean"`
+	Low    float64 `json:"low"` // 95 % confidence interval
+	High   float64 `json:"high"`
+}
+
+// BankScores returns the scores of 90 days, the earliest first.
+func (c *Client) BankScores(ctx context.Context, bank string) ([]BankScore, error) {
+	var out struct {
+		Scores []BankScore `json:"scores"`
+	}
+	err := c.call(ctx, http.MethodGet, bankPath(bank)+"/scores", nil, &out, "")
+	return out.Scores, err
+}
+
+// PromoteUpdate accepts a policy update on trial that is better than the active policy, but has too few voters for an
+// automatic promotion. It needs the scope admin.
+func (c *Client) PromoteUpdate(ctx context.Context, bank string, update int64) (out Bank, err error) {
+	err = c.call(ctx, http.MethodPost, bankPath(bank)+"/promote", map[string]int64{"update": update}, &out, rand.Text())
+	return out, err
+}
+
+func bankPath(name string) string { return "/v1/banks/" + url.PathEscape(name) }

@@ -1,7 +1,10 @@
 package client_test
 
 import (
+	"errors"
 	"testing"
+
+	"cairn/starter/client"
 )
 
 func TestABankIsFrozenByProgram(t *testing.T) {
@@ -21,20 +24,29 @@ func TestABankIsFrozenByProgram(t *testing.T) {
 	if is, err := b.client.Bank(ctx, "default"); err != nil || is.Name != "default" || is.FrozenAt != nil {
 		t.Errorf("%+v, %v", is, err)
 	}
-	rounds, next, err := b.client.BankRounds(ctx, "default", "")
-	if err != nil || len(rounds) != 0 || next != "" {
-		t.Errorf("%+v, %q, %v", rounds, next, err)
+	b.admin(`insert into cairn.cases (workspace_id, bank_id, key, source, question, gold, failures, op_id)
+  select workspace_id, id, 'k' || i, 'feedback', 'Question ' || i || '?', '{yes}', 1, 'x'
+  from cairn.banks, generate_series(1, 300) i`)
+	if cases := all(t, b.client.BankCases(ctx, "default")); len(cases) != 300 || cases[299].Question != "Question 1?" {
+		t.Errorf("%d cases", len(cases))
 	}
-	trainings, next, err := b.client.BankTrainings(ctx, "default", "")
-	if err != nil || len(trainings) != 0 || next != "" {
-		t.Errorf("%+v, %q, %v", trainings, next, err)
+	if rounds := all(t, b.client.BankRounds(ctx, "default")); len(rounds) != 0 {
+		t.Errorf("%+v", rounds)
 	}
-	cases, next, err := b.client.BankCases(ctx, "default", "")
-	if err != nil || len(cases) != 0 || next != "" {
-		t.Errorf("%+v, %q, %v", cases, next, err)
+	if trainings := all(t, b.client.BankTrainings(ctx, "default")); len(trainings) != 0 {
+		t.Errorf("%+v", trainings)
 	}
-	if _, _, err := b.client.BankCases(ctx, "default", "x"); err == nil {
-		t.Error("an invalid cursor is accepted")
+	if decisions := all(t, b.client.BankDecisions(ctx, "default")); len(decisions) != 0 {
+		t.Errorf("%+v", decisions)
+	}
+	if scores, err := b.client.BankScores(ctx, "default"); err != nil || len(scores) != 0 {
+		t.Errorf("%+v, %v", scores, err)
+	}
+	if _, err := b.client.PromoteUpdate(ctx, "default", 1); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("an unknown update: %v", err)
+	}
+	if err := first(t, b.client.BankCases(ctx, "none")); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("cases of an unknown bank: %v", err)
 	}
 	if _, err := b.client.Bank(ctx, "none"); err == nil {
 		t.Error("a bank that there is not")

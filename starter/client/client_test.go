@@ -32,7 +32,7 @@ type bundle struct {
 func setup(t *testing.T, options ...client.Option) *bundle {
 	t.Helper()
 	b := &bundle{Bundle: apptest.OpenIdle(t)}
-	b.gateway = b.Handler()
+	b.gateway = sent().watch(b.Handler())
 	b.server = httptest.NewServer(b.gateway)
 	t.Cleanup(b.server.Close)
 	b.key = b.Key("client", "admin")

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		t := &exampleT{}
 		defer t.cleanup()
 		b := apptest.Open(t)
-		server := httptest.NewServer(b.Handler())
+		server := httptest.NewServer(sent().watch(b.Handler()))
 		t.Cleanup(server.Close)
 		for name, value := range map[string]string{"CAIRN_URL": server.URL, "CAIRN_KEY": b.Key("examples", "admin")} {
 			if err := os.Setenv(name, value); err != nil {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		scriptExamples(b)
 		code := m.Run()
 		t.cleanup()
-		if t.failed {
+		if t.failed || code == 0 && !sent().complete() {
 			return 1
 		}
 		return code

@@ -90,6 +90,7 @@ func (c *cli) showConversation(ctx context.Context, name string, messages int) e
 		if err != nil {
 			return err
 		}
+		detail.Link = s.WorkflowLink(detail.WorkflowID)
 		lines := []conversation.Line{}
 		if messages > 0 {
 			err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
@@ -127,6 +128,9 @@ func (c *cli) printConversation(d inspect.ConversationDetail, lines []conversati
 	for _, n := range d.Nudges {
 		fmt.Fprintf(c.out, "  review %s after turn %d: %s, %d steps%s\n", n.Run, n.Turn, n.Status, n.Steps,
 			written(n.Writes, n.Staged))
+	}
+	if d.Link != "" {
+		fmt.Fprintf(c.out, "  Temporal UI: %s\n", d.Link)
 	}
 	if d.Live != nil && d.Live.Answers != "" {
 		fmt.Fprintf(c.out, "  message %s is in progress\n", d.Live.Answers)

@@ -52,8 +52,7 @@ type message struct {
 type conversationPage struct {
 	Conversation inspect.ConversationDetail
 	Messages     []message
-	From, Next   int // positions of the first message of this page and of the next page, -1 without one
-	Workflow     string
+	From, Next   int  // positions of the first message of this page and of the next page, -1 without one
 	Open         bool // a turn is not answered yet
 }
 
@@ -93,9 +92,6 @@ func (c *Console) showConversation(rq *request) error {
 		if t := turns[l.Turn]; t != nil && (i == len(lines)-1 || lines[i+1].Turn != l.Turn) {
 			m.Turn = t
 			out.Open = out.Open || t.Status != "ended"
-			if out.Workflow == "" {
-				out.Workflow = t.WorkflowID
-			}
 		}
 		out.Messages = append(out.Messages, m)
 	}

@@ -116,6 +116,7 @@ func (g *Gateway) listConversations(ctx context.Context, in *struct {
 func (g *Gateway) showConversation(ctx context.Context, in *ConversationPath) (*bodyOf[inspect.ConversationDetail],
 	error) {
 	out, err := g.Conversations.Show(ctx, asking(ctx).Workspace, in.ID)
+	out.Link = g.Options.WorkflowLink(out.WorkflowID)
 	return &bodyOf[inspect.ConversationDetail]{out}, err
 }
 
@@ -147,6 +148,7 @@ func (g *Gateway) cancelTurn(ctx context.Context, in *struct {
 func (g *Gateway) endConversation(ctx context.Context, in *ConversationPath) (*bodyOf[inspect.ConversationDetail],
 	error) {
 	out, err := g.Conversations.End(ctx, asking(ctx).Workspace, in.ID)
+	out.Link = g.Options.WorkflowLink(out.WorkflowID)
 	return &bodyOf[inspect.ConversationDetail]{out}, err
 }
 

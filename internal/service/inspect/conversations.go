@@ -17,9 +17,11 @@ import (
 // ConversationDetail is a conversation with its reviews and live state.
 type ConversationDetail struct {
 	conversation.View
-	Nudges   []conversation.ReviewView  `json:"nudges"` // latest first
-	Outcomes []transcript.Statement     `json:"outcomes" doc:"How it ended, as people state it; the latest first and counts"`
-	Live     *contract.ConversationView `json:"live,omitempty"` // state of its workflow, nil if it is not running
+	WorkflowID string                     `json:"workflow_id,omitempty" doc:"Workflow of its turns; absent before the first turn"`
+	Link       string                     `json:"link,omitempty" doc:"The workflow's page in Temporal UI"`
+	Nudges     []conversation.ReviewView  `json:"nudges"` // latest first
+	Outcomes   []transcript.Statement     `json:"outcomes" doc:"How it ended, as people state it; the latest first and counts"`
+	Live       *contract.ConversationView `json:"live,omitempty"` // state of its workflow, nil if it is not running
 }
 
 const (
@@ -116,6 +118,9 @@ func (s *Conversations) Show(ctx context.Context, ws tenancy.Workspace, name str
 	err = s.Store.ReadConversations(ctx, ws.ID, func(ctx context.Context, q ConversationTx) error {
 		if out.View, err = q.ConversationView(ctx, name); err != nil {
 			return err
+		}
+		if out.Turns > 0 {
+			out.WorkflowID = contract.ConversationID(ws.Key, out.View.ID)
 		}
 		if out.Outcomes, err = q.Statements(ctx, out.View.ID); err != nil {
 			return err
