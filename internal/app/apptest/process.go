@@ -33,6 +33,12 @@ func (b *Bundle) StartGateway() *Process {
 	return b.startProcess("starter", nil, "gateway", "--listen", "127.0.0.1:0")
 }
 
+// StartServe starts `cairn serve` as a separate process, which listens on an address such as 127.0.0.1:8080.
+func (b *Bundle) StartServe(address string) *Process {
+	b.T.Helper()
+	return b.startProcess("starter", nil, "serve", "--listen", address)
+}
+
 func (b *Bundle) startProcess(program string, environ []string, arguments ...string) *Process {
 	b.T.Helper()
 	cmd := exec.Command(devtest.Program(b.T, program), arguments...)

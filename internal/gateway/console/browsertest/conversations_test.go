@@ -1,12 +1,15 @@
 package browsertest_test
 
 import (
+	"net"
 	"net/http"
 	"net/url"
 	"path"
+	"strings"
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/llm"
 	"cairn/internal/gateway/console/browsertest"
 	"cairn/internal/gateway/httpapi"
@@ -122,4 +125,53 @@ func TestAReplyIsStopped(t *testing.T) {
 	b.Submit("form[action$='/try'] button")
 	b.Await("form[action$='/rate'] button")
 	shows(b, "Back again.")
+}
+
+// The gateway dies while a reply is written. The page asks the next one for it, and the turn is there once.
+func TestAChatOutlivesItsGateway(t *testing.T) {
+	t.Parallel()
+	browsertest.Chromium(t)
+	f := browsertest.Fill(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // finds a free port
+	testkit.Must(t, err)
+	address := listener.Addr().String()
+	testkit.Must(t, listener.Close())
+	begin := func() *apptest.Process {
+		gateway := f.StartServe(address)
+		testkit.Eventually(t, "the gateway is ready", func() bool {
+			res, err := http.Get("http://" + address + "/readyz")
+			return err == nil && res.Body.Close() == nil && res.StatusCode == http.StatusOK
+		})
+		return gateway
+	}
+	gateway := begin()
+	b := browsertest.Open(t, "http://"+address)
+	b.SignIn(f.Key)
+	conversation := chats(f, b)
+	b.Expect(http.StatusBadGateway) // the connection is lost
+	gateway.Kill()
+	f.Model.Release("go")
+	begin()
+	b.Await("form[action$='/rate'] button") // without a reload
+	b.Visit(f.At("try", conversation))
+	for _, text := range []string{"Are you there?", "Here I am."} {
+		if n := strings.Count(b.Text(), text); n != 1 {
+			t.Errorf("%q is there %d times: %s", text, n, b.Text())
+		}
+	}
+	if turns := read[httpapi.TurnList](f, "/v1/conversations/"+conversation+"/turns").Turns; len(turns) != 1 {
+		t.Errorf("turns %+v", turns)
+	}
+}
+
+// From a memory, two clicks open the message from which it was written.
+func TestAMemoryLeadsToItsMessage(t *testing.T) {
+	f, b := signedIn(t)
+	b.Visit(f.At("memories", f.Memory))
+	b.Click("section[aria-labelledby=evidence] a[href*='#m']")
+	b.Await(":target.message")
+	if said := browsertest.Evaluate[string](b, "document.querySelector(':target').innerText"); !strings.Contains(said,
+		"I like green tea") {
+		t.Errorf("the highlighted message is %q", said)
+	}
 }
