@@ -136,6 +136,7 @@ func New(s Services, o Options) *Console {
 	c.memoryRoutes()
 	c.runRoutes()
 	c.tryRoutes()
+	c.ratingRoutes()
 	c.scheduleRoutes()
 	c.reflectionRoutes()
 	c.outboxRoutes()

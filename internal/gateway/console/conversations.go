@@ -47,6 +47,8 @@ type message struct {
 	Turn *explore.Turn
 	Text string // the content, shortened if it is long
 	Cut  int    // bytes that are not shown
+
+	Rating *rating // of the turn, nil if it has no reply
 }
 
 type conversationPage struct {
@@ -90,7 +92,7 @@ func (c *Console) showConversation(rq *request) error {
 			m.Cut = len(l.Content) - len(m.Text)
 		}
 		if t := turns[l.Turn]; t != nil && (i == len(lines)-1 || lines[i+1].Turn != l.Turn) {
-			m.Turn = t
+			m.Turn, m.Rating = t, rq.ratingOf(t, "conversations", name)
 			out.Open = out.Open || t.Status != "ended"
 		}
 		out.Messages = append(out.Messages, m)

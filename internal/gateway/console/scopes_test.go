@@ -33,7 +33,8 @@ POST/skills/{skill}/pin
 POST/skills/{skill}/release POST/skills/{skill}/restore POST/skills/{skill}/rollback POST/skills/{skill}/trust
 POST/skills/{skill}/unpin`)
 	forWriters = strings.Fields(`GET/try GET/try/{conversation} GET/try/{conversation}/{message}/events
-POST/conversations/{conversation}/cancel POST/conversations/{conversation}/end POST/memories
+POST/conversations/{conversation}/cancel POST/conversations/{conversation}/end
+POST/conversations/{conversation}/rate POST/memories
 POST/memories/{memory}/delete POST/memories/{memory}/edit POST/memories/{memory}/restore POST/memories/{memory}/undo
 POST/outbox/{task}/retry POST/runs/{run}/cancel POST/runs/{run}/retry POST/schedules POST/schedules/{schedule}
 POST/schedules/{schedule}/backfill POST/schedules/{schedule}/pause POST/schedules/{schedule}/remove

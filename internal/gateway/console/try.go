@@ -14,7 +14,6 @@ import (
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/explore"
-	"cairn/internal/service/feedback"
 	"cairn/internal/service/replystream"
 )
 
@@ -24,7 +23,6 @@ func (c *Console) tryRoutes() {
 	c.handle("GET try/{conversation}", apikey.Write, c.showTry)
 	c.handle("GET try/{conversation}/{message}/events", apikey.Write, c.streamTry)
 	c.handle("POST try/{conversation}/stop", apikey.Write, c.stopTry)
-	c.handle("POST try/{conversation}/rate", apikey.Write, c.rateTry)
 }
 
 type tryPage struct {
@@ -33,7 +31,7 @@ type tryPage struct {
 	Pending      string // ID of the message that is not answered yet
 	Written      string // text of the reply so far
 	Last         *explore.Turn
-	Rated        string // ID of the message whose reply can be rated
+	Rating       *rating // nil if there is no reply to rate
 }
 
 // showTry shows a chat. The memories of the last turn are shown next to it.
@@ -73,7 +71,7 @@ func (c *Console) readTry(rq *request, out *tryPage) error {
 	}
 	out.Last = &turns[0]
 	if out.Last.Status == conversation.StatusEnded {
-		out.Rated = out.Last.MessageID
+		out.Rating = rq.ratingOf(out.Last, "try", out.Conversation)
 		return nil
 	}
 	out.Pending = out.Last.MessageID
@@ -119,20 +117,6 @@ func (c *Console) stopTry(rq *request) error {
 		return rq.redirect("unchanged", "try", name)
 	}
 	return rq.redirect("canceled", "try", name)
-}
-
-func (c *Console) rateTry(rq *request) error {
-	name, verdict := rq.named("conversation"), rq.r.PostFormValue("verdict")
-	if verdict != "good" && verdict != "bad" {
-		return fault.New(fault.InvalidArgument, "invalid verdict", "use one of the two buttons")
-	}
-	who := rq.actor()
-	_, err := c.Feedback.Note(rq.ctx, who.Workspace, who.Op, feedback.Input{Rating: verdict, Conversation: name,
-		MessageID: rq.r.PostFormValue("message")})
-	if err != nil {
-		return rq.again(err, c.showTry)
-	}
-	return rq.redirect("feedback", "try", name)
 }
 
 const (

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -174,4 +175,19 @@ func TestAMemoryLeadsToItsMessage(t *testing.T) {
 		"I like green tea") {
 		t.Errorf("the highlighted message is %q", said)
 	}
+}
+
+// Each reply of a conversation can be corrected.
+func TestAReplyIsCorrected(t *testing.T) {
+	f, b := signedIn(t)
+	b.Visit(f.At("conversations", f.Thread) + "?from=0")
+	b.Click("details.rate summary")
+	b.Type("details.rate textarea", "You like green tea.")
+	b.Act("details.rate form:has(textarea) button", "Thank you: the feedback is stored.")
+	find(t, read[httpapi.BankCaseList](f, "/v1/banks/default/cases?state=open").Cases,
+		func(c httpapi.BankCase) bool { return slices.Equal(c.Gold, []string{"You like green tea."}) })
+	if at := browsertest.Evaluate[string](b, "location.search"); !strings.Contains(at, "from=0") {
+		t.Errorf("another part of the conversation is shown: %s", at)
+	}
+	b.CheckAccessibility()
 }
