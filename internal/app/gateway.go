@@ -43,9 +43,6 @@ func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 	if h.Temporal != nil {
 		s.Driver = h.Driver
 	}
-	if h.Store != nil { // else only the routes are described
-		s.Deliveries = h.Store.DeliveryList()
-	}
 	if h.Codec != nil {
 		s.Codec = converter.NewPayloadCodecHTTPHandler(h.Codec)
 	}
@@ -92,7 +89,6 @@ func (h *App) console(g *httpapi.Gateway) http.Handler {
 		Schedules:            h.Schedules,
 		Reflect:              h.Reflect,
 		Learning:             h.Learning,
-		Deliveries:           h.Store.DeliveryList(),
 	},
 		console.Options{PublicBaseURL: h.Config.PublicBaseURL, WorkflowLink: h.WorkflowLink, Model: h.modelName(),
 			NameStyle: h.Config.NameStyle, DistillSpec: func() distill.Spec { return DistillSpec(h.Config, "") }})

@@ -502,7 +502,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 // state returns the latest update.
 func state(b *apptest.Bundle) adaptation.Update {
 	b.T.Helper()
-	all, err := b.Learning.Updates.List(b.T.Context(), b.Workspace.ID, bank.Default, 1)
+	all, _, err := b.Learning.Updates.List(b.T.Context(), b.Workspace.ID, bank.Default, "", 1)
 	testkit.Must(b.T, err)
 	if len(all) != 1 {
 		b.T.Fatalf("%d updates", len(all))

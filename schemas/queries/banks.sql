@@ -30,7 +30,8 @@ values (@workspace_id, @bank_id, @number, sqlc.narg('parent'), @action, @bank_sh
 select * from bank_versions where workspace_id = @workspace_id and bank_id = @bank_id and number = @number;
 
 -- name: BankVersions :many
-select * from bank_versions where workspace_id = @workspace_id and bank_id = @bank_id order by number desc limit @max_rows;
+select * from bank_versions where workspace_id = @workspace_id and bank_id = @bank_id
+  and (@before::int = 0 or number < @before::int) order by number desc limit @max_rows;
 
 -- name: MemorySkillPut :exec
 insert into memory_skills (workspace_id, id, body) values (@workspace_id, @id, @body) on conflict (workspace_id, id) do nothing;

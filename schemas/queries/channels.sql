@@ -273,7 +273,9 @@ update deliveries set state = 'dropped', body = '{}', ended_at = now() where wor
 select d.id, d.source, d.state, d.reason, d.created_at, d.ended_at, r.account, r.chat, r.thread,
   coalesce((select max(p.attempts) from delivery_parts p where p.workspace_id = d.workspace_id and p.delivery_id = d.id), 0)::int as attempts
 from deliveries d join channel_routes r on r.workspace_id = d.workspace_id and r.id = d.route_id
-where d.workspace_id = @workspace_id and (@state::text = '' or d.state = @state) order by d.id desc limit @max_rows;
+where d.workspace_id = @workspace_id and (@state::text = '' or d.state = @state)
+  and (@before::bigint = 0 or ((d.state = 'dead'), d.id) < (@before_dead::boolean, @before::bigint))
+order by (d.state = 'dead') desc, d.id desc limit @max_rows;
 
 -- name: IdentitiesOf :many
 select account, kind, user_id, name, role, created_at from identities where workspace_id = @workspace_id order by account, kind desc, created_at, user_id limit @max_rows;

@@ -110,8 +110,11 @@ where l.workspace_id = @workspace_id and l.sent_at >= @since and l.sent_at < @un
 group by 1, 2, 3 order by 1 desc, 2, 3;
 
 -- name: ExploreOutbox :many
+-- Those that fail most first, then the oldest, after a place in this order.
 select id, kind, key, attempts, failures, last_error, created_at, due_at, failed_since from outbox
-where workspace_id = @workspace_id order by failures desc, created_at limit @max_rows;
+where workspace_id = @workspace_id and failures <= @failures::int
+  and (failures < @failures::int or (created_at, id) > (@created_at::timestamptz, @id::bigint))
+order by failures desc, created_at, id limit @max_rows;
 
 -- name: ExploreOutboxRetry :execrows
 update outbox set due_at = now() where workspace_id = @workspace_id and id = @id;

@@ -52,7 +52,8 @@ select * from policy_updates where workspace_id = @workspace_id and bank_id = @b
 select * from policy_updates where workspace_id = @workspace_id and bank_id = @bank_id and number = @number;
 
 -- name: UpdatesOf :many
-select * from policy_updates where workspace_id = @workspace_id and bank_id = @bank_id order by number desc limit @max_rows;
+select * from policy_updates where workspace_id = @workspace_id and bank_id = @bank_id
+  and (@before::int = 0 or number < @before::int) order by number desc limit @max_rows;
 
 -- name: CanaryOutcomes :many
 -- Scores of answers, by the policy of the decisions behind them: a candidate's, or the version's in

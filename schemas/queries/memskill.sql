@@ -19,6 +19,7 @@ cross join lateral (
   select count(*)::int as scores, coalesce(avg(c.score), 0)::float8 as score from decision_outcomes c
   where c.workspace_id = d.workspace_id and c.decision_id = d.id) o
 where d.workspace_id = @workspace_id and d.bank_id = @bank_id
+  and (sqlc.narg(before)::timestamptz is null or (d.created_at, d.id) < (sqlc.narg(before)::timestamptz, @before_id::text))
 order by d.created_at desc, d.id desc limit @max_rows;
 
 -- name: SpanNeighbours :many

@@ -78,9 +78,10 @@ func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (
 	return versionOfBank(r)
 }
 
-// BankVersions lists versions, the newest first.
-func (q bankRepository) BankVersions(ctx context.Context, id int64, most int) ([]bank.Version, error) {
-	rows, err := q.q.BankVersions(ctx, dbsqlc.BankVersionsParams{WorkspaceID: q.ws, BankID: id, MaxRows: int32(most)})
+// BankVersions lists versions before a number, the newest first; 0 is no number.
+func (q bankRepository) BankVersions(ctx context.Context, id int64, before, most int) ([]bank.Version, error) {
+	rows, err := q.q.BankVersions(ctx, dbsqlc.BankVersionsParams{WorkspaceID: q.ws, BankID: id, Before: int32(before),
+		MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("list the bank's versions", err)
 	}

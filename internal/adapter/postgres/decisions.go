@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/service/learning/decision"
@@ -83,10 +84,11 @@ func (q decisionRepository) Decisions(ctx context.Context, run string) ([]decisi
 	return out, nil
 }
 
-// BankDecisions returns the latest decisions of a bank, the latest first.
-func (q decisionRepository) BankDecisions(ctx context.Context, bank int64, most int) ([]decision.Scored, error) {
+// BankDecisions returns the decisions of a bank before a time and an ID, the latest first. The zero time is none.
+func (q decisionRepository) BankDecisions(ctx context.Context, bank int64, before time.Time, id string, most int) (
+	[]decision.Scored, error) {
 	rows, err := q.q.DecisionsOfBank(ctx, dbsqlc.DecisionsOfBankParams{WorkspaceID: q.ws, BankID: bank,
-		MaxRows: int32(most)})
+		Before: timeOrNil(before), BeforeID: storable(id), MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("list the decisions", err)
 	}

@@ -205,12 +205,13 @@ func (s channelStore) EndDelivery(ctx context.Context, ws, id int64, state, reas
 	})
 }
 
-// Deliveries lists deliveries, the latest first.
-func (s channelStore) Deliveries(ctx context.Context, ws int64, state string, max int) (out []service.DeliveryView,
-	err error) {
+// Deliveries lists deliveries, dead ones first, then the latest.
+func (s channelStore) Deliveries(ctx context.Context, ws int64, state string, before int64, dead bool, max int) (
+	out []service.DeliveryView, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.DeliveriesList(ctx,
-			dbsqlc.DeliveriesListParams{WorkspaceID: q.ws, State: state, MaxRows: int32(max)})
+			dbsqlc.DeliveriesListParams{WorkspaceID: q.ws, State: state, Before: before, BeforeDead: dead,
+				MaxRows: int32(max)})
 		for _, r := range rows {
 			out = append(out, service.DeliveryView{ID: r.ID, Source: r.Source, State: r.State, Reason: r.Reason,
 				Place:    channel.Place{Account: r.Account, Chat: r.Chat, Thread: r.Thread},

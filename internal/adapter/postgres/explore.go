@@ -265,10 +265,12 @@ func (s explorer) ExploreMemoryViews(ctx context.Context, ws int64, id string, m
 	})
 }
 
-// ExploreOutbox lists the tasks of the outbox.
-func (s explorer) ExploreOutbox(ctx context.Context, ws int64, max int) ([]explore.OutboxTask, error) {
+// ExploreOutbox lists the tasks of the outbox after a place.
+func (s explorer) ExploreOutbox(ctx context.Context, ws int64, after explore.OutboxKey, max int) ([]explore.OutboxTask,
+	error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.OutboxTask, error) {
-		rows, err := q.q.ExploreOutbox(ctx, dbsqlc.ExploreOutboxParams{WorkspaceID: ws, MaxRows: int32(max)})
+		rows, err := q.q.ExploreOutbox(ctx, dbsqlc.ExploreOutboxParams{WorkspaceID: ws,
+			Failures: int32(after.Failures), CreatedAt: after.CreatedAt, ID: after.ID, MaxRows: int32(max)})
 		out := make([]explore.OutboxTask, len(rows))
 		for i, r := range rows {
 			out[i] = explore.OutboxTask{ID: r.ID, Kind: r.Kind, Key: r.Key, Attempts: int(r.Attempts),

@@ -79,9 +79,10 @@ func (q updateRepository) UpdateAt(ctx context.Context, bank int64, number int) 
 	return u, err == nil, err
 }
 
-// Updates lists the updates of a bank, the latest first.
-func (q updateRepository) Updates(ctx context.Context, bank int64, most int) ([]adaptation.Update, error) {
-	rows, err := q.q.UpdatesOf(ctx, dbsqlc.UpdatesOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
+// Updates lists the updates of a bank before a number, the latest first; 0 is no number.
+func (q updateRepository) Updates(ctx context.Context, bank int64, before, most int) ([]adaptation.Update, error) {
+	rows, err := q.q.UpdatesOf(ctx, dbsqlc.UpdatesOfParams{WorkspaceID: q.ws, BankID: bank, Before: int32(before),
+		MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("list the updates", err)
 	}

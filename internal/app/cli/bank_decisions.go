@@ -10,7 +10,7 @@ import (
 
 func (c *cli) listDecisions(ctx context.Context, name string, most int) error {
 	return c.withBanks(ctx, func(s *session) error {
-		decisions, err := s.Learning.Builds.Decisions(ctx, s.workspace.ID, name, most)
+		decisions, _, err := s.Learning.Builds.Decisions(ctx, s.workspace.ID, name, "", most)
 		if err != nil {
 			return err
 		}

@@ -113,7 +113,7 @@ func inBank(h bank.Head) map[string]memoryskill.Stats {
 }
 
 func (c *cli) bankHistory(ctx context.Context, s *session, name string) error {
-	versions, err := s.Learning.Banks.History(ctx, s.workspace.ID, name, 100)
+	versions, _, err := s.Learning.Banks.History(ctx, s.workspace.ID, name, "", 100)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (c *cli) bankHistory(ctx context.Context, s *session, name string) error {
 
 func (c *cli) bankUpdates(ctx context.Context, name string) error {
 	return c.withBanks(ctx, func(s *session) error {
-		updates, err := s.Learning.Updates.List(ctx, s.workspace.ID, name, 100)
+		updates, _, err := s.Learning.Updates.List(ctx, s.workspace.ID, name, "", 100)
 		if err != nil {
 			return err
 		}

@@ -235,7 +235,7 @@ func (c *cli) listDeliveries(ctx context.Context, state string) error {
 	}
 	defer s.close()
 	const most = 100
-	all, err := s.Store.DeliveryList().Deliveries(ctx, s.workspace.ID, state, most)
+	all, err := s.Store.DeliveryList().Deliveries(ctx, s.workspace.ID, state, 0, false, most)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func (c *Console) channelRoutes() {
 	c.handle("POST channels/{delivery}/drop", apikey.Admin, c.dropDelivery)
 }
 
-const deliveriesShown = 200
+const peopleShown = 200
 
 func (c *Console) listDeliveries(rq *request) error {
 	states := []string{"dead", "ready", "streaming", "sent", "dropped"}
@@ -23,24 +23,23 @@ func (c *Console) listDeliveries(rq *request) error {
 	if err != nil {
 		return err
 	}
-	all, err := c.Deliveries.Deliveries(rq.ctx, rq.ws(), state, deliveriesShown)
+	limit, err := rq.limit()
 	if err != nil {
 		return err
 	}
-	if state == "" { // dead ones first
-		var dead, others []channel.DeliveryView
-		for _, d := range all {
-			if d.State == channel.DeliveryDead {
-				dead = append(dead, d)
-			} else {
-				others = append(others, d)
-			}
-		}
-		all = append(dead, others...)
+	all, next, err := c.Channels.ListDeliveries(rq.ctx, rq.ws(), state, rq.text("cursor"), limit)
+	if err != nil {
+		return err
 	}
-	t := table{ID: "deliveries", Title: "channels.deliveries", Empty: "channels.empty", Command: "cairn gateway",
+	t := table{
+		ID:      "deliveries",
+		Next:    next,
+		Title:   "channels.deliveries",
+		Empty:   "channels.empty",
+		Command: "cairn gateway",
 		Columns: []string{"channels.chat", "channels.source", "col.status", "outbox.attempts", "col.created",
-			"skill.actions"}}
+			"skill.actions"},
+	}
 	for _, d := range all {
 		row := []cell{{Text: d.Place.Account + "/" + d.Place.Chat}, plain(d.Source), rq.tagged("delivery", d.State),
 			rq.numeric(d.Attempts), rq.at(d.CreatedAt), {}}
@@ -64,7 +63,7 @@ func (c *Console) listDeliveries(rq *request) error {
 func (c *Console) people(rq *request) (table, error) {
 	t := table{ID: "people", Title: "channels.people", Empty: "channels.no_people",
 		Columns: []string{"col.name", "channels.account", "col.kind", "channels.role", "col.created"}}
-	all, err := c.Channels.PeopleOf(rq.ctx, rq.ws(), deliveriesShown)
+	all, err := c.Channels.PeopleOf(rq.ctx, rq.ws(), peopleShown)
 	for _, i := range all {
 		t.Rows = append(t.Rows, []cell{{Text: i.Name, Quiet: i.User}, plain(i.Account), rq.tagged("person", i.Kind),
 			rq.tagged("person", i.Role), rq.at(i.CreatedAt)})

@@ -65,7 +65,6 @@ type Services struct {
 	Schedules     *schedule.Service
 	Reflect       *reflection.Service
 	Learning      *learning.Service
-	Deliveries    Deliveries
 	Channels      *channel.Service
 	Dumps         *dump.Service
 	Erase         *erase.Service
@@ -86,11 +85,6 @@ type Services struct {
 	ReplyNews func(ref run.Ref) (news <-chan struct{}, stop func())
 	// Closing ends when the server stops; streams end with it.
 	Closing context.Context
-}
-
-// Deliveries lists messages to chat platforms.
-type Deliveries interface {
-	Deliveries(ctx context.Context, ws int64, state string, max int) ([]channel.DeliveryView, error)
 }
 
 // Options is the configuration of the console.
@@ -142,6 +136,7 @@ func New(s Services, o Options) *Console {
 	c.outboxRoutes()
 	c.channelRoutes()
 	c.learningRoutes()
+	c.learningListRoutes()
 	c.accessRoutes()
 	c.usageRoutes()
 	c.settingsRoutes()

@@ -223,7 +223,9 @@ func TestEveryStoredValueIsTranslated(t *testing.T) {
 		"channel": {"conversations.channel"}, "origin": {"memories.origin", "skills.origin"},
 		"role": {"messages.role"}, "type": {"memories.type"}, "skillop": {"skill_versions.op"},
 		"action": {"memory_revisions.action"}, "delivery": {"deliveries.state"},
-		"update": {"policy_updates.state"}, "workspace": {"workspaces.state"}, "actor": {"audit_events.actor"}} {
+		"update": {"policy_updates.state"},
+		"bankop": {"bank_versions.action"}, "learned": {"evolution_rounds.outcome"}, "case": {"cases.state"},
+		"casesource": {"cases.source"}, "workspace": {"workspaces.state"}, "actor": {"audit_events.actor"}} {
 		for _, column := range columns {
 			table, name, _ := strings.Cut(column, ".")
 			var checks string

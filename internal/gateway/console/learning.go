@@ -9,7 +9,6 @@ import (
 	"cairn/internal/gateway/console/chart"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/explore"
-	"cairn/internal/service/learning/adaptation"
 )
 
 func (c *Console) learningRoutes() {
@@ -26,10 +25,21 @@ func (c *Console) listBanks(rq *request) error {
 	if err != nil {
 		return err
 	}
-	t := table{ID: "banks", Title: "learning.banks", Empty: "learning.empty",
+	t := table{
+		ID:      "banks",
+		Title:   "learning.banks",
+		Empty:   "learning.empty",
 		Command: `cairn settings set memory.builder='"skills"'`,
-		Columns: []string{"col.name", "col.version", "nav.skills", "learning.cases", "col.updated", "learning.frozen",
-			"skill.actions"}}
+		Columns: []string{
+			"col.name",
+			"col.version",
+			"nav.skills",
+			"learning.open_cases",
+			"col.updated",
+			"learning.frozen",
+			"skill.actions",
+		},
+	}
 	for _, b := range banks {
 		t.Rows = append(t.Rows, []cell{{Text: b.Name, Link: rq.path("learning", b.Name)}, rq.numeric(b.Version),
 			rq.numeric(b.Skills), rq.numeric(b.OpenCases), rq.at(b.CreatedAt), rq.at(b.FrozenAt),
@@ -48,7 +58,8 @@ func (rq *request) freezing(bank string, frozen bool) action {
 		Button: rq.button(apikey.Admin, "learning.freeze", "", bank)}
 }
 
-const banksShown = 50
+// latestShown is the number of versions and of updates on the page of a bank.
+const latestShown = 10
 
 func (c *Console) showBank(rq *request) error {
 	name := rq.named("bank")
@@ -64,31 +75,20 @@ func (c *Console) showBank(rq *request) error {
 			[]cell{{Text: v.Skill.Name, Quiet: v.Skill.Title}, plain(v.Skill.Description)},
 		)
 	}
-	history, err := c.Learning.Banks.History(rq.ctx, rq.ws(), name, banksShown)
+	versions, err := c.bankVersions(rq, name, "", latestShown)
 	if err != nil {
 		return err
 	}
-	versions := table{ID: "versions", Title: "skill.versions", Empty: "learning.empty",
-		Columns: []string{"col.version", "skill.change", "col.created", "skill.actions"}}
-	for _, v := range history {
-		row := []cell{rq.numeric(v.Number), plain(v.Action), rq.at(v.CreatedAt), {}}
-		if v.Number != head.Version.Number {
-			row[3].Actions = []action{{Path: rq.path("learning", name, "rollback"),
-				Hidden: [][2]string{{"to", strconv.Itoa(v.Number)}},
-				Button: rq.button(apikey.Admin, "skill.rollback", "", strconv.Itoa(v.Number))}}
-		}
-		versions.Rows = append(versions.Rows, row)
-	}
-	updates, err := c.updates(rq, name)
+	updates, err := c.bankUpdates(rq, name, "", latestShown)
 	if err != nil {
 		return err
 	}
+	versions.Next, updates.Next = "", "" // their own pages have the others
 	scores, err := c.Explore.Scores(rq.ctx, rq.ws(), name, rq.zone)
 	if err != nil {
 		return err
 	}
-	out := grid{Tables: []table{skills, versions, updates}, Curves: c.curves(rq, scores),
-		Links: []link{{rq.path("learning"), "learning.title"}}}
+	out := grid{Tables: []table{skills, versions, updates}, Curves: c.curves(rq, scores), Links: rq.bankLinks(name)}
 	do := rq.freezing(name, head.Frozen())
 	if head.Frozen() {
 		out.About = "learning.frozen_about"
@@ -127,44 +127,6 @@ func (c *Console) curves(rq *request, scores []explore.Score) *curves {
 		out.Curves = append(out.Curves, chart.NewCurve("canary", points[true]))
 	}
 	return out
-}
-
-// updates lists the updates of the policy of a bank with the comparisons of their canaries.
-func (c *Console) updates(rq *request, name string) (table, error) {
-	t := table{
-		ID:    "updates",
-		Title: "learning.updates",
-		Empty: "learning.no_updates",
-		Columns: []string{
-			"learning.update",
-			"col.status",
-			"learning.decisions",
-			"learning.canary",
-			"col.run",
-			"col.created",
-			"skill.actions",
-		},
-	}
-	all, err := c.Learning.Updates.List(rq.ctx, rq.ws(), name, banksShown)
-	for _, u := range all {
-		canary := cell{}
-		if u.Canary != nil {
-			canary.Text = fmt.Sprintf("%d / %d", u.Canary.Candidate, u.Canary.Incumbent)
-			if u.Canary.Comparison != nil {
-				canary.Quiet = fmt.Sprintf("%+v", *u.Canary.Comparison)
-			}
-		}
-		row := []cell{rq.numeric(u.Number), rq.tagged("update", u.State), rq.numeric(u.Decisions), canary,
-			{Text: u.Run, Link: rq.path("runs", u.Run)}, rq.at(u.CreatedAt), {}}
-		row[1].Quiet = u.Note
-		if u.State == adaptation.OnCanary && u.EndedAt == nil { // others cannot be promoted
-			row[6].Actions = []action{{Path: rq.path("learning", name, "promote"),
-				Hidden: [][2]string{{"update", strconv.Itoa(u.Number)}},
-				Button: rq.button(apikey.Admin, "learning.promote", "", strconv.Itoa(u.Number))}}
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t, err
 }
 
 func (rq *request) postedNumber(name string) (int, error) {

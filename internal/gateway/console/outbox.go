@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/apikey"
+	"cairn/internal/service/health"
 )
 
 func (c *Console) outboxRoutes() {
@@ -13,14 +14,16 @@ func (c *Console) outboxRoutes() {
 	c.handle("POST outbox/{task}/retry", apikey.Write, c.retryOutbox)
 }
 
-const tasksShown = 200
-
 func (c *Console) listOutbox(rq *request) error {
-	tasks, err := c.Explore.Outbox(rq.ctx, rq.ws(), tasksShown)
+	limit, err := rq.limit()
 	if err != nil {
 		return err
 	}
-	t := table{ID: "tasks", Title: "outbox.title", Empty: "outbox.empty",
+	tasks, next, err := c.Explore.Outbox(rq.ctx, rq.ws(), rq.text("cursor"), limit)
+	if err != nil {
+		return err
+	}
+	t := table{ID: "tasks", Next: next, Title: "outbox.title", Empty: "outbox.empty",
 		Columns: []string{"col.kind", "outbox.attempts", "outbox.failures", "outbox.error", "col.created", "outbox.due",
 			"skill.actions"}}
 	for _, o := range tasks {
@@ -38,7 +41,26 @@ func (c *Console) listOutbox(rq *request) error {
 				Button: rq.button(apikey.Write, "outbox.retry", "", id)}}},
 		})
 	}
-	return rq.render("grid", "outbox.title", grid{About: "outbox.about", Tables: []table{t}})
+	unfinished, err := c.unfinished(rq)
+	if err != nil {
+		return err
+	}
+	return rq.render("grid", "outbox.title", grid{About: "outbox.about", Tables: []table{t, unfinished}})
+}
+
+// unfinished lists other work that does not go on by itself: failed days, and model calls without a stored reply.
+func (c *Console) unfinished(rq *request) (table, error) {
+	t := table{ID: "unfinished", Title: "outbox.unfinished", Empty: "outbox.all_finished",
+		Columns: []string{"outbox.what", "outbox.number", "outbox.error", "outbox.since", "outbox.remedy"}}
+	reasons, err := c.Health.Reasons(rq.ctx, rq.ws())
+	for _, r := range reasons {
+		if r.Code != health.CallsUnknown && r.Code != health.ReflectionFailed {
+			continue
+		}
+		t.Rows = append(t.Rows, []cell{{Text: rq.worded("health", r.Code), Link: rq.path() + r.Link, Quiet: r.Name},
+			rq.numeric(r.Count), plain(r.Detail), rq.at(r.Since), plain(rq.worded("remedy", r.Code))})
+	}
+	return t, err
 }
 
 func (c *Console) retryOutbox(rq *request) error {

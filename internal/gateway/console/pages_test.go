@@ -2,8 +2,11 @@ package console_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -287,4 +290,54 @@ func TestOutboxTasksAreRetried(t *testing.T) {
 	b.post(f.At("outbox", strconv.FormatInt(id, 10), "retry"), url.Values{}).is(http.StatusSeeOther)
 	b.post(f.At("outbox", "1", "retry"), url.Values{}).is(http.StatusNotFound)
 	b.post(f.At("outbox", "x", "retry"), url.Values{}).is(http.StatusNotFound)
+}
+
+func TestFailedDaysAndUnknownCallsAreListedWithTheOutbox(t *testing.T) {
+	t.Parallel()
+	b := setup(t).signedIn(apikey.Read)
+	b.get(b.at("outbox")).is(http.StatusOK).has("No day has failed")
+	b.exec(`insert into cairn.reflection_runs (workspace_id, local_date, zone, status, to_at, failures, reason)
+  values ($1, current_date, 'UTC', 'failed', now(), 3, 'provider_error')`, b.Workspace.ID)
+	b.get(b.at("outbox")).has("The last reflection failed", b.at("reflections"), "`cairn reflect`")
+}
+
+// Lists go on after a page, in their order and without gaps, also among equal times.
+func TestListsGoOnAfterAPage(t *testing.T) {
+	t.Parallel()
+	b := setup(t).signedIn(apikey.Read)
+	b.exec(`insert into cairn.outbox (workspace_id, kind, key, failures, failed_since)
+  select $1, 'settings', 'key' || lpad(i::text, 3, '0') || '.', i % 3, case when i % 3 > 0 then now() end
+  from generate_series(1, 120) i`, b.Workspace.ID)
+	b.exec(
+		`with account as (insert into cairn.channel_accounts (name, platform) values ('bot', 'telegram') returning name
+), route as (insert into cairn.channel_routes (workspace_id, account, chat, conversation)
+  select $1, name, '4711', 'bot/4711' from account returning id)
+insert into cairn.deliveries (workspace_id, route_id, source, body, state, reason, ended_at)
+select $1, id, 'key' || lpad(i::text, 3, '0') || '.', '{"text": "Hello."}',
+  case i % 3 when 0 then 'dead' else 'dropped' end, '', now() from route, generate_series(1, 120) i`,
+		b.Workspace.ID,
+	)
+	key := regexp.MustCompile(`key\d{3}\.`)
+	next := regexp.MustCompile(`href="([^"]*cursor=[^"]*)" rel="next"`)
+	for _, list := range []string{"outbox", "channels"} {
+		var seen []string
+		at, pages := b.at(list), 0
+		for ; at != "" && pages < 9; pages++ {
+			p := b.get(at).is(http.StatusOK)
+			seen = append(seen, key.FindAllString(p.body, -1)...)
+			at = ""
+			if m := next.FindStringSubmatch(p.body); m != nil {
+				at = html.UnescapeString(m[1])
+			}
+		}
+		unique := slices.Compact(slices.Sorted(slices.Values(seen)))
+		if pages != 3 || len(seen) != 120 || len(unique) != 120 {
+			t.Errorf("%s: %d rows, %d different ones, on %d pages", list, len(seen), len(unique), pages)
+		}
+		first := map[string]string{"outbox": "key002.", "channels": "key120."}[list] // failed most; the latest dead one
+		if seen[0] != first {
+			t.Errorf("%s begins with %s, want %s", list, seen[0], first)
+		}
+		b.get(b.at(list) + "?cursor=x").is(http.StatusBadRequest).has("send next_cursor of the previous page unchanged")
+	}
 }

@@ -193,6 +193,12 @@ func TestEveryTextIsTranslated(t *testing.T) {
 
 // values are the prefixes of texts that depend on stored values.
 var values = []string{
+	"bankchange",
+	"bankop",
+	"case",
+	"casesource",
+	"choice",
+	"learned",
 	"instead",
 	"kind",
 	"effect",

@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -71,5 +73,55 @@ func TestWhatABankLearnedIsListedInPages(t *testing.T) {
 		if rows, _ := empty[list].([]any); len(rows) != 0 {
 			t.Errorf("another workspace sees %v", empty)
 		}
+	}
+}
+
+// Versions, updates and decisions go on after a page, without gaps and repetitions.
+func TestWhatABankDidIsListedInPages(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.get("/v1/banks/default").into(http.StatusOK, nil)
+	b.admin(
+		`insert into cairn.bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, members,
+    policy_sha, optimizer_sha, snapshot_sha, reason)
+  select workspace_id, bank_id, 1 + i, i, 'rollback', bank_sha, capacity, members, policy_sha, optimizer_sha,
+    snapshot_sha, 'again' from cairn.bank_versions, generate_series(1, 6) i`,
+	)
+	b.admin(`insert into cairn.runs (workspace_id, id, kind, business_key, args_sha, spec, workflow_id, status, outcome)
+  select workspace_id, 'run_' || lpad(i::text, 26, '0'), 'adapt', 'a/' || i, sha256('x'), '{}', 'w', 'ended',
+    'completed' from cairn.banks, generate_series(1, 7) i`)
+	b.admin(`insert into cairn.policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha,
+    optimizer_sha, decisions, shadow, ended_at)
+  select v.workspace_id, v.bank_id, i, 'run_' || lpad(i::text, 26, '0'), 1, 'dropped', v.policy_sha, v.optimizer_sha, 1,
+    '{}', now() from cairn.bank_versions v, generate_series(1, 7) i where v.number = 1`)
+	b.admin(`with c as (insert into cairn.conversations (workspace_id, external_id, title, channel)
+    select workspace_id, 'c', 'c', 'chat' from cairn.banks returning id)
+insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version,
+    choice)
+  select k.workspace_id, 'd/' || i, 'run_' || lpad('1', 26, '0'), c.id, i, 0, 1, k.id, 1, '{}'
+  from cairn.banks k, c, generate_series(1, 7) i`) // all at the same time
+	for list, member := range map[string]string{"versions": "number", "updates": "update", "decisions": "span"} {
+		seen, pages := map[string]int{}, 0
+		for cursor := ""; pages == 0 || cursor != ""; pages++ {
+			var page map[string]json.RawMessage
+			b.get("/v1/banks/default/"+list+"?limit=3&cursor="+cursor).into(http.StatusOK, &page)
+			var rows []map[string]any
+			testkit.Must(t, json.Unmarshal(page[list], &rows))
+			for _, row := range rows {
+				seen[fmt.Sprint(row[member])]++
+			}
+			if cursor = ""; page["next_cursor"] != nil {
+				testkit.Must(t, json.Unmarshal(page["next_cursor"], &cursor))
+			}
+		}
+		if pages != 3 || len(seen) != 7 {
+			t.Errorf("%s: %v on %d pages", list, seen, pages)
+		}
+		for row, n := range seen {
+			if n != 1 {
+				t.Errorf("%s: %s is there %d times", list, row, n)
+			}
+		}
+		b.get("/v1/banks/default/" + list + "?cursor=x").refused(fault.InvalidArgument)
 	}
 }

@@ -25,9 +25,10 @@ type BankPromptList struct {
 	Prompts []BankPrompt `json:"prompts"`
 }
 
-// SkillDecisionList holds the live choices of a bank, the latest first.
+// SkillDecisionList is a page of the live choices of a bank, the latest first.
 type SkillDecisionList struct {
-	Decisions []SkillDecision `json:"decisions"`
+	Decisions  []SkillDecision `json:"decisions"`
+	NextCursor string          `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page"`
 }
 
 // BankPromptPath names a prompt of a bank.
@@ -71,12 +72,9 @@ func (g *Gateway) bankPromptRoutes() {
 		about: "Creates a version of the bank, unless it has the built-in prompt already."}, g.resetBankPrompt)
 }
 
-func (g *Gateway) listSkillDecisions(ctx context.Context, in *struct {
-	BankPath
-	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
-}) (*bodyOf[SkillDecisionList], error) {
-	decisions, err := g.Learning.Builds.Decisions(ctx, workspace(ctx), in.Name, in.Limit)
-	out := &bodyOf[SkillDecisionList]{SkillDecisionList{Decisions: []SkillDecision{}}}
+func (g *Gateway) listSkillDecisions(ctx context.Context, in *BankPage) (*bodyOf[SkillDecisionList], error) {
+	decisions, next, err := g.Learning.Builds.Decisions(ctx, workspace(ctx), in.Name, in.Cursor, in.Limit)
+	out := &bodyOf[SkillDecisionList]{SkillDecisionList{Decisions: []SkillDecision{}, NextCursor: next}}
 	for _, d := range decisions {
 		out.Body.Decisions = append(out.Body.Decisions, SkillDecision(d))
 	}

@@ -35,10 +35,11 @@ type ProbeList struct {
 	Probes []Probe `json:"probes"`
 }
 
-// PolicyUpdateList holds the updates of a bank's policy, the latest first.
+// PolicyUpdateList is a page of the updates of a bank's policy, the latest first.
 type PolicyUpdateList struct {
-	Updates []PolicyUpdate `json:"updates"`
-	Bursts  []VoteBurst    `json:"bursts" doc:"Votes of the workspace that do not count, because they came too fast"`
+	Updates    []PolicyUpdate `json:"updates"`
+	Bursts     []VoteBurst    `json:"bursts" doc:"Votes of the workspace that do not count, because they came too fast"`
+	NextCursor string         `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page"`
 }
 
 // MemorySkill is one version of an instruction for extracting memories.
@@ -67,9 +68,10 @@ type BankDetail struct {
 	FrozenAt *time.Time `json:"frozen_at,omitempty" doc:"Since when the bank does not change; absent if it may"`
 }
 
-// BankVersionList holds a bank's versions, the newest first.
+// BankVersionList is a page of a bank's versions, the latest first.
 type BankVersionList struct {
-	Versions []BankVersion `json:"versions"`
+	Versions   []BankVersion `json:"versions"`
+	NextCursor string        `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page"`
 }
 
 // BankChange describes how one skill changed between two versions of a bank.
@@ -199,24 +201,20 @@ func memorySkill(v memoryskill.Version) MemorySkill {
 		Author: string(v.Author), Origin: v.Origin}
 }
 
-func (g *Gateway) listBankVersions(ctx context.Context, in *struct {
-	BankPath
-	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
-}) (*bodyOf[BankVersionList], error) {
-	versions, err := g.Learning.Banks.History(ctx, workspace(ctx), in.Name, in.Limit)
-	out := &bodyOf[BankVersionList]{BankVersionList{Versions: []BankVersion{}}}
+func (g *Gateway) listBankVersions(ctx context.Context, in *BankPage) (*bodyOf[BankVersionList], error) {
+	versions, next, err := g.Learning.Banks.History(ctx, workspace(ctx), in.Name, in.Cursor, in.Limit)
+	out := &bodyOf[BankVersionList]{BankVersionList{Versions: []BankVersion{}, NextCursor: next}}
 	for _, v := range versions {
 		out.Body.Versions = append(out.Body.Versions, BankVersion(v))
 	}
 	return out, err
 }
 
-func (g *Gateway) listPolicyUpdates(ctx context.Context, in *struct {
-	BankPath
-	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
-}) (*bodyOf[PolicyUpdateList], error) {
-	updates, err := g.Learning.Updates.List(ctx, workspace(ctx), in.Name, in.Limit)
-	out := &bodyOf[PolicyUpdateList]{PolicyUpdateList{Updates: []PolicyUpdate{}, Bursts: []VoteBurst{}}}
+func (g *Gateway) listPolicyUpdates(ctx context.Context, in *BankPage) (*bodyOf[PolicyUpdateList], error) {
+	updates, next, err := g.Learning.Updates.List(ctx, workspace(ctx), in.Name, in.Cursor, in.Limit)
+	out := &bodyOf[PolicyUpdateList]{
+		PolicyUpdateList{Updates: []PolicyUpdate{}, Bursts: []VoteBurst{}, NextCursor: next},
+	}
 	for _, u := range updates {
 		out.Body.Updates = append(out.Body.Updates, PolicyUpdate(u))
 	}

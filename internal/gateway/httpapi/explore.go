@@ -92,9 +92,10 @@ type UsageList struct {
 	Usage []ModelUsage `json:"usage"`
 }
 
-// OutboxList holds the tasks of the outbox, those that fail first.
+// OutboxList is a page of the tasks of the outbox, those that fail most first, then the oldest.
 type OutboxList struct {
-	Tasks []OutboxTask `json:"tasks"`
+	Tasks      []OutboxTask `json:"tasks"`
+	NextCursor string       `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page"`
 }
 
 // ConsoleSessionList holds the sessions of the web console, the latest first.
@@ -136,7 +137,7 @@ func (g *Gateway) exploreRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/usage", id: "showUsage", tag: tagRuns, scope: apikey.Read,
 		summary: "Sum the model calls by local day, model and kind of run"}, g.showUsage)
 	handle(g, route{method: http.MethodGet, path: "/v1/outbox", id: "listOutbox", tag: tagRuns, scope: apikey.Read,
-		summary: "List stored work that waits for delivery, what fails first"}, g.listOutbox)
+		summary: "List stored work that waits for delivery, what fails most first, then the oldest"}, g.listOutbox)
 	handle(g, route{method: http.MethodPost, path: "/v1/outbox/{id}/retry", id: "retryOutboxTask", tag: tagRuns,
 		scope: apikey.Write, status: http.StatusNoContent, summary: "Try an outbox task now"}, g.retryOutboxTask)
 	handle(g, route{method: http.MethodGet, path: "/v1/sessions", id: "listConsoleSessions", tag: tagKeys,
@@ -346,10 +347,11 @@ func (g *Gateway) showUsage(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) listOutbox(ctx context.Context, in *struct {
-	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+	Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+	Cursor string `query:"cursor" maxLength:"200" doc:"next_cursor of the previous page"`
 }) (*bodyOf[OutboxList], error) {
-	tasks, err := g.Explore.Outbox(ctx, workspace(ctx), in.Limit)
-	out := &bodyOf[OutboxList]{OutboxList{[]OutboxTask{}}}
+	tasks, next, err := g.Explore.Outbox(ctx, workspace(ctx), in.Cursor, in.Limit)
+	out := &bodyOf[OutboxList]{OutboxList{[]OutboxTask{}, next}}
 	for _, t := range tasks {
 		out.Body.Tasks = append(out.Body.Tasks, OutboxTask(t))
 	}

@@ -38,9 +38,10 @@ type CreatedKey struct {
 	APIKey
 }
 
-// DeliveryList holds deliveries, the latest first.
+// DeliveryList is a page of deliveries.
 type DeliveryList struct {
 	Deliveries []Delivery `json:"deliveries"`
+	NextCursor string     `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page"`
 }
 
 func (g *Gateway) keyRoutes() {
@@ -57,8 +58,14 @@ func (g *Gateway) keyRoutes() {
 		scope: apikey.Gateway, bytes: smallBody, summary: "Let the user with a pairing code write",
 		about: "Needs the key of a gateway, and a code of its account. The user gets a new workspace."},
 		g.approvePerson)
-	handle(g, route{method: http.MethodGet, path: "/v1/deliveries", id: "listDeliveries", tag: tagKeys,
-		scope: apikey.Read, summary: "List the messages to chat platforms, the latest first"}, g.listDeliveries)
+	handle(g, route{
+		method:  http.MethodGet,
+		path:    "/v1/deliveries",
+		id:      "listDeliveries",
+		tag:     tagKeys,
+		scope:   apikey.Read,
+		summary: "List the messages to chat platforms, dead ones first, then the latest",
+	}, g.listDeliveries)
 	handle(g, route{method: http.MethodPost, path: "/v1/deliveries/{id}/retry", id: "retryDelivery", tag: tagKeys,
 		scope: apikey.Admin, status: http.StatusNoContent, summary: "Send a dead delivery again"}, g.retryDelivery)
 	handle(g, route{method: http.MethodPost, path: "/v1/deliveries/{id}/drop", id: "dropDelivery", tag: tagKeys,
@@ -97,11 +104,12 @@ func (g *Gateway) approvePerson(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) listDeliveries(ctx context.Context, in *struct {
-	State string `query:"state" enum:"streaming,ready,sent,dead,dropped" doc:"Only deliveries in this state"`
-	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+	State  string `query:"state" enum:"streaming,ready,sent,dead,dropped" doc:"Only deliveries in this state"`
+	Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+	Cursor string `query:"cursor" maxLength:"200" doc:"next_cursor of the previous page"`
 }) (*bodyOf[DeliveryList], error) {
-	all, err := g.Deliveries.Deliveries(ctx, workspace(ctx), in.State, in.Limit)
-	out := &bodyOf[DeliveryList]{DeliveryList{[]Delivery{}}}
+	all, next, err := g.People.ListDeliveries(ctx, workspace(ctx), in.State, in.Cursor, in.Limit)
+	out := &bodyOf[DeliveryList]{DeliveryList{[]Delivery{}, next}}
 	for _, d := range all {
 		out.Body.Deliveries = append(out.Body.Deliveries, Delivery(d))
 	}

@@ -76,7 +76,6 @@ type Services struct {
 	Replies       *replystream.Reader
 	Completions   *completion.Service
 	People        People
-	Deliveries    Deliveries
 	Webhooks      http.Handler // of accounts of chat platforms, at /channels/; nil without accounts
 	// ReplyNews returns a channel that receives when a run has new text of its reply.
 	ReplyNews func(ref run.Ref) (news <-chan struct{}, stop func())
@@ -96,16 +95,18 @@ type People interface {
 	Join(ctx context.Context, account, user string) (tenancy.Workspace, error)
 	// ApproveFor lets the user with a pairing code of an account write.
 	ApproveFor(ctx context.Context, account, code string) (channel.Identity, error)
+	// ListDeliveries returns a page of messages to chat platforms.
+	ListDeliveries(
+		ctx context.Context,
+		ws int64,
+		state, cursor string,
+		limit int,
+	) ([]channel.DeliveryView, string, error)
 	// PeopleOf lists the users of a workspace.
 	PeopleOf(ctx context.Context, ws int64, max int) ([]channel.Identity, error)
 	// Retry and Drop decide about a dead delivery.
 	Retry(ctx context.Context, ws, delivery int64) error
 	Drop(ctx context.Context, ws, delivery int64) error
-}
-
-// Deliveries lists messages to chat platforms.
-type Deliveries interface {
-	Deliveries(ctx context.Context, ws int64, state string, max int) ([]channel.DeliveryView, error)
 }
 
 // Driver sends stored work to Temporal. The relay sends what Driver could not.

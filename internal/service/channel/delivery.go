@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/metrics"
+	"cairn/internal/domain/paging"
 	"cairn/internal/domain/tenancy"
 )
 
@@ -146,6 +148,34 @@ func (s *Service) refused(ctx context.Context, ws int64, d Delivery, p StoredPar
 // GiveUp ends a delivery that failed for too long.
 func (s *Service) GiveUp(ctx context.Context, ws, id int64, reason string) error {
 	return s.Deliveries.EndDelivery(ctx, ws, id, DeliveryDead, reason, false)
+}
+
+// ListDeliveries returns a page of the deliveries in a state, or of all: dead ones first, then the latest.
+func (s *Service) ListDeliveries(ctx context.Context, ws int64, state, cursor string, limit int) (page []DeliveryView,
+	next string, err error) {
+	var before, dead int64
+	max, err := paging.Rows(limit)
+	if err == nil && cursor != "" {
+		var key []string
+		if key, err = paging.Key(cursor, 2); err == nil {
+			dead, err = paging.Integer(key[0])
+		}
+		if err == nil {
+			before, err = paging.Integer(key[1])
+		}
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := s.List.Deliveries(ctx, ws, state, before, dead == 1, max)
+	page, next = paging.Cut(rows, limit, func(last DeliveryView) string {
+		dead := "0"
+		if last.State == DeliveryDead {
+			dead = "1"
+		}
+		return paging.Cursor(dead, strconv.FormatInt(last.ID, 10))
+	})
+	return page, next, err
 }
 
 // Retry makes a dead delivery open again.

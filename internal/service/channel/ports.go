@@ -178,7 +178,9 @@ type Replies interface {
 
 // DeliveryList shows deliveries and changes ended ones. Each method is one transaction.
 type DeliveryList interface {
-	Deliveries(ctx context.Context, ws int64, state string, max int) ([]DeliveryView, error)
+	// Deliveries lists deliveries, dead ones first, then the latest. Before is the ID of the last one that was listed,
+	// which was dead or not; 0 is none.
+	Deliveries(ctx context.Context, ws int64, state string, before int64, dead bool, max int) ([]DeliveryView, error)
 	// Reopen makes a dead delivery open again, or drops one. It reports false if there is none.
 	Reopen(ctx context.Context, ws, id int64, drop bool) (bool, error)
 }

@@ -2,9 +2,9 @@ package explore
 
 import (
 	"context"
-	"strconv"
 	"time"
 
+	"cairn/internal/domain/paging"
 	"cairn/internal/domain/run"
 )
 
@@ -78,16 +78,12 @@ type Case struct {
 // Rounds returns a page of the rounds of a bank, the latest first.
 func (s *Service) Rounds(ctx context.Context, ws int64, bank, cursor string, limit int) (page []Round, next string,
 	err error) {
-	max, err := checkLimit(limit)
-	if err != nil {
-		return nil, "", err
-	}
-	before, err := row(cursor)
+	before, max, err := paging.Number(cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}
 	rows, err := s.Store.ExploreRounds(ctx, ws, bank, before, max)
-	page, next = cut(rows, limit, func(last Round) string { return encode(strconv.Itoa(last.Number)) })
+	page, next = paging.Cut(rows, limit, func(last Round) string { return paging.ByNumber(last.Number) })
 	return page, next, err
 }
 
@@ -99,42 +95,23 @@ func (s *Service) Trainings(
 	limit int,
 ) (page []Training, next string,
 	err error) {
-	max, err := checkLimit(limit)
+	before, id, max, err := paging.Time(cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}
-	var before time.Time
-	var beforeID string
-	if cursor != "" {
-		parts, err := decode(cursor, 2)
-		if err != nil {
-			return nil, "", err
-		}
-		micros, err := strconv.ParseInt(parts[0], 10, 64)
-		if err != nil {
-			return nil, "", badCursor()
-		}
-		before, beforeID = time.UnixMicro(micros), parts[1]
-	}
-	rows, err := s.Store.ExploreTrainings(ctx, ws, bank, before, beforeID, max)
-	page, next = cut(rows, limit, func(last Training) string {
-		return encode(strconv.FormatInt(last.CreatedAt.UnixMicro(), 10), last.Run)
-	})
+	rows, err := s.Store.ExploreTrainings(ctx, ws, bank, before, id, max)
+	page, next = paging.Cut(rows, limit, func(last Training) string { return paging.ByTime(last.CreatedAt, last.Run) })
 	return page, next, err
 }
 
 // Cases returns a page of the hard cases of a bank, the latest first. An empty state selects all.
 func (s *Service) Cases(ctx context.Context, ws int64, bank, state, cursor string, limit int) (page []Case, next string,
 	err error) {
-	max, err := checkLimit(limit)
-	if err != nil {
-		return nil, "", err
-	}
-	before, err := row(cursor)
+	before, max, err := paging.Number(cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}
 	rows, err := s.Store.ExploreCases(ctx, ws, bank, state, before, listRunes, max)
-	page, next = cut(rows, limit, func(last Case) string { return encode(strconv.FormatInt(last.ID, 10)) })
+	page, next = paging.Cut(rows, limit, func(last Case) string { return paging.ByNumber(last.ID) })
 	return page, next, err
 }

@@ -2,9 +2,9 @@ package explore
 
 import (
 	"context"
-	"strconv"
 	"time"
 
+	"cairn/internal/domain/paging"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 )
@@ -19,15 +19,12 @@ type ConversationFilter struct {
 // Conversations returns a page of conversations, the latest first.
 func (s *Service) Conversations(ctx context.Context, ws int64, f ConversationFilter, cursor string,
 	limit int) (page []conversation.View, next string, err error) {
-	max, err := checkLimit(limit)
-	if err != nil {
-		return nil, "", err
-	}
-	if f.Before, err = row(cursor); err != nil {
+	var max int
+	if f.Before, max, err = paging.Number(cursor, limit); err != nil {
 		return nil, "", err
 	}
 	rows, err := s.Store.ExploreConversations(ctx, ws, f, max)
-	page, next = cut(rows, limit, func(last conversation.View) string { return encode(strconv.FormatInt(last.ID, 10)) })
+	page, next = paging.Cut(rows, limit, func(last conversation.View) string { return paging.ByNumber(last.ID) })
 	return page, next, err
 }
 

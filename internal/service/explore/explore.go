@@ -4,9 +4,7 @@ package explore
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -58,7 +56,7 @@ type SkillStore interface {
 
 // DutyStore reads the outbox.
 type DutyStore interface {
-	ExploreOutbox(ctx context.Context, ws int64, max int) ([]OutboxTask, error)
+	ExploreOutbox(ctx context.Context, ws int64, after OutboxKey, max int) ([]OutboxTask, error)
 	// RetryOutbox makes a task due. It returns NotFound if there is none.
 	RetryOutbox(ctx context.Context, ws, id int64) error
 }
@@ -78,62 +76,9 @@ func New(p Ports) (*Service, error) {
 }
 
 const (
-	mostListed = 1000
-	listRunes  = 400  // of a text in a list
-	partRunes  = 8000 // of a text of a run
+	listRunes = 400  // of a text in a list
+	partRunes = 8000 // of a text of a run
 )
-
-// checkLimit returns the number of rows to read for a page of limit rows: one more shows that another page follows.
-func checkLimit(limit int) (int, error) {
-	if limit < 1 || limit > mostListed {
-		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid limit %d", limit),
-			fmt.Sprintf("use 1 to %d", mostListed))
-	}
-	return limit + 1, nil
-}
-
-// cut removes the additional row of a page, and returns the cursor of the next page, empty on the last one.
-func cut[T any](rows []T, limit int, cursor func(last T) string) (page []T, next string) {
-	if len(rows) <= limit {
-		return rows, ""
-	}
-	return rows[:limit], cursor(rows[limit-1])
-}
-
-func encode(parts ...string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, "|")))
-}
-
-// decode returns the parts of a cursor.
-func decode(cursor string, parts int) ([]string, error) {
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	out := strings.Split(string(raw), "|")
-	if err != nil || len(out) != parts {
-		return nil, badCursor()
-	}
-	return out, nil
-}
-
-func badCursor() error {
-	return fault.New(fault.InvalidArgument, "invalid cursor",
-		"send next_cursor of the previous page unchanged, or no cursor for the first page")
-}
-
-// row returns the row in a cursor, 0 for an empty one.
-func row(cursor string) (int64, error) {
-	if cursor == "" {
-		return 0, nil
-	}
-	parts, err := decode(cursor, 1)
-	if err != nil {
-		return 0, err
-	}
-	id, err := strconv.ParseInt(parts[0], 10, 64)
-	if err != nil || id < 1 {
-		return 0, badCursor()
-	}
-	return id, nil
-}
 
 // Excerpt is a part of a conversation that is evidence.
 type Excerpt struct {

@@ -2,9 +2,11 @@ package explore
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"time"
 
+	"cairn/internal/domain/paging"
 	"cairn/internal/domain/run"
 )
 
@@ -42,15 +44,12 @@ type Memory struct {
 // Memories returns a page of memories, the newest first.
 func (s *Service) Memories(ctx context.Context, ws int64, f MemoryFilter, cursor string, limit int) (page []Memory,
 	next string, err error) {
-	max, err := checkLimit(limit)
-	if err != nil {
-		return nil, "", err
-	}
-	if f.Before, err = row(cursor); err != nil {
+	var max int
+	if f.Before, max, err = paging.Number(cursor, limit); err != nil {
 		return nil, "", err
 	}
 	rows, err := s.Store.ExploreMemories(ctx, ws, f, listRunes, max)
-	page, next = cut(rows, limit, func(last Memory) string { return encode(strconv.FormatInt(last.Key, 10)) })
+	page, next = paging.Cut(rows, limit, func(last Memory) string { return paging.ByNumber(last.Key) })
 	return page, next, err
 }
 
@@ -83,10 +82,44 @@ type OutboxTask struct {
 	FailedSince *time.Time `json:"failed_since,omitempty"`
 }
 
-// Outbox returns the tasks of the outbox, those that fail first.
-func (s *Service) Outbox(ctx context.Context, ws int64, max int) ([]OutboxTask, error) {
-	out, err := s.Store.ExploreOutbox(ctx, ws, max)
-	return append([]OutboxTask{}, out...), err
+// Outbox returns a page of the tasks of the outbox: those that fail most first, then the oldest.
+func (s *Service) Outbox(ctx context.Context, ws int64, cursor string, limit int) (page []OutboxTask, next string,
+	err error) {
+	after := OutboxKey{Failures: math.MaxInt32}
+	max, err := paging.Rows(limit)
+	if err == nil && cursor != "" {
+		after, err = outboxKey(cursor)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := s.Store.ExploreOutbox(ctx, ws, after, max)
+	page, next = paging.Cut(rows, limit, func(last OutboxTask) string {
+		return paging.Cursor(strconv.Itoa(last.Failures), strconv.FormatInt(last.CreatedAt.UnixMicro(), 10),
+			strconv.FormatInt(last.ID, 10))
+	})
+	return page, next, err
+}
+
+// OutboxKey is the place of a task in the list of the outbox.
+type OutboxKey struct {
+	Failures  int
+	CreatedAt time.Time
+	ID        int64
+}
+
+func outboxKey(cursor string) (out OutboxKey, err error) {
+	key, err := paging.Key(cursor, 3)
+	if err != nil {
+		return out, err
+	}
+	var n [3]int64
+	for i, part := range key {
+		if n[i], err = paging.Integer(part); err != nil {
+			return out, err
+		}
+	}
+	return OutboxKey{int(n[0]), time.UnixMicro(n[1]), n[2]}, nil
 }
 
 // RetryOutbox makes a task due now.

@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
+	"cairn/internal/domain/paging"
 	"cairn/internal/domain/run"
 )
 
@@ -51,25 +51,12 @@ func cost(micros, calls, unpriced int64) *int64 {
 // Runs returns a page of runs, the newest first.
 func (s *Service) Runs(ctx context.Context, ws int64, f RunFilter, cursor string, limit int) (page []Run, next string,
 	err error) {
-	max, err := checkLimit(limit)
-	if err != nil {
+	var max int
+	if f.Before, f.BeforeID, max, err = paging.Time(cursor, limit); err != nil {
 		return nil, "", err
 	}
-	if cursor != "" {
-		parts, err := decode(cursor, 2)
-		if err != nil {
-			return nil, "", err
-		}
-		micros, err := strconv.ParseInt(parts[0], 10, 64)
-		if err != nil {
-			return nil, "", badCursor()
-		}
-		f.Before, f.BeforeID = time.UnixMicro(micros), parts[1]
-	}
 	rows, err := s.Store.ExploreRuns(ctx, ws, f, max)
-	page, next = cut(rows, limit, func(last Run) string {
-		return encode(strconv.FormatInt(last.CreatedAt.UnixMicro(), 10), last.Ref.Run)
-	})
+	page, next = paging.Cut(rows, limit, func(last Run) string { return paging.ByTime(last.CreatedAt, last.Ref.Run) })
 	return page, next, err
 }
 

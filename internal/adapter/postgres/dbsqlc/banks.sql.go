@@ -203,17 +203,24 @@ func (q *Queries) BankVersionPut(ctx context.Context, arg BankVersionPutParams) 
 }
 
 const BankVersions = `-- name: BankVersions :many
-select workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id, created_at, prompts from bank_versions where workspace_id = $1 and bank_id = $2 order by number desc limit $3
+select workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimizer_sha, snapshot_sha, reason, run_id, created_at, prompts from bank_versions where workspace_id = $1 and bank_id = $2
+  and ($3::int = 0 or number < $3::int) order by number desc limit $4
 `
 
 type BankVersionsParams struct {
 	WorkspaceID int64
 	BankID      int64
+	Before      int32
 	MaxRows     int32
 }
 
 func (q *Queries) BankVersions(ctx context.Context, arg BankVersionsParams) ([]BankVersion, error) {
-	rows, err := q.db.Query(ctx, BankVersions, arg.WorkspaceID, arg.BankID, arg.MaxRows)
+	rows, err := q.db.Query(ctx, BankVersions,
+		arg.WorkspaceID,
+		arg.BankID,
+		arg.Before,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}

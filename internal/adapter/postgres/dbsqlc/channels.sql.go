@@ -141,12 +141,16 @@ const DeliveriesList = `-- name: DeliveriesList :many
 select d.id, d.source, d.state, d.reason, d.created_at, d.ended_at, r.account, r.chat, r.thread,
   coalesce((select max(p.attempts) from delivery_parts p where p.workspace_id = d.workspace_id and p.delivery_id = d.id), 0)::int as attempts
 from deliveries d join channel_routes r on r.workspace_id = d.workspace_id and r.id = d.route_id
-where d.workspace_id = $1 and ($2::text = '' or d.state = $2) order by d.id desc limit $3
+where d.workspace_id = $1 and ($2::text = '' or d.state = $2)
+  and ($3::bigint = 0 or ((d.state = 'dead'), d.id) < ($4::boolean, $3::bigint))
+order by (d.state = 'dead') desc, d.id desc limit $5
 `
 
 type DeliveriesListParams struct {
 	WorkspaceID int64
 	State       string
+	Before      int64
+	BeforeDead  bool
 	MaxRows     int32
 }
 
@@ -164,7 +168,13 @@ type DeliveriesListRow struct {
 }
 
 func (q *Queries) DeliveriesList(ctx context.Context, arg DeliveriesListParams) ([]DeliveriesListRow, error) {
-	rows, err := q.db.Query(ctx, DeliveriesList, arg.WorkspaceID, arg.State, arg.MaxRows)
+	rows, err := q.db.Query(ctx, DeliveriesList,
+		arg.WorkspaceID,
+		arg.State,
+		arg.Before,
+		arg.BeforeDead,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -432,11 +432,16 @@ func (q *Queries) ExploreMemoryViews(ctx context.Context, arg ExploreMemoryViews
 
 const ExploreOutbox = `-- name: ExploreOutbox :many
 select id, kind, key, attempts, failures, last_error, created_at, due_at, failed_since from outbox
-where workspace_id = $1 order by failures desc, created_at limit $2
+where workspace_id = $1 and failures <= $2::int
+  and (failures < $2::int or (created_at, id) > ($3::timestamptz, $4::bigint))
+order by failures desc, created_at, id limit $5
 `
 
 type ExploreOutboxParams struct {
 	WorkspaceID int64
+	Failures    int32
+	CreatedAt   time.Time
+	ID          int64
 	MaxRows     int32
 }
 
@@ -452,8 +457,15 @@ type ExploreOutboxRow struct {
 	FailedSince *time.Time
 }
 
+// Those that fail most first, then the oldest, after a place in this order.
 func (q *Queries) ExploreOutbox(ctx context.Context, arg ExploreOutboxParams) ([]ExploreOutboxRow, error) {
-	rows, err := q.db.Query(ctx, ExploreOutbox, arg.WorkspaceID, arg.MaxRows)
+	rows, err := q.db.Query(ctx, ExploreOutbox,
+		arg.WorkspaceID,
+		arg.Failures,
+		arg.CreatedAt,
+		arg.ID,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -394,17 +394,24 @@ func (q *Queries) UpdatePut(ctx context.Context, arg UpdatePutParams) (PolicyUpd
 }
 
 const UpdatesOf = `-- name: UpdatesOf :many
-select workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at from policy_updates where workspace_id = $1 and bank_id = $2 order by number desc limit $3
+select workspace_id, bank_id, number, run_id, base, state, policy_sha, optimizer_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at from policy_updates where workspace_id = $1 and bank_id = $2
+  and ($3::int = 0 or number < $3::int) order by number desc limit $4
 `
 
 type UpdatesOfParams struct {
 	WorkspaceID int64
 	BankID      int64
+	Before      int32
 	MaxRows     int32
 }
 
 func (q *Queries) UpdatesOf(ctx context.Context, arg UpdatesOfParams) ([]PolicyUpdate, error) {
-	rows, err := q.db.Query(ctx, UpdatesOf, arg.WorkspaceID, arg.BankID, arg.MaxRows)
+	rows, err := q.db.Query(ctx, UpdatesOf,
+		arg.WorkspaceID,
+		arg.BankID,
+		arg.Before,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}

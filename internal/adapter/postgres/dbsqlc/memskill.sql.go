@@ -8,6 +8,7 @@ package dbsqlc
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	pgvector "github.com/pgvector/pgvector-go"
 )
@@ -441,12 +442,15 @@ cross join lateral (
   select count(*)::int as scores, coalesce(avg(c.score), 0)::float8 as score from decision_outcomes c
   where c.workspace_id = d.workspace_id and c.decision_id = d.id) o
 where d.workspace_id = $1 and d.bank_id = $2
-order by d.created_at desc, d.id desc limit $3
+  and ($3::timestamptz is null or (d.created_at, d.id) < ($3::timestamptz, $4::text))
+order by d.created_at desc, d.id desc limit $5
 `
 
 type DecisionsOfBankParams struct {
 	WorkspaceID int64
 	BankID      int64
+	Before      *time.Time
+	BeforeID    string
 	MaxRows     int32
 }
 
@@ -458,7 +462,13 @@ type DecisionsOfBankRow struct {
 
 // The latest decisions of a bank, each with the number and the mean of its scores.
 func (q *Queries) DecisionsOfBank(ctx context.Context, arg DecisionsOfBankParams) ([]DecisionsOfBankRow, error) {
-	rows, err := q.db.Query(ctx, DecisionsOfBank, arg.WorkspaceID, arg.BankID, arg.MaxRows)
+	rows, err := q.db.Query(ctx, DecisionsOfBank,
+		arg.WorkspaceID,
+		arg.BankID,
+		arg.Before,
+		arg.BeforeID,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}

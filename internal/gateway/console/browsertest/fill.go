@@ -43,6 +43,7 @@ type Fixture struct {
 	Thread    string // name of the conversation
 	Owed      string // key of a task of the outbox that is not due
 	Day       string // date of a reflection
+	Round     string // run of a round of the designer
 }
 
 // Body is a skill's text with the given last step.
@@ -61,7 +62,7 @@ const conversationName = "kitchen/ada & co"
 // Fill opens a Cairn and fills a workspace through its services and a scripted model.
 func Fill(t testing.TB, change ...func(*config.Config)) *Fixture {
 	t.Helper()
-	f := &Fixture{Bundle: apptest.Open(t, change...), Thread: conversationName}
+	f := &Fixture{Bundle: apptest.Open(t, change...), Thread: conversationName, Round: run.NewID()}
 	server := httptest.NewServer(process().watch(f.App.Gateway(httpapi.NoMeter)))
 	t.Cleanup(server.Close)
 	f.URL, f.Key = server.URL, f.Bundle.Key("ada's laptop", "admin")
@@ -72,6 +73,7 @@ func Fill(t testing.TB, change ...func(*config.Config)) *Fixture {
 	f.delivers()
 	f.learns()
 	f.scores()
+	f.evolves()
 	f.owes()
 	f.reflects()
 	return f
@@ -226,6 +228,13 @@ func (f *Fixture) Pages() map[string]string {
 		"reflection":  f.At("reflections", f.Day),
 		"learning":    f.At("learning"),
 		"bank":        f.At("learning", "default"),
+		"versions":    f.At("learning", "default", "versions"),
+		"updates":     f.At("learning", "default", "updates"),
+		"decisions":   f.At("learning", "default", "decisions"),
+		"rounds":      f.At("learning", "default", "rounds"),
+		"trainings":   f.At("learning", "default", "trainings"),
+		"cases":       f.At("learning", "default", "cases"),
+		"bank diff":   f.At("learning", "default", "diff") + "?from=1&to=1",
 		"channels":    f.At("channels"),
 		"usage":       f.At("usage"),
 		"settings":    f.At("settings"),

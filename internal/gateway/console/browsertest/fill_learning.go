@@ -68,3 +68,27 @@ func (f *Fixture) reflects() {
 )
 select min(local_date)::text from days`, f.Workspace.ID, f.Turn).Scan(&f.Day))
 }
+
+// evolves adds what the default bank has learned from: a case, a round that was rejected, and a training.
+func (f *Fixture) evolves() {
+	f.T.Helper()
+	_, err := f.Admin().Exec(f.T.Context(), `with kase as (
+  insert into cairn.cases (workspace_id, bank_id, key, source, question, gold, prediction, failures, op_id,
+    conversation_id)
+  select b.workspace_id, b.id, 'tea', 'correction', 'Which tea do I like?', '{Green tea}', 'Black tea.', 2, 'x', c.id
+  from cairn.banks b join cairn.conversations c on c.workspace_id = b.workspace_id and c.external_id = $4
+  where b.workspace_id = $1
+), made as (
+  insert into cairn.runs (workspace_id, id, kind, business_key, args_sha, spec, workflow_id, status, outcome, result)
+  values ($1, $2, 'evolve', 'default/1', sha256('x'), '{}', 'evolve', 'ended', 'completed', '{}'),
+    ($1, $3, 'train', 'default/1', sha256('x'), '{}', 'train', 'ended', 'completed',
+     '{"verdict": "rejected", "stages": 3, "best_score": 0.625, "gate": {"mean": 0.125, "lower": -0.25, "traces": 9}}')
+  returning id, kind
+)
+insert into cairn.evolution_rounds (workspace_id, bank_id, number, run_id, base, outcome, note, comparison, ended_at)
+select $1, b.id, 1, made.id, b.head, 'rejected', 'the candidate is not better',
+  '{"mean": -0.125, "lower": -0.25, "traces": 9}', now()
+from made, cairn.banks b where made.kind = 'evolve' and b.workspace_id = $1`, f.Workspace.ID, f.Round, run.NewID(),
+		f.Thread)
+	testkit.Must(f.T, err)
+}

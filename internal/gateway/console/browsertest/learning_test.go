@@ -3,7 +3,9 @@ package browsertest_test
 import (
 	"testing"
 
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/testkit"
 )
 
 // An update on trial is promoted, and the bank is rolled back to the version before.
@@ -80,4 +82,44 @@ func TestAnItemIsRejected(t *testing.T) {
 	if !waits(f.Candidate) {
 		t.Error("another item is gone")
 	}
+}
+
+func TestWhatABankLearnedFromIsListed(t *testing.T) {
+	f, b := signedIn(t)
+	open := func(list string) {
+		b.Visit(f.At("learning", "default"))
+		b.Click("main a[href$='/" + list + "']")
+		b.Await("main a[href$='/learning/default']")
+	}
+	open("cases")
+	shows(b, "Which tea do I like?", "Black tea.", "Green tea", "a correction", f.Thread)
+	open("decisions")
+	shows(b, "on trial", "Probability")
+	open("trainings")
+	shows(b, "rejected", "difference +0.125, at least -0.250, from 9 conversations", "0.625")
+	open("versions")
+	shows(b, "seeds")
+	open("updates")
+	shows(b, "canary")
+	open("rounds")
+	shows(b, "rejected", "the candidate is not better", "difference -0.125, at least -0.250, from 9 conversations")
+	b.Click("main td a[href$='" + f.Round + "']")
+	b.Await("#waterfall")
+}
+
+func TestVersionsOfABankAreCompared(t *testing.T) {
+	f, b := signedIn(t)
+	b.Visit(f.At("learning", "default", "diff"))
+	shows(b, "The skills and prompts are the same.")
+	_, err := f.Learning.Banks.Import(t.Context(), f.Workspace.ID, "default", map[string][]byte{
+		"note_dates.md": memoryskill.Render(memoryskill.Skill{Name: "note_dates", Title: "Note dates",
+			Description: "Adds dates and times.", Purpose: "Keep the day.", Action: memoryskill.Insert,
+			WhenToUse: []string{"A day is named"}, HowToApply: []string{"Copy it"}, Constraints: []string{"None"}})})
+	testkit.Must(t, err)
+	b.Visit(f.At("learning", "default", "versions"))
+	shows(b, "import")
+	b.Click("main th a[href*='/diff']")
+	b.Await("section[aria-labelledby=c0]")
+	shows(b, "Added: note_dates", "Purpose: Keep the day.")
+	b.CheckAccessibility()
 }

@@ -102,7 +102,7 @@ func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out
 // shadowOf returns the weights of the bank's latest update if it ended as a shadow. Those that are
 // based on an earlier version are dropped.
 func shadowOf(ctx context.Context, tx Tx, head bank.Row) (*weights, error) {
-	last, err := tx.Updates().Updates(ctx, head.ID, 1)
+	last, err := tx.Updates().Updates(ctx, head.ID, 0, 1)
 	if err != nil || len(last) == 0 || last[0].State != InShadow || last[0].EndedAt == nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type Repository interface {
 	OpenUpdate(ctx context.Context, bank int64) (Update, bool, error)
 	// UpdateAt returns an update by its number.
 	UpdateAt(ctx context.Context, bank int64, number int) (Update, bool, error)
-	Updates(ctx context.Context, bank int64, most int) ([]Update, error)
+	Updates(ctx context.Context, bank int64, before, most int) ([]Update, error)
 	// CanaryScores returns the scores of replies since the canary began: those of the update's
 	// decisions, and those of the active policy.
 	CanaryScores(ctx context.Context, bank int64, u Update) (candidate, incumbent []decision.Outcome, err error)

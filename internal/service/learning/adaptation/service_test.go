@@ -175,7 +175,7 @@ func updateOnce(t *testing.T, controller string) {
 		got[0].Shadow.OffPolicy.Effective < 30 || got[1].Outcome != got[0].Outcome {
 		t.Errorf("%+v, then %+v", got[0], got[1])
 	}
-	listed, err := l.Updates.List(ctx, l.DB.A.ID, bank.Default, 10)
+	listed, _, err := l.Updates.List(ctx, l.DB.A.ID, bank.Default, "", 10)
 	if err != nil || len(listed) != 1 || listed[0].State != adaptation.OnCanary || listed[0].Canary == nil {
 		t.Errorf("%+v, %v", listed, err)
 	}
@@ -218,7 +218,7 @@ func TestAnUpdateFromFewDecisionsIsNotEnoughEvidence(t *testing.T) {
 		!strings.Contains(got.Note, "effective sample size") {
 		t.Errorf("%+v %+v", got, p)
 	}
-	listed, err := l.Updates.List(t.Context(), l.DB.A.ID, bank.Default, 10)
+	listed, _, err := l.Updates.List(t.Context(), l.DB.A.ID, bank.Default, "", 10)
 	if err != nil || len(listed) != 1 || listed[0].State != adaptation.Dropped || listed[0].EndedAt == nil {
 		t.Errorf("%+v, %v", listed, err)
 	}
@@ -237,7 +237,7 @@ func TestAnUpdateThatChangesTooMuchStaysAShadow(t *testing.T) {
 		!small(got.Report) {
 		t.Fatalf("%+v %+v", got, got.Shadow.OffPolicy)
 	}
-	listed, err := l.Updates.List(t.Context(), l.DB.A.ID, bank.Default, 10)
+	listed, _, err := l.Updates.List(t.Context(), l.DB.A.ID, bank.Default, "", 10)
 	if err != nil || len(listed) != 1 || listed[0].State != adaptation.InShadow || listed[0].EndedAt == nil ||
 		listed[0].Note != got.Note {
 		t.Errorf("%+v, %v", listed, err)
@@ -273,7 +273,7 @@ func TestAnUpdateThatIsGivenUpIsDropped(t *testing.T) {
 	if err != nil || got.Note != "stopped" || got.Update != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	listed, err := l.Updates.List(t.Context(), l.DB.A.ID, bank.Default, 10)
+	listed, _, err := l.Updates.List(t.Context(), l.DB.A.ID, bank.Default, "", 10)
 	if err != nil || len(listed) != 1 || listed[0].State != adaptation.Dropped {
 		t.Errorf("%+v, %v", listed, err)
 	}

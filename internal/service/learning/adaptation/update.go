@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/paging"
 	"cairn/internal/service/learning/trial"
 )
 
@@ -42,17 +43,23 @@ type Canary struct {
 	Comparison *designer.Comparison `json:"comparison,omitempty"` // set if both sides have enough scores
 }
 
-// List lists the updates of a bank's policy, latest first. An update on canary includes its current
-// comparison.
-func (s *Service) List(ctx context.Context, ws int64, name string, most int) (out []Update, err error) {
+// List returns a page of the updates of a bank's policy, the latest first. An update on canary includes
+// its current comparison.
+func (s *Service) List(ctx context.Context, ws int64, name, cursor string, limit int) (out []Update, next string,
+	err error) {
+	before, max, err := paging.Number(cursor, limit)
+	if err != nil {
+		return nil, "", err
+	}
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, name)
 		if err != nil {
 			return err
 		}
-		if out, err = tx.Updates().Updates(ctx, head.ID, most); err != nil {
+		if out, err = tx.Updates().Updates(ctx, head.ID, int(before), max); err != nil {
 			return err
 		}
+		out, next = paging.Cut(out, limit, func(last Update) string { return paging.ByNumber(last.Number) })
 		for i := range out {
 			if out[i].State == OnCanary {
 				if out[i].Canary, _, err = s.measure(ctx, tx, head.ID, out[i]); err != nil {
@@ -65,7 +72,7 @@ func (s *Service) List(ctx context.Context, ws int64, name string, most int) (ou
 		}
 		return nil
 	})
-	return out, err
+	return out, next, err
 }
 
 // drop ends an update, and drops its weights unless a version uses them. Moved is false if the update has

@@ -63,7 +63,7 @@ func (s *Service) latestOf(
 	wanted string,
 ) (policy.Chooser, policy.Optimizer, error) {
 	const lastVersions = 100
-	versions, err := tx.Banks().BankVersions(ctx, h.ID, lastVersions)
+	versions, err := tx.Banks().BankVersions(ctx, h.ID, 0, lastVersions)
 	if err != nil {
 		return nil, nil, err
 	}

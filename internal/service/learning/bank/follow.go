@@ -72,7 +72,7 @@ func (s *Service) readShared(ctx context.Context, ws int64, name string) (head H
 		if head, err = s.ReadVersion(ctx, tx, row, row.Head); err != nil {
 			return err
 		}
-		versions, err := tx.Banks().BankVersions(ctx, row.ID, allVersions)
+		versions, err := tx.Banks().BankVersions(ctx, row.ID, 0, allVersions)
 		for _, v := range versions {
 			for _, id := range v.Members {
 				ever[id] = true

@@ -124,7 +124,7 @@ func (s *Service) load(ctx context.Context, tx Tx, row Row, v Version) (out Head
 // Advance writes a version and moves the head to it. If the head is no longer at the base of the
 // draft, it returns VersionConflict and writes nothing. For a frozen bank it returns Protected.
 func (s *Service) Advance(ctx context.Context, tx Tx, row Row, d Draft) (Head, error) {
-	newest, err := tx.Banks().BankVersions(ctx, row.ID, 1)
+	newest, err := tx.Banks().BankVersions(ctx, row.ID, 0, 1)
 	if err != nil {
 		return Head{}, err
 	}

@@ -75,7 +75,7 @@ func (s *Service) basis(ctx context.Context, tx Tx, now Head, packed *contents) 
 		return d, nil
 	}
 	const allVersions = 1 << 30
-	versions, err := tx.Banks().BankVersions(ctx, now.ID, allVersions)
+	versions, err := tx.Banks().BankVersions(ctx, now.ID, 0, allVersions)
 	if err != nil || slices.ContainsFunc(versions, func(v Version) bool { return v.Snapshot == packed.Snapshot.Hash }) {
 		return d, err
 	}

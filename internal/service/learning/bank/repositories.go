@@ -39,7 +39,7 @@ type Repository interface {
 	FreezeBank(ctx context.Context, id int64, frozen bool) (bool, error)
 	BankVersion(ctx context.Context, id int64, number int) (Version, error)
 	// BankVersions returns versions, the newest first.
-	BankVersions(ctx context.Context, id int64, most int) ([]Version, error)
+	BankVersions(ctx context.Context, id int64, before, most int) ([]Version, error)
 }
 
 // ContentRepository reads and writes the skills and weights of versions.

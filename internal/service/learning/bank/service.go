@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/paging"
 	"cairn/internal/domain/ports"
 )
 
@@ -66,16 +67,22 @@ func (s *Service) At(ctx context.Context, ws int64, name string, number int) (ou
 	return out, err
 }
 
-// History lists the versions of a bank, newest first.
-func (s *Service) History(ctx context.Context, ws int64, name string, most int) (out []Version, err error) {
+// History returns a page of the versions of a bank, the latest first.
+func (s *Service) History(ctx context.Context, ws int64, name, cursor string, limit int) (page []Version, next string,
+	err error) {
+	before, max, err := paging.Number(cursor, limit)
+	if err != nil {
+		return nil, "", err
+	}
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		h, err := s.ReadHead(ctx, tx, name)
 		if err == nil {
-			out, err = tx.Banks().BankVersions(ctx, h.ID, most)
+			page, err = tx.Banks().BankVersions(ctx, h.ID, int(before), max)
 		}
 		return err
 	})
-	return out, err
+	page, next = paging.Cut(page, limit, func(last Version) string { return paging.ByNumber(last.Number) })
+	return page, next, err
 }
 
 // Rollback creates a version with the bank, policy and optimizer of an earlier version.

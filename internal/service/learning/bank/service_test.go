@@ -76,7 +76,7 @@ func TestSkillsAreImportedOnce(t *testing.T) {
 	if _, err = l.Banks.Import(ctx, ws, "house", file("note_dates", "Adds dates and times.")); err == nil {
 		t.Error("a skill that says what another says")
 	}
-	versions, err := l.Banks.History(ctx, ws, "house", 10)
+	versions, _, err := l.Banks.History(ctx, ws, "house", "", 10)
 	testkit.Must(t, err)
 	if len(versions) != 2 || versions[0].Action != bank.ActionImport || versions[0].Parent != 1 {
 		t.Errorf("%+v", versions)

@@ -47,7 +47,7 @@ func TestChoicesDifferInAFreshWorkspace(t *testing.T) {
 			s.Memory.Builder, s.Memory.Skills.Controller = settings.BuilderSkills, controller
 		})
 		spans := builtOfThree(t, l)
-		listed, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, bank.Default, 100)
+		listed, _, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, bank.Default, "", 100)
 		testkit.Must(t, err)
 		if len(listed) != spans || spans < 5 {
 			t.Fatalf("%d decisions about %d spans", len(listed), spans)
@@ -75,7 +75,7 @@ func TestAnUntrainedPolicyChoosesGreedilyInAFixedOrder(t *testing.T) {
 			s.Memory.Learning.ExplorePerDay, s.Memory.Skills.Controller = 2, controller
 		})
 		spans := builtOfThree(t, l)
-		listed, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, "", 100)
+		listed, _, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, "", "", 100)
 		if err != nil || len(listed) != spans || spans < 4 {
 			t.Fatalf("%d decisions about %d spans, %v", len(listed), spans, err)
 		}
@@ -97,7 +97,7 @@ func TestAnUntrainedPolicyChoosesGreedilyInAFixedOrder(t *testing.T) {
 func TestDecisionsAreThoseOfABank(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)
-	if _, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, "other", 1); err == nil {
+	if _, _, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, "other", "", 1); err == nil {
 		t.Error("a bank that there is not")
 	}
 }

@@ -2,6 +2,7 @@ package decision
 
 import (
 	"context"
+	"time"
 
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/runspec"
@@ -24,7 +25,7 @@ type Repository interface {
 	EndDecision(ctx context.Context, id string, o SpanOutcome) error
 	Decisions(ctx context.Context, run string) ([]Decision, error)
 	// BankDecisions returns the latest decisions of a bank, the latest first.
-	BankDecisions(ctx context.Context, bank int64, most int) ([]Scored, error)
+	BankDecisions(ctx context.Context, bank int64, before time.Time, id string, most int) ([]Scored, error)
 	// MemoryUses returns the memories in the prompts of a run, with the decisions behind them.
 	MemoryUses(ctx context.Context, run string) ([]MemoryUse, error)
 }
