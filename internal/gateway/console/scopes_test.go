@@ -166,7 +166,7 @@ func TestKeysAndCookiesAreWrittenNowhere(t *testing.T) {
 		p := b.get(path)
 		lacks(name, p.body+fmt.Sprint(p.header))
 	}
-	b.get("/console/sign-in?key=" + f.Key) // as somebody might try
+	b.get("/console/sign-in?key=" + f.Key) // as a person might try
 	b.post("/console/sign-in", url.Values{"key": {f.Key + "x"}})
 	written := log.String()
 	lacks("the log", written)
