@@ -57,6 +57,9 @@ on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, la
   failures = 1, failed_since = now() returning key`, f.Workspace.ID).Scan(&f.Owed))
 }
 
+// Note is a note of the first day of the reflections.
+const Note = "Ada talked about green tea."
+
 // reflects adds two days: one whose messages a reflection has read, and one without anything to save.
 func (f *Fixture) reflects() {
 	f.T.Helper()
@@ -67,6 +70,14 @@ func (f *Fixture) reflects() {
     ($1, current_date - 1, 'UTC', 'nothing_to_save', now(), null, 1, 2, 0) returning local_date
 )
 select min(local_date)::text from days`, f.Workspace.ID, f.Turn).Scan(&f.Day))
+	_, err := f.Admin().Exec(f.T.Context(), `with note as (
+  insert into cairn.memories (workspace_id, external_id, type, target, content, content_sha256, origin, run_id, op_id)
+  values ($1, '00000000000000aa', 'note', $2, $3, sha256(convert_to($3, 'UTF8')), 'reflection', $4, 'reflection')
+  returning id, content, origin, run_id, op_id
+)
+insert into cairn.memory_revisions (workspace_id, memory_id, version, action, content, origin, tainted, run_id, op_id)
+select $1, id, 1, 'add', content, origin, false, run_id, op_id from note`, f.Workspace.ID, f.Day, Note, f.Turn)
+	testkit.Must(f.T, err)
 }
 
 // evolves adds what the default bank has learned from: a case, a round that was rejected, and a training.

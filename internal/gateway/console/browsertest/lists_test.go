@@ -58,7 +58,7 @@ func TestADayOfReflectionsIsOpened(t *testing.T) {
 	if b.Path() != f.At("reflections", f.Day) {
 		t.Errorf("the day opens %s", b.Path())
 	}
-	shows(b, f.Day, "Notes")
+	shows(b, f.Day, "Notes", browsertest.Note)
 	if got := read[reflection.DayDetail](f, "/v1/reflections/"+f.Day); got.Date != f.Day || got.Status != "saved" {
 		t.Errorf("the day is %+v", got)
 	}
