@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
@@ -42,6 +43,9 @@ func (q documentRepository) oweSpaces(ctx context.Context, space int16, docs []i
 // DocText returns the text that is embedded for a document, and the spaces of its vectors.
 func (q documentRepository) DocText(ctx context.Context, doc int64) (string, []int16, error) {
 	text, err := q.q.DocText(ctx, dbsqlc.DocTextParams{WorkspaceID: q.ws, Doc: doc})
+	if isNoRows(err) {
+		return "", nil, fault.New(fault.NotFound, fmt.Sprintf("document %d not found", doc), "it was deleted")
+	}
 	if err != nil {
 		return "", nil, classify("read the document's text", err)
 	}

@@ -199,7 +199,7 @@ func TestOneDutyThatFailsDoesNotKeepTheOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.in(func(ctx context.Context, q postgres.Tx) error {
-		testkit.Must(t, q.Outbox().Enqueue(ctx, relay.EmbedDoc, "999", 0)) // of no document
+		testkit.Must(t, q.Outbox().Enqueue(ctx, relay.EmbedDoc, "nonsense", 0))
 		testkit.Must(t, q.Outbox().Enqueue(ctx, relay.DriveRun, "999", 0)) // of no run
 		return q.Outbox().Enqueue(ctx, relay.DriveRun, "nonsense", 0)
 	})
@@ -212,5 +212,22 @@ func TestOneDutyThatFailsDoesNotKeepTheOthers(t *testing.T) {
 	}
 	if n := scan[int](t, b.admin, "select count(*) from embeddings"); n != 1 {
 		t.Errorf("%d vectors, want 1", n)
+	}
+}
+
+// Nothing is owed for a document that was deleted, before or during the call of the model.
+func TestTheTaskOfADeletedDocumentEnds(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.in(func(ctx context.Context, q postgres.Tx) error {
+		return q.Outbox().Enqueue(ctx, relay.EmbedDoc, "999", 0)
+	})
+	doc := b.document(1, "text")
+	b.embedder.hold = func(string) { exec(t, b.admin, "delete from search_docs where doc = $1", doc) }
+	if n := b.pass(); n != 2 {
+		t.Errorf("took %d tasks, want 2", n)
+	}
+	if n := scan[int](t, b.admin, "select count(*) from outbox"); n != 0 {
+		t.Errorf("%d tasks are left", n)
 	}
 }

@@ -92,7 +92,8 @@ type Tx interface {
 	Channel(ctx context.Context, conversation int64) (string, error)
 	// Running returns conversations that had a message within the given time.
 	Running(ctx context.Context, within time.Duration, max int) ([]int64, error)
-	// DocText returns the text of a document, and the spaces in which it has a vector.
+	// DocText returns the text of a document, and the spaces in which it has a vector. It returns NotFound if the
+	// document was deleted.
 	DocText(ctx context.Context, doc int64) (text string, spaces []int16, err error)
 	// PutVectors stores vectors of a document by space. It fails if the workspace has changed its
 	// space from active to one in which the document has no vector.

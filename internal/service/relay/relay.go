@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
@@ -329,9 +330,9 @@ func (r *Relay) embed(ctx context.Context, d OutboxTask, doc int64) error {
 	var has []int16
 	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
 		text, has, err = q.DocText(ctx, doc)
-		return err
+		return settleDeleted(ctx, q, d, err)
 	})
-	if err != nil {
+	if err != nil || text == "" {
 		return err
 	}
 	active, needed, err := r.Spaces.Owed(ctx, d.Workspace)
@@ -352,11 +353,19 @@ func (r *Relay) embed(ctx context.Context, d OutboxTask, doc int64) error {
 	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {
 		now, _, err := q.DocText(ctx, doc)
 		if err != nil || now != text { // changed in the meantime: the change has its own task
-			return err
+			return settleDeleted(ctx, q, d, err)
 		}
 		if err := q.PutVectors(ctx, doc, vectors, active); err != nil {
 			return err
 		}
 		return q.Settle(ctx, d.Kind, d.Key)
 	})
+}
+
+// settleDeleted ends the task of a document that was deleted, whose text cannot be read.
+func settleDeleted(ctx context.Context, q Tx, d OutboxTask, err error) error {
+	if fault.CodeOf(err) == fault.NotFound {
+		return q.Settle(ctx, d.Kind, d.Key)
+	}
+	return err
 }
