@@ -21,7 +21,7 @@ returning *;
 
 -- name: MemoryChange :execrows
 update memories set content = @content, content_sha256 = @content_sha256, status = @status, tainted = @tainted, origin = @origin, op_id = @op_id, version = version + 1, updated_at = now()
-where workspace_id = @workspace_id and id = @id and version = @version and status = 'active';
+where workspace_id = @workspace_id and id = @id and version = @version and status = @was;
 
 -- name: MemoryRevisionInsert :exec
 insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, decision_id, valid_until)

@@ -136,7 +136,7 @@ func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w 
 		n, err := q.q.MemoryChange(ctx, dbsqlc.MemoryChangeParams{Origin: w.Origin, Content: s.Content,
 			ContentSha256: sum[:],
 			Status:        string(status), Tainted: tainted, OpID: w.Op,
-			WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version)})
+			WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version), Was: string(e.Status)})
 		if err == nil && n != 1 {
 			return fault.New(fault.VersionConflict,
 				fmt.Sprintf("memory %s has a newer version than %d", e.ID, e.Version), "")

@@ -17,6 +17,13 @@ func (t promptMemoryTx) Workspace() promptmemory.WorkspaceRepository {
 
 func (t promptMemoryTx) Memories() promptmemory.MemoryRepository { return t.promptMemory() }
 
+func (t promptMemoryTx) Former() promptmemory.FormerRepository {
+	return struct {
+		longTermRepository
+		deletedSkillRepository
+	}{t.longTerm(), t.deletedSkills()}
+}
+
 func (t promptMemoryTx) Recalls() promptmemory.RecallRepository {
 	return struct {
 		longTermRepository

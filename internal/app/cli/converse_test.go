@@ -18,7 +18,7 @@ import (
 	"cairn/internal/gateway/mcpserver"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/inspect"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
 )
@@ -245,21 +245,25 @@ func TestTheProgramOffersEveryToolOverMCP(t *testing.T) {
 	}
 }
 
-// A deleted long-term memory can be restored; a prompt memory cannot.
+// A deleted memory is restored under its ID: a long-term memory, and one of every prompt.
 func TestADeletedMemoryIsRestoredByName(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	id := w.forgotten(t)
 	var back promptmemory.WriteResult
-	if w.must(&back, "", "memories", "restore", id); back.Action != longterm.Restored || back.IDs[0] != id {
+	if w.must(&back, "", "memories", "restore", id); back.Action != memorywrite.Restored || back.IDs[0] != id {
 		t.Errorf("restored %+v", back)
 	}
 	if code, out, _ := w.run("", "memories", "list", "--type", "personal"); code != 0 ||
 		!strings.Contains(out, "rows on Sundays") {
 		t.Errorf("listed %s", out)
 	}
-	if code, _, errs := w.run("", "memories", "restore", w.remembered(t, agent.OriginUser).IDs[0]); code != 2 ||
-		!strings.Contains(errs, "only long-term memories") {
-		t.Errorf("a prompt memory: exit %d, %s", code, errs)
+	made := w.remembered(t, agent.OriginUser).IDs[0]
+	w.must(&back, "", "memories", "delete", made)
+	if w.must(&back, "", "memories", "restore", made); back.Action != memorywrite.Restored || back.IDs[0] != made {
+		t.Errorf("restored %+v", back)
+	}
+	if code, out, _ := w.run("", "memories", "list", "--store", "profile"); code != 0 || !strings.Contains(out, made) {
+		t.Errorf("listed %s", out)
 	}
 }

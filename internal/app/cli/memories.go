@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/promptmemory"
@@ -120,7 +119,7 @@ func (c *cli) memoryDelete() *cobra.Command {
 	remove := &cobra.Command{Use: "delete MEMORY",
 		Short: "Delete a memory",
 		Long: "Delete a memory. For the days in the setting limits.undo_days, `cairn memories restore MEMORY` " +
-			"restores a deleted long-term memory.",
+			"restores a deleted memory.",
 		Example: "  cairn memories delete " + sampleMemory, Args: exactly(1, "the memory's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), nil,
@@ -139,14 +138,14 @@ func (c *cli) memoryDelete() *cobra.Command {
 	return remove
 }
 
-// memoryRestore is the command that restores a version of a long-term memory.
+// memoryRestore is the command that restores a version of a memory.
 func (c *cli) memoryRestore() *cobra.Command {
 	var version int
 	restore := &cobra.Command{Use: "restore MEMORY",
-		Short:   "Restore a version of a long-term memory",
+		Short:   "Restore a version of a memory",
 		Example: "  cairn memories restore " + sampleMemory, Args: exactly(1, "the memory's ID"),
-		Long: "Restore a version of a long-term memory that was changed or deleted. A memory that was deleted more " +
-			"days ago than the setting limits.undo_days cannot be restored.",
+		Long: "Restore a version of a memory that was changed or deleted. The memory keeps its ID. A memory that was " +
+			"deleted more days ago than the setting limits.undo_days cannot be restored.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), nil,
 				func(ctx context.Context, s *session, _ string) (promptmemory.WriteResult, error) {
@@ -154,19 +153,15 @@ func (c *cli) memoryRestore() *cobra.Command {
 					if err != nil {
 						return promptmemory.WriteResult{}, err
 					}
-					if !slices.Contains(memory.LongTermTypes, e.Type) {
-						return promptmemory.WriteResult{}, fault.New(fault.InvalidArgument,
-							fmt.Sprintf("cannot restore memory %s of type %s: only long-term memories can be "+
-								"restored", e.ID,
-								e.Type), "find its content with `cairn memories history MEMORY`, then add it with "+
-								"`cairn memories add WORDS`")
+					if slices.Contains(memory.PromptTypes, e.Type) {
+						return s.Memory.Restore(ctx, s.actor(), promptmemory.RestoreArgs{ID: e.ID, Version: version})
 					}
 					return asWriteResult(e.Type)(s.LongTerm.Restore(ctx, s.actor(),
 						longterm.RestoreArgs{ID: e.ID, Version: version}))
 				})
 		}}
 	restore.Flags().IntVar(&version, "version", 0,
-		"version to restore, from cairn memories history (default the previous version)")
+		"version to restore, from cairn memories history (default the last version)")
 	return restore
 }
 

@@ -69,13 +69,18 @@ func MakePlan(t Type, entries []Entry, operations []Operation, budget int) (Plan
 	for _, e := range state {
 		p.After += utf8.RuneCountInString(e.Content)
 	}
-	if p.After > budget && p.After > p.Before {
-		return p, fault.New(fault.TooLarge, fmt.Sprintf(
-			"%s would have %d characters, at most %d are allowed; it has %d now", t, p.After, budget, p.Before),
-			"send one memory_batch that removes or shortens entries and then adds this one").With("size", p.After).
-			With("limit", budget)
+	return p, p.fits(t, budget)
+}
+
+// fits returns an error if the plan exceeds a budget in runes and frees no space.
+func (p Plan) fits(t Type, budget int) error {
+	if p.After <= budget || p.After <= p.Before {
+		return nil
 	}
-	return p, nil
+	return fault.New(fault.TooLarge, fmt.Sprintf(
+		"%s would have %d characters, at most %d are allowed; it has %d now", t, p.After, budget, p.Before),
+		"send one memory_batch that removes or shortens entries and then adds this one").With("size", p.After).
+		With("limit", budget)
 }
 
 func (p *Plan) apply(t Type, state []*Entry, o Operation) ([]*Entry, error) {
@@ -118,6 +123,30 @@ func (p *Plan) apply(t Type, state []*Entry, o Operation) ([]*Entry, error) {
 	}
 	return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown operation %q", o.Op),
 		"use add, replace or remove")
+}
+
+// MakeRestore plans that an entry has a content again and is active, whatever its status. It does not modify e. entries
+// are the active ones of its type. budget is in runes, as for MakePlan.
+func MakeRestore(e Entry, content string, entries []Entry, budget int) (Plan, error) {
+	p := Plan{Meant: []*Entry{&e}}
+	for _, other := range entries {
+		n := utf8.RuneCountInString(other.Content)
+		p.Before += n
+		if other.Key == e.Key {
+			continue
+		}
+		if p.After += n; other.Content == content {
+			return Plan{}, fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has the same content", other.ID),
+				"delete that memory first")
+		}
+	}
+	p.After += utf8.RuneCountInString(content)
+	if e.Status == Active && e.Content == content {
+		p.Unchanged++
+		return p, nil
+	}
+	p.Steps = []Step{{Restore, &e, content}}
+	return p, p.fits(e.Type, budget)
 }
 
 // Count returns the number of steps with an action.

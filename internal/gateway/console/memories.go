@@ -143,7 +143,7 @@ type revision struct {
 
 type memoryPage struct {
 	Memory    memory.Entry
-	LongTerm  bool // a long-term memory can be restored
+	CanRevert bool // to a former version
 	Evidence  []explore.Excerpt
 	Views     []explore.MemoryView
 	Revisions []revision
@@ -174,7 +174,8 @@ func (c *Console) showMemory(rq *request) error {
 	if err != nil {
 		return err
 	}
-	out := memoryPage{Memory: e, LongTerm: slices.Contains(memory.LongTermTypes, e.Type)}
+	out := memoryPage{Memory: e, CanRevert: slices.Contains(memory.LongTermTypes, e.Type) ||
+		slices.Contains(memory.PromptTypes, e.Type)}
 	if out.Evidence, err = c.Explore.EvidenceOf(rq.ctx, rq.ws(), e.Evidence); err != nil {
 		return err
 	}
@@ -244,8 +245,7 @@ func (c *Console) restoreMemory(rq *request) error {
 	if err != nil || version < 1 {
 		return fault.New(fault.InvalidArgument, "invalid version", "choose a version in the history of the memory")
 	}
-	_, err = c.LongTerm.Restore(rq.ctx, rq.actor(), longterm.RestoreArgs{ID: e.ID, Version: version})
-	if err != nil {
+	if err := c.restore(rq, e, version); err != nil {
 		return rq.again(err, c.showMemory)
 	}
 	return rq.redirect("restored", "memories", e.ID)
@@ -265,29 +265,20 @@ func (c *Console) undoMemory(rq *request) error {
 		return rq.again(fault.New(fault.InvalidArgument, "the memory has no earlier version",
 			"delete it, if it is wrong"), c.showMemory)
 	}
-	id, err := c.undo(rq, e, history[1])
-	if err != nil {
+	if err := c.restore(rq, e, history[1].Version); err != nil {
 		return rq.again(err, c.showMemory)
 	}
-	return rq.redirect("undone", "memories", id)
+	return rq.redirect("undone", "memories", e.ID)
 }
 
-// undo makes a version current again. A deleted prompt memory is saved as a new one, because its entry is gone.
-func (c *Console) undo(rq *request, e memory.Entry, before memory.Revision) (id string, err error) {
-	switch {
-	case slices.Contains(memory.LongTermTypes, e.Type):
-		_, err = c.LongTerm.Restore(rq.ctx, rq.actor(), longterm.RestoreArgs{ID: e.ID, Version: before.Version})
-		return e.ID, err
-	case e.Status == memory.Active:
-		_, err = c.Memory.Replace(rq.ctx, rq.actor(), promptmemory.ReplaceArgs{Store: string(e.Type), Match: e.ID,
-			Content: before.Content})
-		return e.ID, err
+// restore makes a version of a memory current again.
+func (c *Console) restore(rq *request, e memory.Entry, version int) (err error) {
+	if slices.Contains(memory.LongTermTypes, e.Type) {
+		_, err = c.LongTerm.Restore(rq.ctx, rq.actor(), longterm.RestoreArgs{ID: e.ID, Version: version})
+	} else {
+		_, err = c.Memory.Restore(rq.ctx, rq.actor(), promptmemory.RestoreArgs{ID: e.ID, Version: version})
 	}
-	w, err := c.Memory.Save(rq.ctx, rq.actor(), promptmemory.SaveArgs{Store: string(e.Type), Content: before.Content})
-	if err == nil && len(w.IDs) == 1 {
-		return w.IDs[0], nil
-	}
-	return e.ID, err
+	return err
 }
 
 // dumpMemories sends all memories as JSON lines.

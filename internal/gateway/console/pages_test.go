@@ -93,6 +93,11 @@ func TestAMemoryIsEditedAndRestored(t *testing.T) {
 	b.get(at).has("Ada likes oolong.")
 	b.post(at+"/delete", url.Values{}).is(http.StatusSeeOther)
 	b.get(f.At("memories")).lacks("oolong")
+	b.post(at+"/restore", url.Values{"version": {"1"}}).is(http.StatusSeeOther)
+	b.get(at).has("Ada likes green tea.", "active")
+	b.post(at+"/undo", url.Values{}).is(http.StatusSeeOther) // the version before was the removed one
+	b.get(at).has("Ada likes oolong.", "active")
+	b.post(at+"/delete", url.Values{}).is(http.StatusSeeOther)
 	to := b.post(f.At("memories"), url.Values{"content": {"Ada is a cook."}, "store": {"profile"}}).
 		is(http.StatusSeeOther).header.Get("Location")
 	b.get(to).has("Ada is a cook.", "profile")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -94,7 +95,9 @@ func (g *Gateway) longTermRoutes() {
 		g.deleteMemories)
 	handle(g, route{method: http.MethodPost, path: "/v1/memories/{id}/restore", id: "restoreMemory", tag: tagMemory,
 		scope: apikey.Write, bytes: smallBody,
-		summary: "Restore a version of a long-term memory, whatever its status"}, g.restoreMemory)
+		summary: "Restore a version of a memory, whatever its status",
+		about: "The memory keeps its ID. Deleted memories can be restored for `limits.undo_days` days. The text of a " +
+			"core or profile memory must fit the limit of its store."}, g.restoreMemory)
 	handle(g, route{method: http.MethodGet, path: "/v1/targets", id: "listTargets", tag: tagMemory, scope: apikey.Read,
 		summary: "List memory targets"}, g.listTargets)
 	handle(g, route{method: http.MethodPut, path: "/v1/targets/{type}/{target}", id: "describeTarget", tag: tagMemory,
@@ -206,8 +209,12 @@ func (g *Gateway) restoreMemory(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return written(e.Type)(g.LongTerm.Restore(ctx, person(ctx, in.IdempotencyKey),
-		longterm.RestoreArgs{ID: in.ID, Version: in.Version}))
+	who := person(ctx, in.IdempotencyKey)
+	if slices.Contains(memory.PromptTypes, e.Type) {
+		w, err := g.Memory.Restore(ctx, who, promptmemory.RestoreArgs{ID: in.ID, Version: in.Version})
+		return &bodyOf[MemoryWritten]{MemoryWritten(w)}, err
+	}
+	return written(e.Type)(g.LongTerm.Restore(ctx, who, longterm.RestoreArgs{ID: in.ID, Version: in.Version}))
 }
 
 func (g *Gateway) listTargets(ctx context.Context, _ *struct{}) (*bodyOf[MemoryTargets], error) {

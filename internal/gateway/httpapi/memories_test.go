@@ -167,3 +167,43 @@ func TestSettingsAreChangedByWhatIsNamed(t *testing.T) {
 	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: `{}`,
 		key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
 }
+
+// A deleted core or profile memory is restored under its ID, once per idempotency key.
+func TestADeletedPromptMemoryIsRestoredUnderItsID(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	for _, store := range []string{"core", "profile"} {
+		var w httpapi.MemoryWritten
+		b.post("/v1/memories", map[string]any{"content": "Lives in Osaka.", "store": store}).
+			into(http.StatusCreated, &w)
+		path := "/v1/memories/" + w.IDs[0]
+		b.do(request{method: http.MethodDelete, path: path}).into(http.StatusOK, nil)
+		var e httpapi.Memory
+		if b.get(path).into(http.StatusOK, &e); e.Status != memory.Removed {
+			t.Errorf("after the deletion: %+v", e)
+		}
+		for range 2 {
+			var back httpapi.MemoryWritten
+			b.do(request{method: http.MethodPost, path: path + "/restore",
+				header: map[string]string{"Idempotency-Key": "again/" + store}}).into(http.StatusOK, &back)
+			if back.Action != memorywrite.Restored || len(back.IDs) != 1 || back.IDs[0] != w.IDs[0] ||
+				string(back.Store) != store {
+				t.Errorf("restored as %+v", back)
+			}
+		}
+		if b.get(path).into(http.StatusOK, &e); e.Status != memory.Active || e.Content != "Lives in Osaka." ||
+			e.ID != w.IDs[0] || e.Version != 3 || string(e.Type) != store {
+			t.Errorf("after the restoration: %+v", e)
+		}
+		var h httpapi.MemoryHistory
+		if b.get(path+"/history").into(http.StatusOK, &h); len(h.Revisions) != 3 ||
+			h.Revisions[0].Action != memory.Restore || h.Revisions[1].Action != memory.Remove {
+			t.Errorf("history %+v", h)
+		}
+		var list httpapi.MemoryList
+		if b.get("/v1/memories?store="+store).into(http.StatusOK, &list); len(list.Memories) != 1 {
+			t.Errorf("listed %+v", list)
+		}
+		b.post(path+"/restore?version=9", nil).refused(fault.NotFound)
+	}
+}

@@ -73,7 +73,6 @@ const (
 	Updated       = "updated"
 	Merged        = "merged"
 	Deleted       = "deleted"
-	Restored      = "restored"
 	Undone        = "undone"
 	Failed        = "failed"
 )

@@ -54,7 +54,7 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 			e.ID, version)); err != nil {
 			return err
 		}
-		return g.addResult(0, ItemResult{ID: e.ID, Status: Restored}, g.revertTo(ctx, e, r, memory.Restore))
+		return g.addResult(0, ItemResult{ID: e.ID, Status: memorywrite.Restored}, g.revertTo(ctx, e, r, memory.Restore))
 	})
 }
 

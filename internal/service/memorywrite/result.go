@@ -21,6 +21,7 @@ const (
 	Removed   = "removed"
 	Applied   = "applied" // batch
 	Unchanged = "unchanged"
+	Restored  = "restored"
 	Staged    = "staged" // needs approval
 )
 

@@ -12,6 +12,7 @@ import (
 type Tx interface {
 	Workspace() WorkspaceRepository
 	Memories() MemoryRepository
+	Former() FormerRepository
 	Recalls() RecallRepository
 	Pending() PendingRepository
 	Souls() SoulRepository
@@ -31,6 +32,15 @@ type MemoryRepository interface {
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
 	AddedBy(ctx context.Context, run string, types []memory.Type) (int, error)
 	WriteMemories(ctx context.Context, steps []memory.Step, w memorywrite.Writer) error
+}
+
+// FormerRepository reads and erases former versions of entries.
+type FormerRepository interface {
+	// RevisionAt reads a version of an entry.
+	RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error)
+	// EraseDeleted permanently removes up to most skills and memories whose undo period has passed. It returns the
+	// number of removed rows.
+	EraseDeleted(ctx context.Context, most int) (int, error)
 }
 
 // RecallRepository reads long-term memories and notes, and records which were returned.

@@ -104,7 +104,7 @@ func (q *Queries) MemoryAddedByRun(ctx context.Context, arg MemoryAddedByRunPara
 
 const MemoryChange = `-- name: MemoryChange :execrows
 update memories set content = $1, content_sha256 = $2, status = $3, tainted = $4, origin = $5, op_id = $6, version = version + 1, updated_at = now()
-where workspace_id = $7 and id = $8 and version = $9 and status = 'active'
+where workspace_id = $7 and id = $8 and version = $9 and status = $10
 `
 
 type MemoryChangeParams struct {
@@ -117,6 +117,7 @@ type MemoryChangeParams struct {
 	WorkspaceID   int64
 	ID            int64
 	Version       int32
+	Was           string
 }
 
 func (q *Queries) MemoryChange(ctx context.Context, arg MemoryChangeParams) (int64, error) {
@@ -130,6 +131,7 @@ func (q *Queries) MemoryChange(ctx context.Context, arg MemoryChangeParams) (int
 		arg.WorkspaceID,
 		arg.ID,
 		arg.Version,
+		arg.Was,
 	)
 	if err != nil {
 		return 0, err

@@ -45,8 +45,8 @@ func TestAMemoryIsAddedDeletedAndUndone(t *testing.T) {
 	b.Visit(f.At("memories", id))
 	b.Act("form[action$='/undo'] button", "Undone.")
 	shows(b, "Ada is a cook.", "active")
-	if m := memory(f, path.Base(b.Path())); m.Content != "Ada is a cook." || m.Status != "active" {
-		t.Errorf("after the undo: %+v", m)
+	if m := memory(f, id); path.Base(b.Path()) != id || m.Content != "Ada is a cook." || m.Status != "active" {
+		t.Errorf("%s after the undo: %+v", b.Path(), m)
 	}
 }
 

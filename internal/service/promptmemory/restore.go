@@ -1,0 +1,93 @@
+package promptmemory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/audit"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
+)
+
+// RestoreArgs selects a version of an entry to restore.
+type RestoreArgs struct {
+	ID      string `json:"memory_id"`
+	Version int    `json:"version,omitempty"` // 0 for the current version
+}
+
+// erasedAtOnce is the maximum number of rows that one transaction erases.
+const erasedAtOnce = 1000
+
+// Restore makes a version of an entry active again, whatever the status of the entry, which keeps its ID. The text must
+// fit the budget of its store. Restore requires a user.
+func (k *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) (WriteResult, error) {
+	if err := memorywrite.RequirePerson(a, "restoring a memory"); err != nil {
+		return WriteResult{}, err
+	}
+	return doOnce(ctx, k, a, "memory_restore", in, func(ctx context.Context, tx Tx) (WriteResult, error) {
+		// Entries whose undo period has passed cannot be restored.
+		if _, err := tx.Former().EraseDeleted(ctx, erasedAtOnce); err != nil {
+			return WriteResult{}, err
+		}
+		e, err := tx.Memories().Memory(ctx, in.ID)
+		if err == nil && !slices.Contains(memory.PromptTypes, e.Type) {
+			err = fault.New(fault.NotFound, fmt.Sprintf("memory %q not found", in.ID), "")
+		}
+		if err != nil {
+			return WriteResult{}, err
+		}
+		version := in.Version
+		if version == 0 {
+			version = e.Version
+		}
+		r, err := tx.Former().RevisionAt(ctx, e.Key, version)
+		if err != nil {
+			return WriteResult{}, err
+		}
+		return k.restore(ctx, tx, a, e, r)
+	})
+}
+
+// restore writes the content of a revision as the version after e.
+func (k *Service) restore(ctx context.Context, tx Tx, a agent.Actor, e memory.Entry, r memory.Revision) (WriteResult,
+	error) {
+	risk, err := memorywrite.Inspect("the content", r.Content) // the rules may have changed
+	if err != nil {
+		return WriteResult{}, err
+	}
+	chosen, err := tx.Workspace().Settings(ctx)
+	if err != nil {
+		return WriteResult{}, err
+	}
+	most := budget(chosen, e.Type)
+	entries, err := tx.Memories().Memories(ctx, []memory.Type{e.Type}, false, maxEntries)
+	if err != nil {
+		return WriteResult{}, err
+	}
+	plan, err := memory.MakeRestore(e, r.Content, entries, most)
+	if err != nil && plan.After > most {
+		err = full(err, entries, memory.Usage(plan.Before, most))
+	}
+	if err != nil {
+		return WriteResult{}, err
+	}
+	out := WriteResult{Action: memorywrite.Restored, Store: e.Type, IDs: []string{e.ID},
+		Usage: memory.Usage(plan.After, most), Warnings: risk}
+	if len(plan.Steps) == 0 {
+		out.Action, out.Warnings = memorywrite.Unchanged, nil
+		return out, nil
+	}
+	if err := tx.Memories().WriteMemories(ctx, plan.Steps, k.writer(a)); err != nil {
+		return WriteResult{}, err
+	}
+	if e.Status == memory.Active { // its text was replaced
+		if _, err := tx.Workspace().RevokeSessions(ctx); err != nil {
+			return WriteResult{}, err
+		}
+	}
+	return out, tx.Operations().Record(ctx, audit.MemoryRestore,
+		fmt.Sprintf("memory %s to version %d", e.ID, r.Version))
+}
