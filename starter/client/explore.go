@@ -84,7 +84,7 @@ func (c *Client) MemoryViews(ctx context.Context, id string) iter.Seq2[MemoryVie
 	return list[MemoryView](ctx, c, "/v1/memories/"+url.PathEscape(id)+"/views", "views", nil)
 }
 
-// Restore makes a version of a long-term memory its content again, even if it is deleted. Version 0 is the last one
+// Restore makes a version of a memory its content again, even if it is deleted. Version 0 is the last one
 // with content. Calls with the same [RequestID] take effect once.
 func (c *Client) Restore(ctx context.Context, id string, version int, options ...Option) (out WriteResult, err error) {
 	path := fmt.Sprintf("/v1/memories/%s/restore?version=%d", url.PathEscape(id), version)
