@@ -91,6 +91,16 @@ func Time(cursor string, limit int) (before time.Time, id string, rows int, err 
 	if err != nil {
 		return before, "", 0, err
 	}
-	micros, err := Integer(key[0])
-	return time.UnixMicro(micros), key[1], rows, err
+	before, err = Moment(key[0])
+	return before, key[1], rows, err
+}
+
+// Moment returns a part of a key that is a time in microseconds, of the years 1 to 9999.
+func Moment(part string) (time.Time, error) {
+	micros, err := Integer(part)
+	at := time.UnixMicro(micros).UTC()
+	if err == nil && (at.Year() < 1 || at.Year() > 9999) {
+		err = invalid()
+	}
+	return at, err
 }

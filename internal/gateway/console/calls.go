@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
+	"cairn/internal/gateway/console/display"
 	"cairn/internal/service/inspect"
 )
 
@@ -89,8 +90,17 @@ func (c *Console) showUnmasked(rq *request) error {
 	if err != nil {
 		return err
 	}
-	err = c.Audit.Record(rq.ctx, rq.ws(), audit.PromptUnmask,
-		fmt.Sprintf("run %s, step %s, round %s", ref.Run, clip(rq.text("step"), 80), clip(rq.text("round"), 8)))
+	err = c.Audit.Record(
+		rq.ctx,
+		rq.ws(),
+		audit.PromptUnmask,
+		fmt.Sprintf(
+			"run %s, step %s, round %s",
+			ref.Run,
+			display.Clip(rq.text("step"), 80),
+			display.Clip(rq.text("round"), 8),
+		),
+	)
 	if err != nil {
 		return err
 	}
@@ -102,7 +112,7 @@ func (c *Console) renderCall(rq *request, unmasked bool) error {
 	if err != nil {
 		return err
 	}
-	step := clip(rq.text("step"), 300)
+	step := display.Clip(rq.text("step"), 300)
 	round, err := rq.number("round", 0, 0, 1000)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cairn/internal/domain/transcript"
+	"cairn/internal/gateway/console/display"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/explore"
@@ -25,7 +26,7 @@ func (c *Console) listConversations(rq *request) error {
 	if err != nil {
 		return err
 	}
-	f := explore.ConversationFilter{Query: clip(rq.text("q"), 200), Channel: channel}
+	f := explore.ConversationFilter{Query: display.Clip(rq.text("q"), 200), Channel: channel}
 	limit, err := rq.limit()
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/gateway/console/display"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/explore"
@@ -57,7 +58,7 @@ func (c *Console) listMemories(rq *request) error {
 	}
 	out.AsOf = f.AsOf
 	if q := rq.text("q"); q != "" && f.AsOf.IsZero() {
-		r := search.Request{Query: clip(q, 1000), Kinds: []string{search.KindMemory}, Limit: 50}
+		r := search.Request{Query: display.Clip(q, 1000), Kinds: []string{search.KindMemory}, Limit: 50}
 		if f.Type != "" {
 			r.Types = []memory.Type{memory.Type(f.Type)}
 		}
@@ -98,7 +99,7 @@ func (rq *request) memoryFilter() (f explore.MemoryFilter, err error) {
 	if f.Origin, err = rq.choice("origin", memoryOrigins...); err != nil {
 		return f, err
 	}
-	f.Target = clip(rq.text("target"), 200)
+	f.Target = display.Clip(rq.text("target"), 200)
 	f.AsOf, err = rq.instant("as_of")
 	return f, err
 }

@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/console/display"
 	"cairn/internal/gateway/console/locale"
 	"cairn/internal/service/consolesession"
 )
@@ -122,14 +123,7 @@ func (rq *request) choice(name string, allowed ...string) (string, error) {
 }
 
 func badParameter(name, value, hint string) error {
-	return fault.New(fault.InvalidArgument, "invalid "+name+" "+strconv.Quote(clip(value, 60)), hint)
-}
-
-func clip(text string, runes int) string {
-	if r := []rune(text); len(r) > runes {
-		return string(r[:runes-1]) + "…"
-	}
-	return text
+	return fault.New(fault.InvalidArgument, "invalid "+name+" "+strconv.Quote(display.Clip(value, 60)), hint)
 }
 
 // render writes a page with data. Title is a key of the locale, unless it is the name of an object.

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/console/chart"
+	"cairn/internal/gateway/console/display"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/explore"
@@ -41,7 +42,10 @@ type runsPage struct {
 
 func (c *Console) listRuns(rq *request) (err error) {
 	out := runsPage{Kinds: runKinds, Statuses: runStatuses, Outcomes: runOutcomes}
-	f := explore.RunFilter{Conversation: clip(rq.text("conversation"), 200), Model: clip(rq.text("model"), 200)}
+	f := explore.RunFilter{
+		Conversation: display.Clip(rq.text("conversation"), 200),
+		Model:        display.Clip(rq.text("model"), 200),
+	}
 	if f.Kind, err = rq.choice("kind", runKinds...); err != nil {
 		return err
 	}

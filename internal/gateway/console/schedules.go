@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/gateway/console/display"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/schedule"
 )
@@ -104,7 +105,7 @@ func (c *Console) scheduleRow(rq *request, task schedule.Task) []cell {
 		last = rq.at(task.Last.At)
 		last.Quiet = rq.worded("firing", task.Last.Outcome) + " " + task.Last.Reason
 	}
-	name := cell{Text: task.Name, Quiet: clip(task.Prompt, 160), Link: rq.path("schedules", task.Name)}
+	name := cell{Text: task.Name, Quiet: display.Clip(task.Prompt, 160), Link: rq.path("schedules", task.Name)}
 	return []cell{name, {Text: task.Cron, Quiet: task.Zone}, next, last, {Actions: actions}}
 }
 
@@ -125,7 +126,7 @@ func (c *Console) showSchedule(rq *request) error {
 	if err != nil {
 		return err
 	}
-	cron, zone := clip(rq.text("cron"), 200), clip(rq.text("zone"), 100)
+	cron, zone := display.Clip(rq.text("cron"), 200), display.Clip(rq.text("zone"), 100)
 	next, err := c.Schedules.Preview(rq.ctx, rq.ws(), task.Name, cron, zone, firingsShown)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/gateway/console/display"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/explore"
 	"cairn/internal/service/library"
@@ -109,7 +110,7 @@ func (c *Console) searchSkills(rq *request, q string, statuses []skill.Status, o
 		statuses = []skill.Status{skill.Active, skill.Candidate, skill.DraftStatus}
 	}
 	known := map[int64]bool{}
-	found, err := c.Finder.SearchSkills(rq.ctx, rq.ws(), clip(q, 1000), statuses, perPage)
+	found, err := c.Finder.SearchSkills(rq.ctx, rq.ws(), display.Clip(q, 1000), statuses, perPage)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (c *Console) searchSkills(rq *request, q string, statuses []skill.Status, o
 	named, err := c.Library.List(
 		rq.ctx,
 		rq.ws(),
-		library.Filter{Statuses: statuses, Holds: clip(q, 200), Limit: perPage},
+		library.Filter{Statuses: statuses, Holds: display.Clip(q, 200), Limit: perPage},
 	)
 	for _, h := range named.Skills {
 		if !known[h.ID] {

@@ -13,6 +13,7 @@ import (
 	tree "text/template/parse"
 	"unicode"
 
+	"cairn/internal/gateway/console/display"
 	"cairn/internal/gateway/console/locale"
 	"cairn/internal/testkit"
 )
@@ -293,7 +294,7 @@ func TestNoticesHaveTexts(t *testing.T) {
 func TestInvisibleCharactersAreNamed(t *testing.T) {
 	t.Parallel()
 	got := ""
-	for _, p := range marked("a\u202eb\u200b\x00\tc\n\U000E0041漢é🙂") {
+	for _, p := range display.Marked("a\u202eb\u200b\x00\tc\n\U000E0041漢é🙂") {
 		if p.Mark != "" {
 			got += "[" + p.Mark + "]"
 		} else {

@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/explore"
@@ -63,7 +64,7 @@ func (c *Console) readTry(rq *request, out *tryPage) error {
 		return err
 	}
 	for _, l := range lines {
-		out.Messages = append(out.Messages, message{Line: l, Text: clipBytes(l.Content)})
+		out.Messages = append(out.Messages, message{Line: l, Text: transcript.Clip(l.Content, longest)})
 	}
 	turns, err := c.Explore.Turns(rq.ctx, rq.ws(), out.Conversation, max(about.Turns, 1), max(about.Turns, 1))
 	if err != nil || len(turns) == 0 {
@@ -83,13 +84,6 @@ func (c *Console) readTry(rq *request, out *tryPage) error {
 		out.Written += d.Text
 	}
 	return err
-}
-
-func clipBytes(text string) string {
-	if len(text) > longest {
-		return strings.ToValidUTF8(text[:longest], "") + "…"
-	}
-	return text
 }
 
 func (c *Console) sendTry(rq *request) error {

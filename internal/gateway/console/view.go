@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/console/static"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/consolesession"
 )
@@ -32,7 +33,9 @@ func (rq *request) view(page, title string, data any) *view {
 func (v *view) Root(path string) string { return v.rq.c.base + Root + path }
 
 // Static returns the path of a static file, which changes with the file.
-func (v *view) Static(file string) string { return v.Root("static/" + file + "?v=" + versions[file]) }
+func (v *view) Static(file string) string {
+	return v.Root("static/" + file + "?v=" + static.Version(file))
+}
 
 // Path returns the path of a page of the workspace.
 func (v *view) Path(parts ...any) string {

@@ -113,13 +113,15 @@ func outboxKey(cursor string) (out OutboxKey, err error) {
 	if err != nil {
 		return out, err
 	}
-	var n [3]int64
-	for i, part := range key {
-		if n[i], err = paging.Integer(part); err != nil {
-			return out, err
-		}
+	failures, err := paging.Integer(key[0])
+	if err == nil && failures == int64(int32(failures)) {
+		out.Failures = int(failures)
+		out.CreatedAt, err = paging.Moment(key[1])
 	}
-	return OutboxKey{int(n[0]), time.UnixMicro(n[1]), n[2]}, nil
+	if err == nil {
+		out.ID, err = paging.Integer(key[2])
+	}
+	return out, err
 }
 
 // RetryOutbox makes a task due now.

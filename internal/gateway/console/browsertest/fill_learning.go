@@ -72,7 +72,7 @@ func (f *Fixture) reflects() {
 select min(local_date)::text from days`, f.Workspace.ID, f.Turn).Scan(&f.Day))
 	_, err := f.Admin().Exec(f.T.Context(), `with note as (
   insert into cairn.memories (workspace_id, external_id, type, target, content, content_sha256, origin, run_id, op_id)
-  values ($1, '00000000000000aa', 'note', $2, $3, sha256(convert_to($3, 'UTF8')), 'reflection', $4, 'reflection')
+  values ($1, 'aaaaaaaaaaaaaaaa', 'note', $2, $3, sha256(convert_to($3, 'UTF8')), 'reflection', $4, 'reflection')
   returning id, content, origin, run_id, op_id
 )
 insert into cairn.memory_revisions (workspace_id, memory_id, version, action, content, origin, tainted, run_id, op_id)
