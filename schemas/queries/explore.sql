@@ -99,7 +99,9 @@ from memory_views v
   join runs r on r.workspace_id = v.workspace_id and r.id = v.run_id
   left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
   left join turns t on t.workspace_id = r.workspace_id and t.run_id = r.id
-where v.workspace_id = @workspace_id and m.external_id = @memory order by v.created_at desc limit @max_rows;
+where v.workspace_id = @workspace_id and m.external_id = @memory
+  and (sqlc.narg(before)::timestamptz is null or (v.created_at, v.run_id) < (sqlc.narg(before)::timestamptz, @before_id::text))
+order by v.created_at desc, v.run_id desc limit @max_rows;
 
 -- name: ExploreUsage :many
 select to_char(l.sent_at at time zone @zone::text, 'YYYY-MM-DD')::text as day, l.model, r.kind, count(*) as calls, coalesce(sum(l.input_tokens), 0)::bigint as input_tokens,
@@ -126,7 +128,9 @@ select u.use_id, u.version, u.outcome, u.created_at, u.decided_at, (u.change_id 
 from skill_uses u
   left join runs r on r.workspace_id = u.workspace_id and u.use_id like 'run/%' and r.id = substr(u.use_id, 5)
   left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
-where u.workspace_id = @workspace_id and u.skill_id = @skill_id order by u.created_at desc, u.use_id limit @max_rows;
+where u.workspace_id = @workspace_id and u.skill_id = @skill_id
+  and (sqlc.narg(before)::timestamptz is null or (u.created_at, u.use_id) < (sqlc.narg(before)::timestamptz, @before_id::text))
+order by u.created_at desc, u.use_id desc limit @max_rows;
 
 -- name: ExploreScores :many
 -- Scores of the decisions of a bank by local day, of the active policy and of policies on trial.

@@ -251,11 +251,12 @@ func (s explorer) ExploreMemories(ctx context.Context, ws int64, f explore.Memor
 	})
 }
 
-// ExploreMemoryViews lists the latest runs that were shown a memory.
-func (s explorer) ExploreMemoryViews(ctx context.Context, ws int64, id string, max int) ([]explore.MemoryView, error) {
+// ExploreMemoryViews lists the runs that were shown a memory before a time and a run, the latest first.
+func (s explorer) ExploreMemoryViews(ctx context.Context, ws int64, id string, before time.Time, beforeID string,
+	max int) ([]explore.MemoryView, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.MemoryView, error) {
 		rows, err := q.q.ExploreMemoryViews(ctx, dbsqlc.ExploreMemoryViewsParams{WorkspaceID: ws, Memory: storable(id),
-			MaxRows: int32(max)})
+			Before: timeOrNil(before), BeforeID: storable(beforeID), MaxRows: int32(max)})
 		out := make([]explore.MemoryView, len(rows))
 		for i, r := range rows {
 			out[i] = explore.MemoryView{Run: r.RunID, Kind: run.Kind(r.Kind), Conversation: r.Conversation,
@@ -293,11 +294,12 @@ func (s explorer) RetryOutbox(ctx context.Context, ws, id int64) error {
 	})
 }
 
-// ExploreSkillUses lists the uses of a skill.
-func (s explorer) ExploreSkillUses(ctx context.Context, ws, skill int64, max int) ([]explore.SkillUse, error) {
+// ExploreSkillUses lists the uses of a skill before a time and a use, the latest first.
+func (s explorer) ExploreSkillUses(ctx context.Context, ws, skill int64, before time.Time, beforeID string, max int) (
+	[]explore.SkillUse, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.SkillUse, error) {
 		rows, err := q.q.ExploreSkillUses(ctx, dbsqlc.ExploreSkillUsesParams{WorkspaceID: ws, SkillID: skill,
-			MaxRows: int32(max)})
+			Before: timeOrNil(before), BeforeID: storable(beforeID), MaxRows: int32(max)})
 		out := make([]explore.SkillUse, len(rows))
 		for i, r := range rows {
 			out[i] = explore.SkillUse{ID: r.UseID, Version: int(r.Version), Canary: r.Canary, Outcome: r.Outcome,

@@ -32,7 +32,7 @@ func Cut[T any](rows []T, limit int, cursor func(last T) string) (page []T, next
 	return rows[:limit], cursor(rows[limit-1])
 }
 
-// Cursor returns the cursor of a key with several parts, none of which contains "|".
+// Cursor returns the cursor of a key with several parts. Only the last one may contain "|".
 func Cursor(parts ...string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, "|")))
 }
@@ -40,7 +40,7 @@ func Cursor(parts ...string) string {
 // Key returns the n parts of a key. A cursor of another form is invalid.
 func Key(cursor string, n int) ([]string, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	out := strings.Split(string(raw), "|")
+	out := strings.SplitN(string(raw), "|", n)
 	if err != nil || len(out) != n {
 		return nil, invalid()
 	}

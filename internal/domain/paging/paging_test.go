@@ -13,8 +13,8 @@ import (
 func TestCursorsAreReadAsTheyWereMade(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 10, 0, 0, 123456000, time.UTC)
-	before, id, rows, err := paging.Time(paging.ByTime(at, "run_1"), 50)
-	if err != nil || !before.Equal(at) || id != "run_1" || rows != 51 {
+	before, id, rows, err := paging.Time(paging.ByTime(at, "a|b"), 50)
+	if err != nil || !before.Equal(at) || id != "a|b" || rows != 51 {
 		t.Errorf("%v, %s, %d, %v", before, id, rows, err)
 	}
 	n, rows, err := paging.Number(paging.ByNumber(7), 1000)
@@ -29,13 +29,13 @@ func TestCursorsAreReadAsTheyWereMade(t *testing.T) {
 func TestOtherCursorsAreInvalid(t *testing.T) {
 	t.Parallel()
 	far := paging.Cursor(strconv.FormatInt(math.MaxInt64, 10), "run_1")
-	for _, cursor := range []string{"x", "!", paging.Cursor("1"), paging.Cursor("x", "run_1"), far,
-		paging.Cursor("1", "2", "3")} {
+	for _, cursor := range []string{"x", "!", paging.Cursor("1"), paging.Cursor("x", "run_1"), far} {
 		if _, _, _, err := paging.Time(cursor, 50); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s as a time: %v", cursor, err)
 		}
 	}
-	for _, cursor := range []string{"x", paging.ByNumber(0), paging.ByNumber(-1), paging.Cursor("99999999999999999999"), far} {
+	for _, cursor := range []string{"x", paging.ByNumber(0), paging.ByNumber(-1), paging.Cursor("99999999999999999999"),
+		far} {
 		if _, _, err := paging.Number(cursor, 50); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s as a number: %v", cursor, err)
 		}

@@ -180,7 +180,7 @@ func (c *Console) showMemory(rq *request) error {
 	if out.Evidence, err = c.Explore.EvidenceOf(rq.ctx, rq.ws(), e.Evidence); err != nil {
 		return err
 	}
-	if out.Views, err = c.Explore.Views(rq.ctx, rq.ws(), e.ID, viewsShown); err != nil {
+	if out.Views, _, err = c.Explore.Views(rq.ctx, rq.ws(), e.ID, "", viewsShown); err != nil {
 		return err
 	}
 	history, err := c.Memory.History(rq.ctx, rq.actor(), e.ID, revisionsShown+1)

@@ -166,7 +166,7 @@ func (c *Console) showSkill(rq *request) error {
 	if out.Evidence, err = c.Explore.Evidence(rq.ctx, rq.ws(), v.Sources); err != nil {
 		return err
 	}
-	if out.Uses, err = c.Explore.Uses(rq.ctx, rq.ws(), head.ID, usesShown); err != nil {
+	if out.Uses, _, err = c.Explore.Uses(rq.ctx, rq.ws(), head.ID, "", usesShown); err != nil {
 		return err
 	}
 	if head.Status == skill.Candidate || head.Status == skill.DraftStatus {

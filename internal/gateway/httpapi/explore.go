@@ -76,9 +76,10 @@ type EvidenceList struct {
 	Evidence []EvidenceExcerpt `json:"evidence"`
 }
 
-// MemoryViewList holds the latest runs that were shown a memory.
+// MemoryViewList is a page of the runs that were shown a memory, the latest first.
 type MemoryViewList struct {
-	Views []MemoryView `json:"views"`
+	Views      []MemoryView `json:"views"`
+	NextCursor string       `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page"`
 }
 
 // BrowsedMemories is a page of memories, the newest first.
@@ -272,21 +273,23 @@ func (g *Gateway) bankScores(ctx context.Context, in *BankPath) (*bodyOf[BankSco
 	return out, err
 }
 
-// SkillUseList holds the latest uses of a skill.
+// SkillUseList is a page of the uses of a skill, the latest first.
 type SkillUseList struct {
-	Uses []SkillUse `json:"uses"`
+	Uses       []SkillUse `json:"uses"`
+	NextCursor string     `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page"`
 }
 
 func (g *Gateway) skillUses(ctx context.Context, in *struct {
 	SkillPath
-	Limit int `query:"limit" default:"50" minimum:"1" maximum:"500"`
+	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"500"`
+	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 }) (*bodyOf[SkillUseList], error) {
 	head, _, err := g.version(ctx, in.ID, 0)
 	if err != nil {
 		return nil, err
 	}
-	uses, err := g.Explore.Uses(ctx, workspace(ctx), head.ID, in.Limit)
-	out := &bodyOf[SkillUseList]{SkillUseList{[]SkillUse{}}}
+	uses, next, err := g.Explore.Uses(ctx, workspace(ctx), head.ID, in.Cursor, in.Limit)
+	out := &bodyOf[SkillUseList]{SkillUseList{[]SkillUse{}, next}}
 	for _, u := range uses {
 		out.Body.Uses = append(out.Body.Uses, SkillUse(u))
 	}
@@ -295,13 +298,14 @@ func (g *Gateway) skillUses(ctx context.Context, in *struct {
 
 func (g *Gateway) memoryViews(ctx context.Context, in *struct {
 	MemoryPath
-	Limit int `query:"limit" default:"50" minimum:"1" maximum:"500"`
+	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"500"`
+	Cursor string `query:"cursor" maxLength:"200" doc:"next_cursor of the previous page"`
 }) (*bodyOf[MemoryViewList], error) {
 	if _, err := g.entry(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	views, err := g.Explore.Views(ctx, workspace(ctx), in.ID, in.Limit)
-	out := &bodyOf[MemoryViewList]{MemoryViewList{[]MemoryView{}}}
+	views, next, err := g.Explore.Views(ctx, workspace(ctx), in.ID, in.Cursor, in.Limit)
+	out := &bodyOf[MemoryViewList]{MemoryViewList{[]MemoryView{}, next}}
 	for _, v := range views {
 		out.Body.Views = append(out.Body.Views, MemoryView(v))
 	}

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
@@ -185,4 +186,50 @@ func TestOutboxAndSessionsAreManagedOverHTTP(t *testing.T) {
 	at := fmt.Sprintf("/v1/sessions/%d", sessions.Sessions[0].ID)
 	b.do(request{method: http.MethodDelete, path: at}).into(http.StatusNoContent, nil)
 	b.do(request{method: http.MethodDelete, path: at}).refused(fault.NotFound)
+}
+
+// What a memory was shown to, and what a skill was used for, go on after a page, also among equal times.
+func TestViewsAndUsesAreListedInPages(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	var written httpapi.MemoryWritten
+	b.post("/v1/memories", map[string]any{"content": "Lives in Osaka."}).into(http.StatusCreated, &written)
+	archive, err := skill.Zip(
+		"weather",
+		[]byte("---\nname: weather\ndescription: How to do it\n---\n\n## Procedure\n\n"+
+			"1. Look out\n"),
+		nil,
+	)
+	testkit.Must(t, err)
+	b.do(request{method: http.MethodPost, path: "/v1/skills/upload", body: archive,
+		header: map[string]string{"Content-Type": "application/zip"}}).into(http.StatusAccepted, nil)
+	b.admin(`insert into cairn.runs (workspace_id, id, kind, business_key, args_sha, spec, workflow_id, status, outcome)
+  select $1, 'run_' || lpad(i::text, 26, '0'), 'turn', 'a/' || i, sha256('x'), '{}', 'w', 'ended', 'completed'
+  from generate_series(1, 7) i`, b.Workspace.ID)
+	b.admin(`insert into cairn.memory_views (workspace_id, run_id, memory_id, op_id)
+  select m.workspace_id, r.id, m.id, r.id from cairn.memories m join cairn.runs r on r.workspace_id = m.workspace_id
+  where r.kind = 'turn'`)
+	b.admin(`insert into cairn.skill_uses (workspace_id, skill_id, use_id, version)
+  select workspace_id, id, 'a|' || i, 1 from cairn.skills, generate_series(1, 7) i`)
+	for list, member := range map[string]string{"memories/" + written.IDs[0] + "/views": "run",
+		"skills/weather/uses": "use_id"} {
+		seen := map[string]bool{}
+		rows, pages := 0, 0
+		for cursor := ""; pages == 0 || cursor != ""; pages++ {
+			var page struct {
+				Views, Uses []map[string]any
+				Next        string `json:"next_cursor"`
+			}
+			b.get("/v1/"+list+"?limit=3&cursor="+cursor).into(http.StatusOK, &page)
+			for _, row := range append(page.Views, page.Uses...) {
+				seen[fmt.Sprint(row[member])] = true
+				rows++
+			}
+			cursor = page.Next
+		}
+		if pages != 3 || rows != 7 || len(seen) != 7 {
+			t.Errorf("%s: %d rows, %v, on %d pages", list, rows, seen, pages)
+		}
+		b.get("/v1/" + list + "?cursor=x").refused(fault.InvalidArgument)
+	}
 }

@@ -45,12 +45,19 @@ type ConversationStore interface {
 // MemoryStore reads memories.
 type MemoryStore interface {
 	ExploreMemories(ctx context.Context, ws int64, f MemoryFilter, runes, max int) ([]Memory, error)
-	ExploreMemoryViews(ctx context.Context, ws int64, id string, max int) ([]MemoryView, error)
+	ExploreMemoryViews(ctx context.Context, ws int64, id string, before time.Time, beforeID string, max int) (
+		[]MemoryView, error)
 }
 
 // SkillStore reads skills and what chooses them.
 type SkillStore interface {
-	ExploreSkillUses(ctx context.Context, ws, skill int64, max int) ([]SkillUse, error)
+	ExploreSkillUses(
+		ctx context.Context,
+		ws, skill int64,
+		before time.Time,
+		beforeID string,
+		max int,
+	) ([]SkillUse, error)
 	ExploreScores(ctx context.Context, ws int64, bank, zone string, since time.Time) ([]DayScore, error)
 }
 

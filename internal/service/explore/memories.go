@@ -63,10 +63,16 @@ type MemoryView struct {
 	At           time.Time `json:"at"`
 }
 
-// Views returns the latest runs that were shown a memory.
-func (s *Service) Views(ctx context.Context, ws int64, id string, max int) ([]MemoryView, error) {
-	out, err := s.Store.ExploreMemoryViews(ctx, ws, id, max)
-	return append([]MemoryView{}, out...), err
+// Views returns a page of the runs that were shown a memory, the latest first.
+func (s *Service) Views(ctx context.Context, ws int64, id, cursor string, limit int) (page []MemoryView, next string,
+	err error) {
+	before, beforeID, max, err := paging.Time(cursor, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := s.Store.ExploreMemoryViews(ctx, ws, id, before, beforeID, max)
+	page, next = paging.Cut(rows, limit, func(last MemoryView) string { return paging.ByTime(last.At, last.Run) })
+	return page, next, err
 }
 
 // OutboxTask is stored work that is to be delivered.

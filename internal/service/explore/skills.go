@@ -3,6 +3,8 @@ package explore
 import (
 	"context"
 	"time"
+
+	"cairn/internal/domain/paging"
 )
 
 // SkillUse is a use of a skill, with its outcome.
@@ -18,8 +20,14 @@ type SkillUse struct {
 	DecidedAt    *time.Time `json:"decided_at,omitempty"`
 }
 
-// Uses returns the latest uses of a skill.
-func (s *Service) Uses(ctx context.Context, ws, skill int64, max int) ([]SkillUse, error) {
-	out, err := s.Store.ExploreSkillUses(ctx, ws, skill, max)
-	return append([]SkillUse{}, out...), err
+// Uses returns a page of the uses of a skill, the latest first.
+func (s *Service) Uses(ctx context.Context, ws, skill int64, cursor string, limit int) (page []SkillUse, next string,
+	err error) {
+	before, id, max, err := paging.Time(cursor, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := s.Store.ExploreSkillUses(ctx, ws, skill, before, id, max)
+	page, next = paging.Cut(rows, limit, func(last SkillUse) string { return paging.ByTime(last.At, last.ID) })
+	return page, next, err
 }

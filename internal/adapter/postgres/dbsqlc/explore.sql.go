@@ -385,12 +385,16 @@ from memory_views v
   join runs r on r.workspace_id = v.workspace_id and r.id = v.run_id
   left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
   left join turns t on t.workspace_id = r.workspace_id and t.run_id = r.id
-where v.workspace_id = $1 and m.external_id = $2 order by v.created_at desc limit $3
+where v.workspace_id = $1 and m.external_id = $2
+  and ($3::timestamptz is null or (v.created_at, v.run_id) < ($3::timestamptz, $4::text))
+order by v.created_at desc, v.run_id desc limit $5
 `
 
 type ExploreMemoryViewsParams struct {
 	WorkspaceID int64
 	Memory      string
+	Before      *time.Time
+	BeforeID    string
 	MaxRows     int32
 }
 
@@ -404,7 +408,13 @@ type ExploreMemoryViewsRow struct {
 }
 
 func (q *Queries) ExploreMemoryViews(ctx context.Context, arg ExploreMemoryViewsParams) ([]ExploreMemoryViewsRow, error) {
-	rows, err := q.db.Query(ctx, ExploreMemoryViews, arg.WorkspaceID, arg.Memory, arg.MaxRows)
+	rows, err := q.db.Query(ctx, ExploreMemoryViews,
+		arg.WorkspaceID,
+		arg.Memory,
+		arg.Before,
+		arg.BeforeID,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -820,12 +830,16 @@ select u.use_id, u.version, u.outcome, u.created_at, u.decided_at, (u.change_id 
 from skill_uses u
   left join runs r on r.workspace_id = u.workspace_id and u.use_id like 'run/%' and r.id = substr(u.use_id, 5)
   left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
-where u.workspace_id = $1 and u.skill_id = $2 order by u.created_at desc, u.use_id limit $3
+where u.workspace_id = $1 and u.skill_id = $2
+  and ($3::timestamptz is null or (u.created_at, u.use_id) < ($3::timestamptz, $4::text))
+order by u.created_at desc, u.use_id desc limit $5
 `
 
 type ExploreSkillUsesParams struct {
 	WorkspaceID int64
 	SkillID     int64
+	Before      *time.Time
+	BeforeID    string
 	MaxRows     int32
 }
 
@@ -843,7 +857,13 @@ type ExploreSkillUsesRow struct {
 
 // The uses of a skill with their outcomes. The ID of a use in a run is run/ and the ID of the run.
 func (q *Queries) ExploreSkillUses(ctx context.Context, arg ExploreSkillUsesParams) ([]ExploreSkillUsesRow, error) {
-	rows, err := q.db.Query(ctx, ExploreSkillUses, arg.WorkspaceID, arg.SkillID, arg.MaxRows)
+	rows, err := q.db.Query(ctx, ExploreSkillUses,
+		arg.WorkspaceID,
+		arg.SkillID,
+		arg.Before,
+		arg.BeforeID,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}
