@@ -51,7 +51,7 @@ func (c *Console) showTry(rq *request) error {
 	return rq.render("try", "try.title", out)
 }
 
-// mostChat is the number of messages of a chat page.
+// mostChat is the number of messages of a chat page, without those that arrive while it is read.
 const mostChat = 40
 
 func (c *Console) readTry(rq *request, out *tryPage) error {
@@ -59,16 +59,20 @@ func (c *Console) readTry(rq *request, out *tryPage) error {
 	if err != nil {
 		return err
 	}
-	lines, err := c.Conversations.Lines(rq.ctx, rq.ws(), out.Conversation, max(about.Messages-mostChat, 0)-1, mostChat)
+	turns, err := c.Explore.Turns(rq.ctx, rq.ws(), out.Conversation, max(about.Turns, 1), max(about.Turns, 1))
+	if err != nil {
+		return err
+	}
+	// Read after the turn: the reply of a turn that has ended is among the messages.
+	lines, err := c.Conversations.Lines(rq.ctx, rq.ws(), out.Conversation, max(about.Messages-mostChat, 0)-1, 2*mostChat)
 	if err != nil {
 		return err
 	}
 	for _, l := range lines {
 		out.Messages = append(out.Messages, message{Line: l, Text: transcript.Clip(l.Content, longest)})
 	}
-	turns, err := c.Explore.Turns(rq.ctx, rq.ws(), out.Conversation, max(about.Turns, 1), max(about.Turns, 1))
-	if err != nil || len(turns) == 0 {
-		return err
+	if len(turns) == 0 {
+		return nil
 	}
 	out.Last = &turns[0]
 	if out.Last.Status == conversation.StatusEnded {

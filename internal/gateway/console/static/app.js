@@ -10,6 +10,11 @@
     fit();
   }
 
+  // A page that is loaded again would stop the form that was just sent.
+  let sent = false;
+  document.addEventListener("submit", () => { sent = true; });
+  const load = () => { if (!sent) location.reload(); };
+
   // The reply of a chat grows while it is written, and the page is loaded again at its end.
   const reply = document.getElementById("reply");
   if (reply && reply.dataset.events) {
@@ -18,7 +23,7 @@
     const show = (e, before) => { text = before + JSON.parse(e.data); reply.textContent = text; };
     events.addEventListener("delta", (e) => show(e, text));
     events.addEventListener("reset", (e) => show(e, ""));
-    events.addEventListener("end", () => { events.close(); location.reload(); });
+    events.addEventListener("end", () => { events.close(); load(); });
     // A lost connection starts the reply again.
     events.addEventListener("open", () => { text = ""; });
   }
@@ -65,7 +70,7 @@
     events.addEventListener("changed", () => {
       events.close();
       const again = () => {
-        if (getSelection().isCollapsed && !document.hidden) location.reload();
+        if (getSelection().isCollapsed && !document.hidden) load();
         else setTimeout(again, 1000);
       };
       again();
