@@ -64,7 +64,8 @@ func (c *Console) readTry(rq *request, out *tryPage) error {
 		return err
 	}
 	// Read after the turn: the reply of a turn that has ended is among the messages.
-	lines, err := c.Conversations.Lines(rq.ctx, rq.ws(), out.Conversation, max(about.Messages-mostChat, 0)-1, 2*mostChat)
+	after := max(about.Messages-mostChat, 0) - 1
+	lines, err := c.Conversations.Lines(rq.ctx, rq.ws(), out.Conversation, after, 2*mostChat)
 	if err != nil {
 		return err
 	}
