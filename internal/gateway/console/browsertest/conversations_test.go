@@ -181,9 +181,10 @@ func TestAMemoryLeadsToItsMessage(t *testing.T) {
 func TestAReplyIsCorrected(t *testing.T) {
 	f, b := signedIn(t)
 	b.Visit(f.At("conversations", f.Thread) + "?from=0")
-	b.Click("details.rate summary")
-	b.Type("details.rate textarea", "You like green tea.")
-	b.Act("details.rate form:has(textarea) button", "Thank you: the feedback is stored.")
+	b.Click("details.rate > summary")
+	b.Click("details.correct > summary")
+	b.Type("details.correct textarea", "You like green tea.")
+	b.Act("details.correct button", "Thank you: the feedback is stored.")
 	find(t, read[httpapi.BankCaseList](f, "/v1/banks/default/cases?state=open").Cases,
 		func(c httpapi.BankCase) bool { return slices.Equal(c.Gold, []string{"You like green tea."}) })
 	if at := browsertest.Evaluate[string](b, "location.search"); !strings.Contains(at, "from=0") {
