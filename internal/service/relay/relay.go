@@ -328,11 +328,13 @@ func (r *Relay) importFile(ctx context.Context, d OutboxTask, id int64) error {
 func (r *Relay) embed(ctx context.Context, d OutboxTask, doc int64) error {
 	var text string
 	var has []int16
+	deleted := false
 	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
 		text, has, err = q.DocText(ctx, doc)
+		deleted = fault.CodeOf(err) == fault.NotFound
 		return settleDeleted(ctx, q, d, err)
 	})
-	if err != nil || text == "" {
+	if err != nil || deleted {
 		return err
 	}
 	active, needed, err := r.Spaces.Owed(ctx, d.Workspace)
