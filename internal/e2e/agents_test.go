@@ -158,7 +158,7 @@ func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	second := memoryagent.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "v2",
-		Prompt: "specialist_personal", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: time.Minute}
+		Prompt: "specialist_personal", Profile: tools.Specialist(memory.Personal), Calls: 2, Wall: time.Minute}
 	testkit.Must(t, b.Progressive.Registry.Register(second))
 	if err := b.Progressive.Registry.Register(second); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("registered twice: %v", err)
@@ -173,7 +173,7 @@ func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
 	}
 	versions := column[string](b, "select (spec->'pinned'->>'memory_type') || ' ' || (spec->'pinned'->>'version') "+
 		"|| ' ' || (spec->'budget'->>'max') from cairn.runs where kind = 'specialist' order by 1")
-	if !slices.Equal(versions, []string{"personal v2 1", "procedural v1 20"}) {
+	if !slices.Equal(versions, []string{"personal v2 2", "procedural v1 20"}) {
 		t.Errorf("the specialists are %q", versions)
 	}
 }

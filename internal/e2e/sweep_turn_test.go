@@ -48,7 +48,7 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 		t.Errorf("swept %+v", got)
 	}
 	out := answered(b, task.Conversation(), "2026-11-19")
-	if n := len(asked(b, "turn")); n != 16 || out.Status != "ended" { // 15, and one more to answer without tools
+	if n := len(asked(b, "turn")); n != 15 || out.Status != "ended" { // the last one without tools
 		t.Errorf("%d model calls: %+v", n, out)
 	}
 	if v := view(b, task.Conversation()); v.Channel != "scheduled" || v.Counters.Total != 0 {
@@ -65,7 +65,7 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 	if len(fired) != 1 || fired[0].Outcome != schedule.Collapsed {
 		t.Errorf("backfilled %+v", fired)
 	}
-	if n := len(asked(b, "turn")); n != 16 {
+	if n := len(asked(b, "turn")); n != 15 {
 		t.Errorf("%d model calls", n)
 	}
 }

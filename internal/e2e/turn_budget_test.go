@@ -30,8 +30,8 @@ func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 		override int
 		calls    int
 	}{
-		{"voice", 0, 6}, {"sms", 0, 10 + 1}, {"chat", 0, 10 + 1}, {"scheduled", 0, 15 + 1}, {"chat", 3, 3 + 1},
-		{"voice", 3, 3}, {"voice", 1, 1},
+		{"voice", 0, 6}, {"sms", 0, 10}, {"chat", 0, 10}, {"scheduled", 0, 15}, {"chat", 3, 3}, {"voice", 3, 3},
+		{"voice", 1, 1}, {"chat", 1, 1},
 	} {
 		t.Run(fmt.Sprintf("%s %d", c.channel, c.override), func(t *testing.T) {
 			b := cairn.Part(t)
@@ -132,15 +132,15 @@ func TestAModelThatIsAwayIsToldOf(t *testing.T) {
 	}
 }
 
-// Model calls with an unusable reply are refunded to the budget at most twice.
-func TestAtMostTwoUnitsComeBack(t *testing.T) {
+// A model call with an unusable reply is one of the budget.
+func TestEmptyRepliesDoNotExtendTheBudget(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "Enough."})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: ""})
 	got := b.Say("c", 1, "Hello?", func(r *conversation.Request) { r.MaxTurns = 3 })
-	if n := b.Model.Count("turn"); n != 3+2+1 || got.Reply != "Enough." {
+	if n := b.Model.Count("turn"); n != 3 || got.Reply != "Enough." {
 		t.Errorf("%d requests, answered %+v", n, got)
 	}
 }

@@ -90,7 +90,7 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 	}
 }
 
-// A failing tool costs no budget, up to twice, and does not block the turn.
+// A failing tool does not block the turn.
 func TestAToolThatDoesNotWorkIsTold(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -101,8 +101,8 @@ func TestAToolThatDoesNotWorkIsTold(t *testing.T) {
 		return []llm.ToolCall{saying("memory_save",
 			map[string]string{"content": strings.Repeat("Ada likes tea. ", 1+c.Results())})}
 	}})
-	got := b.Say("c", 1, "I like tea.", func(r *conversation.Request) { r.MaxTurns = 2 })
-	if got.Reason != "budget" || got.Reply != "I could not keep it." || b.Model.Count("turn") != 2+2+1 {
+	got := b.Say("c", 1, "I like tea.", func(r *conversation.Request) { r.MaxTurns = 5 })
+	if got.Reason != "budget" || got.Reply != "I could not keep it." || b.Model.Count("turn") != 5 {
 		t.Errorf("answered %+v after %d requests", got, b.Model.Count("turn"))
 	}
 	requests := asked(b, "turn")

@@ -25,7 +25,7 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	brief := memoryagent.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "brief",
-		Prompt: "specialist_procedural", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: 60e9}
+		Prompt: "specialist_procedural", Profile: tools.Specialist(memory.Personal), Calls: 2, Wall: 60e9}
 	testkit.Must(t, b.Progressive.Registry.Register(brief))
 	if err := b.Progressive.Registry.Register(brief); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("the same version twice: %v", err)

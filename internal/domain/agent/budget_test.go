@@ -13,22 +13,21 @@ import (
 func TestEachChannelHasItsBudget(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		budget                       agent.Budget
-		calls, refunds               int
-		wall                         time.Duration
-		grace, lastToolless, runLast bool
+		budget  agent.Budget
+		calls   int
+		wall    time.Duration
+		runLast bool
 	}{
-		"voice":      {agent.ForChannel("voice"), 6, 0, 7 * time.Second, false, true, false},
-		"sms":        {agent.ForChannel("sms"), 10, 2, time.Minute, true, false, false},
-		"chat":       {agent.ForChannel("chat"), 10, 2, 2 * time.Minute, true, false, false},
-		"scheduled":  {agent.ForChannel("scheduled"), 15, 2, 10 * time.Minute, true, false, false},
-		"unknown":    {agent.ForChannel("fax"), 10, 2, time.Minute, true, false, false},
-		"none":       {agent.ForChannel(""), 10, 2, time.Minute, true, false, false},
-		"nudge":      {agent.ForNudge(), 5, 0, 3 * time.Minute, false, false, true},
-		"reflection": {agent.ForReflection(), 15, 2, 15 * time.Minute, false, false, true},
+		"voice":      {agent.ForChannel("voice"), 6, 7 * time.Second, false},
+		"sms":        {agent.ForChannel("sms"), 10, time.Minute, false},
+		"chat":       {agent.ForChannel("chat"), 10, 2 * time.Minute, false},
+		"scheduled":  {agent.ForChannel("scheduled"), 15, 10 * time.Minute, false},
+		"unknown":    {agent.ForChannel("fax"), 10, time.Minute, false},
+		"none":       {agent.ForChannel(""), 10, time.Minute, false},
+		"nudge":      {agent.ForNudge(), 5, 3 * time.Minute, true},
+		"reflection": {agent.ForReflection(), 15, 15 * time.Minute, true},
 	} {
-		want := agent.Budget{Max: c.calls, Refunds: c.refunds, Wall: c.wall, Grace: c.grace,
-			LastToolless: c.lastToolless, RunLast: c.runLast}
+		want := agent.Budget{Max: c.calls, Wall: c.wall, RunLast: c.runLast}
 		if c.budget != want {
 			t.Errorf("%s: %+v, want %+v", name, c.budget, want)
 		}
@@ -58,8 +57,7 @@ func TestAnOverrideReplacesTheNumberOnly(t *testing.T) {
 
 func TestABudgetSurvivesJSON(t *testing.T) {
 	t.Parallel()
-	want := agent.Budget{Max: 15, Used: 7, Refunds: 2, Refunded: 1, Grace: true, LastToolless: true, RunLast: true,
-		Wall: 10 * time.Minute}
+	want := agent.Budget{Max: 15, Used: 7, RunLast: true, Checkpoint: true, Wall: 10 * time.Minute}
 	text, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)

@@ -42,10 +42,6 @@ type StepDone struct {
 	// a reply without calls ends one part of the work, and another part follows
 	More     bool `json:"more,omitempty"`
 	Unusable bool `json:"unusable,omitempty"` // malformed or empty, not caused by the task
-	// every call of the previous reply failed with unavailable
-	AllUnavailable bool `json:"all_unavailable,omitempty"`
-	// every call of this reply is to a tool that needs no reasoning
-	Cheap bool `json:"cheap,omitempty"`
 	// the loop guard tripped on the calls of the previous reply
 	Tripped bool `json:"tripped,omitempty"`
 	// no model call was made: the workspace's budget is spent
@@ -85,8 +81,7 @@ type Step struct {
 	N int `json:"n"` // number of the step, from 1; unique in the run
 	// the reply must be final: tools stay listed, but none may be called
 	Toolless bool       `json:"toolless,omitempty"`
-	Last     bool       `json:"last,omitempty"`  // no other call follows, except after a refund
-	Grace    bool       `json:"grace,omitempty"` // outside the budget
+	Last     bool       `json:"last,omitempty"` // no other call follows
 	Unrun    SkipReason `json:"unrun,omitempty"`
 	Left     int        `json:"left,omitempty"` // units left after this one, stated to the model; 0 states nothing
 }

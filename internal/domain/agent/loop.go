@@ -18,14 +18,12 @@ const (
 // State is the complete state of the loop. It holds counts and flags but no content, so it stays
 // under 2 KB in a workflow history.
 type State struct {
-	Step     int       `json:"step,omitempty"` // model calls requested; a refund does not lower it
+	Step     int       `json:"step,omitempty"` // model calls requested
 	Budget   Budget    `json:"budget"`
 	Deadline time.Time `json:"deadline,omitzero"` // zero means none
 	Stage    Stage     `json:"stage,omitempty"`
-	Ending   Reason    `json:"ending,omitempty"`   // why the current work is the last of the run
-	Graced   bool      `json:"graced,omitempty"`   // the grace call was made
-	Returned bool      `json:"returned,omitempty"` // the unit of the last reply was refunded
-	Checked  bool      `json:"checked,omitempty"`  // the model was informed of the units left
+	Ending   Reason    `json:"ending,omitempty"`  // why the current work is the last of the run
+	Checked  bool      `json:"checked,omitempty"` // the model was informed of the units left
 	Closed   bool      `json:"closed,omitempty"`
 }
 
@@ -58,8 +56,8 @@ func Next(s State, event Event) (State, Effect) {
 		switch {
 		case !e.Provider:
 			return s.end(Interrupted)
-		case s.Ending != "":
-			return s.end(s.Ending) // the failed call was an extra summary; the work stands
+		case s.Ending != "" && s.Step > 1:
+			return s.end(s.Ending) // the failed call was to sum up; the work stands
 		}
 		return s.end(ProviderError)
 	case DeadlinePassed:
@@ -94,12 +92,9 @@ func (s State) stepped(e StepDone) (State, Effect) {
 	if len(e.Calls) == 0 && !e.More {
 		e.Unusable = true
 	}
-	s = s.refund(e)
 	switch {
 	case e.Client && !e.Unusable:
 		return s.runLast(e.Calls, ClientTools)
-	case s.Ending != "" && e.Unusable && s.Returned:
-		return s.askOrEnd("") // the reply was demanded and the endpoint failed it
 	case s.Ending != "":
 		return s.end(s.Ending)
 	case e.Tripped && !s.Budget.RunLast:
@@ -111,59 +106,34 @@ func (s State) stepped(e StepDone) (State, Effect) {
 		return s.runLast(e.Calls, Guardrail)
 	case e.Unusable:
 		return s.askOrEnd("")
-	case s.Budget.Left() > 0 || s.Budget.Wrap:
+	case s.Budget.Left() == 0: // a review; other runs spend the last unit on a demanded reply
+		return s.runLast(e.Calls, Exhausted)
+	default:
 		if slow := notFast(e.Calls); len(slow) > 0 {
 			s.Stage = stageTools
 			return s, RunTools{Calls: slow}
 		}
 		return s.askOrEnd("")
-	case s.Budget.RunLast:
-		return s.runLast(e.Calls, Exhausted)
 	}
-	return s.askOrEnd(SkipBudget)
 }
 
-// refund returns the unit of a reply that did not help the task, once for each reply. Calls outside
-// the budget are not refunded.
-func (s State) refund(e StepDone) State {
-	if s.Graced {
-		s.Returned = false
-		return s
-	}
-	if e.AllUnavailable && s.Step > 1 && !s.Returned {
-		s.Budget, _ = s.Budget.refund() // of the previous reply
-	}
-	s.Returned = false
-	if e.Unusable || e.Cheap && s.Ending == "" {
-		s.Budget, s.Returned = s.Budget.refund()
-	}
-	return s
-}
-
-// askOrEnd requests another model call, from the budget or as the one grace call. If neither is
-// available, it ends the run.
+// askOrEnd requests another model call. Without a unit for it, the run ends.
 func (s State) askOrEnd(unrun SkipReason) (State, Effect) {
-	grace := s.Budget.Left() == 0
-	after := s.Budget.Grace || s.Budget.Wrap // a call outside the budget
-	if grace && (!after || s.Graced) {
+	if s.Budget.Left() == 0 {
 		if s.Ending == "" {
 			s.Ending = Exhausted
 		}
 		return s.end(s.Ending)
 	}
-	if grace {
-		s.Graced = true
-	} else {
-		s.Budget.Used++
-	}
+	s.Budget.Used++
 	spent := s.Budget.Left() == 0
-	if s.Ending == "" && (grace || spent && s.Budget.LastToolless) {
+	if s.Ending == "" && spent && !s.Budget.RunLast {
 		s.Ending = Exhausted
 	}
 	s.Step++
 	s.Stage = stageStep
 	demanded := s.Ending != ""
-	step := Step{N: s.Step, Toolless: demanded, Last: demanded || spent && !after, Grace: grace, Unrun: unrun}
+	step := Step{N: s.Step, Toolless: demanded, Last: demanded || spent, Unrun: unrun}
 	if !demanded && !s.Checked && s.Budget.atCheckpoint() {
 		s.Checked, step.Left = true, s.Budget.Left()
 	}

@@ -30,6 +30,7 @@ func TestATirelessModelIsStoppedByItsBudget(t *testing.T) {
 		return b
 	}
 	one, _ := agent.ForChannel("voice").Override(1)
+	chat, _ := agent.ForChannel("chat").Override(1)
 	answered, silent := agent.End{Reason: agent.Exhausted, Closed: true}, agent.End{Reason: agent.Exhausted}
 	for name, c := range map[string]struct {
 		budget agent.Budget
@@ -38,18 +39,18 @@ func TestATirelessModelIsStoppedByItsBudget(t *testing.T) {
 		end    agent.End
 	}{
 		"voice": {agent.ForChannel("voice"), 6, agent.Step{N: 6, Toolless: true, Last: true}, answered},
-		"sms": {agent.ForChannel("sms"), 11,
-			agent.Step{N: 11, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipBudget}, answered},
-		"scheduled": {agent.ForChannel("scheduled"), 16,
-			agent.Step{N: 16, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipBudget}, answered},
+		"sms":  {agent.ForChannel("sms"), 10, agent.Step{N: 10, Toolless: true, Last: true}, answered},
+		"chat": {agent.ForChannel("chat"), 10, agent.Step{N: 10, Toolless: true, Last: true}, answered},
+		"scheduled": {agent.ForChannel("scheduled"), 15, agent.Step{N: 15, Toolless: true, Last: true},
+			answered},
 		"nudge":      {agent.ForNudge(), 5, agent.Step{N: 5, Last: true}, silent},
 		"reflection": {agent.ForReflection(), 15, agent.Step{N: 15, Last: true}, silent},
 		"voice, three": {three(agent.ForChannel("voice")), 3, agent.Step{N: 3, Toolless: true, Last: true},
 			answered},
-		"scheduled, three": {three(agent.ForChannel("scheduled")), 4,
-			agent.Step{N: 4, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipBudget}, answered},
+		"scheduled, three": {three(agent.ForChannel("scheduled")), 3, agent.Step{N: 3, Toolless: true, Last: true},
+			answered},
 		"voice, one": {one, 1, agent.Step{N: 1, Toolless: true, Last: true}, answered},
-		"sub-agent":  {agent.ForChild(4, time.Minute), 4, agent.Step{N: 4, Toolless: true, Last: true}, answered},
+		"chat, one":  {chat, 1, agent.Step{N: 1, Toolless: true, Last: true}, answered},
 	} {
 		run := drive(t, c.budget, tireless(agent.Fast))
 		steps := run.steps()
@@ -106,68 +107,18 @@ func TestSlowAndControlCallsRunBeforeTheNextStep(t *testing.T) {
 	}
 }
 
-// The budget of sms has ten units; calls beyond them are refunds and the grace call.
-func TestRefunds(t *testing.T) {
+// A reply without use costs a unit like any other.
+func TestUnusableRepliesDoNotExtendTheBudget(t *testing.T) {
 	t.Parallel()
-	unusable, empty := agent.StepDone{Unusable: true}, agent.StepDone{}
-	unavailable, cheap := calling(agent.Fast), calling(agent.Fast)
-	unavailable.AllUnavailable, cheap.Cheap = true, true
-	both := unavailable
-	both.Cheap = true
-	call := calling(agent.Fast)
-	for name, c := range map[string]struct {
-		channel  string
-		replies  []agent.Event
-		calls    int
-		refunded int
-	}{
-		"nothing to refund":         {"sms", []agent.Event{call}, 11, 0},
-		"one unusable":              {"sms", []agent.Event{unusable, call}, 12, 1},
-		"an empty reply":            {"sms", []agent.Event{empty, call}, 12, 1},
-		"never more than two":       {"sms", []agent.Event{unusable, unusable, unusable, call}, 13, 2},
-		"tools unavailable":         {"sms", []agent.Event{call, unavailable, call}, 12, 1},
-		"cheap tools":               {"sms", []agent.Event{cheap, call}, 12, 1},
-		"no calls before the first": {"sms", []agent.Event{unavailable, call}, 11, 0},
-		"a reply is refunded once":  {"sms", []agent.Event{cheap, unavailable, call}, 12, 1},
-		"two replies in one report": {"sms", []agent.Event{call, both, call}, 13, 2},
-		"voice gets none":           {"voice", []agent.Event{cheap, unusable, unavailable, call}, 6, 0},
+	unusable, empty, call := agent.StepDone{Unusable: true}, agent.StepDone{}, calling(agent.Fast)
+	for name, world := range map[string][]agent.Event{
+		"unusable replies":        {unusable},
+		"empty replies":           {empty},
+		"one of them, then calls": {unusable, empty, call},
+		"calls in the last reply": {call},
 	} {
-		run := drive(t, agent.ForChannel(c.channel), replies(c.replies...))
-		last := run.states[len(run.states)-1].Budget
-		if len(run.steps()) != c.calls || last.Refunded != c.refunded {
-			t.Errorf("%s: %d calls, %d refunded, want %d and %d", name, len(run.steps()), last.Refunded, c.calls,
-				c.refunded)
-		}
-		if last.Used != last.Max {
-			t.Errorf("%s: %d of %d used", name, last.Used, last.Max)
-		}
-	}
-}
-
-func TestAnUnusableLastReplyIsAskedForAgainOnARefundOnly(t *testing.T) {
-	t.Parallel()
-	b := agent.Budget{Max: 1, Refunds: 1, LastToolless: true}
-	run := drive(t, b, replies(agent.StepDone{Unusable: true}))
-	last := agent.Step{Toolless: true, Last: true}
-	first, second := last, last
-	first.N, second.N = 1, 2
-	want := []agent.Effect{first, second, agent.End{Reason: agent.Exhausted}}
-	if !reflect.DeepEqual(run.effects, want) {
-		t.Errorf("effects %+v", run.effects)
-	}
-}
-
-func TestTheGraceCallIsOneAndNotRefunded(t *testing.T) {
-	t.Parallel()
-	for name, reply := range map[string]agent.StepDone{"unusable": {Unusable: true},
-		"calls all the same": calling(agent.Slow)} {
-		run := drive(t, agent.ForChannel("sms"), func(e agent.Effect) agent.Event {
-			if step, ok := e.(agent.Step); ok && step.Grace {
-				return reply
-			}
-			return tireless(agent.Fast)(e)
-		})
-		if n := len(run.steps()); n != 11 || run.end() != (agent.End{Reason: agent.Exhausted}) {
+		run := drive(t, agent.ForChannel("sms"), replies(world...))
+		if n := len(run.steps()); n != 10 || run.end() != (agent.End{Reason: agent.Exhausted}) {
 			t.Errorf("%s: %d calls, end %+v", name, n, run.end())
 		}
 	}
@@ -192,18 +143,12 @@ func TestATrippedGuardDemandsTheAnswer(t *testing.T) {
 		"answered in the same step": {agent.ForChannel("chat"),
 			[]agent.Event{agent.StepDone{Final: true, Tripped: true}},
 			[]agent.Effect{agent.Step{N: 1}, agent.End{Reason: agent.Guardrail, Closed: true}}},
-		"on the grace call": {agent.Budget{Max: 1, Grace: true}, []agent.Event{tripped, answer},
-			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2, Toolless: true, Last: true, Grace: true,
-				Unrun: agent.SkipGuardrail}, agent.End{Reason: agent.Guardrail, Closed: true}}},
-		"unusable without a refund": {agent.Budget{Max: 5, Grace: true},
+		"on the last unit": {agent.Budget{Max: 2}, []agent.Event{tripped, answer},
+			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2, Toolless: true, Last: true, Unrun: agent.SkipGuardrail},
+				agent.End{Reason: agent.Guardrail, Closed: true}}},
+		"the answer is unusable": {agent.Budget{Max: 5},
 			[]agent.Event{calling(agent.Fast), tripped, agent.StepDone{Unusable: true}},
 			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.End{Reason: agent.Guardrail}}},
-		"unusable with a refund": {agent.Budget{Max: 5, Refunds: 1},
-			[]agent.Event{calling(agent.Fast), tripped, agent.StepDone{Unusable: true}, answer},
-			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.Step{N: 4, Toolless: true, Last: true},
-				agent.End{Reason: agent.Guardrail, Closed: true}}},
-		"nothing left to ask with": {agent.Budget{Max: 1}, []agent.Event{tripped},
-			[]agent.Effect{agent.Step{N: 1, Last: true}, agent.End{Reason: agent.Guardrail}}},
 		"no caller waits for the reply": {agent.ForNudge(), []agent.Event{tripped},
 			[]agent.Effect{agent.Step{N: 1}, agent.RunTools{Calls: tripped.Calls, Last: true},
 				agent.End{Reason: agent.Guardrail}}},
@@ -263,6 +208,14 @@ func TestAProviderThatFailsTheFinalCallDoesNotChangeTheReason(t *testing.T) {
 	}
 }
 
+func TestAProviderThatFailsTheOnlyCallIsTheReason(t *testing.T) {
+	t.Parallel()
+	run := drive(t, agent.Budget{Max: 1}, replies(agent.Failed{Provider: true}))
+	if run.end() != (agent.End{Reason: agent.ProviderError}) {
+		t.Errorf("ended with %+v", run.end())
+	}
+}
+
 func TestTheDeadlineIsSetOnceFromTheWallClock(t *testing.T) {
 	t.Parallel()
 	run := drive(t, agent.ForChannel("voice"), tireless(agent.Fast))
@@ -318,11 +271,11 @@ func TestACheckpointIsToldOnce(t *testing.T) {
 		budget agent.Budget
 		want   map[int]int // step → units left after it
 	}{
-		{agent.Budget{Max: 15, Grace: true, Checkpoint: true}, map[int]int{12: 3}},
+		{agent.Budget{Max: 15, Checkpoint: true}, map[int]int{12: 3}},
 		{agent.Budget{Max: 8, RunLast: true, Checkpoint: true}, map[int]int{6: 2}},
-		{agent.Budget{Max: 4, Grace: true, Checkpoint: true}, map[int]int{3: 1}},
-		{agent.Budget{Max: 3, Grace: true, Checkpoint: true}, map[int]int{}},
-		{agent.Budget{Max: 15, Grace: true}, map[int]int{}},
+		{agent.Budget{Max: 4, Checkpoint: true}, map[int]int{3: 1}},
+		{agent.Budget{Max: 3, Checkpoint: true}, map[int]int{}},
+		{agent.Budget{Max: 15}, map[int]int{}},
 	} {
 		told := map[int]int{}
 		run := drive(t, c.budget, tireless(agent.Fast))

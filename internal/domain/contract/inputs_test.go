@@ -40,7 +40,7 @@ func TestInputsHaveTheirWireForm(t *testing.T) {
 					LastNumber: 6, NudgeFrom: time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC), Timeouts: timeouts}}},
 		"message": {`{"number":6,"message_id":"m6","mode":"answer","run":"run_7","attempt":1,` +
 			`"workflow_id":"turn/w1/2/m6",` +
-			`"budget":{"max":10,"refunds":2,"grace":true,"wall":60000000000},
+			`"budget":{"max":10,"wall":60000000000},
 			"timeouts":{"model":60000000000,"heartbeat":1000000000,"database":3000000000,"give_up":3600000000000},` +
 			`"settings":{"every":10,"tool_iters":0,"on_end":true,"daily_cap":12}}`,
 			contract.TurnRef{Number: 6, MessageID: "m6", Mode: contract.Answer, Run: "run_7", Attempt: 1,
@@ -48,15 +48,15 @@ func TestInputsHaveTheirWireForm(t *testing.T) {
 				Settings: nudge.Default()}},
 		"turn": {`{"workspace":1,"workspace_key":"w1","run":"run_7","attempt":1,"kind":"turn",` +
 			`"conversation":2,"number":6,` +
-			`"budget":{"max":10,"refunds":2,"grace":true,"wall":60000000000},
+			`"budget":{"max":10,"wall":60000000000},
 			"timeouts":{"model":60000000000,"heartbeat":1000000000,"database":3000000000,"give_up":3600000000000},` +
 			`"queue":"cairn-llm","base":{"known":true,"counters":{"total":5}}}`,
 			contract.AgentInput{RunRef: ref, Kind: "turn", Conversation: 2, Number: 6, Budget: agent.ForChannel("sms"),
 				Timeouts: timeouts, Queue: contract.QueueLLM,
 				Base: contract.ConversationBase{Known: true, Counters: nudge.Counters{Total: 5}}}},
 		"step": {`{"workspace":1,"workspace_key":"w1","run":"run_7","attempt":1,"n":3,"toolless":true,"last":true,` +
-			`"grace":true,"unrun":"budget","base":{"known":false,"counters":{}}}`,
-			contract.StepInput{RunRef: ref, Step: agent.Step{N: 3, Toolless: true, Last: true, Grace: true,
+			`"unrun":"budget","base":{"known":false,"counters":{}}}`,
+			contract.StepInput{RunRef: ref, Step: agent.Step{N: 3, Toolless: true, Last: true,
 				Unrun: agent.SkipBudget}}},
 		"response": {`{"calls":[{"index":0,"tool":"memory_save","class":"fast"}],"tripped":true,` +
 			`"ended":{"reason":"final","steps":2,"saved":1,"reply_seq":9,"counters":{"total":6},"may_nudge":true}}`,

@@ -64,7 +64,7 @@ func (s *Service) attempt(ctx context.Context, ref run.Ref, step agent.Step, bas
 	if err != nil {
 		return out, err
 	}
-	out.AllUnavailable, out.Tripped = calls.unavailable, calls.tripped
+	out.Tripped = calls.tripped
 	plan, err := s.buildPrompt(ctx, st, step, calls)
 	if err != nil {
 		return out, err

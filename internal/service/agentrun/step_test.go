@@ -145,7 +145,7 @@ func TestATurnEndsWhenItsStepsAreSpent(t *testing.T) {
 	}
 	turn := b.say("m1", "Go on.", func(r *conversation.Request) { r.MaxTurns = 2 }).Run
 	ended := b.drive(turn)
-	if ended.Reason != agent.Exhausted || len(ended.Writes) != 1 || len(b.model.requests()) != 3 {
+	if ended.Reason != agent.Exhausted || len(ended.Writes) != 1 || len(b.model.requests()) != 2 {
 		t.Errorf("the turn ends with %+v after %d requests", ended, len(b.model.requests()))
 	}
 	if got := b.answer("m1"); got.Reason != "budget" || got.Reply == "" || !strings.Contains(got.Reply, "memory_save") {

@@ -18,9 +18,8 @@ import (
 
 // callResults summarizes the calls of one response.
 type callResults struct {
-	unavailable bool    // all of them: not caused by the task
-	tripped     bool    // the loop guard demands an answer now
-	unsent      []*Call // calls whose results are stored with the next request
+	tripped bool    // the loop guard demands an answer now
+	unsent  []*Call // calls whose results are stored with the next request
 }
 
 // runCalls runs the calls of response n that have no result, in order, each under its own operation
@@ -33,7 +32,6 @@ func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent
 	if at < 0 || len(st.steps[at].Calls) == 0 {
 		return out, nil
 	}
-	out.unavailable = true
 	order := st.sequence(st.steps[at].Calls)
 	for n, i := range order {
 		c := &st.steps[at].Calls[i]
@@ -57,8 +55,6 @@ func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent
 				return out, err
 			}
 		}
-		out.unavailable = out.unavailable && (c.Code == string(fault.Unavailable) ||
-			c.Code == string(agent.SkipTimeout) || c.Code == string(agent.SkipUntaken))
 		out.tripped = out.tripped || c.Code == string(agent.SkipGuardrail)
 	}
 	return out, nil

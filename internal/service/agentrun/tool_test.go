@@ -79,7 +79,7 @@ func TestStepTellsOfASlowCallThatGaveNoResult(t *testing.T) {
 	turn := b.calling("m1", "dig")
 	b.model.says("It takes too long.")
 	out := b.step(turn, agent.Step{N: 2})
-	if !out.AllUnavailable || ran.Load() != 0 {
+	if !out.Final || ran.Load() != 0 {
 		t.Errorf("the step gives %+v after %d runs", out, ran.Load())
 	}
 	if got := lasts(b.model.requests()[1]); !strings.Contains(got, "timed out") {

@@ -97,7 +97,8 @@ func (r Request) pinTask(plain bool) (json.RawMessage, error) {
 	spec := r.Spec
 	spec.Origin, spec.Channel, spec.Pinned, spec.PlainTurns = agent.OriginAgent, agent.ChannelChat, pinned, plain
 	spec.Lang = lang.OfMessages(r.Messages)
-	spec.Budget = agent.Budget{Max: 1, Wall: agent.ForChannel(agent.ChannelChat).Wall}
+	// The one reply may call tools of the client.
+	spec.Budget = agent.Budget{Max: 1, RunLast: true, Wall: agent.ForChannel(agent.ChannelChat).Wall}
 	return spec.Encode()
 }
 

@@ -20,13 +20,13 @@ type Definition struct {
 	Version string      // selected by workspace settings; the default is "v1"
 	Prompt  string      // name of the prompt templates
 	Profile tools.Profile
-	Steps   int           // maximum number of responses with tools; one without tools follows
+	Calls   int           // maximum number of model calls; the last one has no tools
 	Wall    time.Duration // maximum duration of a run
 }
 
 // Limits of the built-in agents.
 const (
-	usualSteps  = 20
+	usualCalls  = 20
 	usualWall   = 15 * time.Minute
 	parentWall  = time.Hour // includes the time of its specialists
 	askerWall   = 3 * time.Minute
@@ -41,12 +41,12 @@ func NewRegistry() *Registry {
 	r := &Registry{}
 	r.agents = append(r.agents,
 		Definition{Kind: run.Summarize, Version: firstOfKind, Prompt: "summarize", Profile: tools.MetaSummarizer(),
-			Steps: usualSteps, Wall: parentWall},
+			Calls: usualCalls, Wall: parentWall},
 		Definition{Kind: run.Retrieve, Version: firstOfKind, Prompt: "retrieve", Profile: tools.Retriever(),
-			Steps: usualSteps, Wall: askerWall})
+			Calls: usualCalls, Wall: askerWall})
 	for _, t := range memory.HandOffTypes {
 		r.agents = append(r.agents, Definition{Kind: run.Specialist, Type: t, Version: firstOfKind,
-			Prompt: "specialist_" + string(t), Profile: tools.Specialist(t), Steps: usualSteps, Wall: usualWall})
+			Prompt: "specialist_" + string(t), Profile: tools.Specialist(t), Calls: usualCalls, Wall: usualWall})
 	}
 	return r
 }
@@ -54,10 +54,10 @@ func NewRegistry() *Registry {
 // Register adds an agent, or another version of one. The combination of kind, type and version must
 // be new.
 func (r *Registry) Register(d Definition) error {
-	if _, err := r.find(d.Kind, d.Type, d.Version); err == nil || d.Version == "" || d.Prompt == "" || d.Steps < 1 {
+	if _, err := r.find(d.Kind, d.Type, d.Version); err == nil || d.Version == "" || d.Prompt == "" || d.Calls < 1 {
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("cannot register agent %s %s %q", d.Kind, d.Type, d.Version),
-			"set a new version, a prompt and at least 1 step")
+			"set a new version, a prompt and at least 1 call")
 	}
 	r.agents = append(r.agents, d)
 	return nil

@@ -245,7 +245,7 @@ func (s *Service) agentsRun(n NewRun, r Request, chosen settings.LongTerm, messa
 	p := PinnedSpec{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle, Choices: r.Choices.orNil(),
 		Metadata: r.Metadata, Parts: divide(messages, spec.Limits.ResultChars, partTokens(spec.Limits))}
 	if n := p.parts(run.Summarize); n > 1 { // each part has the time and the responses of a session
-		d.Steps, d.Wall = d.Steps*n, d.Wall*time.Duration(n)
+		d.Calls, d.Wall = d.Calls*n, d.Wall*time.Duration(n)
 	}
 	if spec, err = pin(spec, d, p, chosen); err != nil {
 		return n, err

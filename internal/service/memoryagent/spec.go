@@ -49,7 +49,7 @@ type PinnedSpec struct {
 // pin builds the configuration of a run.
 func pin(base agentrun.Spec, d Definition, p PinnedSpec, s settings.LongTerm) (agentrun.Spec, error) {
 	base.Origin, base.Channel = agent.OriginDistill, "chat"
-	base.Budget = agent.ForAgent(d.Steps, d.Wall)
+	base.Budget = agent.Budget{Max: d.Calls, Wall: d.Wall}
 	base.Ordered = d.Kind == run.Summarize
 	base.Interval = time.Duration(s.CallPause) * time.Millisecond
 	system, err := prompt.Agent(base.Lang, d.Prompt, prompt.AgentContext{})
