@@ -68,7 +68,7 @@ func writeFiles(ctx workflow.Context, task contract.TaskRef, plan contract.Draft
 }
 
 // judge waits for at most one model step. A skill continues without a score rather than waiting for
-// one.
+// one; it then needs a person's approval.
 func judge(ctx workflow.Context, task contract.TaskRef) error {
 	timeouts := task.Timeouts
 	timeouts.GiveUp = min(timeouts.GiveUp, timeouts.Model)

@@ -144,7 +144,7 @@ func TestAGoodEnoughDraftIsActive(t *testing.T) {
 	}
 }
 
-// If the judge returns no score, nothing else changes.
+// If the judge returns no score, the skill is a draft.
 func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -168,7 +168,7 @@ func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 				t.Fatalf("ended as %q: %+v", r.Outcome, task)
 			}
 			head, v := standing(b, task.SkillID)
-			if head.Status != skill.Active || v.Quality != nil || !found(b) {
+			if head.Status != skill.DraftStatus || v.Quality != nil || found(b) {
 				t.Errorf("the skill is %s with %+v", head.Status, v.Quality)
 			}
 			if n := count(b, fmt.Sprint("select count(*) from cairn.skill_versions where quality is null and "+

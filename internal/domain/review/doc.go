@@ -19,9 +19,9 @@ const (
 	Risk           = "risk"           // the security scan
 	UnknownTool    = "tool"           // a tool that the conversation did not call
 	Privacy        = "privacy"        // a value of a person or case
-	Judge          = "judge"          // the judge's score
+	Judge          = "judge"          // the judge's score is too low or missing
 	Counterfactual = "counterfactual" // fewer decisive calls of earlier conversations
-	Compare        = "compare"        // the judge prefers the current version
+	Compare        = "compare"        // the judge does not prefer the update
 	Outcome        = "outcome"        // how the conversation ended
 	Offline        = "offline"        // written without a model
 	Pinned         = "pinned"         // only users change the skill

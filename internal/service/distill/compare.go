@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"strings"
 
+	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/review"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/ledger"
@@ -19,7 +21,8 @@ import (
 const (
 	BetterNew     = "new"
 	BetterCurrent = "current"
-	BetterNone    = "tie" // equal, or the two answers disagree
+	BetterNone    = "tie" // equal, or equal in one order and not in the other
+	NoVerdict     = ""    // no usable answer, or the answers follow the place and not the text
 )
 
 // Comparison is the result of comparing an update with the version in force.
@@ -27,7 +30,7 @@ type Comparison struct {
 	Base   int    `json:"base"` // the version in force
 	SHA    string `json:"sha"`  // content of the update
 	Better string `json:"better,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty"` // the model's, or why there is no verdict
 }
 
 // of reports whether the comparison is that of a package.
@@ -45,7 +48,7 @@ func (j job) needsComparison(t Task, p Package) bool {
 
 // Compare asks a model which version is better, the one in force or the packaged one, without saying which is
 // which. It asks twice, in both orders, because models prefer one place. The result is stored with the task. If
-// the model returns none, the task gets a note and continues.
+// the model returns none, the task gets a note, and the update needs a person.
 func (s *Service) Compare(ctx context.Context, ref run.Ref, key string) error {
 	var current skill.Version
 	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, _ job, t Task) (err error) {
@@ -68,6 +71,7 @@ func (s *Service) Compare(ctx context.Context, ref run.Ref, key string) error {
 	var notes []string
 	if f, over := ledger.IsPermanent(err); over {
 		notes = []string{"not compared: " + f.Error()}
+		out.Reason = f.Error()
 	} else if err != nil {
 		return err
 	}
@@ -98,10 +102,30 @@ func (s *Service) compare(ctx context.Context, j job, t Task, current skill.Vers
 		}
 	}
 	out.Better, out.Reason = better[0], j.private.clean(reasons[0])
-	if better[0] != better[1] {
+	switch {
+	case better[0] == better[1]:
+	case better[0] == BetterNone || better[1] == BetterNone:
 		out.Better = BetterNone
+	default:
+		out.Better, out.Reason = NoVerdict, "it prefers the same place in both orders"
 	}
 	return out, nil
+}
+
+// finding returns why an update with this comparison needs a person, nil if the model prefers the update.
+func (c Comparison) finding() []approval.Finding {
+	text := ""
+	switch c.Better {
+	case BetterNew:
+		return nil
+	case BetterCurrent:
+		text = "the judge prefers the current version: " + c.Reason
+	case BetterNone:
+		text = "the judge finds the update no better than the current version: " + c.Reason
+	default:
+		text = "the judge gave no verdict on the update: " + c.Reason
+	}
+	return []approval.Finding{approval.NewFinding(review.Compare, approval.Review, "", "", text)}
 }
 
 // maxComparison limits the reason of a comparison, in characters.

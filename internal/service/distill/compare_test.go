@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/service/distill"
@@ -25,15 +26,21 @@ func (m *model) prefers(text string) {
 	}
 }
 
-// improved creates an active skill, and a run whose update of it is ready to be published.
-func (d *distilling) improved() (publish func() distill.CommitResult) {
+// improved creates an active skill, and a run whose update of it is ready to be published. prepare runs between.
+func (d *distilling) improved(prepare ...func()) (publish func() distill.CommitResult) {
 	d.t.Helper()
 	judged := func(r *distill.Request) { r.Spec.Quality = true }
 	d.model.says("extract", draft("Wait 30 seconds before the next probe runs"))
-	d.published(d.request(talk("Checkout"), judged))
+	ref, key := d.written(d.request(talk("Checkout"), judged))
+	testkit.Must(d.t, d.Judge(d.t.Context(), ref, key))
+	_, err := d.Publish(d.t.Context(), ref, key)
+	testkit.Must(d.t, err)
+	for _, do := range prepare {
+		do()
+	}
 	d.model.says("extract", update(map[string]any{"experience": []string{"Wait 30 seconds before the next probe runs",
 		"Tell the team first"}}))
-	ref, key := d.written(d.request(talk("Payments"), judged))
+	ref, key = d.written(d.request(talk("Payments"), judged))
 	testkit.Must(d.t, d.Judge(d.t.Context(), ref, key))
 	return func() distill.CommitResult {
 		d.t.Helper()
@@ -66,12 +73,6 @@ func TestAnUpdateIsComparedBlindInBothOrders(t *testing.T) {
 				return "", nil
 			}
 		}, distill.Staged},
-		"they are equal": {func(*model) {}, distill.Updated},
-		"the model prefers a place": {func(m *model) {
-			m.says("compare", `{"reason":"It.","better":"a"}`)
-		}, distill.Updated},
-		"the model gives no answer":      {func(m *model) { m.says("compare", "Both are fine.") }, distill.Updated},
-		"the endpoint refuses to answer": {func(m *model) { m.fails("compare", llm.Fatal) }, distill.Updated},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -98,6 +99,69 @@ func TestAnUpdateIsComparedBlindInBothOrders(t *testing.T) {
 				t.Errorf("the model was shown %+v", shown)
 			}
 		})
+	}
+}
+
+// Each model call of the gate, in each way in which it can give no verdict: the update of an active skill waits.
+func TestAnUpdateWithoutAVerdictWaits(t *testing.T) {
+	t.Parallel()
+	says := func(text string) func(*distilling, string) {
+		return func(d *distilling, role string) { d.model.says(role, text) }
+	}
+	fails := func(c llm.Class) func(*distilling, string) {
+		return func(d *distilling, role string) { d.model.fails(role, c) }
+	}
+	for role, ways := range map[string]map[string]func(*distilling, string){
+		"judge": {
+			"no answer":            says("Both are fine."),
+			"an incomplete answer": says(`{"reason":"Splendid."}`),
+			"a refused request":    fails(llm.Fatal),
+			"a refused key":        fails(llm.Auth),
+			"a reply too large":    fails(llm.Invalid),
+		},
+		"compare": {
+			"no answer":                   says("Both are fine."),
+			"an unknown answer":           says(`{"reason":"Splendid.","better":"both"}`),
+			"a refused request":           fails(llm.Fatal),
+			"a refused key":               fails(llm.Auth),
+			"always the first":            says(`{"reason":"It.","better":"a"}`),
+			"always the second":           says(`{"reason":"It.","better":"b"}`),
+			"a tie":                       says(`{"reason":"Neither.","better":"tie"}`),
+			"the first, and then neither": answersInTurn(`{"reason":"A.","better":"a"}`, `{"reason":"B.","better":"tie"}`),
+			"the quota is spent": func(d *distilling, role string) {
+				d.model.answers[role] = func(prompt.Material) (string, error) {
+					return "", fault.New(fault.QuotaExceeded, "the tokens of the day are spent", "")
+				}
+			},
+		},
+	} {
+		for way, spoil := range ways {
+			t.Run(role+"/"+way, func(t *testing.T) {
+				t.Parallel()
+				d := setup(t)
+				d.model.prefers("Tell the team first")
+				publish := d.improved(func() { spoil(d, role) })
+				if got := publish(); got.Outcome != distill.Staged || got.Version != 1 {
+					t.Fatalf("ended as %+v", got)
+				}
+				p := d.waiting()
+				if len(p) != 1 || len(p[0].Findings) != 1 || p[0].Findings[0].Check != role ||
+					p[0].Findings[0].Severity != approval.Review || p[0].Findings[0].Text == "" {
+					t.Errorf("the inbox has %+v", p)
+				}
+			})
+		}
+	}
+}
+
+// answersInTurn makes the model give one answer after the other.
+func answersInTurn(texts ...string) func(*distilling, string) {
+	return func(d *distilling, role string) {
+		n := 0
+		d.model.answers[role] = func(prompt.Material) (string, error) {
+			n++
+			return texts[(n-1)%len(texts)], nil
+		}
 	}
 }
 

@@ -28,10 +28,9 @@ func (j job) findings(t Task, current, next skill.Version, head *skill.Head) []a
 	out = append(out, review.Tools(current, next, j.said())...)
 	out = append(out, j.residue(next)...)
 	out = append(out, j.worth(t, head != nil)...)
-	if c := t.Comparison; c != nil && c.Better == BetterCurrent && head != nil && c.Base == head.Version &&
+	if c := t.Comparison; c != nil && head != nil && c.Base == head.Version &&
 		c.SHA == fmt.Sprintf("%x", next.ContentSHA) {
-		out = append(out, approval.NewFinding(review.Compare, approval.Review, "", "",
-			"the judge prefers the current version: "+c.Reason))
+		out = append(out, c.finding()...)
 	}
 	if head != nil && head.Pinned {
 		out = append(out, approval.NewFinding(review.Pinned, approval.Review, "", "",
@@ -82,7 +81,10 @@ func (j job) worth(t Task, update bool) (out []approval.Finding) {
 	if j.spec.Models["extract"] == llm.OfflineModel {
 		add(review.Offline, "fixed rules wrote this draft, without a model")
 	}
-	if t.Quality != nil && t.Quality.Score < j.spec.Limits.MinQuality {
+	switch {
+	case t.Quality == nil && j.judged():
+		add(review.Judge, "the judge gave no score")
+	case t.Quality != nil && t.Quality.Score < j.spec.Limits.MinQuality:
 		add(review.Judge, "the judge's score is %.3g, and %.3g are needed", t.Quality.Score, j.spec.Limits.MinQuality)
 	}
 	switch verdict := j.verdict(); {
@@ -104,8 +106,6 @@ func (j job) doubt(t Task) string {
 		return "the task seems to have failed"
 	case !seen:
 		return "it shows no passed test, no check of the result and no confirmation"
-	case t.Quality == nil && j.judged():
-		return "the draft was not judged"
 	case t.Quality != nil && t.Quality.Score < provenScore:
 		return fmt.Sprintf("the judge's score %.3g is below %d", t.Quality.Score, provenScore)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Judge asks a model to score the skill that a task's draft would create. The score is stored with
-// the task. If the model returns none, the task gets a note and continues.
+// the task. If the model returns none, the task gets a note, and the version needs a person.
 func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
 	j, t, err := s.loadTask(ctx, ref, key, nil)
 	if err != nil || t.Stage == EndedTask || t.Quality != nil {

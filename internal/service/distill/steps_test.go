@@ -258,7 +258,7 @@ func TestJudgeScoresADraftOnce(t *testing.T) {
 	failsFor(t, "an unknown task", d.Judge(t.Context(), ref, "nothing"))
 }
 
-func TestJudgeThatFailsChangesNothingElse(t *testing.T) {
+func TestADraftWithoutAScoreStaysADraft(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
 	d.model.says("judge", "It is rather good.")
@@ -266,7 +266,7 @@ func TestJudgeThatFailsChangesNothingElse(t *testing.T) {
 	testkit.Must(t, d.Judge(t.Context(), ref, key))
 	c, err := d.Publish(t.Context(), ref, key)
 	task := d.report(ref).Tasks[0]
-	if err != nil || c.Outcome != distill.Created || task.Quality != nil || task.Status != "active" ||
+	if err != nil || c.Outcome != distill.Created || task.Quality != nil || task.Status != "draft" ||
 		!strings.Contains(strings.Join(task.Notes, " "), "not judged: ") {
 		t.Errorf("%+v, %v", task, err)
 	}

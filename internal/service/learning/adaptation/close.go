@@ -7,6 +7,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
 )
@@ -134,21 +135,30 @@ func (o *OffPolicy) tooFew() string {
 	return fmt.Sprintf("effective sample size %.1f, at least %d are needed: rate more answers", n, minEffective)
 }
 
-// isWorse reports whether the new policy may be worse on held-out conversations: its
-// lower bound is below the margin of the gate.
+// isWorse reports whether the new policy may be worse on held-out conversations: its lower bound is below the
+// margin of the gate, or endpoint failures leave too few scores to know.
 func (s *Service) isWorse(ctx context.Context, tx Tx, ref run.Ref, held int, out *Result) (bool, error) {
 	gate := designer.DefaultGate()
 	var candidate, incumbent []float64
+	var outcomes episode.Outcomes
 	for n := range held {
 		one, found, err := runspec.ReadStep[trial.Result](ctx, tx, ref.Run, shadowStep(n))
 		if err != nil {
 			return false, err
 		}
-		if found && one.Known { // a missing result was erased with its conversation
+		if !found { // erased with its conversation
+			continue
+		}
+		if outcomes = outcomes.Plus(one.Outcomes); one.Known {
 			candidate, incumbent = append(candidate, one.Candidate), append(incumbent, one.Incumbent)
 		}
 	}
-	if len(candidate) == 0 {
+	switch {
+	case outcomes.Useless():
+		out.Outcome, out.Note = trial.NotEnough, fmt.Sprintf("%d of %d outcomes on held-out conversations are "+
+			"masked, because the endpoint failed: fix it and try again", outcomes.Masked, outcomes.Of)
+		return true, nil
+	case len(candidate) == 0:
 		return false, nil
 	}
 	c, err := gate.Compare(candidate, incumbent)

@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -186,6 +187,36 @@ func updateOnce(t *testing.T, controller string) {
 	testkit.Must(t, err)
 	if none, err := l.Updates.AcceptDue(ctx, due(l, 1)); err != nil || len(none) != 0 {
 		t.Errorf("while one is on canary: %v, %v", none, err)
+	}
+}
+
+// An update whose held-out conversations could not be scored does not go on to a canary.
+func TestAnUpdateWhoseTrialsGaveNoScoreIsNotEnoughEvidence(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx := t.Context()
+	explores(l)
+	pgtest.Decisive(t, l.Service, l.DB.A.ID, l.DB.Exec)
+	l.Import(4) // one conversation is held out
+	live(l, 40)
+	started, err := l.Updates.AcceptDue(ctx, due(l, 2))
+	testkit.Must(t, err)
+	ref := started[0].Ref
+	_, _, err = l.Updates.Open(ctx, ref)
+	testkit.Must(t, err)
+	for _, stage := range []prompt.Stage{prompt.Remember, prompt.Recite, prompt.Grade} {
+		l.Script.On(stage, func(prompt.Material) (string, error) {
+			return "", &llm.Error{Class: llm.Auth, Status: 401, Message: "the endpoint says no", Sent: true}
+		})
+	}
+	trials, err := l.Updates.Adapt(ctx, ref)
+	if err != nil || trials != 1 {
+		t.Fatalf("%d trials, %v", trials, err)
+	}
+	testkit.Must(t, l.Updates.PlayTrial(ctx, ref, 0))
+	got, err := l.Updates.Close(ctx, ref, "", "")
+	if err != nil || got.Outcome != trial.NotEnough || !strings.Contains(got.Note, "masked") {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
