@@ -2,17 +2,22 @@ package e2e_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
+	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
+	"cairn/internal/service/library"
+	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
 )
 
@@ -111,5 +116,62 @@ func TestARiskyUpdateWaitsForApproval(t *testing.T) {
 	head, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, waiting[0].ID, overriding(seen))
 	if err != nil || head.Version != 2 {
 		t.Errorf("approved: %+v, %v", head, err)
+	}
+}
+
+// What stays on the machine after the session blocks an approval, in each form in which it can wait: a new skill, a
+// change of an active skill, and a memory that every prompt contains.
+func TestWhatStaysOnTheMachineIsApprovedByName(t *testing.T) {
+	t.Parallel()
+	cairn := apptest.OpenIdle(t)
+	for name, command := range map[string]string{
+		"hooks of git":  "git config --global core.hooksPath /opt/hooks",
+		"start-up file": "echo 'sync-notes &' >> ~/.bashrc",
+		"autostart":     "cp sync.desktop ~/.config/autostart/sync.desktop",
+		"cron":          "(crontab -l; cat jobs) | crontab -",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := cairn.Part(t)
+			ctx := t.Context()
+			actor := func(o agent.Origin) agent.Actor {
+				return agent.Actor{Workspace: b.Workspace.ID, Origin: o, Op: rand.Text()}
+			}
+			imports := func(body string) library.ImportResult {
+				text := skill.Compose("sync-notes", "Synchronize notes", []byte(body), skill.RenderOptions{})
+				archive, err := skill.Zip(skill.Folder("sync-notes", "hyphen"), text, nil)
+				testkit.Must(t, err)
+				out, err := b.Library.Import(ctx, b.Workspace.ID, archive, "import", nil)
+				testkit.Must(t, err)
+				return out
+			}
+			decides := func(item string) {
+				t.Helper()
+				seen, err := b.ReviewInbox.Show(ctx, actor(agent.OriginUser), item)
+				testkit.Must(t, err)
+				_, err = b.ReviewInbox.Approve(ctx, actor(agent.OriginUser), item, approval.Decision{SHA: seen.SHA})
+				if fault.CodeOf(err) != fault.OverrideRequired {
+					t.Errorf("%s is approved without its name: %v, findings %+v", item, err, seen.Findings)
+				}
+				_, err = b.ReviewInbox.Approve(ctx, actor(agent.OriginUser), item, approval.Decision{SHA: seen.SHA,
+					Override: approval.Override{Findings: approval.Blocking(seen.Findings), Reason: "A person has read it."}})
+				if err != nil {
+					t.Errorf("%s with its name: %v", item, err)
+				}
+			}
+			steps := "## Steps\n\n1. Copy the notes.\n2. Check them.\n"
+			harmless := imports(steps)
+			_, err := b.Library.Approve(ctx, b.Workspace.ID, harmless.Head.ID, approval.Decision{})
+			testkit.Must(t, err)
+			change := imports(steps + "3. Run `" + command + "`.\n")
+			decides(fmt.Sprintf("c%d", change.Pending))
+			_, err = b.Library.Delete(ctx, actor(agent.OriginUser), library.DeleteArgs{Name: harmless.Head.Name})
+			testkit.Must(t, err)
+			decides(fmt.Sprintf("s%d", imports("## Steps\n\n1. Run `"+command+"`.\n").Head.ID))
+			out, err := b.Memory.Save(ctx, actor(agent.OriginAgent),
+				promptmemory.SaveArgs{Content: "Each session starts with `" + command + "`"})
+			testkit.Must(t, err)
+			decides(fmt.Sprintf("m%d", out.Pending))
+		})
 	}
 }

@@ -39,8 +39,8 @@ func TestATirelessModelIsStoppedByItsBudget(t *testing.T) {
 		end    agent.End
 	}{
 		"voice": {agent.ForChannel("voice"), 6, agent.Step{N: 6, Toolless: true, Last: true}, answered},
-		"sms":  {agent.ForChannel("sms"), 10, agent.Step{N: 10, Toolless: true, Last: true}, answered},
-		"chat": {agent.ForChannel("chat"), 10, agent.Step{N: 10, Toolless: true, Last: true}, answered},
+		"sms":   {agent.ForChannel("sms"), 10, agent.Step{N: 10, Toolless: true, Last: true}, answered},
+		"chat":  {agent.ForChannel("chat"), 10, agent.Step{N: 10, Toolless: true, Last: true}, answered},
 		"scheduled": {agent.ForChannel("scheduled"), 15, agent.Step{N: 15, Toolless: true, Last: true},
 			answered},
 		"nudge":      {agent.ForNudge(), 5, agent.Step{N: 5, Last: true}, silent},

@@ -39,17 +39,13 @@ func risks(current, next skill.Version) []approval.Finding {
 		if known[withoutLine(f.RiskLine())] {
 			continue
 		}
-		severity := approval.Block
-		if f.Severity == guard.Caution {
-			severity = approval.Review
-		}
 		text, ok := texts[f.Where]
 		if !ok {
 			text = files[f.Where]
 		}
 		out = append(
 			out,
-			approval.NewFinding(Risk, severity, fmt.Sprintf("%s:%d", f.Where, f.Line), lineOf(text, f.Line),
+			approval.NewFinding(Risk, severityOf(f), fmt.Sprintf("%s:%d", f.Where, f.Line), lineOf(text, f.Line),
 				fmt.Sprintf("%s, rule %s", strings.ReplaceAll(string(f.Family), "_", " "), f.ID)),
 		)
 	}
@@ -64,13 +60,21 @@ func risks(current, next skill.Version) []approval.Finding {
 	return out
 }
 
+// severityOf returns what a finding of the security scan means for an approval. What stays on the machine after the
+// session blocks like other changes of the machine, also in text that honest skills have.
+func severityOf(f guard.Finding) approval.Severity {
+	if f.Severity == guard.Caution && f.Family != guard.Persistence {
+		return approval.Review
+	}
+	return approval.Block
+}
+
 // RiskLine converts a finding of the security scan that was stored as a line, without its text.
 func RiskLine(line string) approval.Finding {
-	severity := approval.Block
-	if strings.HasPrefix(line, string(guard.Caution)+":") {
-		severity = approval.Review
-	}
-	return approval.NewFinding(Risk, severity, "", "", line)
+	severity, family, _ := strings.Cut(line, ": ")
+	family, _, _ = strings.Cut(family, " in ")
+	f := guard.Finding{Severity: guard.Severity(severity), Family: guard.Family(family)}
+	return approval.NewFinding(Risk, severityOf(f), "", "", line)
 }
 
 var (
