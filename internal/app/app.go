@@ -306,6 +306,7 @@ func (h *App) buildMaintenance() error {
 		Remove:   h.removePackage,
 		Close:    conversationLimits(c).Close,
 		Every:    relayEvery,
+		Stop:     c.StopTimeout,
 		Grace:    max(c.PackageGrace, c.BackupRetention),
 		Log:      h.Log,
 	})

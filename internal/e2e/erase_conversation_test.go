@@ -163,7 +163,7 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 			t.Errorf("%s had %d rows before the conversation and has %d after it", table, before[table], n)
 		}
 	}
-	if n := count(b, "select count(*) from cairn.outbox o where kind = 'drive' and not exists (select from "+
+	if n := count(b, "select count(*) from cairn.outbox o where kind in ('turn', 'drive') and not exists (select from "+
 		"cairn.runs r where r.id = o.key)"); n != 0 {
 		t.Errorf("%d duties for runs that are gone", n)
 	}

@@ -114,7 +114,8 @@ func (p *protocol) ended(r distill.Report, outcome run.Outcome, tasks ...distill
 		p.t.Errorf("run ended as %q (%s %s) with tasks %v; want %q with %v; %+v", r.Outcome, r.Code, r.Reason, got,
 			outcome, tasks, r.Tasks)
 	}
-	if n := p.number("select count(*) from outbox where kind = 'drive' and key = $1", fmt.Sprint(r.Run)); n != 0 {
+	if n := p.number("select count(*) from outbox where kind in ('turn', 'drive') and key = $1",
+		fmt.Sprint(r.Run)); n != 0 {
 		p.t.Errorf("%d duties to drive an ended run", n)
 	}
 }

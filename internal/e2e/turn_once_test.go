@@ -38,7 +38,7 @@ func oneOfEach(b *apptest.Bundle, calls, memories int) {
 		"select count(*) from cairn.llm_calls where state = 'done'":                          calls,
 		"select count(*) from cairn.agent_steps":                                             calls,
 		"select count(*) from cairn.memories":                                                memories,
-		"select count(*) from cairn.outbox where kind = 'drive'":                             0,
+		"select count(*) from cairn.outbox where kind in ('turn', 'drive')":                  0,
 		`select count(*) from
 			(select external_id from cairn.messages group by 1 having count(*) > 1) as doubled`: 0,
 		"select (counters->>'total')::int from cairn.conversations": 1,
@@ -332,7 +332,7 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 		t.Errorf("%d memories, want 1", n)
 	}
 	testkit.Eventually(t, "nothing is owed any more", func() bool {
-		return count(b, "select count(*) from cairn.outbox where kind = 'drive'") == 0
+		return count(b, "select count(*) from cairn.outbox where kind in ('turn', 'drive')") == 0
 	})
 	if v := view(b, "c").Counters; v.Total != 3 {
 		t.Errorf("the row counts %+v", v)

@@ -1,7 +1,14 @@
--- name: CallInsert :exec
-insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, parts, conversation_id, request_sha, holder, lease_until, reserved, reserved_micros)
-values (@workspace_id, @run_id, @step, @round, 'started', @stage, @model, @label, @request::text[], @parts::bytea[], sqlc.narg(conversation_id), @request_sha, @holder,
-  now() + @lease::interval, @reserved, @reserved_micros);
+-- name: CallInsert :one
+-- Stores a call if the limits of the day have room for it. Otherwise it returns the limit that has none: see
+-- cairn.reserve_call, which locks until the end of the transaction.
+with room as (select (case when @limited::boolean then cairn.reserve_call(@reserved::bigint, sqlc.narg(max_tokens)::bigint,
+    @reserved_micros::bigint, sqlc.narg(max_micros)::bigint, sqlc.narg(max_deployment)::bigint) else '' end)::text as over),
+made as (
+  insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, parts, conversation_id, request_sha, holder, lease_until, reserved, reserved_micros)
+  select @workspace_id, @run_id, @step, @round, 'started', @stage, @model, @label, @request::text[], @parts::bytea[], sqlc.narg(conversation_id)::bigint, @request_sha, @holder,
+    now() + @lease::interval, @reserved::bigint, @reserved_micros::bigint from room where room.over = ''
+)
+select over from room;
 
 -- name: RequestPartsPut :exec
 -- A part that was used today already is not touched.
@@ -50,10 +57,11 @@ update llm_calls set state = 'failed', error_class = @error_class, error = @erro
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state = 'started' and holder = @holder;
 
 -- name: CallRoom :one
--- The limits of another call: the workspace's settings, and the run's calls in flight.
-select settings, (select count(*) from llm_calls c
+-- The limits of another call: the workspace's settings, what it has used today, and the run's calls in flight.
+select w.settings, coalesce(d.tokens, 0)::bigint as tokens, coalesce(d.micros, 0)::bigint as micros, (select count(*) from llm_calls c
   where @parallel::int > 0 and c.workspace_id = w.id and c.run_id = @run_id and c.state = 'started' and c.lease_until > now()) as in_flight
-from workspaces w where w.id = @workspace_id;
+from workspaces w left join call_days d on d.workspace_id = w.id and d.day = (now() at time zone 'UTC')::date
+where w.id = @workspace_id;
 
 -- name: CallsOfRun :many
 select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, cached_tokens, written_tokens, estimated, cost_micros, error_class, error, created_at, finished_at,
@@ -67,18 +75,19 @@ select step, round, state, stage, model, attempts, unknown, input_tokens, output
   coalesce(cairn.request_of(workspace_id, conversation_id, request, parts), '')::text as request, reply, tool_calls, refusal, finish, reply_model
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id and @step::text in ('', step) order by created_at, step, round;
 
--- name: BudgetLock :exec
-select pg_advisory_xact_lock(3, hashint8(@workspace_id::bigint));
+-- name: CallReserve :one
+-- The limit of the day without room for a call, empty if there is room.
+select cairn.reserve_call(@tokens::bigint, sqlc.narg(max_tokens)::bigint, @micros::bigint, sqlc.narg(max_micros)::bigint, sqlc.narg(max_deployment)::bigint)::text as over;
 
--- name: BudgetToday :one
-select coalesce(sum(input_tokens + output_tokens + reserved), 0)::bigint as tokens, coalesce(sum(coalesce(cost_micros, 0) + reserved_micros), 0)::bigint as cost_micros
-from llm_calls where workspace_id = @workspace_id and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC';
+-- name: CallDay :one
+select coalesce(sum(tokens), 0)::bigint as tokens, coalesce(sum(micros), 0)::bigint as micros from call_days
+where workspace_id = @workspace_id and day = (now() at time zone 'UTC')::date;
 
--- name: DeploymentLock :exec
-select pg_advisory_xact_lock(12, 0);
-
--- name: DeploymentToday :one
-select cairn.deployment_spend()::bigint as cost_micros;
+-- name: CallDaysPurge :execrows
+-- System role. Days whose limits are over.
+delete from call_days d using (
+  select x.workspace_id, x.day from call_days x where x.day < (now() at time zone 'UTC')::date - 7 limit @max_rows) o
+where d.workspace_id = o.workspace_id and d.day = o.day;
 
 -- name: CallsExpire :execrows
 -- System role. An expired lease marks a call whose caller has stopped waiting.

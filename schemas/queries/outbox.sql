@@ -5,11 +5,21 @@ on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, at
 -- name: OutboxDone :execrows
 delete from outbox where workspace_id = @workspace_id and kind = @kind and key = @key;
 
+-- name: OutboxPutRun :exec
+-- A run that a caller waits for has another kind of task than the others.
+insert into outbox (workspace_id, kind, key, due_at)
+select r.workspace_id, case when r.kind = any(@awaited::text[]) then @awaited_kind::text else @other_kind::text end, r.id, now() + @wait::interval
+from runs r where r.workspace_id = @workspace_id and r.id = @id
+on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, attempts = 0, last_error = '', failures = 0, failed_since = null;
+
 -- name: OutboxClaim :many
--- System role. A claim is a due time in the future, so the row of a crashed relay becomes due
--- again.
+-- System role. Claims due tasks of a lane, which has one or more kinds. The index is read for each kind, so tasks of
+-- other lanes are not read. A claim is a due time in the future, so the row of a crashed relay becomes due again.
 with due as (
-  select id from outbox where due_at <= now() order by due_at limit @max_rows for update skip locked
+  select o.id from unnest(@kinds::text[]) lane(kind)
+  cross join lateral (
+    select x.id, x.due_at from outbox x where x.kind = lane.kind and x.due_at <= now() order by x.due_at limit @max_rows for update skip locked) o
+  order by o.due_at limit @max_rows
 )
 update outbox o set due_at = now() + least(interval '1 minute', interval '5 seconds' * power(2, least(o.attempts, 6))), attempts = o.attempts + 1
 from due where o.id = due.id

@@ -52,7 +52,7 @@ with ended as (
   update distill_tasks t set stage = 'ended', outcome = 'failed', reason = @why, ended_at = now()
   from ended where t.workspace_id = @workspace_id and t.run_id = ended.run and t.stage <> 'ended'
 )
-delete from outbox o where o.workspace_id = @workspace_id and o.kind = 'drive' and o.key = @duty;
+delete from outbox o where o.workspace_id = @workspace_id and o.kind in ('turn', 'drive') and o.key = @duty;
 
 -- name: RunReopen :execrows
 update runs set status = 'accepted', outcome = '', reason = '', attempt = attempt + 1, redriven = 0, workflow_id = @workflow_id, opened_at = now(), ended_at = null

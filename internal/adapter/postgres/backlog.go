@@ -15,9 +15,11 @@ import (
 
 // duties returns all kinds of outbox tasks.
 func duties() map[string]inspect.Waiting {
-	return map[string]inspect.Waiting{relay.DriveRun: {}, relay.EmbedDoc: {}, relay.NotifySettings: {},
-		relay.HandleEvents: {}, relay.ReportRun: {}, relay.Deliver: {}, relay.StoreImport: {},
-		relay.ImportTrace: {}}
+	out := map[string]inspect.Waiting{}
+	for _, kind := range relay.Kinds() {
+		out[kind] = inspect.Waiting{}
+	}
+	return out
 }
 
 // Backlog counts open and failed work in one statement.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -191,8 +192,35 @@ func TestTheOutboxIsListedByIndex(t *testing.T) {
 			"limit 200", b.a.ID),
 		"outbox_listed",
 	)
-	b.as("cairn_system").readsBy("select id from outbox where due_at <= now() order by due_at limit 100 for update "+
-		"skip locked", "outbox_due")
+	b.as("cairn_system").readsBy("select id from outbox where kind = 'turn' and due_at <= now() order by due_at "+
+		"limit 100 for update skip locked", "outbox_lane")
+}
+
+// A claim of a lane does not read the tasks of the others, and of its own only as many as it takes.
+func TestAClaimReadsNoTasksOfOtherLanes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec("insert into outbox (workspace_id, kind, key, due_at) select $1, 'embed', i::text, "+
+		"now() - interval '1 hour' from generate_series(1, 10000) i", b.a.ID)
+	b.exec("insert into outbox (workspace_id, kind, key, due_at) select $1, kind, i::text, "+
+		"now() - interval '1 minute' from generate_series(1, 100) i, unnest(array['turn', 'event']) kind", b.a.ID)
+	b.exec("analyze outbox")
+	tx, err := b.admin.Begin(t.Context())
+	testkit.Must(t, err)
+	defer tx.Rollback(context.Background())
+	rows, err := tx.Query(t.Context(), dbsqlc.OutboxClaim, []string{"turn", "event"}, 8)
+	testkit.Must(t, err)
+	claimed := 0
+	for rows.Next() {
+		claimed++
+	}
+	testkit.Must(t, rows.Err())
+	var read int
+	testkit.Must(t, tx.QueryRow(t.Context(), "select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables "+
+		"where relname = 'outbox'").Scan(&read))
+	if claimed != 8 || read > 100 {
+		t.Errorf("a claim of %d tasks has read %d of 10200", claimed, read)
+	}
 }
 
 func TestALookoutGivesUpInTime(t *testing.T) {

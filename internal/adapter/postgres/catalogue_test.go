@@ -42,6 +42,12 @@ var reviewedPolicies = []string{
 	// the sweep: ids, sequence numbers and times
 	"conversations.conversations_system {cairn_system} r true -",
 	"decisions.decisions_system {cairn_system} r (sampled AND (update_run IS NULL)) -", // and which to learn from
+	// count_spend and reserve_call: numbers of the workspace that is entered, or whose call is changed
+	"call_days.call_days_definer {cairn_owner} * (workspace_id = " +
+		"(NULLIF(current_setting('cairn.workspace'::text, true), ''::text))::bigint) -",
+	// days whose limits are over: IDs and days
+	"call_days.call_days_system_purge {cairn_system} d (day < (((now() AT TIME ZONE 'UTC'::text))::date - 7)) -",
+	"call_days.call_days_system_see {cairn_system} r (day < (((now() AT TIME ZONE 'UTC'::text))::date - 7)) -",
 	// count_spend and deployment_spend: numbers of all workspaces together
 	"deployment_spend.deployment_spend_definer {cairn_owner} * true true",
 	// open_adds: numbers of all workspaces together
@@ -148,6 +154,7 @@ var reviewedPolicies = []string{
 var reviewedFunctions = []string{
 	"count_spend definer search_path=cairn, pg_catalog, pg_temp",
 	"deployment_spend definer search_path=cairn, pg_catalog, pg_temp",
+	"reserve_call definer search_path=cairn, pg_catalog, pg_temp",
 	"prune_audit definer search_path=cairn, pg_catalog, pg_temp",
 	"prune_calls definer search_path=cairn, pg_catalog, pg_temp",
 	"prune_operations definer search_path=cairn, pg_catalog, pg_temp",

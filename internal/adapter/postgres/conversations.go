@@ -14,7 +14,6 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/relay"
 )
 
 type agentRunStore struct{ *Store }
@@ -67,7 +66,7 @@ func (q runRepository) RunOf(ctx context.Context, kind run.Kind, key string) (ru
 
 // EnqueueRun records the outbox task that drives a run to its end.
 func (q runRepository) EnqueueRun(ctx context.Context, id string) error {
-	return q.outbox().Enqueue(ctx, relay.DriveRun, id, driveAfter)
+	return q.outbox().enqueueRun(ctx, id, driveAfter)
 }
 
 // OpenConversation creates or finds a conversation and locks it. The returned turn is nil if the

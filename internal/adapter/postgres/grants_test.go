@@ -54,6 +54,8 @@ var reviewedGrants = []string{
 	"lex_docs cairn_app: delete, insert, select, update",
 	"lex_stats cairn_app: delete, insert, select, update",
 	"lex_terms cairn_app: delete, insert, select, update",
+	"call_days cairn_app: select",
+	"call_days cairn_system: delete, select(day workspace_id)",
 	"llm_calls cairn_app: insert, select, update",
 	"lex_stats cairn_system: select",
 	"lex_docs cairn_index: select",

@@ -47,7 +47,7 @@ func TestAnAcceptedRestoreBeginsAnotherIncarnation(t *testing.T) {
 	if err := b.InWorkspace(old, b.a.ID, noop); fault.CodeOf(err) != fault.StaleIncarnation {
 		t.Errorf("the lost timeline enters: %v", err)
 	}
-	if _, err := b.ClaimOutbox(old, 1); fault.CodeOf(err) != fault.StaleIncarnation {
+	if _, err := b.ClaimOutbox(old, relay.Kinds(), 1); fault.CodeOf(err) != fault.StaleIncarnation {
 		t.Errorf("the lost timeline claims: %v", err)
 	}
 	testkit.Must(t, b.InWorkspace(incarnation.Enter(t.Context(), 2), b.a.ID, noop))

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,7 +12,6 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/settings"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/ledger"
 )
@@ -52,12 +50,8 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 	known := len(rows) > 0
 	switch {
 	case known && rows[0].State == string(run.CallDone):
-		row := rows[0]
 		t.Verdict = ledger.Stored
-		t.Reply, err = storedReply(dbsqlc.CallReplyRow{Reply: row.Reply, ToolCalls: row.ToolCalls, Refusal: row.Refusal,
-			Finish: row.Finish, ReplyModel: row.ReplyModel,
-			InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, CachedTokens: row.CachedTokens,
-			WrittenTokens: row.WrittenTokens, Estimated: row.Estimated})
+		t.Reply, err = replyOf(rows[0])
 		return t, err
 	case known && rows[0].State == string(run.CallStarted) && rows[0].Leased:
 		return ledger.Admission{Verdict: ledger.Busy, Wait: time.Duration(rows[0].LeaseSeconds * float64(time.Second))},
@@ -65,41 +59,67 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 	case w.Parallel > 0 && room.InFlight >= int64(w.Parallel):
 		return ledger.Admission{Verdict: ledger.Full}, nil
 	}
+	limits, err := limitsOf(w.Cap, room.Settings)
+	if err != nil {
+		return t, err
+	}
 	tokens, micros := w.Reserve, w.Micros
 	if known && rows[0].Counted { // a retry is not refused for what its first attempt has reserved
 		tokens, micros = tokens-rows[0].Reserved, micros-rows[0].ReservedMicros
 	}
-	if over, err := q.overBudget(ctx, w.Cap, tokens, micros, room.Settings); over != nil || err != nil {
-		return admissionOf(over), err
+	limits = limits.of(tokens, micros)
+	if over := limits.without(room.Tokens, room.Micros, tokens, micros); over != "" { // the usual refusal needs no lock
+		return limits.refusal(over, room.Tokens, room.Micros, tokens, micros), nil
 	}
 	t.Verdict, t.Attempt = ledger.Send, 1
-	if !known {
+	over := ""
+	if known {
+		t.Attempt += int(rows[0].Attempts)
+		over, t.Request, err = q.takeOver(ctx, w, rows[0], limits, tokens, micros)
+	} else {
 		t.Request = w.Request
-		return t, q.insertCall(ctx, w, locked[0].ConversationID)
+		over, err = q.insertCall(ctx, w, locked[0].ConversationID, limits)
 	}
-	t.Attempt += int(rows[0].Attempts)
-	t.Request, err = q.takeOver(ctx, w, rows[0])
-	return t, err
+	if err != nil || over == "" {
+		return t, err
+	}
+	day, err := q.q.CallDay(ctx, q.ws)
+	return limits.refusal(over, day.Tokens, day.Micros, tokens, micros), classify("read what the day has used", err)
+}
+
+// replyOf returns the reply of a call that is done.
+func replyOf(r dbsqlc.CallGetRow) (llm.Reply, error) {
+	return storedReply(dbsqlc.CallReplyRow{Reply: r.Reply, ToolCalls: r.ToolCalls, Refusal: r.Refusal, Finish: r.Finish,
+		ReplyModel: r.ReplyModel, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
+		CachedTokens: r.CachedTokens, WrittenTokens: r.WrittenTokens, Estimated: r.Estimated})
 }
 
 // takeOver takes over the lease of a call and returns its stored request. If a part of that was erased,
-// the request of the caller replaces it.
-func (q callRepository) takeOver(ctx context.Context, w ledger.CallRequest, stored dbsqlc.CallGetRow) (
-	p llm.PreparedRequest, err error) {
+// the request of the caller replaces it. If a limit of the day has no room, it changes nothing and
+// returns the limit.
+func (q callRepository) takeOver(ctx context.Context, w ledger.CallRequest, stored dbsqlc.CallGetRow, limits dayLimits,
+	tokens, micros int64) (over string, p llm.PreparedRequest, err error) {
+	if limits.any() {
+		over, err = q.q.CallReserve(ctx, dbsqlc.CallReserveParams{Tokens: tokens, MaxTokens: limits.tokens,
+			Micros: micros, MaxMicros: limits.micros, MaxDeployment: limits.deployment})
+		if err != nil || over != "" {
+			return over, p, classify("reserve a call", err)
+		}
+	}
 	n, err := q.q.CallTakeOver(ctx, dbsqlc.CallTakeOverParams{Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve,
 		ReservedMicros: w.Micros,
 		WorkspaceID:    q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round)})
 	if err := oneRow("take over the lease of the call", n, err); err != nil {
-		return p, err
+		return "", p, err
 	}
 	if stored.Request == "" {
-		return w.Request, q.replaceRequest(ctx, w.Key, w.Holder, w.Request, w.SHA)
+		return "", w.Request, q.replaceRequest(ctx, w.Key, w.Holder, w.Request, w.SHA)
 	}
 	p = llm.PreparedRequest{Model: stored.Model, Body: json.RawMessage(stored.Request)}
 	if err := json.Unmarshal(stored.Label, &p.Label); err != nil {
-		return p, fmt.Errorf("decode the label: %w", err)
+		return "", p, fmt.Errorf("decode the label: %w", err)
 	}
-	return p, nil
+	return "", p, nil
 }
 
 func (q callRepository) replaceRequest(ctx context.Context, k run.CallKey, h run.Holder, p llm.PreparedRequest,
@@ -111,83 +131,6 @@ func (q callRepository) replaceRequest(ctx context.Context, k run.CallKey, h run
 
 // runLocked is the row of a run that is locked.
 type runLocked = dbsqlc.RunLockRow
-
-// admissionOf returns the refusal, or the zero value.
-func admissionOf(over *ledger.Admission) ledger.Admission {
-	if over == nil {
-		return ledger.Admission{}
-	}
-	return *over
-}
-
-// overBudget refuses a call if its additional usage exceeds the daily budget of the workspace or of
-// the deployment. It returns nil if there is room. Calls that cost nothing, or whose price is
-// unknown, are refused by the limit of tokens only.
-func (q callRepository) overBudget(ctx context.Context, limit settings.Spend, tokens, micros int64,
-	chosen []byte) (*ledger.Admission, error) {
-	limits, err := settings.Read(chosen)
-	if err != nil {
-		return nil, err
-	}
-	byTokens := limits.TokensPerDay > 0 && tokens > 0
-	byCost := limits.MicrosPerDay != settings.Unlimited && micros > 0
-	if byTokens || byCost {
-		if err := q.q.BudgetLock(ctx, q.ws); err != nil {
-			return nil, fmt.Errorf("lock the budget: %w", err)
-		}
-		day, err := q.q.BudgetToday(ctx, q.ws)
-		if err != nil {
-			return nil, fmt.Errorf("add up the day: %w", err)
-		}
-		if byTokens && tokens > limits.TokensPerDay-day.Tokens {
-			return refusal(
-				"the workspace has used or reserved %d of %s today, and this call "+
-					"may need %d; `cairn settings set tokens_per_day=%d` raises the limit",
-				day.Tokens,
-				limits.TokenLimit(),
-				tokens,
-				max(2*min(limits.TokensPerDay, math.MaxInt64/4), day.Tokens+tokens),
-			), nil
-		}
-		if byCost && !limits.MicrosPerDay.Allows(day.CostMicros+micros) {
-			return refusal(
-				"the workspace has spent or reserved %s of %s today, and this call may "+
-					"cost %s; `cairn settings set micros_per_day=%s` raises the limit",
-				settings.Dollars(day.CostMicros),
-				limits.CostLimit(),
-				settings.Dollars(micros),
-				limits.MicrosPerDay.Above(day.CostMicros+micros),
-			), nil
-		}
-	}
-	return q.overCap(ctx, limit, micros)
-}
-
-// refusal is an Admission with a reason, which names the limit and how to raise it: runs store only
-// the reason.
-func refusal(reason string, args ...any) *ledger.Admission {
-	return &ledger.Admission{Verdict: ledger.OverBudget, Reason: fmt.Sprintf(reason, args...)}
-}
-
-// overCap refuses a call if its cost exceeds the limit of the deployment. Tenants do not see what
-// others have spent.
-func (q callRepository) overCap(ctx context.Context, limit settings.Spend, micros int64) (*ledger.Admission, error) {
-	if limit == settings.Unlimited || limit == 0 || micros <= 0 {
-		return nil, nil
-	}
-	if err := q.q.DeploymentLock(ctx); err != nil {
-		return nil, fmt.Errorf("lock the budget of the deployment: %w", err)
-	}
-	spent, err := q.q.DeploymentToday(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("add up the day of the deployment: %w", err)
-	}
-	if limit.Allows(spent + micros) {
-		return nil, nil
-	}
-	return refusal("%s is reached; a higher CAIRN_MICROS_PER_DAY of its workers raises it",
-		settings.DeploymentLimit), nil
-}
 
 // ExtendCall extends the lease of h. A lost lease is not restored.
 func (s *Store) ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error {
@@ -341,6 +284,19 @@ func (s *Store) ExpireCalls(ctx context.Context, grace time.Duration) (n int64, 
 		return err
 	})
 	return n, err
+}
+
+// daysAtOnce is the maximum number of rows in one deletion of the sums of old days.
+const daysAtOnce = 1000
+
+// purgeDays deletes a part of the sums of days whose limits are over.
+func (s *Store) purgeDays(ctx context.Context) (int, error) {
+	var n int64
+	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
+		n, err = q.CallDaysPurge(ctx, daysAtOnce)
+		return err
+	})
+	return int(n), classify("purge the sums of old days", err)
 }
 
 func storedReply(r dbsqlc.CallReplyRow) (reply llm.Reply, err error) {

@@ -8,11 +8,13 @@ import (
 )
 
 // insertCall stores the request of a call. In a conversation, the parts that its requests repeat are
-// stored once, and shared parts once in the workspace.
-func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest, conversation *int64) error {
+// stored once, and shared parts once in the workspace. If a limit of the day has no room, insertCall
+// returns the limit and stores no call. That is its last statement, because it locks the sums of the day.
+func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest, conversation *int64,
+	limits dayLimits) (over string, err error) {
 	label, err := encode("the label", w.Request.Label)
 	if err != nil {
-		return err
+		return "", err
 	}
 	request := ledger.Divided{Pieces: []string{string(w.Request.Body)}}
 	if conversation != nil {
@@ -28,10 +30,14 @@ func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest, co
 		}
 		if err := classify("store the parts of the request", q.q.RequestPartsPut(ctx, dbsqlc.RequestPartsPutParams{
 			WorkspaceID: q.ws, Conversations: of, Shas: shas, Contents: request.Parts})); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return classify("store the request", q.q.CallInsert(ctx, dbsqlc.CallInsertParams{
+	over, err = q.q.CallInsert(ctx, dbsqlc.CallInsertParams{
+		Limited:        limits.any(),
+		MaxTokens:      limits.tokens,
+		MaxMicros:      limits.micros,
+		MaxDeployment:  limits.deployment,
 		WorkspaceID:    q.ws,
 		RunID:          w.Key.Run,
 		Step:           w.Key.Step,
@@ -47,5 +53,6 @@ func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest, co
 		Lease:          w.Lease,
 		Reserved:       w.Reserve,
 		ReservedMicros: w.Micros,
-	}))
+	})
+	return over, classify("store the request", err)
 }

@@ -21,11 +21,18 @@ func (q outboxRepository) Settle(ctx context.Context, kind, key string) error {
 	return classify("remove an outbox task", err)
 }
 
-// ClaimOutbox claims up to max due tasks. A claim moves the due time into the future, so the tasks
-// of a crashed relay become due again.
-func (s *Store) ClaimOutbox(ctx context.Context, max int) (out []relay.OutboxTask, err error) {
+// enqueueRun records the outbox task that drives a run of the workspace to its end.
+func (q outboxRepository) enqueueRun(ctx context.Context, id string, wait time.Duration) error {
+	return classify("record an outbox task", q.q.OutboxPutRun(ctx, dbsqlc.OutboxPutRunParams{
+		Awaited: relay.Awaited(), AwaitedKind: relay.DriveTurn, OtherKind: relay.DriveRun, Wait: wait,
+		WorkspaceID: q.ws, ID: id}))
+}
+
+// ClaimOutbox claims up to max due tasks of the given kinds. A claim moves the due time into the future,
+// so the tasks of a crashed relay become due again.
+func (s *Store) ClaimOutbox(ctx context.Context, kinds []string, max int) (out []relay.OutboxTask, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		rows, err := q.OutboxClaim(ctx, int32(max))
+		rows, err := q.OutboxClaim(ctx, dbsqlc.OutboxClaimParams{Kinds: kinds, MaxRows: int32(max)})
 		for _, r := range rows {
 			out = append(out, relay.OutboxTask{Workspace: r.WorkspaceID, ID: r.ID, Kind: r.Kind, Key: r.Key,
 				Attempts: int(r.Attempts), Failures: int(r.Failures),

@@ -11,7 +11,6 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
-	"cairn/internal/service/relay"
 )
 
 // driveAfter is the time for which the relay leaves a new run to the caller that accepted it and
@@ -50,7 +49,7 @@ func (s *Store) Accept(ctx context.Context, a distill.AcceptedRequest) (r run.Ru
 			return fmt.Errorf("record the run: %w", err)
 		}
 		made = true
-		if err := q.Outbox().Enqueue(ctx, relay.DriveRun, id, driveAfter); err != nil {
+		if err := q.Outbox().enqueueRun(ctx, id, driveAfter); err != nil {
 			return err
 		}
 		r, err = q.Runs().Run(ctx, id)
@@ -184,7 +183,7 @@ func (q runRepository) Reopen(ctx context.Context, r run.Run, workflowID string)
 	if _, err := q.q.TasksReopen(ctx, dbsqlc.TasksReopenParams{WorkspaceID: q.ws, RunID: r.Ref.Run}); err != nil {
 		return classify("reopen the tasks", err)
 	}
-	return q.outbox().Enqueue(ctx, relay.DriveRun, r.Ref.Run, driveAfter)
+	return q.outbox().enqueueRun(ctx, r.Ref.Run, driveAfter)
 }
 
 // Progress reads the progress of a run in one small statement.

@@ -44,9 +44,9 @@ with conversation as (
 		`'x.py', $3 from run
 ), call as (
   insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, `+
-		`holder, lease_until)
+		`holder, lease_until, reserved)
   select $1, id, 'chunk', 0, 'started', 'chunk', 'm', '{}', array[$3], sha256('x'), gen_random_uuid(), `+
-		`now() - interval '1 hour' from run
+		`now() - interval '1 hour', 7 from run
 ), request_part as (
   insert into request_parts (workspace_id, conversation_id, sha256, content)
   select $1, id, sha256(convert_to($3, 'UTF8')), $3 from conversation

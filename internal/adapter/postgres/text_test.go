@@ -87,7 +87,7 @@ func TestADutyKeepsWhyItFailed(t *testing.T) {
 	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
 		return q.Outbox().Enqueue(ctx, relay.EmbedDoc, "1", 0)
 	})
-	duties, err := b.ClaimOutbox(t.Context(), 9)
+	duties, err := b.ClaimOutbox(t.Context(), relay.Kinds(), 9)
 	if err != nil || len(duties) != 1 {
 		t.Fatalf("claimed %v, %v", duties, err)
 	}

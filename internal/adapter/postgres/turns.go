@@ -66,7 +66,7 @@ func (q turnRepository) PutTurn(ctx context.Context, t agentrun.Turn, n agentrun
 		BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:], ConversationID: &n.Conversation, Spec: n.Spec,
 		WorkflowID: n.WorkflowID, Number: int32(t.Number), MessageID: storable(t.MessageID), Mode: t.Mode,
 		Origin: t.Origin, FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts,
-		Duty: relay.DriveRun, Wait: driveAfter})
+		Duty: relay.DriveTurn, Wait: driveAfter})
 	if err != nil {
 		return made, classify("store the turn", err)
 	}

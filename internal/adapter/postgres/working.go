@@ -99,10 +99,10 @@ func (q offloadRepository) Record(ctx context.Context, id string) (agentrun.Reco
 const blobsAtOnce = 100
 
 // Purge deletes a part of what has expired in all workspaces: offloaded content, chunks of replies, attachments,
-// handled events and sent deliveries. It returns the number of rows.
+// handled events, sent deliveries and sums of old days. It returns the number of rows.
 func (s *Store) Purge(ctx context.Context) (n int, err error) {
 	for _, purge := range []func(context.Context) (int, error){s.purgeBlobs, s.purgeChunks, s.purgeAttachments,
-		s.purgeChannels} {
+		s.purgeChannels, s.purgeDays} {
 		rows, err := purge(ctx)
 		if n += rows; err != nil {
 			return n, err

@@ -61,7 +61,7 @@ type ChaosResult struct {
 
 // Held reports whether nothing was lost, doubled or paid twice.
 func (r ChaosResult) Held() bool {
-	return r.Refused+r.Open+r.Failed+r.Lost+r.Doubled+r.Duties+r.Calls.PaidTwice == 0
+	return r.Refused+r.Open+r.Failed+r.Lost+r.Doubled+r.Duties+r.Calls.PaidTwice+r.Calls.Miscounted == 0
 }
 
 // Print writes the counts.

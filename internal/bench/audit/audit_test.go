@@ -183,6 +183,18 @@ func TestACallThatWasInFlightAtACrashMayBeSentAgain(t *testing.T) {
 	}
 }
 
+func TestASumOfADayThatDiffersFromTheLedgerIsFound(t *testing.T) {
+	t.Parallel()
+	p := pays(t)
+	p.ask("one")
+	_, err := p.Exec(t.Context(), "update cairn.call_days set tokens = tokens + 3")
+	testkit.Must(t, err)
+	got, findings := p.counts()
+	if got != (audit.Calls{Keys: 1, Requests: 1, Miscounted: 1}) || !strings.Contains(findings, "by the ledger") {
+		t.Errorf("%+v: %s", got, findings)
+	}
+}
+
 // temporal returns the workflow lists of a test.
 type temporal struct {
 	client.Client

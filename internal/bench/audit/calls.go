@@ -21,6 +21,16 @@ type Calls struct {
 	PaidTwice int `json:"paid_twice"` // keys requested again although the reply was stored
 	InFlight  int `json:"in_flight"`  // attempts with an unknown outcome in the ledger
 	Repaid    int `json:"repaid"`     // replies of the server in excess of one per key
+	// Sums of a day, of a workspace or the deployment, that differ from those of the ledger
+	Miscounted int `json:"miscounted"`
+}
+
+// sumRow is a sum of a day that differs from the ledger; of workspace 0, that of the deployment.
+type sumRow struct {
+	Workspace            int64
+	Day                  string
+	Tokens, LedgerTokens int64
+	Micros, LedgerMicros int64
 }
 
 type callRow struct {
@@ -41,7 +51,8 @@ func (c callRow) serverKey() string {
 // Calls compares the ledger with the model server. Both use the clock of the same machine.
 // A key counts as paid twice in three cases: a request arrived after the reply was stored,
 // more requests arrived than the ledger has attempts, or more replies were sent than the
-// ledger has stored or marked as unknown. Findings describes each case.
+// ledger has stored or marked as unknown. Findings describes each case, and each sum for the
+// daily limits that differs from the ledger.
 func (a *Audit) Calls(ctx context.Context, model *openaitest.Server) (c Calls, findings []string, err error) {
 	rows, _ := a.Query(ctx, named(callsSQL, "calls"))
 	ledger, err := pgx.CollectRows(rows, pgx.RowToStructByPos[callRow])
@@ -79,6 +90,17 @@ func (a *Audit) Calls(ctx context.Context, model *openaitest.Server) (c Calls, f
 	}
 	for range arrivals {
 		found("the ledger does not know a request")
+	}
+	rows, _ = a.Query(ctx, named(callsSQL, "sums"))
+	sums, err := pgx.CollectRows(rows, pgx.RowToStructByPos[sumRow])
+	if err != nil {
+		return c, nil, fmt.Errorf("compare the sums of days with the ledger: %w", err)
+	}
+	c.Miscounted = len(sums)
+	for _, s := range sums {
+		findings = append(findings, fmt.Sprintf("on %s, workspace %d has used %d tokens and %d micro-dollars by the "+
+			"sums of the day, %d and %d by the ledger", s.Day, s.Workspace, s.Tokens, s.Micros, s.LedgerTokens,
+			s.LedgerMicros))
 	}
 	return c, findings, nil
 }

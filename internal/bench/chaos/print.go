@@ -19,6 +19,7 @@ func (r Result) Print(w io.Writer) error {
 		r.Doubled.AllSkills, r.Doubled.AllVersions, r.Doubled.AllPackages, r.Doubled.Waiting)
 	fmt.Fprintf(tw, "keys paid twice although the reply was stored\t%d\t%d keys, %d requests\n", r.Calls.PaidTwice,
 		r.Calls.Keys, r.Calls.Requests)
+	fmt.Fprintf(tw, "sums of a day that differ from the ledger\t%d\t\n", r.Calls.Miscounted)
 	fmt.Fprintf(tw, "keys in flight at a kill\t%d\tshown as unknown; the server wrote %d replies more than one a key\n",
 		r.Calls.InFlight, r.Calls.Repaid)
 	fmt.Fprintf(tw, "workflows stuck\t%d\t%d workflows\n", r.Stuck.Sum(), r.Stuck.Workflows)

@@ -86,5 +86,5 @@ func (s Stuck) Sum() int { return s.Open + s.Failed + s.Duties }
 
 // Held reports whether all counts that must be 0 are 0.
 func (r Result) Held() bool {
-	return r.Lost.Sum()+r.Doubled.Sum()+r.Calls.PaidTwice+r.Stuck.Sum()+len(r.Refused) == 0
+	return r.Lost.Sum()+r.Doubled.Sum()+r.Calls.PaidTwice+r.Calls.Miscounted+r.Stuck.Sum()+len(r.Refused) == 0
 }

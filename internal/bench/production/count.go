@@ -122,6 +122,7 @@ func (e *experiment) answers(ctx context.Context, to sheet, group string, sent [
 	to.found(findings...)
 	to.row(calls.PaidTwice == 0, "no stored reply is paid again, by the model server",
 		"%d of %d calls; %d were in flight at a fault", calls.PaidTwice, calls.Keys, calls.InFlight)
+	to.row(calls.Miscounted == 0, "the sums of a day equal its ledger", "%d sums differ", calls.Miscounted)
 	return nil
 }
 

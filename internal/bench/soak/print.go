@@ -19,6 +19,7 @@ func (r Result) Print(w io.Writer) error {
 	fmt.Fprintf(tw, "memories lost\t%d\t0\t\n", r.Lost.Memories)
 	fmt.Fprintf(tw, "keys paid twice although the reply was stored\t%d\t0\t%d keys, %d requests\n", r.Calls.PaidTwice,
 		r.Calls.Keys, r.Calls.Requests)
+	fmt.Fprintf(tw, "sums of a day that differ from the ledger\t%d\t0\t\n", r.Calls.Miscounted)
 	fmt.Fprintf(tw, "keys in flight at a kill\t%d\t\tshown as unknown; the server wrote %d replies more than one a "+
 		"key\n", r.Calls.InFlight, r.Calls.Repaid)
 	fmt.Fprintf(tw, "reviews not as expected\t%d\t0\t%d due; %d missing, %d extra, %d failed, %d "+

@@ -84,6 +84,6 @@ func (s Stuck) Sum() int { return s.Open + s.Failed + s.Runs + s.Duties }
 
 // Held reports whether all counts that must be 0 are 0.
 func (r Result) Held() bool {
-	return r.Lost.Turns+r.Lost.Memories+r.Doubled.Sum()+r.Doubled.Memories+r.Calls.PaidTwice+r.Reviews.Sum()+
-		r.Stuck.Sum()+len(r.Refused) == 0
+	return r.Lost.Turns+r.Lost.Memories+r.Doubled.Sum()+r.Doubled.Memories+r.Calls.PaidTwice+r.Calls.Miscounted+
+		r.Reviews.Sum()+r.Stuck.Sum()+len(r.Refused) == 0
 }

@@ -120,7 +120,7 @@ func TestSendMessageReturnsAStoredMessageWithoutAnAnswer(t *testing.T) {
 			t.Errorf("%s: the log is %q, want %q in it", name, log, c.log)
 		}
 	}
-	if n := b.Number("select count(*) from outbox where kind = 'drive'"); n != 3 {
+	if n := b.Number("select count(*) from outbox where kind = 'turn'"); n != 3 {
 		t.Errorf("the relay has %d duties, want one for each message", n)
 	}
 }

@@ -41,12 +41,18 @@ func (b *bundle) runIn(name string) run.Ref {
 
 func (b *bundle) runOf(ws tenancy.Workspace) run.Ref {
 	b.t.Helper()
-	r, _, err := b.store.Accept(b.t.Context(),
+	return accept(b.t, b.store, ws)
+}
+
+// accept makes a run in a workspace.
+func accept(t testing.TB, store *postgres.Store, ws tenancy.Workspace) run.Ref {
+	t.Helper()
+	r, _, err := store.Accept(t.Context(),
 		distill.AcceptedRequest{Workspace: ws.ID, Key: "r", Spec: []byte("{}"), Channel: "import",
 			Conversation: transcript.Conversation{ID: "c",
 				Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
 			WorkflowID: func(int, int) string { return ws.Name }})
-	testkit.Must(b.t, err)
+	testkit.Must(t, err)
 	return r.Ref
 }
 

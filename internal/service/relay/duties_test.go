@@ -38,7 +38,7 @@ func TestADutyOfARelayThatDiedComesBack(t *testing.T) {
 	b := setup(t)
 	b.document(1, "text")
 	claim := func() []relay.OutboxTask {
-		duties, err := b.Store.ClaimOutbox(t.Context(), 9)
+		duties, err := b.Store.ClaimOutbox(t.Context(), relay.Kinds(), 9)
 		testkit.Must(t, err)
 		return duties
 	}

@@ -14,7 +14,9 @@ import (
 
 // Kinds of outbox tasks.
 const (
-	DriveRun = "drive" // key: run ID; stays until the run has ended
+	DriveTurn = "turn" // key: ID of a run that a caller waits for; stays until the run has ended
+
+	DriveRun = "drive" // key: ID of another run; stays until the run has ended
 	EmbedDoc = "embed" // key: document ID; stays until the vector is stored
 
 	NotifySettings = "settings" // key: 0; stays until running conversations are notified
@@ -71,8 +73,8 @@ type OpenErasure struct {
 
 // Store accesses the outbox.
 type Store interface {
-	// ClaimOutbox claims up to max due tasks.
-	ClaimOutbox(ctx context.Context, max int) ([]OutboxTask, error)
+	// ClaimOutbox claims up to max due tasks of the given kinds, the longest due first.
+	ClaimOutbox(ctx context.Context, kinds []string, max int) ([]OutboxTask, error)
 	// FailOutboxTask stores why an attempt at a task failed.
 	FailOutboxTask(ctx context.Context, d OutboxTask, why string) error
 	// RecoverOutboxTask clears the failures of a task that stays.

@@ -1,7 +1,9 @@
 // Package relay delivers outbox tasks and cleans up. It starts workflows that were not started or
 // were lost, computes missing vectors, marks abandoned model calls, and removes unused uploads.
 //
-// Any number of relays may run. The database assigns each task to one relay at a time.
+// Any number of relays may run. The database assigns each task to one relay at a time. Tasks are
+// divided into lanes by their urgency. Each lane has its own workers and claims, so that neither many
+// tasks nor slow ones delay those of another lane.
 package relay
 
 import (
@@ -39,11 +41,12 @@ type Ports struct {
 	Remove    func(ctx context.Context, key string) error // deletes an object of the package store
 	Close     time.Duration                               // time without messages after which a conversation ends
 	Every     time.Duration                               // between polls of an empty outbox
+	Stop      time.Duration                               // for which a relay that ends waits for tasks in progress
 	Grace     time.Duration                               // before an unused package is collected
 	Log       *slog.Logger
 }
 
-// Relay delivers outbox tasks in a loop.
+// Relay delivers outbox tasks in a loop for each lane.
 type Relay struct{ Ports }
 
 // New returns a Relay. It fails if a required port is nil.
@@ -60,55 +63,123 @@ func New(p Ports) (*Relay, error) {
 	return &Relay{Ports: p}, nil
 }
 
-const (
-	duties   = 8  // tasks per pass, done concurrently
-	packages = 50 // packages per pass
-)
+// Run works until ctx is done. Then it claims no more tasks, waits up to Stop for those in progress, and
+// cancels the others: their claims expire, and another relay does them.
+func (r *Relay) Run(ctx context.Context) {
+	working, abort := context.WithCancel(context.WithoutCancel(ctx))
+	defer abort()
+	var running sync.WaitGroup
+	for _, l := range lanes {
+		running.Go(func() { r.serve(ctx, working, l) })
+	}
+	running.Go(func() { r.repeat(ctx, "recovery of lost work", r.Recover) })
+	running.Go(func() { r.repeat(ctx, "cleanup", r.Clean) })
+	ended := make(chan struct{})
+	go func() { running.Wait(); close(ended) }()
+	<-ctx.Done()
+	select {
+	case <-ended:
+		return
+	case <-time.After(r.Stop):
+	}
+	abort()
+	<-ended
+}
 
-// tidyEvery is the interval of Tidy.
+// tidyEvery is the interval of Recover and Clean.
 const tidyEvery = time.Minute
 
-// Run works until ctx is done.
-func (r *Relay) Run(ctx context.Context) {
-	look, tidy := time.NewTimer(0), time.NewTicker(tidyEvery)
-	defer look.Stop()
-	defer tidy.Stop()
+// repeat runs a periodic duty until ctx is done.
+func (r *Relay) repeat(ctx context.Context, what string, duty func(context.Context) error) {
+	tick := time.NewTicker(tidyEvery)
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tidy.C:
-			if err := r.Tidy(ctx); err != nil && ctx.Err() == nil {
-				r.Log.Warn("relay cleanup failed", "error", err)
-			}
-		case <-look.C:
-			n, err := r.Pass(ctx)
-			if err != nil && ctx.Err() == nil {
-				r.Log.Warn("relay pass failed", "error", err)
-			}
-			wait := r.Every
-			if n == duties {
-				wait = 0
-			}
-			look.Reset(wait)
+		case <-tick.C:
+		}
+		if err := duty(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Warn("periodic duty of the relay failed", "duty", what, "error", err)
 		}
 	}
 }
 
-// Pass does due tasks and returns their number. They run concurrently, because a task whose
-// endpoint is down may use its whole claim.
-func (r *Relay) Pass(ctx context.Context) (int, error) {
-	claimed, err := r.Store.ClaimOutbox(ctx, duties)
-	if err != nil {
-		return 0, fmt.Errorf("claim outbox tasks: %w", err)
+// serve claims tasks of a lane until ctx is done, and waits for those in progress. It claims as many as
+// workers are idle, so that a task never waits for the end of another one that was claimed with it.
+func (r *Relay) serve(ctx, working context.Context, l lane) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	idle := make(chan struct{}, l.workers) // one token for each idle worker
+	for range l.workers {
+		idle <- struct{}{}
 	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-idle:
+		}
+		free := 1 + drain(idle)
+		claimed, err := r.Store.ClaimOutbox(ctx, l.kinds, free)
+		if err != nil && ctx.Err() == nil {
+			r.Log.Warn("outbox tasks not claimed", "lane", l.name, "error", err)
+		}
+		for range free - len(claimed) {
+			idle <- struct{}{}
+		}
+		for _, d := range claimed {
+			running.Go(func() {
+				defer func() { idle <- struct{}{} }()
+				if err := r.attempt(working, d); err != nil && working.Err() == nil {
+					r.Log.Warn("outcome of an outbox task not stored", "kind", d.Kind, "key", d.Key, "error", err)
+				}
+			})
+		}
+		if len(claimed) == free { // more may be due
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(r.Every / time.Duration(l.polls)):
+		}
+	}
+}
+
+// drain takes all tokens and returns their number.
+func drain(tokens <-chan struct{}) (n int) {
+	for {
+		select {
+		case <-tokens:
+			n++
+		default:
+			return n
+		}
+	}
+}
+
+// Pass does a part of the due tasks of each lane, waits for their end and returns their number.
+func (r *Relay) Pass(ctx context.Context) (n int, err error) {
 	var working sync.WaitGroup
-	errs := make([]error, len(claimed))
-	for i, d := range claimed {
-		working.Go(func() { errs[i] = r.attempt(ctx, d) })
+	var mu sync.Mutex
+	var errs []error
+	for _, l := range lanes {
+		claimed, err := r.Store.ClaimOutbox(ctx, l.kinds, l.workers)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("claim outbox tasks: %w", err))
+		}
+		n += len(claimed)
+		for _, d := range claimed {
+			working.Go(func() {
+				err := r.attempt(ctx, d)
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			})
+		}
 	}
 	working.Wait()
-	return len(claimed), errors.Join(errs...)
+	return n, errors.Join(errs...)
 }
 
 // attempt does a task or stores why it failed. It stops when the claim expires, so that no two
@@ -123,6 +194,9 @@ func (r *Relay) attempt(ctx context.Context, d OutboxTask) error {
 		}
 		return r.Store.RecoverOutboxTask(ctx, d)
 	}
+	if ctx.Err() != nil {
+		return err // this relay stops; another one repeats the task when the claim has expired
+	}
 	r.Log.Warn("outbox task failed", "kind", d.Kind, "key", d.Key, "workspace", d.Workspace, "attempts", d.Attempts,
 		"error", err)
 	if err := r.Store.FailOutboxTask(ctx, d, err.Error()); err != nil {
@@ -133,7 +207,7 @@ func (r *Relay) attempt(ctx context.Context, d OutboxTask) error {
 
 func (r *Relay) do(ctx context.Context, d OutboxTask) error {
 	switch d.Kind {
-	case DriveRun:
+	case DriveTurn, DriveRun:
 		return r.drive(ctx, d)
 	case ReportRun:
 		return r.report(ctx, d)

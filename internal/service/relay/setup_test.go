@@ -49,7 +49,8 @@ func setup(t *testing.T) *bundle {
 	b.space = space
 	b.Relay = &relay.Relay{Ports: relay.Ports{Store: s.Outbox(), Leftovers: s.Leftovers(), Pruner: s.Pruner(),
 		Spaces: search.OneSpace{ID: space, Embedder: b.embedder},
-		Remove: b.removed.remove, Every: time.Millisecond, Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}}
+		Remove: b.removed.remove, Every: time.Millisecond, Stop: time.Minute,
+		Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}}
 	return b
 }
 
@@ -130,6 +131,7 @@ type embedder struct {
 	asked map[string]int
 	down  bool
 	hold  func(text string) // called before the answer
+	waits func(ctx context.Context)
 }
 
 func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -138,10 +140,16 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 		e.asked = map[string]int{}
 	}
 	e.asked[texts[0]]++
-	down, hold := e.down, e.hold
+	down, hold, waits := e.down, e.hold, e.waits
 	e.mu.Unlock()
+	if waits != nil {
+		waits(ctx)
+	}
 	if hold != nil {
 		hold(texts[0])
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if down {
 		return nil, errors.New("the embedder is down")
@@ -153,6 +161,13 @@ func (e *embedder) set(down bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.down = down
+}
+
+// total is the number of texts that were asked for.
+func (e *embedder) total() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.asked)
 }
 
 func (e *embedder) count(text string) int {

@@ -13,23 +13,18 @@ import (
 // as unknown.
 const callGrace = time.Minute
 
-// Tidy marks abandoned calls, starts erasure workflows, and collects unused packages, deleted
-// skills and expired content.
-func (r *Relay) Tidy(ctx context.Context) error {
-	if err := r.logStuck(ctx); err != nil {
-		return err
-	}
+// Tidy is Recover and Clean.
+func (r *Relay) Tidy(ctx context.Context) error { return errors.Join(r.Recover(ctx), r.Clean(ctx)) }
+
+// Recover logs tasks without progress, marks abandoned calls and starts erasure workflows.
+func (r *Relay) Recover(ctx context.Context) error {
+	errs := []error{r.logStuck(ctx)} // a failure must not block the others
 	if _, err := r.Leftovers.ExpireCalls(ctx, callGrace); err != nil {
-		return fmt.Errorf("expire calls: %w", err)
+		errs = append(errs, fmt.Errorf("expire calls: %w", err))
 	}
-	idle, err := r.Leftovers.IdlePackages(ctx, r.Grace, packages)
-	if err != nil {
-		return fmt.Errorf("list idle packages: %w", err)
-	}
-	var errs []error // a failure must not block the others
 	open, err := r.Leftovers.OpenErasures(ctx, packages)
 	if err != nil {
-		return fmt.Errorf("list open erasures: %w", err)
+		errs = append(errs, fmt.Errorf("list open erasures: %w", err))
 	}
 	for _, e := range open {
 		if err := r.Driver.Erase(ctx, contract.EraseStart{WorkspaceKey: e.WorkspaceKey, Erasure: e.ID,
@@ -37,12 +32,23 @@ func (r *Relay) Tidy(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("drive erasure %d: %w", e.ID, err))
 		}
 	}
+	return errors.Join(errs...)
+}
+
+// Clean collects unused packages, deleted skills and expired content. It may take minutes, because it
+// waits for the object store.
+func (r *Relay) Clean(ctx context.Context) error {
+	errs := []error{r.purge(ctx), r.eraseDeleted(ctx)}
+	idle, err := r.Leftovers.IdlePackages(ctx, r.Grace, packages)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("list idle packages: %w", err))
+	}
 	for _, p := range idle {
 		if err := r.collect(ctx, p); err != nil {
 			errs = append(errs, fmt.Errorf("collect a package of workspace %d: %w", p.Workspace, err))
 		}
 	}
-	return errors.Join(append(errs, r.eraseDeleted(ctx), r.purge(ctx))...)
+	return errors.Join(errs...)
 }
 
 // stuckShown limits the logged tasks.

@@ -13,30 +13,36 @@ import (
 	"github.com/google/uuid"
 )
 
-const BudgetLock = `-- name: BudgetLock :exec
-select pg_advisory_xact_lock(3, hashint8($1::bigint))
+const CallDay = `-- name: CallDay :one
+select coalesce(sum(tokens), 0)::bigint as tokens, coalesce(sum(micros), 0)::bigint as micros from call_days
+where workspace_id = $1 and day = (now() at time zone 'UTC')::date
 `
 
-func (q *Queries) BudgetLock(ctx context.Context, workspaceID int64) error {
-	_, err := q.db.Exec(ctx, BudgetLock, workspaceID)
-	return err
+type CallDayRow struct {
+	Tokens int64
+	Micros int64
 }
 
-const BudgetToday = `-- name: BudgetToday :one
-select coalesce(sum(input_tokens + output_tokens + reserved), 0)::bigint as tokens, coalesce(sum(coalesce(cost_micros, 0) + reserved_micros), 0)::bigint as cost_micros
-from llm_calls where workspace_id = $1 and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
-`
-
-type BudgetTodayRow struct {
-	Tokens     int64
-	CostMicros int64
-}
-
-func (q *Queries) BudgetToday(ctx context.Context, workspaceID int64) (BudgetTodayRow, error) {
-	row := q.db.QueryRow(ctx, BudgetToday, workspaceID)
-	var i BudgetTodayRow
-	err := row.Scan(&i.Tokens, &i.CostMicros)
+func (q *Queries) CallDay(ctx context.Context, workspaceID int64) (CallDayRow, error) {
+	row := q.db.QueryRow(ctx, CallDay, workspaceID)
+	var i CallDayRow
+	err := row.Scan(&i.Tokens, &i.Micros)
 	return i, err
+}
+
+const CallDaysPurge = `-- name: CallDaysPurge :execrows
+delete from call_days d using (
+  select x.workspace_id, x.day from call_days x where x.day < (now() at time zone 'UTC')::date - 7 limit $1) o
+where d.workspace_id = o.workspace_id and d.day = o.day
+`
+
+// System role. Days whose limits are over.
+func (q *Queries) CallDaysPurge(ctx context.Context, maxRows int32) (int64, error) {
+	result, err := q.db.Exec(ctx, CallDaysPurge, maxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const CallDone = `-- name: CallDone :execrows
@@ -311,13 +317,24 @@ func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, e
 	return i, err
 }
 
-const CallInsert = `-- name: CallInsert :exec
-insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, parts, conversation_id, request_sha, holder, lease_until, reserved, reserved_micros)
-values ($1, $2, $3, $4, 'started', $5, $6, $7, $8::text[], $9::bytea[], $10, $11, $12,
-  now() + $13::interval, $14, $15)
+const CallInsert = `-- name: CallInsert :one
+with room as (select (case when $1::boolean then cairn.reserve_call($2::bigint, $3::bigint,
+    $4::bigint, $5::bigint, $6::bigint) else '' end)::text as over),
+made as (
+  insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, parts, conversation_id, request_sha, holder, lease_until, reserved, reserved_micros)
+  select $7, $8, $9, $10, 'started', $11, $12, $13, $14::text[], $15::bytea[], $16::bigint, $17, $18,
+    now() + $19::interval, $2::bigint, $4::bigint from room where room.over = ''
+)
+select over from room
 `
 
 type CallInsertParams struct {
+	Limited        bool
+	Reserved       int64
+	MaxTokens      *int64
+	ReservedMicros int64
+	MaxMicros      *int64
+	MaxDeployment  *int64
 	WorkspaceID    int64
 	RunID          string
 	Step           string
@@ -331,12 +348,18 @@ type CallInsertParams struct {
 	RequestSha     []byte
 	Holder         uuid.UUID
 	Lease          time.Duration
-	Reserved       int64
-	ReservedMicros int64
 }
 
-func (q *Queries) CallInsert(ctx context.Context, arg CallInsertParams) error {
-	_, err := q.db.Exec(ctx, CallInsert,
+// Stores a call if the limits of the day have room for it. Otherwise it returns the limit that has none: see
+// cairn.reserve_call, which locks until the end of the transaction.
+func (q *Queries) CallInsert(ctx context.Context, arg CallInsertParams) (string, error) {
+	row := q.db.QueryRow(ctx, CallInsert,
+		arg.Limited,
+		arg.Reserved,
+		arg.MaxTokens,
+		arg.ReservedMicros,
+		arg.MaxMicros,
+		arg.MaxDeployment,
 		arg.WorkspaceID,
 		arg.RunID,
 		arg.Step,
@@ -350,10 +373,10 @@ func (q *Queries) CallInsert(ctx context.Context, arg CallInsertParams) error {
 		arg.RequestSha,
 		arg.Holder,
 		arg.Lease,
-		arg.Reserved,
-		arg.ReservedMicros,
 	)
-	return err
+	var over string
+	err := row.Scan(&over)
+	return over, err
 }
 
 const CallReplaceRequest = `-- name: CallReplaceRequest :execrows
@@ -435,10 +458,37 @@ func (q *Queries) CallReply(ctx context.Context, arg CallReplyParams) (CallReply
 	return i, err
 }
 
+const CallReserve = `-- name: CallReserve :one
+select cairn.reserve_call($1::bigint, $2::bigint, $3::bigint, $4::bigint, $5::bigint)::text as over
+`
+
+type CallReserveParams struct {
+	Tokens        int64
+	MaxTokens     *int64
+	Micros        int64
+	MaxMicros     *int64
+	MaxDeployment *int64
+}
+
+// The limit of the day without room for a call, empty if there is room.
+func (q *Queries) CallReserve(ctx context.Context, arg CallReserveParams) (string, error) {
+	row := q.db.QueryRow(ctx, CallReserve,
+		arg.Tokens,
+		arg.MaxTokens,
+		arg.Micros,
+		arg.MaxMicros,
+		arg.MaxDeployment,
+	)
+	var over string
+	err := row.Scan(&over)
+	return over, err
+}
+
 const CallRoom = `-- name: CallRoom :one
-select settings, (select count(*) from llm_calls c
+select w.settings, coalesce(d.tokens, 0)::bigint as tokens, coalesce(d.micros, 0)::bigint as micros, (select count(*) from llm_calls c
   where $1::int > 0 and c.workspace_id = w.id and c.run_id = $2 and c.state = 'started' and c.lease_until > now()) as in_flight
-from workspaces w where w.id = $3
+from workspaces w left join call_days d on d.workspace_id = w.id and d.day = (now() at time zone 'UTC')::date
+where w.id = $3
 `
 
 type CallRoomParams struct {
@@ -449,14 +499,21 @@ type CallRoomParams struct {
 
 type CallRoomRow struct {
 	Settings json.RawMessage
+	Tokens   int64
+	Micros   int64
 	InFlight int64
 }
 
-// The limits of another call: the workspace's settings, and the run's calls in flight.
+// The limits of another call: the workspace's settings, what it has used today, and the run's calls in flight.
 func (q *Queries) CallRoom(ctx context.Context, arg CallRoomParams) (CallRoomRow, error) {
 	row := q.db.QueryRow(ctx, CallRoom, arg.Parallel, arg.RunID, arg.WorkspaceID)
 	var i CallRoomRow
-	err := row.Scan(&i.Settings, &i.InFlight)
+	err := row.Scan(
+		&i.Settings,
+		&i.Tokens,
+		&i.Micros,
+		&i.InFlight,
+	)
 	return i, err
 }
 
@@ -581,26 +638,6 @@ func (q *Queries) CallsOfRun(ctx context.Context, arg CallsOfRunParams) ([]Calls
 		return nil, err
 	}
 	return items, nil
-}
-
-const DeploymentLock = `-- name: DeploymentLock :exec
-select pg_advisory_xact_lock(12, 0)
-`
-
-func (q *Queries) DeploymentLock(ctx context.Context) error {
-	_, err := q.db.Exec(ctx, DeploymentLock)
-	return err
-}
-
-const DeploymentToday = `-- name: DeploymentToday :one
-select cairn.deployment_spend()::bigint as cost_micros
-`
-
-func (q *Queries) DeploymentToday(ctx context.Context) (int64, error) {
-	row := q.db.QueryRow(ctx, DeploymentToday)
-	var cost_micros int64
-	err := row.Scan(&cost_micros)
-	return cost_micros, err
 }
 
 const RequestPartsPut = `-- name: RequestPartsPut :exec

@@ -13,12 +13,20 @@ import (
 
 const OutboxClaim = `-- name: OutboxClaim :many
 with due as (
-  select id from outbox where due_at <= now() order by due_at limit $1 for update skip locked
+  select o.id from unnest($1::text[]) lane(kind)
+  cross join lateral (
+    select x.id, x.due_at from outbox x where x.kind = lane.kind and x.due_at <= now() order by x.due_at limit $2 for update skip locked) o
+  order by o.due_at limit $2
 )
 update outbox o set due_at = now() + least(interval '1 minute', interval '5 seconds' * power(2, least(o.attempts, 6))), attempts = o.attempts + 1
 from due where o.id = due.id
 returning o.workspace_id, o.id, o.kind, o.key, o.attempts, o.failures, extract(epoch from o.due_at - now())::float8 as claim_seconds
 `
+
+type OutboxClaimParams struct {
+	Kinds   []string
+	MaxRows int32
+}
 
 type OutboxClaimRow struct {
 	WorkspaceID  int64
@@ -30,10 +38,10 @@ type OutboxClaimRow struct {
 	ClaimSeconds float64
 }
 
-// System role. A claim is a due time in the future, so the row of a crashed relay becomes due
-// again.
-func (q *Queries) OutboxClaim(ctx context.Context, maxRows int32) ([]OutboxClaimRow, error) {
-	rows, err := q.db.Query(ctx, OutboxClaim, maxRows)
+// System role. Claims due tasks of a lane, which has one or more kinds. The index is read for each kind, so tasks of
+// other lanes are not read. A claim is a due time in the future, so the row of a crashed relay becomes due again.
+func (q *Queries) OutboxClaim(ctx context.Context, arg OutboxClaimParams) ([]OutboxClaimRow, error) {
+	rows, err := q.db.Query(ctx, OutboxClaim, arg.Kinds, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +134,35 @@ type OutboxPutEmbedsParams struct {
 
 func (q *Queries) OutboxPutEmbeds(ctx context.Context, arg OutboxPutEmbedsParams) error {
 	_, err := q.db.Exec(ctx, OutboxPutEmbeds, arg.WorkspaceID, arg.Docs)
+	return err
+}
+
+const OutboxPutRun = `-- name: OutboxPutRun :exec
+insert into outbox (workspace_id, kind, key, due_at)
+select r.workspace_id, case when r.kind = any($1::text[]) then $2::text else $3::text end, r.id, now() + $4::interval
+from runs r where r.workspace_id = $5 and r.id = $6
+on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, attempts = 0, last_error = '', failures = 0, failed_since = null
+`
+
+type OutboxPutRunParams struct {
+	Awaited     []string
+	AwaitedKind string
+	OtherKind   string
+	Wait        time.Duration
+	WorkspaceID int64
+	ID          string
+}
+
+// A run that a caller waits for has another kind of task than the others.
+func (q *Queries) OutboxPutRun(ctx context.Context, arg OutboxPutRunParams) error {
+	_, err := q.db.Exec(ctx, OutboxPutRun,
+		arg.Awaited,
+		arg.AwaitedKind,
+		arg.OtherKind,
+		arg.Wait,
+		arg.WorkspaceID,
+		arg.ID,
+	)
 	return err
 }
 

@@ -64,7 +64,7 @@ with ended as (
   update distill_tasks t set stage = 'ended', outcome = 'failed', reason = $7, ended_at = now()
   from ended where t.workspace_id = $1 and t.run_id = ended.run and t.stage <> 'ended'
 )
-delete from outbox o where o.workspace_id = $1 and o.kind = 'drive' and o.key = $2
+delete from outbox o where o.workspace_id = $1 and o.kind in ('turn', 'drive') and o.key = $2
 `
 
 type RunEndParams struct {
