@@ -1,7 +1,9 @@
 package agentrun
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/llm"
@@ -96,6 +98,38 @@ func (st *runState) conversation(short bool) []llm.Message {
 	}
 	for i := len(turns) - 1; i >= 0; i-- {
 		out = append(out, turns[i]...)
+	}
+	return withoutRepeatedFailures(out)
+}
+
+// withoutRepeatedFailures keeps the first of the failed calls that are equal: the same tool with the same arguments or
+// the same error. The first is kept, so that the beginning of later requests stays the same.
+func withoutRepeatedFailures(ms []llm.Message) (out []llm.Message) {
+	failures, names, arguments, dropped := map[string]bool{}, map[string]string{}, map[string]string{}, map[string]bool{}
+	for _, m := range ms {
+		for _, c := range m.Calls {
+			names[c.ID], arguments[c.ID] = c.Name, agent.ArgsSHA([]byte(c.Arguments))
+		}
+		var envelope struct{ OK *bool }
+		if m.Role != llm.RoleTool || json.Unmarshal([]byte(m.Content), &envelope) != nil || envelope.OK == nil ||
+			*envelope.OK {
+			continue
+		}
+		byArguments, byError := names[m.CallID]+" "+arguments[m.CallID], names[m.CallID]+" "+m.Content
+		dropped[m.CallID] = failures[byArguments] || failures[byError]
+		failures[byArguments], failures[byError] = true, true
+	}
+	for _, m := range ms {
+		if dropped[m.CallID] && m.Role == llm.RoleTool {
+			continue
+		}
+		if had := len(m.Calls); had > 0 {
+			m.Calls = slices.DeleteFunc(slices.Clone(m.Calls), func(c llm.ToolCall) bool { return dropped[c.ID] })
+			if len(m.Calls) == 0 && m.Content == "" {
+				continue
+			}
+		}
+		out = append(out, m)
 	}
 	return out
 }
