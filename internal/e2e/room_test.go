@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
+	"cairn/internal/service/erase"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
 )
@@ -165,5 +166,37 @@ func TestAHistoryKeepsOneOfEqualFailedCalls(t *testing.T) {
 	}
 	if failures != 1 || tries != 8 {
 		t.Errorf("a history of %d turns repeats the same failure %d times", tries, failures)
+	}
+}
+
+// A move is no source of the text: an erasure of the conversation that caused it leaves the entry, and one of the
+// conversation that said it removes the entry.
+func TestErasureOfAMovedEntryFollowsItsSource(t *testing.T) {
+	t.Parallel()
+	b := apptest.Open(t)
+	exec(b, `update cairn.workspaces set settings = '{"nudge":{"off":true},"limits":{"core_runes":40}}' where id = $1`,
+		b.Workspace.ID)
+	scriptNotes(b)
+	b.Say("source", 1, "The amber anvil is in room R1.")
+	b.Say("mover", 2, "The azure basket is in R2.")
+	const anvil = "select count(*) from cairn.memories where content like '%anvil%' and moved"
+	if count(b, anvil) != 1 {
+		t.Fatal("the first entry has not moved")
+	}
+	for _, c := range []struct {
+		conversation string
+		want         int
+	}{{"mover", 1}, {"source", 0}} {
+		erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, c.conversation),
+			Derived: erase.Delete})
+		if n := count(b, anvil); n != c.want {
+			t.Errorf("after the erasure of %s: %d entries, want %d", c.conversation, n, c.want)
+		}
+	}
+	for _, table := range []string{"memory_revisions where content like '%anvil%'",
+		"tool_op_log where result::text like '%anvil%'", "llm_calls where request::text like '%anvil%'"} {
+		if n := count(b, "select count(*) from cairn."+table); n != 0 {
+			t.Errorf("%d rows are left in %s", n, table)
+		}
 	}
 }
