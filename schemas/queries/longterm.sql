@@ -1,7 +1,7 @@
 -- name: LongTermRevise :execrows
 -- For any status: a removed entry can be restored.
 update memories set content = @content, content_sha256 = @content_sha256, when_to_use = @when_to_use, embedded_field = @embedded_field, metadata = @metadata, targets = @targets::text[],
-  status = @status, superseded_by = sqlc.narg(superseded_by), tainted = @tainted, author = @author, op_id = @op_id, event_time = @event_time, version = version + 1, updated_at = now()
+  status = @status, moved = @moved, superseded_by = sqlc.narg(superseded_by), tainted = @tainted, author = @author, op_id = @op_id, event_time = @event_time, version = version + 1, updated_at = now()
 where workspace_id = @workspace_id and id = @id and version = @version;
 
 -- name: LongTermPark :exec
@@ -50,15 +50,20 @@ select memory_id, history_id from memory_refs where workspace_id = @workspace_id
 delete from memory_refs where workspace_id = @workspace_id and run_id = @run_id;
 
 -- name: LongTermOfRuns :many
--- The entries that runs have written, with the first and the last version of each, and whether
--- another writer except an undo has written since.
-select sqlc.embed(m), r.first_version::int as first_version, r.last_version::int as last_version,
-  exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.first_version and l.action <> 'undo'
+-- The entries that runs have written or moved, with the first and the last version of each, and whether another writer
+-- except an undo has written since. Later moves change no content: the last version is the one after them.
+select sqlc.embed(m), r.first_version::int as first_version,
+  (case when exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.last_version and l.action not in ('move', 'return'))
+    then r.last_version else m.version end)::int as last_version,
+  exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.first_version and l.action not in ('undo', 'move', 'return')
     and not coalesce(l.run_id = any(@run_ids::text[]), false))::boolean as moved_on
-from (select v.memory_id, min(v.version) as first_version, max(v.version) as last_version from memory_revisions v
-  where v.workspace_id = @workspace_id and v.run_id = any(@run_ids::text[]) and v.action <> 'undo' group by v.memory_id) r
+from (select w.memory_id, min(w.version) as first_version, max(w.version) as last_version from (
+    select v.memory_id, v.version from memory_revisions v
+    where v.workspace_id = @workspace_id and v.run_id = any(@run_ids::text[]) and v.action not in ('undo', 'move', 'return')
+    union all select v.memory_id, v.version from memory_revisions v where v.workspace_id = @workspace_id and v.moved_by = any(@run_ids::text[])) w
+  group by w.memory_id) r
 join memories m on m.workspace_id = @workspace_id and m.id = r.memory_id
-where m.type not in ('core', 'profile', 'note')
+where m.type <> 'note'
 order by m.id;
 
 -- name: LongTermRevision :one

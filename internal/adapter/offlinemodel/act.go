@@ -217,25 +217,23 @@ func (v *view) message(index int) (m prompt.Message) {
 	return m
 }
 
-// answer returns the part of the material that best matches the question and adds something to it.
-// Instructions must match at least half of the question.
+// answer returns the part of the material that best matches the question and adds something to it. Instructions are
+// never part of it.
 func (v *view) answer() string {
 	asked := v.material.Question
 	if asked == "" {
 		return v.closing()
 	}
 	var known []annotate.Sentence
-	for _, text := range append(annotate.Each(v.results, func(m prompt.Message) string { return m.Content }),
-		v.material.Memories...) {
-		known = append(known, annotate.Each(annotate.Texts(text), func(line string) annotate.Sentence {
-			return annotate.Sentence{Raw: line}
-		})...)
+	for _, line := range slices.Concat(slices.Concat(annotate.Each(v.results, dataOf)...),
+		slices.Concat(annotate.Each(v.material.Memories, annotate.Texts)...)) {
+		known = append(known, annotate.Sentence{Raw: line})
 	}
 	best, most := v.say("unknown"), 0.0
 	adds := func(w string) bool { return !strings.Contains(strings.ToLower(asked), w) }
 	for _, s := range append(known, v.sentences...) {
 		said := annotate.Share(annotate.Terms(asked), annotate.Terms(s.Raw))
-		fits := !s.Question && !s.Greeting && (s.Role != "system" || said >= 0.5)
+		fits := !s.Question && !s.Greeting && !instructs(s.Role)
 		if fits && said > most && slices.ContainsFunc(strings.Fields(strings.ToLower(s.Raw)), adds) {
 			best, most = s.Raw, said
 		}
@@ -243,13 +241,37 @@ func (v *view) answer() string {
 	return strings.TrimSpace(best)
 }
 
-// closing reports the results of the calls if no question was asked.
+// advice are the members of a tool's result that are for the model.
+var advice = []string{"hint", "next", "warnings", "error"}
+
+// dataOf returns the lines of a result that are data. A failed call has none.
+func dataOf(result prompt.Message) []string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(result.Content), &members) != nil {
+		return annotate.Texts(result.Content)
+	}
+	if failed(result) {
+		return nil
+	}
+	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return slices.Contains(advice, name) })
+	return annotate.Texts(string(encode(members)))
+}
+
+// failed reports whether a call has failed. Tools of Cairn say so; the text of others is read.
+func failed(result prompt.Message) bool {
+	var envelope struct{ OK *bool }
+	if json.Unmarshal([]byte(result.Content), &envelope) == nil && envelope.OK != nil {
+		return !*envelope.OK
+	}
+	return annotate.Fails(result.Content)
+}
+
+// closing reports the results of the calls if no question was asked. The text of an error is for the model.
 func (v *view) closing() string {
 	done := slices.DeleteFunc(slices.Clone(v.results), func(m prompt.Message) bool { return m.Index <= v.from })
-	failed := slices.IndexFunc(done, func(m prompt.Message) bool { return annotate.Fails(m.Content) })
 	switch {
-	case failed >= 0:
-		return v.say("failed", strings.Join(annotate.Texts(done[failed].Content), " "))
+	case slices.ContainsFunc(done, failed):
+		return v.say("failed")
 	case len(done) > 0:
 		return cmp.Or(v.list("noted", facts(v)), v.say("done"))
 	case v.live:

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/workingmemory"
 )
 
 // request contains everything that the rules may use.
@@ -48,18 +49,22 @@ func read(body []byte) (request, error) {
 		}
 	}
 	tools, before := map[string]string{}, "" // tools by call ID; role of the previous message
+	var remembered []string                  // memories in the instructions
 	for i, message := range asked.Messages {
 		said := prompt.Message{Index: i, Role: message.Role, Name: tools[message.CallID],
-			Content: prompt.WithoutContext(message.Content)}
+			Content: workingmemory.Recorded(prompt.WithoutContext(message.Content))}
 		for _, made := range message.Calls {
 			tools[made.ID] = made.Name
 			req.sent = append(req.sent, annotate.Call{Tool: made.Name, Arguments: made.Arguments})
 			said.ToolCalls = append(said.ToolCalls, made.Name+"("+made.Arguments+")")
 		}
 		switch m, err := prompt.ReadMaterial(message.Content); {
-		case message.Role == "system" && req.schema == nil:
+		case instructs(message.Role):
 			req.system += message.Content + "\n"
-			req.schema = fencedSchema(message.Content)
+			remembered = append(remembered, prompt.Remembered(message.Content)...)
+			if req.schema == nil {
+				req.schema = fencedSchema(message.Content)
+			}
 		case message.Role == "tool":
 			req.results = append(req.results, said)
 		case message.Role == "user" && err == nil && req.live:
@@ -70,14 +75,20 @@ func read(body []byte) (request, error) {
 		case message.Role == "assistant" && len(said.ToolCalls) == 0 && req.live:
 			req.from = i
 		}
-		// A user message right after results comes from the caller's loop.
-		if req.live && (message.Role != "user" || before != "tool") {
+		// A user message right after results comes from the caller's loop. Instructions and notes are no part of the
+		// conversation, so that no reply quotes them.
+		loops := message.Role == "user" && (before == "tool" || prompt.IsNote(message.Content))
+		if req.live && !loops && !instructs(message.Role) {
 			req.material.Messages = append(req.material.Messages, said)
 		}
 		before = message.Role
 	}
+	req.material.Memories = append(req.material.Memories, remembered...)
 	return req, nil
 }
+
+// instructs reports whether the messages of a role are instructions.
+func instructs(role string) bool { return role == "system" || role == "developer" }
 
 var fenced = regexp.MustCompile("(?s)```\\w*\\s*\\n(.*?)\\n```")
 

@@ -106,7 +106,7 @@ func (q dumpRepository) DumpMemories(ctx context.Context, after int64, max int, 
 			Tainted: m.Tainted, Importance: float64(m.Importance), Targets: m.Targets, First: text(m.HistoryID),
 			Evidence: dumpedEvidence(r.Conversation, m.FromSeq, m.ToSeq), EventTime: m.EventTime,
 			CreatedAt: m.CreatedAt.UTC(), UpdatedAt: m.UpdatedAt.UTC(), Retrieved: int(m.RetrieveCount),
-			RetrievedAt: m.LastRetrievedAt}
+			RetrievedAt: m.LastRetrievedAt, Moved: m.Moved, Approved: m.Approved, ConfirmedAt: m.ConfirmedAt}
 		if err := json.Unmarshal(m.Metadata, &out[i].Metadata); err != nil {
 			return nil, fmt.Errorf("decode the metadata of memory %s: %w", m.ExternalID, err)
 		}
@@ -139,7 +139,7 @@ func (q dumpRepository) dumpRevisions(ctx context.Context, out []dump.Memory, ke
 		one := dump.Revision{Version: int(v.Version), Action: memory.Action(v.Action), Status: memory.Status(v.Status),
 			Content: v.Content, WhenToUse: v.WhenToUse, Targets: v.Targets, Origin: v.Origin, Author: v.Author,
 			Tainted: v.Tainted, Evidence: dumpedEvidence(r.Conversation, v.FromSeq, v.ToSeq),
-			CreatedAt: v.CreatedAt.UTC()}
+			CreatedAt: v.CreatedAt.UTC(), Moved: v.Moved}
 		if v.ValidUntil != nil {
 			until := v.ValidUntil.UTC()
 			one.ValidUntil = &until

@@ -54,8 +54,8 @@ func TestADerivedMemoryHasATimeOfItsSources(t *testing.T) {
 		short := memory.Entry{Type: memory.Core, EventTime: c.named}
 		b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
 			testkit.Must(t, q.LongTerm().AddLongTerm(ctx, []*memory.Entry{&long}, w))
-			return q.PromptMemory().WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: &short,
-				Content: c.what}}, w)
+			return q.PromptMemory().WriteMemories(ctx, memory.Plan{Steps: []memory.Step{{Action: memory.Add,
+				Entry: &short, Content: c.what}}}, w)
 		})
 		for _, e := range []memory.Entry{long, short} {
 			if (e.EventTime == nil) != (c.want == nil) || c.want != nil && !e.EventTime.Equal(*c.want) {

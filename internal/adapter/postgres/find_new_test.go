@@ -47,7 +47,7 @@ func TestASearchInANewWorkspaceReadsOnlyItsSubject(t *testing.T) {
 					Entry:   &memory.Entry{Type: "personal", Target: fmt.Sprint("person", i%targets)},
 					Content: fmt.Sprintf("Likes the walk number %d near lake %d", i, i%7)})
 			}
-			return q.PromptMemory().WriteMemories(ctx, steps,
+			return q.PromptMemory().WriteMemories(ctx, memory.Plan{Steps: steps},
 				memorywrite.Writer{Origin: "user", Op: "op-fill", Space: k.finder.Space})
 		})
 	}

@@ -73,7 +73,8 @@ func (k *talk) remember(ws tenancy.Workspace, kind memory.Type, target, content 
 	k.t.Helper()
 	e := &memory.Entry{Type: kind, Target: target}
 	k.in(ws, func(ctx context.Context, q postgres.Tx) error {
-		return q.PromptMemory().WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}},
+		return q.PromptMemory().WriteMemories(ctx,
+			memory.Plan{Steps: []memory.Step{{Action: memory.Add, Entry: e, Content: content}}},
 			memorywrite.Writer{Origin: "user", Op: "op-" + content, Space: k.finder.Space})
 	})
 	return e.ID

@@ -60,9 +60,9 @@ var reviewedGrants = []string{
 	"lex_stats cairn_system: select",
 	"lex_docs cairn_index: select",
 	"llm_calls cairn_system: select(lease_until round run_id state step unknown workspace_id), update(state unknown)",
-	"memories cairn_app: insert, select, update(author content content_sha256 embedded_field event_time " +
-		"last_retrieved_at metadata op_id origin retrieve_count status superseded_by tainted targets updated_at " +
-		"version when_to_use)",
+	"memories cairn_app: insert, select, update(approved author confirmed_at content content_sha256 " +
+		"embedded_field event_time last_retrieved_at metadata moved op_id origin retrieve_count status " +
+		"superseded_by tainted targets updated_at version when_to_use)",
 	"memories cairn_system: select(status updated_at workspace_id)",
 	"memory_histories cairn_app: insert, select",
 	"memory_leases cairn_app: insert, select, update(fence holder lease_until)",

@@ -238,7 +238,7 @@ func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action 
 	_, field := e.Embedded()
 	n, err := q.q.LongTermRevise(ctx, dbsqlc.LongTermReviseParams{Content: e.Content, ContentSha256: sum[:],
 		WhenToUse: e.WhenToUse, EmbeddedField: field, Metadata: metadata, Targets: texts(e.Targets),
-		Status: string(e.Status), SupersededBy: orNull(e.SupersededBy), Tainted: e.Tainted, Author: storable(e.Author),
+		Status: string(e.Status), Moved: e.Moved, SupersededBy: orNull(e.SupersededBy), Tainted: e.Tainted, Author: storable(e.Author),
 		OpID: w.Op, EventTime: e.EventTime, WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version)})
 	if err == nil && n != 1 {
 		return fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has a newer version than %d", e.ID, e.Version),
@@ -263,7 +263,8 @@ func (q longTermRepository) keepRevision(ctx context.Context, e *memory.Entry, a
 		Version: int32(e.Version), Action: string(action), Status: string(e.Status),
 		Content: e.Content, WhenToUse: e.WhenToUse, Metadata: metadata, Targets: texts(e.Targets),
 		Author: storable(e.Author), Origin: w.Origin, Tainted: e.Tainted, RunID: run, OpID: w.Op,
-		ConversationID: conversation, FromSeq: from, ToSeq: to, DecisionID: w.Decision, ValidUntil: w.ValidUntil})
+		ConversationID: conversation, FromSeq: from, ToSeq: to, DecisionID: w.Decision, ValidUntil: w.ValidUntil,
+		Moved: e.Moved})
 	return classify("store the revision", err)
 }
 
@@ -272,7 +273,7 @@ func revisionOf(r dbsqlc.MemoryRevision) (memory.Revision, error) {
 		Origin: r.Origin, Tainted: r.Tainted, Run: text(r.RunID),
 		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), CreatedAt: r.CreatedAt,
 		Status: memory.Status(r.Status), WhenToUse: r.WhenToUse, Targets: r.Targets, Author: r.Author,
-		ValidUntil: r.ValidUntil}
+		Moved: r.Moved, ValidUntil: r.ValidUntil}
 	if err := json.Unmarshal(r.Metadata, &out.Metadata); err != nil {
 		return out, fmt.Errorf("decode the metadata of revision %d: %w", r.Version, err)
 	}

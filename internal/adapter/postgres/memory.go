@@ -73,6 +73,32 @@ func (q promptMemoryRepository) Memory(ctx context.Context, id string) (memory.E
 	return entryOf(r), classify("read the memory", err)
 }
 
+// InPrompt lists the entries of prompt memories that prompts contain, in order of creation.
+func (q promptMemoryRepository) InPrompt(ctx context.Context, types []memory.Type, max int) ([]memory.Entry, error) {
+	rows, err := q.q.MemoriesInPrompt(ctx, dbsqlc.MemoriesInPromptParams{WorkspaceID: q.ws, Types: typeNames(types),
+		MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the prompt memories", err)
+	}
+	out := make([]memory.Entry, len(rows))
+	for i, r := range rows {
+		out[i] = entryOf(r)
+	}
+	return out, nil
+}
+
+// Confirm records that entries were said again.
+func (q promptMemoryRepository) Confirm(ctx context.Context, entries []*memory.Entry) error {
+	keys := make([]int64, 0, len(entries))
+	for _, e := range entries {
+		if e.Key != 0 {
+			keys = append(keys, e.Key)
+		}
+	}
+	return classify("confirm the memories", q.q.MemoriesConfirm(ctx,
+		dbsqlc.MemoriesConfirmParams{WorkspaceID: q.ws, Ids: keys}))
+}
+
 // MemoryHistory lists the revisions of an entry, the latest first.
 func (q promptMemoryRepository) MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error) {
 	rows, err := q.q.MemoryRevisions(ctx, dbsqlc.MemoryRevisionsParams{WorkspaceID: q.ws, ExternalID: id,
@@ -97,12 +123,18 @@ func (q promptMemoryRepository) AddedBy(ctx context.Context, run string, types [
 	return int(n), classify("count the run's additions", err)
 }
 
-// WriteMemories executes the steps of a plan, stores every version, and indexes the final state for
+// WriteMemories executes the steps and the moves of a plan, stores every version, and indexes the final state for
 // search.
-func (q promptMemoryRepository) WriteMemories(ctx context.Context, steps []memory.Step, w memorywrite.Writer) error {
+func (q promptMemoryRepository) WriteMemories(ctx context.Context, p memory.Plan, w memorywrite.Writer) error {
 	var changed []*memory.Entry
 	seen := map[*memory.Entry]bool{}
-	for _, s := range steps {
+	for _, s := range p.Steps {
+		if s.Action == memory.Return {
+			if err := q.move(ctx, []*memory.Entry{s.Entry}, s.Action, w); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := q.writeStep(ctx, s, w); err != nil {
 			return err
 		}
@@ -116,7 +148,31 @@ func (q promptMemoryRepository) WriteMemories(ctx context.Context, steps []memor
 	for _, e := range changed {
 		docs, vectors = append(docs, memoryDoc(*e, e.Content)), append(vectors, w.Vectors[e.Content])
 	}
+	if err := q.move(ctx, p.Moves, memory.Move, w); err != nil {
+		return err
+	}
 	return q.documents().indexWithVectors(ctx, docs, vectors, w.Space)
+}
+
+// move moves entries to long-term memory, or back. Their documents for search stay as they are.
+func (q promptMemoryRepository) move(ctx context.Context, entries []*memory.Entry, action memory.Action,
+	w memorywrite.Writer) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	p := dbsqlc.MemoriesMoveParams{WorkspaceID: q.ws, Action: string(action), OpID: w.Op, MovedBy: orNull(w.Run),
+		Moved: action == memory.Move}
+	for _, e := range entries {
+		p.Ids = append(p.Ids, e.Key)
+	}
+	n, err := q.q.MemoriesMove(ctx, p)
+	if err == nil && n != int64(len(entries)) {
+		return fault.New(fault.VersionConflict, "a memory that moves has a newer version", "")
+	}
+	for _, e := range entries {
+		e.Moved, e.Version = p.Moved, e.Version+1
+	}
+	return classify("move the memories", err)
 }
 
 // writeStep stores one version of an entry and updates e.
@@ -135,7 +191,7 @@ func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w 
 		sum := sha256.Sum256([]byte(s.Content))
 		n, err := q.q.MemoryChange(ctx, dbsqlc.MemoryChangeParams{Origin: w.Origin, Content: s.Content,
 			ContentSha256: sum[:],
-			Status:        string(status), Tainted: tainted, OpID: w.Op,
+			Status:        string(status), Tainted: tainted, OpID: w.Op, Approved: w.Person, Moved: e.Moved,
 			WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version), Was: string(e.Status)})
 		if err == nil && n != 1 {
 			return fault.New(fault.VersionConflict,
@@ -144,7 +200,7 @@ func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w 
 		if err != nil {
 			return classify("change the memory", err)
 		}
-		e.Content, e.Version, e.Status, e.Tainted = s.Content, e.Version+1, status, tainted
+		e.Content, e.Version, e.Status, e.Tainted, e.Approved = s.Content, e.Version+1, status, tainted, w.Person
 	}
 	return q.longTerm().keepRevision(ctx, e, s.Action, w)
 }
@@ -158,7 +214,7 @@ func (q promptMemoryRepository) addMemory(ctx context.Context, e *memory.Entry, 
 	run, conversation, from, to := provenance(w)
 	sum := sha256.Sum256([]byte(content))
 	p := dbsqlc.MemoryInsertParams{WorkspaceID: q.ws, Type: string(e.Type), Target: e.Target, Content: content,
-		ContentSha256: sum[:], Origin: w.Origin, Tainted: w.Tainted,
+		ContentSha256: sum[:], Origin: w.Origin, Tainted: w.Tainted, Approved: w.Person,
 		RunID: run, OpID: w.Op, ConversationID: conversation, FromSeq: from, ToSeq: to, EventTime: e.EventTime}
 	for salt := range salts {
 		p.ExternalID = memory.NewID(q.ws, e.Type, e.Target, content, salt)
@@ -195,7 +251,8 @@ func entryOf(r dbsqlc.Memory) memory.Entry {
 		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), EventTime: r.EventTime,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, WhenToUse: r.WhenToUse, Author: r.Author,
 		Importance: float64(r.Importance), Targets: r.Targets,
-		SupersededBy: text(r.SupersededBy), Retrieved: int(r.RetrieveCount)}
+		SupersededBy: text(r.SupersededBy), Retrieved: int(r.RetrieveCount),
+		Moved: r.Moved, Approved: r.Approved, ConfirmedAt: r.ConfirmedAt}
 }
 
 func evidenceOf(conversation *int64, from, to *int32) *memory.Evidence {

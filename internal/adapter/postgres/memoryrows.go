@@ -39,7 +39,8 @@ func (m *memoryRows) add(e memory.Entry, history string, retrievedAt *time.Time)
 	m.Metadata, m.Histories = append(m.Metadata, string(metadata)), append(m.Histories, history)
 	m.Authors, m.Importances = append(m.Authors, storable(e.Author)), append(m.Importances, float32(e.Importance))
 	m.TargetLists, m.Superseded = append(m.TargetLists, string(targets)), append(m.Superseded, e.SupersededBy)
-	m.Retrieved = append(m.Retrieved, int32(e.Retrieved))
+	m.Retrieved, m.Moved = append(m.Retrieved, int32(e.Retrieved)), append(m.Moved, e.Moved)
+	m.Approved, m.ConfirmedAt = append(m.Approved, e.Approved), append(m.ConfirmedAt, instant(e.ConfirmedAt))
 	return nil
 }
 
@@ -65,7 +66,7 @@ func (m *revisionRows) add(key int64, r memory.Revision) error {
 	m.Tainted, m.RunIds = append(m.Tainted, r.Tainted), append(m.RunIds, r.Run)
 	m.Conversations, m.Created = append(m.Conversations, conversation), append(m.Created, instant(&r.CreatedAt))
 	m.FromSeqs, m.ToSeqs = append(m.FromSeqs, from), append(m.ToSeqs, to)
-	m.Ended = append(m.Ended, instant(r.ValidUntil))
+	m.Ended, m.Moved = append(m.Ended, instant(r.ValidUntil)), append(m.Moved, r.Moved)
 	return nil
 }
 

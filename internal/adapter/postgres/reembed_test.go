@@ -21,7 +21,8 @@ func (b *bundle) remember(content string, space int16, vector []float32) {
 		w := memorywrite.WriterFor(agent.Actor{Origin: agent.OriginUser, Op: "op-" + content}).With(
 			memorywrite.Embedded{Vectors: map[string][]float32{content: vector}, Space: space})
 		return q.PromptMemory().WriteMemories(ctx,
-			[]memory.Step{{Action: memory.Add, Entry: &memory.Entry{Type: memory.Core}, Content: content}}, w)
+			memory.Plan{Steps: []memory.Step{{Action: memory.Add, Entry: &memory.Entry{Type: memory.Core},
+				Content: content}}}, w)
 	})
 }
 

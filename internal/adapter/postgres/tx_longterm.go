@@ -35,7 +35,12 @@ func (t longTermTx) Sessions() longterm.SessionRepository {
 	}{t.transcripts(), t.histories()}
 }
 
-func (t longTermTx) Identities() longterm.IdentityRepository { return t.identity() }
+func (t longTermTx) Identities() longterm.IdentityRepository {
+	return struct {
+		identityRepository
+		sessionRepository
+	}{t.identity(), t.sessions()}
+}
 
 func (t longTermTx) Leases() longterm.LeaseRepository { return t.leases() }
 

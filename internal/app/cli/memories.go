@@ -26,9 +26,10 @@ func (c *cli) memories() *cobra.Command {
 	history := &cobra.Command{Use: "history MEMORY", Short: "List the versions of a memory, newest first",
 		Example: "  cairn memories history " + sampleMemory, Args: exactly(1, "the memory's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.memoryHistory(cmd.Context(), args[0]) }}
-	undo := &cobra.Command{Use: "undo REQUEST", Short: "Undo the memory changes of a summarize request",
+	undo := &cobra.Command{Use: "undo REQUEST", Short: "Undo the memory changes of a request or a run",
 		Example: "  cairn memories undo kitchen-1", Args: exactly(1, "the ID of the request"),
-		Long: "Undo the changes that a summarize request made to long-term memory. Changed memories get their " +
+		Long: "Undo the changes that a summarize request, or a run such as a turn, made to memories. Prompt memories " +
+			"that moved to long-term memory return. Changed memories get their " +
 			"previous content, and added memories are deleted. Memories that were changed again since are not " +
 			"touched. The stored session stays.",
 		RunE: func(cmd *cobra.Command, args []string) error { return c.undoRequest(cmd.Context(), args[0]) }}

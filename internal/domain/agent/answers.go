@@ -76,9 +76,15 @@ func Answers(calls []Call, known map[int]Outcome, rest SkipReason) []Answer {
 	return answers
 }
 
+// maxToolName is the number of characters of a tool's name that an error repeats.
+const maxToolName = 64
+
 // content is the tool result that explains to the model why there is none. It has the form of every
 // other tool error.
 func (u SkipReason) content(tool string) string {
+	if r := []rune(tool); len(r) > maxToolName { // the model has the whole name
+		tool = string(r[:maxToolName]) + "…"
+	}
 	e := u.fault(tool)
 	type body struct {
 		Code      fault.Code `json:"code"`

@@ -46,7 +46,7 @@ func Select(entries []*Entry, match string) (*Entry, error) {
 		}
 	}
 	return nil, fault.New(fault.NoMatch, fmt.Sprintf("no entry matches %q", short(match)),
-		"find the entry with memory_search, or quote it from the memory in your prompt")
+		"search for the entry and use its ID, or quote a part of its text")
 }
 
 const (

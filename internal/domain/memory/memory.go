@@ -90,7 +90,12 @@ type Entry struct {
 	Importance   float64  `json:"importance,omitempty"`
 	Targets      []string `json:"targets,omitempty"` // of a summary: type/key of each target of the session
 	SupersededBy string   `json:"superseded_by,omitempty"`
-	Retrieved    int      `json:"retrieve_count,omitempty"` // number of runs that were shown it
+	Retrieved    int      `json:"retrieve_count,omitempty"` // number of runs that a search has shown it to
+
+	// Fields of prompt memories.
+	Moved       bool       `json:"moved,omitempty"` // to long-term memory: no prompt contains it, search finds it
+	Approved    bool       `json:"-"`               // a person wrote or approved the content
+	ConfirmedAt *time.Time `json:"-"`               // when the content was last said again; nil: not since UpdatedAt
 
 	Earlier []Earlier `json:"earlier,omitempty"` // what it said before changes that ended it, the earliest first
 }
@@ -117,6 +122,8 @@ type Revision struct {
 	Metadata  Metadata `json:"metadata,omitempty"`
 	Targets   []string `json:"targets,omitempty"`
 	Author    string   `json:"author,omitempty"`
+
+	Moved bool `json:"moved,omitempty"` // after the revision
 
 	// ValidUntil is until when the content of the previous version was valid, if the revision ended it.
 	ValidUntil *time.Time `json:"valid_until,omitempty"`

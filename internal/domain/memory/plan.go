@@ -1,8 +1,10 @@
 package memory
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"cairn/internal/domain/fault"
@@ -18,6 +20,8 @@ const (
 	Merge   Action = "merge"   // into another entry with the same content
 	Restore Action = "restore" // by a person
 	Undo    Action = "undo"    // of all changes of a run
+	Move    Action = "move"    // to long-term memory, because its store was full
+	Return  Action = "return"  // to the prompt, because it was said again
 )
 
 // Operation is one requested change.
@@ -38,6 +42,8 @@ type Step struct {
 // Plan is the result of a batch of operations.
 type Plan struct {
 	Steps     []Step
+	Moves     []*Entry    // entries that leave the prompt, after Steps, because the store is full
+	Confirmed []*Entry    // entries that operations say again
 	Unchanged int         // operations that change nothing
 	Resolved  []Operation // operations with the IDs of their entries
 	Meant     []*Entry    // entry of each operation; if two are merged, the one that stays
@@ -45,15 +51,21 @@ type Plan struct {
 	After     int         // runes
 }
 
+// Room is the space of a store, and who writes to it.
+type Room struct {
+	Budget int  // runes of the entries in the prompt
+	Person bool // a person writes, or approved the write
+}
+
 // MakePlan applies operations in order to the active entries of one type. It does not modify
-// entries. Either all operations are planned or none. budget is in runes and applies to the final
-// state only. A batch that frees space is accepted even if the result still exceeds the budget.
-func MakePlan(t Type, entries []Entry, operations []Operation, budget int) (Plan, error) {
+// entries. Either all operations are planned or none. Entries move to long-term memory until the
+// final state fits the budget. A batch that frees space moves none, even if the result still exceeds the budget.
+func MakePlan(t Type, entries []Entry, operations []Operation, room Room) (Plan, error) {
 	p := Plan{}
 	var state []*Entry
 	for _, e := range entries {
 		state = append(state, &e)
-		p.Before += utf8.RuneCountInString(e.Content)
+		p.Before += e.room()
 	}
 	for i, o := range operations {
 		var err error
@@ -67,20 +79,67 @@ func MakePlan(t Type, entries []Entry, operations []Operation, budget int) (Plan
 		}
 	}
 	for _, e := range state {
-		p.After += utf8.RuneCountInString(e.Content)
+		p.After += e.room()
 	}
-	return p, p.fits(t, budget)
+	p.makeRoom(state, room)
+	return p, nil
 }
 
-// fits returns an error if the plan exceeds a budget in runes and frees no space.
-func (p Plan) fits(t Type, budget int) error {
-	if p.After <= budget || p.After <= p.Before {
-		return nil
+// room is the space in runes that an entry takes in the prompt.
+func (e Entry) room() int {
+	if e.Moved {
+		return 0
 	}
-	return fault.New(fault.TooLarge, fmt.Sprintf(
-		"%s would have %d characters, at most %d are allowed; it has %d now", t, p.After, budget, p.Before),
-		"send one memory_batch that removes or shortens entries and then adds this one").With("size", p.After).
-		With("limit", budget)
+	return utf8.RuneCountInString(e.Content)
+}
+
+// byPerson reports whether a person wrote or approved the content.
+func (e Entry) byPerson() bool { return e.Approved || e.Origin == "user" }
+
+// confirmed is when the content was last said.
+func (e Entry) confirmed() time.Time {
+	if e.ConfirmedAt != nil && e.ConfirmedAt.After(e.UpdatedAt) {
+		return *e.ConfirmedAt
+	}
+	return e.UpdatedAt
+}
+
+// makeRoom moves entries out of the prompt until the rest fits: first those that no person wrote or approved, of these
+// the least used, of these the longest unconfirmed. Entries of a person follow if a person writes. The entries that the
+// plan itself writes are the last.
+func (p *Plan) makeRoom(state []*Entry, room Room) {
+	if p.After <= p.Before { // it frees space
+		return
+	}
+	written := map[*Entry]bool{}
+	for _, s := range p.Steps {
+		written[s.Entry] = true
+	}
+	for _, e := range p.Confirmed {
+		written[e] = true
+	}
+	last := func(e *Entry) int {
+		switch {
+		case written[e]:
+			return 2
+		case e.byPerson():
+			return 1
+		}
+		return 0
+	}
+	order := slices.DeleteFunc(slices.Clone(state), func(e *Entry) bool {
+		return e.Moved || last(e) == 1 && !room.Person
+	})
+	slices.SortStableFunc(order, func(a, b *Entry) int {
+		return cmp.Or(last(a)-last(b), a.Retrieved-b.Retrieved, a.confirmed().Compare(b.confirmed()))
+	})
+	for _, e := range order {
+		if p.After <= room.Budget {
+			return
+		}
+		p.After -= e.room()
+		p.Moves = append(p.Moves, e)
+	}
 }
 
 func (p *Plan) apply(t Type, state []*Entry, o Operation) ([]*Entry, error) {
@@ -103,7 +162,7 @@ func (p *Plan) apply(t Type, state []*Entry, o Operation) ([]*Entry, error) {
 	said := slices.IndexFunc(state, func(e *Entry) bool { return e.Content == o.Content })
 	switch {
 	case o.Op == Add && said >= 0, o.Op == Replace && said >= 0 && state[said] == meant:
-		p.Unchanged++
+		p.confirm(state[said])
 		p.Meant = append(p.Meant, state[said])
 		return state, nil
 	case o.Op == Add:
@@ -114,10 +173,11 @@ func (p *Plan) apply(t Type, state []*Entry, o Operation) ([]*Entry, error) {
 		p.Steps, p.Meant = append(p.Steps, Step{Remove, meant, meant.Content}), append(p.Meant, meant)
 		if o.Op == Replace {
 			p.Meant[len(p.Meant)-1] = state[said]
+			p.confirm(state[said])
 		}
 		return slices.DeleteFunc(state, func(e *Entry) bool { return e == meant }), nil
 	case o.Op == Replace:
-		meant.Content = o.Content
+		meant.Content, meant.Moved = o.Content, false
 		p.Steps, p.Meant = append(p.Steps, Step{Replace, meant, o.Content}), append(p.Meant, meant)
 		return state, nil
 	}
@@ -125,28 +185,45 @@ func (p *Plan) apply(t Type, state []*Entry, o Operation) ([]*Entry, error) {
 		"use add, replace or remove")
 }
 
-// MakeRestore plans that an entry has a content again and is active, whatever its status. It does not modify e. entries
-// are the active ones of its type. budget is in runes, as for MakePlan.
+// confirm plans that an entry is said again. It returns to the prompt if it has left it.
+func (p *Plan) confirm(e *Entry) {
+	p.Confirmed = append(p.Confirmed, e)
+	if !e.Moved {
+		p.Unchanged++
+		return
+	}
+	e.Moved = false
+	p.Steps = append(p.Steps, Step{Return, e, e.Content})
+}
+
+// MakeRestore plans that an entry has a content again, is active and in the prompt, whatever its status. A person
+// restores. It does not modify e. entries are the active ones of its type. budget is in runes; others move to
+// long-term memory to make room.
 func MakeRestore(e Entry, content string, entries []Entry, budget int) (Plan, error) {
 	p := Plan{Meant: []*Entry{&e}}
+	state := []*Entry{&e}
 	for _, other := range entries {
-		n := utf8.RuneCountInString(other.Content)
-		p.Before += n
+		p.Before += other.room()
 		if other.Key == e.Key {
 			continue
 		}
-		if p.After += n; other.Content == content {
+		if other.Content == content {
 			return Plan{}, fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has the same content", other.ID),
 				"delete that memory first")
 		}
+		state = append(state, &other)
 	}
-	p.After += utf8.RuneCountInString(content)
-	if e.Status == Active && e.Content == content {
+	if e.Status == Active && e.Content == content && !e.Moved {
 		p.Unchanged++
-		return p, nil
+	} else {
+		e.Content, e.Moved = content, false
+		p.Steps = []Step{{Restore, &e, content}}
 	}
-	p.Steps = []Step{{Restore, &e, content}}
-	return p, p.fits(e.Type, budget)
+	for _, one := range state {
+		p.After += one.room()
+	}
+	p.makeRoom(state, Room{Budget: budget, Person: true})
+	return p, nil
 }
 
 // Count returns the number of steps with an action.

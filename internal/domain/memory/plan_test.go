@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/internal/domain/fault"
 )
@@ -61,7 +62,7 @@ func TestAMatchSelectsOneEntry(t *testing.T) {
 
 func TestAnAmbiguousMatchNamesItsHits(t *testing.T) {
 	t.Parallel()
-	_, err := MakePlan(Core, there("a cat", "a dog"), []Operation{remove("a ")}, 100)
+	_, err := MakePlan(Core, there("a cat", "a dog"), []Operation{remove("a ")}, Room{Budget: 100})
 	if err == nil || !strings.Contains(err.Error(), "0000000000000001") ||
 		!strings.Contains(err.Error(), "0000000000000002") || strings.Contains(err.Error(), "dog") {
 		t.Errorf("%v: wants ids and no texts", err)
@@ -78,26 +79,79 @@ func TestOnlyTheFinalStateMustFit(t *testing.T) {
 	for name, c := range map[string]struct {
 		operations []Operation
 		budget     int
-		fits       bool
+		moves      int
 	}{
-		"an entry too much":               {[]Operation{add("c")}, 100, false},
-		"room made after":                 {[]Operation{add(strings.Repeat("c", 50)), remove("bbb")}, 100, true},
-		"room made before":                {[]Operation{remove("bbb"), add(strings.Repeat("c", 50))}, 100, true},
-		"not enough room made":            {[]Operation{remove("bbb"), add(strings.Repeat("c", 51))}, 100, false},
-		"shorter, though the budget fell": {[]Operation{replace("bbb", "b")}, 10, true},
-		"a smaller budget, nothing new":   {[]Operation{add(strings.Repeat("a", 50))}, 10, true},
+		"an entry too much":               {[]Operation{add("c")}, 100, 1},
+		"room made after":                 {[]Operation{add(strings.Repeat("c", 50)), remove("bbb")}, 100, 0},
+		"room made before":                {[]Operation{remove("bbb"), add(strings.Repeat("c", 50))}, 100, 0},
+		"not enough room made":            {[]Operation{remove("bbb"), add(strings.Repeat("c", 51))}, 100, 1},
+		"shorter, though the budget fell": {[]Operation{replace("bbb", "b")}, 10, 0},
+		"a smaller budget, nothing new":   {[]Operation{add(strings.Repeat("a", 50))}, 10, 0},
+		"an entry larger than the store":  {[]Operation{add(strings.Repeat("c", 120))}, 100, 3},
+		"no room at all":                  {[]Operation{add("c")}, 0, 3},
 	} {
-		p, err := MakePlan(Core, full, c.operations, c.budget)
-		if (err == nil) != c.fits || err != nil && (fault.CodeOf(err) != fault.TooLarge || p.After <= c.budget) {
-			t.Errorf("%s: %v, after %d", name, err, p.After)
+		p, err := MakePlan(Core, full, c.operations, Room{Budget: c.budget})
+		if err != nil || len(p.Moves) != c.moves || c.moves > 0 && p.After > c.budget {
+			t.Errorf("%s: %v, %d moves, after %d", name, err, len(p.Moves), p.After)
 		}
+	}
+}
+
+// The least used and longest unconfirmed entries leave first. What a person wrote or approved stays as long as anything
+// else can go, and only a person displaces it.
+func TestRoomIsMadeOfWhatIsLeastUsedAndLongestUnconfirmed(t *testing.T) {
+	t.Parallel()
+	day := func(n int) time.Time { return time.Date(2031, 1, n, 0, 0, 0, 0, time.UTC) }
+	entries := there("written by a person", "used a lot", "old and unused", "old and said again", "approved", "new")
+	for i := range entries {
+		entries[i].UpdatedAt, entries[i].Origin = day(i+1), "agent"
+	}
+	entries[0].Origin, entries[1].Retrieved, entries[4].Approved = "user", 9, true
+	again := day(20)
+	entries[3].ConfirmedAt = &again
+	for _, c := range []struct {
+		person bool
+		budget int
+		want   string
+	}{
+		{false, 69, "old and unused"},
+		{false, 59, "old and unused,new"},
+		{false, 40, "old and unused,new,old and said again"},
+		{false, 28, "old and unused,new,old and said again,used a lot,cc"},
+		{true, 30, "old and unused,new,old and said again,used a lot"},
+		{true, 20, "old and unused,new,old and said again,used a lot,written by a person"},
+		{true, 1, "old and unused,new,old and said again,used a lot,written by a person,approved,cc"},
+	} {
+		p, err := MakePlan(Core, entries, []Operation{add("cc")}, Room{Budget: c.budget, Person: c.person})
+		var got []string
+		for _, e := range p.Moves {
+			got = append(got, e.Content)
+		}
+		if err != nil || strings.Join(got, ",") != c.want {
+			t.Errorf("%+v: %q, %v, after %d", c, got, err, p.After)
+		}
+	}
+}
+
+func TestAnEntryThatIsSaidAgainReturns(t *testing.T) {
+	t.Parallel()
+	entries := there("one", "two", "three")
+	entries[0].Moved = true
+	p, err := MakePlan(Core, entries, []Operation{add("one")}, Room{Budget: 9})
+	if err != nil || len(p.Steps) != 1 || p.Steps[0].Action != Return || p.Steps[0].Entry.Key != 1 ||
+		len(p.Moves) != 1 || p.Moves[0].Key != 2 || p.After != 8 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err = MakePlan(Core, entries, []Operation{replace("one", "four")}, Room{Budget: 100}); err != nil ||
+		p.Steps[0].Entry.Moved || p.After != 12 || len(p.Moves) != 0 {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
 
 func TestABatchIsDoneInWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	entries := there("one", "two")
-	p, err := MakePlan(Core, entries, []Operation{add("three"), remove("not stored")}, 100)
+	p, err := MakePlan(Core, entries, []Operation{add("three"), remove("not stored")}, Room{Budget: 100})
 	if fault.CodeOf(err) != fault.NoMatch || len(p.Steps) != 0 || !strings.Contains(err.Error(), "operation 2") {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -108,7 +162,7 @@ func TestABatchIsDoneInWholeOrNotAtAll(t *testing.T) {
 
 func TestWhatIsThereAlreadyTakesNoStep(t *testing.T) {
 	t.Parallel()
-	p, err := MakePlan(Core, there("one", "two"), []Operation{add(" one\n"), replace("two", "two")}, 100)
+	p, err := MakePlan(Core, there("one", "two"), []Operation{add(" one\n"), replace("two", "two")}, Room{Budget: 100})
 	if err != nil || len(p.Steps) != 0 || p.Unchanged != 2 || p.Meant[0].Key != 1 || p.Meant[1].Key != 2 {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -117,7 +171,7 @@ func TestWhatIsThereAlreadyTakesNoStep(t *testing.T) {
 func TestTwoEntriesThatComeToSayTheSameBecomeOne(t *testing.T) {
 	t.Parallel()
 	p, err := MakePlan(Core, there("lives in Osaka", "lives in Kyoto"), []Operation{replace("Kyoto", "lives in Osaka")},
-		100)
+		Room{Budget: 100})
 	if err != nil || len(p.Steps) != 1 || p.Steps[0].Action != Remove || p.Steps[0].Entry.Key != 2 ||
 		p.Meant[0].Key != 1 {
 		t.Errorf("%+v, %v", p, err)
@@ -135,7 +189,7 @@ func TestNoStepLeavesTwoEntriesAlike(t *testing.T) {
 		"merge and go on":   {replace("one", "two"), replace("two", "one")},
 	} {
 		entries := there("one", "two")
-		p, err := MakePlan(Core, entries, operations, 100)
+		p, err := MakePlan(Core, entries, operations, Room{Budget: 100})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

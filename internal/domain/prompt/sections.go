@@ -17,7 +17,8 @@ type Section struct {
 type mark struct{ opening, name string }
 
 var (
-	marks    = readMarks()
+	marks, lastHeadings = readMarks()
+
 	headings = regexp.MustCompile(`(?m)^# [^{\n]+$`)
 	blocks   = regexp.MustCompile(`\{\{with \.(\w+)\}\}([^{\n]+)`) // optional parts of a session
 )
@@ -43,18 +44,21 @@ func Sections(system string) (out []Section) {
 	return out
 }
 
-func readMarks() (out []mark) {
+// readMarks returns the marks of all templates, and the last heading of each session template.
+func readMarks() (out []mark, last []string) {
 	files, _ := templateFiles.ReadDir("templates")
 	for _, f := range files {
 		text, _ := templateFiles.ReadFile("templates/" + f.Name())
-		for _, heading := range headings.FindAllString(string(text), -1) {
+		found := headings.FindAllString(string(text), -1)
+		for _, heading := range found {
 			out = append(out, mark{heading, strings.TrimPrefix(heading, "# ")})
 		}
 		if strings.HasPrefix(f.Name(), "session.") {
 			for _, b := range blocks.FindAllStringSubmatch(string(text), -1) {
 				out = append(out, mark{b[2], strings.ToLower(b[1])})
 			}
+			last = append(last, found[len(found)-1])
 		}
 	}
-	return out
+	return out, last
 }

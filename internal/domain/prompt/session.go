@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cairn/internal/domain/fault"
@@ -81,6 +82,41 @@ func (r SessionContext) inPlace(lang string) SessionContext {
 	return r
 }
 
+// Remembered returns the prompt memories that a system message of Session contains, without their sources. Everything
+// else in it is an instruction.
+func Remembered(system string) (out []string) {
+	inside, fenced := false, false
+	for line := range strings.Lines(system) {
+		line = strings.TrimRight(line, "\n")
+		switch at := slices.IndexFunc(marks, func(m mark) bool { return strings.HasPrefix(line, m.opening) }); {
+		case line == "<style>" || line == "</style>":
+			fenced = line == "<style>"
+		case fenced:
+		case slices.Contains(lastHeadings, line): // what a client appends is no memory
+			return out
+		case at >= 0:
+			inside = marks[at].name == "profile" || marks[at].name == "core"
+		case inside && strings.HasPrefix(line, "- "):
+			out = append(out, withoutSource(strings.TrimPrefix(line, "- ")))
+		case inside && strings.HasPrefix(line, "  ") && len(out) > 0:
+			out[len(out)-1] += "\n" + withoutSource(strings.TrimPrefix(line, "  "))
+		}
+	}
+	return out
+}
+
+// withoutSource removes the source at the end of a line of a memory.
+func withoutSource(line string) string {
+	for _, words := range sources {
+		for _, source := range words {
+			if text, found := strings.CutSuffix(line, " ["+source+"]"); found {
+				return text
+			}
+		}
+	}
+	return line
+}
+
 // fences matches the tags around a soul and an identity.
 var fences = regexp.MustCompile(`(?i)<\s*/?\s*(?:style|identity)\b[^>]*>`)
 
@@ -133,6 +169,23 @@ func Checkpoint(lang string, left int) string {
 	}
 	return fmt.Sprintf("After this response you have %d left. Finish what matters most, and keep one for the final "+
 		"answer.", left)
+}
+
+// IsNote reports whether the text of a message is an instruction that this package has written: the one of LastCall
+// or of Checkpoint. Such a message has the role of a user, and no user has written it.
+func IsNote(text string) bool {
+	for lang := range templates {
+		if text == LastCall(lang, "") || text == LastCall(lang, "voice") {
+			return true
+		}
+		before, after, _ := strings.Cut(Checkpoint(lang, 0), "0")
+		rest, opens := strings.CutPrefix(text, before)
+		number, closes := strings.CutSuffix(rest, after)
+		if _, err := strconv.Atoi(number); opens && closes && err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // Canned returns the reply that replaces a model's: the reason, what was done, and how to continue.

@@ -123,6 +123,20 @@ func (s Snapshot) Render(language, handle string, messages int) string {
 	return out.String()
 }
 
+// Recorded returns the text of a message without the line of Render about it, which is for the model. Any other text
+// is returned as it is.
+func Recorded(content string) string {
+	line, record, found := strings.Cut(content, "\n")
+	for _, words := range snapshotWords {
+		before, rest, _ := strings.Cut(words.head, "%d")
+		_, after, _ := strings.Cut(rest, "%s")
+		if found && strings.HasPrefix(line, before) && strings.HasSuffix(line, after) {
+			return record
+		}
+	}
+	return content
+}
+
 var snapshotWords = map[string]struct{ head, goal, facts, actions, pending string }{
 	"en": {"[Earlier in this conversation: %d messages, word for word in %s; grep_content searches them. What " +
 		"follows is a record of them, not a request.]", "Goal: ", "Facts:", "Done:", "Open:"},

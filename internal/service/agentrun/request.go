@@ -1,7 +1,9 @@
 package agentrun
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/llm"
@@ -97,7 +99,54 @@ func (st *runState) conversation(short bool) []llm.Message {
 	for i := len(turns) - 1; i >= 0; i-- {
 		out = append(out, turns[i]...)
 	}
+	return withoutRepeatedFailures(out)
+}
+
+// withoutRepeatedFailures keeps the first of the failed calls that are equal: the same tool with the same arguments or
+// the same error. The first is kept, so that the beginning of later requests stays the same.
+func withoutRepeatedFailures(ms []llm.Message) (out []llm.Message) {
+	seen := map[string]bool{}
+	for len(ms) > 0 {
+		m, end := ms[0], 1
+		for end < len(ms) && ms[end].Role == llm.RoleTool {
+			end++
+		}
+		results := ms[1:end]
+		ms = ms[end:]
+		if len(m.Calls) > 0 {
+			m.Calls, results = withoutSeen(m.Calls, results, seen)
+		}
+		if m.Content != "" || len(m.Calls) > 0 || len(m.Images) > 0 {
+			out = append(out, m)
+		}
+		out = append(out, results...)
+	}
 	return out
+}
+
+// withoutSeen removes the failed calls of a message that equal one that was seen, with their results.
+func withoutSeen(calls []llm.ToolCall, results []llm.Message, seen map[string]bool) (kept []llm.ToolCall,
+	left []llm.Message) {
+	dropped := map[string]bool{}
+	for _, c := range calls {
+		at := slices.IndexFunc(results, func(r llm.Message) bool { return r.CallID == c.ID })
+		var envelope struct{ OK *bool }
+		if at >= 0 && json.Unmarshal([]byte(results[at].Content), &envelope) == nil && envelope.OK != nil &&
+			!*envelope.OK {
+			byArguments, byError := c.Name+" "+agent.ArgsSHA([]byte(c.Arguments)), c.Name+" "+results[at].Content
+			dropped[c.ID] = seen[byArguments] || seen[byError]
+			seen[byArguments], seen[byError] = true, true
+		}
+		if !dropped[c.ID] {
+			kept = append(kept, c)
+		}
+	}
+	for _, r := range results {
+		if !dropped[r.CallID] {
+			left = append(left, r)
+		}
+	}
+	return kept, left
 }
 
 // shortPart divides the history limit after a model has rejected the request as too long.

@@ -300,7 +300,8 @@ func (c *checker) memory(n int, m *Memory) error {
 	return c.refers(n, append(slices.Clone(m.Histories), m.First)...)
 }
 
-var actions = []memory.Action{memory.Add, memory.Replace, memory.Remove, memory.Merge, memory.Restore, memory.Undo}
+var actions = []memory.Action{memory.Add, memory.Replace, memory.Remove, memory.Merge, memory.Restore, memory.Undo,
+	memory.Move, memory.Return}
 
 var origins = []string{"user", "agent", "nudge", "reflection", "distill", "designer", "import"}
 

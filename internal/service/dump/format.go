@@ -143,6 +143,9 @@ type Memory struct {
 	UpdatedAt    time.Time       `json:"updated_at"`
 	Retrieved    int             `json:"retrieve_count,omitempty"`
 	RetrievedAt  *time.Time      `json:"last_retrieved_at,omitempty"`
+	Moved        bool            `json:"moved,omitempty"`        // of prompt memories: no prompt contains it
+	Approved     bool            `json:"approved,omitempty"`     // of prompt memories: a person wrote or approved it
+	ConfirmedAt  *time.Time      `json:"confirmed_at,omitempty"` // of prompt memories: when it was last said again
 	Revisions    []Revision      `json:"revisions"`
 	Vector       []float32       `json:"vector,omitempty"` // of the embedded text
 }
@@ -164,6 +167,7 @@ type Revision struct {
 	Tainted   bool            `json:"tainted,omitempty"`
 	Evidence  *Evidence       `json:"evidence,omitempty"`
 	CreatedAt time.Time       `json:"created_at"`
+	Moved     bool            `json:"moved,omitempty"`
 }
 
 // Document is a version of the identity or the soul.

@@ -71,7 +71,7 @@ func (m *LoadedMemory) Entry() memory.Entry {
 		Status: m.Status, Origin: m.Origin, Tainted: m.Tainted, Evidence: m.from, EventTime: m.EventTime,
 		CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, WhenToUse: m.WhenToUse, Metadata: m.Metadata,
 		Author: m.Author, Importance: m.Importance, Targets: m.Targets, SupersededBy: m.SupersededBy,
-		Retrieved: m.Retrieved}
+		Retrieved: m.Retrieved, Moved: m.Moved, Approved: m.Approved, ConfirmedAt: m.ConfirmedAt}
 }
 
 // Revision returns a revision of the memory.
@@ -79,5 +79,6 @@ func (m *LoadedMemory) Revision(i int) memory.Revision {
 	r := m.Revisions[i]
 	return memory.Revision{Version: r.Version, Action: r.Action, Content: r.Content, Origin: r.Origin,
 		Tainted: r.Tainted, Evidence: m.revisionsFrom[i], CreatedAt: r.CreatedAt, Status: r.Status,
-		WhenToUse: r.WhenToUse, Metadata: r.Metadata, Targets: r.Targets, Author: r.Author, ValidUntil: r.ValidUntil}
+		WhenToUse: r.WhenToUse, Metadata: r.Metadata, Targets: r.Targets, Author: r.Author, Moved: r.Moved,
+		ValidUntil: r.ValidUntil}
 }

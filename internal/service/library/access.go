@@ -54,7 +54,7 @@ func permitted(a agent.Actor, f facts, expected int) error {
 	}
 	if a.Origin.Autonomous() && f.viewed == 0 {
 		return fault.New(fault.ReadRequired, fmt.Sprintf("skill %q was not viewed in this run", h.Name),
-			fmt.Sprintf("call skill_view with name %q and without section, then repeat the change", h.Name))
+			fmt.Sprintf("view %q without a section, then repeat the change", h.Name))
 	}
 	if expected == 0 && a.Origin.Autonomous() {
 		expected = f.viewed // autonomous writers change only the version they have seen

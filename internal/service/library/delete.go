@@ -138,7 +138,7 @@ func absorber(ctx context.Context, tx Tx, of skill.Head, name string) (int64, er
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("absorbed_into: skill %q not found", name),
-			"name an existing skill; list them with skill_list")
+			"name an existing skill, or list them")
 	case err != nil:
 		return 0, err
 	case h.ID == of.ID:

@@ -193,7 +193,7 @@ func (in SaveArgs) fits(f facts) error {
 	case f.found && in.Mode == CreateOnly:
 		return fault.New(fault.AlreadyExists,
 			fmt.Sprintf("skill %q already exists in version %d", in.Name, f.head.Version),
-			"read it with skill_view, then change it with skill_patch").
+			"read it, then change that skill").
 			With("state", f.head.Status).
 			With("version", f.head.Version)
 	}

@@ -114,7 +114,7 @@ func (l *Library) meant(
 
 func duplicate(name string, near []Similar) error {
 	return fault.New(fault.DuplicateSuspect, fmt.Sprintf("%q duplicates skill %q", name, near[0].Name),
-		fmt.Sprintf("read %q with skill_view and patch that skill instead", near[0].Name)).
+		fmt.Sprintf("read %q and change that skill instead", near[0].Name)).
 		With("similar", near)
 }
 
@@ -125,11 +125,11 @@ func (l *Library) unknown(ctx context.Context, tx Tx, name string) error {
 		return err
 	}
 	e := fault.New(fault.NotFound, fmt.Sprintf("skill %q not found", clip(name)),
-		"call skill_list; the index in your prompt may be 30 minutes old")
+		"list the skills; an index in a prompt may be 30 minutes old")
 	if near := nearest(skill.Canonical(name), all); len(near) > 0 {
 		e = e.With("nearest", near)
 		e.Hint = "did you mean " + strings.Join(near, ", ") +
-			"? Otherwise call skill_list; the index in your prompt may be 30 minutes old"
+			"? Otherwise list the skills; an index in a prompt may be 30 minutes old"
 	}
 	return e
 }

@@ -46,7 +46,7 @@ func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory
 		}
 		if s.Type == memory.Identity {
 			return fault.New(fault.OutOfScope, "the identity has no entries",
-				"use update_identity_memory")
+				"update the identity instead")
 		}
 		for i := range all {
 			all[i].scope = s

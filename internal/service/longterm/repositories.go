@@ -111,6 +111,8 @@ type IdentityRepository interface {
 	IdentityAt(ctx context.Context, version int) (memory.IdentityVersion, error)
 	IdentityHistory(ctx context.Context, max int) ([]memory.IdentityVersion, error)
 	AdvanceIdentity(ctx context.Context, base int, content, action, history string, w memorywrite.Writer) (int, error)
+	// RevokeSessions makes prompt sessions read the memories in their prompts again.
+	RevokeSessions(ctx context.Context) (int, error)
 }
 
 // LeaseRepository reads and writes leases of targets.

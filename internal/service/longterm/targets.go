@@ -206,5 +206,5 @@ func (l *Service) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarge
 
 func notRegistered(t memory.Task) error {
 	return fault.New(fault.NotFound, fmt.Sprintf("not_registered: target %s(%s) not found", t.Type, t.Target),
-		"use a pair from the list of targets, or register it with add_meta_memory first")
+		"use a pair from the list of targets, or register the target first")
 }

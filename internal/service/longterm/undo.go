@@ -62,6 +62,7 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 func (g *writing) revertTo(ctx context.Context, e memory.Entry, r memory.Revision, action memory.Action) error {
 	e.Content, e.WhenToUse, e.Metadata, e.Targets, e.Status, e.SupersededBy = r.Content, r.WhenToUse, r.Metadata,
 		r.Targets, r.Status, ""
+	e.Moved = r.Moved
 	e.Tainted = r.Tainted && !g.w.Person
 	if e.Status == memory.Active {
 		other, found, err := g.conflicting(ctx, e)
@@ -103,9 +104,9 @@ type UndoArgs struct {
 	With []string `json:"with,omitempty"`
 }
 
-// Undo reverts all changes that runs made to long-term memory: entries, their links to sessions,
-// new targets without entries, and the identity. Sessions are kept. Items that were changed since
-// are skipped and reported as failed. It requires a user.
+// Undo reverts all changes that runs made to memories: entries, their links to sessions, new targets without entries,
+// and the identity. Prompt memories that moved to long-term memory return. Notes and sessions are kept. Items that were
+// changed since are skipped and reported as failed. It requires a user.
 func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemResult, error) {
 	if err := memorywrite.RequirePerson(a, "undoing a run"); err != nil {
 		return nil, err
@@ -118,6 +119,13 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 		}
 		if err := g.undoEntries(ctx, touched); err != nil {
 			return err
+		}
+		if slices.ContainsFunc(touched, func(t WrittenEntry) bool {
+			return slices.Contains(memory.PromptTypes, t.Entry.Type)
+		}) {
+			if _, err := g.tx.Identities().RevokeSessions(ctx); err != nil {
+				return err
+			}
 		}
 		for _, run := range runs {
 			if err := g.tx.References().DropReferencesOf(ctx, run); err != nil {

@@ -222,7 +222,7 @@ func (g *writing) editable(ctx context.Context, id string) (memory.Entry, error)
 				fmt.Sprintf("cannot change session %q", id), "use the ID of a memory"))
 		}
 		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("memory %q not found", id),
-			"search with vector_retrieve_memory and use an ID from the result")
+			"search for the memory and use an ID from the result")
 	}
 	e := found[0]
 	if err := g.inScope(ctx, e); err != nil {
@@ -234,10 +234,10 @@ func (g *writing) editable(ctx context.Context, id string) (memory.Entry, error)
 			fmt.Sprintf("memory %s was merged into %s", id, e.SupersededBy), "use the ID of the other memory")
 	case e.Status != memory.Active:
 		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("memory %s was deleted", id),
-			"search for current memories with vector_retrieve_memory")
+			"search for current memories")
 	case g.shown != nil && !g.shown[e.Key]:
 		return memory.Entry{}, fault.New(fault.OutOfScope, fmt.Sprintf("memory %s was not shown in this run", id),
-			"search for it with vector_retrieve_memory first")
+			"search for it first")
 	}
 	return e, nil
 }

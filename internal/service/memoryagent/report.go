@@ -73,20 +73,23 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	return out, nil
 }
 
-// Undo reverts the changes that a summarize request and its specialists made to long-term memory.
+// Undo reverts the changes that a summarize request and its specialists, or a run of another kind, made to memories.
 // Entries that were changed later are skipped. It requires a user.
 func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []longterm.ItemResult, err error) {
 	r, err := s.RequestOf(ctx, a.Workspace, id)
+	if fault.CodeOf(err) == fault.NotFound {
+		r, err = s.runOf(ctx, a.Workspace, id, err)
+	}
 	if err != nil {
 		return nil, err
 	}
 	in := longterm.UndoArgs{Run: r.Ref.Run}
 	switch {
-	case r.Kind != run.Summarize:
+	case r.Kind == run.Retrieve:
 		return nil, fault.New(
 			fault.InvalidArgument,
 			fmt.Sprintf("request %q is a question and has no changes to undo", id),
-			"use the ID of a summarize request",
+			"use the ID of a summarize request or of a run",
 		)
 	case r.Status != run.Ended:
 		return nil, fault.New(
@@ -107,4 +110,16 @@ func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []lon
 		return nil, err
 	}
 	return s.LongTerm.Undo(ctx, a, in)
+}
+
+// runOf returns the run with an ID, or unknown if there is none.
+func (s *Service) runOf(ctx context.Context, ws int64, id string, unknown error) (out run.Run, err error) {
+	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
+		out, err = tx.Runs().Run(ctx, id)
+		return err
+	})
+	if fault.CodeOf(err) == fault.NotFound {
+		err = unknown
+	}
+	return out, err
 }

@@ -68,8 +68,8 @@ func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (N
 		}
 		noon := day.Add(12 * time.Hour)
 		e := &memory.Entry{Type: memory.Note, Target: out.Date, Content: content, EventTime: &noon}
-		if err := tx.Memories().WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}},
-			w); err != nil {
+		if err := tx.Memories().WriteMemories(ctx,
+			memory.Plan{Steps: []memory.Step{{Action: memory.Add, Entry: e, Content: content}}}, w); err != nil {
 			return out, err
 		}
 		out.Action, out.ID, out.Notes = NoteMade, e.ID, len(notes)+1

@@ -114,14 +114,15 @@ func TestAnOperationIDServesOneCall(t *testing.T) {
 func TestARefusedCallMayBeTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.Choose(func(s *settings.Settings) { s.Limits.CoreRunes = 3 })
-	a := b.User()
-	_, err := b.Save(t.Context(), a, promptmemory.SaveArgs{Content: "too long"})
-	wants(t, "without room", err, fault.TooLarge)
-	b.Choose(func(s *settings.Settings) { s.Limits.CoreRunes = 30 })
-	out, err := b.Save(t.Context(), a, promptmemory.SaveArgs{Content: "too long"})
+	b.Choose(func(s *settings.Settings) { s.WriteApproval.Memory = settings.GateAutonomous })
+	a := in(b.Actor(agent.OriginNudge), b.Run())
+	_, err := b.Replace(t.Context(), a, promptmemory.ReplaceArgs{Store: "core", Match: "later", Content: "now"})
+	wants(t, "what is not there yet", err, fault.NoMatch)
+	b.save("core", "later")
+	a.Origin = agent.OriginUser
+	out, err := b.Replace(t.Context(), a, promptmemory.ReplaceArgs{Store: "core", Match: "later", Content: "now"})
 	testkit.Must(t, err)
-	if out.Action != memorywrite.Added {
+	if out.Action != memorywrite.Replaced {
 		t.Errorf("%+v", out)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -215,7 +216,11 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, t
 		if err != nil {
 			return DecisionResult{}, err
 		}
-		if e.Version != version || e.Status != memory.Active {
+		changed, err := changedSince(ctx, tx, e, version)
+		if err != nil {
+			return DecisionResult{}, err
+		}
+		if changed || e.Status != memory.Active {
 			return DecisionResult{Pending: id, State: conflict}, tx.Pending().DecideMemory(ctx, id, conflict)
 		}
 	}
@@ -223,20 +228,22 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, t
 	if err != nil {
 		return DecisionResult{}, err
 	}
-	plan, err := k.plan(ctx, tx, request{store: p.Store, operations: p.Operations}, budget(chosen, p.Store))
+	plan, err := k.plan(ctx, tx, request{store: p.Store, operations: p.Operations},
+		memory.Room{Budget: budget(chosen, p.Store), Person: true})
 	if err != nil {
 		return DecisionResult{}, err
 	}
 	w := k.writer(a).With(vectors) // the review clears the taint
 	w.Origin, w.Run, w.Evidence = p.Origin, p.Run, p.Evidence
-	if err := tx.Memories().WriteMemories(ctx, plan.Steps, w); err != nil {
+	moved, err := k.execute(ctx, tx, plan, w)
+	if err != nil {
 		return DecisionResult{}, err
 	}
 	if err := withdraw(ctx, tx, plan); err != nil {
 		return DecisionResult{}, err
 	}
 	out := DecisionResult{Pending: id, State: approved,
-		Written: WriteResult{Action: memorywrite.Applied, Store: p.Store,
+		Written: WriteResult{Action: memorywrite.Applied, Store: p.Store, Moved: moved,
 			Usage: memory.Usage(plan.After, budget(chosen, p.Store))}}
 	if len(plan.Steps) == 0 {
 		out.Written.Action = memorywrite.Unchanged
@@ -251,6 +258,17 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, t
 		return DecisionResult{}, err
 	}
 	return out, tx.Pending().DecideMemory(ctx, id, approved)
+}
+
+// changedSince reports whether the content of an entry may have changed since a version. A move changes none.
+func changedSince(ctx context.Context, tx Tx, e memory.Entry, version int) (bool, error) {
+	if e.Version <= version {
+		return e.Version < version, nil
+	}
+	later, err := tx.Memories().MemoryHistory(ctx, e.ID, e.Version-version)
+	return slices.ContainsFunc(later, func(r memory.Revision) bool {
+		return r.Action != memory.Move && r.Action != memory.Return
+	}), err
 }
 
 // Reject discards a pending write.

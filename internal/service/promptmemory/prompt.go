@@ -33,7 +33,7 @@ func (k *Service) Prompt(ctx context.Context, ws int64) (out PromptMemory, err e
 			return err
 		}
 		out.Soul, out.SoulVersion = memorywrite.Sanitize("soul", fmt.Sprint(soul.Version), soul.Content), soul.Version
-		entries, err := tx.Memories().Memories(ctx, memory.PromptTypes, false, maxEntries)
+		entries, err := tx.Memories().InPrompt(ctx, memory.PromptTypes, maxEntries)
 		for _, e := range entries {
 			line := Line{ID: e.ID, Text: memorywrite.Sanitize(string(e.Type), e.ID, e.Content), Origin: e.Origin}
 			if line.Text != e.Content {

@@ -32,7 +32,7 @@ type Listing struct {
 
 const listLimit = 1000
 
-// List lists the prompt memories. Users see the stored text; other actors see the text that a
+// List lists the prompt memories, also those that have moved to long-term memory. Users see the stored text; other actors see the text that a
 // prompt shows.
 func (k *Service) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing, error) {
 	types := memory.PromptTypes
@@ -56,7 +56,7 @@ func (k *Service) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing
 			return err
 		}
 		for _, t := range types {
-			active, err := tx.Memories().Memories(ctx, []memory.Type{t}, false, maxEntries)
+			active, err := tx.Memories().InPrompt(ctx, []memory.Type{t}, maxEntries)
 			if err != nil {
 				return err
 			}
@@ -232,27 +232,27 @@ func turnResult(a agent.Actor, f search.Result) FoundMemory {
 	return r
 }
 
-// recalled records the returned memories: notes, which may be promoted because of it, and the
-// long-term memories that the run has seen. Errors are ignored: they only lose a count.
+// recalled records the returned memories: notes, which may be promoted because of it, and the other memories that the
+// run has seen. The least used prompt memories make room for others. Errors are ignored: they only lose a count.
 func (k *Service) recalled(ctx context.Context, a agent.Actor, in SearchArgs, found []memory.Entry) {
-	var notes, longTerm []int64
+	var notes, seen []int64
 	var relevances []float32
 	for i, f := range found {
 		switch {
-		case slices.Contains(memory.LongTermTypes, f.Type) && a.Run != "":
-			longTerm = append(longTerm, f.Key)
+		case f.Type != memory.Note && a.Run != "":
+			seen = append(seen, f.Key)
 		// A reflection must not count its own reads of notes that it may promote.
 		case f.Type == memory.Note && !a.Origin.Autonomous():
 			notes, relevances = append(notes, f.Key), append(relevances, float32(in.K-min(i, in.K))/float32(in.K))
 		}
 	}
-	slices.Sort(longTerm) // all runs lock rows in the same order
-	if len(notes)+len(longTerm) == 0 {
+	slices.Sort(seen) // all runs lock rows in the same order
+	if len(notes)+len(seen) == 0 {
 		return
 	}
 	query := sha256.Sum256([]byte(strings.ToLower(strings.Join(strings.Fields(in.Query), " "))))
 	_ = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := tx.Recalls().Show(ctx, a.Run, a.Op, longTerm); err != nil || len(notes) == 0 {
+		if err := tx.Recalls().Show(ctx, a.Run, a.Op, seen); err != nil || len(notes) == 0 {
 			return err
 		}
 		return tx.Recalls().Recalled(ctx, query, notes, relevances)

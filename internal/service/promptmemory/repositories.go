@@ -27,11 +27,16 @@ type WorkspaceRepository interface {
 
 // MemoryRepository reads and writes prompt memories.
 type MemoryRepository interface {
+	// Memories reads the active entries, or those of every status, also those that have left the prompt.
 	Memories(ctx context.Context, types []memory.Type, everyStatus bool, max int) ([]memory.Entry, error)
+	// InPrompt reads the entries that prompts contain.
+	InPrompt(ctx context.Context, types []memory.Type, max int) ([]memory.Entry, error)
 	Memory(ctx context.Context, id string) (memory.Entry, error)
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
 	AddedBy(ctx context.Context, run string, types []memory.Type) (int, error)
-	WriteMemories(ctx context.Context, steps []memory.Step, w memorywrite.Writer) error
+	// WriteMemories writes the steps and the moves of a plan.
+	WriteMemories(ctx context.Context, p memory.Plan, w memorywrite.Writer) error
+	Confirm(ctx context.Context, entries []*memory.Entry) error
 }
 
 // FormerRepository reads and erases former versions of entries.
@@ -47,7 +52,9 @@ type FormerRepository interface {
 type RecallRepository interface {
 	// LongTerm reads entries of any type and status by their IDs.
 	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
-	// Show records the long-term memories that a run has seen.
+	// Sayings reads the active entries with these contents.
+	Sayings(ctx context.Context, in []memory.Statement) ([]memory.Entry, error)
+	// Show records the memories that a search has shown to a run.
 	Show(ctx context.Context, run, op string, keys []int64) error
 	// Recalled records the notes that a search returned.
 	Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error

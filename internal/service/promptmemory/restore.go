@@ -21,8 +21,8 @@ type RestoreArgs struct {
 // erasedAtOnce is the maximum number of rows that one transaction erases.
 const erasedAtOnce = 1000
 
-// Restore makes a version of an entry active again, whatever the status of the entry, which keeps its ID. The text must
-// fit the budget of its store. Restore requires a user.
+// Restore makes a version of an entry active again, whatever the status of the entry, which keeps its ID. Others make
+// room for it in its store. Restore requires a user.
 func (k *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) (WriteResult, error) {
 	if err := memorywrite.RequirePerson(a, "restoring a memory"); err != nil {
 		return WriteResult{}, err
@@ -63,14 +63,20 @@ func (k *Service) restore(ctx context.Context, tx Tx, a agent.Actor, e memory.En
 		return WriteResult{}, err
 	}
 	most := budget(chosen, e.Type)
-	entries, err := tx.Memories().Memories(ctx, []memory.Type{e.Type}, false, maxEntries)
+	entries, err := tx.Memories().InPrompt(ctx, []memory.Type{e.Type}, maxEntries)
 	if err != nil {
 		return WriteResult{}, err
 	}
-	plan, err := memory.MakeRestore(e, r.Content, entries, most)
-	if err != nil && plan.After > most {
-		err = full(err, entries, memory.Usage(plan.Before, most))
+	same, err := tx.Recalls().Sayings(ctx, []memory.Statement{{Scope: memory.Scope{Type: e.Type}, Content: r.Content}})
+	if err != nil {
+		return WriteResult{}, err
 	}
+	for _, other := range same {
+		if other.Moved {
+			entries = append(entries, other)
+		}
+	}
+	plan, err := memory.MakeRestore(e, r.Content, entries, most)
 	if err != nil {
 		return WriteResult{}, err
 	}
@@ -80,7 +86,7 @@ func (k *Service) restore(ctx context.Context, tx Tx, a agent.Actor, e memory.En
 		out.Action, out.Warnings = memorywrite.Unchanged, nil
 		return out, nil
 	}
-	if err := tx.Memories().WriteMemories(ctx, plan.Steps, k.writer(a)); err != nil {
+	if out.Moved, err = k.execute(ctx, tx, plan, k.writer(a)); err != nil {
 		return WriteResult{}, err
 	}
 	if e.Status == memory.Active { // its text was replaced

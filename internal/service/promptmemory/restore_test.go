@@ -10,7 +10,6 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/settings"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
@@ -91,9 +90,6 @@ func TestARestorationIsRefused(t *testing.T) {
 	wants(t, "what another entry says", restore(b.User(), id, 0), fault.VersionConflict)
 	b.remove(again)
 	b.save("core", "Deploys on Fridays are forbidden")
-	b.Choose(func(s *settings.Settings) { s.Limits.CoreRunes = 40 })
-	wants(t, "without room", restore(b.User(), id, 0), fault.TooLarge)
-	b.Choose(func(s *settings.Settings) { s.Limits.CoreRunes = 400 })
 	b.Exec("update memories set updated_at = now() - $1::interval", 8*24*time.Hour)
 	wants(t, "after the undo period", restore(b.User(), id, 0), fault.NotFound)
 	if b.says() != "core: Deploys on Fridays are forbidden" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
@@ -44,6 +43,7 @@ type WriteResult struct {
 	Action   string      `json:"action" jsonschema:"added, replaced, removed, applied, unchanged, or staged (needs approval)"`
 	Store    memory.Type `json:"store"`
 	IDs      []string    `json:"ids,omitempty" jsonschema:"entries of the operations"`
+	Moved    []string    `json:"moved_ids,omitempty" jsonschema:"entries that left the prompt to make room; search still finds them"`
 	Usage    int         `json:"usage_percent" jsonschema:"used part of the budget of the store, in percent"`
 	Pending  int64       `json:"pending_id,omitempty"`
 	Warnings []string    `json:"warnings,omitempty"`
@@ -154,7 +154,7 @@ func (k *Service) apply(
 	if err != nil {
 		return WriteResult{}, err
 	}
-	plan, err := k.plan(ctx, tx, r, budget(chosen, r.store))
+	plan, err := k.plan(ctx, tx, r, memory.Room{Budget: budget(chosen, r.store), Person: w.Person})
 	if err != nil {
 		return WriteResult{}, err
 	}
@@ -165,11 +165,12 @@ func (k *Service) apply(
 		Warnings: r.risk}
 	if len(plan.Steps) == 0 {
 		out.Action, out.Warnings = memorywrite.Unchanged, nil
+		err = k.confirm(ctx, tx, plan, w)
 	} else if reason := waits(a, chosen, r.risk); reason != "" {
 		out.Action, out.Usage = memorywrite.Staged, memory.Usage(plan.Before, budget(chosen, r.store))
 		out.Pending, err = stage(ctx, tx, r, plan, w, reason)
 	} else {
-		if err = tx.Memories().WriteMemories(ctx, plan.Steps, w); err == nil && a.Origin == agent.OriginUser {
+		if out.Moved, err = k.execute(ctx, tx, plan, w); err == nil && a.Origin == agent.OriginUser {
 			err = withdraw(ctx, tx, plan)
 		}
 		if err == nil {
@@ -184,11 +185,31 @@ func (k *Service) apply(
 			out.IDs = append(out.IDs, e.ID)
 		}
 	}
-	if out.Action != memorywrite.Unchanged && out.Usage >= memory.WarnPercent {
+	if out.Action != memorywrite.Unchanged && out.Usage >= memory.WarnPercent && len(out.Moved) == 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf(
 			"%s is %d %% full: merge duplicate entries or remove outdated ones", r.store, out.Usage))
 	}
 	return out, nil
+}
+
+// execute writes a plan and returns the IDs of the entries that left the prompt.
+func (k *Service) execute(ctx context.Context, tx Tx, plan memory.Plan, w memorywrite.Writer) (moved []string,
+	err error) {
+	if err := tx.Memories().WriteMemories(ctx, plan, w); err != nil {
+		return nil, err
+	}
+	for _, e := range plan.Moves {
+		moved = append(moved, e.ID)
+	}
+	return moved, k.confirm(ctx, tx, plan, w)
+}
+
+// confirm records which entries were said again, unless untrusted text may have said it.
+func (k *Service) confirm(ctx context.Context, tx Tx, plan memory.Plan, w memorywrite.Writer) error {
+	if len(plan.Confirmed) == 0 || w.Tainted {
+		return nil
+	}
+	return tx.Memories().Confirm(ctx, plan.Confirmed)
 }
 
 // recordConsole records the changes of a person in the web console.
@@ -215,14 +236,31 @@ func withdraw(ctx context.Context, tx Tx, plan memory.Plan) error {
 	return err
 }
 
-func (k *Service) plan(ctx context.Context, tx Tx, r request, budget int) (memory.Plan, error) {
-	entries, err := tx.Memories().Memories(ctx, []memory.Type{r.store}, false, maxEntries)
+// plan plans a write on the entries in the prompt, and on those outside of it that the write is about.
+func (k *Service) plan(ctx context.Context, tx Tx, r request, room memory.Room) (memory.Plan, error) {
+	entries, err := tx.Memories().InPrompt(ctx, []memory.Type{r.store}, maxEntries)
 	if err != nil {
 		return memory.Plan{}, err
 	}
-	plan, err := memory.MakePlan(r.store, entries, r.operations, budget)
-	if err != nil && plan.After > budget {
-		return plan, full(err, entries, memory.Usage(plan.Before, budget))
+	var said []memory.Statement
+	for _, content := range contents(r.operations) {
+		said = append(said, memory.Statement{Scope: memory.Scope{Type: r.store}, Content: content})
+	}
+	known, err := tx.Recalls().Sayings(ctx, said)
+	if err != nil {
+		return memory.Plan{}, err
+	}
+	for _, e := range known {
+		if e.Moved {
+			entries = append(entries, e)
+		}
+	}
+	plan, err := memory.MakePlan(r.store, entries, r.operations, room)
+	if fault.CodeOf(err) == fault.NoMatch {
+		if entries, err = tx.Memories().Memories(ctx, []memory.Type{r.store}, false, maxEntries); err != nil {
+			return memory.Plan{}, err
+		}
+		plan, err = memory.MakePlan(r.store, entries, r.operations, room)
 	}
 	return plan, shownSafe(err)
 }
@@ -240,22 +278,8 @@ func shownSafe(err error) error {
 	return err
 }
 
-// maxEntries is larger than the number of one-character entries in any budget.
+// maxEntries is larger than the number of entries of any workspace that was seen.
 const maxEntries = 100_000
-
-// full adds the current entries to the error, so that the caller can make room.
-func full(err error, entries []memory.Entry, usage int) error {
-	f := fault.From(err)
-	var lines strings.Builder
-	fmt.Fprintf(&lines, "%s (%d %%). Entries now:", f.Message, usage)
-	for _, e := range entries {
-		fmt.Fprintf(&lines, "\n%s: %s", e.ID,
-			strings.ReplaceAll(memorywrite.Sanitize(string(e.Type), e.ID, e.Content), "\n", " "))
-	}
-	out := fault.New(f.Code, lines.String(), f.Hint)
-	out.Extra = f.Extra
-	return out
-}
 
 // quota limits the number of entries that an unattended run adds.
 func quota(ctx context.Context, tx Tx, a agent.Actor, plan memory.Plan) error {

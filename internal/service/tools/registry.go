@@ -1,12 +1,10 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
@@ -44,12 +42,10 @@ func (r *Registry) Offered(o agent.Origin, names ...string) []agent.ToolSpec {
 func (r *Registry) Call(ctx context.Context, a agent.Actor, name string, arguments json.RawMessage) (Result, error) {
 	t, found := r.find(name)
 	if !found {
-		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("unknown tool %q", name),
-			"use one of "+strings.Join(r.names(a.Origin), ", "))), nil
+		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("unknown tool %q", name), "")), nil
 	}
 	if !t.Allows(a.Origin) {
-		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("tool %s is not offered here", name),
-			cmp.Or(t.Instead, "use one of "+strings.Join(r.names(a.Origin), ", ")))), nil
+		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("tool %s is not offered here", name), t.Instead)), nil
 	}
 	out, err := t.run(ctx, a, arguments)
 	if err == nil {
@@ -67,12 +63,4 @@ func (r *Registry) find(name string) (Tool, bool) {
 		return Tool{}, false
 	}
 	return r.tools[i], true
-}
-
-func (r *Registry) names(o agent.Origin) []string {
-	var out []string
-	for _, t := range r.Offered(o) {
-		out = append(out, t.Name)
-	}
-	return out
 }

@@ -142,7 +142,7 @@ func decode(check *jsonschema.Resolved, arguments json.RawMessage, into any, lar
 
 // maxComplaint is the maximum length of an error about arguments, in runes. Validators repeat the
 // rejected value.
-const maxComplaint = 400
+const maxComplaint = 160
 
 // rejectedValue matches the values in errors of the validator, in the form of Go.
 var rejectedValue = regexp.MustCompile(`(?s)type: .*? (has type "\w+", want )|enum: .*? (does not equal any of: )`)

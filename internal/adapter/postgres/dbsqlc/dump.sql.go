@@ -229,7 +229,7 @@ func (q *Queries) DumpIdentities(ctx context.Context, arg DumpIdentitiesParams) 
 }
 
 const DumpMemories = `-- name: DumpMemories :many
-select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at, coalesce(c.external_id, '')::text as conversation
+select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at, m.moved, m.approved, m.confirmed_at, coalesce(c.external_id, '')::text as conversation
 from memories m left join conversations c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
 where m.workspace_id = $1 and m.id > $2 order by m.id limit $3
 `
@@ -284,6 +284,9 @@ func (q *Queries) DumpMemories(ctx context.Context, arg DumpMemoriesParams) ([]D
 			&i.Memory.CreatedAt,
 			&i.Memory.UpdatedAt,
 			&i.Memory.LastRetrievedAt,
+			&i.Memory.Moved,
+			&i.Memory.Approved,
+			&i.Memory.ConfirmedAt,
 			&i.Conversation,
 		); err != nil {
 			return nil, err
@@ -297,7 +300,7 @@ func (q *Queries) DumpMemories(ctx context.Context, arg DumpMemoriesParams) ([]D
 }
 
 const DumpRevisions = `-- name: DumpRevisions :many
-select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.status, r.when_to_use, r.metadata, r.targets, r.author, r.decision_id, r.created_at, r.valid_until, coalesce(c.external_id, '')::text as conversation
+select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.status, r.when_to_use, r.metadata, r.targets, r.author, r.decision_id, r.created_at, r.valid_until, r.moved, r.moved_by, coalesce(c.external_id, '')::text as conversation
 from memory_revisions r left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
 where r.workspace_id = $1 and r.memory_id = any($2::bigint[]) order by r.memory_id, r.version
 `
@@ -342,6 +345,8 @@ func (q *Queries) DumpRevisions(ctx context.Context, arg DumpRevisionsParams) ([
 			&i.MemoryRevision.DecisionID,
 			&i.MemoryRevision.CreatedAt,
 			&i.MemoryRevision.ValidUntil,
+			&i.MemoryRevision.Moved,
+			&i.MemoryRevision.MovedBy,
 			&i.Conversation,
 		); err != nil {
 			return nil, err
@@ -550,7 +555,7 @@ func (q *Queries) IdentityLoad(ctx context.Context, arg IdentityLoadParams) erro
 }
 
 const LongTermList = `-- name: LongTermList :many
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and id > $2 and type = any($3::text[]) and (cardinality($4::text[]) = 0 or target = any($4::text[]))
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at, moved, approved, confirmed_at from memories where workspace_id = $1 and id > $2 and type = any($3::text[]) and (cardinality($4::text[]) = 0 or target = any($4::text[]))
   and ($5::boolean or status = 'active') and metadata @> $6::jsonb
 order by id limit $7
 `
@@ -613,6 +618,9 @@ func (q *Queries) LongTermList(ctx context.Context, arg LongTermListParams) ([]M
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.LastRetrievedAt,
+			&i.Moved,
+			&i.Approved,
+			&i.ConfirmedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -625,7 +633,7 @@ func (q *Queries) LongTermList(ctx context.Context, arg LongTermListParams) ([]M
 }
 
 const LongTermNewest = `-- name: LongTermNewest :many
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and ($2::bigint = 0 or id < $2) and type = any($3::text[]) and (cardinality($4::text[]) = 0 or target = any($4::text[]))
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at, moved, approved, confirmed_at from memories where workspace_id = $1 and ($2::bigint = 0 or id < $2) and type = any($3::text[]) and (cardinality($4::text[]) = 0 or target = any($4::text[]))
   and ($5::boolean or status = 'active') and metadata @> $6::jsonb
 order by id desc limit $7
 `
@@ -688,6 +696,9 @@ func (q *Queries) LongTermNewest(ctx context.Context, arg LongTermNewestParams) 
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.LastRetrievedAt,
+			&i.Moved,
+			&i.Approved,
+			&i.ConfirmedAt,
 		); err != nil {
 			return nil, err
 		}

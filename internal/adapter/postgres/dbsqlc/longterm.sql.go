@@ -444,7 +444,7 @@ func (q *Queries) LeaseTake(ctx context.Context, arg LeaseTakeParams) (LeaseTake
 }
 
 const LongTermByID = `-- name: LongTermByID :many
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and external_id = any($2::text[]) order by id
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at, moved, approved, confirmed_at from memories where workspace_id = $1 and external_id = any($2::text[]) order by id
 `
 
 type LongTermByIDParams struct {
@@ -491,6 +491,9 @@ func (q *Queries) LongTermByID(ctx context.Context, arg LongTermByIDParams) ([]M
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.LastRetrievedAt,
+			&i.Moved,
+			&i.Approved,
+			&i.ConfirmedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -520,7 +523,7 @@ func (q *Queries) LongTermCount(ctx context.Context, arg LongTermCountParams) (i
 }
 
 const LongTermDigest = `-- name: LongTermDigest :one
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and type = 'summary' and status = 'active' and history_id is not distinct from $2::text
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at, moved, approved, confirmed_at from memories where workspace_id = $1 and type = 'summary' and status = 'active' and history_id is not distinct from $2::text
   and ($2::text is not null or content_sha256 = $3) limit 1
 `
 
@@ -563,6 +566,9 @@ func (q *Queries) LongTermDigest(ctx context.Context, arg LongTermDigestParams) 
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.LastRetrievedAt,
+		&i.Moved,
+		&i.Approved,
+		&i.ConfirmedAt,
 	)
 	return i, err
 }
@@ -607,7 +613,7 @@ func (q *Queries) LongTermEarlier(ctx context.Context, arg LongTermEarlierParams
 }
 
 const LongTermGuidelines = `-- name: LongTermGuidelines :many
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and type = 'tool' and when_to_use = any($2::text[]) and status = 'active'
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at, moved, approved, confirmed_at from memories where workspace_id = $1 and type = 'tool' and when_to_use = any($2::text[]) and status = 'active'
 `
 
 type LongTermGuidelinesParams struct {
@@ -654,6 +660,9 @@ func (q *Queries) LongTermGuidelines(ctx context.Context, arg LongTermGuidelines
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.LastRetrievedAt,
+			&i.Moved,
+			&i.Approved,
+			&i.ConfirmedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -666,13 +675,18 @@ func (q *Queries) LongTermGuidelines(ctx context.Context, arg LongTermGuidelines
 }
 
 const LongTermOfRuns = `-- name: LongTermOfRuns :many
-select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at, r.first_version::int as first_version, r.last_version::int as last_version,
-  exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.first_version and l.action <> 'undo'
+select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at, m.moved, m.approved, m.confirmed_at, r.first_version::int as first_version,
+  (case when exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.last_version and l.action not in ('move', 'return'))
+    then r.last_version else m.version end)::int as last_version,
+  exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.first_version and l.action not in ('undo', 'move', 'return')
     and not coalesce(l.run_id = any($1::text[]), false))::boolean as moved_on
-from (select v.memory_id, min(v.version) as first_version, max(v.version) as last_version from memory_revisions v
-  where v.workspace_id = $2 and v.run_id = any($1::text[]) and v.action <> 'undo' group by v.memory_id) r
+from (select w.memory_id, min(w.version) as first_version, max(w.version) as last_version from (
+    select v.memory_id, v.version from memory_revisions v
+    where v.workspace_id = $2 and v.run_id = any($1::text[]) and v.action not in ('undo', 'move', 'return')
+    union all select v.memory_id, v.version from memory_revisions v where v.workspace_id = $2 and v.moved_by = any($1::text[])) w
+  group by w.memory_id) r
 join memories m on m.workspace_id = $2 and m.id = r.memory_id
-where m.type not in ('core', 'profile', 'note')
+where m.type <> 'note'
 order by m.id
 `
 
@@ -688,8 +702,8 @@ type LongTermOfRunsRow struct {
 	MovedOn      bool
 }
 
-// The entries that runs have written, with the first and the last version of each, and whether
-// another writer except an undo has written since.
+// The entries that runs have written or moved, with the first and the last version of each, and whether another writer
+// except an undo has written since. Later moves change no content: the last version is the one after them.
 func (q *Queries) LongTermOfRuns(ctx context.Context, arg LongTermOfRunsParams) ([]LongTermOfRunsRow, error) {
 	rows, err := q.db.Query(ctx, LongTermOfRuns, arg.RunIds, arg.WorkspaceID)
 	if err != nil {
@@ -729,6 +743,9 @@ func (q *Queries) LongTermOfRuns(ctx context.Context, arg LongTermOfRunsParams) 
 			&i.Memory.CreatedAt,
 			&i.Memory.UpdatedAt,
 			&i.Memory.LastRetrievedAt,
+			&i.Memory.Moved,
+			&i.Memory.Approved,
+			&i.Memory.ConfirmedAt,
 			&i.FirstVersion,
 			&i.LastVersion,
 			&i.MovedOn,
@@ -744,7 +761,7 @@ func (q *Queries) LongTermOfRuns(ctx context.Context, arg LongTermOfRunsParams) 
 }
 
 const LongTermOfScope = `-- name: LongTermOfScope :many
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and type = $2 and target = $3 and status = 'active' order by id limit $4
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at, moved, approved, confirmed_at from memories where workspace_id = $1 and type = $2 and target = $3 and status = 'active' order by id limit $4
 `
 
 type LongTermOfScopeParams struct {
@@ -799,6 +816,9 @@ func (q *Queries) LongTermOfScope(ctx context.Context, arg LongTermOfScopeParams
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.LastRetrievedAt,
+			&i.Moved,
+			&i.Approved,
+			&i.ConfirmedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -901,8 +921,8 @@ func (q *Queries) LongTermRefsOfRunDrop(ctx context.Context, arg LongTermRefsOfR
 
 const LongTermRevise = `-- name: LongTermRevise :execrows
 update memories set content = $1, content_sha256 = $2, when_to_use = $3, embedded_field = $4, metadata = $5, targets = $6::text[],
-  status = $7, superseded_by = $8, tainted = $9, author = $10, op_id = $11, event_time = $12, version = version + 1, updated_at = now()
-where workspace_id = $13 and id = $14 and version = $15
+  status = $7, moved = $8, superseded_by = $9, tainted = $10, author = $11, op_id = $12, event_time = $13, version = version + 1, updated_at = now()
+where workspace_id = $14 and id = $15 and version = $16
 `
 
 type LongTermReviseParams struct {
@@ -913,6 +933,7 @@ type LongTermReviseParams struct {
 	Metadata      json.RawMessage
 	Targets       []string
 	Status        string
+	Moved         bool
 	SupersededBy  *string
 	Tainted       bool
 	Author        string
@@ -933,6 +954,7 @@ func (q *Queries) LongTermRevise(ctx context.Context, arg LongTermReviseParams) 
 		arg.Metadata,
 		arg.Targets,
 		arg.Status,
+		arg.Moved,
 		arg.SupersededBy,
 		arg.Tainted,
 		arg.Author,
@@ -949,7 +971,7 @@ func (q *Queries) LongTermRevise(ctx context.Context, arg LongTermReviseParams) 
 }
 
 const LongTermRevision = `-- name: LongTermRevision :one
-select workspace_id, memory_id, version, action, content, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, status, when_to_use, metadata, targets, author, decision_id, created_at, valid_until from memory_revisions where workspace_id = $1 and memory_id = $2 and version = $3
+select workspace_id, memory_id, version, action, content, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, status, when_to_use, metadata, targets, author, decision_id, created_at, valid_until, moved, moved_by from memory_revisions where workspace_id = $1 and memory_id = $2 and version = $3
 `
 
 type LongTermRevisionParams struct {
@@ -982,13 +1004,15 @@ func (q *Queries) LongTermRevision(ctx context.Context, arg LongTermRevisionPara
 		&i.DecisionID,
 		&i.CreatedAt,
 		&i.ValidUntil,
+		&i.Moved,
+		&i.MovedBy,
 	)
 	return i, err
 }
 
 const LongTermSaying = `-- name: LongTermSaying :many
-select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at from (select unnest($1::text[]) as type, unnest($2::text[]) as target, unnest($3::bytea[]) as sum) d
-cross join lateral (select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories s where s.workspace_id = $4 and s.type = d.type and s.target = d.target and s.content_sha256 = d.sum and s.status = 'active' and s.type not in ('tool', 'summary') limit 1) m
+select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at, m.moved, m.approved, m.confirmed_at from (select unnest($1::text[]) as type, unnest($2::text[]) as target, unnest($3::bytea[]) as sum) d
+cross join lateral (select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at, moved, approved, confirmed_at from memories s where s.workspace_id = $4 and s.type = d.type and s.target = d.target and s.content_sha256 = d.sum and s.status = 'active' and s.type not in ('tool', 'summary') limit 1) m
 `
 
 type LongTermSayingParams struct {
@@ -1044,6 +1068,9 @@ func (q *Queries) LongTermSaying(ctx context.Context, arg LongTermSayingParams) 
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.LastRetrievedAt,
+			&i.Moved,
+			&i.Approved,
+			&i.ConfirmedAt,
 		); err != nil {
 			return nil, err
 		}

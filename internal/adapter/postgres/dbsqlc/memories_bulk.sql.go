@@ -75,20 +75,21 @@ func (q *Queries) MemoriesKnown(ctx context.Context, arg MemoriesKnownParams) ([
 
 const MemoriesPut = `-- name: MemoriesPut :many
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at,
-  when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at)
+  when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at, moved, approved, confirmed_at)
 select $1, d.external_id, d.type, d.target, d.content, sha256(convert_to(d.content, 'UTF8')), d.version, d.status, d.origin, d.tainted, nullif(d.run_id, ''), $2,
   nullif(d.conversation_id, 0), case when d.conversation_id <> 0 then d.from_seq end, case when d.conversation_id <> 0 then d.to_seq end,
   case when d.conversation_id = 0 then nullif(d.event_time, '')::timestamptz else cairn.event_time($1::bigint, d.conversation_id, d.from_seq, d.to_seq, nullif(d.event_time, '')::timestamptz, $3::boolean) end,
   coalesce(nullif(d.created_at, '')::timestamptz, now()), coalesce(nullif(d.updated_at, '')::timestamptz, now()),
   d.when_to_use, d.embedded_field, d.metadata::jsonb, nullif(d.history_id, ''), d.author, d.importance, array(select jsonb_array_elements_text(d.targets::jsonb)), nullif(d.superseded_by, ''),
-  d.retrieve_count, nullif(d.retrieved_at, '')::timestamptz
+  d.retrieve_count, nullif(d.retrieved_at, '')::timestamptz, d.moved, d.approved, nullif(d.confirmed_at, '')::timestamptz
 from (select generate_subscripts($4::text[], 1) as at, unnest($4::text[]) as external_id, unnest($5::text[]) as type, unnest($6::text[]) as target,
     unnest($7::text[]) as content, unnest($8::int[]) as version, unnest($9::text[]) as status, unnest($10::text[]) as origin, unnest($11::boolean[]) as tainted,
     unnest($12::text[]) as run_id, unnest($13::bigint[]) as conversation_id, unnest($14::int[]) as from_seq, unnest($15::int[]) as to_seq,
     unnest($16::text[]) as event_time, unnest($17::text[]) as created_at, unnest($18::text[]) as updated_at, unnest($19::text[]) as when_to_use,
     unnest($20::text[]) as embedded_field, unnest($21::text[]) as metadata, unnest($22::text[]) as history_id, unnest($23::text[]) as author,
     unnest($24::real[]) as importance, unnest($25::text[]) as targets, unnest($26::text[]) as superseded_by, unnest($27::int[]) as retrieve_count,
-    unnest($28::text[]) as retrieved_at) d
+    unnest($28::text[]) as retrieved_at, unnest($29::boolean[]) as moved, unnest($30::boolean[]) as approved,
+    unnest($31::text[]) as confirmed_at) d
 order by d.at
 on conflict do nothing
 returning id, external_id, event_time, created_at, updated_at
@@ -123,6 +124,9 @@ type MemoriesPutParams struct {
 	Superseded     []string
 	Retrieved      []int32
 	RetrievedAt    []string
+	Moved          []bool
+	Approved       []bool
+	ConfirmedAt    []string
 }
 
 type MemoriesPutRow struct {
@@ -165,6 +169,9 @@ func (q *Queries) MemoriesPut(ctx context.Context, arg MemoriesPutParams) ([]Mem
 		arg.Superseded,
 		arg.Retrieved,
 		arg.RetrievedAt,
+		arg.Moved,
+		arg.Approved,
+		arg.ConfirmedAt,
 	)
 	if err != nil {
 		return nil, err
@@ -217,15 +224,15 @@ func (q *Queries) ReferencesPut(ctx context.Context, arg ReferencesPutParams) er
 
 const RevisionsPut = `-- name: RevisionsPut :exec
 insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq,
-  decision_id, created_at, valid_until)
+  decision_id, created_at, valid_until, moved)
 select $1, d.memory_id, d.version, d.action, d.status, d.content, d.when_to_use, d.metadata::jsonb, array(select jsonb_array_elements_text(d.targets::jsonb)), d.author, d.origin, d.tainted,
   nullif(d.run_id, ''), $2, nullif(d.conversation_id, 0), case when d.conversation_id <> 0 then d.from_seq end, case when d.conversation_id <> 0 then d.to_seq end, $3,
-  coalesce(nullif(d.created_at, '')::timestamptz, now()), nullif(d.valid_until, '')::timestamptz
+  coalesce(nullif(d.created_at, '')::timestamptz, now()), nullif(d.valid_until, '')::timestamptz, d.moved
 from (select unnest($4::bigint[]) as memory_id, unnest($5::int[]) as version, unnest($6::text[]) as action, unnest($7::text[]) as status,
     unnest($8::text[]) as content, unnest($9::text[]) as when_to_use, unnest($10::text[]) as metadata, unnest($11::text[]) as targets, unnest($12::text[]) as author,
     unnest($13::text[]) as origin, unnest($14::boolean[]) as tainted, unnest($15::text[]) as run_id, unnest($16::bigint[]) as conversation_id,
     unnest($17::int[]) as from_seq, unnest($18::int[]) as to_seq, unnest($19::text[]) as created_at,
-    unnest($20::text[]) as valid_until) d
+    unnest($20::text[]) as valid_until, unnest($21::boolean[]) as moved) d
 `
 
 type RevisionsPutParams struct {
@@ -249,6 +256,7 @@ type RevisionsPutParams struct {
 	ToSeqs        []int32
 	Created       []string
 	Ended         []string
+	Moved         []bool
 }
 
 func (q *Queries) RevisionsPut(ctx context.Context, arg RevisionsPutParams) error {
@@ -273,6 +281,7 @@ func (q *Queries) RevisionsPut(ctx context.Context, arg RevisionsPutParams) erro
 		arg.ToSeqs,
 		arg.Created,
 		arg.Ended,
+		arg.Moved,
 	)
 	return err
 }

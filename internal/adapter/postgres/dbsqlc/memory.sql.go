@@ -11,8 +11,87 @@ import (
 	"time"
 )
 
+const MemoriesConfirm = `-- name: MemoriesConfirm :exec
+update memories set confirmed_at = now() where workspace_id = $1 and id = any($2::bigint[])
+`
+
+type MemoriesConfirmParams struct {
+	WorkspaceID int64
+	Ids         []int64
+}
+
+func (q *Queries) MemoriesConfirm(ctx context.Context, arg MemoriesConfirmParams) error {
+	_, err := q.db.Exec(ctx, MemoriesConfirm, arg.WorkspaceID, arg.Ids)
+	return err
+}
+
+const MemoriesInPrompt = `-- name: MemoriesInPrompt :many
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at, moved, approved, confirmed_at from memories
+where workspace_id = $1 and type = any($2::text[]) and status = 'active' and not moved and type in ('core', 'profile')
+order by id limit $3
+`
+
+type MemoriesInPromptParams struct {
+	WorkspaceID int64
+	Types       []string
+	MaxRows     int32
+}
+
+func (q *Queries) MemoriesInPrompt(ctx context.Context, arg MemoriesInPromptParams) ([]Memory, error) {
+	rows, err := q.db.Query(ctx, MemoriesInPrompt, arg.WorkspaceID, arg.Types, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Memory
+	for rows.Next() {
+		var i Memory
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.ID,
+			&i.ExternalID,
+			&i.Type,
+			&i.Target,
+			&i.Content,
+			&i.ContentSha256,
+			&i.Version,
+			&i.Status,
+			&i.Origin,
+			&i.Tainted,
+			&i.RunID,
+			&i.OpID,
+			&i.ConversationID,
+			&i.FromSeq,
+			&i.ToSeq,
+			&i.EventTime,
+			&i.WhenToUse,
+			&i.EmbeddedField,
+			&i.Metadata,
+			&i.HistoryID,
+			&i.Author,
+			&i.Importance,
+			&i.Targets,
+			&i.SupersededBy,
+			&i.RetrieveCount,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.LastRetrievedAt,
+			&i.Moved,
+			&i.Approved,
+			&i.ConfirmedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const MemoriesList = `-- name: MemoriesList :many
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at, moved, approved, confirmed_at from memories
 where workspace_id = $1 and type = any($2::text[]) and ($3::boolean or status = 'active')
 order by id limit $4
 `
@@ -68,6 +147,9 @@ func (q *Queries) MemoriesList(ctx context.Context, arg MemoriesListParams) ([]M
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.LastRetrievedAt,
+			&i.Moved,
+			&i.Approved,
+			&i.ConfirmedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -77,6 +159,48 @@ func (q *Queries) MemoriesList(ctx context.Context, arg MemoriesListParams) ([]M
 		return nil, err
 	}
 	return items, nil
+}
+
+const MemoriesMove = `-- name: MemoriesMove :execrows
+with changed as (
+  update memories m set moved = $4::boolean, version = m.version + 1, op_id = $2
+  where m.workspace_id = $5 and m.id = any($6::bigint[]) and m.status = 'active' and m.moved <> $4::boolean
+  returning m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at, m.moved, m.approved, m.confirmed_at
+)
+insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, decision_id, moved, moved_by)
+select c.workspace_id, c.id, c.version, $1::text, c.status, c.content, c.when_to_use, c.metadata, c.targets, c.author, c.origin, c.tainted,
+  case when r.version is null then c.run_id else r.run_id end, $2,
+  case when r.version is null then c.conversation_id else r.conversation_id end,
+  case when r.version is null then c.from_seq else r.from_seq end,
+  case when r.version is null then c.to_seq else r.to_seq end,
+  coalesce(r.decision_id, ''), c.moved, $3::text
+from changed c left join memory_revisions r on r.workspace_id = c.workspace_id and r.memory_id = c.id and r.version = c.version - 1
+`
+
+type MemoriesMoveParams struct {
+	Action      string
+	OpID        string
+	MovedBy     *string
+	Moved       bool
+	WorkspaceID int64
+	Ids         []int64
+}
+
+// Moves entries to long-term memory, or back. Their content, source and time stay, so the revision is a copy of the one
+// before.
+func (q *Queries) MemoriesMove(ctx context.Context, arg MemoriesMoveParams) (int64, error) {
+	result, err := q.db.Exec(ctx, MemoriesMove,
+		arg.Action,
+		arg.OpID,
+		arg.MovedBy,
+		arg.Moved,
+		arg.WorkspaceID,
+		arg.Ids,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const MemoryAddedByRun = `-- name: MemoryAddedByRun :one
@@ -103,8 +227,8 @@ func (q *Queries) MemoryAddedByRun(ctx context.Context, arg MemoryAddedByRunPara
 }
 
 const MemoryChange = `-- name: MemoryChange :execrows
-update memories set content = $1, content_sha256 = $2, status = $3, tainted = $4, origin = $5, op_id = $6, version = version + 1, updated_at = now()
-where workspace_id = $7 and id = $8 and version = $9 and status = $10
+update memories set content = $1, content_sha256 = $2, status = $3, tainted = $4, origin = $5, approved = $6, moved = $7, op_id = $8, version = version + 1, updated_at = now()
+where workspace_id = $9 and id = $10 and version = $11 and status = $12
 `
 
 type MemoryChangeParams struct {
@@ -113,6 +237,8 @@ type MemoryChangeParams struct {
 	Status        string
 	Tainted       bool
 	Origin        string
+	Approved      bool
+	Moved         bool
 	OpID          string
 	WorkspaceID   int64
 	ID            int64
@@ -127,6 +253,8 @@ func (q *Queries) MemoryChange(ctx context.Context, arg MemoryChangeParams) (int
 		arg.Status,
 		arg.Tainted,
 		arg.Origin,
+		arg.Approved,
+		arg.Moved,
 		arg.OpID,
 		arg.WorkspaceID,
 		arg.ID,
@@ -140,7 +268,7 @@ func (q *Queries) MemoryChange(ctx context.Context, arg MemoryChangeParams) (int
 }
 
 const MemoryGet = `-- name: MemoryGet :one
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and external_id = $2
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at, moved, approved, confirmed_at from memories where workspace_id = $1 and external_id = $2
 `
 
 type MemoryGetParams struct {
@@ -181,16 +309,19 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) (Memory, e
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.LastRetrievedAt,
+		&i.Moved,
+		&i.Approved,
+		&i.ConfirmedAt,
 	)
 	return i, err
 }
 
 const MemoryInsert = `-- name: MemoryInsert :one
-insert into memories (workspace_id, external_id, type, target, content, content_sha256, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-  cairn.event_time($1::bigint, $11::bigint, $12::int, $13::int, $14::timestamptz, $7 = 'user'))
+insert into memories (workspace_id, external_id, type, target, content, content_sha256, origin, tainted, approved, run_id, op_id, conversation_id, from_seq, to_seq, event_time)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+  cairn.event_time($1::bigint, $12::bigint, $13::int, $14::int, $15::timestamptz, $7 = 'user'))
 on conflict (workspace_id, external_id) do nothing
-returning workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at
+returning workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at, moved, approved, confirmed_at
 `
 
 type MemoryInsertParams struct {
@@ -202,6 +333,7 @@ type MemoryInsertParams struct {
 	ContentSha256  []byte
 	Origin         string
 	Tainted        bool
+	Approved       bool
 	RunID          *string
 	OpID           string
 	ConversationID *int64
@@ -221,6 +353,7 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) (Mem
 		arg.ContentSha256,
 		arg.Origin,
 		arg.Tainted,
+		arg.Approved,
 		arg.RunID,
 		arg.OpID,
 		arg.ConversationID,
@@ -259,6 +392,9 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) (Mem
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.LastRetrievedAt,
+		&i.Moved,
+		&i.Approved,
+		&i.ConfirmedAt,
 	)
 	return i, err
 }
@@ -275,8 +411,8 @@ func (q *Queries) MemoryLock(ctx context.Context, workspaceID int64) error {
 }
 
 const MemoryRevisionInsert = `-- name: MemoryRevisionInsert :exec
-insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, decision_id, valid_until)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, decision_id, valid_until, moved)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
 `
 
 type MemoryRevisionInsertParams struct {
@@ -299,6 +435,7 @@ type MemoryRevisionInsertParams struct {
 	ToSeq          *int32
 	DecisionID     string
 	ValidUntil     *time.Time
+	Moved          bool
 }
 
 func (q *Queries) MemoryRevisionInsert(ctx context.Context, arg MemoryRevisionInsertParams) error {
@@ -322,12 +459,13 @@ func (q *Queries) MemoryRevisionInsert(ctx context.Context, arg MemoryRevisionIn
 		arg.ToSeq,
 		arg.DecisionID,
 		arg.ValidUntil,
+		arg.Moved,
 	)
 	return err
 }
 
 const MemoryRevisions = `-- name: MemoryRevisions :many
-select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.status, r.when_to_use, r.metadata, r.targets, r.author, r.decision_id, r.created_at, r.valid_until from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
+select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.status, r.when_to_use, r.metadata, r.targets, r.author, r.decision_id, r.created_at, r.valid_until, r.moved, r.moved_by from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
 where r.workspace_id = $1 and m.external_id = $2 order by r.version desc limit $3
 `
 
@@ -367,6 +505,8 @@ func (q *Queries) MemoryRevisions(ctx context.Context, arg MemoryRevisionsParams
 			&i.DecisionID,
 			&i.CreatedAt,
 			&i.ValidUntil,
+			&i.Moved,
+			&i.MovedBy,
 		); err != nil {
 			return nil, err
 		}

@@ -189,6 +189,9 @@ type Memory struct {
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 	LastRetrievedAt *time.Time
+	Moved           bool
+	Approved        bool
+	ConfirmedAt     *time.Time
 }
 
 type MemoryHistory struct {
@@ -227,6 +230,8 @@ type MemoryRevision struct {
 	DecisionID     string
 	CreatedAt      time.Time
 	ValidUntil     *time.Time
+	Moved          bool
+	MovedBy        *string
 }
 
 type MemoryTarget struct {

@@ -38,7 +38,7 @@ func (q *Queries) NoteRecalled(ctx context.Context, arg NoteRecalledParams) erro
 }
 
 const NotesRecalled = `-- name: NotesRecalled :many
-select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at, avg(r.relevance)::float8 as relevance, sum(r.recalls)::int as recalls, count(distinct r.query_sha)::int as queries, count(distinct r.day)::int as days,
+select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at, m.moved, m.approved, m.confirmed_at, avg(r.relevance)::float8 as relevance, sum(r.recalls)::int as recalls, count(distinct r.query_sha)::int as queries, count(distinct r.day)::int as days,
   extract(epoch from now() - max(r.last_at))::float8 as seconds
 from note_recalls r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
 where r.workspace_id = $1 and m.type = 'note' and m.status = 'active' and not m.tainted and m.origin = 'reflection' and r.day > current_date - 60
@@ -110,6 +110,9 @@ func (q *Queries) NotesRecalled(ctx context.Context, arg NotesRecalledParams) ([
 			&i.Memory.CreatedAt,
 			&i.Memory.UpdatedAt,
 			&i.Memory.LastRetrievedAt,
+			&i.Memory.Moved,
+			&i.Memory.Approved,
+			&i.Memory.ConfirmedAt,
 			&i.Relevance,
 			&i.Recalls,
 			&i.Queries,
@@ -279,7 +282,7 @@ func (q *Queries) ReflectionMark(ctx context.Context, arg ReflectionMarkParams) 
 }
 
 const ReflectionNotes = `-- name: ReflectionNotes :many
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and type = 'note' and target = $2 and status = 'active' order by id limit $3
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at, moved, approved, confirmed_at from memories where workspace_id = $1 and type = 'note' and target = $2 and status = 'active' order by id limit $3
 `
 
 type ReflectionNotesParams struct {
@@ -328,6 +331,9 @@ func (q *Queries) ReflectionNotes(ctx context.Context, arg ReflectionNotesParams
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.LastRetrievedAt,
+			&i.Moved,
+			&i.Approved,
+			&i.ConfirmedAt,
 		); err != nil {
 			return nil, err
 		}
