@@ -237,7 +237,6 @@ type MemoryTarget struct {
 	MatchKey      string
 	Target        string
 	Description   string
-	Aliases       []string
 	RunID         *string
 	CreatedAt     time.Time
 	LastUsedAt    time.Time
