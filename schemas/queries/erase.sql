@@ -79,11 +79,8 @@ select cairn.erase_end(@id::bigint)::boolean;
 -- name: DerivedOf :many
 select kind::text as kind, id::bigint as id, ref::text as ref, sole::boolean as sole from cairn.derived_of(@workspace_id::bigint, array[@conversation::bigint]) order by 1, 2;
 
--- name: SubjectTargets :many
--- The registered targets of a name, of each type the best match first, as in TargetFind.
-select distinct on (type) type, target_key, target, aliases from memory_targets where workspace_id = @workspace_id
-  and (target_key = @target_key or @target_key::text = any(aliases) or (match_key = @match_key and match_key <> ''))
-order by type, (target_key = @target_key) desc, (@target_key::text = any(aliases)) desc, id;
+-- name: SubjectKnown :one
+select exists (select from memory_targets where workspace_id = @workspace_id and target_key = @target_key)::boolean;
 
 -- name: SubjectNames :many
 -- All spellings of names: of speakers, of targets in requests, and of mem0's owners.

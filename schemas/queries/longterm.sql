@@ -86,15 +86,14 @@ insert into memory_targets (workspace_id, type, target_key, match_key, target, d
 values (@workspace_id, @type, @target_key, @match_key, @target, @description, @run_id)
 on conflict (workspace_id, type, target_key) do nothing;
 
--- name: TargetFind :many
--- The best match first: the key itself, an alias, the same letters.
-select * from memory_targets where workspace_id = @workspace_id and type = @type
-  and (target_key = @target_key or @target_key::text = any(aliases) or (match_key = @match_key and match_key <> ''))
-order by (target_key = @target_key) desc, (@target_key::text = any(aliases)) desc, id limit 1;
+-- name: TargetGet :many
+select * from memory_targets where workspace_id = @workspace_id and type = @type and target_key = @target_key;
 
--- name: TargetAlias :exec
-update memory_targets set aliases = array_append(aliases, @alias::text), last_used_at = now()
-where workspace_id = @workspace_id and id = @id and not @alias::text = any(aliases);
+-- name: TargetsAlike :many
+-- The targets that a name in a text may mean: those with its folded form, or with the ID itself.
+select * from memory_targets where workspace_id = @workspace_id and type = @type
+  and (target_key = any(@keys::text[]) or match_key = @match_key and match_key <> '')
+order by id limit @max_rows;
 
 -- name: TargetsTouch :many
 -- The limit makes the index find each target, whatever the statistics say.

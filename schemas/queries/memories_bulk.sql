@@ -41,12 +41,11 @@ from (select generate_subscripts(@memory_ids::bigint[], 1) as at, unnest(@memory
 on conflict (workspace_id, memory_id, history_id) do nothing;
 
 -- name: TargetsLoad :execrows
--- aliases holds one JSON array for each target.
-insert into memory_targets (workspace_id, type, target_key, match_key, target, description, aliases, created_at, last_used_at, last_summary_at)
-select @workspace_id, d.type, d.target_key, d.match_key, d.target, d.description, array(select jsonb_array_elements_text(d.aliases::jsonb)), d.created_at::timestamptz, d.last_used_at::timestamptz,
+insert into memory_targets (workspace_id, type, target_key, match_key, target, description, created_at, last_used_at, last_summary_at)
+select @workspace_id, d.type, d.target_key, d.match_key, d.target, d.description, d.created_at::timestamptz, d.last_used_at::timestamptz,
   nullif(d.last_summary_at, '')::timestamptz
 from (select generate_subscripts(@types::text[], 1) as at, unnest(@types::text[]) as type, unnest(@keys::text[]) as target_key, unnest(@match_keys::text[]) as match_key, unnest(@names::text[]) as target,
-    unnest(@descriptions::text[]) as description, unnest(@aliases::text[]) as aliases, unnest(@created::text[]) as created_at, unnest(@used::text[]) as last_used_at,
+    unnest(@descriptions::text[]) as description, unnest(@created::text[]) as created_at, unnest(@used::text[]) as last_used_at,
     unnest(@summarised::text[]) as last_summary_at) d
 order by d.at
 on conflict do nothing;

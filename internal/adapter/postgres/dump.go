@@ -43,7 +43,7 @@ func (q dumpRepository) DumpTargets(ctx context.Context, after int64, max int) (
 	out := make([]dump.Target, len(rows))
 	for i, r := range rows {
 		out[i] = dump.Target{Row: r.ID, Type: r.Type, Key: r.TargetKey, Display: r.Target, Description: r.Description,
-			Aliases: r.Aliases, CreatedAt: r.CreatedAt.UTC(), LastUsedAt: r.LastUsedAt.UTC(),
+			CreatedAt: r.CreatedAt.UTC(), LastUsedAt: r.LastUsedAt.UTC(),
 			SummaryAt: r.LastSummaryAt}
 	}
 	return out, classify("dump the targets", err)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/incarnation"
@@ -16,56 +18,113 @@ import (
 	"cairn/internal/service/erase"
 )
 
-// subject is a target of memories with all of its names.
+// subject is a target of memories, which all of its rows name by its ID.
 type subject struct {
-	hashes [][]byte // of the keys, that of its first target before the others, and of their letters
-	keys   []string // of its targets, with their aliases
-	names  []string // spellings in messages, in requests and in metadata
-	marks  []string // how stored requests name it
-	known  bool
+	hash  []byte // of the ID
+	key   string
+	names []string // the ID in messages, in requests and in metadata, which need not be in NFC
+	marks []string // how stored requests name it
+	known bool
 }
 
-// subjectOf finds all names of a subject. A name means the same target as elsewhere: by its key, an
-// alias, or the same letters.
+// subjectOf finds what the workspace has of a subject. Another spelling is another subject.
 func (s erasures) subjectOf(ctx context.Context, t erase.Target) (out subject, err error) {
 	name, err := t.Name()
 	if err != nil {
 		return out, err
 	}
+	out.key = storable(name.Key)
 	err = s.InWorkspace(ctx, t.Workspace, func(ctx context.Context, q Tx) error {
-		rows, err := q.q.SubjectTargets(ctx, dbsqlc.SubjectTargetsParams{WorkspaceID: q.ws,
-			TargetKey: storable(name.Key), MatchKey: storable(name.MatchKey())})
+		registered, err := q.q.SubjectKnown(ctx, dbsqlc.SubjectKnownParams{WorkspaceID: q.ws, TargetKey: out.key})
 		if err != nil {
 			return classify("look for the target", err)
 		}
-		shown := []string{name.Display}
-		for _, r := range rows {
-			out.keys = append(append(out.keys, r.TargetKey), r.Aliases...)
-			shown = append(shown, r.Target)
-		}
-		out.keys = distinct(append(out.keys, name.Key))
 		spellings, err := q.q.SubjectNames(ctx, q.ws)
 		if err != nil {
 			return classify("read the names", err)
 		}
-		out.names = spelled(out.keys, spellings)
-		found, err := q.q.SubjectMemories(ctx, dbsqlc.SubjectMemoriesParams{WorkspaceID: q.ws, Keys: out.keys})
+		out.names = []string{}
+		for _, spelling := range spellings {
+			if norm.NFC.String(spelling) == out.key {
+				out.names = append(out.names, spelling)
+			}
+		}
+		found, err := q.q.SubjectMemories(ctx, dbsqlc.SubjectMemoriesParams{WorkspaceID: q.ws,
+			Keys: []string{out.key}})
 		if err != nil {
 			return classify("look for memories of the target", err)
 		}
-		out.known = found || len(rows) > 0 || len(out.names) > 0
+		out.known = found || registered || len(out.names) > 0
 		self, err := q.Workspaces().Self(ctx)
 		if err != nil {
 			return err
 		}
-		for _, key := range append(slices.Clone(out.keys), matches(out.keys)...) {
-			sum := sha256.Sum256([]byte(incarnation.Base(self.Key) + "/" + key))
-			out.hashes = append(out.hashes, sum[:])
-		}
-		out.marks = marksOf(distinct(append(shown, out.names...)))
+		out.hash = subjectHash(incarnation.Base(self.Key), out.key)
+		out.marks = marksOf(distinct(append([]string{out.key}, out.names...)))
 		return nil
 	})
 	return out, err
+}
+
+// subjectHash identifies a subject in an erasure and its tombstone. Those before exact IDs have a slash
+// and folded names, so that none of them can be read as the hash of an ID.
+func subjectHash(workspaceKey, id string) []byte {
+	sum := sha256.Sum256([]byte(workspaceKey + ":" + id))
+	return sum[:]
+}
+
+// foldedHashes are the hashes of a subject in tombstones before exact IDs.
+func foldedHashes(workspaceKey string, t memory.Target) (out [][]byte) {
+	for _, key := range []string{t.FoldedKey(), t.MatchKey()} {
+		if key != "" {
+			sum := sha256.Sum256([]byte(workspaceKey + "/" + key))
+			out = append(out, sum[:])
+		}
+	}
+	return out
+}
+
+// MeantSubject returns the ID of the subject that a person means by a name: of all targets, speakers
+// and owners of the workspace, the one with this ID, else the only one with its folded form.
+func (s erasures) MeantSubject(ctx context.Context, ws int64, name string) (id string, err error) {
+	wanted, err := memory.NamedTarget(memory.Personal, name)
+	if err != nil {
+		return "", err
+	}
+	var alike []memory.Target
+	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		ids, err := q.subjectIDs(ctx)
+		for _, id := range ids {
+			t, err := memory.NewTarget(memory.Personal, id)
+			if err == nil && (t.Key == norm.NFC.String(name) || t.MatchKey() == wanted.MatchKey()) &&
+				!slices.ContainsFunc(alike, func(o memory.Target) bool { return o.Key == t.Key }) {
+				alike = append(alike, t)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	t, found, err := memory.ByName(name, alike)
+	if err == nil && !found { // its erasure may be open
+		t.Key = norm.NFC.String(name)
+	}
+	return t.Key, err
+}
+
+// subjectIDs lists the IDs of all subjects: of targets, speakers and mem0's owners.
+func (q session) subjectIDs(ctx context.Context) ([]string, error) {
+	targets, err := q.q.SubjectKeys(ctx, q.ws)
+	if err != nil {
+		return nil, classify("list the targets", err)
+	}
+	names, err := q.q.SubjectNames(ctx, q.ws)
+	return append(targets, names...), classify("read the names", err)
+}
+
+func unknownSubject(name string) error {
+	return fault.New(fault.NotFound, fmt.Sprintf("target %q not found", name), "list the targets with `cairn targets`")
 }
 
 // distinct returns texts without repetitions, in their order.
@@ -73,31 +132,6 @@ func distinct(texts []string) (out []string) {
 	for _, text := range texts {
 		if !slices.Contains(out, text) {
 			out = append(out, text)
-		}
-	}
-	return out
-}
-
-// spelled returns the names that are spellings of one of the keys.
-func spelled(keys, names []string) []string {
-	out, same := []string{}, map[string]bool{}
-	for _, key := range append(slices.Clone(keys), matches(keys)...) {
-		same[key] = true
-	}
-	for _, name := range names {
-		t, err := memory.NewTarget(memory.Personal, name)
-		if err == nil && (same[t.Key] || same[t.MatchKey()]) {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// matches returns the letters of keys.
-func matches(keys []string) (out []string) {
-	for _, key := range keys {
-		if match := (memory.Target{Key: key}).MatchKey(); match != "" {
-			out = append(out, match)
 		}
 	}
 	return out
@@ -135,14 +169,13 @@ func (s erasures) acceptSubject(ctx context.Context, t erase.Target, look func(*
 		return 0, err
 	}
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
-		id, err = q.EraseAcceptSubject(ctx, dbsqlc.EraseAcceptSubjectParams{Workspace: t.Workspace, Hashes: of.hashes,
-			Keys: of.keys, Names: of.names, Marks: of.marks, Known: of.known})
+		id, err = q.EraseAcceptSubject(ctx, dbsqlc.EraseAcceptSubjectParams{Workspace: t.Workspace, Hashes: [][]byte{of.hash},
+			Keys: []string{of.key}, Names: of.names, Marks: of.marks, Known: of.known})
 		if err != nil {
 			return classify("accept the erase", err)
 		}
 		if id == 0 {
-			return fault.New(fault.NotFound, fmt.Sprintf("target %q not found", t.Subject),
-				"list the targets with `cairn targets`")
+			return unknownSubject(t.Subject)
 		}
 		if look != nil {
 			return look(q, id)
@@ -157,7 +190,7 @@ var errPlanned = errors.New("planned")
 
 // planSubject accepts an erasure, counts, and rolls back: a plan and an erasure cannot differ.
 func (s erasures) planSubject(ctx context.Context, t erase.Target) (erase.Plan, error) {
-	out := erase.Plan{Rows: map[string]int64{}}
+	out := erase.Plan{Subject: t.Subject, Rows: map[string]int64{}}
 	_, err := s.acceptSubject(ctx, t, func(q *dbsqlc.Queries, id int64) error {
 		r, err := q.EraseGet(ctx, id)
 		if err != nil {

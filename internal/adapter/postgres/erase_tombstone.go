@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -65,25 +64,20 @@ func (s erasures) Buried(ctx context.Context, t erase.Tombstone) (out erase.Targ
 	return out, found, err
 }
 
-// subjectNamed returns a name of the subject of a tombstone, empty if nothing in the workspace has one.
+// subjectNamed returns the ID of the subject of a tombstone, empty if nothing in the workspace has it.
 func (q session) subjectNamed(ctx context.Context, t erase.Tombstone) (string, error) {
-	targets, err := q.q.SubjectKeys(ctx, q.ws)
+	ids, err := q.subjectIDs(ctx)
 	if err != nil {
-		return "", classify("list the targets", err)
+		return "", err
 	}
-	names, err := q.q.SubjectNames(ctx, q.ws)
-	if err != nil {
-		return "", classify("read the names", err)
-	}
-	for _, name := range append(targets, names...) {
-		target, err := memory.NewTarget(memory.Personal, name)
+	for _, id := range ids {
+		target, err := memory.NewTarget(memory.Personal, id)
 		if err != nil {
 			continue // no erasure can be of it
 		}
-		for _, key := range append([]string{target.Key}, matches([]string{target.Key})...) {
-			sum := sha256.Sum256([]byte(t.WorkspaceKey + "/" + key))
-			if slices.Contains(t.Subject, hex.EncodeToString(sum[:])) {
-				return name, nil
+		for _, hash := range append(foldedHashes(t.WorkspaceKey, target), subjectHash(t.WorkspaceKey, target.Key)) {
+			if slices.Contains(t.Subject, hex.EncodeToString(hash)) {
+				return target.Key, nil
 			}
 		}
 	}

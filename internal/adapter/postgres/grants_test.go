@@ -69,7 +69,7 @@ var reviewedGrants = []string{
 	"memory_refs cairn_app: delete, insert, select",
 	"memory_revisions cairn_app: insert, select",
 	"memory_skills cairn_app: insert, select",
-	"memory_targets cairn_app: delete, insert, select, update(aliases description last_summary_at last_used_at)",
+	"memory_targets cairn_app: delete, insert, select, update(description last_summary_at last_used_at)",
 	"memory_views cairn_app: insert, select",
 	"messages cairn_app: insert, select",
 	"note_recalls cairn_app: insert, select, update(last_at recalls relevance)",

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
@@ -20,14 +19,10 @@ func (q loadRepository) LoadTargets(ctx context.Context, all []dump.Target) (int
 	}
 	p := dbsqlc.TargetsLoadParams{WorkspaceID: q.ws}
 	for _, t := range all {
-		aliases, err := json.Marshal(texts(t.Aliases))
-		if err != nil {
-			return 0, err
-		}
 		match := memory.Target{Key: t.Key}.MatchKey()
 		p.Types, p.Keys = append(p.Types, t.Type), append(p.Keys, storable(t.Key))
 		p.MatchKeys, p.Names = append(p.MatchKeys, storable(match)), append(p.Names, storable(t.Display))
-		p.Descriptions, p.Aliases = append(p.Descriptions, storable(t.Description)), append(p.Aliases, string(aliases))
+		p.Descriptions = append(p.Descriptions, storable(t.Description))
 		p.Created, p.Used = append(p.Created, instant(&t.CreatedAt)), append(p.Used, instant(&t.LastUsedAt))
 		p.Summarised = append(p.Summarised, instant(t.SummaryAt))
 	}

@@ -7,14 +7,24 @@ import (
 	"cairn/internal/domain/memory"
 )
 
-// FindTarget finds a target by its key, an alias, or the same letters.
-func (q targetRepository) FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error) {
-	rows, err := q.q.TargetFind(ctx, dbsqlc.TargetFindParams{WorkspaceID: q.ws, Type: string(t.Type),
-		TargetKey: storable(t.Key), MatchKey: storable(t.MatchKey())})
+// Target returns the target with an ID.
+func (q targetRepository) Target(ctx context.Context, t memory.Target) (memory.Target, bool, error) {
+	rows, err := q.q.TargetGet(ctx, dbsqlc.TargetGetParams{WorkspaceID: q.ws, Type: string(t.Type),
+		TargetKey: storable(t.Key)})
 	if err != nil || len(rows) == 0 {
 		return memory.Target{}, false, classify("find the target", err)
 	}
 	return targetOf(rows[0]), true, nil
+}
+
+// mostAlike is the maximum number of targets that a name is compared with.
+const mostAlike = 100
+
+// TargetsAlike lists the targets that a name in a text may mean.
+func (q targetRepository) TargetsAlike(ctx context.Context, t memory.Target, ids []string) ([]memory.Target, error) {
+	rows, err := q.q.TargetsAlike(ctx, dbsqlc.TargetsAlikeParams{WorkspaceID: q.ws, Type: string(t.Type),
+		Keys: texts(ids), MatchKey: storable(t.MatchKey()), MaxRows: mostAlike})
+	return targetsOf(rows), classify("find the targets of a name", err)
 }
 
 // PutTarget registers a target. An existing one with its key stays unchanged.
@@ -23,12 +33,6 @@ func (q targetRepository) PutTarget(ctx context.Context, t memory.Target) (bool,
 		TargetKey: storable(t.Key), MatchKey: storable(t.MatchKey()), Target: storable(t.Display),
 		Description: storable(t.Description), RunID: keyOrNull(t.Run)})
 	return n == 1, classify("register the target", err)
-}
-
-// AliasTarget stores an alias of a target.
-func (q targetRepository) AliasTarget(ctx context.Context, row int64, alias string) error {
-	return classify("store the target's alias",
-		q.q.TargetAlias(ctx, dbsqlc.TargetAliasParams{Alias: storable(alias), WorkspaceID: q.ws, ID: row}))
 }
 
 // TouchTargets records the use of targets and returns those that exist.
@@ -88,6 +92,6 @@ func targetsOf(rows []dbsqlc.MemoryTarget) []memory.Target {
 
 func targetOf(r dbsqlc.MemoryTarget) memory.Target {
 	return memory.Target{Row: r.ID, Type: memory.Type(r.Type), Key: r.TargetKey, Display: r.Target,
-		Description: r.Description, Aliases: r.Aliases, Run: text(r.RunID),
+		Description: r.Description, Run: text(r.RunID),
 		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, SummaryAt: r.LastSummaryAt}
 }

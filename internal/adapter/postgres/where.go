@@ -108,9 +108,6 @@ func (w *where) compared(c memory.Condition, column string) (string, error) {
 			equal = "(" + strings.Join(append(parts, "false"), " or ") + ")"
 		} else {
 			equal = column + " = any(" + w.arg(texts) + "::text[])"
-			if len(c.Keys) > 0 {
-				equal = "(" + equal + " or " + w.ofTarget(c, column) + ")"
-			}
 		}
 		if c.How == memory.Different {
 			return "not coalesce(" + equal + ", false)", nil
@@ -127,15 +124,6 @@ func (w *where) compared(c memory.Condition, column string) (string, error) {
 		return column + ` collate "C" ` + operator + " " + w.arg(texts[0]) + "::text", nil
 	}
 	return w.contained(c.How, column, texts[0])
-}
-
-// ofTarget holds for entries of the targets that the values name.
-func (w *where) ofTarget(c memory.Condition, column string) string {
-	owner := column + " is not null and m.target = any(" + w.arg(c.Keys) + "::text[])"
-	if c.Field == memory.FieldAgent { // with a user, the target is the user
-		owner += " and " + columns[memory.FieldUser] + " is null"
-	}
-	return "(" + owner + ")"
 }
 
 // contained holds if a column contains a text.

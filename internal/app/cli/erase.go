@@ -84,7 +84,12 @@ func (c *cli) runErase(ctx context.Context, f eraseFlags) error {
 	defer s.close()
 	target, name := erase.Target{Workspace: s.workspace.ID, Subject: f.target, Derived: f.derived}, s.workspace.Name
 	if f.target != "" {
-		name = f.target
+		if target.Subject, err = s.Erase.Meant(ctx, s.workspace.ID, f.target); err != nil {
+			return err
+		}
+		if name = target.Subject; name != f.target {
+			fmt.Fprintf(c.errs, "target %q is the subject %q\n", f.target, name)
+		}
 	}
 	if f.conversation != "" {
 		name = f.conversation
@@ -131,14 +136,14 @@ func (c *cli) eraseAccepted(ctx context.Context, s *session, target erase.Target
 			return err
 		}
 	}
-	return c.printErasure(e)
+	return c.printErasure(e, target.Subject)
 }
 
 // confirm asks the user to type the name of the erased object.
 func (c *cli) confirm(name string) error {
 	fmt.Fprintf(c.errs, "You cannot undo this. Type %s to erase it: ", name)
 	line, _ := bufio.NewReader(c.in).ReadString('\n')
-	if strings.TrimSpace(line) != name {
+	if strings.TrimRight(line, "\r\n") != name {
 		return fault.New(fault.Cancelled, "nothing was erased", "type the name exactly, or add --yes")
 	}
 	return nil
@@ -153,6 +158,9 @@ func (c *cli) printPlan(p erase.Plan, target erase.Target) error {
 		return c.printJSON(p)
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	if p.Subject != "" {
+		fmt.Fprintf(c.out, "subject: %q\n", p.Subject)
+	}
 	fmt.Fprintln(tw, "TABLE\tROWS")
 	for _, table := range slices.Sorted(maps.Keys(p.Rows)) {
 		if p.Rows[table] > 0 {
@@ -184,9 +192,15 @@ func printReview(tw io.Writer, items []erase.Item) {
 	}
 }
 
-func (c *cli) printErasure(e erase.Erasure) error {
+// erased is an erasure with the subject that the command erased: its report contains only a hash.
+type erased struct {
+	erase.Erasure
+	Target string `json:"target,omitempty"`
+}
+
+func (c *cli) printErasure(e erase.Erasure, subject string) error {
 	if c.output == "json" {
-		return c.printJSON(e)
+		return c.printJSON(erased{e, subject})
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "TABLE\tDELETED\tREMAINING")
@@ -198,6 +212,9 @@ func (c *cli) printErasure(e erase.Erasure) error {
 	printReview(tw, e.NeedsReview)
 	if err := tw.Flush(); err != nil {
 		return err
+	}
+	if subject != "" {
+		fmt.Fprintf(c.out, "erased subject: %q\n", subject)
 	}
 	fmt.Fprintf(c.out, "erasure %d completed: %d rows deleted\n", e.ID, e.Rows())
 	if e.Conversation != 0 {

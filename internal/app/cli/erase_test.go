@@ -96,7 +96,7 @@ func TestEraseOfATargetAsksCountsAndListsWhatIsMixed(t *testing.T) {
 	var e erase.Erasure
 	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 || !e.Ended || e.Deleted["memories"] != 2 ||
 		e.Subject == "" || len(e.NeedsReview) != 1 || e.NeedsReview[0].Kind != "memory" ||
-		strings.Contains(out, "Ada") {
+		!strings.Contains(out, `"target": "Ada"`) {
 		t.Errorf("exit %d, %v: %s%s", code, err, out, errs)
 	}
 	for table, n := range e.Remaining {
@@ -120,5 +120,43 @@ func (w *world) knowsAda(t *testing.T) {
 		metadata := memory.Metadata{"mem0": map[string]any{"user_id": m[0], "agent_id": "Ada"}}
 		_, err := w.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: m[1], Metadata: metadata}})
 		testkit.Must(t, err)
+	}
+}
+
+// A person names a subject in the command line: the ID itself wins, another spelling of one subject means
+// this subject, and of several subjects the person has to choose. The output says which one was meant.
+func TestEraseByNameSaysWhichSubjectItMeans(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	for _, id := range []string{"Jo Li", "ab", "A-B"} {
+		if code, _, errs := w.run("", "memories", "add", "Keeps bees.", "--type", "personal", "--target", id); code != 0 {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+	}
+	for _, id := range []string{"ab", "A-B"} {
+		code, out, errs := w.run("", "memories", "list", "--target", id, "-o", "json")
+		if code != 0 || strings.Count(out, "Keeps bees.") != 1 || !strings.Contains(out, `"subject": "`+id+`"`) {
+			t.Errorf("%s: exit %d: %s%s", id, code, out, errs)
+		}
+	}
+	code, out, errs := w.run("", "erase", "--target", "a b", "--yes")
+	if code == 0 || !strings.Contains(errs, `"ab"`) || !strings.Contains(errs, `"A-B"`) {
+		t.Errorf("a name of two subjects: exit %d: %s%s", code, out, errs)
+	}
+	if code, out, errs = w.run("", "erase", "--target", "joli", "--dry-run"); code != 0 ||
+		!strings.Contains(out, `subject: "Jo Li"`) {
+		t.Errorf("a plan: exit %d: %s%s", code, out, errs)
+	}
+	if code, out, errs = w.run("Jo Li\n", "erase", "--target", "joli"); code != 0 ||
+		!strings.Contains(errs, `"joli" is the subject "Jo Li"`) || !strings.Contains(out, `erased subject: "Jo Li"`) {
+		t.Errorf("another spelling: exit %d: %s%s", code, out, errs)
+	}
+	if code, out, errs = w.run("", "erase", "--target", "ab", "--yes", "-o", "json"); code != 0 ||
+		!strings.Contains(out, `"target": "ab"`) {
+		t.Errorf("the ID: exit %d: %s%s", code, out, errs)
+	}
+	if code, out, errs := w.run("", "memories", "list", "--target", "A-B"); code != 0 ||
+		!strings.Contains(out, "Keeps bees.") {
+		t.Errorf("the other subject: exit %d: %s%s", code, out, errs)
 	}
 }

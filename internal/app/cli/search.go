@@ -47,7 +47,8 @@ func (c *cli) search() *cobra.Command {
 	flags.StringSliceVar(&l.kinds, "kinds", []string{search.KindSkill}, "kinds of documents to search: turn, "+
 		"memory, skill or all")
 	flags.StringSliceVar(&l.types, "types", nil, "only memories of these types, such as personal,note (default all)")
-	flags.StringSliceVar(&l.targets, "targets", nil, "only memories and turns of these targets (default all)")
+	flags.StringArrayVar(&l.targets, "targets", nil, "only memories and turns of this target; repeat the flag for "+
+		"several (default all)")
 	flags.StringVar(&l.after, "after", "",
 		"only documents at or after this day or time, such as 2023-05-08 or RFC 3339 (default all)")
 	flags.StringVar(&l.before, "before", "", "only documents before this day or time (default all)")

@@ -60,9 +60,6 @@ type Condition struct {
 	Key    string // name of a metadata member
 	How    Comparison
 	Values []Value
-	// Keys are keys of the targets that Values name, for FieldUser and FieldAgent: names that differ only in
-	// case, spaces or punctuation are one target.
-	Keys []string
 }
 
 // Value is a value of a comparison: JSON of a metadata member, a time, or a text.
@@ -74,16 +71,3 @@ type Value struct {
 
 // AllOf returns the condition that all parts hold.
 func AllOf(parts ...Condition) *Condition { return &Condition{Joint: All, Parts: parts} }
-
-// Walk calls visit for each comparison, which may change it.
-func (c *Condition) Walk(visit func(*Condition) error) error {
-	if c.Joint == "" {
-		return visit(c)
-	}
-	for i := range c.Parts {
-		if err := c.Parts[i].Walk(visit); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"cairn/internal/domain/fault"
 )
 
@@ -14,11 +16,10 @@ import (
 type Target struct {
 	Row         int64      `json:"-"`
 	Type        Type       `json:"memory_type"`
-	Key         string     `json:"key"`
-	Display     string     `json:"memory_target"` // name as first written
+	Key         string     `json:"key"`           // the ID, compared byte by byte
+	Display     string     `json:"memory_target"` // the ID as prompts and reports show it
 	Description string     `json:"description,omitempty"`
-	Aliases     []string   `json:"aliases,omitempty"` // other keys of the same target
-	Run         string     `json:"-"`                 // run that registered it
+	Run         string     `json:"-"` // run that registered it
 	CreatedAt   time.Time  `json:"created_at"`
 	LastUsedAt  time.Time  `json:"last_used_at"`
 	SummaryAt   *time.Time `json:"last_summary_at,omitempty"`
@@ -42,23 +43,74 @@ var descriptions = map[Type]string{
 	Identity:   "who you are: role, personality, present state",
 }
 
-// NewTarget returns the target of a name. Its key is the folded name; Display keeps the spelling.
-func NewTarget(t Type, name string) (Target, error) {
-	display := strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, clean(name))), " ")
-	switch n := utf8.RuneCountInString(display); {
-	case n == 0:
+// NewTarget returns the target with an ID. IDs are equal if their bytes are equal after Unicode NFC:
+// case, spaces and signs distinguish two targets.
+func NewTarget(t Type, id string) (Target, error) {
+	id = norm.NFC.String(id)
+	switch n := utf8.RuneCountInString(id); {
+	case strings.TrimSpace(id) == "":
 		return Target{}, fault.New(fault.InvalidArgument, "memory_target is empty",
 			"send the name of the person, group or domain")
 	case n > TargetRunes:
 		return Target{}, fault.New(fault.TooLarge,
 			fmt.Sprintf("memory_target has %d characters, at most %d are allowed", n, TargetRunes), "use a short name")
+	case !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl):
+		return Target{}, fault.New(fault.InvalidArgument,
+			"memory_target contains control characters or is not valid UTF-8", "use an ID of printable characters")
 	}
-	return Target{Type: t, Key: strings.Join(strings.Fields(fold(display)), " "), Display: display}, nil
+	return Target{Type: t, Key: id, Display: id}, nil
+}
+
+// NamedTarget returns the target that a name in a text would have if it is registered: without line
+// breaks and repeated spaces.
+func NamedTarget(t Type, name string) (Target, error) {
+	return NewTarget(t, strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, clean(name))), " "))
+}
+
+// Spellings returns the IDs that a name in a text may stand for as it is: with and without the
+// escapes of a line of a prompt.
+func Spellings(name string) (out []string) {
+	for _, text := range []string{name, UnescapeName(name)} {
+		out = append(out, norm.NFC.String(text))
+		if t, err := NamedTarget(Personal, text); err == nil {
+			out = append(out, t.Key)
+		}
+	}
+	return out
+}
+
+// mostNamed is the maximum number of targets that an error names.
+const mostNamed = 3
+
+// ByName returns the target that a person or a model means by a name in a text, of the targets with
+// the same match key: the one with this ID, else the only one. If there are several, the error names
+// them.
+func ByName(name string, alike []Target) (Target, bool, error) {
+	for _, id := range Spellings(name) {
+		for _, t := range alike {
+			if t.Key == id {
+				return t, true, nil
+			}
+		}
+	}
+	switch len(alike) {
+	case 0:
+		return Target{}, false, nil
+	case 1:
+		return alike[0], true, nil
+	}
+	var ids []string
+	for _, t := range alike[:min(len(alike), mostNamed)] {
+		ids = append(ids, fmt.Sprintf("%.40q", t.Key))
+	}
+	return Target{}, false, fault.New(fault.AmbiguousMatch,
+		fmt.Sprintf("name %.40q is ambiguous: it matches %d targets", name, len(alike)),
+		"use one of these IDs exactly: "+strings.Join(ids, ", "))
 }
 
 // FixedTarget returns the target of a type with a single target.
@@ -72,16 +124,21 @@ func FixedTarget(t Type) (Target, bool) {
 	return Target{}, false
 }
 
-// MatchKey returns the letters and digits of the key and the signs that join names. "Jin Li" and
-// "jinli" are one person; "jinli&jiaji" differs.
+// MatchKey returns the folded form of a name, by which a name in a text finds a target: the letters
+// and digits of the key and the signs that join names. "Jin Li" and "jinli" are alike; "jinli&jiaji"
+// differs. It never decides about an ID that a client sends.
 func (t Target) MatchKey() string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || strings.ContainsRune("-_.'’·", r) {
 			return -1
 		}
 		return r
-	}, t.Key)
+	}, fold(t.Key))
 }
+
+// FoldedKey returns the folded form of the name, with single spaces. Tombstones of erasures before
+// the keys of targets were exact contain hashes of it.
+func (t Target) FoldedKey() string { return strings.Join(strings.Fields(fold(t.Key)), " ") }
 
 // Scope returns the target as a scope of entries.
 func (t Target) Scope() Scope { return Scope{t.Type, t.Key} }

@@ -114,7 +114,7 @@ func statements(m prompt.Material) (out []statement) {
 			message.Content = stamp.ReplaceAllString(message.Content, "")
 		}
 		about := m.Subject
-		if len(who) > 1 && message.Name != "" && !strings.EqualFold(message.Name, m.Subject) {
+		if len(who) > 1 && message.Name != "" && message.Name != m.Subject {
 			about = message.Name
 		}
 		for _, sentence := range parted(mask.Sentences(message)) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"golang.org/x/text/unicode/norm"
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/apikey"
@@ -148,6 +149,7 @@ func (g *Gateway) principal(ctx context.Context, key, person string) (apikey.Pri
 	if !apikey.IsGateway(key) {
 		return g.Keys.Principal(ctx, key)
 	}
+	person = norm.NFC.String(person)
 	h, err := g.Keys.GatewayPrincipal(ctx, key, person)
 	if err != nil || person == "" || h.Workspace.ID != 0 {
 		return h, err

@@ -234,7 +234,7 @@ func TestLongTermMemoriesAreKeptOverHTTP(t *testing.T) {
 	}
 	bees, goats := add("Keeps bees.", "Ann"), add("Keeps goats.", "Bob")
 	var w httpapi.MemoryWritten
-	b.post("/v1/memories", object{"content": "Keeps bees.", "memory_type": "personal", "memory_target": "ann"}).
+	b.post("/v1/memories", object{"content": "Keeps bees.", "memory_type": "personal", "memory_target": "Ann"}).
 		into(http.StatusOK, &w)
 	if w.IDs[0] != bees {
 		t.Errorf("said again: %+v", w)
@@ -272,7 +272,7 @@ func TestLongTermMemoriesAreKeptOverHTTP(t *testing.T) {
 	}
 	b.do(request{method: http.MethodDelete, path: "/v1/memories"}).refused(fault.InvalidArgument)
 	var gone httpapi.DeletedMemories
-	if b.do(request{method: http.MethodDelete, path: "/v1/memories?targets=bob"}).
+	if b.do(request{method: http.MethodDelete, path: "/v1/memories?targets=Bob"}).
 		into(http.StatusOK, &gone); len(gone.Deleted) != 1 || gone.Deleted[0] != goats {
 		t.Errorf("deleted %+v", gone)
 	}

@@ -94,7 +94,7 @@ func TestASubjectIsErasedOverHTTP(t *testing.T) {
 		{"user_id": "Bo", "messages": "Likes plums.", "infer": false}} {
 		b.do(request{method: http.MethodPost, path: "/mem0/memories", body: m}).into(http.StatusOK, nil)
 	}
-	const path = "/v1/targets/ann%20lee"
+	const path = "/v1/targets/Ann%20Lee"
 	b.do(request{method: http.MethodDelete, path: "/v1/targets/Cleo"}).refused(fault.NotFound)
 	b.do(request{method: http.MethodDelete, path: "/v1/targets/Cleo?dry_run=true"}).refused(fault.NotFound)
 	b.do(request{method: http.MethodDelete, path: path, key: b.makeKey(b.Workspace, apikey.Write)}).

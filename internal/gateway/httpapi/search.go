@@ -32,7 +32,7 @@ type searchInput struct {
 	Limit        int       `query:"limit" default:"5" minimum:"1" maximum:"50"`
 	Kinds        []string  `query:"kinds" enum:"turn,memory,skill,all" doc:"Kinds to search: turn, memory, skill or all. The default is skill, or all if a filter is set."`
 	Types        []string  `query:"types" doc:"Only memories of these types."`
-	Targets      []string  `query:"targets" doc:"Only memories and turns of these targets."`
+	Targets      []string  `query:"targets,explode" doc:"Only memories and turns of these targets."`
 	After        time.Time `query:"after" doc:"Only results from this time on."`
 	Before       time.Time `query:"before" doc:"Only results before this time."`
 	Conversation string    `query:"conversation" doc:"Only turns of this conversation and memories from it."`

@@ -106,7 +106,7 @@ func TestASessionIsSummarisedAndAskedOverHTTP(t *testing.T) {
 		t.Errorf("events of a question: %s", events.body)
 	}
 	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "fast",
-		"targets": []object{{"memory_type": "personal", "memory_target": "Alice"}}}).into(http.StatusOK, &fast)
+		"targets": []object{{"memory_type": "personal", "memory_target": "alice"}}}).into(http.StatusOK, &fast)
 	if len(fast.Memories) == 0 {
 		t.Errorf("about a target: %+v", fast)
 	}

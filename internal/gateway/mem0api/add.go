@@ -70,8 +70,8 @@ func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
 			return in, nil, err
 		}
 	}
-	if in.none() {
-		return in, nil, noEntity
+	if err := in.check(); err != nil {
+		return in, nil, err
 	}
 	if err := c.prepare(&in); err != nil {
 		return in, nil, err

@@ -9,6 +9,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/audit"
@@ -133,6 +136,23 @@ func (e *entity) named(kind string) *string {
 var entityKinds = []string{"user", "agent", "app", "run"}
 
 func (e entity) none() bool { return e == entity{} }
+
+// check brings the IDs into the form in which they are stored and compared: in NFC, otherwise
+// unchanged. It refuses IDs that could not be stored as they are.
+func (e *entity) check() error {
+	if e.none() {
+		return noEntity
+	}
+	for _, kind := range entityKinds {
+		id := e.named(kind)
+		*id = norm.NFC.String(*id)
+		if strings.ContainsFunc(*id, unicode.IsControl) || *id != "" && strings.TrimSpace(*id) == "" {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid %s_id %.40q", kind, *id),
+				"use an ID of printable characters")
+		}
+	}
+	return nil
+}
 
 // orNothing returns null for an empty text.
 func orNothing(text string) any {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 )
@@ -113,7 +115,7 @@ func (p *filterParser) member(name string, v any, depth int) (memory.Condition, 
 	case memory.FieldContent:
 		return p.content(name, v)
 	}
-	return p.compare(name, v, memory.Condition{Field: field}, p.more([]string{"eq", "ne", "in"}, "nin"), text)
+	return p.compare(name, v, memory.Condition{Field: field}, p.more([]string{"eq", "ne", "in"}, "nin"), entityID)
 }
 
 func (p *filterParser) more(operators []string, others ...string) []string {
@@ -282,6 +284,15 @@ func text(name string, c memory.Condition, values []any) (memory.Condition, erro
 		}
 	}
 	return c, nil
+}
+
+// entityID converts values to IDs of entities, in the form in which they are stored.
+func entityID(name string, c memory.Condition, values []any) (memory.Condition, error) {
+	c, err := text(name, c, values)
+	for i := range c.Values {
+		c.Values[i].Text = norm.NFC.String(c.Values[i].Text)
+	}
+	return c, err
 }
 
 // anyValue keeps values of metadata.

@@ -66,10 +66,7 @@ func (c *call) query(o options, self bool) (q mem0Query, err error) {
 	if q.TopK < 1 || q.TopK > mem0Most {
 		return q, fault.Newf(fault.InvalidArgument, "invalid top_k %d: must be 1 to %d", q.TopK, mem0Most)
 	}
-	if err = q.compile(self); err != nil {
-		return q, err
-	}
-	return q, c.LongTerm.Resolve(c.r.Context(), c.person(), q.where)
+	return q, q.compile(self)
 }
 
 // readQuery reads the body, and the parameters of the URL that the body does not have.
@@ -242,10 +239,12 @@ func named(filter any) bool {
 	return false
 }
 
-// targets returns the keys of the targets that all memories of the query have, or nil for any target.
+// targets returns the IDs of the targets that all memories of the query have, or nil for any target.
 func (q mem0Query) targets() (keys []string) {
 	for _, c := range users(q.where) {
-		keys = append(keys, c.Keys...)
+		for _, v := range c.Values {
+			keys = append(keys, v.Text)
+		}
 	}
 	return keys
 }

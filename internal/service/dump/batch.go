@@ -92,7 +92,11 @@ func (l *loading) decode(raw []byte) (*LoadedMemory, error) {
 // memories loads a batch. Vectors that the file does not have are computed before the transaction.
 func (l *loading) memories(ctx context.Context, b *batch) error {
 	out := LoadResult{Ignored: b.ignored}
+	var owners []Target
 	for _, m := range b.memories {
+		if owner := l.ids.apply(m); owner != nil {
+			owners = append(owners, *owner)
+		}
 		m.First = l.session(m.First)
 		for i, id := range m.Histories {
 			m.Histories[i] = l.session(id)
@@ -113,6 +117,11 @@ func (l *loading) memories(ctx context.Context, b *batch) error {
 				return err
 			}
 		}
+		made, err := to.Rows().LoadTargets(ctx, owners)
+		if err != nil {
+			return err
+		}
+		done.Targets += made
 		if err := findEvidence(ctx, to, b.memories); err != nil {
 			return err
 		}

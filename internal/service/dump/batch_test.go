@@ -187,7 +187,7 @@ func TestLoadReadsRowsOfMemories(t *testing.T) {
 			`"event_time":"2024-03-01T09:00:00Z","importance":0.5,"metadata":{"n":%d}}`+"\n", i, i)
 	}
 	rows.WriteString(`{"memory_type":"tool","when_to_use":"web_search","content":"Quote names."}` + "\n" +
-		`{"memory_type":"personal","memory_target":"ann","content":"Owns crate 7."}` + "\n")
+		`{"memory_type":"personal","memory_target":"Ann","content":"Owns crate 7."}` + "\n")
 	got := d.load(d.inB(), rows.String())
 	if got != (dump.LoadResult{Memories: 511, Targets: 1, Existing: 2}) { // the target of the second batch; crate 7
 		t.Errorf("loaded %+v", got)
@@ -196,7 +196,7 @@ func TestLoadReadsRowsOfMemories(t *testing.T) {
 		Metadata: memory.Metadata{"n": 509.0}, Limit: 10})
 	testkit.Must(t, err)
 	if len(entries) != 1 || entries[0].EventTime == nil || entries[0].EventTime.Year() != 2024 ||
-		entries[0].Importance != 0.5 || entries[0].Target != "ann" {
+		entries[0].Importance != 0.5 || entries[0].Target != "Ann" {
 		t.Errorf("entries %+v", entries)
 	}
 	for what, line := range map[string]string{

@@ -70,11 +70,12 @@ func wrong(line int, format string, args ...any) error {
 type checked struct {
 	header Header
 	legacy bool // file of another program, without a header
+	ids    subjects
 }
 
 // check reads a whole file and returns the first error in it.
 func check(r io.Reader) (out checked, err error) {
-	c := checker{sum: sha256.New(), sessions: map[string]bool{}}
+	c := checker{sum: sha256.New(), sessions: map[string]bool{}, ids: subjects{}}
 	from := newReader(r)
 	for from.next() {
 		if err := c.line(from.n, from.line()); err != nil {
@@ -96,7 +97,7 @@ func check(r io.Reader) (out checked, err error) {
 	case !c.legacy && !c.ended:
 		return out, wrong(c.n, "file is truncated: no last line")
 	}
-	return checked{c.header, c.legacy}, nil
+	return checked{header: c.header, legacy: c.legacy, ids: c.ids}, nil
 }
 
 // checker holds the state that lines refer to. It keeps the IDs of all sessions, at 16 characters each.
@@ -110,6 +111,7 @@ type checker struct {
 	seq, missing int
 	sessions     map[string]bool
 	kind         string // of the line before
+	ids          subjects
 }
 
 var idForm = regexp.MustCompile(`^[0-9a-f]{16}$`)
@@ -227,6 +229,7 @@ func (c *checker) content(n int, l one) error {
 		if t := l.Target; !slices.Contains(memory.Registered, memory.Type(t.Type)) || t.Key == "" || t.Display == "" {
 			return wrong(n, "target without type, key or name")
 		}
+		c.ids.note(*l.Target)
 	case l.Conversation != nil:
 		if l.Conversation.ID == "" || l.Conversation.Messages < 0 {
 			return wrong(n, "conversation without ID or number of messages")

@@ -138,7 +138,7 @@ func (l *loading) resolve(ctx context.Context, to Destination, b *batch, out *Lo
 
 // registered returns the key of the target that a memory names.
 func registered(ctx context.Context, to Destination, m *LoadedMemory, out *LoadResult) (string, error) {
-	known, found, err := to.Present().FindTarget(ctx, m.named)
+	known, found, err := to.Present().Target(ctx, m.named)
 	if err != nil {
 		return "", err
 	}

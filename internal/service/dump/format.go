@@ -60,7 +60,6 @@ type Target struct {
 	Key         string     `json:"key"`
 	Display     string     `json:"memory_target"`
 	Description string     `json:"description,omitempty"`
-	Aliases     []string   `json:"aliases,omitempty"`
 	CreatedAt   time.Time  `json:"created_at"`
 	LastUsedAt  time.Time  `json:"last_used_at"`
 	SummaryAt   *time.Time `json:"last_summary_at,omitempty"`

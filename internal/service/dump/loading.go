@@ -172,7 +172,7 @@ func (r *referring) line(ctx context.Context, n int, kind string, raw []byte) er
 	}
 	switch {
 	case o.Target != nil:
-		if r.targets = append(r.targets, *o.Target); len(r.targets) == batchRows {
+		if r.targets = append(r.targets, o.Target.exact()); len(r.targets) == batchRows {
 			err = r.flush(ctx)
 		}
 	case o.Conversation != nil:

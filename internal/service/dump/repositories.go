@@ -45,7 +45,7 @@ type DocumentRepository interface {
 type PresentRepository interface {
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
 	HistoryBySum(ctx context.Context, sum [32]byte) (memory.History, bool, error)
-	FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error)
+	Target(ctx context.Context, t memory.Target) (memory.Target, bool, error)
 }
 
 // OperationRepository reads and writes the operation log, and records acts.

@@ -22,11 +22,11 @@ const (
 type Target struct {
 	Workspace    int64
 	Conversation int64  // 0 for the whole workspace or a subject
-	Subject      string // name of a target of memories, or empty
+	Subject      string // ID of a target of memories, or empty
 	Derived      string // empty means Keep; a whole workspace and a subject keep nothing
 }
 
-// Name returns the name of the subject as a target.
+// Name returns the subject as a target.
 func (t Target) Name() (memory.Target, error) { return memory.NewTarget(memory.Personal, t.Subject) }
 
 func (t Target) check() (Target, error) {
@@ -53,7 +53,7 @@ type Erasure struct {
 	Workspace     int64            `json:"-"`
 	WorkspaceKey  string           `json:"workspace_key" doc:"Key of the workspace in workflow IDs"`
 	Conversation  int64            `json:"conversation,omitempty" doc:"ID of the conversation, 0 for the whole workspace or a subject"`
-	Subject       string           `json:"subject,omitempty" doc:"Of a subject: SHA-256 of the workspace key, a slash and the key of the target, in hexadecimal"`
+	Subject       string           `json:"subject,omitempty" doc:"Of a subject: SHA-256 of the workspace key, a colon and the ID of the target, in hexadecimal"`
 	Derived       string           `json:"derived"`
 	Ended         bool             `json:"ended"`
 	Deleted       map[string]int64 `json:"deleted" doc:"Rows by table that were deleted, or whose text was removed"`
@@ -103,6 +103,7 @@ type Derivation struct {
 
 // Plan describes what an erasure would delete.
 type Plan struct {
+	Subject string           `json:"subject,omitempty" doc:"ID of the subject that would be erased"`
 	Rows    map[string]int64 `json:"rows" doc:"Rows by table"`
 	Derived []Derivation     `json:"derived,omitempty" doc:"Memories and skills derived from the conversation, or only from the subject's data"`
 

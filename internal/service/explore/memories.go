@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"cairn/internal/domain/paging"
 	"cairn/internal/domain/run"
 )
@@ -45,6 +47,7 @@ type Memory struct {
 func (s *Service) Memories(ctx context.Context, ws int64, f MemoryFilter, cursor string, limit int) (page []Memory,
 	next string, err error) {
 	var max int
+	f.Target = norm.NFC.String(f.Target)
 	if f.Before, max, err = paging.Number(cursor, limit); err != nil {
 		return nil, "", err
 	}

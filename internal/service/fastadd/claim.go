@@ -23,6 +23,7 @@ type session struct {
 	memoryagent.OneCall
 	messages []transcript.Message // without system messages
 	first    int                  // index of its first message in the prompt
+	alike    []string             // IDs of other subjects, which are no spellings of this one
 }
 
 // batch is what one model call adds.
@@ -63,6 +64,9 @@ func (s *Service) claim(ctx context.Context, ws int64, subject string) (out batc
 			out.sessions = append(out.sessions, session{OneCall: c, messages: memory.Said(said.Messages)})
 		}
 		out.subject, err = s.LongTerm.SubjectMemories(ctx, tx.LongTerm(), out.sessions[0].Actor(step, 0), allShown)
+		for i := range out.sessions {
+			out.sessions[i].alike = out.subject.Alike
+		}
 		return err
 	})
 	return out, len(out.sessions) > 0, err

@@ -195,18 +195,25 @@ func saidAt(s session, e *memory.Evidence) (latest *time.Time) {
 // selves are names by which models call the subject of a session.
 var selves = []string{"", "user", "the user", "subject", "the subject", "self", "me", "i", "用户", "主体"}
 
-// about reports whether a fact is about the subject of the session.
+// about reports whether a fact is about the subject of the session. The model writes the name, so that
+// another spelling is the subject, unless another subject has it as its ID.
 func about(s session, name string) bool {
-	name = strings.TrimSpace(name)
-	if slices.Contains(selves, strings.ToLower(name)) || strings.EqualFold(name, soleSpeaker(s)) {
-		return true
-	}
 	its, err := memory.NewTarget(s.Subject.Type, s.Subject.Target)
 	if err != nil {
 		return false
 	}
-	named, err := memory.NewTarget(s.Subject.Type, name)
-	return err == nil && (named.Key == its.Key || named.MatchKey() != "" && named.MatchKey() == its.MatchKey())
+	ids := memory.Spellings(name)
+	name = strings.TrimSpace(name)
+	switch {
+	case slices.Contains(ids, its.Key):
+		return true
+	case slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(s.alike, id) }):
+		return false
+	case slices.Contains(selves, strings.ToLower(name)) || strings.EqualFold(name, soleSpeaker(s)):
+		return true
+	}
+	named, err := memory.NamedTarget(s.Subject.Type, name)
+	return err == nil && named.MatchKey() != "" && named.MatchKey() == its.MatchKey()
 }
 
 // soleSpeaker returns the name of the user, if all messages of users have the same: the target of a session is

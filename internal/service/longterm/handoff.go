@@ -70,26 +70,34 @@ func (g *writing) task(ctx context.Context, in HandOffArgs, one NewTask) (memory
 	if t, fixed := memory.FixedTarget(one.Type); fixed { // ignore the name that the model uses
 		return memory.Task{Type: t.Type, Target: t.Display}, nil
 	}
-	t, err := memory.NewTarget(one.Type, one.Target)
-	if err != nil {
-		return memory.Task{}, err
-	}
-	known, found, err := g.findTarget(ctx, t)
+	known, found, err := g.meant(ctx, in.Only, one)
 	if err == nil && !found {
 		err = notRegistered(memory.Task{Type: one.Type, Target: one.Target})
-	}
-	if err == nil && len(in.Only) > 0 {
-		err = g.among(ctx, known, in.Only)
 	}
 	return memory.Task{Type: known.Type, Target: known.Display}, err
 }
 
-// among returns an error if the request does not include the target.
-func (g *writing) among(ctx context.Context, t memory.Target, only []memory.Task) error {
+// meant returns the target that the model means by a name. If the request has targets of its own, the
+// name means one of them.
+func (g *writing) meant(ctx context.Context, only []memory.Task, one NewTask) (memory.Target, bool, error) {
+	if len(only) == 0 {
+		return g.find(ctx, one.Type, one.Target)
+	}
+	t, err := memory.NamedTarget(one.Type, memory.UnescapeName(one.Target))
+	if err != nil {
+		return t, false, err
+	}
 	allowed, err := g.targets(ctx, only)
-	if err == nil && !slices.ContainsFunc(allowed, func(a memory.Target) bool { return a.Scope() == t.Scope() }) {
+	if err != nil {
+		return t, false, err
+	}
+	ids := memory.Spellings(one.Target)
+	known, found, err := memory.ByName(one.Target, slices.DeleteFunc(allowed, func(a memory.Target) bool {
+		return a.Type != t.Type || !slices.Contains(ids, a.Key) && (t.MatchKey() == "" || a.MatchKey() != t.MatchKey())
+	}))
+	if err == nil && !found {
 		err = fault.New(fault.OutOfScope, fmt.Sprintf("target %q is not part of this request", t.Display),
 			"hand off only pairs from the list of targets")
 	}
-	return err
+	return known, found, err
 }

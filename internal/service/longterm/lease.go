@@ -25,15 +25,15 @@ func (l *Service) TakeLease(ctx context.Context, a agent.Actor, holder string, l
 		return out, fault.New(fault.InvalidArgument, "lease holder and duration are required", "")
 	}
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		s, err := (&writing{Service: l, tx: tx, a: a}).leaseScope(ctx, a)
+		t, err := subject(a)
 		if err != nil {
 			return err
 		}
 		var taken bool
-		if out, taken, err = tx.Leases().TakeLease(ctx, s, holder, lives); err == nil && !taken {
+		if out, taken, err = tx.Leases().TakeLease(ctx, t.Scope(), holder, lives); err == nil && !taken {
 			err = fault.New(
 				fault.Unavailable,
-				fmt.Sprintf("%s is leased by another writer", s.Name()),
+				fmt.Sprintf("%s is leased by another writer", t.Scope().Name()),
 				"try again later",
 			)
 		}
@@ -46,11 +46,11 @@ func (l *Service) TakeLease(ctx context.Context, a agent.Actor, holder string, l
 // FreeLease does nothing.
 func (l *Service) FreeLease(ctx context.Context, a agent.Actor, lease Lease) error {
 	return l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		s, err := (&writing{Service: l, tx: tx, a: a}).leaseScope(ctx, a)
+		t, err := subject(a)
 		if err != nil {
 			return err
 		}
-		return tx.Leases().FreeLease(ctx, s, lease)
+		return tx.Leases().FreeLease(ctx, t.Scope(), lease)
 	})
 }
 

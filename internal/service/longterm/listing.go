@@ -14,8 +14,8 @@ import (
 // MostListed is the maximum number of entries per page.
 const MostListed = 1000
 
-// page validates the types of a filter and resolves its targets to their keys.
-func (l *Service) page(ctx context.Context, tx Tx, in memory.Filter) (memory.Filter, error) {
+// page validates a filter. The IDs of its targets become keys.
+func (l *Service) page(in memory.Filter) (memory.Filter, error) {
 	for _, t := range in.Types {
 		if !slices.Contains(memory.LongTermTypes, t) {
 			return in, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid memory type %q", t),
@@ -28,67 +28,17 @@ func (l *Service) page(ctx context.Context, tx Tx, in memory.Filter) (memory.Fil
 	if in.Limit < 1 || in.Limit > MostListed {
 		in.Limit = MostListed
 	}
-	var keys []string
-	for _, name := range in.Targets {
-		for _, t := range in.Types {
-			wanted, err := memory.NewTarget(t, name)
-			if err != nil {
-				return in, err
-			}
-			known, found, err := tx.Targets().FindTarget(ctx, wanted)
-			if err != nil {
-				return in, err
-			}
-			if found {
-				wanted = known
-			}
-			keys = append(keys, wanted.Key)
+	keys := make([]string, len(in.Targets))
+	for i, id := range in.Targets {
+		t, err := memory.NewTarget(memory.Personal, id)
+		if err != nil {
+			return in, err
 		}
+		keys[i] = t.Key
 	}
 	slices.Sort(keys)
 	in.Targets = slices.Compact(keys)
-	return in, resolve(ctx, tx, in.Where)
-}
-
-// resolve sets the keys of the targets that a condition names. A name that no target can have has no key.
-func resolve(ctx context.Context, tx Tx, where *memory.Condition) error {
-	if where == nil {
-		return nil
-	}
-	return where.Walk(func(c *memory.Condition) error {
-		t, named := map[memory.Field]memory.Type{memory.FieldUser: memory.Personal,
-			memory.FieldAgent: memory.Procedural}[c.Field]
-		if !named || c.How == memory.Present {
-			return nil
-		}
-		c.Keys = nil
-		for _, v := range c.Values {
-			wanted, err := memory.NewTarget(t, v.Text)
-			if err != nil {
-				continue
-			}
-			known, found, err := tx.Targets().FindTarget(ctx, wanted)
-			if err != nil {
-				return err
-			}
-			if found {
-				wanted = known
-			}
-			c.Keys = append(c.Keys, wanted.Key)
-		}
-		return nil
-	})
-}
-
-// Resolve sets the keys of the targets that a condition names, for a search.
-func (l *Service) Resolve(ctx context.Context, a agent.Actor, where *memory.Condition) error {
-	err := l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		return resolve(ctx, tx, where)
-	})
-	if err != nil {
-		return fmt.Errorf("find the targets of a filter: %w", err)
-	}
-	return nil
+	return in, nil
 }
 
 // Page lists entries as List does, and returns how many there are without the limit of the filter.
@@ -98,7 +48,7 @@ func (l *Service) Page(
 	in memory.Filter,
 ) (out []memory.Entry, count int, err error) {
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		in, err := l.page(ctx, tx, in)
+		in, err := l.page(in)
 		if err != nil {
 			return err
 		}
@@ -118,7 +68,7 @@ func (l *Service) Page(
 // page, set After to the Key of the last entry.
 func (l *Service) List(ctx context.Context, a agent.Actor, in memory.Filter) (out []memory.Entry, err error) {
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		in, err := l.page(ctx, tx, in)
+		in, err := l.page(in)
 		if err != nil {
 			return err
 		}
@@ -168,7 +118,7 @@ func (l *Service) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filt
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "delete_memories", in,
 		func(ctx context.Context, tx Tx) ([]ItemResult, error) {
 			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a), items: none}
-			filter, err := l.page(ctx, tx, in)
+			filter, err := l.page(in)
 			if err != nil {
 				return nil, err
 			}

@@ -251,6 +251,7 @@ type Subject struct {
 	Scope    memory.Scope
 	Memories []memory.Entry // in the order of creation
 	More     bool           // there are others
+	Alike    []string       // IDs of other subjects with the same folded form
 }
 
 // SubjectMemories reads up to most memories of the actor's subject, which may be unknown.
@@ -265,7 +266,14 @@ func (l *Service) SubjectMemories(ctx context.Context, tx Tx, a agent.Actor, mos
 	if out.More = len(out.Memories) > most; out.More {
 		out.Memories = out.Memories[:most]
 	}
-	return out, nil
+	t := memory.Target{Type: out.Scope.Type, Key: out.Scope.Target}
+	alike, err := tx.Targets().TargetsAlike(ctx, t, nil)
+	for _, other := range alike {
+		if other.Key != t.Key {
+			out.Alike = append(out.Alike, other.Key)
+		}
+	}
+	return out, err
 }
 
 // parseTimes are the forms in which models write times.

@@ -81,9 +81,12 @@ type ReferenceRepository interface {
 
 // TargetRepository reads and writes targets.
 type TargetRepository interface {
-	FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error)
+	// Target returns the target with an ID.
+	Target(ctx context.Context, t memory.Target) (memory.Target, bool, error)
+	// TargetsAlike lists the targets that a name in a text may mean: those with its folded form or one
+	// of the IDs.
+	TargetsAlike(ctx context.Context, t memory.Target, ids []string) ([]memory.Target, error)
 	PutTarget(ctx context.Context, t memory.Target) (made bool, err error)
-	AliasTarget(ctx context.Context, row int64, alias string) error
 	// TouchTargets records the use of targets and returns those that exist.
 	TouchTargets(ctx context.Context, targets []memory.Scope, summarised bool) ([]memory.Scope, error)
 	DescribeTarget(ctx context.Context, row int64, description string) error

@@ -70,6 +70,7 @@ type RetrieveArgs struct {
 	Summaries bool // include session summaries, which link to transcripts
 	TopK      int  // for each query; 0 means 20
 	NoRepeats bool // omit memories that the run has already seen
+	Named     bool // a model wrote the targets as names; else they are IDs
 }
 
 // Limits of retrieval.
@@ -206,10 +207,7 @@ func (l *Service) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, wa
 	if err != nil {
 		return answer{err: err}
 	}
-	if want.Type == "" {
-		want.Type, want.Target = memory.Type(a.Subject.Type), a.Subject.Target
-	}
-	t, err := subject(agent.Actor{Subject: agent.MemoryScope{Type: string(want.Type), Target: want.Target}})
+	t, err := l.wanted(ctx, a, in, want)
 	if err != nil {
 		return answer{err: err}
 	}
@@ -217,25 +215,31 @@ func (l *Service) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, wa
 		v, err := l.ReadIdentity(ctx, a)
 		return answer{identity: IdentityText(v), err: err}
 	}
-	var s memory.Scope
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		if _, fixed := memory.FixedTarget(t.Type); !fixed {
-			known, found, err := (&writing{Service: l, tx: tx, a: a}).findTarget(ctx, t)
-			if err != nil {
-				return err
-			}
-			if found {
-				t = known
-			}
-		}
-		s = t.Scope()
-		return nil
-	})
-	if err == nil {
-		out.found, out.scores, err = l.find(ctx, a, in, want.Query, s, between)
-	}
-	out.err = err
+	out.found, out.scores, out.err = l.find(ctx, a, in, want.Query, t.Scope(), between)
 	return out
+}
+
+// wanted returns the target of a query.
+func (l *Service) wanted(ctx context.Context, a agent.Actor, in RetrieveArgs, want Query) (memory.Target, error) {
+	if want.Type == "" {
+		return subject(a)
+	}
+	_, fixed := memory.FixedTarget(want.Type)
+	if fixed || !in.Named || !slices.Contains(scoped, want.Type) {
+		return subject(agent.Actor{Subject: agent.MemoryScope{Type: string(want.Type), Target: want.Target}})
+	}
+	t, err := memory.NamedTarget(want.Type, want.Target)
+	if err != nil {
+		return t, err
+	}
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		known, found, err := (&writing{Service: l, tx: tx, a: a}).find(ctx, want.Type, want.Target)
+		if found {
+			t = known
+		}
+		return err
+	})
+	return t, err
 }
 
 // find ranks the memories in scope. Memories of the target and summaries of its sessions come

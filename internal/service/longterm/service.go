@@ -226,27 +226,16 @@ func (g *writing) checkFence(ctx context.Context) error {
 	if g.a.Subject.Fence == 0 {
 		return nil
 	}
-	s, err := g.leaseScope(ctx, g.a)
+	t, err := subject(g.a)
 	if err != nil {
 		return err
 	}
-	fence, err := g.tx.Leases().FenceOf(ctx, s)
+	fence, err := g.tx.Leases().FenceOf(ctx, t.Scope())
 	if err == nil && fence != g.a.Subject.Fence {
-		return fault.New(fault.VersionConflict, fmt.Sprintf("%s is now leased by another writer", s.Name()),
+		return fault.New(fault.VersionConflict, fmt.Sprintf("%s is now leased by another writer", t.Scope().Name()),
 			"end this run: the other run continues the work")
 	}
 	return err
-}
-
-func (g *writing) leaseScope(ctx context.Context, a agent.Actor) (memory.Scope, error) {
-	t, err := subject(a)
-	if err != nil {
-		return memory.Scope{}, err
-	}
-	if known, found, err := g.tx.Targets().FindTarget(ctx, t); err != nil || found {
-		return known.Scope(), err
-	}
-	return t.Scope(), nil
 }
 
 // Sanitized returns an entry as models see it.

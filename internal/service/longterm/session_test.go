@@ -136,7 +136,7 @@ func TestASessionHasOneSummary(t *testing.T) {
 	l := setupLong(t)
 	run, history := l.Run(), l.session("Alice moved", "Noted")
 	a := func() agent.Actor { return l.about("", "", run, history) }
-	_, err := l.AddTargets(t.Context(), a(), []longterm.NewTarget{{Type: memory.Personal, Target: "Alice"}})
+	_, err := l.AddTargets(t.Context(), a(), []longterm.NewTarget{{Type: memory.Personal, Target: "alice"}})
 	testkit.Must(t, err)
 	first, err := l.AddSummary(t.Context(), a(), longterm.SummaryArgs{Content: "Alice moved house"})
 	testkit.Must(t, err)
@@ -208,7 +208,7 @@ func TestSummariesAreTheWayToASessionWithoutMemories(t *testing.T) {
 	}
 	untargeted := sum(l.session("c"), "The harbour festival was discussed")
 	hers := sum(l.session("a"), "Alice visited the harbour festival",
-		memory.Task{Type: memory.Personal, Target: "ALICE"})
+		memory.Task{Type: memory.Personal, Target: "alice"})
 	his := sum(l.session("b"), "Bob visited the harbour festival", memory.Task{Type: memory.Personal, Target: "bob"})
 	in := longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "harbour festival"}}, Summaries: true}
 	got := l.lines(l.about(memory.Personal, "alice", "", ""), in)

@@ -111,11 +111,11 @@ func examineChanges(in []ChangedMemory) (texts []string, risky []bool, refused [
 }
 
 func (g *writing) addFromSpan(ctx context.Context, m SpanMemory, risky bool) (ItemResult, error) {
-	t, err := memory.NewTarget(m.Type, m.About)
+	t, err := memory.NamedTarget(m.Type, m.About)
 	if err != nil {
 		return ItemResult{}, err
 	}
-	if t, _, err = g.target(ctx, t, true); err != nil {
+	if t, _, err = g.named(ctx, t, m.About, true); err != nil {
 		return ItemResult{}, err
 	}
 	s := t.Scope()

@@ -108,7 +108,7 @@ func (g *writing) summaryTargets(ctx context.Context, tasks []memory.Task) (out 
 			if t, err = memory.NewTarget(task.Type, task.Target); err != nil {
 				return nil, err
 			}
-			known, found, err := g.findTarget(ctx, t)
+			known, found, err := g.tx.Targets().Target(ctx, t)
 			if err != nil {
 				return nil, err
 			}

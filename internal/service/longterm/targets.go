@@ -25,13 +25,24 @@ type RegisteredTarget struct {
 	Target memory.Task `json:"target"`
 }
 
-// AddTargets registers targets. If a target exists under another spelling, AddTargets returns it.
-func (l *Service) AddTargets(ctx context.Context, a agent.Actor, in []NewTarget) (out []RegisteredTarget, err error) {
+// AddTargets registers targets by the IDs of a client.
+func (l *Service) AddTargets(ctx context.Context, a agent.Actor, in []NewTarget) ([]RegisteredTarget, error) {
+	return l.addTargets(ctx, a, in, (*writing).registerID)
+}
+
+// AddNamedTargets registers targets by names that a model wrote. If a name means a registered target,
+// AddNamedTargets returns that target.
+func (l *Service) AddNamedTargets(ctx context.Context, a agent.Actor, in []NewTarget) ([]RegisteredTarget, error) {
+	return l.addTargets(ctx, a, in, (*writing).registerName)
+}
+
+func (l *Service) addTargets(ctx context.Context, a agent.Actor, in []NewTarget,
+	register func(*writing, context.Context, NewTarget) (memory.Target, bool, error)) ([]RegisteredTarget, error) {
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_meta_memory", in,
 		func(ctx context.Context, tx Tx) (out []RegisteredTarget, err error) {
 			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a)}
 			for _, one := range in {
-				t, made, err := g.register(ctx, one)
+				t, made, err := register(g, ctx, one)
 				if err != nil && !isItemError(err) {
 					return nil, err
 				}
@@ -50,62 +61,89 @@ func (l *Service) AddTargets(ctx context.Context, a agent.Actor, in []NewTarget)
 		})
 }
 
-func (g *writing) register(ctx context.Context, in NewTarget) (memory.Target, bool, error) {
-	if !slices.Contains(memory.Registered, in.Type) {
-		return memory.Target{}, false, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("cannot register targets of type %q", in.Type),
-			"use personal or procedural; tool and identity have one fixed target each")
-	}
+func (g *writing) registerID(ctx context.Context, in NewTarget) (memory.Target, bool, error) {
 	t, err := memory.NewTarget(in.Type, in.Target)
+	if err == nil {
+		t, err = described(t, in)
+	}
 	if err != nil {
-		return t, false, err
-	}
-	if t.Description, err = memory.NormalizeDescription(in.Description); err != nil {
-		return t, false, err
-	}
-	if _, err := inspectAll(t.Display, t.Description); err != nil { // prompts contain both
 		return t, false, err
 	}
 	return g.target(ctx, t, true)
 }
 
-// target resolves a name to a registered target. It compares the key, former names, and the escaped
-// spelling of the list of targets. If make is set, it registers an unknown target.
-func (g *writing) target(ctx context.Context, t memory.Target, make bool) (memory.Target, bool, error) {
-	known, found, err := g.findTarget(ctx, t)
+func (g *writing) registerName(ctx context.Context, in NewTarget) (memory.Target, bool, error) {
+	t, err := memory.NamedTarget(in.Type, in.Target)
+	if err == nil {
+		t, err = described(t, in)
+	}
 	if err != nil {
 		return t, false, err
 	}
-	if found {
-		if known.Key != t.Key && make {
-			if err := g.tx.Targets().AliasTarget(ctx, known.Row, t.Key); err != nil {
-				return known, false, err
-			}
-		}
-		if make {
-			_, err = g.tx.Targets().TouchTargets(ctx, []memory.Scope{known.Scope()}, false)
-		}
-		return known, false, err
+	return g.named(ctx, t, in.Target, true)
+}
+
+// described returns the target with its description, if it can be registered.
+func described(t memory.Target, in NewTarget) (_ memory.Target, err error) {
+	if !slices.Contains(memory.Registered, in.Type) {
+		return memory.Target{}, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("cannot register targets of type %q", in.Type),
+			"use personal or procedural; tool and identity have one fixed target each")
 	}
-	if !make {
+	if t.Description, err = memory.NormalizeDescription(in.Description); err != nil {
+		return t, err
+	}
+	_, err = inspectAll(t.Display, t.Description) // prompts contain both
+	return t, err
+}
+
+// target returns the registered target with the ID of t. If make is set, it registers an unknown
+// target.
+func (g *writing) target(ctx context.Context, t memory.Target, make bool) (memory.Target, bool, error) {
+	known, found, err := g.tx.Targets().Target(ctx, t)
+	if err != nil {
+		return t, false, err
+	}
+	return g.settled(ctx, t, known, found, make)
+}
+
+// named is target for a name that a person or a model wrote in a text. t is the target to register if
+// the name is unknown.
+func (g *writing) named(ctx context.Context, t memory.Target, name string, make bool) (memory.Target, bool, error) {
+	known, found, err := g.find(ctx, t.Type, name)
+	if err != nil {
+		return t, false, err
+	}
+	return g.settled(ctx, t, known, found, make)
+}
+
+// find returns the registered target that a name in a text means: the one with this ID, else the only
+// one with its folded form.
+func (g *writing) find(ctx context.Context, of memory.Type, name string) (memory.Target, bool, error) {
+	t, err := memory.NamedTarget(of, memory.UnescapeName(name))
+	if err != nil {
+		return t, false, err
+	}
+	alike, err := g.tx.Targets().TargetsAlike(ctx, t, memory.Spellings(name))
+	if err != nil {
+		return t, false, err
+	}
+	return memory.ByName(name, alike)
+}
+
+func (g *writing) settled(ctx context.Context, t, known memory.Target, found, make bool) (memory.Target, bool, error) {
+	switch {
+	case found && make:
+		_, err := g.tx.Targets().TouchTargets(ctx, []memory.Scope{known.Scope()}, false)
+		return known, false, err
+	case found:
+		return known, false, nil
+	case !make:
 		return t, false, nil
 	}
 	t.Run = g.a.Run
 	made, err := g.tx.Targets().PutTarget(ctx, t)
 	return t, made, err
-}
-
-func (g *writing) findTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error) {
-	known, found, err := g.tx.Targets().FindTarget(ctx, t)
-	if err != nil || found {
-		return known, found, err
-	}
-	if plain := memory.UnescapeName(t.Display); plain != t.Display {
-		if u, err := memory.NewTarget(t.Type, plain); err == nil {
-			return g.tx.Targets().FindTarget(ctx, u)
-		}
-	}
-	return memory.Target{}, false, nil
 }
 
 // MetaArgs selects the targets of a listing, and whether it includes tool and identity.
@@ -160,7 +198,7 @@ func (g *writing) targets(ctx context.Context, tasks []memory.Task) (out []memor
 		if err != nil {
 			return nil, err
 		}
-		known, found, err := g.findTarget(ctx, t)
+		known, found, err := g.tx.Targets().Target(ctx, t)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +229,7 @@ func (l *Service) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarge
 	}
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "describe_target", in,
 		func(ctx context.Context, tx Tx) (RegisteredTarget, error) {
-			known, found, err := (&writing{Service: l, tx: tx, a: a}).findTarget(ctx, t)
+			known, found, err := tx.Targets().Target(ctx, t)
 			if err == nil && !found {
 				err = notRegistered(memory.Task{Type: in.Type, Target: in.Target})
 			}

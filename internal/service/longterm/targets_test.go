@@ -19,7 +19,7 @@ func (l *long) register(t memory.Type, names ...string) []longterm.RegisteredTar
 	for i, n := range names {
 		in = append(in, longterm.NewTarget{Index: i, Type: t, Target: n})
 	}
-	out, err := l.AddTargets(l.t.Context(), l.Actor(agent.OriginReflection), in)
+	out, err := l.AddNamedTargets(l.t.Context(), l.Actor(agent.OriginReflection), in)
 	testkit.Must(l.t, err)
 	return out
 }
@@ -40,7 +40,7 @@ func TestTargetsAreLinesInTheOrderOfTheirMaking(t *testing.T) {
 	l.register(memory.Personal, "jinli", "jinli&jiaji")
 	l.register(memory.Procedural, `bfcl-v3 (\beta)`+"\nx")
 	_, err := l.DescribeTarget(t.Context(), l.User(),
-		longterm.NewTarget{Type: memory.Personal, Target: "JINLI", Description: "the owner\nof it"})
+		longterm.NewTarget{Type: memory.Personal, Target: "jinli", Description: "the owner\nof it"})
 	testkit.Must(t, err)
 	want := `- personal(jinli): the owner of it
 - personal(jinli&jiaji): facts, preferences and background of this person or group
@@ -74,14 +74,47 @@ func TestAnotherSpellingIsTheSameTarget(t *testing.T) {
 	if out := l.register(memory.Procedural, "jinli"); out[0].Status != memorywrite.Added {
 		t.Errorf("another type: %+v", out)
 	}
-	id := l.add(l.about(memory.Personal, "jinli", "", ""), "Likes tea")[0].ID
-	if got := l.lines(l.about(memory.Personal, "JIN LI", "", ""),
-		longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "likes tea"}}}); !strings.Contains(got, id) {
+	id := l.add(l.about(memory.Personal, "Jin Li", "", ""), "Likes tea")[0].ID
+	look := longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "likes tea", Type: memory.Personal,
+		Target: "JIN LI"}}, Named: true}
+	if got := l.lines(l.about("", "", "", ""), look); !strings.Contains(got, id) {
 		t.Errorf("under another spelling: %s", got)
 	}
-	if got := l.text(
-		"select array_to_string(aliases, '|') from memory_targets where target = 'Jin Li'"); got != "jinli|jin-li" {
-		t.Errorf("other names %q", got)
+	look.Named = false
+	if got := l.lines(l.about("", "", "", ""), look); strings.Contains(got, id) {
+		t.Errorf("under another ID: %s", got)
+	}
+}
+
+// A name that a model wrote never joins two subjects that clients created: the exact one wins, and of
+// others the model has to choose.
+func TestANameOfTwoSubjectsIsAmbiguous(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	_, err := l.AddTargets(t.Context(), l.User(), []longterm.NewTarget{{Type: memory.Personal, Target: "ab"},
+		{Type: memory.Personal, Target: "A-B"}})
+	testkit.Must(t, err)
+	for name, want := range map[string]string{"ab": "ab", "A-B": "A-B"} {
+		if out := l.register(memory.Personal, name); out[0].Status != longterm.AlreadyExists ||
+			out[0].Target.Target != want {
+			t.Errorf("%q: %+v", name, out)
+		}
+	}
+	_, err = l.AddNamedTargets(t.Context(), l.Actor(agent.OriginReflection),
+		[]longterm.NewTarget{{Type: memory.Personal, Target: "a b"}})
+	wants(t, "a name of both", err, fault.AmbiguousMatch)
+	if hint := fault.From(err).Hint; !strings.Contains(hint, `"ab"`) || !strings.Contains(hint, `"A-B"`) {
+		t.Errorf("the hint is %q", hint)
+	}
+	if n := l.Number("select count(*) from memory_targets"); n != 2 {
+		t.Errorf("%d targets", n)
+	}
+	handed, err := l.HandOff(t.Context(), l.Actor(agent.OriginReflection), longterm.HandOffArgs{
+		Tasks: []longterm.NewTask{{Type: memory.Personal, Target: "a b"}},
+		Only:  []memory.Task{{Type: memory.Personal, Target: "A-B"}}})
+	testkit.Must(t, err)
+	if len(handed.Tasks) != 1 || handed.Tasks[0].Target != "A-B" {
+		t.Errorf("the subject of the request is %+v", handed)
 	}
 }
 

@@ -19,7 +19,7 @@ func TestTwoPersonsKeepTheSameSentence(t *testing.T) {
 	if statuses(alice)+statuses(bob) != "addedadded" || alice[0].ID == bob[0].ID {
 		t.Errorf("%+v, %+v", alice, bob)
 	}
-	again := l.add(l.about(memory.Personal, "Alice ", "", l.session("again")), "Likes green tea", "Likes green tea")
+	again := l.add(l.about(memory.Personal, "alice", "", l.session("again")), "Likes green tea", "Likes green tea")
 	if statuses(again) != "already_exists already_exists" || again[0].ID != alice[0].ID ||
 		len(l.entry(alice[0].ID).Histories) != 1 {
 		t.Errorf("%+v, %+v", again, l.entry(alice[0].ID))

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/metrics"
@@ -93,6 +95,7 @@ func (f Finder) Search(ctx context.Context, ws int64, r Request) (out Response, 
 		return out, err
 	}
 	r.Limit = cmp.Or(r.Limit, defaultLimit)
+	r.Targets = spellings(r.Targets)
 	var q Query
 	f.fill(ctx, ws, &q, r.Query)
 	err = f.Index.Read(ctx, ws, func(ctx context.Context, index Reader) (err error) {
@@ -103,6 +106,17 @@ func (f Finder) Search(ctx context.Context, ws int64, r Request) (out Response, 
 		metrics.InexactSearch()
 	}
 	return out, err
+}
+
+// spellings adds the stored form of the IDs of targets. The names of speakers are stored as they were sent.
+func spellings(targets []string) []string {
+	out := slices.Clone(targets)
+	for _, id := range targets {
+		if stored := norm.NFC.String(id); !slices.Contains(out, stored) {
+			out = append(out, stored)
+		}
+	}
+	return out
 }
 
 func (r Request) check() error {

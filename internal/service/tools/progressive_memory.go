@@ -161,7 +161,8 @@ func vectorRetrieveMemory(o Options, l *longterm.Service) (Tool, error) {
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[retrieveItem],
 		bad []longterm.ItemResult) (retrieved, error) {
-		in := longterm.RetrieveArgs{Summaries: o.SummaryMemory, TopK: o.TopK, NoRepeats: o.NoRepeats}
+		in := longterm.RetrieveArgs{Summaries: o.SummaryMemory, TopK: o.TopK, NoRepeats: o.NoRepeats,
+			Named: a.Run != ""}
 		for _, one := range items {
 			in.Wants = append(in.Wants, longterm.Query{Index: one.Index, Query: one.Value.Query,
 				Type: memory.Type(one.Value.Type), Target: one.Value.Target, TimeFilter: one.Value.Time})

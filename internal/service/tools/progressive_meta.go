@@ -47,7 +47,7 @@ func addMetaMemory(o Options, l *longterm.Service) (Tool, error) {
 			in = append(in, longterm.NewTarget{Index: one.Index, Type: memory.Type(one.Value.Type),
 				Target: one.Value.Target, Description: one.Value.Description})
 		}
-		done, err := l.AddTargets(ctx, a, in)
+		done, err := l.AddNamedTargets(ctx, a, in)
 		if err != nil {
 			return metaResult{}, err
 		}

@@ -72,7 +72,7 @@ func (p *progressive) call(r *tools.Registry, name, arguments string, change ...
 	p.t.Helper()
 	p.n++
 	a := agent.Actor{Workspace: p.ws, Origin: agent.OriginReflection, Op: fmt.Sprintf("test/%d", p.n),
-		Subject: agent.MemoryScope{Type: "personal", Target: "alice", Author: "m@1"}}
+		Subject: agent.MemoryScope{Type: "personal", Target: "Alice", Author: "m@1"}}
 	for _, c := range change {
 		c(&a)
 	}
@@ -139,11 +139,11 @@ func TestASessionGoesThroughAllTools(t *testing.T) {
 		t.Errorf("summary %q", digest)
 	}
 	_, found := p.call(r, "vector_retrieve_memory", `{"query_items":[{"memory_type":"personal",`+
-		`"memory_target":"alice","query":"lives in `+
-		`Kyoto"},{"memory_type":"personal","memory_target":"alice","query":"green tea"}]}`)
+		`"memory_target":"Alice","query":"lives in `+
+		`Kyoto"},{"memory_type":"personal","memory_target":"Alice","query":"green tea"}]}`)
 	lines := strings.Split(found, "\n")
 	if len(lines) != 3 || !strings.HasPrefix(lines[0], "memory_id="+id+" [") ||
-		!strings.HasSuffix(lines[0], "] (personal/alice) Lives in Kyoto ref_memory_id="+h.History.ID) ||
+		!strings.HasSuffix(lines[0], "] (personal/Alice) Lives in Kyoto ref_memory_id="+h.History.ID) ||
 		!strings.Contains(found, `Likes\ngreen tea`) || !strings.Contains(found, "(summary/) Alice told") {
 		t.Errorf("found %q", found)
 	}

@@ -402,7 +402,7 @@ func (q *Queries) DumpSouls(ctx context.Context, arg DumpSoulsParams) ([]SoulVer
 }
 
 const DumpTargets = `-- name: DumpTargets :many
-select workspace_id, id, type, target_key, match_key, target, description, aliases, run_id, created_at, last_used_at, last_summary_at from memory_targets where workspace_id = $1 and id > $2 order by id limit $3
+select workspace_id, id, type, target_key, match_key, target, description, run_id, created_at, last_used_at, last_summary_at from memory_targets where workspace_id = $1 and id > $2 order by id limit $3
 `
 
 type DumpTargetsParams struct {
@@ -428,7 +428,6 @@ func (q *Queries) DumpTargets(ctx context.Context, arg DumpTargetsParams) ([]Mem
 			&i.MatchKey,
 			&i.Target,
 			&i.Description,
-			&i.Aliases,
 			&i.RunID,
 			&i.CreatedAt,
 			&i.LastUsedAt,

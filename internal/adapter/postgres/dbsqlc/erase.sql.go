@@ -577,6 +577,22 @@ func (q *Queries) SubjectKeys(ctx context.Context, workspaceID int64) ([]string,
 	return items, nil
 }
 
+const SubjectKnown = `-- name: SubjectKnown :one
+select exists (select from memory_targets where workspace_id = $1 and target_key = $2)::boolean
+`
+
+type SubjectKnownParams struct {
+	WorkspaceID int64
+	TargetKey   string
+}
+
+func (q *Queries) SubjectKnown(ctx context.Context, arg SubjectKnownParams) (bool, error) {
+	row := q.db.QueryRow(ctx, SubjectKnown, arg.WorkspaceID, arg.TargetKey)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const SubjectMemories = `-- name: SubjectMemories :one
 select exists (select from memories where workspace_id = $1 and type in ('personal', 'procedural') and target = any($2::text[]))::boolean
 `
@@ -615,51 +631,6 @@ func (q *Queries) SubjectNames(ctx context.Context, workspaceID int64) ([]string
 			return nil, err
 		}
 		items = append(items, name)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const SubjectTargets = `-- name: SubjectTargets :many
-select distinct on (type) type, target_key, target, aliases from memory_targets where workspace_id = $1
-  and (target_key = $2 or $2::text = any(aliases) or (match_key = $3 and match_key <> ''))
-order by type, (target_key = $2) desc, ($2::text = any(aliases)) desc, id
-`
-
-type SubjectTargetsParams struct {
-	WorkspaceID int64
-	TargetKey   string
-	MatchKey    string
-}
-
-type SubjectTargetsRow struct {
-	Type      string
-	TargetKey string
-	Target    string
-	Aliases   []string
-}
-
-// The registered targets of a name, of each type the best match first, as in TargetFind.
-func (q *Queries) SubjectTargets(ctx context.Context, arg SubjectTargetsParams) ([]SubjectTargetsRow, error) {
-	rows, err := q.db.Query(ctx, SubjectTargets, arg.WorkspaceID, arg.TargetKey, arg.MatchKey)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []SubjectTargetsRow
-	for rows.Next() {
-		var i SubjectTargetsRow
-		if err := rows.Scan(
-			&i.Type,
-			&i.TargetKey,
-			&i.Target,
-			&i.Aliases,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

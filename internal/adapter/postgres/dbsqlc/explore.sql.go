@@ -225,7 +225,7 @@ const ExploreMemories = `-- name: ExploreMemories :many
 select m.id, m.external_id, m.type, m.target, left(m.content, $1::int) as content, m.version, m.status, m.origin, m.tainted, m.created_at, m.updated_at
 from memories m
 where m.workspace_id = $2 and ($3::text = '' or m.type = $3) and ($4::text = '' or m.status = $4)
-  and ($5::text = '' or m.origin = $5) and ($6::text = '' or lower(m.target) = lower($6))
+  and ($5::text = '' or m.origin = $5) and ($6::text = '' or m.target = $6)
   and ($7::bigint = 0 or m.id < $7)
 order by m.id desc limit $8
 `
@@ -304,7 +304,7 @@ from memories m, lateral (
   where x.workspace_id = m.workspace_id and x.memory_id = m.id and x.created_at <= $2 order by x.version desc limit 1
 ) r
 where m.workspace_id = $3 and m.created_at <= $2 and r.status = 'active' and r.action <> 'remove'
-  and ($4::text = '' or m.type = $4) and ($5::text = '' or lower(m.target) = lower($5))
+  and ($4::text = '' or m.type = $4) and ($5::text = '' or m.target = $5)
   and ($6::bigint = 0 or m.id < $6)
 order by m.id desc limit $7
 `

@@ -1195,22 +1195,6 @@ func (q *Queries) MemoryViews(ctx context.Context, arg MemoryViewsParams) ([]int
 	return items, nil
 }
 
-const TargetAlias = `-- name: TargetAlias :exec
-update memory_targets set aliases = array_append(aliases, $1::text), last_used_at = now()
-where workspace_id = $2 and id = $3 and not $1::text = any(aliases)
-`
-
-type TargetAliasParams struct {
-	Alias       string
-	WorkspaceID int64
-	ID          int64
-}
-
-func (q *Queries) TargetAlias(ctx context.Context, arg TargetAliasParams) error {
-	_, err := q.db.Exec(ctx, TargetAlias, arg.Alias, arg.WorkspaceID, arg.ID)
-	return err
-}
-
 const TargetDescribe = `-- name: TargetDescribe :execrows
 update memory_targets set description = $1 where workspace_id = $2 and id = $3
 `
@@ -1247,27 +1231,18 @@ func (q *Queries) TargetDrop(ctx context.Context, arg TargetDropParams) (int64, 
 	return result.RowsAffected(), nil
 }
 
-const TargetFind = `-- name: TargetFind :many
-select workspace_id, id, type, target_key, match_key, target, description, aliases, run_id, created_at, last_used_at, last_summary_at from memory_targets where workspace_id = $1 and type = $2
-  and (target_key = $3 or $3::text = any(aliases) or (match_key = $4 and match_key <> ''))
-order by (target_key = $3) desc, ($3::text = any(aliases)) desc, id limit 1
+const TargetGet = `-- name: TargetGet :many
+select workspace_id, id, type, target_key, match_key, target, description, run_id, created_at, last_used_at, last_summary_at from memory_targets where workspace_id = $1 and type = $2 and target_key = $3
 `
 
-type TargetFindParams struct {
+type TargetGetParams struct {
 	WorkspaceID int64
 	Type        string
 	TargetKey   string
-	MatchKey    string
 }
 
-// The best match first: the key itself, an alias, the same letters.
-func (q *Queries) TargetFind(ctx context.Context, arg TargetFindParams) ([]MemoryTarget, error) {
-	rows, err := q.db.Query(ctx, TargetFind,
-		arg.WorkspaceID,
-		arg.Type,
-		arg.TargetKey,
-		arg.MatchKey,
-	)
+func (q *Queries) TargetGet(ctx context.Context, arg TargetGetParams) ([]MemoryTarget, error) {
+	rows, err := q.db.Query(ctx, TargetGet, arg.WorkspaceID, arg.Type, arg.TargetKey)
 	if err != nil {
 		return nil, err
 	}
@@ -1283,7 +1258,6 @@ func (q *Queries) TargetFind(ctx context.Context, arg TargetFindParams) ([]Memor
 			&i.MatchKey,
 			&i.Target,
 			&i.Description,
-			&i.Aliases,
 			&i.RunID,
 			&i.CreatedAt,
 			&i.LastUsedAt,
@@ -1331,6 +1305,59 @@ func (q *Queries) TargetInsert(ctx context.Context, arg TargetInsertParams) (int
 	return result.RowsAffected(), nil
 }
 
+const TargetsAlike = `-- name: TargetsAlike :many
+select workspace_id, id, type, target_key, match_key, target, description, run_id, created_at, last_used_at, last_summary_at from memory_targets where workspace_id = $1 and type = $2
+  and (target_key = any($3::text[]) or match_key = $4 and match_key <> '')
+order by id limit $5
+`
+
+type TargetsAlikeParams struct {
+	WorkspaceID int64
+	Type        string
+	Keys        []string
+	MatchKey    string
+	MaxRows     int32
+}
+
+// The targets that a name in a text may mean: those with its folded form, or with the ID itself.
+func (q *Queries) TargetsAlike(ctx context.Context, arg TargetsAlikeParams) ([]MemoryTarget, error) {
+	rows, err := q.db.Query(ctx, TargetsAlike,
+		arg.WorkspaceID,
+		arg.Type,
+		arg.Keys,
+		arg.MatchKey,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MemoryTarget
+	for rows.Next() {
+		var i MemoryTarget
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.ID,
+			&i.Type,
+			&i.TargetKey,
+			&i.MatchKey,
+			&i.Target,
+			&i.Description,
+			&i.RunID,
+			&i.CreatedAt,
+			&i.LastUsedAt,
+			&i.LastSummaryAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const TargetsCount = `-- name: TargetsCount :one
 select count(*) from memory_targets where workspace_id = $1
 `
@@ -1343,8 +1370,8 @@ func (q *Queries) TargetsCount(ctx context.Context, workspaceID int64) (int64, e
 }
 
 const TargetsList = `-- name: TargetsList :many
-select workspace_id, id, type, target_key, match_key, target, description, aliases, run_id, created_at, last_used_at, last_summary_at from (
-  select workspace_id, id, type, target_key, match_key, target, description, aliases, run_id, created_at, last_used_at, last_summary_at from memory_targets where workspace_id = $1 order by last_used_at desc, id desc limit $2
+select workspace_id, id, type, target_key, match_key, target, description, run_id, created_at, last_used_at, last_summary_at from (
+  select workspace_id, id, type, target_key, match_key, target, description, run_id, created_at, last_used_at, last_summary_at from memory_targets where workspace_id = $1 order by last_used_at desc, id desc limit $2
 ) t order by t.id
 `
 
@@ -1371,7 +1398,6 @@ func (q *Queries) TargetsList(ctx context.Context, arg TargetsListParams) ([]Mem
 			&i.MatchKey,
 			&i.Target,
 			&i.Description,
-			&i.Aliases,
 			&i.RunID,
 			&i.CreatedAt,
 			&i.LastUsedAt,
@@ -1388,7 +1414,7 @@ func (q *Queries) TargetsList(ctx context.Context, arg TargetsListParams) ([]Mem
 }
 
 const TargetsOfRun = `-- name: TargetsOfRun :many
-select workspace_id, id, type, target_key, match_key, target, description, aliases, run_id, created_at, last_used_at, last_summary_at from memory_targets where workspace_id = $1 and run_id = $2 order by id
+select workspace_id, id, type, target_key, match_key, target, description, run_id, created_at, last_used_at, last_summary_at from memory_targets where workspace_id = $1 and run_id = $2 order by id
 `
 
 type TargetsOfRunParams struct {
@@ -1413,7 +1439,6 @@ func (q *Queries) TargetsOfRun(ctx context.Context, arg TargetsOfRunParams) ([]M
 			&i.MatchKey,
 			&i.Target,
 			&i.Description,
-			&i.Aliases,
 			&i.RunID,
 			&i.CreatedAt,
 			&i.LastUsedAt,

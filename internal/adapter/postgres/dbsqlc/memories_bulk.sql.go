@@ -287,12 +287,12 @@ func (q *Queries) RevisionsPut(ctx context.Context, arg RevisionsPutParams) erro
 }
 
 const TargetsLoad = `-- name: TargetsLoad :execrows
-insert into memory_targets (workspace_id, type, target_key, match_key, target, description, aliases, created_at, last_used_at, last_summary_at)
-select $1, d.type, d.target_key, d.match_key, d.target, d.description, array(select jsonb_array_elements_text(d.aliases::jsonb)), d.created_at::timestamptz, d.last_used_at::timestamptz,
+insert into memory_targets (workspace_id, type, target_key, match_key, target, description, created_at, last_used_at, last_summary_at)
+select $1, d.type, d.target_key, d.match_key, d.target, d.description, d.created_at::timestamptz, d.last_used_at::timestamptz,
   nullif(d.last_summary_at, '')::timestamptz
 from (select generate_subscripts($2::text[], 1) as at, unnest($2::text[]) as type, unnest($3::text[]) as target_key, unnest($4::text[]) as match_key, unnest($5::text[]) as target,
-    unnest($6::text[]) as description, unnest($7::text[]) as aliases, unnest($8::text[]) as created_at, unnest($9::text[]) as last_used_at,
-    unnest($10::text[]) as last_summary_at) d
+    unnest($6::text[]) as description, unnest($7::text[]) as created_at, unnest($8::text[]) as last_used_at,
+    unnest($9::text[]) as last_summary_at) d
 order by d.at
 on conflict do nothing
 `
@@ -304,13 +304,11 @@ type TargetsLoadParams struct {
 	MatchKeys    []string
 	Names        []string
 	Descriptions []string
-	Aliases      []string
 	Created      []string
 	Used         []string
 	Summarised   []string
 }
 
-// aliases holds one JSON array for each target.
 func (q *Queries) TargetsLoad(ctx context.Context, arg TargetsLoadParams) (int64, error) {
 	result, err := q.db.Exec(ctx, TargetsLoad,
 		arg.WorkspaceID,
@@ -319,7 +317,6 @@ func (q *Queries) TargetsLoad(ctx context.Context, arg TargetsLoadParams) (int64
 		arg.MatchKeys,
 		arg.Names,
 		arg.Descriptions,
-		arg.Aliases,
 		arg.Created,
 		arg.Used,
 		arg.Summarised,

@@ -242,7 +242,6 @@ type MemoryTarget struct {
 	MatchKey      string
 	Target        string
 	Description   string
-	Aliases       []string
 	RunID         *string
 	CreatedAt     time.Time
 	LastUsedAt    time.Time
