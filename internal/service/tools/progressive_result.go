@@ -26,8 +26,8 @@ type retrieved struct {
 	Failed []longterm.ItemResult `json:"failed,omitempty"`
 }
 
-// maxItemMessage is the maximum length in characters of the error of one item, so that with code and hint it is as short
-// as the error of a call.
+// maxItemMessage is the maximum length in characters of the error of one item, so that with code and hint it is as
+// short as the error of a call.
 const maxItemMessage = 160
 
 // both joins the results of valid and invalid items, in the order of the call.
