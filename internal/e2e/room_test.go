@@ -19,8 +19,8 @@ import (
 
 // place returns a fact, a question about it and the answer.
 func place(n int) (fact, question, answer string) {
-	colors := []string{"amber", "azure", "beige", "black", "brown", "coral", "green", "ivory", "khaki", "lilac", "mauve",
-		"olive", "peach", "pearl", "white"}
+	colors := []string{"amber", "azure", "beige", "black", "brown", "coral", "green", "ivory", "khaki", "lilac",
+		"mauve", "olive", "peach", "pearl", "white"}
 	things := []string{"anvil", "basket", "candle", "drum", "easel", "flute", "globe", "hammock", "inkwell", "jacket",
 		"kettle", "ladder", "mirror", "needle", "oboe", "pillow", "quilt", "rake", "scarf", "teapot"}
 	what := colors[n/len(things)] + " " + things[n%len(things)]

@@ -238,8 +238,9 @@ func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action 
 	_, field := e.Embedded()
 	n, err := q.q.LongTermRevise(ctx, dbsqlc.LongTermReviseParams{Content: e.Content, ContentSha256: sum[:],
 		WhenToUse: e.WhenToUse, EmbeddedField: field, Metadata: metadata, Targets: texts(e.Targets),
-		Status: string(e.Status), Moved: e.Moved, SupersededBy: orNull(e.SupersededBy), Tainted: e.Tainted, Author: storable(e.Author),
-		OpID: w.Op, EventTime: e.EventTime, WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version)})
+		Status: string(e.Status), Moved: e.Moved, SupersededBy: orNull(e.SupersededBy), Tainted: e.Tainted,
+		Author: storable(e.Author),
+		OpID:   w.Op, EventTime: e.EventTime, WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version)})
 	if err == nil && n != 1 {
 		return fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has a newer version than %d", e.ID, e.Version),
 			"")

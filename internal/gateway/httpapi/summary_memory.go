@@ -156,10 +156,10 @@ func (g *Gateway) summaryRoutes() {
 		scope: apikey.Read, summary: "Get a request to summarize or retrieve"}, g.showMemoryRequest)
 	handle(g, route{method: http.MethodPost, path: "/v1/requests/{id}/undo", id: "undoMemoryRequest", tag: tagMemory,
 		scope: apikey.Write, bytes: smallBody, summary: "Undo the changes of a request to summarize, or of a run",
-		about: "The ID is that of a request, or of a run of another kind, such as a turn. Changed memories get their previous content back. Added memories are removed, as are the digest, the " +
-			"new targets and the change of the identity. The session stays. Prompt memories that " +
-			"the run moved to long-term memory return. Entries with later changes stay " +
-			"unchanged and have the status failed."}, g.undoMemoryRequest)
+		about: "The ID is that of a request, or of a run of another kind, such as a turn. Changed memories get their " +
+			"previous content back. Added memories are removed, as are the digest, the new targets and the change of " +
+			"the identity. The session stays. Prompt memories that the run moved to long-term memory return. Entries " +
+			"with later changes stay unchanged and have the status failed."}, g.undoMemoryRequest)
 }
 
 func (g *Gateway) summaryMemory(ctx context.Context, in *struct {

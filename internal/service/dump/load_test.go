@@ -20,7 +20,11 @@ import (
 func TestLoadGivesBackWhatWasDumped(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
+	d.Exec("update memories set moved = true, approved = true, confirmed_at = now() where type = 'personal'")
 	file := d.dumped(d.A, dump.Options{Vectors: true})
+	if !strings.Contains(file, `"moved":true`) || !strings.Contains(file, `"confirmed_at":"`) {
+		t.Errorf("the dump does not say what has moved: %s", file)
+	}
 	want := dump.LoadResult{
 		Memories:      4,
 		Targets:       2,

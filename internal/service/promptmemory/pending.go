@@ -211,18 +211,10 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, t
 	if err := d.Check(sha, p.Findings()); err != nil {
 		return DecisionResult{}, err
 	}
-	for entry, version := range p.Base {
-		e, err := tx.Memories().Memory(ctx, entry)
-		if err != nil {
-			return DecisionResult{}, err
-		}
-		changed, err := changedSince(ctx, tx, e, version)
-		if err != nil {
-			return DecisionResult{}, err
-		}
-		if changed || e.Status != memory.Active {
-			return DecisionResult{Pending: id, State: conflict}, tx.Pending().DecideMemory(ctx, id, conflict)
-		}
+	if outdated, err := p.outdated(ctx, tx); err != nil {
+		return DecisionResult{}, err
+	} else if outdated {
+		return DecisionResult{Pending: id, State: conflict}, tx.Pending().DecideMemory(ctx, id, conflict)
 	}
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
@@ -258,6 +250,20 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, t
 		return DecisionResult{}, err
 	}
 	return out, tx.Pending().DecideMemory(ctx, id, approved)
+}
+
+// outdated reports whether an entry that the write is based on has changed or is not active any more.
+func (p Pending) outdated(ctx context.Context, tx Tx) (bool, error) {
+	for entry, version := range p.Base {
+		e, err := tx.Memories().Memory(ctx, entry)
+		if err != nil || e.Status != memory.Active {
+			return err == nil, err
+		}
+		if changed, err := changedSince(ctx, tx, e, version); err != nil || changed {
+			return changed, err
+		}
+	}
+	return false, nil
 }
 
 // changedSince reports whether the content of an entry may have changed since a version. A move changes none.

@@ -32,8 +32,8 @@ type Listing struct {
 
 const listLimit = 1000
 
-// List lists the prompt memories, also those that have moved to long-term memory. Users see the stored text; other actors see the text that a
-// prompt shows.
+// List lists the prompt memories, also those that have moved to long-term memory. Users see the stored text; other
+// actors see the text that a prompt shows.
 func (k *Service) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing, error) {
 	types := memory.PromptTypes
 	if in.Store != "" {

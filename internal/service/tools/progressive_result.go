@@ -26,6 +26,10 @@ type retrieved struct {
 	Failed []longterm.ItemResult `json:"failed,omitempty"`
 }
 
+// maxItemMessage is the maximum length in characters of the error of one item, so that with code and hint it is as
+// short as the error of a call.
+const maxItemMessage = 160
+
 // both joins the results of valid and invalid items, in the order of the call.
 func both(done, bad []longterm.ItemResult) (itemsResult, error) {
 	all := slices.Concat(done, bad)
@@ -35,7 +39,8 @@ func both(done, bad []longterm.ItemResult) (itemsResult, error) {
 	}
 	lines := make([]string, len(all))
 	for i, one := range all {
-		lines[i] = line(one, len(all) > 1)
+		one.Message, one.Hint = fitting(one.Message, maxItemMessage), fitting(one.Hint, minHint)
+		all[i], lines[i] = one, line(one, len(all) > 1)
 	}
 	return itemsResult{Text: strings.Join(lines, "\n"), Items: all}, nil
 }

@@ -75,7 +75,8 @@ func failure(f *fault.Error, more map[string]any) Result {
 		delete(problem, "hint")
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Extra)) {
-		if _, texts := f.Extra[name].([]memory.Hit); texts || slices.Contains(output, name) { // the message has their IDs, and the prompt their texts
+		// The message has the IDs of entries that match, and the prompt has their texts.
+		if _, texts := f.Extra[name].([]memory.Hit); texts || slices.Contains(output, name) {
 			continue
 		}
 		if value, fits := fittingValue(f.Extra[name], left()-length(name)-len(`:,`)); fits {
