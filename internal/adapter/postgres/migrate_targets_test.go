@@ -14,6 +14,7 @@ func TestMigratedSubjectsHaveTheirIDs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.exec("alter table memory_targets add column aliases text[] not null default '{}'")
+	b.exec("alter table store_state drop column dump_secret")
 	b.exec("delete from goose_db_version where version_id >= 180")
 	b.exec(`insert into memory_targets (workspace_id, type, target_key, match_key, target)
 		values ($1, 'personal', 'ab', 'ab', 'AB'), ($1, 'procedural', 'dé', 'dé', $2)`, b.a.ID, "De\u0301")

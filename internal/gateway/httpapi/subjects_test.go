@@ -82,7 +82,9 @@ func (b *bundle) subjectDoors() map[string]subjectDoor {
 				}
 				return out
 			}},
-		"batch": {list: func(id string) []string { return contents("/v1/memories/browse?status=active&target=" + url.QueryEscape(id)) },
+		"batch": {list: func(id string) []string {
+			return contents("/v1/memories/browse?status=active&target=" + url.QueryEscape(id))
+		},
 			drop: drop,
 			add: func(id, text string) {
 				b.T.Helper()
