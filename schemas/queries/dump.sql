@@ -75,3 +75,6 @@ order by id desc limit @max_rows;
 
 -- name: ConversationOf :one
 select id, next_seq from conversations where workspace_id = @workspace_id and external_id = @external_id;
+
+-- name: DumpSecret :one
+select dump_secret from store_state;

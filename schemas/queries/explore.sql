@@ -75,7 +75,7 @@ order by c.id desc limit @max_rows;
 select m.id, m.external_id, m.type, m.target, left(m.content, @max_chars::int) as content, m.version, m.status, m.origin, m.tainted, m.created_at, m.updated_at
 from memories m
 where m.workspace_id = @workspace_id and (@type::text = '' or m.type = @type) and (@status::text = '' or m.status = @status)
-  and (@origin::text = '' or m.origin = @origin) and (@target::text = '' or m.target = @target)
+  and (@origin::text = '' or m.origin = @origin) and (@target::text = '' or m.target = @target or @any_case::boolean and lower(m.target) = lower(@target))
   and (@before::bigint = 0 or m.id < @before)
 order by m.id desc limit @max_rows;
 
@@ -88,7 +88,7 @@ from memories m, lateral (
   where x.workspace_id = m.workspace_id and x.memory_id = m.id and x.created_at <= @as_of order by x.version desc limit 1
 ) r
 where m.workspace_id = @workspace_id and m.created_at <= @as_of and r.status = 'active' and r.action <> 'remove'
-  and (@type::text = '' or m.type = @type) and (@target::text = '' or m.target = @target)
+  and (@type::text = '' or m.type = @type) and (@target::text = '' or m.target = @target or @any_case::boolean and lower(m.target) = lower(@target))
   and (@before::bigint = 0 or m.id < @before)
 order by m.id desc limit @max_rows;
 

@@ -18,6 +18,15 @@ type dumpStore struct{ *Store }
 // Dumps returns the store of the service dump.
 func (s *Store) Dumps() dump.Store { return dumpStore{s} }
 
+// DumpSecret returns the secret of the deployment from which the key of dumps is derived.
+func (s dumpStore) DumpSecret(ctx context.Context) (out []byte, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		out, err = q.DumpSecret(ctx)
+		return classify("read the secret of the deployment", err)
+	})
+	return out, err
+}
+
 // WithSnapshot runs fn on a consistent snapshot of a workspace.
 func (s dumpStore) WithSnapshot(ctx context.Context, ws int64, fn func(context.Context, dump.Source) error) error {
 	return s.within(ctx, repeatableRead, ws, func(ctx context.Context, q Tx) error { return fn(ctx, q.session.dump()) })

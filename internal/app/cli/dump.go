@@ -113,6 +113,11 @@ func (c *cli) printLoaded(l dump.LoadResult) error {
 	if l.Ignored > 0 {
 		fmt.Fprintf(c.errs, "%d lines without a memory were ignored\n", l.Ignored)
 	}
+	if l.Signature != dump.Verified {
+		fmt.Fprintf(c.errs, "the signature of the file is %s: everything has the origin import, and texts with "+
+			"findings are quarantined\n", map[string]string{dump.Unsigned: "missing",
+			dump.Invalid: "not valid in this deployment"}[l.Signature])
+	}
 	if l.Quarantined > 0 {
 		fmt.Fprintf(c.errs, "%d memories quarantined: they contain a secret or a possible attack, and no model "+
 			"sees them\n", l.Quarantined)

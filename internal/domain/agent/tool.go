@@ -41,6 +41,7 @@ type Actor struct {
 	ToSeq        int
 	Op           string // operation ID of this call: its effect happens once under it
 	Tainted      bool   // untrusted text has entered the run's context
+	Approves     bool   // a person who may approve what waits in the inbox or in quarantine
 	Subject      MemoryScope
 }
 

@@ -99,7 +99,7 @@ func (rq *request) memoryFilter() (f explore.MemoryFilter, err error) {
 	if f.Origin, err = rq.choice("origin", memoryOrigins...); err != nil {
 		return f, err
 	}
-	f.Target = display.Clip(rq.text("target"), 200)
+	f.Target, f.AnyCase = display.Clip(rq.text("target"), 200), true // a person has typed it
 	f.AsOf, err = rq.instant("as_of")
 	return f, err
 }

@@ -17,6 +17,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/console/display"
 	"cairn/internal/gateway/console/locale"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/consolesession"
 )
 
@@ -103,7 +104,7 @@ func (rq *request) actor() agent.Actor {
 	if op == "" || len(op) > 100 {
 		op = rand.Text()
 	}
-	return agent.Actor{Workspace: rq.ws(), Origin: agent.OriginUser,
+	return agent.Actor{Workspace: rq.ws(), Origin: agent.OriginUser, Approves: rq.grant.Allows(apikey.Admin),
 		Op: "console/" + strconv.FormatInt(rq.grant.ID, 10) + "/" + op}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/service/apikey"
 )
 
 // IdempotencyKey lets a caller send a change again without applying it twice.
@@ -16,7 +17,8 @@ type IdempotencyKey struct {
 // person returns the key's holder as the user who makes a change. The origin comes from
 // the server, never from an argument.
 func person(ctx context.Context, once IdempotencyKey) agent.Actor {
-	return agent.Actor{Workspace: workspace(ctx), Origin: agent.OriginUser, Op: operation("key", once.Key)}
+	return agent.Actor{Workspace: workspace(ctx), Origin: agent.OriginUser, Op: operation("key", once.Key),
+		Approves: apikey.Admin.Allows(asking(ctx).Scopes)}
 }
 
 // operation returns the operation ID of an external call. The prefix keeps IDs chosen

@@ -12,9 +12,9 @@ import (
 
 func (g *Gateway) changeRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/rollback", id: "rollbackSkill", tag: tagSkills,
-		scope: apikey.Write, summary: "Roll back a skill to an older version"}, g.rollback)
+		scope: apikey.Admin, summary: "Roll back a skill to an older version"}, g.rollback)
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/pin", id: "pinSkill", tag: tagSkills,
-		scope: apikey.Write, summary: "Pin a skill, so that only users change it, or unpin it"}, g.pin)
+		scope: apikey.Admin, summary: "Pin a skill, so that only users change it, or unpin it"}, g.pin)
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/uses", id: "useSkill", tag: tagSkills,
 		scope: apikey.Write, summary: "Record the use of a skill and its outcome",
 		about: "Calls with the same use_id count once. You can send the outcome in a later call, and change it. It " +
@@ -24,7 +24,7 @@ func (g *Gateway) changeRoutes() {
 		about: "A key has one vote on a version; a later one replaces it. A vote counts like the outcome of a use."},
 		g.vote)
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/restore", id: "restoreSkill", tag: tagSkills,
-		scope: apikey.Write, summary: "Restore an archived, quarantined or deleted skill",
+		scope: apikey.Admin, summary: "Restore an archived, quarantined or deleted skill",
 		about: "You can undo a delete within the setting `limits.undo_days` (default 7). Use " +
 			"the skill's former ID or name."}, g.restore)
 	for _, c := range []struct {
@@ -33,12 +33,12 @@ func (g *Gateway) changeRoutes() {
 		do                     func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error)
 	}{
 		{"archive", "archiveSkill", tagSkills, "Archive a skill; it keeps its name and history",
-			apikey.Write, (*library.Library).Archive},
-		{"adopt", "adoptSkill", tagSkills, "Allow agents to change a skill", apikey.Write,
+			apikey.Admin, (*library.Library).Archive},
+		{"adopt", "adoptSkill", tagSkills, "Allow agents to change a skill", apikey.Admin,
 			func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error) {
 				return l.Manage(ctx, ws, id, true)
 			}},
-		{"release", "releaseSkill", tagSkills, "Stop agents from changing a skill", apikey.Write,
+		{"release", "releaseSkill", tagSkills, "Stop agents from changing a skill", apikey.Admin,
 			func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error) {
 				return l.Manage(ctx, ws, id, false)
 			}},

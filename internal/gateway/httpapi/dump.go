@@ -29,7 +29,7 @@ func (g *Gateway) dumpRoutes() {
 		path:    "/v1/memories/dump",
 		id:      "dumpMemories",
 		tag:     tagMemory,
-		scope:   apikey.Read,
+		scope:   apikey.Admin,
 		summary: "Export all memories of the workspace as JSON lines",
 		about: "A dump contains targets, sessions with messages, memories of every type with their history, the " +
 			"identity and the soul, all from one point in time. The first line is a header. The last line has the " +
@@ -116,7 +116,7 @@ func (g *Gateway) loadMemories(ctx context.Context, in *loadInput) (*bodyOf[Load
 func (g *Gateway) copyMemories(ctx context.Context, in *struct {
 	IdempotencyKey
 	Body struct {
-		From string `json:"from_key" minLength:"1" doc:"A key of the source workspace with the scope read"`
+		From string `json:"from_key" minLength:"1" doc:"A key of the source workspace with the scope admin"`
 	}
 }) (*bodyOf[LoadedMemories], error) {
 	var from apikey.Principal
@@ -124,9 +124,9 @@ func (g *Gateway) copyMemories(ctx context.Context, in *struct {
 		from, err = g.Keys.Principal(ctx, in.Body.From)
 		return err
 	})
-	if fault.CodeOf(err) == fault.NotFound || err == nil && !apikey.Read.Allows(from.Scopes) {
+	if fault.CodeOf(err) == fault.NotFound || err == nil && !apikey.Admin.Allows(from.Scopes) {
 		return nil, fault.New(fault.OutOfScope, "invalid from_key",
-			"send a key of the source workspace with the scope read")
+			"send a key of the source workspace with the scope admin")
 	}
 	if err != nil {
 		return nil, err

@@ -101,7 +101,8 @@ func (l *loading) memories(ctx context.Context, b *batch) error {
 		for i, id := range m.Histories {
 			m.Histories[i] = l.session(id)
 		}
-		if m.Status == memory.Active && poisoned(m.Memory) {
+		if l.signed != Verified && m.distrust() ||
+			m.Status == memory.Active && suspicious(guard.Dangerous, m.Content, m.WhenToUse, m.Metadata.Text()) {
 			m.Status = memory.Quarantined
 			out.Quarantined++
 		}
@@ -191,20 +192,6 @@ func (l *loading) vectors(ctx context.Context, b *batch) (memorywrite.Embedded, 
 		return none, ctx.Err()
 	}
 	return vectors, nil
-}
-
-// poisoned reports whether a memory contains text that Cairn refuses to store: its later readers
-// must not follow instructions from a file.
-func poisoned(m Memory) bool {
-	for _, text := range []string{m.Content, m.WhenToUse, m.Metadata.Text()} {
-		if text == "" {
-			continue
-		}
-		if len(guard.Secrets(text)) > 0 || guard.Verdict(guard.Scan(text, guard.Strict)) == guard.Dangerous {
-			return true
-		}
-	}
-	return false
 }
 
 // findEvidence finds the conversations of the evidence. A memory is kept without evidence if its

@@ -73,11 +73,12 @@ type checked struct {
 	header Header
 	legacy bool // file of another program, without a header
 	ids    subjects
+	signed string // Verified, Unsigned or Invalid
 }
 
-// check reads a whole file and returns the first error in it.
-func check(r io.Reader) (out checked, err error) {
-	c := checker{sum: sha256.New(), sessions: map[string]bool{}, ids: subjects{}}
+// check reads a whole file and returns the first error in it. signed computes its signature.
+func check(r io.Reader, signed hash.Hash) (out checked, err error) {
+	c := checker{sum: sha256.New(), signed: signed, signature: Unsigned, sessions: map[string]bool{}, ids: subjects{}}
 	from := newReader(r)
 	for from.next() {
 		if err := c.bounded(from.n, from.line()); err != nil {
@@ -99,7 +100,7 @@ func check(r io.Reader) (out checked, err error) {
 	case !c.legacy && !c.ended:
 		return out, wrong(c.n, "file is truncated: no last line")
 	}
-	return checked{header: c.header, legacy: c.legacy, ids: c.ids}, nil
+	return checked{header: c.header, legacy: c.legacy, ids: c.ids, signed: c.signature}, nil
 }
 
 // checker holds the state that lines refer to. It keeps the IDs of all sessions, at 16 characters each.
@@ -109,6 +110,8 @@ type checker struct {
 	legacy       bool
 	ended        bool
 	sum          hash.Hash
+	signed       hash.Hash
+	signature    string
 	conversation string // conversation whose messages follow
 	seq, missing int
 	sessions     map[string]bool
@@ -134,8 +137,10 @@ func (c *checker) bounded(n int, raw []byte) error {
 
 func (c *checker) line(n int, raw []byte) error {
 	defer func() {
-		c.sum.Write(raw)
-		c.sum.Write([]byte("\n"))
+		for _, of := range []hash.Hash{c.sum, c.signed} {
+			of.Write(raw)
+			of.Write([]byte("\n"))
+		}
 		c.n = n
 	}()
 	if c.ended {
@@ -232,7 +237,7 @@ func (c *checker) end(n int, raw []byte) error {
 	if sum := hex.EncodeToString(c.sum.Sum(nil)); e.Lines != n-1 || e.SHA256 != sum {
 		return wrong(n, "file was changed: the number of lines or the SHA-256 does not match")
 	}
-	c.ended = true
+	c.ended, c.signature = true, signature(e.HMAC, c.signed)
 	return nil
 }
 

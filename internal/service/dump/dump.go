@@ -67,8 +67,12 @@ func (s *Service) Dump(ctx context.Context, ws int64, to io.Writer, o Options) e
 
 // dump is Dump without a record of the act.
 func (s *Service) dump(ctx context.Context, ws int64, to io.Writer, o Options) error {
-	err := s.Store.WithSnapshot(ctx, ws, func(ctx context.Context, from Source) error {
-		w := &writer{to: to, sum: sha256.New()}
+	signed, err := s.signing(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.Store.WithSnapshot(ctx, ws, func(ctx context.Context, from Source) error {
+		w := &writer{to: to, sum: sha256.New(), signed: signed}
 		if err := s.head(ctx, from, w, o); err != nil {
 			return err
 		}
@@ -195,9 +199,10 @@ func dumpDocuments(ctx context.Context, from Source, w *writer, _ Options) error
 
 // writer writes lines and keeps their number and hash.
 type writer struct {
-	to    io.Writer
-	sum   hash.Hash
-	lines int
+	to     io.Writer
+	sum    hash.Hash
+	signed hash.Hash
+	lines  int
 }
 
 func (w *writer) line(v any) error {
@@ -207,11 +212,13 @@ func (w *writer) line(v any) error {
 	}
 	raw = append(raw, '\n')
 	w.sum.Write(raw)
+	w.signed.Write(raw)
 	w.lines++
 	_, err = w.to.Write(raw)
 	return err
 }
 
 func (w *writer) end() error {
-	return w.line(End{Kind: KindEnd, Lines: w.lines, SHA256: hex.EncodeToString(w.sum.Sum(nil))})
+	return w.line(End{Kind: KindEnd, Lines: w.lines, SHA256: hex.EncodeToString(w.sum.Sum(nil)),
+		HMAC: hex.EncodeToString(w.signed.Sum(nil))})
 }

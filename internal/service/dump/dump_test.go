@@ -70,7 +70,7 @@ func TestDumpOfAnEmptyWorkspaceIsAWholeFile(t *testing.T) {
 	if lines := decoded(t, file); len(lines) != 2 || lines[0]["kind"] != "header" || lines[1]["kind"] != "end" {
 		t.Errorf("lines %v", lines)
 	}
-	if got := d.load(d.User(), file); got != (dump.LoadResult{}) {
+	if got := d.load(d.User(), file); got != (dump.LoadResult{Signature: dump.Verified}) {
 		t.Errorf("loaded %+v", got)
 	}
 }

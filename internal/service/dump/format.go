@@ -6,7 +6,9 @@
 //	loaded, err := service.Load(ctx, actor, reader)      // continues if it is repeated
 //
 // A file starts with a header. It ends with a line that has the number of lines and their SHA-256,
-// so that truncated or changed files are rejected. Load checks the whole file before it writes
+// so that truncated or changed files are rejected, and a signature of the deployment. Without a valid
+// signature, a load takes nothing from the file that only the deployment can know: who wrote a text,
+// and that it was accepted. Load checks the whole file before it writes
 // anything. Then it writes what memories refer to in one transaction, batches of 500 memories in
 // one each, and the identity and the soul in the last. Each transaction is an operation of its own,
 // so that a repeated load continues. Existing rows are not changed.
@@ -184,8 +186,9 @@ type Document struct {
 // End is the last line.
 type End struct {
 	Kind   string `json:"kind"`
-	Lines  int    `json:"lines"`  // before this line
-	SHA256 string `json:"sha256"` // of all bytes before this line
+	Lines  int    `json:"lines"`          // before this line
+	SHA256 string `json:"sha256"`         // of all bytes before this line
+	HMAC   string `json:"hmac,omitempty"` // of the same bytes, with the key of the deployment
 }
 
 // one is a decoded line of any kind.

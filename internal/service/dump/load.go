@@ -29,6 +29,8 @@ type IndexedEntry struct {
 type Store interface {
 	WithSnapshot(ctx context.Context, ws int64, fn func(context.Context, Source) error) error
 	WithLoad(ctx context.Context, ws int64, fn func(context.Context, Destination) error) error
+	// DumpSecret returns the secret of the deployment from which the key of dumps is derived.
+	DumpSecret(ctx context.Context) ([]byte, error)
 }
 
 // Ports are the dependencies of the service.
@@ -66,6 +68,8 @@ type LoadResult struct {
 	Ignored       int `json:"ignored"`     // lines of other programs that are not memories
 	Quarantined   int `json:"quarantined"` // contain a secret or an injection attempt; never shown to a model
 	Embedding     int `json:"embedding"`   // get their vectors after the load, in the background
+
+	Signature string `json:"signature" enum:"verified,unsigned,invalid" doc:"verified: this deployment has written the file, and origins are kept. Otherwise, everything has the origin import, and texts with findings are quarantined"`
 }
 
 func (r *LoadResult) add(o LoadResult) {
@@ -121,7 +125,11 @@ func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader,
 	if err := again(); err != nil {
 		return out, err
 	}
-	known, err := check(file)
+	signed, err := s.signing(ctx)
+	if err != nil {
+		return out, err
+	}
+	known, err := check(file, signed)
 	if err != nil {
 		return out, err
 	}

@@ -25,7 +25,7 @@ func TestLoadGivesBackWhatWasDumped(t *testing.T) {
 	if !strings.Contains(file, `"moved":true`) || !strings.Contains(file, `"confirmed_at":"`) {
 		t.Errorf("the dump does not say what has moved: %s", file)
 	}
-	want := dump.LoadResult{
+	want := dump.LoadResult{Signature: dump.Verified,
 		Memories:      4,
 		Targets:       2,
 		Conversations: 1,
@@ -123,13 +123,13 @@ func TestLoadOfWhatIsThereChangesNothing(t *testing.T) {
 	d.load(d.inB(), file)
 	before := d.dumped(d.B, dump.Options{})
 	got := d.load(d.inB(), file) // under an operation of its own
-	if got != (dump.LoadResult{Existing: 10}) {
+	if got != (dump.LoadResult{Existing: 10, Signature: dump.Verified}) {
 		t.Errorf("loaded %+v", got)
 	}
 	if after := d.dumped(d.B, dump.Options{}); content(after) != content(before) {
 		t.Errorf("was\n%s\nand is\n%s", before, after)
 	}
-	if own := d.load(d.User(), file); own != (dump.LoadResult{Existing: 10}) {
+	if own := d.load(d.User(), file); own != (dump.LoadResult{Existing: 10, Signature: dump.Verified}) {
 		t.Errorf("loaded where it came from: %+v", own)
 	}
 }
@@ -266,7 +266,7 @@ func TestLoadRefusesAConversationThatIsAnotherHere(t *testing.T) {
 			t.Errorf("%s: %+v", what, err)
 		}
 	}
-	if got := d.load(d.inB(), sealed(said("talk", "Hello.", "Bye.")...)); got != (dump.LoadResult{Existing: 1}) {
+	if got := d.load(d.inB(), sealed(said("talk", "Hello.", "Bye.")...)); got != (dump.LoadResult{Existing: 1, Signature: dump.Unsigned}) {
 		t.Errorf("the same words: %+v", got)
 	}
 	if got := d.remembers(d.B); got != held {
@@ -313,7 +313,7 @@ func TestLoadReadsTheFilesOfReMe(t *testing.T) {
 `
 	a := d.inB()
 	got := d.load(a, file)
-	if got != (dump.LoadResult{Memories: 3, Targets: 2, Ignored: 1}) {
+	if got != (dump.LoadResult{Memories: 3, Targets: 2, Ignored: 1, Signature: dump.Unsigned}) {
 		t.Errorf("loaded %+v", got)
 	}
 	if again := d.load(d.inB(), file); again.Memories != 0 || again.Targets != 0 {

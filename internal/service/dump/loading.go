@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/guard"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
@@ -69,6 +70,7 @@ func (l *loading) run(ctx context.Context) (LoadResult, error) {
 				return err
 			}
 			out = l.out
+			out.Signature = l.signed
 			return l.documents(ctx, to, &out)
 		})
 	})
@@ -124,7 +126,7 @@ func (l *loading) part(ctx context.Context, name string, effect func(context.Con
 // with what the workspace has. Then no memory is loaded.
 func (l *loading) references(ctx context.Context) error {
 	err := l.part(ctx, "references", func(ctx context.Context, to Destination, out *partResult) error {
-		r := &referring{to: to, ws: l.ws, op: l.op, out: out}
+		r := &referring{to: to, ws: l.ws, op: l.op, out: out, foreign: l.signed != Verified}
 		out.Renamed = map[string]string{}
 		for l.from.next() {
 			kind, err := kindOf(l.from.line())
@@ -158,6 +160,8 @@ type referring struct {
 	op  string
 	out *partResult
 
+	foreign bool // the file has no valid signature
+
 	targets      []Target
 	conversation int64 // conversation whose messages follow
 	kept         bool  // the conversation exists; its messages are compared
@@ -172,11 +176,19 @@ func (r *referring) line(ctx context.Context, n int, kind string, raw []byte) er
 	}
 	switch {
 	case o.Target != nil:
-		if r.targets = append(r.targets, o.Target.exact()); len(r.targets) == batchRows {
+		t := o.Target.exact()
+		if r.foreign && suspicious(guard.Caution, t.Description) {
+			t.Description = ""
+		}
+		if r.targets = append(r.targets, t); len(r.targets) == batchRows {
 			err = r.flush(ctx)
 		}
 	case o.Conversation != nil:
-		err = r.open(ctx, *o.Conversation)
+		c := *o.Conversation
+		if r.foreign {
+			c = c.distrust()
+		}
+		err = r.open(ctx, c)
 	case o.Message != nil:
 		err = r.message(ctx, o.Message.message())
 	case o.History != nil:
@@ -267,6 +279,9 @@ func (r *referring) history(ctx context.Context, h History) error {
 		return nil
 	}
 	chunks := memory.Chunks(said, llm.EstimateTokens)
+	if r.foreign {
+		h.Author = ""
+	}
 	made := memory.History{SHA: sum, Conversation: id, FromSeq: h.Range.FromSeq, ToSeq: h.Range.ToSeq,
 		Messages: len(said), Author: h.Author, CreatedAt: h.CreatedAt}
 	for _, chunk := range chunks {
@@ -324,6 +339,10 @@ func (l *loading) documents(ctx context.Context, to Destination, out *LoadResult
 				return err
 			}
 		}
+		if !had[kind] && l.withheld(d) {
+			out.Quarantined++
+			continue
+		}
 		if count(out, made, !had[kind]); had[kind] {
 			continue
 		}
@@ -334,6 +353,16 @@ func (l *loading) documents(ctx context.Context, to Destination, out *LoadResult
 		}
 	}
 	return l.from.err()
+}
+
+// withheld reports whether a version of a document is not loaded because of its text: there is no quarantine for
+// what is part of every prompt. Without a valid signature, it also replaces the stated writer.
+func (l *loading) withheld(d *Document) bool {
+	if l.signed == Verified {
+		return suspicious(guard.Dangerous, d.Content)
+	}
+	d.Origin, d.Author = imported, ""
+	return suspicious(guard.Caution, d.Content)
 }
 
 func setHeads(ctx context.Context, to Destination, heads map[string]int) error {

@@ -17,7 +17,9 @@ type MemoryFilter struct {
 	Type   string
 	Status string
 	Origin string
-	Target string
+	Target string // ID of a target
+	// AnyCase also selects targets whose ID differs from Target in case only, for a name that a person has typed.
+	AnyCase bool
 	// AsOf selects the memories that were active at that time, with their content of then. Status and Origin do not
 	// apply.
 	AsOf   time.Time

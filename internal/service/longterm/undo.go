@@ -21,6 +21,9 @@ type RestoreArgs struct {
 // erasedAtOnce is the maximum number of rows that one transaction erases.
 const erasedAtOnce = 1000
 
+// mostVersions is the maximum number of versions that a restoration compares.
+const mostVersions = 1000
+
 // Restore makes a version of a memory active again, whatever the status of the memory. It requires
 // a user.
 func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([]ItemResult, error) {
@@ -48,6 +51,13 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 		r, err := g.tx.Memories().RevisionAt(ctx, e.Key, version)
 		if err != nil {
 			return err
+		}
+		history, err := g.tx.Memories().MemoryHistory(ctx, e.ID, mostVersions)
+		if err != nil {
+			return err
+		}
+		if memory.Withheld(e, history, r.Version) && !a.Approves {
+			return memory.NeedsApproval(e.ID)
 		}
 		r.Status = memory.Active
 		if err := g.tx.Operations().Record(ctx, audit.MemoryRestore, fmt.Sprintf("memory %s to version %d",
@@ -187,8 +197,11 @@ func (g *writing) undoEntry(ctx context.Context, t WrittenEntry) error {
 	if err != nil {
 		return err
 	}
-	if t.First == 1 { // the run created it
+	switch {
+	case t.First == 1: // the run created it
 		r.Status = memory.Removed
+	case t.Entry.Status == memory.Quarantined: // undoing a change is no approval
+		r.Status = memory.Quarantined
 	}
 	e := t.Entry
 	err = g.revertTo(ctx, e, r, memory.Undo)

@@ -18,6 +18,9 @@ type RestoreArgs struct {
 	Version int    `json:"version,omitempty"` // 0 for the current version
 }
 
+// mostVersions is the maximum number of versions that a restoration compares.
+const mostVersions = 1000
+
 // erasedAtOnce is the maximum number of rows that one transaction erases.
 const erasedAtOnce = 1000
 
@@ -46,6 +49,13 @@ func (k *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) (W
 		r, err := tx.Former().RevisionAt(ctx, e.Key, version)
 		if err != nil {
 			return WriteResult{}, err
+		}
+		history, err := tx.Memories().MemoryHistory(ctx, e.ID, mostVersions)
+		if err != nil {
+			return WriteResult{}, err
+		}
+		if memory.Withheld(e, history, r.Version) && !a.Approves {
+			return WriteResult{}, memory.NeedsApproval(e.ID)
 		}
 		return k.restore(ctx, tx, a, e, r)
 	})

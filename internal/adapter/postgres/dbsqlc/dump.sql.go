@@ -359,6 +359,17 @@ func (q *Queries) DumpRevisions(ctx context.Context, arg DumpRevisionsParams) ([
 	return items, nil
 }
 
+const DumpSecret = `-- name: DumpSecret :one
+select dump_secret from store_state
+`
+
+func (q *Queries) DumpSecret(ctx context.Context) ([]byte, error) {
+	row := q.db.QueryRow(ctx, DumpSecret)
+	var dump_secret []byte
+	err := row.Scan(&dump_secret)
+	return dump_secret, err
+}
+
 const DumpSouls = `-- name: DumpSouls :many
 select workspace_id, version, content, action, origin, run_id, op_id, conversation_id, from_seq, to_seq, created_at from soul_versions where workspace_id = $1 and version > $2 order by version limit $3
 `

@@ -225,9 +225,9 @@ const ExploreMemories = `-- name: ExploreMemories :many
 select m.id, m.external_id, m.type, m.target, left(m.content, $1::int) as content, m.version, m.status, m.origin, m.tainted, m.created_at, m.updated_at
 from memories m
 where m.workspace_id = $2 and ($3::text = '' or m.type = $3) and ($4::text = '' or m.status = $4)
-  and ($5::text = '' or m.origin = $5) and ($6::text = '' or m.target = $6)
-  and ($7::bigint = 0 or m.id < $7)
-order by m.id desc limit $8
+  and ($5::text = '' or m.origin = $5) and ($6::text = '' or m.target = $6 or $7::boolean and lower(m.target) = lower($6))
+  and ($8::bigint = 0 or m.id < $8)
+order by m.id desc limit $9
 `
 
 type ExploreMemoriesParams struct {
@@ -237,6 +237,7 @@ type ExploreMemoriesParams struct {
 	Status      string
 	Origin      string
 	Target      string
+	AnyCase     bool
 	Before      int64
 	MaxRows     int32
 }
@@ -263,6 +264,7 @@ func (q *Queries) ExploreMemories(ctx context.Context, arg ExploreMemoriesParams
 		arg.Status,
 		arg.Origin,
 		arg.Target,
+		arg.AnyCase,
 		arg.Before,
 		arg.MaxRows,
 	)
@@ -304,9 +306,9 @@ from memories m, lateral (
   where x.workspace_id = m.workspace_id and x.memory_id = m.id and x.created_at <= $2 order by x.version desc limit 1
 ) r
 where m.workspace_id = $3 and m.created_at <= $2 and r.status = 'active' and r.action <> 'remove'
-  and ($4::text = '' or m.type = $4) and ($5::text = '' or m.target = $5)
-  and ($6::bigint = 0 or m.id < $6)
-order by m.id desc limit $7
+  and ($4::text = '' or m.type = $4) and ($5::text = '' or m.target = $5 or $6::boolean and lower(m.target) = lower($5))
+  and ($7::bigint = 0 or m.id < $7)
+order by m.id desc limit $8
 `
 
 type ExploreMemoriesAsOfParams struct {
@@ -315,6 +317,7 @@ type ExploreMemoriesAsOfParams struct {
 	WorkspaceID int64
 	Type        string
 	Target      string
+	AnyCase     bool
 	Before      int64
 	MaxRows     int32
 }
@@ -343,6 +346,7 @@ func (q *Queries) ExploreMemoriesAsOf(ctx context.Context, arg ExploreMemoriesAs
 		arg.WorkspaceID,
 		arg.Type,
 		arg.Target,
+		arg.AnyCase,
 		arg.Before,
 		arg.MaxRows,
 	)

@@ -55,7 +55,7 @@ func (s *Store) Op() string { return fmt.Sprintf("test/%d", s.ops.Add(1)) }
 
 // Actor returns a caller in workspace A with a new operation ID.
 func (s *Store) Actor(o agent.Origin) agent.Actor {
-	return agent.Actor{Workspace: s.A.ID, Origin: o, Op: s.Op()}
+	return agent.Actor{Workspace: s.A.ID, Origin: o, Op: s.Op(), Approves: o == agent.OriginUser}
 }
 
 // User returns a user in workspace A with a new operation ID.
