@@ -154,7 +154,8 @@ func TestWhatStaysOnTheMachineIsApprovedByName(t *testing.T) {
 					t.Errorf("%s is approved without its name: %v, findings %+v", item, err, seen.Findings)
 				}
 				_, err = b.ReviewInbox.Approve(ctx, actor(agent.OriginUser), item, approval.Decision{SHA: seen.SHA,
-					Override: approval.Override{Findings: approval.Blocking(seen.Findings), Reason: "A person has read it."}})
+					Override: approval.Override{Findings: approval.Blocking(seen.Findings),
+						Reason: "A person has read it."}})
 				if err != nil {
 					t.Errorf("%s with its name: %v", item, err)
 				}

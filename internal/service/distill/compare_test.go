@@ -120,14 +120,15 @@ func TestAnUpdateWithoutAVerdictWaits(t *testing.T) {
 			"a reply too large":    fails(llm.Invalid),
 		},
 		"compare": {
-			"no answer":                   says("Both are fine."),
-			"an unknown answer":           says(`{"reason":"Splendid.","better":"both"}`),
-			"a refused request":           fails(llm.Fatal),
-			"a refused key":               fails(llm.Auth),
-			"always the first":            says(`{"reason":"It.","better":"a"}`),
-			"always the second":           says(`{"reason":"It.","better":"b"}`),
-			"a tie":                       says(`{"reason":"Neither.","better":"tie"}`),
-			"the first, and then neither": answersInTurn(`{"reason":"A.","better":"a"}`, `{"reason":"B.","better":"tie"}`),
+			"no answer":         says("Both are fine."),
+			"an unknown answer": says(`{"reason":"Splendid.","better":"both"}`),
+			"a refused request": fails(llm.Fatal),
+			"a refused key":     fails(llm.Auth),
+			"always the first":  says(`{"reason":"It.","better":"a"}`),
+			"always the second": says(`{"reason":"It.","better":"b"}`),
+			"a tie":             says(`{"reason":"Neither.","better":"tie"}`),
+			"the first, and then neither": answersInTurn(`{"reason":"A.","better":"a"}`,
+				`{"reason":"B.","better":"tie"}`),
 			"the quota is spent": func(d *distilling, role string) {
 				d.model.answers[role] = func(prompt.Material) (string, error) {
 					return "", fault.New(fault.QuotaExceeded, "the tokens of the day are spent", "")
