@@ -78,6 +78,7 @@ func (h *App) console(g *httpapi.Gateway) http.Handler {
 		Distill:              h.Distill,
 		AuthenticateOperator: g.AuthenticateOperator,
 		Authenticate:         g.Authenticate,
+		Attempt:              g.Attempt,
 		Encrypted:            g.Encrypted,
 		Start:                g.Start,
 		Send:                 g.Send,

@@ -69,10 +69,12 @@ type Services struct {
 	Dumps         *dump.Service
 	Erase         *erase.Service
 
-	// Authenticate returns the principal of an API key. It limits the invalid keys of an address.
+	// Authenticate returns the principal of an API key. It slows down guesses.
 	Authenticate func(r *http.Request, key string) (apikey.Principal, error)
 	// AuthenticateOperator does the same for the key of an operator.
 	AuthenticateOperator func(r *http.Request, key string) (apikey.Operator, error)
+	// Attempt looks up a code or a cookie. NotFound counts as a guess, and RateLimited replaces it after many.
+	Attempt func(r *http.Request, look func(context.Context) error) error
 	// Encrypted reports whether a request arrived by HTTPS, here or at a trusted proxy.
 	Encrypted func(r *http.Request) bool
 	// Start starts the workflow of a stored run.
@@ -216,7 +218,10 @@ func (c *Console) checkOrigin(r *http.Request) error {
 func (c *Console) open(fn func(*request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		rq := c.newRequest(w, r)
-		err := rq.identify()
+		err := rq.readForm()
+		if err == nil {
+			err = rq.identify()
+		}
 		if err == nil {
 			err = fn(rq)
 		}

@@ -1,11 +1,13 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/consolesession"
 	"cairn/internal/service/explore"
 	"cairn/internal/service/support"
@@ -56,12 +58,20 @@ func (rq *request) setOperatorCookie(value string) {
 // operator returns a handler for operators with the scope support.
 func (c *Console) operator(fn func(*request) error) http.HandlerFunc {
 	return c.open(func(rq *request) error {
-		o, err := c.Support.Find(rq.ctx, rq.operatorCookie())
-		if fault.CodeOf(err) == fault.NotFound {
+		cookie := rq.operatorCookie()
+		if cookie == "" {
 			return rq.needSignIn()
 		}
+		var o apikey.Operator
+		known, err := rq.known(func(ctx context.Context) (err error) {
+			o, err = c.Support.Find(ctx, cookie)
+			return err
+		})
 		if err != nil {
 			return err
+		}
+		if !known {
+			return rq.needSignIn()
 		}
 		rq.isOperator = true
 		rq.ctx = audit.WithKey(rq.ctx, audit.Operator, o.Key)

@@ -42,9 +42,27 @@ func (c *Console) newRequest(w http.ResponseWriter, r *http.Request) *request {
 }
 
 // identify reads the grants of the cookie.
-func (rq *request) identify() (err error) {
-	rq.grants, err = rq.c.Sessions.Grants(rq.ctx, rq.cookie())
+func (rq *request) identify() error {
+	cookie := rq.cookie()
+	if cookie == "" {
+		return nil
+	}
+	_, err := rq.known(func(ctx context.Context) (err error) {
+		if rq.grants, err = rq.c.Sessions.Grants(ctx, cookie); err == nil && len(rq.grants) == 0 {
+			err = fault.New(fault.NotFound, "unknown cookie", "sign in")
+		}
+		return err
+	})
 	return err
+}
+
+// known reports whether look finds what a cookie grants. One that is unknown or has ended needs a sign-in.
+func (rq *request) known(look func(context.Context) error) (bool, error) {
+	err := rq.c.Attempt(rq.r, look)
+	if code := fault.CodeOf(err); code == fault.NotFound || code == fault.RateLimited {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // enter enters the workspace of the path. One without a grant is not found, whether it exists or not.
@@ -228,6 +246,25 @@ func unsegment(name string) string { return strings.TrimPrefix(name, "~") }
 
 // named returns a name in the path.
 func (rq *request) named(wildcard string) string { return unsegment(rq.r.PathValue(wildcard)) }
+
+// maxForm is the size of a form without files, in bytes.
+const maxForm = 10 << 20
+
+// readForm reads a form without files. PostFormValue would take one that is cut or damaged for an empty one.
+func (rq *request) readForm() error {
+	if rq.r.Method == http.MethodGet || rq.r.Method == http.MethodHead ||
+		strings.HasPrefix(rq.r.Header.Get("Content-Type"), "multipart/") {
+		return nil
+	}
+	rq.r.Body = http.MaxBytesReader(rq.w, rq.r.Body, maxForm)
+	err := rq.r.ParseForm()
+	var known *fault.Error
+	var tooLarge *http.MaxBytesError
+	if err == nil || errors.As(err, &known) || errors.As(err, &tooLarge) {
+		return err
+	}
+	return fault.Wrap(err, fault.InvalidArgument, "damaged form", "reload the page, and send the form again")
+}
 
 // formMemory is the part of a form with a file that is held in memory; the rest is in a temporary file.
 const formMemory = 8 << 20

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/url"
@@ -191,7 +192,12 @@ func (c *Console) redeem(rq *request) error {
 	if err := rq.refuseInsecure(); err != nil {
 		return rq.again(err, c.showLink)
 	}
-	cookie, g, err := c.Sessions.Redeem(rq.ctx, rq.cookie(), rq.r.PostFormValue("code"))
+	var cookie string
+	var g consolesession.Grant
+	err := c.Attempt(rq.r, func(ctx context.Context) (err error) {
+		cookie, g, err = c.Sessions.Redeem(ctx, rq.cookie(), rq.r.PostFormValue("code"))
+		return err
+	})
 	if err != nil {
 		return rq.again(err, c.showLink)
 	}

@@ -116,19 +116,12 @@ func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 
 // authenticateKey returns the principal of a key, which acts for a user if it is that of a gateway.
 func (g *Gateway) authenticateKey(r *http.Request, key, person string) (apikey.Principal, *Problem) {
-	// Keys that were valid before are always looked up, so that others at the same address cannot lock them out.
-	from, known := g.client(r), g.Keys.Seen(key)
-	if !known {
-		if wait := g.badKeys.take(from); wait > 0 {
-			return apikey.Principal{}, tooManyBadKeys(wait)
-		}
-	}
-	h, err := g.principal(r.Context(), key, person)
-	if !known && fault.CodeOf(err) != fault.NotFound {
-		g.badKeys.good(from)
-	}
+	var h apikey.Principal
+	err := g.look(r, key, func(ctx context.Context) (err error) {
+		h, err = g.principal(ctx, key, person)
+		return err
+	})
 	if fault.CodeOf(err) == fault.NotFound {
-		g.Keys.Forget(key)
 		return h, problem(
 			fault.Unauthenticated,
 			"invalid API key",
@@ -141,6 +134,19 @@ func (g *Gateway) authenticateKey(r *http.Request, key, person string) (apikey.P
 		return h, g.problemFrom(r.Context(), "authenticate", err)
 	}
 	return h, nil
+}
+
+// look looks a key up. A key that was valid before is looked up at once; other lookups are bounded, and the answers to
+// invalid keys wait if the address has sent many.
+func (g *Gateway) look(r *http.Request, key string, find func(context.Context) error) error {
+	if !g.Keys.Seen(key) {
+		return g.attempts.Look(r.Context(), network(g.address(r)), find)
+	}
+	err := find(r.Context())
+	if fault.CodeOf(err) == fault.NotFound {
+		g.Keys.Forget(key)
+	}
+	return err
 }
 
 // principal returns the principal of a key. That of a gateway acts for a user.
@@ -198,7 +204,11 @@ func (g *Gateway) authenticateOperator(r *http.Request, scope apikey.Scope) (api
 }
 
 func (g *Gateway) findOperator(r *http.Request, key string, scope apikey.Scope) (apikey.Operator, *Problem) {
-	o, err := g.Keys.Operator(r.Context(), key)
+	var o apikey.Operator
+	err := g.look(r, key, func(ctx context.Context) (err error) {
+		o, err = g.Keys.Operator(ctx, key)
+		return err
+	})
 	if fault.CodeOf(err) == fault.NotFound {
 		return o, problem(fault.Unauthenticated, "invalid operator key", "keys of workspaces are refused here; the "+
 			"operator of this installation creates a key with `cairn keys create --operator --scopes "+string(scope)+

@@ -15,18 +15,19 @@ import (
 // Read limits of request bodies.
 const (
 	bodyIdle     = 10 * time.Second // without data; the default of Options.BodyIdle
-	bodyPatience = time.Minute      // for a whole body, and between two parts of a load
+	bodyPatience = time.Minute      // for a whole body; one of a load may take longer
 )
 
 // body is the body of a request with read deadlines. The first deadline is set before the key is
-// checked. The deadline is removed at the end of the body: on a connection, a later deadline would
-// cancel the request.
+// checked. The deadline is removed at the end of the body only: on a connection, a later deadline would
+// cancel the request. A body that is cut keeps one in the past, so that no later read waits for the rest.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
 	idle    time.Duration
 	until   time.Time // zero for bodies that may take any time
 	ended   bool
+	failed  error
 	jsonCount
 }
 
@@ -56,22 +57,35 @@ func (b *body) wait() {
 }
 
 func (b *body) Read(p []byte) (int, error) {
+	if b.failed != nil {
+		return 0, b.failed
+	}
 	b.wait()
 	n, err := b.ReadCloser.Read(p)
-	if n > 0 && b.until.IsZero() {
-		b.idle = max(b.idle, bodyPatience)
-	} else if b.add(p[:n]); b.values > mostValues {
-		return 0, problem(fault.TooLarge, fmt.Sprintf("request body has more than %d JSON values", mostValues),
-			"send several requests with fewer items")
+	if !b.until.IsZero() {
+		if b.add(p[:n]); b.values > mostValues {
+			n, err = 0, fault.New(fault.TooLarge, fmt.Sprintf("request body has more than %d JSON values", mostValues),
+				"send several requests with fewer items")
+		}
 	}
-	if err != nil {
-		b.ended = b.ended || errors.Is(err, io.EOF)
+	switch {
+	case errors.Is(err, io.EOF):
+		b.ended = true
 		_ = b.control.SetReadDeadline(time.Time{})
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = problem(fault.RequestTimeout, "request body stopped arriving", "")
+	case err != nil:
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = fault.New(fault.RequestTimeout, "request body stopped arriving", "")
+		}
+		b.failed = err
+		b.abandon()
 	}
 	return n, err
+}
+
+// Close ends the body. net/http would wait here for up to 256 KiB of what was not read.
+func (b *body) Close() error {
+	b.abandon()
+	return b.ReadCloser.Close()
 }
 
 // mostValues is the maximum number of JSON values in a body of limited size. A decoded value of two bytes

@@ -119,7 +119,11 @@ func (g *Gateway) copyMemories(ctx context.Context, in *struct {
 		From string `json:"from_key" minLength:"1" doc:"A key of the source workspace with the scope read"`
 	}
 }) (*bodyOf[LoadedMemories], error) {
-	from, err := g.Keys.Principal(ctx, in.Body.From)
+	var from apikey.Principal
+	err := g.attempt(ctx, func(ctx context.Context) (err error) {
+		from, err = g.Keys.Principal(ctx, in.Body.From)
+		return err
+	})
 	if fault.CodeOf(err) == fault.NotFound || err == nil && !apikey.Read.Allows(from.Scopes) {
 		return nil, fault.New(fault.OutOfScope, "invalid from_key",
 			"send a key of the source workspace with the scope read")

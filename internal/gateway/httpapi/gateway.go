@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"cairn/internal/domain/settings"
+	"cairn/internal/service/throttle"
 )
 
 // Gateway serves the HTTP API. It is an http.Handler and is safe for concurrent use.
@@ -26,7 +27,7 @@ type Gateway struct {
 	// byteRates limit the bytes of batches.
 	byteRates *rates
 	streams   *streams
-	badKeys   *badKeys
+	attempts  *throttle.Throttle
 	closing   context.Context // ends when the gateway stops; streams and waits end with it
 	stop      context.CancelFunc
 
@@ -56,7 +57,7 @@ func (noMeter) Handler() http.Handler              { return nil }
 func New(s Services, o Options, m Meter) *Gateway {
 	g := &Gateway{Services: s, Options: o, mux: http.NewServeMux(), meter: m, rates: newRates(o.RateLimit, 1),
 		byteRates: newRates(float64(o.BatchBytes), int(o.RequestBytes)),
-		streams:   newStreams(), badKeys: newBadKeys()}
+		streams:   newStreams(), attempts: throttle.New()}
 	g.closing, g.stop = context.WithCancel(context.Background())
 	g.api = humago.New(g.mux, description())
 	g.api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[settings.Spend](), reflect.TypeFor[spend]())

@@ -99,7 +99,11 @@ func (g *Gateway) approvePerson(ctx context.Context, in *struct {
 		Code string `json:"code" minLength:"1" maxLength:"20" doc:"The code that the user got"`
 	}
 }) (*bodyOf[Person], error) {
-	i, err := g.People.ApproveFor(ctx, asking(ctx).Account, in.Body.Code)
+	var i channel.Identity
+	err := g.attempt(ctx, func(ctx context.Context) (err error) {
+		i, err = g.People.ApproveFor(ctx, asking(ctx).Account, in.Body.Code)
+		return err
+	})
 	return &bodyOf[Person]{Person(i)}, err
 }
 

@@ -258,7 +258,10 @@ func (k *Service) Principal(ctx context.Context, key string) (Principal, error) 
 
 // Seen reports whether this process has found the key valid before and still remembers it. It reads
 // no database; the key may have been revoked since.
-func (k *Service) Seen(key string) bool { return k.principals.has(sha256.Sum256([]byte(key))) }
+func (k *Service) Seen(key string) bool {
+	hash := sha256.Sum256([]byte(key))
+	return k.principals.has(hash) || k.operators.has(hash)
+}
 
 // CreateWithin is CreateUntil for the holder of another key. The new key has no scope that the holder lacks, and
 // expires no later than the holder's.
@@ -282,7 +285,11 @@ func (k *Service) CreateWithin(ctx context.Context, h Principal, name string, sc
 }
 
 // Forget drops a key that is no longer valid, so that Seen does not report it.
-func (k *Service) Forget(key string) { k.principals.drop(sha256.Sum256([]byte(key))) }
+func (k *Service) Forget(key string) {
+	hash := sha256.Sum256([]byte(key))
+	k.principals.drop(hash)
+	k.operators.drop(hash)
+}
 
 func wellFormed(key, prefix string) bool {
 	return strings.HasPrefix(key, prefix) && len(key) == len(prefix)+base64.RawURLEncoding.EncodedLen(keyBytes)

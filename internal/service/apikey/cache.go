@@ -4,13 +4,15 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // cache holds the holders of keys for keyMemory, and for less if a key expires before. Unknown keys
-// are not cached. The zero value is ready for use.
+// are not cached. If it is full, it forgets the key that was used least recently. The zero value is ready for use.
 type cache[T any] struct {
-	mu    sync.Mutex
-	known map[Hash]cached[T]
+	made  sync.Once
+	known *lru.Cache[Hash, cached[T]]
 }
 
 type cached[T any] struct {
@@ -18,12 +20,15 @@ type cached[T any] struct {
 	until  time.Time
 }
 
+func (c *cache[T]) keys() *lru.Cache[Hash, cached[T]] {
+	c.made.Do(func() { c.known, _ = lru.New[Hash, cached[T]](kept) }) // fails only for a size of 0
+	return c.known
+}
+
 // find returns the holder of a key. If it is not cached, it calls look.
 func (c *cache[T]) find(hash Hash, look func(Hash) (T, Usage, error)) (T, error) {
 	asked := time.Now() // before the lookup, so that a key revoked in the meantime is not cached for longer
-	c.mu.Lock()
-	known, ok := c.known[hash]
-	c.mu.Unlock()
+	known, ok := c.keys().Get(hash)
 	if ok && asked.Before(known.until) {
 		return known.holder, nil
 	}
@@ -35,35 +40,17 @@ func (c *cache[T]) find(hash Hash, look func(Hash) (T, Usage, error)) (T, error)
 	if usage.Left > 0 {
 		memory = min(memory, usage.Left)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) >= kept {
-		c.known = map[Hash]cached[T]{}
-	}
-	c.known[hash] = cached[T]{holder, asked.Add(memory)}
+	c.keys().Add(hash, cached[T]{holder, asked.Add(memory)})
 	return holder, nil
 }
 
 // see makes has report a key whose holders are cached for each user. find looks it up again.
-func (c *cache[T]) see(hash Hash) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.known[hash] = cached[T]{}
-}
+func (c *cache[T]) see(hash Hash) { c.keys().Add(hash, cached[T]{}) }
 
 // has reports whether a key is remembered, even if it must be looked up again.
-func (c *cache[T]) has(hash Hash) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ok := c.known[hash]
-	return ok
-}
+func (c *cache[T]) has(hash Hash) bool { return c.keys().Contains(hash) }
 
-func (c *cache[T]) drop(hash Hash) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.known, hash)
-}
+func (c *cache[T]) drop(hash Hash) { c.keys().Remove(hash) }
 
 const (
 	writers     = 2               // uses that are recorded at once

@@ -1,6 +1,7 @@
 package apikey_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -177,5 +178,32 @@ func TestTheLastUseOfAKeyIsRecorded(t *testing.T) {
 	use()
 	if now := b.list()[0].UsedAt; now.Before(*first) {
 		t.Errorf("the use after 5 minutes is not recorded: %v", now)
+	}
+}
+
+// The keys that are used are remembered, however many others there are.
+func TestManyKeysDoNotDropTheCache(t *testing.T) {
+	t.Parallel()
+	keys := &apikey.Service{Ports: apikey.Ports{Store: &oneKey{}}}
+	use := func(n int) string {
+		key := fmt.Sprintf("cairn_%043d", n)
+		if _, err := keys.Principal(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	busy, last := use(0), ""
+	for n := 1; n <= 20_000; n++ {
+		before := last
+		last = use(n)
+		if n%100 == 0 {
+			use(0)
+		}
+		if !keys.Seen(busy) || before != "" && !keys.Seen(before) {
+			t.Fatalf("keys in use are forgotten after %d others", n)
+		}
+	}
+	if keys.Seen(fmt.Sprintf("cairn_%043d", 1)) {
+		t.Error("all keys are remembered: memory is not bounded")
 	}
 }

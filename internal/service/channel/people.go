@@ -222,7 +222,10 @@ func (s *Service) link(ctx context.Context, a Account, e channel.Event) (ws tena
 	if !isCommand || name != "link" || code == "" {
 		return ws, false, nil
 	}
-	account, user, found, err := s.Pairings.ClaimLink(ctx, strings.ToUpper(code), a.Name+"/"+e.Sender.ID)
+	account, user, found, err := s.claim(ctx, a.Name, e.Sender.ID, code)
+	if fault.CodeOf(err) == fault.RateLimited {
+		return ws, false, nil
+	}
 	if err != nil || !found {
 		return ws, false, err
 	}
@@ -235,10 +238,30 @@ func (s *Service) link(ctx context.Context, a Account, e channel.Event) (ws tena
 	return ws, err == nil, err
 }
 
+// claim returns the user of a code that another user has sent. The platform vouches for the sender, so one who has
+// guessed many codes is refused without a lookup, and no other one waits.
+func (s *Service) claim(ctx context.Context, account, sender, code string) (of, user string, found bool, err error) {
+	by := account + "/" + sender
+	if err := s.attempts.Spent(by); err != nil {
+		return "", "", false, err
+	}
+	err = s.attempts.Look(ctx, by, func(ctx context.Context) (err error) {
+		of, user, found, err = s.Pairings.ClaimLink(ctx, strings.ToUpper(code), by)
+		if err == nil && !found {
+			err = unknownLink()
+		}
+		return err
+	})
+	if fault.CodeOf(err) == fault.NotFound {
+		err = nil
+	}
+	return of, user, found, err
+}
+
 // Link joins the workspaces of two known users, of whom one has sent the code of the other. The workspace with
 // memories is kept.
 func (s *Service) Link(ctx context.Context, account, user, code string) (workspace string, err error) {
-	other, otherUser, found, err := s.Pairings.ClaimLink(ctx, strings.ToUpper(code), account+"/"+user)
+	other, otherUser, found, err := s.claim(ctx, account, user, code)
 	if err != nil {
 		return "", err
 	}

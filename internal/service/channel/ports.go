@@ -17,6 +17,7 @@ import (
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/replystream"
+	"cairn/internal/service/throttle"
 )
 
 // Adapter connects an account of a platform.
@@ -311,8 +312,9 @@ type Ports struct {
 // Service connects the accounts that it is given to conversations.
 type Service struct {
 	Ports
-	streams streams
-	soon    chan struct{} // has an element for each route that is handled without the relay
+	streams  streams
+	attempts *throttle.Throttle // of codes, by the user who sends them
+	soon     chan struct{}      // has an element for each route that is handled without the relay
 }
 
 // handledAtOnce limits the routes that a process handles without the relay.
@@ -339,5 +341,5 @@ func New(p Ports) (*Service, error) {
 	if p.TurnSpec == nil || p.Settings == nil || p.FileText == nil {
 		return nil, errors.New("channel: TurnSpec, Settings or FileText is nil")
 	}
-	return &Service{Ports: p, soon: make(chan struct{}, handledAtOnce)}, nil
+	return &Service{Ports: p, attempts: throttle.New(), soon: make(chan struct{}, handledAtOnce)}, nil
 }
