@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	app.EnterSandbox()
+	app.EnterChild()
 	queues := flag.String("queues", strings.Join(app.Queues(), ","), app.QueuesUsage)
 	version := flag.Bool("version", false, "print version and build information and exit")
 	flag.Parse()

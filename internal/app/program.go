@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"cairn/internal/adapter/filetext"
 	"cairn/internal/adapter/sandbox"
 	"cairn/internal/app/buildinfo"
 	"cairn/internal/domain/contract"
@@ -17,9 +18,12 @@ const QueuesUsage = "task queues to serve, separated by commas; add " + contract
 // PrintVersion prints the build information of this program on one line.
 func PrintVersion(w io.Writer, program string) { fmt.Fprintln(w, program, buildinfo.Read()) }
 
-// EnterSandbox turns this process into the first process of a sandbox if it was started as one.
-// Programs that can serve the sandbox queue call it first in main.
-func EnterSandbox() { sandbox.Enter() }
+// EnterChild turns this process into the first process of a sandbox, or into one that parses a file, if it was
+// started as one. All programs call it first in main.
+func EnterChild() {
+	sandbox.Enter()
+	filetext.Enter()
+}
 
 // ExitCode prints an error with its hint and returns the exit code of the program. Without an error
 // it prints nothing and returns 0.

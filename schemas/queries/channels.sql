@@ -117,9 +117,26 @@ where workspace_id = @workspace_id and id = @id;
 
 -- name: EventPut :one
 -- Returns nothing if the event is stored already.
-insert into channel_events (workspace_id, account, key, route_id, message_id, body)
-values (@workspace_id, @account, @key, @route_id, @message_id, @body)
+insert into channel_events (workspace_id, account, key, route_id, message_id, body, files_until)
+values (@workspace_id, @account, @key, @route_id, @message_id, @body, case when @files::boolean then timestamptz '-infinity' end)
 on conflict (workspace_id, account, key) do nothing returning id;
+
+-- name: EventFilesClaim :many
+-- System role: lets this process read the files of the oldest events of an account for a time.
+update channel_events e set files_until = now() + @lease::interval where e.files_until is not null and (e.workspace_id, e.id) in (
+  select f.workspace_id, f.id from channel_events f where f.account = @account and f.files_until < now()
+  order by f.received_at limit @max_rows for update skip locked)
+returning e.workspace_id, e.id;
+
+-- name: EventFilesGet :one
+-- The event whose files are to be read. Returns nothing if it is handled without them.
+select route_id, body from channel_events
+where workspace_id = @workspace_id and id = @id and files_until is not null and first_id is null;
+
+-- name: EventFilesPut :execrows
+-- Stores what is known of the files of an event, unless it is handled without them.
+update channel_events set body = @body, files_until = case when @open::boolean then now() + @lease::interval end
+where workspace_id = @workspace_id and id = @id and files_until is not null and first_id is null;
 
 -- name: RouteLock :one
 -- Keeps events of the route from being stored until the transaction ends.
@@ -127,16 +144,17 @@ select conversation from channel_routes where workspace_id = @workspace_id and i
 
 -- name: EventsOpen :many
 -- The first events of a route that are not handled, with their age.
-select id, first_id, body, extract(epoch from now() - received_at)::float8 as age_seconds from channel_events
+select id, first_id, body, extract(epoch from now() - received_at)::float8 as age_seconds,
+  (files_until is not null)::boolean as files_open from channel_events
 where workspace_id = @workspace_id and route_id = @route_id and state = 'received' order by id limit @max_rows;
 
 -- name: EventsJoin :exec
 -- Makes events one burst, so that a repetition handles the same ones.
-update channel_events set first_id = @first_id where workspace_id = @workspace_id and id = any(@ids::bigint[]);
+update channel_events set first_id = @first_id, files_until = null where workspace_id = @workspace_id and id = any(@ids::bigint[]);
 
 -- name: EventsHandled :many
 -- Returns the route, unless the events were handled before.
-update channel_events set state = 'handled', body = '{}' where workspace_id = @workspace_id and id = any(@ids::bigint[]) and state = 'received'
+update channel_events set state = 'handled', body = '{}', files_until = null where workspace_id = @workspace_id and id = any(@ids::bigint[]) and state = 'received'
 returning route_id;
 
 -- name: EventSaid :exec

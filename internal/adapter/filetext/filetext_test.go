@@ -63,7 +63,7 @@ func TestFilesAreRead(t *testing.T) {
 		"docx": {docx(t, "First", "Second"), "First end\nSecond end\n"},
 		"pdf":  {page("Hello from a page"), "Hello from a page"},
 	} {
-		got, err := filetext.Of(c.raw)
+		got, err := filetext.Of(t.Context(), c.raw)
 		if err != nil || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
@@ -79,13 +79,13 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	testkit.Must(t, z.Close())
 	for name, raw := range map[string][]byte{"image": []byte("\x89PNG\r\n\x1a\n"), "archive": archive.Bytes(),
 		"binary": {0, 1, 2, 3, 255}} {
-		if text, err := filetext.Of(raw); !errors.Is(err, filetext.ErrUnknown) || text != "" {
+		if text, err := filetext.Of(t.Context(), raw); !errors.Is(err, filetext.ErrUnknown) || text != "" {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
 	}
 	broken := page("x")
 	for _, cut := range []int{20, 100, len(broken) - 40} {
-		if _, err := filetext.Of(broken[:cut]); err == nil {
+		if _, err := filetext.Of(t.Context(), broken[:cut]); err == nil {
 			t.Errorf("%d bytes of a PDF file are read", cut)
 		}
 	}
@@ -94,7 +94,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 // A small archive with a large document is read up to the limit.
 func TestALargeDocumentIsCut(t *testing.T) {
 	t.Parallel()
-	text, err := filetext.Of(docx(t, strings.Repeat("x", 30<<20)))
+	text, err := filetext.Of(t.Context(), docx(t, strings.Repeat("x", 30<<20)))
 	if len(text) > 1<<20 {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}

@@ -35,7 +35,7 @@ func (s *Store) AttachmentContent(ctx context.Context, ws int64, sha256 string) 
 // putEventFiles stores the images and recordings of an event.
 func (q Tx) putEventFiles(ctx context.Context, event int64, e channel.Event) error {
 	for i, a := range e.Attachments {
-		if !a.Stored() {
+		if !a.Stored() || len(a.Content) == 0 { // stored before
 			continue
 		}
 		err := q.q.AttachmentPutEvent(ctx, dbsqlc.AttachmentPutEventParams{WorkspaceID: q.ws, EventID: &event,

@@ -76,6 +76,8 @@ var reviewedPolicies = []string{
 	"runs.runs_prune {cairn_prune} * true true",
 	"tool_op_log.tool_op_log_prune {cairn_prune} * true -",
 	// what was handled or sent long ago: IDs and times
+	"channel_events.channel_events_system_claim {cairn_system} w (files_until IS NOT NULL) -",
+	"channel_events.channel_events_system_files {cairn_system} r (files_until IS NOT NULL) -",
 	"channel_events.channel_events_system_purge {cairn_system} d ((state = 'handled'::text) AND (received_at < " +
 		"(now() - '90 days'::interval))) -",
 	"channel_events.channel_events_system_see {cairn_system} r ((state = 'handled'::text) AND (received_at < " +

@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/tenancy"
 	service "cairn/internal/service/channel"
 	"cairn/internal/service/relay"
 	"cairn/internal/service/search"
@@ -41,21 +42,75 @@ func (s channelStore) PutEvent(ctx context.Context, ws int64, e channel.Event) (
 				return err
 			}
 		}
-		id, err := q.q.EventPut(ctx, dbsqlc.EventPutParams{WorkspaceID: q.ws, Account: e.Place.Account,
-			Key: storable(e.Key), RouteID: at.ID, MessageID: storable(e.MessageID), Body: body})
+		_, err = q.q.EventPut(ctx, dbsqlc.EventPutParams{WorkspaceID: q.ws, Account: e.Place.Account,
+			Key: storable(e.Key), RouteID: at.ID, MessageID: storable(e.MessageID), Body: body, Files: e.Open()})
 		if isNoRows(err) {
 			return nil
 		}
 		if err != nil {
 			return classify("store the event", err)
 		}
-		if err := q.putEventFiles(ctx, id, e); err != nil {
-			return err
-		}
 		route = at.ID
 		return q.Outbox().Enqueue(ctx, relay.HandleEvents, strconv.FormatInt(at.ID, 10), eventAfter)
 	})
 	return route, err
+}
+
+// ClaimFiles lets this process read the files of the oldest events of an account for a time.
+func (s channelStore) ClaimFiles(ctx context.Context, account string, lease time.Duration, most int) (
+	out []service.EventRef, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.EventFilesClaim(ctx, dbsqlc.EventFilesClaimParams{Account: account, Lease: lease,
+			MaxRows: int32(most)})
+		for _, r := range rows {
+			out = append(out, service.EventRef{Workspace: r.WorkspaceID, ID: r.ID})
+		}
+		return classify("claim files of events", err)
+	})
+	return out, err
+}
+
+// EventFiles returns an event whose files are to be read, and its workspace.
+func (s channelStore) EventFiles(ctx context.Context, ref service.EventRef) (ws tenancy.Workspace, route int64,
+	e channel.Event, found bool, err error) {
+	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
+		r, err := q.q.EventFilesGet(ctx, dbsqlc.EventFilesGetParams{WorkspaceID: q.ws, ID: ref.ID})
+		if isNoRows(err) {
+			return nil
+		}
+		if err != nil {
+			return classify("read an event with files", err)
+		}
+		if err := json.Unmarshal(r.Body, &e); err != nil {
+			return fmt.Errorf("decode event %d: %w", ref.ID, err)
+		}
+		route, found = r.RouteID, true
+		ws, err = q.Workspaces().Self(ctx)
+		return err
+	})
+	return ws, route, e, found, err
+}
+
+// PutEventFiles stores what is known of the files of an event. When all is known, the event can be handled.
+func (s channelStore) PutEventFiles(ctx context.Context, ref service.EventRef, route int64, e channel.Event,
+	lease time.Duration) (stored bool, err error) {
+	body, err := encode("the event", e)
+	if err != nil {
+		return false, err
+	}
+	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
+		n, err := q.q.EventFilesPut(ctx, dbsqlc.EventFilesPutParams{Body: body, Open: e.Open(), Lease: lease,
+			WorkspaceID: q.ws, ID: ref.ID})
+		if err != nil || n == 0 {
+			return classify("store the files of an event", err)
+		}
+		stored = true
+		if err := q.putEventFiles(ctx, ref.ID, e); err != nil || e.Open() {
+			return err
+		}
+		return q.Outbox().Enqueue(ctx, relay.HandleEvents, strconv.FormatInt(route, 10), eventAfter)
+	})
+	return stored, err
 }
 
 // NextBurst returns the first events of a route that are not handled, as divide selects them. Without events, it
@@ -96,7 +151,8 @@ func (q Tx) openEvents(ctx context.Context, route int64) (out []service.StoredEv
 		return nil, classify("find the next events", err)
 	}
 	for _, r := range rows {
-		e := service.StoredEvent{ID: r.ID, Age: time.Duration(r.AgeSeconds * float64(time.Second))}
+		e := service.StoredEvent{ID: r.ID, FilesOpen: r.FilesOpen,
+			Age: time.Duration(r.AgeSeconds * float64(time.Second))}
 		if r.FirstID != nil {
 			e.First = *r.FirstID
 		}

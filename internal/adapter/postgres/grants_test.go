@@ -23,7 +23,8 @@ var reviewedGrants = []string{
 	"conversation_marks cairn_system: select(conversation_id kind seq workspace_id)",
 	"channel_accounts cairn_system: delete, insert, select, update",
 	"channel_events cairn_app: insert, select, update",
-	"channel_events cairn_system: delete, select(id received_at state workspace_id)",
+	"channel_events cairn_system: delete, select(account files_until id received_at state workspace_id), " +
+		"update(files_until)",
 	"channel_routes cairn_app: insert, select, update",
 	"deliveries cairn_app: insert, select, update",
 	"deliveries cairn_system: delete, select(ended_at id state workspace_id)",

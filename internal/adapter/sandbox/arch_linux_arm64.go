@@ -7,3 +7,6 @@ const (
 	auditArch = unix.AUDIT_ARCH_AARCH64
 	otherABI  = 0x4000_0000
 )
+
+// oldCalls are those of outside that other kernels do not have.
+var oldCalls []uint32

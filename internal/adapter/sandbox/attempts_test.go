@@ -29,6 +29,7 @@ var attempts = map[string]func(args []string){
 		}
 	},
 	"network":   network,
+	"sealed":    sealed,
 	"processes": processes,
 	"outside":   outside,
 	"rights":    rights,

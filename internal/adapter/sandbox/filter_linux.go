@@ -40,19 +40,19 @@ const (
 	dataThird    = 32
 )
 
-// filter installs a system call filter that rejects those calls, larger buffers of sockets, and all
-// sockets but local ones.
-// Some sockets, such as those to a virtual machine's host, do not belong to a namespace.
-func filter() error {
-	const (
-		load   = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-		equal  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-		least  = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
-		anyOf  = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
-		answer = unix.BPF_RET | unix.BPF_K
-		deny   = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-		absent = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
-	)
+// What every filter begins with, and its answers.
+const (
+	load   = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	equal  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	least  = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+	anyOf  = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	answer = unix.BPF_RET | unix.BPF_K
+	deny   = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	absent = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+)
+
+// refusing returns the beginning of a filter, which rejects calls. It leaves the number of the call loaded.
+func refusing(calls []uint32) []unix.SockFilter {
 	p := []unix.SockFilter{
 		{Code: load, K: dataArch}, {Code: equal, K: auditArch, Jt: 1}, {Code: answer, K: unix.SECCOMP_RET_KILL_PROCESS},
 		{Code: load, K: dataNumber}, {Code: least, K: otherABI, Jf: 1}, {Code: answer, K: absent},
@@ -60,9 +60,17 @@ func filter() error {
 		// back to clone.
 		{Code: equal, K: unix.SYS_CLONE3, Jf: 1}, {Code: answer, K: absent},
 	}
-	for _, call := range refused {
+	for _, call := range calls {
 		p = append(p, unix.SockFilter{Code: equal, K: call, Jf: 1}, unix.SockFilter{Code: answer, K: deny})
 	}
+	return p
+}
+
+// filter installs a system call filter that rejects those calls, larger buffers of sockets, and all
+// sockets but local ones.
+// Some sockets, such as those to a virtual machine's host, do not belong to a namespace.
+func filter() error {
+	p := refusing(refused)
 	// Buffers of sockets keep their size: socketMemory counts on it.
 	p = append(p,
 		unix.SockFilter{Code: equal, K: unix.SYS_SETSOCKOPT, Jf: 7}, unix.SockFilter{Code: load, K: dataSecond},

@@ -26,7 +26,7 @@ import (
 
 // Execute runs the command line of this process and exits with its status.
 func Execute() {
-	app.EnterSandbox()
+	app.EnterChild()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := execute(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	stop()

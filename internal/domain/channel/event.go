@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,14 @@ type Attachment struct {
 	Problem media.Problem `json:"problem,omitempty"`
 	SHA256  string        `json:"sha256,omitempty"` // of what is stored, in hexadecimal digits
 	Content []byte        `json:"-"`                // to store; events that are read do not have it
+	Parsed  bool          `json:"parsed,omitempty"` // the one attempt to parse it has begun
+	Done    bool          `json:"done,omitempty"`   // all of the above is known
+	Runes   int           `json:"runes,omitempty"`  // of its text in that of the event
+}
+
+// Open reports whether a file of the event is to be read.
+func (e Event) Open() bool {
+	return e.Kind == Message && slices.ContainsFunc(e.Attachments, func(a Attachment) bool { return !a.Done })
 }
 
 // Stored reports whether the content is stored with the event.

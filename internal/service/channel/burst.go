@@ -21,6 +21,9 @@ func (s *Service) divide(window time.Duration) Divide {
 		if head.First != 0 { // selected before
 			return selected(open, head.First), 0
 		}
+		if wait := filesWait(head); wait > 0 {
+			return nil, wait
+		}
 		joins := func(e StoredEvent) bool {
 			_, _, command := s.commandOf(e.Event)
 			return e.Kind == channel.Message && !command && e.Sender.ID == head.Sender.ID &&
@@ -35,6 +38,9 @@ func (s *Service) divide(window time.Duration) Divide {
 			if ended = !changes && (!joins(e) || window == 0 || messages == burstMost); ended {
 				break
 			}
+			if wait := filesWait(e); wait > 0 {
+				return nil, wait
+			}
 			burst = open[:len(burst)+1]
 			if !changes {
 				messages++
@@ -48,6 +54,20 @@ func (s *Service) divide(window time.Duration) Divide {
 		}
 		return burst, 0
 	}
+}
+
+// Times of an event whose files are being read.
+const (
+	filesPause    = time.Second     // until it is looked at again; the process that reads them does so at once
+	filesPatience = 5 * time.Minute // after which it is handled without them
+)
+
+// filesWait returns how long an event waits for its files.
+func filesWait(e StoredEvent) time.Duration {
+	if !e.FilesOpen || e.Age >= filesPatience {
+		return 0
+	}
+	return filesPause
 }
 
 // selected returns the first events of a list that belong to a burst.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,38 +25,128 @@ const (
 	fileTime      = 30 * time.Second
 )
 
-// withFiles returns an event whose text also has that of its files, and whose images and recordings have their content.
-// The platform is not asked again for a file that cannot be read, because that would stop the events after it.
-func (s *Service) withFiles(ctx context.Context, a Account, e channel.Event) channel.Event {
-	if len(e.Attachments) == 0 || e.Kind != channel.Message {
-		return e
+// Limits of reading files.
+const (
+	readAtOnce = 4                // events, by this process
+	filesLease = 90 * time.Second // of an event; each file that was read extends it
+	filesTime  = 4 * time.Minute  // of all files of an event
+)
+
+// readSoon reads the files of the events of an account that no process reads. If too many are being read, readLost does
+// it.
+func (s *Service) readSoon(ctx context.Context, a Account) {
+	select {
+	case s.reading <- struct{}{}:
+	default:
+		return
 	}
-	asked := !e.Group || e.Mentioned || a.Profile.Unasked
-	left, parts := mostFileRunes, []string{e.Text}
-	e.Attachments = slices.Clone(e.Attachments)
+	ctx = context.WithoutCancel(ctx)
+	go func() {
+		defer func() { <-s.reading }()
+		for {
+			claimed, err := s.Events.ClaimFiles(ctx, a.Name, filesLease, 1)
+			if err != nil {
+				s.Log.Warn("files not claimed", "account", a.Name, "error", err)
+			}
+			if len(claimed) == 0 {
+				return
+			}
+			s.readEvent(ctx, a, claimed[0])
+		}
+	}()
+}
+
+// readLost reads the files that another process has not read, until ctx is done.
+func (s *Service) readLost(ctx context.Context, a Account) {
+	tick := time.NewTicker(leaseExtend)
+	defer tick.Stop()
+	for {
+		s.readSoon(ctx, a)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// errHandled means that an event was handled without its files, or erased.
+var errHandled = errors.New("the event is handled without its files")
+
+// readEvent reads the files of a claimed event, and handles the event.
+func (s *Service) readEvent(ctx context.Context, a Account, ref EventRef) {
+	ctx, cancel := context.WithTimeout(ctx, filesTime)
+	defer cancel()
+	ws, route, e, found, err := s.Events.EventFiles(ctx, ref)
+	if err == nil && found {
+		err = s.withFiles(ctx, a, &e, func() error {
+			stored, err := s.Events.PutEventFiles(ctx, ref, route, e, filesLease)
+			if err == nil && !stored {
+				err = errHandled
+			}
+			return err
+		})
+	}
+	switch {
+	case errors.Is(err, errHandled):
+	case err != nil: // the claim ends, and the files are read again, except those whose parsing has begun
+		s.Log.Warn("files of an event not read", "account", a.Name, "event", ref.ID, "error", err)
+	case found:
+		s.handleSoon(ctx, place{ws, route}, a)
+	}
+}
+
+// withFiles adds the text of its files to an event, and the content of its images and recordings. It saves what is
+// known before and after each parsing, so that none is repeated. The platform is not asked again for a file that it does
+// not give.
+func (s *Service) withFiles(ctx context.Context, a Account, e *channel.Event, save func() error) error {
+	asked, left := !e.Group || e.Mentioned || a.Profile.Unasked, mostFileRunes
+	for _, f := range e.Attachments {
+		left -= f.Runes
+	}
 	for i := range e.Attachments {
 		f := &e.Attachments[i]
-		f.Name = strings.Join(strings.Fields(f.Name), " ")
-		f.Kind = media.Stated(f.Type)
-		if f.Problem = s.unwanted(*f, i, asked); f.Problem != "" {
+		if f.Done {
 			continue
 		}
-		text, err := s.readFile(ctx, a, f, asked)
-		if err != nil {
-			s.Log.Info("file not read", "account", a.Name, "error", err)
+		f.Name = strings.Join(strings.Fields(f.Name), " ")
+		f.Kind = media.Stated(f.Type)
+		text := ""
+		if f.Problem = s.unwanted(*f, i, asked); f.Problem == "" {
+			var err error
+			if text, err = s.readFile(ctx, a, f, asked, save); err != nil {
+				return err
+			}
 		}
 		if text != "" && left <= 0 { // Clip would not limit it
 			f.Problem, text = media.TooLarge, ""
 		}
-		if text == "" {
-			continue
+		if text != "" {
+			text = transcript.Clip(text, left)
+			f.Runes = utf8.RuneCountInString(text)
+			left -= f.Runes
+			e.Text = strings.TrimSpace(fmt.Sprintf("%s\n\n[file %s]\n%s", e.Text, f.Name, text))
 		}
-		text = transcript.Clip(text, left)
-		left -= utf8.RuneCountInString(text)
-		parts = append(parts, fmt.Sprintf("[file %s]\n%s", f.Name, text))
+		f.Done = true
+		if err := save(); err != nil {
+			return err
+		}
+		f.Content = nil
 	}
-	e.Text = strings.TrimSpace(strings.Join(parts, "\n\n"))
-	return e
+	return nil
+}
+
+// withoutOpenFiles marks files that were not read in time. What is handled again has the same marks, because no process
+// reads the files of an event that is handled.
+func withoutOpenFiles(said []StoredEvent) []StoredEvent {
+	for _, e := range said {
+		for i := range e.Attachments {
+			if f := &e.Attachments[i]; !f.Done && f.Problem == "" {
+				f.Kind, f.Problem = media.Stated(f.Type), media.Unavailable
+			}
+		}
+	}
+	return said
 }
 
 // unwanted returns why a file is not fetched, by what the sender states about it.
@@ -80,12 +169,18 @@ func (s *Service) takes(k media.Kind) bool {
 	return k == media.Image && s.Images || k == media.Voice && s.Voice
 }
 
-// readFile fetches a file. It returns the text of the file, or sets what the file is and why it was not read.
-func (s *Service) readFile(ctx context.Context, a Account, f *channel.Attachment, asked bool) (text string, err error) {
+// readFile fetches a file. It returns the text of the file, or sets what the file is and why it was not read. An error
+// means that neither could be saved, or that there is no time left.
+func (s *Service) readFile(ctx context.Context, a Account, f *channel.Attachment, asked bool, save func() error) (
+	text string, err error) {
 	raw, err := fetchFile(ctx, a, *f)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
 	if err != nil {
+		s.Log.Info("file not fetched", "account", a.Name, "error", err)
 		f.Problem = media.Unavailable
-		return "", err
+		return "", nil
 	}
 	if len(raw) == 0 {
 		f.Problem = media.Empty
@@ -97,12 +192,7 @@ func (s *Service) readFile(ctx context.Context, a Account, f *channel.Attachment
 	case len(raw) > kind.Limit():
 		f.Problem = media.TooLarge
 	case kind == "":
-		if text, err = s.FileText(raw); err != nil {
-			f.Problem = media.Unknown
-		} else if strings.TrimSpace(text) == "" {
-			f.Problem, text = media.Empty, ""
-		}
-		return text, err
+		return s.fileText(ctx, a, f, raw, save)
 	case !asked:
 		f.Problem = media.Unasked
 	case !s.takes(kind):
@@ -112,6 +202,28 @@ func (s *Service) readFile(ctx context.Context, a Account, f *channel.Attachment
 		f.Type, f.Content, f.SHA256 = mime, raw, hex.EncodeToString(sum[:])
 	}
 	return "", nil
+}
+
+// fileText parses a file, unless that was begun before: the process that did may have died of it.
+func (s *Service) fileText(ctx context.Context, a Account, f *channel.Attachment, raw []byte, save func() error) (
+	text string, err error) {
+	if f.Parsed {
+		f.Problem = media.Unknown
+		return "", nil
+	}
+	f.Parsed = true
+	if err := save(); err != nil {
+		return "", err
+	}
+	text, err = s.FileText(ctx, raw)
+	switch {
+	case err != nil:
+		s.Log.Info("file not read", "account", a.Name, "error", err)
+		f.Problem, text = media.Unknown, ""
+	case strings.TrimSpace(text) == "":
+		f.Problem, text = media.Empty, ""
+	}
+	return text, nil
 }
 
 // fetchFile reads a file from its platform. A file that is larger than all limits is cut one byte after them.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func (s *shelf) Fetch(_ context.Context, a channel.Attachment) (io.ReadCloser, e
 // reading returns a service whose models take all files, and a platform with files.
 func reading() (*Service, *shelf) {
 	s := &Service{Ports: Ports{Images: true, Voice: true, Log: slog.New(slog.DiscardHandler),
-		FileText: func(raw []byte) (string, error) {
+		FileText: func(_ context.Context, raw []byte) (string, error) {
 			if strings.Contains(string(raw), "\x00") {
 				return "", errors.New("not a text")
 			}
@@ -40,6 +41,25 @@ func reading() (*Service, *shelf) {
 	return s, &shelf{files: map[string]string{"photo": "\x89PNG\r\n\x1a\n", "voice": "OggS", "notes": "Buy milk.",
 		"empty": "", "program": "\x00\x01", "huge": strings.Repeat("x", media.MaxVoice+1),
 		"long": strings.Repeat("y", mostFileRunes+100)}}
+}
+
+// read returns an event with its files, and the contents that were saved with it.
+func (s *Service) read(t *testing.T, platform *shelf, e channel.Event) (channel.Event, [][]byte) {
+	t.Helper()
+	e.Attachments = slices.Clone(e.Attachments)
+	contents := make([][]byte, len(e.Attachments))
+	err := s.withFiles(t.Context(), Account{Adapter: platform}, &e, func() error {
+		for i, f := range e.Attachments {
+			if len(f.Content) > 0 {
+				contents[i] = f.Content
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, contents
 }
 
 func TestFilesOfAMessageAreReadByTheirContent(t *testing.T) {
@@ -60,11 +80,11 @@ func TestFilesOfAMessageAreReadByTheirContent(t *testing.T) {
 		"gone":    {channel.Attachment{Type: "image/png"}, media.Image, media.Unavailable, "[image: not read]"},
 	} {
 		c.stated.Ref = ref
-		e := s.withFiles(t.Context(), Account{Adapter: platform}, channel.Event{Kind: channel.Message,
+		e, contents := s.read(t, platform, channel.Event{Kind: channel.Message,
 			Attachments: []channel.Attachment{c.stated}})
 		f := e.Attachments[0]
-		if f.Kind != c.kind || f.Problem != c.problem || (len(f.Content) > 0) != f.Stored() {
-			t.Errorf("%s: %q, %q, %d bytes", ref, f.Kind, f.Problem, len(f.Content))
+		if f.Kind != c.kind || f.Problem != c.problem || (len(contents[0]) > 0) != f.Stored() || !f.Done {
+			t.Errorf("%s: %q, %q, %d bytes", ref, f.Kind, f.Problem, len(contents[0]))
 		}
 		m := messageOf(StoredEvent{Event: e, ID: 7}, false)
 		if ref != "photo" && m.Content != c.text || !strings.HasPrefix(m.Content, c.text[:6]) ||
@@ -83,20 +103,20 @@ func TestFilesAreNotFetchedInVain(t *testing.T) {
 	large.Size = media.MaxImage + 1
 	all := []channel.Attachment{photo, photo, photo, photo, photo, photo}
 	said := channel.Event{Kind: channel.Message, Attachments: all}
-	e := s.withFiles(t.Context(), Account{Adapter: platform}, said)
+	e, _ := s.read(t, platform, said)
 	if len(platform.fetched) != mostFiles || e.Attachments[mostFiles].Problem != media.TooMany {
 		t.Errorf("%d of %d files are fetched", len(platform.fetched), len(all))
 	}
 	platform.fetched = nil
 	s.Voice = false
 	said.Attachments = []channel.Attachment{large, {Ref: "voice", Type: "audio/ogg"}}
-	e = s.withFiles(t.Context(), Account{Adapter: platform}, said)
+	e, _ = s.read(t, platform, said)
 	if len(platform.fetched) > 0 || e.Attachments[0].Problem != media.TooLarge ||
 		e.Attachments[1].Problem != media.NoModel {
 		t.Errorf("fetched %v: %+v", platform.fetched, e.Attachments)
 	}
 	said.Group, said.Attachments = true, []channel.Attachment{photo, {Ref: "photo"}, {Ref: "notes", Name: "n"}}
-	e = s.withFiles(t.Context(), Account{Adapter: platform}, said)
+	e, _ = s.read(t, platform, said)
 	if len(platform.fetched) != 2 || e.Attachments[0].Problem != media.Unasked ||
 		e.Attachments[1].Problem != media.Unasked || e.Text != "[file n]\nBuy milk." {
 		t.Errorf("of a message to others, fetched %v: %+v", platform.fetched, e)
@@ -109,13 +129,13 @@ func TestFilesAreNotFetchedInVain(t *testing.T) {
 func TestTheTextOfFilesIsLimited(t *testing.T) {
 	t.Parallel()
 	s, platform := reading()
-	e := s.withFiles(t.Context(), Account{Adapter: platform}, channel.Event{Kind: channel.Message, Text: "Read",
+	e, _ := s.read(t, platform, channel.Event{Kind: channel.Message, Text: "Read",
 		Attachments: []channel.Attachment{{Ref: "long"}, {Ref: "long"}}})
 	if n := strings.Count(e.Text, "y"); n > mostFileRunes || !strings.HasPrefix(e.Text, "Read\n\n[file ]") {
 		t.Errorf("%d characters of the files are in the message: %.40q", n, e.Text)
 	}
 	platform.files["long"] = strings.Repeat("y", mostFileRunes)
-	e = s.withFiles(t.Context(), Account{Adapter: platform}, channel.Event{Kind: channel.Message,
+	e, _ = s.read(t, platform, channel.Event{Kind: channel.Message,
 		Attachments: []channel.Attachment{{Ref: "long"}, {Ref: "long"}}})
 	if n := strings.Count(e.Text, "y"); n != mostFileRunes || e.Attachments[1].Problem != media.TooLarge {
 		t.Errorf("%d characters of the files are in the message, the second file is %q", n, e.Attachments[1].Problem)

@@ -168,7 +168,7 @@ func (s *Service) handle(ctx context.Context, ws tenancy.Workspace, b Burst, p P
 		head.Text = "(edited an earlier message) " + head.Text
 		return s.observe(ctx, ws, b, []StoredEvent{head}, p)
 	}
-	said := compose(b.Events)
+	said := withoutOpenFiles(compose(b.Events))
 	switch {
 	case len(said) == 0:
 		return out, nil

@@ -93,13 +93,29 @@ type Accounts interface {
 // Events are received messages. Each method is one transaction.
 type Events interface {
 	// PutEvent stores an event, and the task that handles the events of its route. Route is 0 if it is stored already.
+	// Files that are open are read afterwards.
 	PutEvent(ctx context.Context, ws int64, e channel.Event) (route int64, err error)
 	// NextBurst returns the first events of a route that are not handled, as divide selects them, or how long to wait
 	// for more. The selection is stored, so that a repetition returns the same. Without events, it removes the task.
 	NextBurst(ctx context.Context, ws, route int64, divide Divide) (Burst, error)
 	// EndBurst marks events as handled and stores what follows from them.
 	EndBurst(ctx context.Context, ws int64, b Burst, o Outcome) error
+
+	// ClaimFiles lets this process read the files of the oldest events of an account for a time, unless another process
+	// does.
+	ClaimFiles(ctx context.Context, account string, lease time.Duration, most int) ([]EventRef, error)
+	// EventFiles returns a claimed event with its workspace and route. It is not found if it is handled without its
+	// files.
+	EventFiles(ctx context.Context, ref EventRef) (ws tenancy.Workspace, route int64, e channel.Event, found bool,
+		err error)
+	// PutEventFiles stores what is known of the files of an event, with their content, and extends the claim if files
+	// are open. It stores nothing if the event is handled without them.
+	PutEventFiles(ctx context.Context, ref EventRef, route int64, e channel.Event, lease time.Duration) (stored bool,
+		err error)
 }
+
+// EventRef identifies an event.
+type EventRef struct{ Workspace, ID int64 }
 
 // Divide selects the first events of a list that are handled together. With a time to wait, it selects none.
 type Divide func(open []StoredEvent) (together []StoredEvent, wait time.Duration)
@@ -110,6 +126,8 @@ type StoredEvent struct {
 	ID    int64
 	First int64         // the first event of its burst; 0 if none is selected
 	Age   time.Duration // since it was stored
+	// FilesOpen reports that a process reads its files, or will.
+	FilesOpen bool
 }
 
 // Burst are events that are handled together. It has none if there are none, or if Wait is set.
@@ -299,8 +317,8 @@ type Ports struct {
 	Workspaces Workspaces
 	Inbox      Inbox
 	Settings   Settings
-	// FileText returns the text of a file.
-	FileText func(raw []byte) (string, error)
+	// FileText returns the text of a file. It is called once for each file: a file can be made to fail a parser.
+	FileText func(ctx context.Context, raw []byte) (string, error)
 	Images   bool // the model of turns takes images
 	Voice    bool // recordings are transcribed
 	Commands Commands
@@ -315,6 +333,7 @@ type Service struct {
 	streams  streams
 	attempts *throttle.Throttle // of codes, by the user who sends them
 	soon     chan struct{}      // has an element for each route that is handled without the relay
+	reading  chan struct{}      // has an element for each event whose files are being read
 }
 
 // handledAtOnce limits the routes that a process handles without the relay.
@@ -341,5 +360,6 @@ func New(p Ports) (*Service, error) {
 	if p.TurnSpec == nil || p.Settings == nil || p.FileText == nil {
 		return nil, errors.New("channel: TurnSpec, Settings or FileText is nil")
 	}
-	return &Service{Ports: p, attempts: throttle.New(), soon: make(chan struct{}, handledAtOnce)}, nil
+	return &Service{Ports: p, attempts: throttle.New(), soon: make(chan struct{}, handledAtOnce),
+		reading: make(chan struct{}, readAtOnce)}, nil
 }

@@ -32,6 +32,7 @@ func (s *Service) Register(ctx context.Context, accounts []Account) error {
 // another one waits and takes over.
 func (s *Service) Receive(ctx context.Context, a Account) error {
 	defer s.openStreams(ctx, a)()
+	go s.readLost(ctx, a)
 	holder := uuid.New()
 	defer func() {
 		_ = s.Accounts.Release(context.WithoutCancel(ctx), a.Name, holder) // else the lease expires
@@ -101,9 +102,10 @@ type place struct {
 	route int64
 }
 
-// AcceptEvents stores events. After it, the platform may forget them.
+// AcceptEvents stores events. After it, the platform may forget them. Their files are read later.
 func (s *Service) AcceptEvents(ctx context.Context, a Account, events []channel.Event) error {
 	var places []place
+	files := false
 	for _, e := range events {
 		if e.Sender.Bot {
 			continue
@@ -116,12 +118,13 @@ func (s *Service) AcceptEvents(ctx context.Context, a Account, events []channel.
 		if !ok {
 			continue
 		}
-		route, err := s.Events.PutEvent(ctx, ws.ID, s.withFiles(ctx, a, e))
+		route, err := s.Events.PutEvent(ctx, ws.ID, e)
 		if err != nil {
 			return err
 		}
 		if route != 0 {
 			s.typing(ctx, a, e)
+			files = files || e.Open()
 		}
 		if p := (place{ws, route}); route != 0 && !slices.Contains(places, p) {
 			places = append(places, p)
@@ -129,6 +132,9 @@ func (s *Service) AcceptEvents(ctx context.Context, a Account, events []channel.
 	}
 	for _, p := range places {
 		s.handleSoon(ctx, p, a)
+	}
+	if files {
+		s.readSoon(ctx, a)
 	}
 	return nil
 }

@@ -194,7 +194,7 @@ func openDesk(t *testing.T) *desk {
 		Pairings: d.Pairings(), Events: d.ChannelEvents(), Deliveries: d.Deliveries(), Partials: d.Partials(),
 		List: d.DeliveryList(), Workspaces: d.Store, Inbox: d.Inbox(), Commands: noCommands{}, Replies: both, Log: log,
 		Settings: func(context.Context, int64) (settings.Settings, error) { return settings.Settings{}, nil },
-		FileText: func([]byte) (string, error) { return "", nil },
+		FileText: func(context.Context, []byte) (string, error) { return "", nil },
 		TurnSpec: func() agentrun.Spec { return agentrun.Spec{} }})
 	testkit.Must(t, err)
 	d.account = service.Account{Name: "desk", Platform: "screen", Access: service.AccessOpen, Adapter: d.screen,

@@ -429,9 +429,99 @@ func (q *Queries) DeliveryRetry(ctx context.Context, arg DeliveryRetryParams) (i
 	return route_id, err
 }
 
+const EventFilesClaim = `-- name: EventFilesClaim :many
+update channel_events e set files_until = now() + $1::interval where e.files_until is not null and (e.workspace_id, e.id) in (
+  select f.workspace_id, f.id from channel_events f where f.account = $2 and f.files_until < now()
+  order by f.received_at limit $3 for update skip locked)
+returning e.workspace_id, e.id
+`
+
+type EventFilesClaimParams struct {
+	Lease   time.Duration
+	Account string
+	MaxRows int32
+}
+
+type EventFilesClaimRow struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+// System role: lets this process read the files of the oldest events of an account for a time.
+func (q *Queries) EventFilesClaim(ctx context.Context, arg EventFilesClaimParams) ([]EventFilesClaimRow, error) {
+	rows, err := q.db.Query(ctx, EventFilesClaim, arg.Lease, arg.Account, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []EventFilesClaimRow
+	for rows.Next() {
+		var i EventFilesClaimRow
+		if err := rows.Scan(&i.WorkspaceID, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const EventFilesGet = `-- name: EventFilesGet :one
+select route_id, body from channel_events
+where workspace_id = $1 and id = $2 and files_until is not null and first_id is null
+`
+
+type EventFilesGetParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+type EventFilesGetRow struct {
+	RouteID int64
+	Body    json.RawMessage
+}
+
+// The event whose files are to be read. Returns nothing if it is handled without them.
+func (q *Queries) EventFilesGet(ctx context.Context, arg EventFilesGetParams) (EventFilesGetRow, error) {
+	row := q.db.QueryRow(ctx, EventFilesGet, arg.WorkspaceID, arg.ID)
+	var i EventFilesGetRow
+	err := row.Scan(&i.RouteID, &i.Body)
+	return i, err
+}
+
+const EventFilesPut = `-- name: EventFilesPut :execrows
+update channel_events set body = $1, files_until = case when $2::boolean then now() + $3::interval end
+where workspace_id = $4 and id = $5 and files_until is not null and first_id is null
+`
+
+type EventFilesPutParams struct {
+	Body        json.RawMessage
+	Open        bool
+	Lease       time.Duration
+	WorkspaceID int64
+	ID          int64
+}
+
+// Stores what is known of the files of an event, unless it is handled without them.
+func (q *Queries) EventFilesPut(ctx context.Context, arg EventFilesPutParams) (int64, error) {
+	result, err := q.db.Exec(ctx, EventFilesPut,
+		arg.Body,
+		arg.Open,
+		arg.Lease,
+		arg.WorkspaceID,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const EventPut = `-- name: EventPut :one
-insert into channel_events (workspace_id, account, key, route_id, message_id, body)
-values ($1, $2, $3, $4, $5, $6)
+insert into channel_events (workspace_id, account, key, route_id, message_id, body, files_until)
+values ($1, $2, $3, $4, $5, $6, case when $7::boolean then timestamptz '-infinity' end)
 on conflict (workspace_id, account, key) do nothing returning id
 `
 
@@ -442,6 +532,7 @@ type EventPutParams struct {
 	RouteID     int64
 	MessageID   string
 	Body        json.RawMessage
+	Files       bool
 }
 
 // Returns nothing if the event is stored already.
@@ -453,6 +544,7 @@ func (q *Queries) EventPut(ctx context.Context, arg EventPutParams) (int64, erro
 		arg.RouteID,
 		arg.MessageID,
 		arg.Body,
+		arg.Files,
 	)
 	var id int64
 	err := row.Scan(&id)
@@ -476,7 +568,7 @@ func (q *Queries) EventSaid(ctx context.Context, arg EventSaidParams) error {
 }
 
 const EventsHandled = `-- name: EventsHandled :many
-update channel_events set state = 'handled', body = '{}' where workspace_id = $1 and id = any($2::bigint[]) and state = 'received'
+update channel_events set state = 'handled', body = '{}', files_until = null where workspace_id = $1 and id = any($2::bigint[]) and state = 'received'
 returning route_id
 `
 
@@ -507,7 +599,7 @@ func (q *Queries) EventsHandled(ctx context.Context, arg EventsHandledParams) ([
 }
 
 const EventsJoin = `-- name: EventsJoin :exec
-update channel_events set first_id = $1 where workspace_id = $2 and id = any($3::bigint[])
+update channel_events set first_id = $1, files_until = null where workspace_id = $2 and id = any($3::bigint[])
 `
 
 type EventsJoinParams struct {
@@ -523,7 +615,8 @@ func (q *Queries) EventsJoin(ctx context.Context, arg EventsJoinParams) error {
 }
 
 const EventsOpen = `-- name: EventsOpen :many
-select id, first_id, body, extract(epoch from now() - received_at)::float8 as age_seconds from channel_events
+select id, first_id, body, extract(epoch from now() - received_at)::float8 as age_seconds,
+  (files_until is not null)::boolean as files_open from channel_events
 where workspace_id = $1 and route_id = $2 and state = 'received' order by id limit $3
 `
 
@@ -538,6 +631,7 @@ type EventsOpenRow struct {
 	FirstID    *int64
 	Body       json.RawMessage
 	AgeSeconds float64
+	FilesOpen  bool
 }
 
 // The first events of a route that are not handled, with their age.
@@ -555,6 +649,7 @@ func (q *Queries) EventsOpen(ctx context.Context, arg EventsOpenParams) ([]Event
 			&i.FirstID,
 			&i.Body,
 			&i.AgeSeconds,
+			&i.FilesOpen,
 		); err != nil {
 			return nil, err
 		}
