@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 )
 
@@ -28,7 +29,9 @@ type body struct {
 	until   time.Time // zero for bodies that may take any time
 	ended   bool
 	failed  error
-	jsonCount
+
+	maxValues int
+	values    decoding.Values
 }
 
 // newBody returns the body of r, or nil if r has none.
@@ -41,8 +44,9 @@ func newBody(w http.ResponseWriter, r *http.Request, idle time.Duration) *body {
 	return b
 }
 
-// limit limits the size of the body, and the time until all of it has arrived.
-func (b *body) limit(w http.ResponseWriter, size int64) {
+// limit limits the size of the body, its JSON values, and the time until all of it has arrived.
+func (b *body) limit(w http.ResponseWriter, size int64, values int) {
+	b.maxValues = values
 	b.ReadCloser = http.MaxBytesReader(w, b.ReadCloser, size)
 	b.until = time.Now().Add(bodyPatience)
 }
@@ -63,8 +67,8 @@ func (b *body) Read(p []byte) (int, error) {
 	b.wait()
 	n, err := b.ReadCloser.Read(p)
 	if !b.until.IsZero() {
-		if b.add(p[:n]); b.values > mostValues {
-			n, err = 0, fault.New(fault.TooLarge, fmt.Sprintf("request body has more than %d JSON values", mostValues),
+		if b.values.Add(p[:n]); b.values.N > b.maxValues {
+			n, err = 0, fault.New(fault.TooLarge, fmt.Sprintf("request body has more than %d JSON values", b.maxValues),
 				"send several requests with fewer items")
 		}
 	}
@@ -86,31 +90,6 @@ func (b *body) Read(p []byte) (int, error) {
 func (b *body) Close() error {
 	b.abandon()
 	return b.ReadCloser.Close()
-}
-
-// mostValues is the maximum number of JSON values in a body of limited size. A decoded value of two bytes
-// takes up to 100 times as much memory.
-const mostValues = 1_000_000
-
-// jsonCount counts the values of a JSON text by their separators.
-type jsonCount struct {
-	values          int
-	quoted, escaped bool
-}
-
-func (c *jsonCount) add(part []byte) {
-	for _, b := range part {
-		switch {
-		case c.escaped:
-			c.escaped = false
-		case b == '"':
-			c.quoted = !c.quoted
-		case c.quoted:
-			c.escaped = b == '\\'
-		case b == ',' || b == '{' || b == '[':
-			c.values++
-		}
-	}
 }
 
 // abandon reports whether a part of the body was not read. The server then does not read it either:

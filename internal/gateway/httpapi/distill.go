@@ -14,6 +14,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -105,11 +106,7 @@ func (g *Gateway) distillRoutes() {
 }
 
 func (g *Gateway) distill(ctx context.Context, in *distillInput) (*acceptedOutput, error) {
-	options, err := in.options()
-	if err != nil {
-		return nil, err
-	}
-	conversation, report, err := in.conversation(options.Title)
+	options, conversation, report, err := in.decode(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +173,21 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 		}
 	}
 	return o, nil
+}
+
+// decode reads the options and the conversation.
+func (in *distillInput) decode(ctx context.Context) (o DistillRequest, c transcript.Conversation,
+	report transcript.ImportReport, err error) {
+	release, err := decoding.Begin(ctx, len(in.RawBody))
+	if err != nil {
+		return o, c, report, err
+	}
+	defer release()
+	if o, err = in.options(); err != nil {
+		return o, c, report, err
+	}
+	c, report, err = in.conversation(o.Title)
+	return o, c, report, err
 }
 
 // conversation parses the one conversation in the body.

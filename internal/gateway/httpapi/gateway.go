@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"reflect"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/throttle"
 )
@@ -129,7 +131,18 @@ func description() huma.Config {
 		{Name: tagErase, Description: "Erase a workspace, a conversation or a subject and verify the removal"},
 		{Name: tagAudit, Description: "Read who did what"},
 		{Name: tagHealth, Description: "Health checks for operators"}}
-	c.RejectUnknownQueryParameters = true                  // a misspelled filter must not return all results
+	c.RejectUnknownQueryParameters = true // a misspelled filter must not return all results
+	c.Formats = maps.Clone(c.Formats)
+	for kind, format := range c.Formats {
+		c.Formats[kind] = huma.Format{Marshal: format.Marshal, Unmarshal: func(data []byte, v any) error {
+			release, err := decoding.Begin(context.Background(), len(data)) // huma passes no context
+			if err != nil {
+				return err
+			}
+			defer release()
+			return format.Unmarshal(data, v)
+		}}
+	}
 	c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", nil // no page with foreign scripts, no $schema in responses
 	return c
 }

@@ -4,12 +4,16 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"regexp"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 )
 
@@ -51,10 +55,21 @@ func (g *Gateway) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reque
 	if answer.unread != nil {
 		r.Body = answer.unread
 		if pattern != loadPattern { // a load has no size limit, but it must keep arriving
-			answer.unread.limit(w, g.Options.RequestBytes+1)
+			answer.unread.limit(w, g.Options.RequestBytes+1, maxValues(pattern))
 		}
 	}
 	mux.ServeHTTP(answer, r)
+}
+
+// files are the routes whose bodies need not be JSON. Their readers count what a body has.
+var files = []string{"POST /v1/imports", "POST /v1/otlp/v1/traces", "POST /v1/skills/upload"}
+
+// maxValues is the maximum number of JSON values in a body.
+func maxValues(pattern string) int {
+	if slices.Contains(files, pattern) || strings.Contains(pattern, consolePath) {
+		return math.MaxInt
+	}
+	return decoding.MaxValues
 }
 
 const requestHeader = "X-Request-Id"

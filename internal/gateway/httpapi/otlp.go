@@ -11,13 +11,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript/otlp"
 	"cairn/internal/service/apikey"
 )
-
-// maxInflated is the maximum size of a request of an exporter after decompression, in bytes.
-const maxInflated = 64 << 20
 
 type exportInput struct {
 	ContentType     string `header:"Content-Type" doc:"application/x-protobuf or application/json"`
@@ -49,7 +47,16 @@ func (g *Gateway) otlpRoutes() {
 }
 
 func (g *Gateway) exportTraces(ctx context.Context, in *exportInput) (*exportOutput, error) {
-	body, err := inflated(in.ContentEncoding, in.RawBody)
+	size, err := inflatedSize(in.ContentEncoding, in.RawBody)
+	if err != nil {
+		return nil, err
+	}
+	release, err := decoding.Begin(ctx, size)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	body, err := inflated(in.ContentEncoding, in.RawBody, size)
 	if err != nil {
 		return nil, err
 	}
@@ -68,26 +75,48 @@ func (g *Gateway) exportTraces(ctx context.Context, in *exportInput) (*exportOut
 	return &exportOutput{ContentType: kind, Body: out}, nil
 }
 
-// inflated returns a body without its compression.
-func inflated(encoding string, body []byte) ([]byte, error) {
-	switch strings.ToLower(strings.TrimSpace(encoding)) {
-	case "", "identity":
-		return body, nil
-	case "gzip":
-	default:
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown content encoding %.40q", encoding),
-			"compress with gzip, or not: set OTEL_EXPORTER_OTLP_COMPRESSION to gzip or none")
+// inflatedSize returns the size of a body without its compression. It keeps nothing of it.
+func inflatedSize(encoding string, body []byte) (int, error) {
+	if !compressed(encoding) {
+		if encoding != "" && !strings.EqualFold(strings.TrimSpace(encoding), "identity") {
+			return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown content encoding %.40q", encoding),
+				"compress with gzip, or not: set OTEL_EXPORTER_OTLP_COMPRESSION to gzip or none")
+		}
+		return len(body), nil
 	}
 	r, err := gzip.NewReader(bytes.NewReader(body))
-	if err == nil {
-		body, err = io.ReadAll(io.LimitReader(r, maxInflated+1))
+	if err != nil {
+		return 0, damagedBody(err)
 	}
+	n, err := io.Copy(io.Discard, io.LimitReader(r, otlp.MaxBody+1))
 	switch {
 	case err != nil:
-		return nil, fault.Wrap(err, fault.InvalidArgument, "damaged gzip body", "send the request again")
-	case len(body) > maxInflated:
-		return nil, fault.New(fault.TooLarge, fmt.Sprintf("request inflates to more than %d bytes", maxInflated),
+		return 0, damagedBody(err)
+	case n > otlp.MaxBody:
+		return 0, fault.New(fault.TooLarge, fmt.Sprintf("request inflates to more than %d bytes", otlp.MaxBody),
 			"export smaller batches: lower OTEL_BSP_MAX_EXPORT_BATCH_SIZE")
 	}
-	return body, nil
+	return int(n), nil
+}
+
+// inflated returns a body without its compression, which has the given size.
+func inflated(encoding string, body []byte, size int) ([]byte, error) {
+	if !compressed(encoding) {
+		return body, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, damagedBody(err)
+	}
+	out := make([]byte, size)
+	if _, err := io.ReadFull(r, out); err != nil {
+		return nil, damagedBody(err)
+	}
+	return out, nil
+}
+
+func compressed(encoding string) bool { return strings.EqualFold(strings.TrimSpace(encoding), "gzip") }
+
+func damagedBody(err error) error {
+	return fault.Wrap(err, fault.InvalidArgument, "damaged gzip body", "send the request again")
 }

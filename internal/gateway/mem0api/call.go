@@ -12,6 +12,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/apikey"
@@ -95,6 +96,11 @@ func (c *call) read(into any) error {
 	if len(c.body) == 0 {
 		return nil
 	}
+	release, err := decoding.Begin(c.r.Context(), len(c.body))
+	if err != nil {
+		return err
+	}
+	defer release()
 	var typed *json.UnmarshalTypeError
 	if err := json.Unmarshal(c.body, into); errors.As(err, &typed) {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid type of %s: %s", typed.Field, typed.Value), "")

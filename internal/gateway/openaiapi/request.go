@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/completion"
@@ -93,6 +94,11 @@ func (c *call) body(v any) (members map[string]json.RawMessage, err error) {
 	if err != nil {
 		return nil, err
 	}
+	release, err := decoding.Begin(c.r.Context(), len(raw))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
 		return nil, invalid("", "the body is not a JSON object: %.80q", raw)
 	}

@@ -3,6 +3,7 @@ package dump
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 
+	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
@@ -77,7 +79,7 @@ func check(r io.Reader) (out checked, err error) {
 	c := checker{sum: sha256.New(), sessions: map[string]bool{}}
 	from := newReader(r)
 	for from.next() {
-		if err := c.line(from.n, from.line()); err != nil {
+		if err := c.bounded(from.n, from.line()); err != nil {
 			return out, err
 		}
 	}
@@ -113,6 +115,20 @@ type checker struct {
 }
 
 var idForm = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// bounded checks a line that has not too many values, when it may be decoded.
+func (c *checker) bounded(n int, raw []byte) error {
+	if decoding.Count(raw) > decoding.MaxValues {
+		return fault.New(fault.TooLarge, fmt.Sprintf("line %d has more than %d JSON values", n, decoding.MaxValues),
+			"divide its memory; nothing was loaded")
+	}
+	release, err := decoding.Begin(context.Background(), len(raw)) // a line waits for others only
+	if err != nil {
+		return err
+	}
+	defer release()
+	return c.line(n, raw)
+}
 
 func (c *checker) line(n int, raw []byte) error {
 	defer func() {

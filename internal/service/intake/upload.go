@@ -2,10 +2,13 @@ package intake
 
 import (
 	"context"
+	"fmt"
 	"io"
 
+	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
+	format "cairn/internal/domain/transcript/intake"
 )
 
 // Upload is one file as a program sends it: a session file, a compressed one, or an archive of such files.
@@ -34,9 +37,17 @@ func (s *Service) Import(ctx context.Context, u Upload) (out ImportedFiles, err 
 	if u.Name == "" {
 		u.Name = "body"
 	}
+	release, err := decoding.Begin(ctx, decoding.Budget) // what it inflates to is not known
+	if err != nil {
+		return out, err
+	}
+	defer release()
 	r, files := Reader{Options: u.Options}, []File{}
 	err = r.Read(u.Name, u.Content, func(f File) error {
-		files = append(files, f)
+		if files = append(files, f); r.Report.Messages > format.MaxMessages {
+			return fault.New(fault.TooLarge, fmt.Sprintf("%s: more than %d messages", u.Name, format.MaxMessages),
+				"import it in several parts")
+		}
 		return nil
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/lang"
@@ -29,7 +30,12 @@ type ImportResult struct {
 // not override the blocking findings.
 func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin string,
 	trust *approval.Override) (out ImportResult, err error) {
+	release, err := decoding.Begin(ctx, len(archive)+skill.MaxPackage) // and what it inflates to
+	if err != nil {
+		return out, err
+	}
 	u, err := skill.Unpack(archive)
+	release()
 	if err != nil {
 		return out, err
 	}

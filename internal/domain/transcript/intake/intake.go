@@ -23,6 +23,13 @@ import (
 // MaxInput is the default limit of an input: 64 MiB.
 const MaxInput = 64 << 20
 
+// MaxMessages is the maximum number of messages and other parts of an input. A message of 30 bytes takes a kilobyte of
+// memory.
+const MaxMessages = 100_000
+
+// tooMany is the panic of a sink that has more.
+type tooMany struct{}
+
 // Hint is the remedy for inputs that cannot be read.
 const Hint = "run `cairn formats` to list the formats; --format NAME forces one"
 
@@ -64,7 +71,17 @@ const (
 
 // Read reads all conversations of an input. name is the base name of the file. Read consumes at
 // most Limit+1 bytes. An error is a *fault.Error.
-func Read(name string, r io.Reader, o Options) (Result, error) {
+func Read(name string, r io.Reader, o Options) (out Result, err error) {
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case tooMany:
+			out, err = Result{}, fault.New(fault.TooLarge, fmt.Sprintf("%s: more than %d messages", name, MaxMessages),
+				"divide it into several files")
+		default:
+			panic(cause)
+		}
+	}()
 	if o.Limit <= 0 {
 		o.Limit = MaxInput
 	}

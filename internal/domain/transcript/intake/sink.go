@@ -81,7 +81,9 @@ func (t *talk) put(m transcript.Message) {
 		m.Model = t.model
 	}
 	t.Messages = append(t.Messages, m)
-	t.sink.report.Parts++
+	if t.sink.report.Parts++; t.sink.report.Parts > MaxMessages {
+		panic(tooMany{}) // Read recovers it: adapters go through the messages of a record without errors
+	}
 }
 
 // empty reports whether a message holds nothing.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 )
 
@@ -202,8 +203,12 @@ func (s *Source) syntax(c *Chunk, err error, base int) error {
 	return s.At(c, offset, "not valid JSON: %v", err)
 }
 
-// CheckText refuses what cannot be stored as text.
+// CheckText refuses what cannot be stored as text, and what has too many values.
 func (s *Source) CheckText(c *Chunk) error {
+	if decoding.Count(c.data) > decoding.MaxDocument {
+		return fault.New(fault.TooLarge, fmt.Sprintf("%s: a document of more than %d JSON values", s.Name,
+			decoding.MaxDocument), "split it into several files, one conversation each")
+	}
 	if at := bytes.IndexByte(c.data, 0); at >= 0 {
 		return s.At(c, at, "unexpected NUL, the input is not text")
 	}

@@ -39,10 +39,13 @@ func contentType(header string) (string, error) {
 	return kind, nil
 }
 
-// Decode decodes the body of a request, which is not compressed.
+// Decode decodes the body of a request, which is not compressed. It counts what the body has before it decodes it.
 func Decode(header string, body []byte) (*collector.ExportTraceServiceRequest, error) {
 	kind, err := contentType(header)
 	if err != nil {
+		return nil, err
+	}
+	if err := tooMany(kind, body); err != nil {
 		return nil, err
 	}
 	out := &collector.ExportTraceServiceRequest{}
