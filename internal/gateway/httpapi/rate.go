@@ -13,7 +13,8 @@ import (
 // burst is the number of seconds whose requests may arrive at once.
 const burst = 2
 
-// limitersKept is the maximum number of keys with a limiter in memory. That of the key used least recently is forgotten.
+// limitersKept is the maximum number of keys with a limiter in memory. That of the key used least recently is
+// forgotten.
 const limitersKept = 10_000
 
 // rates limits the requests of each key in this process, or their bytes. Two gateways together allow twice
