@@ -195,11 +195,8 @@ func bombs() map[string][]bomb {
 			{"endless line", nil, repeat("", "x", 100<<20, "")},
 		},
 		"/v1/skills/upload": {
-			{
-				"ratio",
-				map[string]string{"Content-Type": "application/zip"},
-				archived("a/SKILL.md", make([]byte, 1<<30)),
-			},
+			{"ratio", map[string]string{"Content-Type": "application/zip"},
+				archived("a/SKILL.md", make([]byte, 1<<30))},
 			{"front matter", map[string]string{"Content-Type": "application/zip"},
 				archived("a/SKILL.md", repeat("---\na: &a [x]\nb: [", "*a,", 30_000, "*a]\n---\nText"))},
 			{"nested front matter", map[string]string{"Content-Type": "application/zip"},
@@ -280,8 +277,8 @@ func TestJSONBombsAreRefusedOnEveryRoute(t *testing.T) {
 			if name == "below the limit" || e.path == "/v1/curation" { // which reads no body
 				continue
 			}
-			if status < http.StatusBadRequest && e.method != http.MethodDelete ||
-				status == http.StatusInternalServerError {
+			admitted := status < http.StatusBadRequest && e.method != http.MethodDelete
+			if admitted || status == http.StatusInternalServerError {
 				t.Errorf("%s, %s: status %d", e, name, status)
 			}
 		}
@@ -293,9 +290,8 @@ func TestJSONBombsAreRefusedOnEveryRoute(t *testing.T) {
 func TestBombsAtOnceShareALimit(t *testing.T) {
 	testkit.Long(t)
 	m := everything(t, plain).measured()
-	body := zipped(
-		repeat(`[{"messages":[`, `{"role":"user","content":"x"},`, 60_000, `{"role":"user","content":"x"}]}]`),
-	)
+	said := `{"role":"user","content":"x"}`
+	body := zipped(repeat(`[{"messages":[`, said+",", 60_000, said+`]}]`))
 	export := zipped(bytes.Repeat([]byte("x"), 8<<20))
 	before := m.begin()
 	var all sync.WaitGroup
@@ -304,11 +300,8 @@ func TestBombsAtOnceShareALimit(t *testing.T) {
 			e := endpoint{http.MethodPost, "/v1/imports", map[string]string{"Authorization": "Bearer " + m.key}}
 			if i%2 == 0 {
 				e.path = "/v1/otlp/v1/traces"
-				m.send(
-					e,
-					map[string]string{"Content-Encoding": "gzip", "Content-Type": "application/x-protobuf"},
-					export,
-				)
+				m.send(e, map[string]string{"Content-Encoding": "gzip", "Content-Type": "application/x-protobuf"},
+					export)
 				return
 			}
 			m.send(e, nil, body)

@@ -98,11 +98,8 @@ func (b *bundle) endpoints() (out []endpoint) {
 		method, path, _ := strings.Cut(pattern, " ")
 		path = strings.ReplaceAll(path, "{$}", "")
 		path = strings.ReplaceAll(path, "{workspace}", url.PathEscape(b.Workspace.Name))
-		e := endpoint{
-			method,
-			wildcard.ReplaceAllString(path, "1"),
-			map[string]string{"Authorization": "Bearer " + b.key},
-		}
+		e := endpoint{method, wildcard.ReplaceAllString(path, "1"),
+			map[string]string{"Authorization": "Bearer " + b.key}}
 		switch {
 		case strings.HasPrefix(path, "/console"):
 			e.header = map[string]string{"Cookie": cookies, "Sec-Fetch-Site": "same-origin",

@@ -13,7 +13,7 @@ import (
 // burst is the number of seconds whose requests may arrive at once.
 const burst = 2
 
-// limitersKept is the maximum number of keys with a limiter in memory. The one of the key used least recently is
+// limitersKept is the maximum number of keys with a limiter in memory. That of the key used least recently is
 // forgotten.
 const limitersKept = 10_000
 
