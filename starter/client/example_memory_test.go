@@ -39,7 +39,7 @@ func ExampleClient_AddAll() {
 	results, err := c.AddAll(context.Background(), []client.NewMemory{
 		{Type: "personal", Target: "laura", Content: "Laura moved to Lisbon.", EventTime: &said},
 		{Type: "personal", Target: "laura", Content: ""},
-		{Type: "personal", Target: "Laura", Content: "Laura moved to Lisbon."}}, client.RequestID("import-laura"))
+		{Type: "personal", Target: "laura", Content: "Laura moved to Lisbon."}}, client.RequestID("import-laura"))
 	if err != nil {
 		log.Fatal(err)
 	}
