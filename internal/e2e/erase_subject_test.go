@@ -92,7 +92,7 @@ func TestEraseOfASubjectLeavesNothingOfIt(t *testing.T) {
 	}
 	bob := column[string](b, "select content from cairn.memories where status = 'active' and content ~* 'turin'")
 
-	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Subject: "Alice"})
+	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Subject: "alice"})
 	if left := textsWith(b, "osaka|alice"); len(left) > 0 {
 		t.Errorf("left are %v", left)
 	}

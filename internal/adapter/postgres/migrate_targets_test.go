@@ -20,7 +20,8 @@ func TestMigratedSubjectsHaveTheirIDs(t *testing.T) {
 		values ($1, 'personal', 'ab', 'ab', 'AB'), ($1, 'procedural', 'dé', 'dé', $2)`, b.a.ID, "De\u0301")
 	for i, owner := range []string{"AB", "A-B", "", "other"} {
 		b.exec(`insert into memories (workspace_id, external_id, type, target, content, content_sha256, origin, op_id,
-			metadata, targets) values ($1, lpad($2::text, 16, '0'), 'personal', 'ab', $2, sha256($2::bytea), 'user', 'x',
+			metadata, targets) values ($1, lpad($2::text, 16, '0'), 'personal', 'ab', $2, sha256($2::bytea), 'user',
+			'x',
 			case when $3 = '' then '{}' else jsonb_build_object('mem0', jsonb_build_object('user_id', $3::text)) end,
 			'{procedural/dé,tool/x}')`, b.a.ID, string(rune('0'+i)), owner)
 	}
