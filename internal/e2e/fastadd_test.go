@@ -159,7 +159,7 @@ func TestAContradictionEndsWhatWasTrue(t *testing.T) {
 	summarized(b, summarize(b, chat("I live in Lisbon."), about("Alice")).Ref)
 	said := chat("I moved to Porto.")
 	said[0].Time = moved
-	got := summarized(b, summarize(b, said, about("Alice")).Ref)
+	got := summarized(b, summarize(b, said, about("alice")).Ref)
 	if len(got.Tasks) != 1 || len(got.Tasks[0].Updated) != 1 {
 		t.Fatalf("%+v", got)
 	}

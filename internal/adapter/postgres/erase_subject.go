@@ -169,11 +169,8 @@ func (s erasures) acceptSubject(ctx context.Context, t erase.Target, look func(*
 		return 0, err
 	}
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
-		id, err = q.EraseAcceptSubject(
-			ctx,
-			dbsqlc.EraseAcceptSubjectParams{Workspace: t.Workspace, Hashes: [][]byte{of.hash},
-				Keys: []string{of.key}, Names: of.names, Marks: of.marks, Known: of.known},
-		)
+		id, err = q.EraseAcceptSubject(ctx, dbsqlc.EraseAcceptSubjectParams{Workspace: t.Workspace,
+			Hashes: [][]byte{of.hash}, Keys: []string{of.key}, Names: of.names, Marks: of.marks, Known: of.known})
 		if err != nil {
 			return classify("accept the erase", err)
 		}

@@ -237,16 +237,9 @@ func (s explorer) ExploreMemories(ctx context.Context, ws int64, f explore.Memor
 			}
 			return out, classify("list the memories", err)
 		}
-		rows, err := q.q.ExploreMemoriesAsOf(ctx, dbsqlc.ExploreMemoriesAsOfParams{
-			WorkspaceID: ws,
-			AsOf:        f.AsOf,
-			Type:        f.Type,
-			Target:      storable(f.Target),
-			AnyCase:     f.AnyCase,
-			Before:      f.Before,
-			MaxChars:    int32(runes),
-			MaxRows:     int32(max),
-		})
+		rows, err := q.q.ExploreMemoriesAsOf(ctx, dbsqlc.ExploreMemoriesAsOfParams{WorkspaceID: ws, AsOf: f.AsOf,
+			Type: f.Type, Target: storable(f.Target), AnyCase: f.AnyCase, Before: f.Before, MaxChars: int32(runes),
+			MaxRows: int32(max)})
 		for _, r := range rows {
 			m := explore.Memory{Key: r.ID, ID: r.ExternalID, Type: r.Type, Target: r.Target, Content: r.Content,
 				Version: int(r.Version), Status: r.NowStatus, Origin: r.Origin, Tainted: r.Tainted,

@@ -129,16 +129,8 @@ func TestEraseByNameSaysWhichSubjectItMeans(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	for _, id := range []string{"Jo Li", "ab", "A-B"} {
-		if code, _, errs := w.run(
-			"",
-			"memories",
-			"add",
-			"Keeps bees.",
-			"--type",
-			"personal",
-			"--target",
-			id,
-		); code != 0 {
+		code, _, errs := w.run("", "memories", "add", "Keeps bees.", "--type", "personal", "--target", id)
+		if code != 0 {
 			t.Fatalf("exit %d: %s", code, errs)
 		}
 	}

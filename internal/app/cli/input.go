@@ -74,10 +74,6 @@ func (c *cli) withSession(ctx context.Context, n needs, fn func(*session) error)
 // actor is the user of the command line. Each call returns a new operation ID, so each command is
 // one operation.
 func (s *session) actor() agent.Actor {
-	return agent.Actor{
-		Workspace: s.workspace.ID,
-		Origin:    agent.OriginUser,
-		Op:        "cli/" + uuid.NewString(),
-		Approves:  true,
-	}
+	return agent.Actor{Workspace: s.workspace.ID, Origin: agent.OriginUser, Op: "cli/" + uuid.NewString(),
+		Approves: true}
 }

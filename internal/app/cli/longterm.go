@@ -50,10 +50,17 @@ func (c *cli) listLongTerm(ctx context.Context, l longTerm, f memory.Filter) err
 	if l.kind != "" {
 		f.Types = []memory.Type{memory.Type(l.kind)}
 	}
-	if l.target != "" {
-		f.Targets = []string{l.target}
-	}
 	return c.withSession(ctx, needs{}, func(s *session) error {
+		if l.target != "" {
+			id, err := s.LongTerm.Meant(ctx, s.actor(), l.target)
+			if err != nil {
+				return err
+			}
+			if id != l.target {
+				fmt.Fprintf(c.errs, "target %q is the subject %q\n", l.target, id)
+			}
+			f.Targets = []string{id}
+		}
 		entries, err := s.allLongTerm(ctx, f)
 		if err != nil {
 			return err

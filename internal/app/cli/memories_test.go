@@ -50,7 +50,7 @@ func TestMemoriesListShowsAllMemoriesWithTheirSubject(t *testing.T) {
 		Usage    map[string]int `json:"usage_percent"`
 	}
 	if err := json.Unmarshal([]byte(run("list", "-o", "json")), &listed); err != nil || len(listed.Memories) != 3 ||
-		listed.Memories[1].Subject != "Alice Liddell" || listed.Memories[1].Target != "alice liddell" ||
+		listed.Memories[1].Subject != "Alice Liddell" || listed.Memories[1].Target != "Alice Liddell" ||
 		len(listed.Usage) != 2 {
 		t.Errorf("%v: %+v", err, listed)
 	}
@@ -61,10 +61,11 @@ func TestMemoriesLoadReportsWhatExisted(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
 	w.write("rows.ndjson", `{"memory_type":"personal","memory_target":"Ann","content":"Keeps bees."}`+"\n")
-	var loaded map[string]int
+	var loaded map[string]any
 	for _, existing := range []int{0, 2} { // the memory and its target
 		code, out, errs := w.run("", "memories", "load", "rows.ndjson", "-o", "json")
-		if err := json.Unmarshal([]byte(out), &loaded); err != nil || code != 0 || loaded["existing"] != existing {
+		if err := json.Unmarshal([]byte(out), &loaded); err != nil || code != 0 ||
+			loaded["existing"] != float64(existing) {
 			t.Errorf("exit %d, %v: %s%s", code, err, out, errs)
 		}
 		if _, former := loaded["skipped"]; former {

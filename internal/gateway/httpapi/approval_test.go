@@ -74,11 +74,8 @@ func (w withheld) acts() (out map[string]request) {
 	for _, id := range []string{w.fact, w.core, w.former} {
 		post("/v1/memories/"+id+"/restore", nil)
 		post("/v1/memories/"+id+"/restore?version=1", nil)
-		out["PUT "+id] = request{
-			method: http.MethodPut,
-			path:   "/v1/memories/" + id,
-			body:   object{"content": "Is fine."},
-		}
+		out["PUT "+id] = request{method: http.MethodPut, path: "/v1/memories/" + id,
+			body: object{"content": "Is fine."}}
 		out["PUT mem0 "+id] = request{method: http.MethodPut, path: "/mem0/memories/" + id,
 			body: object{"text": "Is fine."}}
 		out["POST mem0 feedback "+id] = request{method: http.MethodPost, path: "/mem0/v1/feedback/",
@@ -107,11 +104,12 @@ func (w withheld) acts() (out map[string]request) {
 func (w withheld) inForce() string {
 	return w.text(`select coalesce(string_agg(x, ', ' order by x), '') from (
 		select 'memory ' || content as x from cairn.memories where status = 'active' and external_id = any($1)
-		union all select 'version 1 of ' || content from cairn.memories where external_id = $2 and content = 'Keeps goats.'
+		union all select 'version 1 of ' || content from cairn.memories where external_id = $2
+		  and content = 'Keeps goats.'
 		union all select 'skill ' || name from cairn.skills where status = 'active' and name <> 'changed'
 		union all select 'change of ' || s.name from cairn.skills s where s.name = 'changed' and s.head_version > 1
-		  and exists (select from cairn.pending_writes where state = 'approved')) y`, []string{w.fact, w.core, w.former},
-		w.previous)
+		  and exists (select from cairn.pending_writes where state = 'approved')) y`,
+		[]string{w.fact, w.core, w.former}, w.previous)
 }
 
 // What waits for an approval comes into force by an approver only: no other act has that effect, over any door.
@@ -132,10 +130,8 @@ func TestOnlyAnApproverActivatesWhatWaits(t *testing.T) {
 			for _, name := range []string{"candidate", "rejected", "quarantined"} {
 				_, _ = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "skill_patch", Arguments: object{"name": name,
 					"old_text": "Begin", "new_text": "Begin now"}})
-				_, _ = s.CallTool(
-					t.Context(),
-					&mcp.CallToolParams{Name: "skill_delete", Arguments: object{"name": name}},
-				)
+				_, _ = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "skill_delete",
+					Arguments: object{"name": name}})
 			}
 			if now := w.inForce(); now != "" {
 				t.Errorf("tools with the scope %s activate %s", scope, now)
@@ -254,10 +250,8 @@ func TestALoadBelievesOnlyADumpOfThisDeployment(t *testing.T) {
 			if got != origin {
 				t.Errorf("the origins are %s, want %s", got, origin)
 			}
-			if n := to.text(
-				`select count(*)::text from cairn.memories where workspace_id = $1 and author = 'person@desk'`,
-				to.Workspace.ID,
-			); n != "0" {
+			if n := to.text(`select count(*)::text from cairn.memories where workspace_id = $1
+				and author = 'person@desk'`, to.Workspace.ID); n != "0" {
 				t.Error("a stated author is believed")
 			}
 		})

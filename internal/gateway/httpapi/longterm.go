@@ -97,7 +97,8 @@ func (g *Gateway) longTermRoutes() {
 		scope: apikey.Write, bytes: smallBody,
 		summary: "Restore a version of a memory, whatever its status",
 		about: "The memory keeps its ID. Deleted memories can be restored for `limits.undo_days` days. The text of a " +
-			"core or profile memory must fit the limit of its store. A memory in quarantine requires the scope admin."}, g.restoreMemory)
+			"core or profile memory must fit the limit of its store. A memory in quarantine requires the scope admin."},
+		g.restoreMemory)
 	handle(g, route{method: http.MethodGet, path: "/v1/targets", id: "listTargets", tag: tagMemory, scope: apikey.Read,
 		summary: "List memory targets"}, g.listTargets)
 	handle(g, route{method: http.MethodPut, path: "/v1/targets/{type}/{target}", id: "describeTarget", tag: tagMemory,

@@ -189,7 +189,8 @@ func TestLoadReadsRowsOfMemories(t *testing.T) {
 	rows.WriteString(`{"memory_type":"tool","when_to_use":"web_search","content":"Quote names."}` + "\n" +
 		`{"memory_type":"personal","memory_target":"Ann","content":"Owns crate 7."}` + "\n")
 	got := d.load(d.inB(), rows.String())
-	if got != (dump.LoadResult{Memories: 511, Targets: 1, Existing: 2, Signature: dump.Unsigned}) { // the target of the second batch; crate 7
+	// existing are the target of the second batch, and crate 7
+	if got != (dump.LoadResult{Memories: 511, Targets: 1, Existing: 2, Signature: dump.Unsigned}) {
 		t.Errorf("loaded %+v", got)
 	}
 	entries, err := d.long.List(t.Context(), d.inB(), memory.Filter{Types: []memory.Type{memory.Personal},

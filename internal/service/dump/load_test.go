@@ -266,10 +266,8 @@ func TestLoadRefusesAConversationThatIsAnotherHere(t *testing.T) {
 			t.Errorf("%s: %+v", what, err)
 		}
 	}
-	if got := d.load(
-		d.inB(),
-		sealed(said("talk", "Hello.", "Bye.")...),
-	); got != (dump.LoadResult{Existing: 1, Signature: dump.Unsigned}) {
+	if got := d.load(d.inB(), sealed(said("talk", "Hello.", "Bye.")...)); got !=
+		(dump.LoadResult{Existing: 1, Signature: dump.Unsigned}) {
 		t.Errorf("the same words: %+v", got)
 	}
 	if got := d.remembers(d.B); got != held {

@@ -41,6 +41,38 @@ func (l *Service) page(in memory.Filter) (memory.Filter, error) {
 	return in, nil
 }
 
+// Meant returns the ID of the target that a person means by a name: the one with this ID, else the only
+// one with its folded form. If no target is registered, it is the name.
+func (l *Service) Meant(ctx context.Context, a agent.Actor, name string) (id string, err error) {
+	t, err := memory.NamedTarget(memory.Personal, name)
+	if err != nil {
+		return "", err
+	}
+	var alike []memory.Target
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		for _, t.Type = range memory.Registered {
+			some, err := tx.Targets().TargetsAlike(ctx, t, memory.Spellings(name))
+			if err != nil {
+				return err
+			}
+			for _, one := range some { // a name may have a target of each type
+				if !slices.ContainsFunc(alike, func(o memory.Target) bool { return o.Key == one.Key }) {
+					alike = append(alike, one)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	known, found, err := memory.ByName(name, alike)
+	if !found {
+		return name, err
+	}
+	return known.Key, nil
+}
+
 // Page lists entries as List does, and returns how many there are without the limit of the filter.
 func (l *Service) Page(
 	ctx context.Context,
