@@ -156,7 +156,7 @@ func TestAContradictionEndsWhatWasTrue(t *testing.T) {
 			"digest": "A move.",
 		}
 	})
-	summarized(b, summarize(b, chat("I live in Lisbon."), about("Alice")).Ref)
+	summarized(b, summarize(b, chat("I live in Lisbon."), about("alice")).Ref)
 	said := chat("I moved to Porto.")
 	said[0].Time = moved
 	got := summarized(b, summarize(b, said, about("alice")).Ref)
