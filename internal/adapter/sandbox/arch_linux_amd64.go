@@ -11,4 +11,5 @@ const (
 
 // oldCalls are those of outside that other kernels do not have.
 var oldCalls = []uint32{unix.SYS_OPEN, unix.SYS_CREAT, unix.SYS_UNLINK, unix.SYS_RENAME, unix.SYS_RENAMEAT,
-	unix.SYS_RMDIR, unix.SYS_MKDIR, unix.SYS_LINK, unix.SYS_SYMLINK, unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_FORK, unix.SYS_VFORK}
+	unix.SYS_RMDIR, unix.SYS_MKDIR, unix.SYS_LINK, unix.SYS_SYMLINK, unix.SYS_CHMOD, unix.SYS_CHOWN,
+	unix.SYS_FORK, unix.SYS_VFORK}

@@ -97,8 +97,8 @@ func (s *Service) readEvent(ctx context.Context, a Account, ref EventRef) {
 }
 
 // withFiles adds the text of its files to an event, and the content of its images and recordings. It saves what is
-// known before and after each parsing, so that none is repeated. The platform is not asked again for a file that it does
-// not give.
+// known before and after each parsing, so that none is repeated. The platform is not asked again for a file that it
+// does not give.
 func (s *Service) withFiles(ctx context.Context, a Account, e *channel.Event, save func() error) error {
 	asked, left := !e.Group || e.Mentioned || a.Profile.Unasked, mostFileRunes
 	for _, f := range e.Attachments {
