@@ -9,6 +9,7 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -210,6 +211,24 @@ func bombs() map[string][]bomb {
 	}
 }
 
+// uploads returns forms with a file for the routes of the console that read one, by their paths in a workspace.
+func uploads() map[string][]bomb {
+	in := func(name string, content []byte) bomb {
+		kind, body := formed(1, content)
+		return bomb{name, map[string]string{"Content-Type": kind}, body}
+	}
+	return map[string][]bomb{
+		"/skills": {
+			in("ratio", archived("a/SKILL.md", make([]byte, 1<<30))),
+			in("front matter", archived("a/SKILL.md", repeat("---\na: &a [x]\nb: [", "*a,", 30_000, "*a]\n---\nText"))),
+		},
+		"/memories/load": {
+			in("lines", repeat("", "{}\n", 20_000_000, "")),
+			in("one line", repeat(`{"memory":[`, "{},", 10_000_000, "{}]}")),
+		},
+	}
+}
+
 // length returns a tag and a length as in Protocol Buffers.
 func length(tag string, n int) []byte {
 	out := []byte(tag)
@@ -233,7 +252,11 @@ func TestBombsAreRefusedWhileTheyAreSmall(t *testing.T) {
 		t.Fatalf("no route %s", path)
 		return endpoint{}
 	}
-	for path, list := range bombs() {
+	given := bombs()
+	for path, list := range uploads() {
+		given["/console/w/"+url.PathEscape(m.Workspace.Name)+path] = list
+	}
+	for path, list := range given {
 		for _, b := range list {
 			e := of(path)
 			before := m.begin()
