@@ -147,7 +147,7 @@ func TestWhoDoesNotStopIsAskedForAReport(t *testing.T) {
 	})
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
 	if got.Status != memoryagent.Partial || got.Reason != "budget" || got.Text != "That is how far I came." ||
-		got.Steps != 21 || len(got.MetaAdded) != 20 {
+		got.Steps != 20 || len(got.MetaAdded) != 19 {
 		t.Errorf("%d steps, %d targets: %+v", got.Steps, len(got.MetaAdded), got)
 	}
 	validThreads(t, b)

@@ -203,7 +203,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if rows := remembers(b, memory.Personal); !slices.Equal(rows,
-		[]string{"vera: I planted nine lemon trees in the greenhouse last spring."}) {
+		[]string{"Vera: I planted nine lemon trees in the greenhouse last spring."}) {
 		t.Errorf("remembered %q", rows)
 	}
 	// A correction in a conversation creates one case with the correct answer.
