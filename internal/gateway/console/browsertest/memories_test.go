@@ -97,7 +97,7 @@ func TestMemoriesAreLoaded(t *testing.T) {
 	shows(b, "Imported.", "Repairs old clocks.")
 	loaded := find(t, read[httpapi.BrowsedMemories](f, "/v1/memories/browse").Memories,
 		func(m httpapi.BrowsedMemory) bool { return m.Content == "Repairs old clocks." })
-	if m := memory(f, loaded.ID); m.Target != "grace" || m.Status != "active" {
+	if m := memory(f, loaded.ID); m.Target != "Grace" || m.Status != "active" {
 		t.Errorf("the loaded memory is %+v", m)
 	}
 	testkit.Must(t, os.WriteFile(file, []byte("{}\n"), 0o644))
