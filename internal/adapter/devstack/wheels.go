@@ -63,8 +63,12 @@ func (w wheel) install(ctx context.Context, log *journal) (bin string, err error
 		}
 		output, err := run(ctx, tool.command(folder, file))
 		if err != nil {
-			return fault.Wrap(errors.New(lastLines(output, err)), fault.Unavailable, "install the Python package "+w.name,
-				"check the network, the settings of "+tool.name+" and the free space")
+			return fault.Wrap(
+				errors.New(lastLines(output, err)),
+				fault.Unavailable,
+				"install the Python package "+w.name,
+				"check the network, the settings of "+tool.name+" and the free space",
+			)
 		}
 		if !exists(filepath.Join(folder, w.bin)) {
 			return fault.New(fault.Unavailable, "the Python package "+w.name+" has no folder "+w.bin, "")

@@ -103,7 +103,8 @@ func TestAWheelThatCannotBeInstalledLeavesNothing(t *testing.T) {
 				fault.From(err).Hint == "" {
 				t.Errorf("got %v", err)
 			}
-			if !strings.Contains(log.String(), "Temporal 1.32 (45 MB)") || !strings.Contains(log.String(), "failed after") {
+			if !strings.Contains(log.String(), "Temporal 1.32 (45 MB)") ||
+				!strings.Contains(log.String(), "failed after") {
 				t.Errorf("reported %q", log)
 			}
 			nothingLeft(t)
