@@ -2,9 +2,11 @@ package devstack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"cairn/internal/domain/fault"
 )
@@ -50,6 +52,11 @@ func cached(name string) (string, bool) {
 // BuildOnce builds something into the cache once. If several processes call it, one of them builds. A
 // folder under its final name is always complete.
 func BuildOnce(ctx context.Context, name string, build func(folder string) error) (string, error) {
+	return buildOnce(ctx, name, newJournal(nil), build)
+}
+
+// buildOnce is BuildOnce with a journal that reports the wait for another process.
+func buildOnce(ctx context.Context, name string, log *journal, build func(folder string) error) (string, error) {
 	if path, ok := cached(name); ok {
 		return path, nil
 	}
@@ -61,7 +68,12 @@ func BuildOnce(ctx context.Context, name string, build func(folder string) error
 		return "", fault.Wrap(err, fault.Misconfigured, "create the cache folder",
 			"set CAIRN_CACHE to a folder that can be written")
 	}
-	lock, err := lockFile(ctx, filepath.Join(cache, name+".lock"))
+	lock, err := tryLock(filepath.Join(cache, name+".lock"), syscall.LOCK_EX)
+	if errors.Is(err, errLocked) {
+		done := log.task("waiting for another process", "it prepares "+name)
+		lock, err = lockFile(ctx, filepath.Join(cache, name+".lock"))
+		done(err)
+	}
 	if err != nil {
 		return "", err
 	}

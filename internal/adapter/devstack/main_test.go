@@ -22,12 +22,21 @@ import (
 // is the stack's folder, or "-" for a throw-away one.
 const holdVariable = "CAIRN_TEST_HOLD"
 
+// doctorVariable makes this test program print what Doctor finds.
+const doctorVariable = "CAIRN_TEST_DOCTOR"
+
 // patience is far more than anything here takes; tests poll and do not sleep.
 const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(holdVariable); dir != "" {
 		hold(strings.TrimPrefix(dir, "-"))
+	}
+	if os.Getenv(doctorVariable) != "" {
+		for _, f := range Doctor(context.Background(), "") {
+			fmt.Println(f.Part, f.Version, f.Where)
+		}
+		os.Exit(0)
 	}
 	// The tests need managed servers.
 	os.Unsetenv("DATABASE_URL")

