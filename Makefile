@@ -37,7 +37,6 @@ help: ## List the targets
 
 .PHONY: demo
 demo: ## Distill a sample conversation into a skill
-	@test -x $(BIN)/cairn || echo "building Cairn: 2 to 10 minutes, once"
 	@$(MAKE) --no-print-directory build
 	@$(BIN)/cairn demo
 
@@ -72,7 +71,11 @@ dev: build ## Run Postgres, Temporal with its UI and a worker until Ctrl-C
 
 .PHONY: build
 build: ## Build the command line and the worker into bin/
-	@$(GO) build -buildvcs=auto -o $(BIN)/ ./starter ./worker && mv $(BIN)/starter $(BIN)/cairn
+	@GO='$(GO)' .ci/build $(BIN)
+
+.PHONY: wheel
+wheel: ## Write the Python package cairn-server for this platform into dist/ (needs Python with pip; VERSION=0.0.9)
+	@GO='$(GO)' .ci/wheel dist
 
 .PHONY: race
 race: export CGO_ENABLED = 1
@@ -110,6 +113,14 @@ isolation: ## Compare 10,000 concurrent operations in 50 workspaces with a model
 .PHONY: production
 production: build ## Fail over, restore, drain and attack a deployment with PgBouncer and a replica (15 to 25 minutes)
 	$(BENCH) production --cairn $(BIN)/cairn --worker $(BIN)/worker
+
+.PHONY: release-check
+release-check: ## Run what takes longer than .ci/run, before a release (several hours; needs root, Python, npm and a C compiler)
+	.ci/with-postgres 15 $(MAKE) test-all
+	.ci/with-postgres 17 $(MAKE) test-all
+	.ci/with-postgres 18 $(MAKE) test-all
+	@$(MAKE) race wheel clients openai-sdk channels-sdk peers chaos soak soak-restore isolation chaos-add production
+	.ci/try-wheel dist
 
 .PHONY: clients
 clients: build ## Run mem0's clients (npm, Python), MCP's conformance suite and Inspector, and a skill validator

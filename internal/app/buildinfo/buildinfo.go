@@ -3,9 +3,9 @@
 //	fmt.Println("worker", buildinfo.Read()) // worker dev (commit 4f2a9c1d03be, …)
 //
 // The data comes from runtime/debug.ReadBuildInfo, so ordinary builds need no linker flags. A release
-// build sets the version:
+// build sets the version, and a package of a package manager says so, too:
 //
-//	go build -ldflags "-X cairn/internal/app/buildinfo.version=1.2.3" ./starter ./worker
+//	go build -ldflags "-X cairn/internal/app/buildinfo.version=1.2.3 -X cairn/internal/app/buildinfo.packaged=yes" ./starter
 package buildinfo
 
 import (
@@ -14,11 +14,15 @@ import (
 	"strings"
 )
 
-// version is set by the linker for a release.
-var version string
+// version and packaged are set by the linker.
+var version, packaged string
 
 // unreleased is the version of a build that is not a release.
 const unreleased = "dev"
+
+// Packaged reports whether this program was built for a package. The folder where such a program is used is not a
+// clone, so it keeps no data there.
+func Packaged() bool { return packaged != "" }
 
 // Info is the build information of a program. Commit, CommitTime and Modified are zero if the program
 // was built without version control data, for example from a source archive.

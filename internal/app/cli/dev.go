@@ -16,8 +16,8 @@ func (c *cli) dev() *cobra.Command {
 		Example: "  cairn dev", Args: noArguments,
 		Long: "Run the development stack until Ctrl-C: Postgres with pgvector, Temporal with its UI, a worker, and " +
 			"the HTTP API with the web console. " +
-			"The data is kept in .cairn for the next start. Other cairn commands that you start in the same folder " +
-			"use this stack. With CAIRN_CHANNELS, it also connects those accounts of chat platforms.",
+			"The data is kept in the folder of --home for the next start. Other cairn commands with the same folder use " +
+			"this stack. With CAIRN_CHANNELS, it also connects those accounts of chat platforms.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDev(cmd.Context()) },
 	}
 }
@@ -44,9 +44,9 @@ func (c *cli) runDev(ctx context.Context) error {
 	} else { // all servers are configured, so only a worker is missing
 		s.startWork(ctx)
 		fmt.Fprintf(tw, "Temporal\t\t%s\n", s.Config.TemporalAddress)
+		fmt.Fprintf(tw, "Temporal UI\t\t%s\n", s.Config.TemporalUI)
+		fmt.Fprintf(tw, "database\t\t%s\n", config.Redacted(s.Config.DatabaseURL))
 	}
-	fmt.Fprintf(tw, "Temporal UI\t\t%s\n", s.Config.TemporalUI)
-	fmt.Fprintf(tw, "database\t\t%s\n", config.Redacted(s.Config.DatabaseURL))
 	fmt.Fprintf(tw, "model\t\t%s\n", s.models())
 	if err := tw.Flush(); err != nil {
 		return err

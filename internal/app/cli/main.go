@@ -92,12 +92,16 @@ func (c *cli) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.Version = buildinfo.Read().String()
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	home := ".cairn"
+	if buildinfo.Packaged() {
+		home = "~/.local/share/cairn"
+	}
 	flags := root.PersistentFlags()
 	flags.StringVarP(&c.output, "output", "o", "table", "output format: table, json or text")
 	flags.StringVarP(&c.workspace, "workspace", "w", "",
 		"workspace to use (default $CAIRN_WORKSPACE, else \"default\")")
 	flags.StringVar(&c.home, "home", "", "folder of packages and of the development stack's data (default "+
-		"$CAIRN_HOME, else .cairn)")
+		"$CAIRN_HOME, else "+home+")")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if c.output != "table" && c.output != "json" && c.output != "text" {
 			return usageError{fmt.Errorf("unknown output format %q: use table, json or text", c.output)}

@@ -30,7 +30,8 @@ type Config struct {
 	TemporalNamespace string `env:"TEMPORAL_NAMESPACE" envDefault:"default"`
 	// URL of the Temporal UI, for links to workflows. If empty, no links are printed.
 	TemporalUI string `env:"TEMPORAL_UI_URL"`
-	// Folder of packages and of the development stack's data.
+	// Folder of packages and of the development stack's data. If cairn was installed as a package, the default is
+	// $XDG_DATA_HOME/cairn, else ~/.local/share/cairn.
 	Home string `env:"CAIRN_HOME" envDefault:".cairn"`
 	// Workspace of commands.
 	Workspace string `env:"CAIRN_WORKSPACE" envDefault:"default"`

@@ -6,12 +6,14 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/caarlos0/env/v11"
 
+	"cairn/internal/app/buildinfo"
 	"cairn/internal/domain/fault"
 )
 
@@ -31,6 +33,9 @@ func Load(environ []string, overrides map[string]string) (Config, error) {
 		return Config{}, err
 	}
 	all := map[string]string{}
+	if buildinfo.Packaged() {
+		all["CAIRN_HOME"] = userFolder(values)
+	}
 	for _, layer := range []map[string]string{file, values, overrides} {
 		maps.Copy(all, layer)
 	}
@@ -48,6 +53,18 @@ func Load(environ []string, overrides map[string]string) (Config, error) {
 			"correct the named variable; docs/reference/config.md lists all variables with their defaults")
 	}
 	return c, c.validate()
+}
+
+// userFolder is where a program of a package keeps its data: a folder of the user, as the XDG Base Directory
+// Specification names it. Without a home folder it is the default of a clone.
+func userFolder(environ map[string]string) string {
+	if data := environ["XDG_DATA_HOME"]; filepath.IsAbs(data) {
+		return filepath.Join(data, "cairn")
+	}
+	if home := environ["HOME"]; filepath.IsAbs(home) {
+		return filepath.Join(home, ".local/share/cairn")
+	}
+	return ".cairn"
 }
 
 // parseSwitch parses a switch: on, off, or a value that strconv.ParseBool accepts.
