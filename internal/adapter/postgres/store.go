@@ -310,7 +310,7 @@ func isConnectionError(err error) bool {
 	)
 	return errors.As(err, &connect) || errors.As(err, &broken) || errors.Is(err, io.EOF) ||
 		errors.Is(err, io.ErrUnexpectedEOF) ||
-		pgconn.SafeToRetry(err) || pgconn.Timeout(err)
+		errors.Is(err, pgconn.ErrConnClosed) || pgconn.SafeToRetry(err) || pgconn.Timeout(err)
 }
 
 // codeOf returns the SQLSTATE of a database error, "" of other errors. Cairn's own functions raise
