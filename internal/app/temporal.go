@@ -26,7 +26,7 @@ func (h *App) dial() error {
 	options.HostPort, options.Namespace = h.Config.TemporalAddress, h.Config.TemporalNamespace
 	// Requests contain only IDs and counts: compression costs more time than it saves.
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
-	options.Logger = temporallog.NewStructuredLogger(h.Log)
+	options.Logger = quietStop{temporallog.NewStructuredLogger(h.Log)}
 	codec, err := payloadcodec.New(h.Config.PayloadKeys)
 	if err != nil {
 		return err
@@ -46,6 +46,23 @@ func (h *App) dial() error {
 		Earlier: h.Store.OpenTurnsBefore}
 	h.Progressive.Starter, h.Offload.Starter = h.Driver, h.Driver
 	return nil
+}
+
+// quietStop drops the warning with which a poller of the SDK can end when its worker stops. It is not a failure.
+type quietStop struct{ temporallog.Logger }
+
+func (l quietStop) Warn(message string, keyvals ...any) {
+	for _, v := range keyvals {
+		if err, ok := v.(error); ok && err.Error() == "worker stopping" {
+			return
+		}
+	}
+	l.Logger.Warn(message, keyvals...)
+}
+
+// With keeps the rule in the loggers of workers and workflows.
+func (l quietStop) With(keyvals ...any) temporallog.Logger {
+	return quietStop{temporallog.With(l.Logger, keyvals...)}
 }
 
 // CheckTemporal returns an error if Temporal is configured and does not respond.

@@ -172,9 +172,9 @@ func attempts(b *apptest.Bundle, ref run.Ref) int {
 	testkit.Must(b.T, err)
 	most := 0
 	for _, task := range report.Tasks {
-		d, err := b.Temporal.DescribeWorkflowExecution(b.T.Context(), task.WorkflowID, "")
+		d, err := b.Temporal.DescribeWorkflow(b.T.Context(), task.WorkflowID, "")
 		testkit.Must(b.T, err)
-		for _, a := range d.PendingActivities {
+		for _, a := range d.RawResponse.PendingActivities {
 			most = max(most, int(a.Attempt))
 		}
 	}

@@ -172,9 +172,9 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 // status returns the status of the newest execution of a workflow.
 func status(b *apptest.Bundle, id string) enums.WorkflowExecutionStatus {
 	b.T.Helper()
-	d, err := b.Temporal.DescribeWorkflowExecution(b.T.Context(), id, "")
+	d, err := b.Temporal.DescribeWorkflow(b.T.Context(), id, "")
 	testkit.Must(b.T, err)
-	return d.WorkflowExecutionInfo.Status
+	return d.RawResponse.WorkflowExecutionInfo.Status
 }
 
 // If the request says so, a distilled skill is erased with its conversation.

@@ -150,9 +150,9 @@ func (p *protocol) finished(workflowID, execution string) enums.WorkflowExecutio
 	p.t.Helper()
 	var status enums.WorkflowExecutionStatus
 	p.until(workflowID+" to close", func() bool {
-		d, err := p.Temporal.DescribeWorkflowExecution(p.t.Context(), workflowID, execution)
+		d, err := p.Temporal.DescribeWorkflow(p.t.Context(), workflowID, execution)
 		testkit.Must(p.t, err)
-		status = d.WorkflowExecutionInfo.Status
+		status = d.RawResponse.WorkflowExecutionInfo.Status
 		return status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
 	return status

@@ -86,13 +86,13 @@ func (b *sweepBundle) sweep(s *schedule.Sweeper, rows int) (total contract.Sweep
 // execution returns the run ID of a workflow, or "" if it was never started.
 func (b *sweepBundle) execution(id string) string {
 	b.t.Helper()
-	d, err := b.Temporal.DescribeWorkflowExecution(b.t.Context(), id, "")
+	d, err := b.Temporal.DescribeWorkflow(b.t.Context(), id, "")
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
 		return ""
 	}
 	testkit.Must(b.t, err)
-	return d.WorkflowExecutionInfo.Execution.RunId
+	return d.RawResponse.WorkflowExecutionInfo.Execution.RunId
 }
 
 // crashing is the real starter that fails before or after a start, as if the process had died.

@@ -172,8 +172,8 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 		worker.Kill()
 		b.StartProcess()
 		testkit.Eventually(t, "the turn's workflow has ended", func() bool {
-			d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), turnID(b, "c", "m1"), "")
-			return err == nil && d.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+			d, err := b.Temporal.DescribeWorkflow(t.Context(), turnID(b, "c", "m1"), "")
+			return err == nil && d.RawResponse.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
 		})
 		b.Say("c", 1, "I like tea.")
 		oneOfEach(b, 2, 1)
@@ -275,8 +275,8 @@ func TestATerminatedConversationGoesOn(t *testing.T) {
 	testkit.Must(t, b.Temporal.TerminateWorkflow(t.Context(), id, "", "test"))
 	exec(b, "update cairn.outbox set due_at = now()")
 	testkit.Eventually(t, "the conversation runs again", func() bool {
-		d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), id, "")
-		return err == nil && d.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+		d, err := b.Temporal.DescribeWorkflow(t.Context(), id, "")
+		return err == nil && d.RawResponse.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
 	b.Model.Release("held")
 	answered(b, "c", "m1")
@@ -367,9 +367,9 @@ func TestAConversationContinuesAsNewUnderLoad(t *testing.T) {
 	// No update was refused until updates stopped.
 	executions := 0
 	for id, next := contract.ConversationID(b.Workspace.Key, v.ID), ""; ; executions++ {
-		d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), id, next)
+		d, err := b.Temporal.DescribeWorkflow(t.Context(), id, next)
 		testkit.Must(t, err)
-		if next = previous(b, id, d.WorkflowExecutionInfo.Execution.RunId); next == "" {
+		if next = previous(b, id, d.RawResponse.WorkflowExecutionInfo.Execution.RunId); next == "" {
 			break
 		}
 	}

@@ -55,7 +55,7 @@ func BuildOnce(ctx context.Context, name string, build func(folder string) error
 	return buildOnce(ctx, name, newJournal(nil), build)
 }
 
-// buildOnce is BuildOnce with a journal that reports the wait for another process.
+// buildOnce is BuildOnce with a journal that reports the wait for one that builds already.
 func buildOnce(ctx context.Context, name string, log *journal, build func(folder string) error) (string, error) {
 	if path, ok := cached(name); ok {
 		return path, nil
@@ -70,7 +70,7 @@ func buildOnce(ctx context.Context, name string, log *journal, build func(folder
 	}
 	lock, err := tryLock(filepath.Join(cache, name+".lock"), syscall.LOCK_EX)
 	if errors.Is(err, errLocked) {
-		done := log.task("waiting for another process", "it prepares "+name)
+		done := log.task("waiting for "+name, "it is already being prepared")
 		lock, err = lockFile(ctx, filepath.Join(cache, name+".lock"))
 		done(err)
 	}

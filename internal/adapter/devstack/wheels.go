@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"cairn/internal/domain/fault"
 )
@@ -128,8 +129,12 @@ func (i installer) command(folder, file string) command {
 	}
 }
 
-// lastLines returns the end of what a failed installer wrote: the last lines that state an error.
+// lastLines returns the end of what a failed installer wrote: the last lines that state an error. A full disk makes
+// installers write pages.
 func lastLines(output string, err error) string {
+	if full := syscall.ENOSPC.Error(); strings.Contains(strings.ToLower(output), full) {
+		return full
+	}
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	var said []string
 	for _, line := range lines {

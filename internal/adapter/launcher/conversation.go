@@ -22,14 +22,14 @@ const (
 
 // Runs reports whether a conversation's workflow is running.
 func (d Driver) Runs(ctx context.Context, workspaceKey string, conversation int64) (bool, error) {
-	described, err := d.Client.DescribeWorkflowExecution(ctx, contract.ConversationID(workspaceKey, conversation), "")
+	described, err := d.Client.DescribeWorkflow(ctx, contract.ConversationID(workspaceKey, conversation), "")
 	if isNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fault.Wrap(err, fault.Unavailable, "read the state of the conversation's workflow", "")
 	}
-	return described.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+	return described.RawResponse.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
 // EndRunning asks a running conversation to end. It returns false if the conversation is not

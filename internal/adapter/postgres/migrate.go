@@ -64,8 +64,8 @@ func refuseOlder(ctx context.Context, p *goose.Provider) error {
 	if first := p.ListSources()[0].Version; version > 0 && version < first {
 		return fault.New(fault.Misconfigured,
 			fmt.Sprintf("the database has schema version %d, but this program migrates from %d on", version, first),
-			"create a new database; for the one of `cairn dev` and `cairn demo`, delete the folder that --home names, in a "+
-				"clone .cairn")
+			"create a new database; for the one of `cairn dev` and `cairn demo`, delete the folder that --home names, "+
+				"in a clone .cairn")
 	}
 	return nil
 }

@@ -5,7 +5,8 @@
 // The data comes from runtime/debug.ReadBuildInfo, so ordinary builds need no linker flags. A release
 // build sets the version, and a package of a package manager says so, too:
 //
-//	go build -ldflags "-X cairn/internal/app/buildinfo.version=1.2.3 -X cairn/internal/app/buildinfo.packaged=yes" ./starter
+//	go build -ldflags "-X cairn/internal/app/buildinfo.version=1.2.3 \
+//		-X cairn/internal/app/buildinfo.packaged=yes" ./starter
 package buildinfo
 
 import (

@@ -16,8 +16,8 @@ func (c *cli) dev() *cobra.Command {
 		Example: "  cairn dev", Args: noArguments,
 		Long: "Run the development stack until Ctrl-C: Postgres with pgvector, Temporal with its UI, a worker, and " +
 			"the HTTP API with the web console. " +
-			"The data is kept in the folder of --home for the next start. Other cairn commands with the same folder use " +
-			"this stack. With CAIRN_CHANNELS, it also connects those accounts of chat platforms.",
+			"The data is kept in the folder of --home for the next start. Other cairn commands with the same folder " +
+			"use this stack. With CAIRN_CHANNELS, it also connects those accounts of chat platforms.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDev(cmd.Context()) },
 	}
 }

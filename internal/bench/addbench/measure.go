@@ -153,12 +153,12 @@ func (l *lab) run(ctx context.Context, c *Cell, n int) error {
 
 // describe reads the length of the history of a workflow.
 func (l *lab) describe(ctx context.Context, c *Cell, workflow string) error {
-	d, err := l.temporalClient.DescribeWorkflowExecution(ctx, workflow, "")
+	d, err := l.temporalClient.DescribeWorkflow(ctx, workflow, "")
 	if err != nil {
 		return fmt.Errorf("read the history of %s: %w", workflow, err)
 	}
-	c.Events, c.History = d.GetWorkflowExecutionInfo().GetHistoryLength(),
-		d.GetWorkflowExecutionInfo().GetHistorySizeBytes()
+	c.Events, c.History = d.RawResponse.GetWorkflowExecutionInfo().GetHistoryLength(),
+		d.RawResponse.GetWorkflowExecutionInfo().GetHistorySizeBytes()
 	return nil
 }
 

@@ -110,9 +110,9 @@ func (c *thread) workflowID(bare bool) string {
 
 // events returns the length of a workflow's history.
 func (c *thread) events(ctx context.Context, workflow string) (int, error) {
-	d, err := c.lab.host.Temporal.DescribeWorkflowExecution(ctx, workflow, "")
+	d, err := c.lab.host.Temporal.DescribeWorkflow(ctx, workflow, "")
 	if err != nil {
 		return 0, fmt.Errorf("read the history of %s: %w", workflow, err)
 	}
-	return int(d.GetWorkflowExecutionInfo().GetHistoryLength()), nil
+	return int(d.RawResponse.GetWorkflowExecutionInfo().GetHistoryLength()), nil
 }

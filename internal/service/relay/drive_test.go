@@ -32,7 +32,7 @@ func TestAnAcceptedRunIsStarted(t *testing.T) {
 		}
 	}
 	pass(0) // it is left to its caller for a moment
-	if _, err := b.Temporal.DescribeWorkflowExecution(t.Context(), r.WorkflowID, ""); !isNotFound(err) {
+	if _, err := b.Temporal.DescribeWorkflow(t.Context(), r.WorkflowID, ""); !isNotFound(err) {
 		t.Fatalf("before the relay: %v", err)
 	}
 	exec(t, admin, "update outbox set due_at = now()")
@@ -140,12 +140,12 @@ func TestWithoutTemporalTheDutyIsNotedAndKept(t *testing.T) {
 // running is the execution of a run's workflow.
 func running(t *testing.T, b *apptest.Bundle, r run.Run) string {
 	t.Helper()
-	d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), r.WorkflowID, "")
+	d, err := b.Temporal.DescribeWorkflow(t.Context(), r.WorkflowID, "")
 	testkit.Must(t, err)
-	if s := d.WorkflowExecutionInfo.Status; s != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+	if s := d.RawResponse.WorkflowExecutionInfo.Status; s != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		t.Fatalf("the workflow is %s", s)
 	}
-	return d.WorkflowExecutionInfo.Execution.RunId
+	return d.RawResponse.WorkflowExecutionInfo.Execution.RunId
 }
 
 func isNotFound(err error) bool {
