@@ -13,15 +13,15 @@ PARALLEL ?= 4
 # are vetted by make lint. A slow machine needs more than Go's default of ten minutes.
 TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLEL) $(1)
 # The slowest packages come first, so that they do not run alone at the end.
-ALL = ./internal/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/adapter/postgres ./...
+ALL = ./internal/lab/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/adapter/postgres ./...
 # make test leaves out the experiments, which check measurements and not Cairn, and also
 # tests that call testkit.Long.
-PACKAGES = $$($(GO) list $(ALL) | grep -vE '/internal/bench/|/service/evaluation(/retrieval)?$$')
+PACKAGES = $$($(GO) list $(ALL) | grep -vE '/internal/lab/bench/|/service/evaluation(/retrieval)?$$')
 # The packages of what make test leaves out.
 LONG = $$(grep -rlE 'testkit\.Long|testing\.Short' --include='*_test.go' . | xargs -n1 dirname | sort -u) \
-	./internal/bench/... ./internal/service/evaluation/...
+	./internal/lab/bench/... ./internal/service/evaluation/...
 BIN := bin
-BENCH = $(GO) run ./internal/bench/cmd/cairn-bench
+BENCH = $(GO) run ./internal/lab/bench/cmd/cairn-bench
 TOOLS := $(BIN)/tools
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 
@@ -56,14 +56,14 @@ test-long: ## Run what make test leaves out, with the other tests of the same pa
 test-console: export CAIRN_TEST_CONSOLE = 1
 test-console: ## Test the web console in a headless Chromium (Debian's package, or CAIRN_CHROMIUM)
 	@.ci/chromium
-	@$(call TEST) ./internal/gateway/console/...
+	@$(call TEST) ./internal/gateway/console/... ./internal/lab/browsertest
 
 .PHONY: screenshots
 screenshots: export CAIRN_TEST_CONSOLE = 1
 screenshots: export CAIRN_SCREENSHOTS = $(CURDIR)/docs/console
 screenshots: ## Take the screenshots of docs/console with a headless Chromium
 	@.ci/chromium
-	@$(call TEST) -count=1 -run TestScreenshots ./internal/gateway/console/browsertest
+	@$(call TEST) -count=1 -run TestScreenshots ./internal/lab/browsertest
 
 .PHONY: dev
 dev: build ## Run Postgres, Temporal with its UI and a worker until Ctrl-C
@@ -132,7 +132,7 @@ peers: build ## Compare Cairn with the Python packages of mem0 and LangMem (need
 
 .PHONY: openai-sdk
 openai-sdk: build ## Run OpenAI's clients for Go, JavaScript and Python (needs npm, Python and a package index)
-	$(GO) test -count=1 -run OfOpenAI ./internal/e2e
+	$(GO) test -count=1 -run OfOpenAI ./internal/lab/e2e
 	$(BENCH) openai-sdk --cairn $(BIN)/cairn
 
 .PHONY: channels-sdk
@@ -201,7 +201,7 @@ bench-policy: ## Measure what a policy learns in a synthetic world, and its spee
 	$(GO) test ./internal/domain/memoryskill/policy -run LearnsWhichSkills -v
 	$(GO) test ./internal/domain/memoryskill/policy -run '^$$' -bench 'Decide|Update' -benchtime 20x
 	$(GO) test ./internal/domain/memoryskill/policy -run '^$$' -bench 'Learning|Memory' -benchtime 1x
-	$(GO) test ./internal/e2e -run '^$$' -bench Spans -benchtime 1x
+	$(GO) test ./internal/lab/e2e -run '^$$' -bench Spans -benchtime 1x
 
 .PHONY: bench-loop
 bench-loop: ## Test the plumbing of learning in an offline world (no evidence about language models)

@@ -14,8 +14,8 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"cairn/internal/adapter/devstack"
-	"cairn/internal/adapter/devstack/devtest"
 	"cairn/internal/domain/contract"
+	"cairn/internal/lab/devtest"
 )
 
 // temporalTool returns the folder of a program `temporal` like that of admin-tools.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/devstack/devtest"
-	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
+	"cairn/internal/lab/apptest"
+	"cairn/internal/lab/devtest"
 	"cairn/internal/testkit"
 )
 

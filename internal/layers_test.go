@@ -1,5 +1,5 @@
-// Package internal_test enforces the architecture: which layer may import which,
-// where third-party libraries may be used, and how large a package may be.
+// Package internal_test enforces the architecture: which layer may import which, and where third-party libraries may be
+// used.
 package internal_test
 
 import (
@@ -11,7 +11,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,8 +24,7 @@ var layers = map[string]string{
 	"internal/adapter": "adapter",
 	"internal/gateway": "gateway",
 	"internal/app":     "app",
-	"internal/bench":   "bench",
-	"internal/e2e":     "e2e",
+	"internal/lab":     "lab",
 	"internal/testkit": "testkit",
 	"internal":         "architecture", // this test
 	"workflows":        "workflows",
@@ -39,21 +37,6 @@ var layers = map[string]string{
 	"docs":             "experiment",
 	"docs/examples":    "experiment",
 	"clients":          "experiment",
-
-	"internal/adapter/channel/channeltest":           "test support",
-	"internal/adapter/channel/dingtalk/dingtalktest": "test support",
-	"internal/adapter/channel/discord/discordtest":   "test support",
-	"internal/adapter/channel/feishu/feishutest":     "test support",
-	"internal/adapter/channel/slack/slacktest":       "test support",
-	"internal/adapter/channel/telegram/telegramtest": "test support",
-	"internal/adapter/channel/webhook/webhooktest":   "test support",
-
-	"internal/app/apptest":                 "test support",
-	"internal/gateway/console/browsertest": "test support",
-	"internal/adapter/postgres/pgtest":     "test support",
-	"internal/adapter/openai/openaitest":   "test support",
-	"internal/adapter/objectstore/osstest": "test support",
-	"internal/adapter/devstack/devtest":    "test support",
 }
 
 // allowed lists, for each layer, the layers and path prefixes that it may import
@@ -65,16 +48,13 @@ var allowed = map[string][]string{
 	"gateway": {"domain", "service"},
 	"workflows": {"internal/domain/contract", "internal/domain/agent", "internal/domain/nudge",
 		"internal/domain/fault"},
-	"activities": {"domain", "service"},
-	"app":        {"domain", "service", "adapter", "gateway", "workflows", "activities", "schemas"},
-	"main":       {"app"},
-	"client":     {},
-	"testkit":    {},
-	"schemas":    {},
-	"test support": {"domain", "service", "adapter", "gateway", "workflows", "activities", "schemas", "app",
-		"testkit"},
-	"bench":        {"*"},
-	"e2e":          {"*"},
+	"activities":   {"domain", "service"},
+	"app":          {"domain", "service", "adapter", "gateway", "workflows", "activities", "schemas"},
+	"main":         {"app"},
+	"client":       {},
+	"testkit":      {},
+	"schemas":      {},
+	"lab":          {"*"},
 	"experiment":   {"*"},
 	"architecture": {},
 }
@@ -82,15 +62,6 @@ var allowed = map[string][]string{
 // allowedFor lists what single packages may import in addition to their layer.
 var allowedFor = map[string][]string{
 	"internal/domain/prompt": {"schemas"},
-}
-
-// allowedInTests lists what test files may import in addition: a service is
-// tested with the real database, a gateway with a complete Cairn.
-var allowedInTests = map[string][]string{
-	"":           {"testkit", "test support", "app"},
-	"service":    {"adapter"},
-	"gateway":    {"adapter"},
-	"activities": {"adapter"},
 }
 
 // library restricts a third-party package to some places. Test files are free.
@@ -101,11 +72,11 @@ type library struct {
 
 var libraries = []library{
 	{"github.com/jackc/pgx/", []string{"internal/adapter/postgres", "internal/adapter/devstack",
-		"internal/app/apptest", "bench", "e2e"}},
-	{"github.com/openai/", []string{"internal/adapter/openai", "internal/adapter/embedding/endpoint", "bench", "e2e"}},
-	{"github.com/aliyun/", []string{"internal/adapter/objectstore", "bench", "e2e"}},
+		"lab"}},
+	{"github.com/openai/", []string{"internal/adapter/openai", "internal/adapter/embedding/endpoint", "lab"}},
+	{"github.com/aliyun/", []string{"internal/adapter/objectstore", "lab"}},
 	{"go.temporal.io/sdk/client", []string{"internal/adapter/launcher", "internal/adapter/payloadcodec",
-		"internal/adapter/devstack", "app", "test support", "bench", "e2e", "experiment"}},
+		"internal/adapter/devstack", "app", "lab", "experiment"}},
 }
 
 // impure are imports that domain and service packages do not have.
@@ -120,20 +91,10 @@ var exceptions = map[string]string{}
 // module is the path of this module, with a slash at the end.
 var module = modulePath() + "/"
 
-const (
-	maxFiles = 40   // of a package, without tests
-	maxLines = 4500 // of a package, without tests
-)
-
-// sizeExempt are packages that may be larger: one repository, route, page or command each file.
-var sizeExempt = []string{"internal/adapter/postgres", "internal/adapter/postgres/dbsqlc", "internal/gateway/httpapi",
-	"internal/gateway/console", "internal/app/cli"}
-
 // listed is what `go list -json` says about a package.
 type listed struct {
-	ImportPath, Dir                    string
-	GoFiles                            []string
-	Imports, TestImports, XTestImports []string
+	ImportPath string
+	Imports    []string
 }
 
 func TestLayers(t *testing.T) {
@@ -148,8 +109,7 @@ func TestLayers(t *testing.T) {
 	}
 	for _, p := range packages(t) {
 		from := strings.TrimPrefix(p.ImportPath, module)
-		checkImports(from, p.Imports, false, report)
-		checkImports(from, slices.Concat(p.TestImports, p.XTestImports), true, report)
+		checkImports(from, p.Imports, report)
 	}
 	for edge := range maps.Keys(exceptions) {
 		if !used[edge] {
@@ -158,31 +118,26 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// checkImports reports the imports of a package that no rule allows.
-func checkImports(from string, imports []string, test bool, report func(edge, rule string)) {
+// checkImports reports the imports of a package that no rule allows. Tests may import everything: a service is tested
+// with the real database, a gateway with a complete Cairn.
+func checkImports(from string, imports []string, report func(edge, rule string)) {
 	layer := layerOf(from)
 	if layer == "" {
 		report(from, "belongs to no layer; add it to layers")
 		return
 	}
 	may := slices.Concat(allowed[layer], allowedFor[from])
-	if test {
-		may = slices.Concat(may, allowedInTests[""], allowedInTests[layer])
-	}
 	for _, path := range imports {
 		to, ours := strings.CutPrefix(path, module)
 		edge := from + " imports " + strings.TrimPrefix(path, module)
-		if test {
-			edge = "test of " + edge
-		}
 		switch {
 		case ours && !permits(may, layer, to):
 			report(edge, fmt.Sprintf("%s may import %s", layer, strings.Join(append([]string{layer}, may...), ", ")))
-		case !ours && !test && slices.Contains([]string{"domain", "service"}, layer) && hasPrefix(path, impure):
+		case !ours && slices.Contains([]string{"domain", "service"}, layer) && hasPrefix(path, impure):
 			report(edge, layer+" packages use no database, network or SDK")
-		case !ours && !test && !permitsLibrary(from, layer, path):
+		case !ours && !permitsLibrary(from, layer, path):
 			report(edge, "this library is used in its adapter only")
-		case !ours && !test && (layer == "client" || layer == "testkit") &&
+		case !ours && (layer == "client" || layer == "testkit") &&
 			strings.Contains(strings.SplitN(path, "/", 2)[0], "."):
 			report(edge, layer+" imports the standard library only")
 		}
@@ -218,28 +173,6 @@ func hasPrefix(path string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(path, p) })
 }
 
-func TestPackageSizes(t *testing.T) {
-	t.Parallel()
-	for _, p := range packages(t) {
-		from := strings.TrimPrefix(p.ImportPath, module)
-		if slices.Contains(sizeExempt, from) {
-			continue
-		}
-		lines := 0
-		for _, f := range p.GoFiles {
-			text, err := os.ReadFile(filepath.Join(p.Dir, f))
-			if err != nil {
-				t.Fatal(err)
-			}
-			lines += bytes.Count(text, []byte("\n"))
-		}
-		if len(p.GoFiles) > maxFiles || lines > maxLines {
-			t.Errorf("%s has %d files and %d lines, more than %d or %d: split it", from, len(p.GoFiles), lines,
-				maxFiles, maxLines)
-		}
-	}
-}
-
 // A new folder below internal is a new layer, and layers are decided, not added in passing.
 func TestLayersAreTheFoldersOfInternal(t *testing.T) {
 	t.Parallel()
@@ -262,8 +195,7 @@ func modulePath() string {
 
 func packages(t *testing.T) (out []listed) {
 	t.Helper()
-	list := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports",
-		module+"...")
+	list := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...")
 	var stderr bytes.Buffer
 	list.Stderr = &stderr
 	text, err := list.Output()

@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/adapter/channel/channeltest"
-	"cairn/internal/adapter/channel/dingtalk/dingtalktest"
-	"cairn/internal/adapter/channel/discord/discordtest"
-	"cairn/internal/adapter/channel/feishu/feishutest"
-	"cairn/internal/adapter/channel/slack/slacktest"
-	"cairn/internal/adapter/channel/telegram/telegramtest"
+	"cairn/internal/lab/fakes/channeltest"
+	"cairn/internal/lab/fakes/dingtalktest"
+	"cairn/internal/lab/fakes/discordtest"
+	"cairn/internal/lab/fakes/feishutest"
+	"cairn/internal/lab/fakes/slacktest"
+	"cairn/internal/lab/fakes/telegramtest"
 )
 
 // platforms start the fakes, by name.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/channel/channeltest"
+	"cairn/internal/lab/fakes/channeltest"
 	"cairn/internal/testkit"
 )
 

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"cairn/internal/adapter/channel/channeltest"
 	adapter "cairn/internal/adapter/channel/webhook"
-	"cairn/internal/adapter/channel/webhook/webhooktest"
 	"cairn/internal/domain/channel"
+	"cairn/internal/lab/fakes/channeltest"
+	"cairn/internal/lab/fakes/webhooktest"
 	service "cairn/internal/service/channel"
 )
 

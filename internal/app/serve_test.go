@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"cairn/internal/app"
-	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/lab/apptest"
 	"cairn/internal/testkit"
 )
 

@@ -8,10 +8,10 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"cairn/internal/app"
-	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/lab/apptest"
 	"cairn/internal/testkit"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/app/apptest"
+	"cairn/internal/lab/apptest"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/testkit"
 	"cairn/starter/client"
 )

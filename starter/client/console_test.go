@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/app/apptest"
+	"cairn/internal/lab/apptest"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/testkit"
 	"cairn/starter/client"
 )

@@ -11,8 +11,8 @@ import (
 	"regexp"
 	"testing"
 
-	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/app/apptest"
+	"cairn/internal/lab/apptest"
+	"cairn/internal/lab/fakes/openaitest"
 )
 
 // TestMain starts one Cairn for all examples. The examples find it in CAIRN_URL and CAIRN_KEY, as

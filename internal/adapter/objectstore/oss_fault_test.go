@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/objectstore/osstest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/lab/fakes/osstest"
 )
 
 // operations runs every operation of a store on one key and returns the errors.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/objectstore/osstest"
+	"cairn/internal/lab/fakes/osstest"
 )
 
 func ossConfig(server *osstest.Server) OSSConfig {

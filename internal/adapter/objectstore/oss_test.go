@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/objectstore/osstest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/lab/fakes/osstest"
 	"cairn/internal/testkit"
 )
 

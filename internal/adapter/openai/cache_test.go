@@ -10,8 +10,8 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 
 	"cairn/internal/adapter/openai"
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/llm"
+	"cairn/internal/lab/fakes/openaitest"
 )
 
 var shared = llm.Request{Model: "scripted", System: "Learn.", JSON: true, CacheKey: "k1",

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"cairn/internal/adapter/openai"
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/lab/fakes/openaitest"
 )
 
 func TestFailuresAreClassed(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	chat "cairn/internal/adapter/openai"
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/llm"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/testkit"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/openai"
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/lab/fakes/openaitest"
 )
 
 var (

@@ -10,9 +10,9 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/dbsqlc"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/relay"
 	"cairn/internal/service/schedule"

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/testkit"
 )
 

@@ -1,8 +1,8 @@
 package postgres_test
 
 import (
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/lab/pgtest"
 )
 
 // secret is in every text of a seeded workspace.

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/testkit"
 )
 

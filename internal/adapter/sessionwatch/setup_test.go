@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/adapter/sessionwatch"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/intake"
 	"cairn/internal/testkit"

@@ -10,12 +10,12 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"cairn/internal/adapter/devstack/devtest"
-	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/settings"
 	"cairn/internal/gateway/mcpserver"
+	"cairn/internal/lab/apptest"
+	"cairn/internal/lab/devtest"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/memorywrite"

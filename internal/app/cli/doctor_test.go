@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
+	"cairn/internal/lab/fakes/openaitest"
 )
 
 // examineEmbedder decides what doctor shows of the embedder and how it exits.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/devstack/devtest"
+	"cairn/internal/lab/devtest"
 	"cairn/internal/testkit"
 )
 

@@ -18,10 +18,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/run"
+	"cairn/internal/lab/apptest"
 	"cairn/internal/testkit"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/devstack/devtest"
 	"cairn/internal/app/buildinfo"
+	"cairn/internal/lab/devtest"
 	"cairn/internal/testkit"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/app/apptest"
 	"cairn/internal/app/samples"
+	"cairn/internal/lab/apptest"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/testkit"
 )
 

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/app/apptest"
 	"cairn/internal/domain/skill"
-	"cairn/internal/gateway/console/browsertest"
+	"cairn/internal/lab/apptest"
+	"cairn/internal/lab/browsertest"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"cairn/internal/gateway/console"
-	"cairn/internal/gateway/console/browsertest"
+	"cairn/internal/lab/browsertest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/skill"
-	"cairn/internal/gateway/console/browsertest"
+	"cairn/internal/lab/browsertest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"

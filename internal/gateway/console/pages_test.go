@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/gateway/console/browsertest"
+	"cairn/internal/lab/browsertest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )

@@ -13,10 +13,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/config"
 	"cairn/internal/gateway/console"
-	"cairn/internal/gateway/console/browsertest"
+	"cairn/internal/lab/browsertest"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )

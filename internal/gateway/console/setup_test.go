@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/lab/apptest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )

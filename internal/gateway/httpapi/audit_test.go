@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/audit"
@@ -18,6 +17,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/longterm"

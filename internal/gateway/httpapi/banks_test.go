@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/testkit"

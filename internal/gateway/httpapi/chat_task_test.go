@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/llm"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/testkit"
 )
 

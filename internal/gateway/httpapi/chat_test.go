@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app"
 	"cairn/internal/domain/llm"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/testkit"
 )
 

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/lab/fakes/openaitest"
 )
 
 func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"testing"
 
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/erase"
 )

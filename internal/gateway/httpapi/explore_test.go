@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/settings"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )

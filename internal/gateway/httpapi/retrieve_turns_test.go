@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/testkit"
 )
 

@@ -13,12 +13,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/lab/apptest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"

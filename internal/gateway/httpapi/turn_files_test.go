@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
+	"cairn/internal/lab/fakes/openaitest"
 )
 
 // A turn has images and recordings. What is not read is stated in the reply.

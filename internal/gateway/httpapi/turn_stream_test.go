@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/testkit"
 )
 

@@ -13,7 +13,6 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -22,6 +21,7 @@ import (
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/door"
 	"cairn/internal/gateway/mem0api"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/inspect"

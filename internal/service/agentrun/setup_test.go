@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/testkit"
 
 	auditing "cairn/internal/service/audit"

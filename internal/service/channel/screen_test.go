@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/agentrun"
 	service "cairn/internal/service/channel"
 	"cairn/internal/service/replystream"

@@ -3,8 +3,8 @@ package consolesession_test
 import (
 	"testing"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/consolesession"
 	"cairn/internal/testkit"

@@ -4,11 +4,11 @@ import (
 	"context"
 	"testing"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/tools"

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/openai"
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/distill"
 	"cairn/internal/testkit"
 )

@@ -14,12 +14,12 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/objectstore"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/ledger"
 	"cairn/internal/testkit"

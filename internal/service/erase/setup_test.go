@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/objectstore"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/erase"
 	"cairn/internal/testkit"

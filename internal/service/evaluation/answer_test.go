@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/adapter/offlinemodel"
 	"cairn/internal/adapter/openai"
-	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/evaluation/locomo"
 )
 

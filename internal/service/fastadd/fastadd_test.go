@@ -12,8 +12,6 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/openai"
-	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -22,6 +20,8 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/lab/fakes/openaitest"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/fastadd"
 	"cairn/internal/service/ledger"

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/learning/cases"

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/transcript/otlp"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/intake"
 	"cairn/internal/testkit"
 )

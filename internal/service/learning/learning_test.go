@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"

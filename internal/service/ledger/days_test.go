@@ -11,11 +11,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/ledger"
 	"cairn/internal/testkit"
 )

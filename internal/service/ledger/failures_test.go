@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/openai"
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
+	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/testkit"
 )
 

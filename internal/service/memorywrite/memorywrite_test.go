@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"

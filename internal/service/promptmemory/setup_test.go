@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"

@@ -13,8 +13,8 @@ import (
 	temporallog "go.temporal.io/sdk/log"
 
 	"cairn/internal/adapter/launcher"
-	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
+	"cairn/internal/lab/apptest"
 	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )

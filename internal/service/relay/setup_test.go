@@ -12,10 +12,10 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/relay"
 	"cairn/internal/service/search"

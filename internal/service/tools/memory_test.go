@@ -8,9 +8,9 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"

@@ -8,10 +8,10 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"

@@ -12,11 +12,11 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/embedding/endpoint"
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/lab/fakes/openaitest"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/search"
 	"cairn/internal/service/vectorspace"
 	"cairn/internal/testkit"

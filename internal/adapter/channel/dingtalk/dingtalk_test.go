@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/channel/channeltest"
 	"cairn/internal/adapter/channel/dingtalk"
-	"cairn/internal/adapter/channel/dingtalk/dingtalktest"
 	"cairn/internal/domain/channel"
+	"cairn/internal/lab/fakes/channeltest"
+	"cairn/internal/lab/fakes/dingtalktest"
 	service "cairn/internal/service/channel"
 	"cairn/internal/testkit"
 )

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/channel/channeltest"
 	"cairn/internal/adapter/channel/discord"
-	"cairn/internal/adapter/channel/discord/discordtest"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
+	"cairn/internal/lab/fakes/channeltest"
+	"cairn/internal/lab/fakes/discordtest"
 	service "cairn/internal/service/channel"
 	"cairn/internal/testkit"
 )

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/channel/channeltest"
-	"cairn/internal/adapter/channel/discord/discordtest"
 	"cairn/internal/domain/channel"
+	"cairn/internal/lab/fakes/channeltest"
+	"cairn/internal/lab/fakes/discordtest"
 	"cairn/internal/testkit"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/gorilla/websocket"
 
 	"cairn/internal/adapter/channel/discord"
-	"cairn/internal/adapter/channel/discord/discordtest"
 	"cairn/internal/domain/channel"
+	"cairn/internal/lab/fakes/discordtest"
 	service "cairn/internal/service/channel"
 	"cairn/internal/testkit"
 )

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/channel/channeltest"
 	"cairn/internal/adapter/channel/feishu"
-	"cairn/internal/adapter/channel/feishu/feishutest"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
+	"cairn/internal/lab/fakes/channeltest"
+	"cairn/internal/lab/fakes/feishutest"
 	service "cairn/internal/service/channel"
 	"cairn/internal/testkit"
 )

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"cairn/internal/adapter/channel/slack"
-	"cairn/internal/adapter/channel/slack/slacktest"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/metrics"
+	"cairn/internal/lab/fakes/slacktest"
 )
 
 // body is an event of user 7.

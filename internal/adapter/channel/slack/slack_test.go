@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/channel/channeltest"
 	"cairn/internal/adapter/channel/slack"
-	"cairn/internal/adapter/channel/slack/slacktest"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
+	"cairn/internal/lab/fakes/channeltest"
+	"cairn/internal/lab/fakes/slacktest"
 	service "cairn/internal/service/channel"
 	"cairn/internal/testkit"
 )

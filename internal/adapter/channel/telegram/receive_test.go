@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/adapter/channel/channeltest"
-	"cairn/internal/adapter/channel/telegram/telegramtest"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/metrics"
+	"cairn/internal/lab/fakes/channeltest"
+	"cairn/internal/lab/fakes/telegramtest"
 	"cairn/internal/testkit"
 )
 

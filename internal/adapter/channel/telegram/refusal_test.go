@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/channel/telegram"
-	"cairn/internal/adapter/channel/telegram/telegramtest"
 	"cairn/internal/domain/channel"
+	"cairn/internal/lab/fakes/telegramtest"
 	service "cairn/internal/service/channel"
 	"cairn/internal/testkit"
 )

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/channel/channeltest"
 	"cairn/internal/adapter/channel/telegram"
-	"cairn/internal/adapter/channel/telegram/telegramtest"
 	"cairn/internal/domain/channel"
+	"cairn/internal/lab/fakes/channeltest"
+	"cairn/internal/lab/fakes/telegramtest"
 	service "cairn/internal/service/channel"
 	"cairn/internal/testkit"
 )

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/channel/channeltest"
 	"cairn/internal/adapter/channel/webhook"
-	"cairn/internal/adapter/channel/webhook/webhooktest"
 	"cairn/internal/domain/channel"
+	"cairn/internal/lab/fakes/channeltest"
+	"cairn/internal/lab/fakes/webhooktest"
 	service "cairn/internal/service/channel"
 	"cairn/internal/testkit"
 )

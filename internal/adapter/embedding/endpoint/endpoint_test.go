@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding/endpoint"
-	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/lab/fakes/openaitest"
 )
 
 func embedAll(t *testing.T, embedder *endpoint.Embedder, texts ...string) [][]float32 {

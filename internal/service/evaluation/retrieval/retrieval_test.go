@@ -15,13 +15,13 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
+	"cairn/internal/lab/fakes/openaitest"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/evaluation/retrieval"
 	"cairn/internal/testkit"
 )

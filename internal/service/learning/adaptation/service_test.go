@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryskill/policy"
@@ -15,6 +14,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"

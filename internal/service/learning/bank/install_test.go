@@ -3,8 +3,8 @@ package bank_test
 import (
 	"testing"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/memoryskill"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/testkit"
 )

@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/settings"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"

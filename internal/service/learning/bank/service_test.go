@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/evolution"

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/testkit"

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/decision"

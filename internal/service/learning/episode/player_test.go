@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
@@ -16,6 +15,7 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/episode"

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/evolution"

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/extraction"

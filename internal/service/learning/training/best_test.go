@@ -3,10 +3,10 @@ package training_test
 import (
 	"testing"
 
-	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/testkit"
 )
 

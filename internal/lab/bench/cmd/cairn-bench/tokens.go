@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/internal/app/lab"
+	"cairn/internal/lab/bench/tokenbench"
+)
+
+// tokensLimit bounds the benchmark.
+const tokensLimit = 10 * time.Minute
+
+func (p *program) tokens() *cobra.Command {
+	return p.benchmark(&cobra.Command{
+		Use: "tokens", Short: "Count the tokens that distillations send, with and without a cache",
+		Example: "  cairn-bench tokens -o json",
+	}, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, tokensLimit)
+		defer cancel()
+		h, done, err := lab.OpenDatabase(ctx, lab.Options{}, p.errs)
+		if err != nil {
+			return err
+		}
+		defer done()
+		l := tokenbench.Lab{Store: h.Store, Log: p.errs}
+		var rows []tokenbench.Row
+		for _, s := range tokenbench.Samples() {
+			row, err := l.Measure(ctx, s)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row)
+		}
+		shown := p.measured(rows, func(w io.Writer) error { return tokenbench.Print(w, rows) })
+		return errors.Join(shown, missed(tokenbench.Missed(rows)))
+	})
+}

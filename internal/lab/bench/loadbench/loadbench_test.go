@@ -1,0 +1,23 @@
+package loadbench_test
+
+import (
+	"io"
+	"testing"
+
+	"cairn/internal/app/lab"
+	"cairn/internal/lab/bench/loadbench"
+	"cairn/internal/testkit"
+)
+
+// The measurement works; its figures depend on the machine.
+func TestLoadsAreMeasured(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	h, done, err := lab.OpenDatabase(t.Context(), lab.Options{}, io.Discard)
+	testkit.Must(t, err)
+	t.Cleanup(done)
+	r, err := loadbench.Measure(t.Context(), h, 700, 1)
+	if err != nil || r.Batch <= 0 || r.Load <= 0 || r.Vectors <= 0 || r.Repeat <= 0 || r.Bytes == 0 {
+		t.Errorf("%v: %+v", err, r)
+	}
+}
