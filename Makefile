@@ -16,10 +16,10 @@ TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLE
 ALL = ./internal/lab/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/adapter/postgres ./...
 # make test leaves out the experiments, which check measurements and not Cairn, and also
 # tests that call testkit.Long.
-PACKAGES = $$($(GO) list $(ALL) | grep -vE '/internal/lab/bench/|/service/evaluation(/retrieval)?$$')
+PACKAGES = $$($(GO) list $(ALL) | grep -vE '/internal/lab/(bench/|world$$)')
 # The packages of what make test leaves out.
 LONG = $$(grep -rlE 'testkit\.Long|testing\.Short' --include='*_test.go' . | xargs -n1 dirname | sort -u) \
-	./internal/lab/bench/... ./internal/service/evaluation/...
+	./internal/lab/bench/... ./internal/lab/world ./internal/service/evaluation/...
 BIN := bin
 BENCH = $(GO) run ./internal/lab/bench/cmd/cairn-bench
 TOOLS := $(BIN)/tools
@@ -178,9 +178,9 @@ bench-search: ## Compare skill search with plain SQL, and hybrid retrieval with 
 	$(BENCH) find --plot docs/reference/retrieval.svg && exit $$skills
 
 .PHONY: bench-retrieval
-bench-retrieval: build ## Search 100,000 and 1,000,000 generated rows (about 25 minutes, 5 GB of temporary files)
-	$(BIN)/cairn eval retrieval --suite needle --size 1000,3000,20000,100000
-	$(BIN)/cairn eval retrieval --suite growth --embedder none --size 1000,5000,20000,100000,1000000 --plot docs/reference/retrieval-growth.svg
+bench-retrieval: ## Search 100,000 and 1,000,000 generated rows (about 25 minutes, 5 GB of temporary files)
+	$(BENCH) retrieval --suite needle --size 1000,3000,20000,100000
+	$(BENCH) retrieval --suite growth --embedder none --size 1000,5000,20000,100000,1000000 --plot docs/reference/retrieval-growth.svg
 	$(BENCH) http-search
 	$(BENCH) http-search --words --sizes 1000000 --vocabulary z --subject 1000000 --mem0 0
 

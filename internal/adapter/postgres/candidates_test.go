@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/lexical"
-	"cairn/internal/service/evaluation/corpus"
+	"cairn/internal/lab/corpus"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
 )

@@ -4,11 +4,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// evalCommand groups the measurements. Those of retrieval and profiles use a temporary database; that of
-// memory skills is durable and has workspaces of its own.
+// evalCommand groups the measurements of learning. They are durable and have workspaces of their own.
 func (c *cli) evalCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "eval", Short: "Measure retrieval and learning on public data sets",
+	cmd := &cobra.Command{Use: "eval", Short: "Measure learning on public data sets",
 		Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(c.evalMemskill(), c.evalRetrieval(), c.evalProfiles())
+	cmd.AddCommand(c.evalMemskill())
 	return cmd
 }

@@ -204,34 +204,6 @@ func TestErrorsAreJSONWhenAskedFor(t *testing.T) {
 	}
 }
 
-func TestRetrievalIsMeasuredInATableAndInJSON(t *testing.T) {
-	testkit.Long(t)
-	t.Parallel()
-	w := idle(t)
-	code, out, errs := w.run("", "eval", "retrieval", "--data", "locomo10.json", "-o", "json")
-	type recall struct {
-		At10      *float64 `json:"recall_at_10"`
-		Questions int
-	}
-	var got struct {
-		recall
-		Categories map[string]recall
-		Baseline   struct {
-			recall
-			Categories map[string]recall
-		}
-	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || got.At10 == nil || *got.At10 != 1 ||
-		got.Questions != 1 || got.Categories["4"].Questions != 1 || got.Baseline.At10 == nil ||
-		*got.Baseline.Categories["4"].At10 != 1 {
-		t.Errorf("exit %d, %v: %s%s", code, err, out, errs)
-	}
-	if code, _, errs := w.run("", "eval", "retrieval", "--data", "chat.txt"); code != 2 ||
-		!strings.Contains(errs, "is not a LoCoMo file") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-}
-
 // Every command has a summary in one sentence and an example that works.
 func TestEveryExampleWorks(t *testing.T) {
 	testkit.Long(t)

@@ -9,8 +9,8 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/settings"
 	"cairn/internal/lab/apptest"
+	"cairn/internal/lab/bench/profiles"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/evaluation/profiles"
 	"cairn/internal/testkit"
 )
 
@@ -40,7 +40,7 @@ func TestTypedToolsRememberAndAnswer(t *testing.T) {
 	}
 	chosen, err := profiles.Named([]string{"typed/none/single"})
 	testkit.Must(t, err)
-	rows, err := profiles.Measure(t.Context(), b.App.Profiles(), chosen, t.Output())
+	rows, err := profiles.Measure(t.Context(), profiles.Of(b.App), chosen, t.Output())
 	testkit.Must(t, err)
 	if r := rows[0]; r.Status != "ok" || r.Memories != 1 || r.Failed > 0 || r.ToolCalls != 8 || r.Answered != 1 ||
 		r.ModelCalls != 12 || r.Tokens == 0 {
@@ -67,7 +67,7 @@ func TestProfilesRememberAndAnswerWithoutAModel(t *testing.T) {
 	chosen, err := profiles.Named([]string{"usual/param/multiple", "usual/native/single", "typed/param/single",
 		"typed/tool/single"})
 	testkit.Must(t, err)
-	rows, err := profiles.Measure(t.Context(), b.App.Profiles(), chosen, t.Output())
+	rows, err := profiles.Measure(t.Context(), profiles.Of(b.App), chosen, t.Output())
 	testkit.Must(t, err)
 	for _, r := range rows {
 		// One call registers targets and one hands off. Three memories are added, and three

@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
-	"cairn/internal/service/evaluation/corpus"
+	"cairn/internal/lab/corpus"
 	"cairn/internal/service/search"
 )
 

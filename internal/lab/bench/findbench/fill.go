@@ -8,7 +8,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/evaluation/corpus"
+	"cairn/internal/lab/corpus"
 	"cairn/internal/service/search"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/evaluation/corpus"
+	"cairn/internal/lab/corpus"
 	"cairn/internal/service/search"
 )
 

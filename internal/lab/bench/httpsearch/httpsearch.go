@@ -21,9 +21,9 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/lab/bench/retrieval"
+	"cairn/internal/lab/corpus"
 	"cairn/internal/service/apikey"
-	"cairn/internal/service/evaluation/corpus"
-	"cairn/internal/service/evaluation/retrieval"
 	"cairn/internal/service/search"
 )
 
@@ -38,7 +38,7 @@ type Bench struct {
 
 // Open starts a gateway for h. With wordsOnly, no vectors are stored or compared. Close stops it.
 func Open(h *app.App, wordsOnly bool, log func(format string, args ...any)) *Bench {
-	b := &Bench{app: h, cairn: h.Retrieval(wordsOnly), keys: map[int64]string{}, log: log}
+	b := &Bench{app: h, cairn: retrieval.Of(h, wordsOnly), keys: map[int64]string{}, log: log}
 	h.Config.RateLimit = 0
 	h.Finder, _ = b.cairn.Finder.(search.Finder)
 	b.server = httptest.NewServer(h.Gateway(httpapi.NoMeter))

@@ -3,15 +3,15 @@ package httpsearch_test
 import (
 	"testing"
 
-	"cairn/internal/app/lab"
 	"cairn/internal/lab/bench/httpsearch"
+	"cairn/internal/lab/tempcairn"
 	"cairn/internal/testkit"
 )
 
 func TestSearchesOverHTTPFindTheirRowFirst(t *testing.T) {
 	t.Parallel()
 	testkit.Long(t)
-	h, done, err := lab.OpenDatabase(t.Context(), lab.Options{}, t.Output())
+	h, done, err := tempcairn.OpenDatabase(t.Context(), tempcairn.Options{}, t.Output())
 	testkit.Must(t, err)
 	defer done()
 	b := httpsearch.Open(h, false, t.Logf)

@@ -12,8 +12,8 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/lab/corpus"
 	"cairn/internal/service/apikey"
-	"cairn/internal/service/evaluation/corpus"
 )
 
 // singles is the number of requests with one memory.

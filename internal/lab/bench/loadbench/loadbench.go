@@ -14,8 +14,8 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
+	"cairn/internal/lab/corpus"
 	"cairn/internal/service/dump"
-	"cairn/internal/service/evaluation/corpus"
 	"cairn/internal/service/longterm"
 )
 

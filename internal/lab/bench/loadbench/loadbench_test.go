@@ -4,8 +4,8 @@ import (
 	"io"
 	"testing"
 
-	"cairn/internal/app/lab"
 	"cairn/internal/lab/bench/loadbench"
+	"cairn/internal/lab/tempcairn"
 	"cairn/internal/testkit"
 )
 
@@ -13,7 +13,7 @@ import (
 func TestLoadsAreMeasured(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	h, done, err := lab.OpenDatabase(t.Context(), lab.Options{}, io.Discard)
+	h, done, err := tempcairn.OpenDatabase(t.Context(), tempcairn.Options{}, io.Discard)
 	testkit.Must(t, err)
 	t.Cleanup(done)
 	r, err := loadbench.Measure(t.Context(), h, 700, 1)

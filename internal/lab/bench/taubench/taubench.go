@@ -12,12 +12,12 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
-	"cairn/internal/app/lab"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/fakes/openaitest"
+	"cairn/internal/lab/tempcairn"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
 )
@@ -79,7 +79,7 @@ func OpenLab(ctx context.Context, log io.Writer, scripted bool) (l Lab, done fun
 		settings = map[string]string{"OPENAI_BASE_URL": server.URL, "OPENAI_API_KEY": "none",
 			"CAIRN_MODEL": "scripted", "SKILL_QUALITY": "on"}
 	}
-	h, closeStack, err := lab.OpenStack(ctx, log, settings)
+	h, closeStack, err := tempcairn.OpenStack(ctx, log, settings)
 	if err != nil {
 		closeModel()
 		return Lab{}, nil, err

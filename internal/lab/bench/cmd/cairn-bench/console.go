@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app/cli"
-	"cairn/internal/app/lab"
 	"cairn/internal/lab/bench/consolebench"
+	"cairn/internal/lab/tempcairn"
 )
 
 func (p *program) console() *cobra.Command {
@@ -34,7 +34,7 @@ func (p *program) console() *cobra.Command {
 func (p *program) runConsole(ctx context.Context, rows, samples int) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
-	h, done, err := lab.OpenDatabase(ctx, lab.Options{}, p.errs)
+	h, done, err := tempcairn.OpenDatabase(ctx, tempcairn.Options{}, p.errs)
 	if err != nil {
 		return err
 	}

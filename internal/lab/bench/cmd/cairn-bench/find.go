@@ -13,8 +13,8 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/app/cli"
-	"cairn/internal/app/lab"
 	"cairn/internal/lab/bench/findbench"
+	"cairn/internal/lab/tempcairn"
 )
 
 // findOptions configures the measurement of hybrid retrieval.
@@ -87,7 +87,7 @@ func (p *program) runFind(ctx context.Context, o findOptions) error {
 // measureSize fills one database and searches it with vectors of each dimension.
 func (p *program) measureSize(ctx context.Context, o findOptions, workspaces, memories int,
 	show func(findbench.Row)) error {
-	first, done, err := lab.OpenDatabase(ctx, lab.Options{Dims: o.dims[0], Buffers: o.buffers}, p.errs)
+	first, done, err := tempcairn.OpenDatabase(ctx, tempcairn.Options{Dims: o.dims[0], Buffers: o.buffers}, p.errs)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app/cli"
-	"cairn/internal/app/lab"
 	"cairn/internal/lab/bench/httpsearch"
+	"cairn/internal/lab/tempcairn"
 )
 
 // httpSearchOptions configures the measurement of searches over HTTP.
@@ -62,7 +62,7 @@ func (p *program) httpSearch() *cobra.Command {
 func (p *program) runHTTPSearch(ctx context.Context, o httpSearchOptions) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
-	h, done, err := lab.OpenDatabase(ctx, lab.Options{Buffers: "2GB"}, p.errs)
+	h, done, err := tempcairn.OpenDatabase(ctx, tempcairn.Options{Buffers: "2GB"}, p.errs)
 	if err != nil {
 		return err
 	}

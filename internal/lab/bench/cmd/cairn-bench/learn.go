@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/app"
+	"cairn/internal/adapter/offlinemodel"
 	"cairn/internal/app/cli"
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/lab/bench/taubench"
-	"cairn/internal/service/evaluation"
+	"cairn/internal/lab/world"
 	"cairn/internal/service/evaluation/locomo"
 )
 
@@ -114,7 +114,7 @@ func trajectoriesIn(path string) ([]transcript.Conversation, error) {
 }
 
 func (p *program) loop() *cobra.Command {
-	o := evaluation.DefaultOptions()
+	o := world.DefaultOptions()
 	var talks, logs string
 	cmd := &cobra.Command{
 		Use: "loop", Short: "Test the plumbing of learning memory skills in an offline world",
@@ -149,10 +149,10 @@ func (p *program) loop() *cobra.Command {
 }
 
 // runLoop skips mixed traces if logs is empty.
-func (p *program) runLoop(ctx context.Context, o evaluation.Options, talks, logs string) (err error) {
-	o.Answers = app.OfflineAnswering()
+func (p *program) runLoop(ctx context.Context, o world.Options, talks, logs string) (err error) {
+	o.Answers = &world.Answering{Model: offlinemodel.New(0), Name: offlinemodel.ModelName}
 	o.Log = func(format string, args ...any) { fmt.Fprintf(p.errs, format+"\n", args...) }
-	var d evaluation.Data
+	var d world.Data
 	if d.Talks, err = locomo.Open(talks); err != nil {
 		return err
 	}
@@ -161,23 +161,23 @@ func (p *program) runLoop(ctx context.Context, o evaluation.Options, talks, logs
 		if err != nil {
 			return err
 		}
-		d.Logs = evaluation.LogsOf(conversations)
+		d.Logs = world.LogsOf(conversations)
 	}
 	fmt.Fprintln(p.errs, "plumbing test: offline rules extract, design and answer; the figures say nothing about "+
 		"language models")
 	started := time.Now()
 	debug.SetGCPercent(300) // episodes allocate many small objects
-	tables, err := evaluation.MeasureAll(ctx, d, o)
+	tables, err := world.MeasureAll(ctx, d, o)
 	if err != nil {
 		return err
 	}
-	lines, ok := evaluation.Verdict(tables), true
+	lines, ok := world.Verdict(tables), true
 	for _, l := range lines {
 		ok = ok && l.OK
 	}
 	took := time.Since(started).Seconds()
 	shown := p.measured(map[string]any{"tables": tables, "lines": lines, "seconds": took}, func(w io.Writer) error {
-		evaluation.Print(w, tables, lines)
+		world.Print(w, tables, lines)
 		_, err := fmt.Fprintf(w, "\n%.0f s\n", took)
 		return err
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app/cli"
-	"cairn/internal/app/lab"
 	"cairn/internal/lab/bench/loadbench"
+	"cairn/internal/lab/tempcairn"
 )
 
 // loadGoal is the minimum number of memories per second that are loaded from a dump, and saved over HTTP in batches
@@ -38,7 +38,7 @@ func (p *program) load() *cobra.Command {
 func (p *program) runLoad(ctx context.Context, memories int, seed uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
 	defer cancel()
-	h, done, err := lab.OpenDatabase(ctx, lab.Options{}, p.errs)
+	h, done, err := tempcairn.OpenDatabase(ctx, tempcairn.Options{}, p.errs)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/app/lab"
 	"cairn/internal/lab/bench/channelchaos"
 	"cairn/internal/lab/bench/chaos"
 	"cairn/internal/lab/bench/clients"
@@ -17,6 +16,7 @@ import (
 	"cairn/internal/lab/bench/production"
 	"cairn/internal/lab/bench/soak"
 	"cairn/internal/lab/bench/streamchaos"
+	"cairn/internal/lab/tempcairn"
 )
 
 // Experiments that count violations under load and faults.
@@ -114,9 +114,9 @@ func (p *program) isolation() *cobra.Command {
 		Use: "isolation", Short: "Check the isolation of many workspaces that use all APIs at once",
 		Example: "  cairn-bench isolation --workspaces 5 -n 200",
 	}, func(ctx context.Context) error {
-		h, done, err := lab.OpenDatabase(
+		h, done, err := tempcairn.OpenDatabase(
 			ctx,
-			lab.Options{},
+			tempcairn.Options{},
 			p.errs,
 		) // the database contains only rows of the experiment
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/app/lab"
 	"cairn/internal/lab/bench/tokenbench"
+	"cairn/internal/lab/tempcairn"
 )
 
 // tokensLimit bounds the benchmark.
@@ -22,7 +22,7 @@ func (p *program) tokens() *cobra.Command {
 	}, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, tokensLimit)
 		defer cancel()
-		h, done, err := lab.OpenDatabase(ctx, lab.Options{}, p.errs)
+		h, done, err := tempcairn.OpenDatabase(ctx, tempcairn.Options{}, p.errs)
 		if err != nil {
 			return err
 		}
