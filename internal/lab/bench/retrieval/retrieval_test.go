@@ -100,7 +100,8 @@ func TestRetrievalBeatsPlainBM25OnLoCoMo(t *testing.T) {
 func TestOtherConversationsCostLittleRecall(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	r := run(t, retrieval.Of(open(t, nil), false), retrieval.Options{Suite: retrieval.Distractors, Data: public(t)})
+	cairn := retrieval.Of(open(t, nil), false)
+	r := run(t, cairn, retrieval.Options{Suite: retrieval.Distractors, Data: public(t)})
 	if r.At10 < r.Baseline.At10-0.03 || r.Versus == nil || r.Versus.Delta < -0.03 ||
 		r.Versus.Questions != r.Questions {
 		t.Errorf("recall@10 %.4f, alone %.4f: %+v", r.At10, r.Baseline.At10, r.Versus)
@@ -114,7 +115,8 @@ func TestEachNeedleComesFirst(t *testing.T) {
 	if !testing.Short() {
 		size = 20_000
 	}
-	r := run(t, retrieval.Of(open(t, nil), true), retrieval.Options{Suite: retrieval.Needle, Sizes: []int{size}, Seed: 3})
+	cairn := retrieval.Of(open(t, nil), true)
+	r := run(t, cairn, retrieval.Options{Suite: retrieval.Needle, Sizes: []int{size}, Seed: 3})
 	for _, q := range r.Ranks {
 		if q.Score != 1 {
 			t.Errorf("%s, %q has ranks %v", q.ID, q.Text, q.Ranks)
@@ -131,7 +133,8 @@ func TestTheIndexOfWordsAgreesWithExhaustiveBM25(t *testing.T) {
 	if !testing.Short() {
 		sizes = append(sizes, 20_000)
 	}
-	r := run(t, retrieval.Of(open(t, nil), true), retrieval.Options{Suite: retrieval.Growth, Sizes: sizes, Seed: 4})
+	cairn := retrieval.Of(open(t, nil), true)
+	r := run(t, cairn, retrieval.Options{Suite: retrieval.Growth, Sizes: sizes, Seed: 4})
 	if len(r.Rows) != 6*len(sizes) {
 		t.Fatalf("rows %+v", r.Rows)
 	}
@@ -167,7 +170,8 @@ func TestFiltersEqualBruteForce(t *testing.T) {
 	if !testing.Short() {
 		size = 20_000
 	}
-	r := run(t, retrieval.Of(open(t, nil), false), retrieval.Options{Suite: retrieval.Filters, Sizes: []int{size}, Seed: 5})
+	cairn := retrieval.Of(open(t, nil), false)
+	r := run(t, cairn, retrieval.Options{Suite: retrieval.Filters, Sizes: []int{size}, Seed: 5})
 	for _, q := range r.Ranks {
 		if q.Score != 1 {
 			t.Errorf("%s: %s", q.ID, q.Text)
@@ -256,7 +260,8 @@ func TestLongMemEvalIsMeasured(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "longmemeval_s.json")
 	testkit.Must(t, os.WriteFile(path, []byte(histories), 0o644))
-	r := run(t, retrieval.Of(open(t, nil), false), retrieval.Options{Suite: retrieval.LongMemEval, Data: path})
+	cairn := retrieval.Of(open(t, nil), false)
+	r := run(t, cairn, retrieval.Options{Suite: retrieval.LongMemEval, Data: path})
 	if r.Questions != 1 || r.Skipped != 1 || r.At10 != 1 || r.Turns != 5 || r.Ranks[0].ID != "q1" ||
 		r.Categories["single-session-user"].Questions != 1 {
 		t.Errorf("%+v, ranks %+v", r.Recall, r.Ranks)
