@@ -240,6 +240,7 @@ lint: $(GOLANGCI) $(STATICCHECK) $(WORKFLOWCHECK) $(SQLC) $(ACTIONLINT) ## Check
 	$(WORKFLOWCHECK) ./workflows/...
 	$(ACTIONLINT)
 	GO=$(GO) .ci/words
+	GO=$(GO) .ci/house
 	cd schemas && ../$(SQLC) diff
 	@CAIRN_CONFIG=/dev/null $(GO) run ./starter serve --openapi - | diff schemas/openapi.json - || { echo "schemas/openapi.json is stale: run make generate"; exit 1; }
 	$(GO) test -vet=off ./internal/app/reference
