@@ -13,7 +13,7 @@ PARALLEL ?= 4
 # are vetted by make lint. A slow machine needs more than Go's default of ten minutes.
 TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLEL) $(1)
 # The slowest packages come first, so that they do not run alone at the end.
-ALL = ./internal/lab/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/adapter/postgres ./...
+ALL = ./internal/lab/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/store ./...
 # make test leaves out the experiments, which check measurements and not Cairn, and also
 # tests that call testkit.Long.
 PACKAGES = $$($(GO) list $(ALL) | grep -vE '/internal/lab/(bench/|world$$)')

@@ -20,6 +20,7 @@ import (
 // layers maps path prefixes below the module to layers. The longest prefix wins.
 var layers = map[string]string{
 	"internal/domain":  "domain",
+	"internal/store":   "store",
 	"internal/service": "service",
 	"internal/adapter": "adapter",
 	"internal/gateway": "gateway",
@@ -44,12 +45,13 @@ var layers = map[string]string{
 var allowed = map[string][]string{
 	"domain":  {},
 	"service": {"domain"},
-	"adapter": {"domain", "service", "schemas"},
+	"store":   {"domain", "service", "schemas"},
+	"adapter": {"domain", "service"},
 	"gateway": {"domain", "service"},
 	"workflows": {"internal/domain/contract", "internal/domain/agent", "internal/domain/nudge",
 		"internal/domain/fault"},
 	"activities":   {"domain", "service"},
-	"app":          {"domain", "service", "adapter", "gateway", "workflows", "activities", "schemas"},
+	"app":          {"domain", "service", "store", "adapter", "gateway", "workflows", "activities", "schemas"},
 	"main":         {"app"},
 	"client":       {},
 	"testkit":      {},
@@ -71,7 +73,7 @@ type library struct {
 }
 
 var libraries = []library{
-	{"github.com/jackc/pgx/", []string{"internal/adapter/postgres", "internal/adapter/devstack",
+	{"github.com/jackc/pgx/", []string{"internal/store", "internal/adapter/devstack",
 		"lab"}},
 	{"github.com/openai/", []string{"internal/adapter/openai", "internal/adapter/embedding/endpoint", "lab"}},
 	{"github.com/aliyun/", []string{"internal/adapter/objectstore", "lab"}},

@@ -21,7 +21,6 @@ import (
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/launcher"
 	"cairn/internal/adapter/objectstore"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/policy"
@@ -63,6 +62,7 @@ import (
 	"cairn/internal/service/support"
 	"cairn/internal/service/tools"
 	"cairn/internal/service/vectorspace"
+	"cairn/internal/store"
 )
 
 // App is an open set of adapters and the services that use them. Its methods are safe for
@@ -70,7 +70,7 @@ import (
 type App struct {
 	Config      config.Config
 	Log         *slog.Logger
-	Store       *postgres.Store
+	Store       *store.Store
 	Temporal    client.Client           // nil without Temporal
 	Payloads    converter.DataConverter // converts workflow payloads
 	Failures    converter.FailureConverter
@@ -138,7 +138,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) 
 	}
 	h := &App{Config: c, Log: log}
 	var err error
-	h.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: int32(c.DatabaseConns),
+	h.Store, err = store.Open(ctx, c.DatabaseURL, store.Options{MaxConns: int32(c.DatabaseConns),
 		Pooler: c.DatabasePooler != "", DirectURL: c.DatabaseDirectURL, RereadURL: c.Reread("DATABASE_URL"),
 		RereadDirectURL: c.Reread("CAIRN_DATABASE_DIRECT_URL")})
 	if err != nil {

@@ -1,12 +1,12 @@
 package app
 
 import (
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/completion"
 	"cairn/internal/service/replystream"
+	"cairn/internal/store"
 )
 
 // replies passes on the text of replies.
@@ -28,7 +28,7 @@ func (h *App) openReplies() (agentrun.Replies, error) {
 // chatReplies are the replies that chat platforms show while a model writes them.
 type chatReplies struct {
 	*replystream.Reader
-	store *postgres.Store
+	store *store.Store
 }
 
 // News returns channels that receive when a run has new text, and when it may have ended.

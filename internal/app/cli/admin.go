@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/devstack"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/sandbox"
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/store"
 )
 
 func (c *cli) migrate() *cobra.Command {
@@ -41,7 +41,7 @@ func (c *cli) runMigrate(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	applied, err := postgres.Migrate(ctx, cfg.DatabaseURL)
+	applied, err := store.Migrate(ctx, cfg.DatabaseURL)
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/explore"
 	"cairn/internal/service/inspect"
+	"cairn/internal/store"
 )
 
 func (c *cli) conversations() *cobra.Command {
@@ -93,7 +93,7 @@ func (c *cli) showConversation(ctx context.Context, name string, messages int) e
 		detail.Link = s.WorkflowLink(detail.WorkflowID)
 		lines := []conversation.Line{}
 		if messages > 0 {
-			err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
+			err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q store.Tx) (err error) {
 				lines, err = q.ConversationViews().Lines(ctx, detail.ID, detail.Messages-messages-1, messages)
 				return err
 			})

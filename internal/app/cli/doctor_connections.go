@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/store"
 )
 
 // budget are the processes whose connections to the database are counted.
@@ -36,7 +36,7 @@ func (c *cli) checkConnections(ctx context.Context, b budget) error {
 		if err != nil {
 			return err
 		}
-		each := postgres.PerProcess(s.Config.DatabaseConns, s.Config.DatabasePooler != "")
+		each := store.PerProcess(s.Config.DatabaseConns, s.Config.DatabasePooler != "")
 		needed := (b.workers+b.gateways)*each + b.others
 		available := server.Most - server.Reserved
 		if c.output == "json" {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/erase"
+	"cairn/internal/store"
 )
 
 // eraseFlags are the flags of the command erase.
@@ -93,7 +93,7 @@ func (c *cli) runErase(ctx context.Context, f eraseFlags) error {
 	}
 	if f.conversation != "" {
 		name = f.conversation
-		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q store.Tx) error {
 			v, err := q.ConversationViews().ConversationView(ctx, f.conversation)
 			target.Conversation = v.ID
 			return err

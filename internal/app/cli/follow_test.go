@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -191,7 +191,7 @@ func TestFollowingTheNoteOfAPendingChangeApprovesIt(t *testing.T) {
 			t.Errorf("%s: %s", note, out)
 		}
 	}
-	w.Within(func(ctx context.Context, q postgres.Tx) error {
+	w.Within(func(ctx context.Context, q store.Tx) error {
 		head, err := q.Skills().SkillNamed(ctx, "tea")
 		if head.Status != skill.Active {
 			t.Errorf("the skill is %s", head.Status)

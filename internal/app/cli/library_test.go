@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/library"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -174,7 +174,7 @@ func TestAPersonWritesSkillsAtTheCommandLine(t *testing.T) {
 // restored makes a skill active, or archived, before an example changes it.
 func (w *world) restored(t *testing.T, name string, archived bool) {
 	t.Helper()
-	w.Within(func(ctx context.Context, q postgres.Tx) error {
+	w.Within(func(ctx context.Context, q store.Tx) error {
 		head, err := q.Skills().SkillNamed(ctx, name)
 		if err != nil {
 			return err

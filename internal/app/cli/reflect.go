@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/devstack"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/settings"
+	"cairn/internal/store"
 )
 
 // previewRequest holds the flags of `cairn reflect preview`.
@@ -111,7 +111,7 @@ func (c *cli) workspaceZone(ctx context.Context) (zone string, err error) {
 		return "", err
 	}
 	defer s.close()
-	err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+	err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q store.Tx) error {
 		chosen, err := q.Workspaces().Settings(ctx)
 		zone = chosen.TimeZone
 		return err

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/reflection"
+	"cairn/internal/store"
 )
 
 // reflectRuns returns the commands that start reflections and show their results.
@@ -133,7 +133,7 @@ func (c *cli) reflectStatus(ctx context.Context, date string, max int) error {
 
 // warnReflectionOff prints a warning if the workspace has turned reflection off.
 func (c *cli) warnReflectionOff(ctx context.Context, s *session) error {
-	return s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+	return s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q store.Tx) error {
 		chosen, err := q.Workspaces().Settings(ctx)
 		if err == nil && !chosen.Reflection {
 			fmt.Fprintln(c.errs, "reflection is turned off; to turn it on, run `cairn settings set reflection=true`")

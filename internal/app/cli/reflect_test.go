@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -91,7 +91,7 @@ func TestAPreviewWithoutADatabaseSaysItsZone(t *testing.T) {
 func TestAPreviewTakesTheWorkspacesZone(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
-	testkit.Must(t, w.Store.InWorkspace(t.Context(), w.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(t, w.Store.InWorkspace(t.Context(), w.Workspace.ID, func(ctx context.Context, q store.Tx) error {
 		s, err := q.Workspaces().Settings(t.Context())
 		if err != nil {
 			return err

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/service/erase"
+	"cairn/internal/store"
 )
 
 func (c *cli) restoreCommand() *cobra.Command {
@@ -41,7 +41,7 @@ func (c *cli) acceptRestore(ctx context.Context, admin string) error {
 		if err != nil {
 			return err
 		}
-		accepted, err := postgres.AcceptRestore(ctx, cmp.Or(admin, s.Config.DatabaseURL))
+		accepted, err := store.AcceptRestore(ctx, cmp.Or(admin, s.Config.DatabaseURL))
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (c *cli) acceptRestore(ctx context.Context, admin string) error {
 		}
 		if c.output == "json" {
 			return c.printJSON(struct {
-				postgres.Restored
+				store.Restored
 				Repeated []erase.Erasure `json:"repeated_erasures"`
 			}{accepted, append([]erase.Erasure{}, repeated...)})
 		}

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/inspect"
+	"cairn/internal/store"
 )
 
 func (c *cli) runs() *cobra.Command {
@@ -70,7 +70,7 @@ func (c *cli) listRuns(ctx context.Context, max int) error {
 	}
 	defer s.close()
 	var runs []run.Summary
-	err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
+	err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q store.Tx) (err error) {
 		runs, err = q.Runs().Runs(ctx, max)
 		return err
 	})

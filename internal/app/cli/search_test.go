@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 func TestSearchShowsTheTurnsAroundATurn(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
-	testkit.Must(t, w.Store.InWorkspace(t.Context(), w.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(t, w.Store.InWorkspace(t.Context(), w.Workspace.ID, func(ctx context.Context, q store.Tx) error {
 		_, err := q.Transcripts().PutConversation(ctx, transcript.Conversation{ID: "dinner",
 			Messages: []transcript.Message{{Role: transcript.User, Content: "Who cooks tonight?"},
 				{Role: transcript.Assistant, Content: "Otto makes gnocchi."},

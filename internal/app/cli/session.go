@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"cairn/internal/adapter/devstack"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/store"
 )
 
 // session is an open App and the servers it uses: the configured servers, those of a `cairn dev`
@@ -74,7 +74,7 @@ func (c *cli) open(ctx context.Context, n needs) (*session, error) {
 		return nil, err
 	}
 	if ownDatabase {
-		if _, err := postgres.Migrate(ctx, cfg.DatabaseURL); err != nil {
+		if _, err := store.Migrate(ctx, cfg.DatabaseURL); err != nil {
 			return fail(err)
 		}
 	}
@@ -153,7 +153,7 @@ func (s *session) settle() {
 	defer cancel()
 	for _, ref := range s.awaited {
 		var r run.Run
-		err := s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Tx) (err error) {
+		err := s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q store.Tx) (err error) {
 			r, err = q.Runs().Run(ctx, ref.Run)
 			return err
 		})

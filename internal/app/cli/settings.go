@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/settings"
+	"cairn/internal/store"
 )
 
 func (c *cli) settings() *cobra.Command {
@@ -84,7 +84,7 @@ func valueOf(text string) any {
 func (c *cli) applyPatch(ctx context.Context, patch json.RawMessage) error {
 	return c.withSession(ctx, needs{make: c.workspace == ""}, func(s *session) error {
 		var before, after settings.Settings
-		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
+		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q store.Tx) (err error) {
 			if before, err = q.Workspaces().Settings(ctx); err != nil {
 				return err
 			}
@@ -120,7 +120,7 @@ func (c *cli) applyPatch(ctx context.Context, patch json.RawMessage) error {
 func (c *cli) showSettings(ctx context.Context, names []string) error {
 	return c.withSession(ctx, needs{make: c.workspace == ""}, func(s *session) error {
 		var chosen settings.Settings
-		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
+		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q store.Tx) (err error) {
 			chosen, err = q.Workspaces().Settings(ctx)
 			return err
 		})

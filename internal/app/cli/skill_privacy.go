@@ -8,9 +8,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // privacy counts private values of a version by kind. It never holds a value.
@@ -68,7 +68,7 @@ func (s *session) draftPrivacy(ctx context.Context, v skill.Version) (counts map
 	if v.Run == "" || v.TaskKey == "" {
 		return counts, nil
 	}
-	err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+	err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q store.Tx) error {
 		tasks, err := q.Tasks().Tasks(ctx, v.Run) // none if the run was erased
 		for _, t := range tasks {
 			if t.Key == v.TaskKey && t.Draft != nil {

@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/skill/portable"
 	"cairn/internal/service/library"
+	"cairn/internal/store"
 )
 
 func (c *cli) skills() *cobra.Command {
@@ -103,7 +103,7 @@ func short(s string) string {
 
 // version finds a skill by name or number and reads a version, 0 for the head's.
 func (s *session) version(ctx context.Context, name string, number int) (head skill.Head, v skill.Version, err error) {
-	err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+	err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q store.Tx) error {
 		id, notNumber := strconv.ParseInt(name, 10, 64)
 		if notNumber == nil {
 			head, err = q.Skills().SkillHead(ctx, id)

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/apikey"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -165,7 +165,7 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 func TestOnlyTheHashOfAKeyIsStored(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		keys, err := q.Keys().Keys(ctx)
 		raw, _ := json.Marshal(keys)
 		if strings.Contains(string(raw), b.key[:20]) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
@@ -19,6 +18,7 @@ import (
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -185,7 +185,7 @@ func TestABrokenDumpLeavesNothing(t *testing.T) {
 			t.Errorf("%s: %q does not say %q", name, p.Message, c.line)
 		}
 	}
-	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(ctx context.Context, q store.Tx) error {
 		c, err := q.Dump().Counts(t.Context())
 		if c.Memories+c.Targets+c.Histories+c.Conversations+c.Messages+c.Revisions+c.Identities != 0 {
 			t.Errorf("there is %+v", c)

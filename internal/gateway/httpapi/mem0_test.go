@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/settings"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/apikey"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -194,7 +194,7 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.Mem0Compat, c.RateLimit = "root", 0 })
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		s, err := q.Workspaces().Settings(ctx)
 		s.Memory.Add = settings.AddAgents
 		return errors.Join(err, q.Workspaces().SetSettings(ctx, s))

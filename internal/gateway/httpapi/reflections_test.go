@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/transcript"
@@ -14,6 +13,7 @@ import (
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/reflection"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -21,7 +21,7 @@ func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	said := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(ctx context.Context, q store.Tx) error {
 		_, err := q.Transcripts().PutConversation(context.Background(),
 			transcript.Conversation{ID: "c", Messages: []transcript.Message{
 				{Role: transcript.User, Content: "We picked the blue tiles.", Time: said}}}, "import")

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -18,7 +18,7 @@ func TestAQuestionWithoutAMatchingMemoryGetsTurns(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	said := time.Date(2026, 3, 1, 18, 0, 0, 0, time.UTC)
-	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(ctx context.Context, q store.Tx) error {
 		_, err := q.Transcripts().PutConversation(ctx, transcript.Conversation{ID: "dinner",
 			Messages: []transcript.Message{
 				{Role: transcript.User, Name: "Ida", Content: "Who cooks tonight?", Time: said},
@@ -80,7 +80,7 @@ func TestAStoredAnswerHasTheTurnsOfItsQuestion(t *testing.T) {
 	b := idle(t)
 	b.Start()
 	b.remembers("personal", "ida", "Ida flies from Osaka only.")
-	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(ctx context.Context, q store.Tx) error {
 		said := transcript.Message{Role: transcript.User, Name: "Otto", Content: "I make gnocchi with sage."}
 		_, err := q.Transcripts().PutConversation(ctx,
 			transcript.Conversation{ID: "dinner", Messages: []transcript.Message{said}}, "import")

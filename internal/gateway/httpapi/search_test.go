@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 func TestASearchShowsTheTurnsAroundATurn(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(ctx context.Context, q store.Tx) error {
 		_, err := q.Transcripts().PutConversation(ctx, transcript.Conversation{ID: "dinner",
 			Messages: []transcript.Message{{Role: transcript.User, Content: "Who cooks tonight?"},
 				{Role: transcript.Assistant, Content: "Otto makes gnocchi."}}}, "import")

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -29,6 +28,7 @@ import (
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -112,7 +112,7 @@ func (b *bundle) reports(ref run.Ref, e agentrun.RunResult, report memoryagent.S
 	if e.Status == memoryagent.Failed {
 		outcome = run.Failed
 	}
-	testkit.Must(b.t, b.InWorkspace(b.t.Context(), b.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+	testkit.Must(b.t, b.InWorkspace(b.t.Context(), b.A.ID, func(ctx context.Context, tx store.Tx) error {
 		return tx.Runs().EndRun(ctx, ref.Run, outcome, e.Detail, e)
 	}))
 }

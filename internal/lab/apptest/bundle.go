@@ -24,7 +24,6 @@ import (
 	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
@@ -35,6 +34,7 @@ import (
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -243,7 +243,7 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 }
 
 // Within runs fn in a transaction in the test's workspace.
-func (b *Bundle) Within(fn func(context.Context, postgres.Tx) error) {
+func (b *Bundle) Within(fn func(context.Context, store.Tx) error) {
 	b.T.Helper()
 	testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID, fn))
 }

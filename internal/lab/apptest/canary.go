@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -98,7 +98,7 @@ func (b *Bundle) Control(controller string) {
 // patch changes settings of the workspace.
 func (b *Bundle) patch(settings string) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(settings))
 		return err
 	})

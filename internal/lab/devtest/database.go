@@ -18,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/lab/devtest/testrun"
+	"cairn/internal/store/dbsqlc"
 )
 
 // templateLock is the advisory lock under which templates are created. Roles belong to the whole

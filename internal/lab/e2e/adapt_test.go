@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/policy"
@@ -29,13 +28,14 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 // setLearning changes the learning settings of the workspace.
 func setLearning(b *apptest.Bundle, settings string) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		_, err := q.Workspaces().PatchSettings(ctx,
 			json.RawMessage(`{"memory":{"builder":"skills","learning":`+settings+`}}`))
 		return err
@@ -63,7 +63,7 @@ func live(b *apptest.Bundle, trace string, spans int) (made []decision.Decision)
 	if got := builtBy(b, r.Ref); got.Spans != spans || got.Failed > 0 {
 		b.T.Fatalf("%+v", got)
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+	b.Within(func(ctx context.Context, q store.Tx) (err error) {
 		made, err = q.Decisions().Decisions(ctx, r.Ref.Run)
 		return err
 	})
@@ -80,7 +80,7 @@ func chose(d decision.Decision, skill string) bool {
 // outcomes records for each decision whether it was right.
 func outcomes(b *apptest.Bundle, made []decision.Decision) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		for _, d := range made {
 			o := decision.Outcome{Op: "says/" + d.ID, Run: d.Run, Source: decision.FromPraise}
 			if chose(d, right(d)) {
@@ -107,7 +107,7 @@ func adapts(b *apptest.Bundle) []run.Run {
 func adaptedTo(b *apptest.Bundle, ref run.Ref) (out adaptation.Result) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the update ends", func() (over bool) {
-		b.Within(func(ctx context.Context, q postgres.Tx) error {
+		b.Within(func(ctx context.Context, q store.Tx) error {
 			r, err := q.Runs().Run(ctx, ref.Run)
 			if err == nil && r.Status == run.Ended {
 				over, err = true, json.Unmarshal(r.Result, &out)
@@ -285,7 +285,7 @@ func drawAlike(b *apptest.Bundle, made []decision.Decision, before *[]string) []
 		exec(b, "update cairn.decisions set choice = $1::jsonb || jsonb_build_object('id', id) where span = $2", choice,
 			span)
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+	b.Within(func(ctx context.Context, q store.Tx) (err error) {
 		made, err = q.Decisions().Decisions(ctx, made[0].Run)
 		return err
 	})
@@ -392,7 +392,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 		testkit.Must(t, err)
 		own, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 		testkit.Must(t, err)
-		testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Tx) error {
+		testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q store.Tx) error {
 			for _, bank := range []int64{head.ID, own.ID} {
 				if ids, err := q.Outcomes().Learnable(t.Context(), bank, 0, 100); err != nil || len(ids) != 0 {
 					t.Errorf("another workspace may learn from %d decisions, %v", len(ids), err)
@@ -427,7 +427,7 @@ func takes(b *apptest.Bundle) (n int) {
 	b.T.Helper()
 	head, err := b.Learning.Banks.Head(b.T.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(b.T, err)
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		ids, err := q.Outcomes().Learnable(ctx, head.ID, head.Head-2, 1000)
 		n = len(ids)
 		return err
@@ -535,7 +535,7 @@ func arms(b *apptest.Bundle, of adaptation.Result) (candidate, incumbent []decis
 // rated records the same score for all decisions of a side, by five voters in turn.
 func rated(b *apptest.Bundle, made []decision.Decision, score float64) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		for i, d := range made {
 			if err := q.Outcomes().PutOutcomes(ctx, []string{d.ID},
 				decision.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: cases.FromFeedback, Score: score,

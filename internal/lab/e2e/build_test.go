@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
@@ -25,6 +24,7 @@ import (
 	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/reflection"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -61,7 +61,7 @@ func buildSession(b *apptest.Bundle, messages []transcript.Message, change ...fu
 func builtBy(b *apptest.Bundle, ref run.Ref) (out build.Result) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the session is remembered", func() (over bool) {
-		b.Within(func(ctx context.Context, q postgres.Tx) error {
+		b.Within(func(ctx context.Context, q store.Tx) error {
 			r, err := q.Runs().Run(ctx, ref.Run)
 			if err == nil && r.Status == run.Ended {
 				over, err = true, json.Unmarshal(r.Result, &out)
@@ -116,7 +116,7 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 		t.Errorf("led by %q, want %q", led, expect)
 	}
 	var decided []decision.Decision
-	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+	b.Within(func(ctx context.Context, q store.Tx) (err error) {
 		decided, err = q.Decisions().Decisions(ctx, r.Ref.Run)
 		return err
 	})
@@ -180,13 +180,13 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }) // the offline rules
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		_, err := q.Workspaces().
 			PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills","learning":{"explore_per_day":0}}}`))
 		return err
 	})
 	var id int64
-	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+	b.Within(func(ctx context.Context, q store.Tx) (err error) {
 		id, err = q.Transcripts().PutConversation(ctx, transcript.Conversation{ID: "c", Messages: []transcript.Message{
 			{Seq: 0, Role: transcript.User, Name: "Vera",
 				Content: "Hello! I planted nine lemon trees in the greenhouse last spring."},
@@ -207,7 +207,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 		t.Errorf("remembered %q", rows)
 	}
 	// A correction in a conversation creates one case with the correct answer.
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		return q.Transcripts().PutMessages(ctx, agentrun.Conversation{ID: id, NextSeq: 2}, 1,
 			[]transcript.Message{{ID: "2", Role: transcript.User, Content: "How many lemon trees are there?"},
 				{ID: "3", Role: transcript.Assistant, Content: "There are two."},

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/channel"
 	"cairn/internal/service/relay"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -91,7 +91,7 @@ func TestEventsOfAnErasedRoute(t *testing.T) {
 	c.got(1)
 	ws, _, _, err := c.App.Store.People().Find(t.Context(), "desk", channel.KindUser, "ada")
 	testkit.Must(t, err)
-	testkit.Must(t, c.App.Store.InWorkspace(t.Context(), ws.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(t, c.App.Store.InWorkspace(t.Context(), ws.ID, func(ctx context.Context, q store.Tx) error {
 		return q.Outbox().Enqueue(ctx, relay.HandleEvents, "4711", 0)
 	}))
 	testkit.Eventually(t, "the task is removed", func() bool {

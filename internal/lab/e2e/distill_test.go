@@ -11,11 +11,11 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/distill"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -65,7 +65,7 @@ func TestDistillCreatesASkillPackage(t *testing.T) {
 	if !bytes.Equal(extracted, members["service_deployment_rollback/SKILL.md"]) {
 		t.Error("the SKILL.md next to the zip differs from the one inside")
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		v, err := q.Skills().Version(ctx, task.SkillID, 1)
 		if err != nil {
 			return err

@@ -7,10 +7,10 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/erase"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -204,7 +204,7 @@ func TestADistilledSkillIsErasedWithItsConversation(t *testing.T) {
 
 func conversationNumber(b *apptest.Bundle, name string) (id int64) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		v, err := q.ConversationViews().ConversationView(ctx, name)
 		id = v.ID
 		return err

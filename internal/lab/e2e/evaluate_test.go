@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
@@ -24,6 +23,7 @@ import (
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/evaluation/memskill"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -322,7 +322,7 @@ func TestAnEvaluationMeasuresABankOfTheWorkspace(t *testing.T) {
 		t.Errorf("%+v", got.Rows)
 	}
 	// The evaluation has left no trace in the workspace of the bank.
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		runs, err := q.Runs().Runs(ctx, 10)
 		if len(runs) != 0 {
 			t.Errorf("%d runs in the workspace", len(runs))

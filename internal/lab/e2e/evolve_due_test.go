@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/schedule"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -21,7 +21,7 @@ func evolutions(b *apptest.Bundle) int {
 
 func withSkills(b *apptest.Bundle) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills","skills":{"k":4}}}`))
 		return err
 	})
@@ -53,7 +53,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	night("1", schedule.Started, 1)
 	night("1, again", schedule.Started, 1) // the round has not begun: it is the same one
 	var id string
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		runs, err := q.Runs().Runs(ctx, 10)
 		for _, r := range runs {
 			if r.Kind == run.Evolve {
@@ -67,7 +67,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	testkit.Must(t, err)
 	fail("2")
 	night("while it runs", schedule.Empty, 1)
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		return q.Runs().EndRun(ctx, id, run.Completed, "", map[string]any{})
 	})
 	night("2", schedule.Started, 2)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
@@ -23,6 +22,7 @@ import (
 	"cairn/internal/service/learning/evolution"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -38,7 +38,7 @@ func evolveOnce(b *apptest.Bundle, change ...func(*evolution.Spec)) (out evoluti
 		evolution.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 	testkit.Must(b.T, err)
 	testkit.Eventually(b.T, "the round ends", func() (over bool) {
-		b.Within(func(ctx context.Context, q postgres.Tx) error {
+		b.Within(func(ctx context.Context, q store.Tx) error {
 			now, err := q.Runs().Run(ctx, r.Ref.Run)
 			if err == nil && now.Status == run.Ended {
 				over, err = true, json.Unmarshal(now.Result, &out)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
@@ -17,6 +16,7 @@ import (
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/decision"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -231,7 +231,7 @@ func TestABiasedChoiceIsMadeOnce(t *testing.T) {
 				testkit.Must(t, err)
 			}
 			var now []string
-			b.Within(func(ctx context.Context, q postgres.Tx) error {
+			b.Within(func(ctx context.Context, q store.Tx) error {
 				made, err := q.Decisions().Decisions(ctx, r.Ref.Run)
 				for _, d := range made {
 					now = append(now, fmt.Sprintf("%+v", d.Choice))

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -20,6 +19,7 @@ import (
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/memoryagent"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -364,7 +364,7 @@ func TestAnAddWhoseModelFailsIsReported(t *testing.T) {
 
 // chooseSettings changes the settings of the workspace.
 func chooseSettings(b *apptest.Bundle, change func(*settings.Settings)) {
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		s, err := q.Workspaces().Settings(ctx)
 		if err != nil {
 			return err

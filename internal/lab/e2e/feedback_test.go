@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/memoryagent"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -36,7 +36,7 @@ func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
 	if got := openCases(b); len(got) != 0 {
 		t.Errorf("agents build this workspace's memories: %+v", got)
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
 		return err
 	})

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -77,7 +77,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	}
 	// Following gives no access: the shared bank and its evidence stay invisible to the
 	// workspace.
-	testkit.Must(t, b.Store.InWorkspace(ctx, b.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(t, b.Store.InWorkspace(ctx, b.Workspace.ID, func(ctx context.Context, q store.Tx) error {
 		known, err := q.Cases().KnownCases(ctx, second.ID)
 		if err == nil && len(known) != 0 {
 			t.Errorf("%d questions of another workspace are seen", len(known))

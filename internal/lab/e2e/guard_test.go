@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
@@ -18,6 +17,7 @@ import (
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
 	"cairn/internal/service/promptmemory"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -55,7 +55,7 @@ func TestSecretsAndInjectionsAreKeptOutOfUse(t *testing.T) {
 		}
 	}
 	var head skill.Head
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		v, err := q.Skills().Version(ctx, task.SkillID, 1)
 		if err != nil {
 			return err

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/apptest"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -90,7 +90,7 @@ func TestARejectedChangeLeavesNothing(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.packages where state = 'live'"); n != 1 {
 		t.Errorf("%d packages are live, want the one in force: the other is for collection", n)
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		head, err := q.Skills().SkillHead(ctx, first.Head.ID)
 		if head.Version != 1 {
 			t.Errorf("head %+v", head)
@@ -147,7 +147,7 @@ func TestUsesCountOnce(t *testing.T) {
 	if n := count(b, "select uses * 100 + trials * 10 + passes from cairn.skills"); n != 3*100+2*10+1 {
 		t.Errorf("uses, trials, passes read as digits: %d, want 321", n)
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		h, err := q.Skills().SkillHead(ctx, got.Head.ID)
 		if h.Eta < 0.499 || h.Eta > 0.501 { // (0.5 + 1 + 0) / 3
 			t.Errorf("reliability %v, want 0.5", h.Eta)

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/run"
@@ -17,6 +16,7 @@ import (
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -42,7 +42,7 @@ func scriptJudge(b *apptest.Bundle, rules ...openaitest.Rule) {
 // standing returns a skill with its active version.
 func standing(b *apptest.Bundle, id int64) (head skill.Head, v skill.Version) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+	b.Within(func(ctx context.Context, q store.Tx) (err error) {
 		if head, err = q.Skills().SkillHead(ctx, id); err != nil {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -28,6 +27,7 @@ import (
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/training"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -211,7 +211,7 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	learnt, err := b.Learning.Trainings.Learn(t.Context(), ref, 0, 0)
 	testkit.Must(t, err)
 	var blob []byte
-	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+	b.Within(func(ctx context.Context, q store.Tx) (err error) {
 		blob, err = q.Banks().Blob(ctx, "policy", learnt.Policy)
 		return err
 	})

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/conversation"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -120,7 +120,7 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	if offloaded < 2 {
 		t.Errorf("%d requests have a record", offloaded)
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		ms, err := q.Transcripts().Messages(ctx, view(b, "c").ID, 0, 100)
 		if err != nil || len(ms) != 2*turns+4 || ms[0].Content != chatter(0) {
 			t.Errorf("the transcript has %d messages, %v", len(ms), err)

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/distill"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -21,7 +21,7 @@ func held(r *openaitest.Rule) { r.Barrier = "extract" }
 // lessons returns the lessons of the active version of the only skill.
 func (p *protocol) lessons() (out []string) {
 	p.t.Helper()
-	p.Within(func(ctx context.Context, q postgres.Tx) error {
+	p.Within(func(ctx context.Context, q store.Tx) error {
 		head, err := q.Skills().SkillNamed(ctx, "service-deployment-rollback")
 		if err != nil {
 			return err
@@ -47,7 +47,7 @@ func (p *protocol) linear(versions int) {
 		p.t.Errorf("the head is version %d, want %d", n, versions)
 	}
 	for v := 2; v <= versions; v++ { // nothing that a version knew is missing in the next
-		p.Within(func(ctx context.Context, q postgres.Tx) error {
+		p.Within(func(ctx context.Context, q store.Tx) error {
 			head, err := q.Skills().SkillNamed(ctx, "service-deployment-rollback")
 			if err != nil {
 				return err

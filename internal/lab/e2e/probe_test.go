@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -24,6 +23,7 @@ import (
 	"cairn/internal/service/learning/probe"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -112,7 +112,7 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 		t.Errorf("%d calls in the ledger", n)
 	}
 	var conversation int64
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		of, err := q.Runs().Run(ctx, r.Ref.Run)
 		conversation = of.Conversation
 		return err
@@ -172,7 +172,7 @@ func TestProbesKeepToTheirBudget(t *testing.T) {
 		builtBy(b, remembers())
 		setLearning(b, `{"frozen":false,"explore_per_day":20,"probes_per_day":0}`)
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		_, err := q.Workspaces().PatchSettings(ctx,
 			json.RawMessage(`{"memory":{"builder":"agents","learning":{"probes_per_day":5}}}`))
 		return err
@@ -394,7 +394,7 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 	testkit.Must(t, err)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Tx) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q store.Tx) error {
 		if seen, err := q.Probes().ProbesOf(t.Context(), ref.Run); err != nil || len(seen) != 0 {
 			t.Errorf("another workspace sees %d probes, %v", len(seen), err)
 		}

@@ -5,11 +5,11 @@ import (
 	"reflect"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/distill"
+	"cairn/internal/store"
 )
 
 // AC-9 of spec/skill-memory.md §7.
@@ -35,7 +35,7 @@ func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 		t.Errorf("%d segment requests, want 1: nothing here needs a repair", n)
 	}
 	got := map[string][]int{}
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		tasks, err := q.Tasks().Tasks(ctx, r.Run)
 		for _, task := range tasks {
 			got[task.Name] = task.Seqs

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
@@ -19,6 +18,7 @@ import (
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
 	"cairn/internal/service/vectorspace"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -39,7 +39,7 @@ func changedModel(t *testing.T, n int, change ...func(*config.Config)) (b *appte
 			texts = append(texts, fmt.Sprintf("Crate number%d stands in hall%d.", i, i%17))
 			docs = append(docs, search.NewDoc(search.KindMemory, int64(1_000_000+i), "active", texts[len(texts)-1]))
 		}
-		b.Within(func(ctx context.Context, q postgres.Tx) error {
+		b.Within(func(ctx context.Context, q store.Tx) error {
 			ids, err := q.Documents().IndexNew(ctx, docs)
 			testkit.Must(t, err)
 			return q.Documents().PutEmbeddings(ctx, ids, old, hashed(texts))

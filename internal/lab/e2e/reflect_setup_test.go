@@ -6,20 +6,20 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/reflection"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 // imported stores an imported conversation with the original times of its messages.
 func imported(b *apptest.Bundle, name string, messages ...transcript.Message) (id int64) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+	b.Within(func(ctx context.Context, q store.Tx) (err error) {
 		id, err = q.Transcripts().PutConversation(ctx, transcript.Conversation{ID: name, Messages: messages}, "import")
 		return err
 	})

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/settings"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/schedule"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -21,7 +21,7 @@ func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	set := func(patch string) (out settings.Settings, err error) {
-		err = b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) (err error) {
+		err = b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q store.Tx) (err error) {
 			out, err = q.Workspaces().PatchSettings(t.Context(), json.RawMessage(patch))
 			return err
 		})

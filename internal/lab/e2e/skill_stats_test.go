@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -16,6 +15,7 @@ import (
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/training"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -172,7 +172,7 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	b.Say("c", 1, "How many lemon trees are there?")
 	var decision string
 	var shown string
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		decision, shown = column[string](b, "select id from cairn.decisions order by id limit 1")[0],
 			column[string](b, "select run_id from cairn.turns order by accepted_at desc limit 1")[0]
 		met, err := q.Decisions().MemoryUses(ctx, shown)
@@ -187,7 +187,7 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	testkit.Must(t, err)
 	vectors, err := b.Embedder.Embed(t.Context(), []string{"lemon trees in the greenhouse"})
 	testkit.Must(t, err)
-	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Tx) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q store.Tx) error {
 		near, err := q.Documents().Neighbors(t.Context(), vectors[0], b.Space, 100)
 		testkit.Must(t, err)
 		_, found, err := q.Decisions().DecisionAt(t.Context(), decision)

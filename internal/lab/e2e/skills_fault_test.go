@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
@@ -30,6 +29,7 @@ import (
 	"cairn/internal/service/learning/probe"
 	"cairn/internal/service/learning/training"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -289,7 +289,7 @@ func firstEpisode(b *apptest.Bundle, change ...func(*training.Spec)) (out episod
 	_, _, err = service.Trainings.Open(b.T.Context(), r.Ref)
 	testkit.Must(b.T, err)
 	testkit.Must(b.T, service.Trainings.PlayEpisode(b.T.Context(), r.Ref, 0, 0, 0))
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		raw, found, err := q.Training().StepResult(ctx, r.Ref.Run, "episode/0000/00000/000")
 		if err == nil && !found {
 			err = errors.New("the episode was not kept")
@@ -429,7 +429,7 @@ func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 	learnt, err := b.Learning.Trainings.Learn(t.Context(), ref, 0, 0)
 	testkit.Must(t, err)
 	var blob []byte
-	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+	b.Within(func(ctx context.Context, q store.Tx) (err error) {
 		blob, err = q.Banks().Blob(ctx, "policy", learnt.Policy)
 		return err
 	})

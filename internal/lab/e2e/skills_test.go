@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/settings"
 	"cairn/internal/lab/apptest"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -66,7 +66,7 @@ func TestAWorkspaceDecidesAboutItsSkills(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	choose := func(change func(*settings.Settings)) {
 		t.Helper()
-		testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) error {
+		testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q store.Tx) error {
 			s, err := q.Workspaces().Settings(t.Context())
 			if err != nil {
 				return err

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -17,6 +16,7 @@ import (
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -37,7 +37,7 @@ func TestGateSaysWhyNothingIsDistilled(t *testing.T) {
 	if r.Outcome != run.Gated || !strings.Contains(r.Reason, "4 < 5 tool messages") || len(b.Model.Requests()) != 0 {
 		t.Errorf("ended as %q (%s) after %d requests", r.Outcome, r.Reason, len(b.Model.Requests()))
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		heads, err := q.Skills().Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: 10})
 		if len(heads) != 0 {
 			t.Errorf("skills %+v", heads)
@@ -83,7 +83,7 @@ func TestBrokenJSONIsRepaired(t *testing.T) {
 			t.Errorf("a repair does not say what was wrong: %s", call.Last)
 		}
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		v, err := q.Skills().Version(ctx, r.Tasks[0].SkillID, 1)
 		if err == nil && !slices.Contains(v.Document().Examples, "Before\n```json\n{\"a\": 1}\n```\nafter") {
 			t.Errorf("examples %q", v.Document().Examples)
@@ -202,7 +202,7 @@ func TestHistoryFillsGapsAndIsNotTheSource(t *testing.T) {
 			t.Error("the history was divided into tasks")
 		}
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		v, err := q.Skills().Version(ctx, r.Tasks[0].SkillID, 1)
 		for _, s := range v.Sources {
 			if s.From < 6 {
@@ -238,7 +238,7 @@ func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
 	}
 	head, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, pendingChanges(t, b)[0].ID, approval.Decision{})
 	testkit.Must(t, err)
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		v, err := q.Skills().Version(ctx, r.SkillID, head.Version)
 		d := v.Document()
 		if !slices.Contains(d.Experience, "Never skip the probe") || strings.Contains(d.Procedure, "wrong") ||

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -19,13 +18,14 @@ import (
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/schedule"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 // choose changes the settings of the bundle's workspace.
 func choose(b *apptest.Bundle, patch string) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(patch))
 		return err
 	})
@@ -104,7 +104,7 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 		}
 		var ws int64
 		testkit.Must(t, b.admin.QueryRow(t.Context(), "select id from workspaces where key = 'wquiet'").Scan(&ws))
-		testkit.Must(t, b.Store.InWorkspace(t.Context(), ws, func(_ context.Context, q postgres.Tx) error {
+		testkit.Must(t, b.Store.InWorkspace(t.Context(), ws, func(_ context.Context, q store.Tx) error {
 			_, err := q.Workspaces().PatchSettings(t.Context(), json.RawMessage(`{"quiet_hours":null}`))
 			return err
 		}))

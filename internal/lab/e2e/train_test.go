@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
@@ -19,6 +18,7 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/training"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -65,7 +65,7 @@ func train(b *apptest.Bundle, change ...func(*training.Request)) run.Run {
 func trainedTo(b *apptest.Bundle, ref run.Ref) (out training.Result) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the training ends", func() (over bool) {
-		b.Within(func(ctx context.Context, q postgres.Tx) error {
+		b.Within(func(ctx context.Context, q store.Tx) error {
 			r, err := q.Runs().Run(ctx, ref.Run)
 			if err == nil && r.Status == run.Ended {
 				over, err = true, json.Unmarshal(r.Result, &out)

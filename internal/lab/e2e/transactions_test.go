@@ -6,11 +6,11 @@ import (
 
 	"cairn/internal/adapter/embedding/endpoint"
 	"cairn/internal/adapter/fetch"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -55,7 +55,7 @@ func TestTransactionsMakeNoNetworkCalls(t *testing.T) {
 			return b.App.Driver.CancelTurn(ctx, b.Workspace.Key, run.Run{Kind: run.Turn})
 		},
 	}
-	b.Within(func(ctx context.Context, _ postgres.Tx) error {
+	b.Within(func(ctx context.Context, _ store.Tx) error {
 		for name, call := range calls {
 			if err := call(ctx); err == nil || fault.From(err).Message != "network call inside a transaction" {
 				t.Errorf("%s: %v, want %s", name, err, fault.Internal)

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
@@ -17,6 +16,7 @@ import (
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/conversation"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -273,7 +273,7 @@ func TestAScheduledTurnIsToldOfItsCheckpoint(t *testing.T) {
 		CallsFunc: looking})
 	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 	choose := func(patch string) {
-		testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) error {
+		testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q store.Tx) error {
 			_, err := q.Workspaces().PatchSettings(t.Context(), json.RawMessage(patch))
 			return err
 		}))

@@ -10,11 +10,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/llm"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/conversation"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -118,7 +118,7 @@ func answered(b *apptest.Bundle, conversationID, message string) (out conversati
 func view(b *apptest.Bundle, conversationID string) (v conversation.View) {
 	b.T.Helper()
 	testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID,
-		func(_ context.Context, q postgres.Tx) (err error) {
+		func(_ context.Context, q store.Tx) (err error) {
 			v, err = q.ConversationViews().ConversationView(b.T.Context(), conversationID)
 			return err
 		}))
@@ -131,7 +131,7 @@ func reviews(b *apptest.Bundle, conversationID string, n int) (out []conversatio
 	id := view(b, conversationID).ID
 	testkit.Eventually(b.T, fmt.Sprintf("%d reviews have ended", n), func() bool {
 		testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID,
-			func(_ context.Context, q postgres.Tx) (err error) {
+			func(_ context.Context, q store.Tx) (err error) {
 				out, err = q.ConversationViews().Reviews(b.T.Context(), id, 100)
 				return err
 			}))

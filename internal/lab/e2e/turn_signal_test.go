@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -113,7 +113,7 @@ func TestAChangeOfSettingsReachesRunningConversations(t *testing.T) {
 	for _, name := range names {
 		b.Say(name, 1, "Hello")
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"nudge":{"every":3,"on_end":false}}`))
 		return err
 	})
@@ -126,7 +126,7 @@ func TestAChangeOfSettingsReachesRunningConversations(t *testing.T) {
 	testkit.Eventually(t, "the duty is done", func() bool {
 		return count(b, "select count(*) from cairn.outbox where kind = 'settings'") == 0
 	})
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"limits":{"core_runes":3000}}`))
 		return err
 	})

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/agentrun"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -76,7 +76,7 @@ func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
 	var turns []agentrun.Turn
 	id := view(b, "c").ID
 	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID,
-		func(_ context.Context, q postgres.Tx) (err error) {
+		func(_ context.Context, q store.Tx) (err error) {
 			turns, err = q.Turns().Turns(t.Context(), id, 1, 3)
 			return err
 		}))

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -21,6 +20,7 @@ import (
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/promptmemory"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -40,7 +40,7 @@ func keepSome(t *testing.T, days int) *undoing {
 	b := apptest.Open(t)
 	b.ScriptR1()
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello."})
-	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q store.Tx) error {
 		_, err := q.Workspaces().PatchSettings(t.Context(),
 			json.RawMessage(fmt.Sprintf(`{"limits":{"undo_days":%d}}`, days)))
 		return err

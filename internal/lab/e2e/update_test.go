@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -16,6 +15,7 @@ import (
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -44,7 +44,7 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 	b.ScriptR1()
 	first := b.Distill(apptest.C1()).Tasks[0]
 	var created skill.Head
-	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+	b.Within(func(ctx context.Context, q store.Tx) (err error) {
 		created, err = q.Skills().SkillHead(ctx, first.SkillID)
 		return err
 	})
@@ -68,7 +68,7 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 		"c09c8b76cf5c33b0a38dfc131626279bf2fac250cd28cd5b2241ea85b0866063" {
 		t.Error("the package of version 1 is not what it was")
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		head, err := q.Skills().SkillHead(ctx, first.SkillID)
 		if !head.CreatedAt.Equal(created.CreatedAt) || head.Version != 2 {
 			t.Errorf("head %+v, created %v", head, created.CreatedAt)
@@ -92,7 +92,7 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 	}
 	head, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.SkillID, 1, 2)
 	testkit.Must(t, err)
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		one, err := q.Skills().Version(ctx, first.SkillID, 1)
 		testkit.Must(t, err)
 		three, err := q.Skills().Version(ctx, first.SkillID, 3)
@@ -138,7 +138,7 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 		}
 	}
 	b.Workspace = other
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		heads, err := q.Skills().Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: 10})
 		if len(heads) != 1 || heads[0].Version != 1 {
 			t.Errorf("the other workspace has %+v", heads)
@@ -198,7 +198,7 @@ func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
 			t.Errorf("version %d on base %d, want %d on %d", v.Number, v.Base, want, want-1)
 		}
 	}
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		v, err := q.Skills().Version(ctx, first.SkillID, 3)
 		if err != nil {
 			return err

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
@@ -16,6 +15,7 @@ import (
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/tools"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -31,7 +31,7 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 		t.Errorf("the same version twice: %v", err)
 	}
 	b.Start()
-	b.Within(func(ctx context.Context, q postgres.Tx) error {
+	b.Within(func(ctx context.Context, q store.Tx) error {
 		s, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"agents":{"personal":"brief"},`+
 			`"modes":{"personal":{"profile":"typed","thinking":"param"},"summarize":{"thinking":"none",`+
 			`"calls":"single"}}}}`))

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/lab/devtest"
+	"cairn/internal/store"
 	"cairn/schemas"
 )
 
@@ -21,7 +21,7 @@ import (
 func Database(t testing.TB) string {
 	t.Helper()
 	return devtest.Database(t, schemaVersion(), func(ctx context.Context, url string) error {
-		_, err := postgres.Migrate(ctx, url)
+		_, err := store.Migrate(ctx, url)
 		return err
 	})
 }

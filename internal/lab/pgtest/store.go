@@ -8,11 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -21,7 +21,7 @@ const RunID = `'run_' || left(md5(random()::text), 26)`
 
 // Store is an open store over a fresh database with two workspaces, A and B.
 type Store struct {
-	*postgres.Store
+	*store.Store
 	T     testing.TB
 	Admin *pgxpool.Pool // superuser: sees every row
 	A, B  tenancy.Workspace
@@ -34,7 +34,7 @@ func Open(t testing.TB) *Store {
 	url := Database(t)
 	s := &Store{T: t}
 	var err error
-	s.Store, err = postgres.Open(t.Context(), url, postgres.Options{MaxConns: 8})
+	s.Store, err = store.Open(t.Context(), url, store.Options{MaxConns: 8})
 	testkit.Must(t, err)
 	t.Cleanup(s.Store.Close)
 	c, err := pgxpool.ParseConfig(url)
@@ -73,7 +73,7 @@ func (s *Store) Run() string {
 // Choose changes the settings of workspace A.
 func (s *Store) Choose(change func(*settings.Settings)) {
 	s.T.Helper()
-	testkit.Must(s.T, s.InWorkspace(s.T.Context(), s.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+	testkit.Must(s.T, s.InWorkspace(s.T.Context(), s.A.ID, func(ctx context.Context, tx store.Tx) error {
 		chosen, err := tx.Workspaces().Settings(ctx)
 		if err != nil {
 			return err

@@ -15,9 +15,9 @@ import (
 	"strconv"
 
 	"cairn/internal/adapter/devstack"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/app/config"
+	"cairn/internal/store"
 )
 
 // Options configure a temporary database. The zero value is the default.
@@ -71,7 +71,7 @@ func OpenDatabase(ctx context.Context, o Options, progress io.Writer) (h *app.Ap
 			c.RecallMinSim, c.Timeout = e.RecallMinSim, e.Timeout
 		}
 		c.SkillsDir = filepath.Join(home, "packages")
-		if _, err = postgres.Migrate(ctx, c.DatabaseURL); err == nil {
+		if _, err = store.Migrate(ctx, c.DatabaseURL); err == nil {
 			h, err = app.Open(ctx, c, slog.New(slog.NewTextHandler(progress,
 				&slog.HandlerOptions{Level: slog.LevelError})))
 		}

@@ -10,10 +10,10 @@ import (
 	"sync"
 
 	"cairn/internal/adapter/devstack"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
+	"cairn/internal/store"
 )
 
 // OpenStack opens an App with a temporary development stack, the offline model and workers in this
@@ -39,7 +39,7 @@ func OpenStack(
 		return fail(err)
 	}
 	closers = append(closers, func() { _ = stack.Close() })
-	if _, err := postgres.Migrate(ctx, stack.DatabaseURL()); err != nil {
+	if _, err := store.Migrate(ctx, stack.DatabaseURL()); err != nil {
 		return fail(err)
 	}
 	chosen := map[string]string{"DATABASE_URL": stack.DatabaseURL(), "TEMPORAL_ADDRESS": stack.TemporalAddress(),

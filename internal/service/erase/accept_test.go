@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -52,7 +52,7 @@ func TestAcceptLetsNobodyIntoTheWorkspace(t *testing.T) {
 		got.WorkflowID() != "erase/"+e.A.Key {
 		t.Errorf("accepted %+v as %s", got, got.WorkflowID())
 	}
-	noop := func(context.Context, postgres.Tx) error { return nil }
+	noop := func(context.Context, store.Tx) error { return nil }
 	wants(t, "entered", e.InWorkspace(t.Context(), e.A.ID, noop), fault.Erasing)
 	testkit.Must(t, e.InWorkspace(t.Context(), e.B.ID, noop))
 	_, err := e.Accept(t.Context(), erase.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")})
@@ -75,7 +75,7 @@ func TestAcceptTakesTheNameOfAConversation(t *testing.T) {
 		ID:       "talk",
 		Messages: []transcript.Message{{Role: transcript.User, Content: "Hi."}},
 	}
-	testkit.Must(t, e.InWorkspace(t.Context(), e.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+	testkit.Must(t, e.InWorkspace(t.Context(), e.A.ID, func(ctx context.Context, tx store.Tx) error {
 		id, err := tx.Transcripts().PutConversation(ctx, again, "import")
 		if id == talk {
 			t.Error("the name finds the conversation that goes")

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/relay"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -129,7 +129,7 @@ func TestFenceWaitsForWritersWhoWereThereBefore(t *testing.T) {
 	e := setup(t)
 	entered, leave, left := make(chan bool), make(chan bool), make(chan error, 1)
 	go func() {
-		left <- e.InWorkspace(t.Context(), e.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+		left <- e.InWorkspace(t.Context(), e.A.ID, func(ctx context.Context, tx store.Tx) error {
 			close(entered)
 			<-leave
 			return tx.Outbox().Enqueue(ctx, relay.DriveRun, "1", 0)

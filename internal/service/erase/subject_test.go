@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/relay"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -347,7 +347,7 @@ func TestAcceptOfASubjectWaitsForWriters(t *testing.T) {
 	p := settle(e, e.A)
 	entered, leave, left := make(chan bool), make(chan bool), make(chan error, 1)
 	go func() {
-		left <- e.InWorkspace(t.Context(), e.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+		left <- e.InWorkspace(t.Context(), e.A.ID, func(ctx context.Context, tx store.Tx) error {
 			close(entered)
 			<-leave
 			return tx.Outbox().Enqueue(ctx, relay.DriveRun, "1", 0)

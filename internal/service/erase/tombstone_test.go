@@ -3,9 +3,9 @@ package erase_test
 import (
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/erase"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -36,7 +36,7 @@ func TestErasuresAreRepeatedAfterARestore(t *testing.T) {
 	e.Exec("delete from erasures")
 	e.Exec(`insert into memory_targets (workspace_id, type, target_key, target, match_key)
 		values ($1, 'personal', 'Ada', 'Ada', 'ada') on conflict do nothing`, e.B.ID)
-	_, err = postgres.AcceptRestore(t.Context(), e.Admin.Config().ConnString())
+	_, err = store.AcceptRestore(t.Context(), e.Admin.Config().ConnString())
 	testkit.Must(t, err)
 	_, err = e.Repeat(t.Context(), all) // this store was open during the restore
 	wants(t, "the first attempt", err, fault.Unavailable)

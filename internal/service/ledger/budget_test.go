@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -94,7 +94,7 @@ func (b *bundle) budget(of settings.Settings) {
 	b.t.Helper()
 	s := settings.Default()
 	s.TokensPerDay, s.MicrosPerDay = of.TokensPerDay, of.MicrosPerDay
-	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q postgres.Tx) error {
+	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q store.Tx) error {
 		return q.Workspaces().SetSettings(b.t.Context(), s)
 	}))
 }

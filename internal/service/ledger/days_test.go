@@ -10,13 +10,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -213,11 +213,11 @@ func BenchmarkDayOfAdmissions(b *testing.B) {
 	const callers, calls, edge = 16, 10_000, 1000
 	for range b.N {
 		url := pgtest.Database(b)
-		store, err := postgres.Open(b.Context(), url, postgres.Options{MaxConns: callers})
+		db, err := store.Open(b.Context(), url, store.Options{MaxConns: callers})
 		testkit.Must(b, err)
 		var refs []run.Ref
 		for i := range 4 {
-			refs = append(refs, limited(b, store, fmt.Sprintf("w%d", i)))
+			refs = append(refs, limited(b, db, fmt.Sprintf("w%d", i)))
 		}
 		yesterday(b, url, refs)
 		took := make([]time.Duration, calls)
@@ -226,7 +226,7 @@ func BenchmarkDayOfAdmissions(b *testing.B) {
 		for range callers {
 			wait.Go(func() {
 				for i := range next {
-					took[i] = admission(b, store, refs[i%len(refs)], fmt.Sprint(i))
+					took[i] = admission(b, db, refs[i%len(refs)], fmt.Sprint(i))
 				}
 			})
 		}
@@ -239,7 +239,7 @@ func BenchmarkDayOfAdmissions(b *testing.B) {
 		b.ReportMetric(time.Since(began).Seconds(), "s/day")
 		b.ReportMetric(median(took[:edge]), "first-ms")
 		b.ReportMetric(median(took[calls-edge:]), "last-ms")
-		store.Close()
+		db.Close()
 	}
 }
 
@@ -262,31 +262,31 @@ from generate_series(1, 1000) i`, ref.Workspace, ref.Run)
 }
 
 // limited makes a run in a workspace with limits of tokens and cost.
-func limited(b *testing.B, store *postgres.Store, name string) run.Ref {
+func limited(b *testing.B, db *store.Store, name string) run.Ref {
 	b.Helper()
-	ws, err := store.Workspace(b.Context(), name, true)
+	ws, err := db.Workspace(b.Context(), name, true)
 	testkit.Must(b, err)
-	testkit.Must(b, store.InWorkspace(b.Context(), ws.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(b, db.InWorkspace(b.Context(), ws.ID, func(ctx context.Context, q store.Tx) error {
 		s := settings.Default()
 		s.TokensPerDay, s.MicrosPerDay = 1_000_000_000, 1_000_000_000
 		return q.Workspaces().SetSettings(ctx, s)
 	}))
-	return accept(b, store, ws)
+	return accept(b, db, ws)
 }
 
 // admission makes a call and returns the time of its admission.
-func admission(b *testing.B, store *postgres.Store, ref run.Ref, step string) time.Duration {
+func admission(b *testing.B, db *store.Store, ref run.Ref, step string) time.Duration {
 	w := ledger.CallRequest{Key: run.CallKey{Ref: ref, Step: step}, Lease: time.Minute, Reserve: 1000, Micros: 1000,
 		Cap: 1_000_000_000, Request: llm.PreparedRequest{Model: "priced", Body: []byte(`{"user":"hi"}`)}}
 	began := time.Now()
-	a, err := store.BeginCall(b.Context(), w)
+	a, err := db.BeginCall(b.Context(), w)
 	took := time.Since(began)
 	if err != nil || a.Verdict != ledger.Send {
 		b.Errorf("%+v, %v", a, err)
 		return took
 	}
 	cost := int64(500)
-	if _, err := store.EndCall(b.Context(), w.Key, llm.Reply{Text: "ok", Model: "priced",
+	if _, err := db.EndCall(b.Context(), w.Key, llm.Reply{Text: "ok", Model: "priced",
 		Usage: llm.Usage{Input: 400, Output: 100}}, &cost); err != nil {
 		b.Error(err)
 	}

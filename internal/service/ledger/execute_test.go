@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/relay"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -21,7 +21,7 @@ func (b *bundle) execute(ctx context.Context, step string, keep ledger.StoreRepl
 		llm.Request{Model: "scripted", Messages: llm.User("ask")}, 0)
 	testkit.Must(b.t, err)
 	var admission ledger.Admission
-	testkit.Must(b.t, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(b.t, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q store.Tx) error {
 		admission, err = q.Calls().AdmitCall(ctx, request)
 		return err
 	}))
@@ -31,7 +31,7 @@ func (b *bundle) execute(ctx context.Context, step string, keep ledger.StoreRepl
 // kept stores a reply with an outbox task, and then fails with err.
 func (b *bundle) kept(step string, err error) ledger.StoreReply {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
-		return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) (failed error) {
+		return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q store.Tx) (failed error) {
 			stored, failed = q.Calls().StoreReply(ctx, run.CallKey{Ref: b.run, Step: step}, reply, cost)
 			if failed != nil {
 				return failed
@@ -99,7 +99,7 @@ func (b *bundle) question(parallel int) ledger.Question {
 		Decode: good}
 	q.StoreReply = func(k run.CallKey) ledger.StoreReply {
 		return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
-			return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) (err error) {
+			return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q store.Tx) (err error) {
 				if stored, err = q.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 					return err
 				}
@@ -113,7 +113,7 @@ func (b *bundle) question(parallel int) ledger.Question {
 	request, err := b.Prepare(run.CallKey{Ref: b.run, Step: "s"}, q.Request, parallel)
 	testkit.Must(b.t, err)
 	q.Admitted = &ledger.AdmittedCall{Request: request}
-	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, tx postgres.Tx) error {
+	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, tx store.Tx) error {
 		q.Admitted.Admission, err = tx.Calls().AdmitCall(b.t.Context(), request)
 		return err
 	}))

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
@@ -19,6 +18,7 @@ import (
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -26,7 +26,7 @@ import (
 type bundle struct {
 	*ledger.Ledger
 	t     *testing.T
-	store *postgres.Store
+	store *store.Store
 	admin *pgxpool.Pool
 	ws    tenancy.Workspace
 	run   run.Ref
@@ -41,7 +41,7 @@ func setup(t *testing.T) *bundle {
 	b := &bundle{t: t, model: &model{}}
 	url := pgtest.Database(t)
 	var err error
-	b.store, err = postgres.Open(t.Context(), url, postgres.Options{MaxConns: 8})
+	b.store, err = store.Open(t.Context(), url, store.Options{MaxConns: 8})
 	testkit.Must(t, err)
 	t.Cleanup(b.store.Close)
 	c, err := pgxpool.ParseConfig(url)
@@ -84,7 +84,7 @@ func (b *bundle) ask(ctx context.Context, step, what string, change ...func(*llm
 func (b *bundle) row(step string) run.Call {
 	b.t.Helper()
 	var out run.Call
-	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q postgres.Tx) error {
+	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q store.Tx) error {
 		calls, err := q.Calls().Calls(b.t.Context(), b.run)
 		for _, c := range calls {
 			if c.Key.Step == step && c.Key.Round == 0 {

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
@@ -16,6 +15,7 @@ import (
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -45,9 +45,9 @@ func (b *bundle) runOf(ws tenancy.Workspace) run.Ref {
 }
 
 // accept makes a run in a workspace.
-func accept(t testing.TB, store *postgres.Store, ws tenancy.Workspace) run.Ref {
+func accept(t testing.TB, db *store.Store, ws tenancy.Workspace) run.Ref {
 	t.Helper()
-	r, _, err := store.Accept(t.Context(),
+	r, _, err := db.Accept(t.Context(),
 		distill.AcceptedRequest{Workspace: ws.ID, Key: "r", Spec: []byte("{}"), Channel: "import",
 			Conversation: transcript.Conversation{ID: "c",
 				Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
@@ -110,7 +110,7 @@ func (b *bundle) spend(limit settings.Spend) {
 	b.t.Helper()
 	s := settings.Default()
 	s.MicrosPerDay = limit
-	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(ctx context.Context, q store.Tx) error {
 		return q.Workspaces().SetSettings(ctx, s)
 	}))
 }

@@ -11,7 +11,6 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/objectstore"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -20,6 +19,7 @@ import (
 	"cairn/internal/service/library"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -27,7 +27,7 @@ import (
 type bundle struct {
 	*library.Library
 	t     *testing.T
-	store *postgres.Store
+	store *store.Store
 	admin *pgxpool.Pool // superuser: sees everything
 	tools *tools.Registry
 	ws    tenancy.Workspace
@@ -39,7 +39,7 @@ func setup(t *testing.T, change ...func(*library.Settings)) *bundle {
 	b := &bundle{t: t}
 	url := pgtest.Database(t)
 	var err error
-	b.store, err = postgres.Open(t.Context(), url, postgres.Options{MaxConns: 8})
+	b.store, err = store.Open(t.Context(), url, store.Options{MaxConns: 8})
 	testkit.Must(t, err)
 	t.Cleanup(b.store.Close)
 	c, err := pgxpool.ParseConfig(url)

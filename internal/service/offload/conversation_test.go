@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/offload"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -24,7 +24,7 @@ func (w *working) compactor() offload.ConversationCompactor {
 // talk stores a conversation of so many turns and gives its number.
 func (w *working) talk(turns int) (id int64) {
 	w.t.Helper()
-	testkit.Must(w.t, w.InWorkspace(w.t.Context(), w.A.ID, func(ctx context.Context, tx postgres.Tx) (err error) {
+	testkit.Must(w.t, w.InWorkspace(w.t.Context(), w.A.ID, func(ctx context.Context, tx store.Tx) (err error) {
 		c := transcript.Conversation{ID: "talk", Messages: thread(turns)}
 		id, err = tx.Transcripts().PutConversation(ctx, c, "import")
 		return err

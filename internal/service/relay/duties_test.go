@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/relay"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -20,7 +20,7 @@ func TestAnEndedRunSettlesItsDuty(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.accept("k")
-	b.in(func(ctx context.Context, q postgres.Tx) error {
+	b.in(func(ctx context.Context, q store.Tx) error {
 		testkit.Must(t, q.Runs().EndRun(ctx, r.Ref.Run, run.Completed, "", nil))
 		// left over, as by a claim that was under way
 		return q.Outbox().Enqueue(ctx, relay.DriveRun, r.Ref.Run, 0)
@@ -146,7 +146,7 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	b.pass()
 	want, err := b.embedder.Embedder.Embed(t.Context(), []string{"text"})
 	testkit.Must(t, err)
-	b.in(func(ctx context.Context, q postgres.Tx) error {
+	b.in(func(ctx context.Context, q store.Tx) error {
 		hits, err := q.Documents().Search(ctx,
 			search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: want[0], Space: b.space, Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
@@ -172,7 +172,7 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 	go func() { _, err := b.Pass(t.Context()); passed <- err }()
 	<-inside
 	// The change is written, not committed, when the old vector arrives.
-	b.in(func(ctx context.Context, q postgres.Tx) error {
+	b.in(func(ctx context.Context, q store.Tx) error {
 		_, err := q.Documents().Index(ctx, search.NewDoc(search.KindSkill, 1, "active", "entirely new words"))
 		testkit.Must(t, err)
 		testkit.Must(t, q.Documents().PutEmbedding(ctx, doc, b.space, fresh[0]))
@@ -184,7 +184,7 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 		return nil
 	})
 	testkit.Must(t, <-passed)
-	b.in(func(ctx context.Context, q postgres.Tx) error {
+	b.in(func(ctx context.Context, q store.Tx) error {
 		hits, err := q.Documents().Search(ctx,
 			search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: fresh[0], Space: b.space,
 				Limit: 5})
@@ -198,7 +198,7 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 func TestOneDutyThatFailsDoesNotKeepTheOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.in(func(ctx context.Context, q postgres.Tx) error {
+	b.in(func(ctx context.Context, q store.Tx) error {
 		testkit.Must(t, q.Outbox().Enqueue(ctx, relay.EmbedDoc, "nonsense", 0))
 		testkit.Must(t, q.Outbox().Enqueue(ctx, relay.DriveRun, "999", 0)) // of no run
 		return q.Outbox().Enqueue(ctx, relay.DriveRun, "nonsense", 0)
@@ -219,7 +219,7 @@ func TestOneDutyThatFailsDoesNotKeepTheOthers(t *testing.T) {
 func TestTheTaskOfADeletedDocumentEnds(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.in(func(ctx context.Context, q postgres.Tx) error {
+	b.in(func(ctx context.Context, q store.Tx) error {
 		return q.Outbox().Enqueue(ctx, relay.EmbedDoc, "999", 0)
 	})
 	doc := b.document(1, "text")

@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
@@ -19,6 +18,7 @@ import (
 	"cairn/internal/service/distill"
 	"cairn/internal/service/relay"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -27,7 +27,7 @@ type bundle struct {
 	*relay.Relay
 	t        *testing.T
 	admin    *pgxpool.Pool
-	Store    *postgres.Store
+	Store    *store.Store
 	ws       tenancy.Workspace
 	embedder *embedder
 	removed  *removals
@@ -37,7 +37,7 @@ type bundle struct {
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	url := pgtest.Database(t)
-	s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 10})
+	s, err := store.Open(t.Context(), url, store.Options{MaxConns: 10})
 	testkit.Must(t, err)
 	t.Cleanup(s.Close)
 	b := &bundle{t: t, Store: s, admin: connect(t, url), embedder: &embedder{Embedder: embedding.Hashing(8)},
@@ -82,9 +82,9 @@ func scan[T any](t *testing.T, p *pgxpool.Pool, sql string, args ...any) (v T) {
 }
 
 // in runs fn in the workspace.
-func (b *bundle) in(fn func(context.Context, postgres.Tx) error) {
+func (b *bundle) in(fn func(context.Context, store.Tx) error) {
 	b.t.Helper()
-	testkit.Must(b.t, b.Store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q postgres.Tx) error {
+	testkit.Must(b.t, b.Store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q store.Tx) error {
 		return fn(b.t.Context(), q)
 	}))
 }
@@ -115,7 +115,7 @@ func (b *bundle) accept(key string) run.Run {
 // document is a document without a vector.
 func (b *bundle) document(owner int64, text string) (doc int64) {
 	b.t.Helper()
-	b.in(func(ctx context.Context, q postgres.Tx) (err error) {
+	b.in(func(ctx context.Context, q store.Tx) (err error) {
 		if doc, err = q.Documents().Index(ctx, search.NewDoc(search.KindSkill, owner, "active", text)); err != nil {
 			return err
 		}

@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -34,7 +34,7 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 	for range 2 {
 		testkit.Must(t, b.Tidy(t.Context()))
 	}
-	b.in(func(ctx context.Context, q postgres.Tx) error {
+	b.in(func(ctx context.Context, q store.Tx) error {
 		calls, err := q.Calls().Calls(ctx, r.Ref)
 		for _, c := range calls {
 			want, unknown := run.CallStarted, 0
@@ -65,7 +65,7 @@ func sha(name string) [32]byte { return sha256.Sum256([]byte(name)) }
 // touch records a package as an upload does.
 func (b *bundle) touch(names ...string) {
 	b.t.Helper()
-	b.in(func(ctx context.Context, q postgres.Tx) error {
+	b.in(func(ctx context.Context, q store.Tx) error {
 		for _, n := range names {
 			testkit.Must(b.t, q.Packages().TouchPackage(ctx, sha(n), "key/"+n, 1))
 		}
@@ -163,7 +163,7 @@ func TestAnUploadIsRefusedDuringTheDeletionOfTheSameBytes(t *testing.T) {
 	b.tidy()
 	b.later("x")
 	touch := func(ctx context.Context) error {
-		return b.Store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) error {
+		return b.Store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q store.Tx) error {
 			return q.Packages().TouchPackage(ctx, sha("x"), "key/x", 1)
 		})
 	}

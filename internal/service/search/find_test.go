@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/rank"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -174,7 +174,7 @@ func TestFindShowsTheTurnsAroundATurn(t *testing.T) {
 		{Seq: 3, Role: transcript.Tool, Content: "no gusts", Time: spring},
 		{Seq: 4, Role: transcript.Assistant, Content: "Take the small one.", Time: spring},
 		{Seq: 5, Role: transcript.User, Content: "Good morning.", Time: spring.Add(48 * time.Hour)}}}
-	testkit.Must(t, b.InWorkspace(t.Context(), b.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+	testkit.Must(t, b.InWorkspace(t.Context(), b.A.ID, func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Transcripts().PutConversation(ctx, later, "import")
 		return err
 	}))
@@ -206,7 +206,7 @@ func TestFindRanksALiteralQuestionFirst(t *testing.T) {
 		{Seq: 1, Role: transcript.Assistant, Content: "That is a lovely city.", Time: spring},
 		{Seq: 2, Role: transcript.User, Content: "Which train goes to Porto?", Time: spring},
 		{Seq: 3, Role: transcript.Assistant, Content: "The one at noon.", Time: spring}}}
-	testkit.Must(t, b.InWorkspace(t.Context(), b.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+	testkit.Must(t, b.InWorkspace(t.Context(), b.A.ID, func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Transcripts().PutConversation(ctx, trip, "import")
 		return err
 	}))

@@ -8,7 +8,6 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/objectstore"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/lexplan"
@@ -18,6 +17,7 @@ import (
 	"cairn/internal/service/library"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -56,7 +56,7 @@ func (b *bundle) fill() {
 		{Seq: 0, Role: transcript.User, Content: "Who paints the boathouse?", Time: spring},
 		{Seq: 1, Role: transcript.Assistant, Content: "Otto paints the boathouse in May.",
 			Time: spring.Add(time.Minute)}}}
-	testkit.Must(b.t, b.InWorkspace(b.t.Context(), b.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+	testkit.Must(b.t, b.InWorkspace(b.t.Context(), b.A.ID, func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Transcripts().PutConversation(ctx, c, "import")
 		return err
 	}))

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -94,7 +94,7 @@ func TestAFrequentWordOfAQueryCounts(t *testing.T) {
 		c.Messages = append(c.Messages, transcript.Message{Seq: n, Role: transcript.User,
 			Content: fmt.Sprintf("Please deploy number %d.", n), Time: spring})
 	}
-	testkit.Must(t, b.InWorkspace(t.Context(), b.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+	testkit.Must(t, b.InWorkspace(t.Context(), b.A.ID, func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Transcripts().PutConversation(ctx, c, "import")
 		return err
 	}))

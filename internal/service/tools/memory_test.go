@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -27,7 +27,7 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{MaxConns: 4})
+	s, err := store.Open(t.Context(), pgtest.Database(t), store.Options{MaxConns: 4})
 	testkit.Must(t, err)
 	t.Cleanup(s.Close)
 	ws, err := s.Workspace(t.Context(), "a", true)

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -15,13 +14,14 @@ import (
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 // progressive is the tools of progressive memory over a fresh database.
 type progressive struct {
 	t     *testing.T
-	store *postgres.Store
+	store *store.Store
 	long  *longterm.Service
 	ws    int64
 	n     int
@@ -29,7 +29,7 @@ type progressive struct {
 
 func setupProgressive(t *testing.T) *progressive {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{MaxConns: 6})
+	s, err := store.Open(t.Context(), pgtest.Database(t), store.Options{MaxConns: 6})
 	testkit.Must(t, err)
 	t.Cleanup(s.Close)
 	embedder := embedding.Hashing(embedding.DefaultDims)

@@ -12,13 +12,13 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/embedding/endpoint"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/search"
 	"cairn/internal/service/vectorspace"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -88,7 +88,7 @@ func (b *bundle) write(texts ...string) {
 	}
 	vectors, err := embedding.Hashing(b.old.Dims).Embed(b.t.Context(), texts)
 	testkit.Must(b.t, err)
-	testkit.Must(b.t, b.db.InWorkspace(b.t.Context(), b.db.A.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(b.t, b.db.InWorkspace(b.t.Context(), b.db.A.ID, func(ctx context.Context, q store.Tx) error {
 		ids, err := q.Documents().IndexNew(ctx, docs)
 		if err != nil {
 			return err
@@ -218,7 +218,7 @@ func TestAWriterInProgressDelaysTheChange(t *testing.T) {
 	b.begin()
 	b.batches()
 	changed := make(chan bool)
-	testkit.Must(t, b.db.InWorkspace(t.Context(), b.db.A.ID, func(ctx context.Context, q postgres.Tx) error {
+	testkit.Must(t, b.db.InWorkspace(t.Context(), b.db.A.ID, func(ctx context.Context, q store.Tx) error {
 		_, err := q.Documents().IndexNew(ctx, []search.Doc{search.NewDoc(search.KindMemory, 99, "active", "slow")})
 		testkit.Must(t, err)
 		go func() {

@@ -17,13 +17,13 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"cairn/internal/adapter/devstack"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/lab/bench/ground"
 	"cairn/internal/lab/bench/workerproc"
 	"cairn/internal/service/apikey"
+	"cairn/internal/store"
 )
 
 // lab holds the open resources of a measurement.
@@ -94,7 +94,7 @@ func (l *lab) start(ctx context.Context) (err error) {
 		SearchAttributes: contract.SearchAttributes(), SkipPostgres: true}); err != nil {
 		return err
 	}
-	if _, err := postgres.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {
+	if _, err := store.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {
 		return err
 	}
 	if l.admin, err = pgxpool.New(ctx, l.postgres.DatabaseURL()); err != nil {

@@ -14,7 +14,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"cairn/internal/adapter/openai"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -23,6 +22,7 @@ import (
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -84,19 +84,19 @@ type paying struct {
 func pays(t *testing.T) *paying {
 	t.Helper()
 	url := pgtest.Database(t)
-	store, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 4})
+	db, err := store.Open(t.Context(), url, store.Options{MaxConns: 4})
 	testkit.Must(t, err)
-	t.Cleanup(store.Close)
-	ws, err := store.Workspace(t.Context(), "a", true)
+	t.Cleanup(db.Close)
+	ws, err := db.Workspace(t.Context(), "a", true)
 	testkit.Must(t, err)
 	said := transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}}
-	r, _, err := store.Accept(t.Context(), distill.AcceptedRequest{Workspace: ws.ID, Key: "k", Spec: []byte("{}"),
+	r, _, err := db.Accept(t.Context(), distill.AcceptedRequest{Workspace: ws.ID, Key: "k", Spec: []byte("{}"),
 		Channel: "import", Conversation: said, WorkflowID: func(int, int) string { return "w" }})
 	testkit.Must(t, err)
 	p := &paying{Audit: open(t, url), server: openaitest.New(t), run: r.Ref, t: t}
 	p.server.On(openaitest.Rule{Stage: "test", Reply: "Hello."})
 	p.model = openai.New(openai.Config{BaseURL: p.server.URL})
-	p.calls = &ledger.Ledger{Ports: ledger.Ports{Store: store, Model: p.model, Lease: time.Minute,
+	p.calls = &ledger.Ledger{Ports: ledger.Ports{Store: db, Model: p.model, Lease: time.Minute,
 		StoreRetryFor: time.Minute}}
 	return p
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"cairn/internal/adapter/devstack"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
@@ -18,6 +17,7 @@ import (
 	"cairn/internal/lab/bench/workerproc"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/distill"
+	"cairn/internal/store"
 )
 
 // lab holds the resources of all measurements.
@@ -52,7 +52,7 @@ func (l *lab) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := postgres.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {
+	if _, err := store.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {
 		return err
 	}
 	l.model, err = openaitest.Start()

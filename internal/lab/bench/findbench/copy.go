@@ -7,16 +7,16 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/lab/corpus"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // bytes returns the size of the search tables without graphs, and of the first workspace's
 // graph.
 func (b *Bench) bytes(ctx context.Context) (all, graph int64, err error) {
-	bulk, err := postgres.OpenBulk(ctx, b.App.Config.DatabaseURL)
+	bulk, err := store.OpenBulk(ctx, b.App.Config.DatabaseURL)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -31,7 +31,7 @@ func (b *Bench) bytes(ctx context.Context) (all, graph int64, err error) {
 // batch is the content to copy into a workspace: documents, and vectors for each of the hosts.
 type batch struct {
 	docs    []search.Doc
-	counts  postgres.BulkCounts
+	counts  store.BulkCounts
 	vectors [][][]float32
 }
 
@@ -74,7 +74,7 @@ func (b *Bench) copy(ctx context.Context, hosts []*app.App) error {
 			return err
 		}
 	}
-	bulk, err := postgres.OpenBulk(ctx, b.App.Config.DatabaseURL)
+	bulk, err := store.OpenBulk(ctx, b.App.Config.DatabaseURL)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (b *Bench) copy(ctx context.Context, hosts []*app.App) error {
 
 // copyWorkspace fills the k-th workspace.
 func (b *Bench) copyWorkspace(ctx context.Context, hosts []*app.App, from *batch, k int) error {
-	bulk, err := postgres.OpenBulk(ctx, b.App.Config.DatabaseURL)
+	bulk, err := store.OpenBulk(ctx, b.App.Config.DatabaseURL)
 	if err != nil {
 		return err
 	}

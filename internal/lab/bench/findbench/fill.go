@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/memory"
 	"cairn/internal/lab/corpus"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 const (
@@ -65,7 +65,7 @@ func (b *Bench) store(ctx context.Context, n int, ws int64) error {
 		if err != nil {
 			return err
 		}
-		err = b.App.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+		err = b.App.Store.InWorkspace(ctx, ws, func(ctx context.Context, q store.Tx) error {
 			ids, err := q.Documents().IndexNew(ctx, docs)
 			if err != nil {
 				return err

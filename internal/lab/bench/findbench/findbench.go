@@ -10,11 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/memory"
 	"cairn/internal/lab/corpus"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // Row is the result for one size.
@@ -121,7 +121,7 @@ func (b *Bench) vector(ctx context.Context, question string) ([]float32, error) 
 
 // nearest returns the IDs of the nearest memories, by exact search or by the graph.
 func (b *Bench) nearest(ctx context.Context, ws int64, v []float32, graph bool) (docs []int64, err error) {
-	err = b.App.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+	err = b.App.Store.InWorkspace(ctx, ws, func(ctx context.Context, q store.Tx) error {
 		if graph {
 			docs, err = q.Documents().NearestInGraph(ctx, b.App.Space, v, limit)
 		} else {
@@ -139,7 +139,7 @@ func (b *Bench) Graph(ctx context.Context) (Row, error) {
 		return Row{}, err
 	}
 	started := time.Now()
-	if err := postgres.GraphVectors(ctx, b.App.Config.DatabaseURL, b.ids[0], b.App.Space); err != nil {
+	if err := store.GraphVectors(ctx, b.App.Config.DatabaseURL, b.ids[0], b.App.Space); err != nil {
 		return Row{}, err
 	}
 	build := time.Since(started)

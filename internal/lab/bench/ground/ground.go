@@ -23,12 +23,12 @@ import (
 	"slices"
 
 	"cairn/internal/adapter/devstack"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/lab/bench/audit"
 	"cairn/internal/lab/bench/workerproc"
 	"cairn/internal/lab/fakes/openaitest"
+	"cairn/internal/store"
 )
 
 // Options configures the resources of an experiment.
@@ -86,7 +86,7 @@ func (g *Ground) start(ctx context.Context) (err error) {
 	if g.Stack, err = devstack.Start(ctx, stack); err != nil {
 		return err
 	}
-	if _, err := postgres.Migrate(ctx, g.Stack.DatabaseURL()); err != nil {
+	if _, err := store.Migrate(ctx, g.Stack.DatabaseURL()); err != nil {
 		return err
 	}
 	if g.Model, err = openaitest.Start(); err != nil {

@@ -75,7 +75,7 @@ func (e *experiment) attacks(ctx context.Context, to sheet) error {
 
 // edgePackages have tests of edges that need their own servers, or a sandbox.
 var edgePackages = []string{"./internal/gateway/httpapi", "./internal/adapter/openai", "./internal/app/config",
-	"./internal/service/ledger", "./internal/adapter/sandbox", "./internal/adapter/postgres"}
+	"./internal/service/ledger", "./internal/adapter/sandbox", "./internal/store"}
 
 const edgeTests = "^(TestEdge.*|TestMemoryOfSocketsIsLimited|TestAKeyIsChangedWithoutARestart|" +
 	"TestAPasswordIsChangedWithoutARestart|TestTheCapOfTheDeploymentCountsAllWorkspaces)$"

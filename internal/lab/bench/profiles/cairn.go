@@ -3,10 +3,10 @@ package profiles
 import (
 	"context"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/curate"
+	"cairn/internal/store"
 )
 
 // Of returns what is measured of an App.
@@ -22,7 +22,7 @@ func (p profiled) MakeWorkspace(ctx context.Context, name string, modes settings
 	if err != nil {
 		return 0, "", err
 	}
-	return ws.ID, ws.Key, p.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Tx) error {
+	return ws.ID, ws.Key, p.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q store.Tx) error {
 		s, err := q.Workspaces().Settings(ctx)
 		if err != nil {
 			return err
@@ -40,7 +40,7 @@ func (p profiled) Insights(ctx context.Context, ws int64, days int) (curate.Insi
 }
 
 func (p profiled) ToolCalls(ctx context.Context, ws int64) (all, failed int, err error) {
-	err = p.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+	err = p.Store.InWorkspace(ctx, ws, func(ctx context.Context, q store.Tx) error {
 		runs, err := q.Runs().Runs(ctx, maxRuns)
 		if err != nil {
 			return err

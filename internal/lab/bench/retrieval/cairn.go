@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/search/rank"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // Of returns what is measured of an App. With wordsOnly there are no vectors. The database must be a temporary one, and
@@ -45,7 +45,7 @@ func (m measured) MakeWorkspace(ctx context.Context, name string) (int64, error)
 }
 
 func (m measured) PutConversation(ctx context.Context, ws int64, c transcript.Conversation) error {
-	return m.h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+	return m.h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q store.Tx) error {
 		_, err := q.Transcripts().PutConversation(ctx, c, "import")
 		return err
 	})
@@ -66,7 +66,7 @@ func (m measured) Embed(ctx context.Context, ws int64) error {
 	for after := int64(0); ; {
 		var docs []int64
 		var texts []string
-		if err := m.h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) (err error) {
+		if err := m.h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q store.Tx) (err error) {
 			docs, texts, err = q.Documents().Unembedded(ctx, m.h.Space, after, measuredPage)
 			return err
 		}); err != nil || len(docs) == 0 {
@@ -76,7 +76,7 @@ func (m measured) Embed(ctx context.Context, ws int64) error {
 		if err != nil {
 			return err
 		}
-		if err := m.h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+		if err := m.h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q store.Tx) error {
 			return q.Documents().PutEmbeddings(ctx, docs, m.h.Space, vectors)
 		}); err != nil {
 			return err
@@ -99,13 +99,13 @@ func (m measured) vectors(ctx context.Context, docs []search.Doc) ([][]float32, 
 
 // Fill stores the documents, and many of them by COPY.
 func (m measured) Fill(ctx context.Context, ws int64, n int, page func(from, to int) []search.Doc) error {
-	bulk, err := postgres.OpenBulk(ctx, m.h.Config.DatabaseURL)
+	bulk, err := store.OpenBulk(ctx, m.h.Config.DatabaseURL)
 	if err != nil {
 		return err
 	}
 	defer bulk.Close(ctx)
 	put := m.store
-	var counts postgres.BulkCounts
+	var counts store.BulkCounts
 	if n >= copyFrom {
 		first, err := bulk.Next(ctx)
 		if err != nil {
@@ -140,7 +140,7 @@ func (m measured) Fill(ctx context.Context, ws int64, n int, page func(from, to 
 }
 
 // counted stores the counts of copied documents. The workspace must have been empty.
-func (m measured) counted(ctx context.Context, bulk *postgres.Bulk, ws int64, counts *postgres.BulkCounts) error {
+func (m measured) counted(ctx context.Context, bulk *store.Bulk, ws int64, counts *store.BulkCounts) error {
 	if err := bulk.Counts(ctx, ws, counts); err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (m measured) counted(ctx context.Context, bulk *postgres.Bulk, ws int64, co
 
 // store indexes a page as the services do.
 func (m measured) store(ctx context.Context, ws int64, docs []search.Doc, vectors [][]float32) error {
-	return m.h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+	return m.h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q store.Tx) error {
 		ids, err := q.Documents().IndexNew(ctx, docs)
 		if err != nil || len(vectors) == 0 {
 			return err
@@ -164,7 +164,7 @@ func (m measured) store(ctx context.Context, ws int64, docs []search.Doc, vector
 
 // Bytes measures the tables of search.
 func (m measured) Bytes(ctx context.Context, ws int64) (all, words int64, err error) {
-	bulk, err := postgres.OpenBulk(ctx, m.h.Config.DatabaseURL)
+	bulk, err := store.OpenBulk(ctx, m.h.Config.DatabaseURL)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -15,12 +15,12 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
 
-	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/app"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
 	"cairn/internal/service/search"
+	"cairn/internal/store/dbsqlc"
 )
 
 // Row is the result for one library size.

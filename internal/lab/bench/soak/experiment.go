@@ -5,11 +5,11 @@ import (
 	_ "embed"
 	"errors"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/lab/bench/ground"
 	"cairn/internal/lab/bench/workerproc"
 	"cairn/internal/lab/fakes/openaitest"
+	"cairn/internal/store"
 )
 
 //go:embed audit.sql
@@ -51,7 +51,7 @@ func (e *experiment) openWorkspaces(ctx context.Context) (err error) {
 		if e.workspaces[i], err = e.App.Store.Workspace(ctx, t.name, true); err != nil {
 			return err
 		}
-		if err = e.App.Store.InWorkspace(ctx, e.workspaces[i].ID, func(ctx context.Context, q postgres.Tx) error {
+		if err = e.App.Store.InWorkspace(ctx, e.workspaces[i].ID, func(ctx context.Context, q store.Tx) error {
 			return neverIdle(ctx, q)
 		}); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (e *experiment) openWorkspaces(ctx context.Context) (err error) {
 
 // neverIdle keeps ended conversations from being read for long-term memory, because the
 // experiment counts only turns and reviews.
-func neverIdle(ctx context.Context, q postgres.Tx) error {
+func neverIdle(ctx context.Context, q store.Tx) error {
 	s, err := q.Workspaces().Settings(ctx)
 	if err != nil {
 		return err

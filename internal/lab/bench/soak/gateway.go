@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/conversation"
+	"cairn/internal/store"
 )
 
 const (
@@ -107,7 +107,7 @@ func (e *experiment) end(ctx context.Context, i int) error {
 
 // conversation returns the ID of a conversation's row.
 func (e *experiment) conversation(ctx context.Context, i int) (id int64, err error) {
-	err = e.App.Store.InWorkspace(ctx, e.workspaces[i].ID, func(ctx context.Context, q postgres.Tx) error {
+	err = e.App.Store.InWorkspace(ctx, e.workspaces[i].ID, func(ctx context.Context, q store.Tx) error {
 		v, err := q.ConversationViews().ConversationView(ctx, e.talks[i].name)
 		id = v.ID
 		return err

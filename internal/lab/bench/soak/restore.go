@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/adapter/postgres"
+	"cairn/internal/store"
 )
 
 // dump makes a backup when no reply and no review is in progress, so that the expected reviews stay
@@ -51,10 +51,10 @@ func (e *experiment) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := postgres.Migrate(ctx, e.Stack.DatabaseURL()); err != nil {
+	if _, err := store.Migrate(ctx, e.Stack.DatabaseURL()); err != nil {
 		return err
 	}
-	accepted, err := postgres.AcceptRestore(ctx, e.Stack.DatabaseURL())
+	accepted, err := store.AcceptRestore(ctx, e.Stack.DatabaseURL())
 	if err != nil {
 		return err
 	}

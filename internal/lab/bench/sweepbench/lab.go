@@ -10,11 +10,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"cairn/internal/adapter/devstack"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/lab/bench/ground"
 	"cairn/internal/lab/bench/workerproc"
+	"cairn/internal/store"
 )
 
 // lab holds the open resources of a measurement.
@@ -55,7 +55,7 @@ func (l *lab) start(ctx context.Context, at ground.Servers) (err error) {
 		at = ground.Servers{Database: l.postgres.DatabaseURL(), Temporal: l.temporal.TemporalAddress(),
 			Namespace: l.temporal.TemporalNamespace()}
 	}
-	if _, err := postgres.Migrate(ctx, at.Database); err != nil {
+	if _, err := store.Migrate(ctx, at.Database); err != nil {
 		return err
 	}
 	at.Folder = l.folder

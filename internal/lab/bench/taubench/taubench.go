@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -20,6 +19,7 @@ import (
 	"cairn/internal/lab/tempcairn"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
+	"cairn/internal/store"
 )
 
 // Result is the result of the benchmark.
@@ -183,7 +183,7 @@ func (r *Result) add(report distill.Report) {
 // look checks the texts and sources of all versions of all skills.
 func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, r *Result) error {
 	personal, facts := personalOf(conversations), factsOf(conversations)
-	return l.App.Store.InWorkspace(ctx, l.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+	return l.App.Store.InWorkspace(ctx, l.Workspace.ID, func(ctx context.Context, q store.Tx) error {
 		heads, err := q.Skills().Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: most})
 		if err != nil {
 			return err

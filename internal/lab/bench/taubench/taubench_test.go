@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/run"
@@ -16,6 +15,7 @@ import (
 	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/distill"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -101,7 +101,7 @@ func checkFailedOnes(t *testing.T, b *apptest.Bundle, conversations []transcript
 			}
 		}
 	}
-	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q store.Tx) error {
 		runs, err := q.Runs().Runs(t.Context(), 1000)
 		if err != nil {
 			return err

@@ -10,7 +10,6 @@ import (
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/objectstore"
 	"cairn/internal/adapter/openai"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
@@ -19,6 +18,7 @@ import (
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // Sample is a conversation to distill.
@@ -48,7 +48,7 @@ func (r Row) Limit() (input, weighted int) { return r.Raw*5/2 + 6_000, r.Raw*2 +
 
 // Lab distills conversations.
 type Lab struct {
-	Store *postgres.Store
+	Store *store.Store
 	Log   io.Writer
 }
 

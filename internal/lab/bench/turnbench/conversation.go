@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/conversation"
+	"cairn/internal/store"
 )
 
 // thread is a conversation with its bare counterpart.
@@ -36,7 +36,7 @@ func (l *lab) open(ctx context.Context, n, series int) ([]*thread, error) {
 		if c.workspace, err = l.host.Store.Workspace(ctx, c.name, true); err != nil {
 			return nil, err
 		}
-		err = l.host.Store.InWorkspace(ctx, c.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+		err = l.host.Store.InWorkspace(ctx, c.workspace.ID, func(ctx context.Context, q store.Tx) error {
 			s, err := q.Workspaces().Settings(ctx)
 			if err != nil {
 				return err

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 
 	"cairn/internal/adapter/devstack"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/lab/bench/ground"
 	"cairn/internal/lab/bench/workerproc"
+	"cairn/internal/store"
 )
 
 // lab holds the open resources of a measurement.
@@ -54,7 +54,7 @@ func (l *lab) start(ctx context.Context) (err error) {
 			SkipPostgres: true}); err != nil {
 		return err
 	}
-	if _, err := postgres.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {
+	if _, err := store.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {
 		return err
 	}
 	if l.model, err = startModel(l.options.Reply); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/adapter/devstack"
-	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/lab/devtest/testrun"
+	"cairn/internal/store/dbsqlc"
 )
 
 // ownerPoll is the interval at which the program checks whether its owner is still running.

@@ -1,0 +1,210 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/store/dbsqlc"
+)
+
+// PutBank creates a bank or finds it, and locks it until the transaction ends.
+func (q bankRepository) PutBank(ctx context.Context, name string) (bank.Row, error) {
+	r, err := q.q.BankPut(ctx, dbsqlc.BankPutParams{WorkspaceID: q.ws, Name: name})
+	return bank.Row{ID: r.ID, Name: name, Head: int(r.Head), FrozenAt: r.FrozenAt},
+		classify("create the bank", err)
+}
+
+// BankNamed finds a bank by its name.
+func (q bankRepository) BankNamed(ctx context.Context, name string) (bank.Row, bool, error) {
+	r, err := q.q.BankGet(ctx, dbsqlc.BankGetParams{WorkspaceID: q.ws, Name: storable(name)})
+	if isNoRows(err) {
+		return bank.Row{}, false, nil
+	}
+	return bank.Row{ID: r.ID, Name: r.Name, Head: int(r.Head), FrozenAt: r.FrozenAt}, err == nil,
+		classify("read the bank", err)
+}
+
+// BankOf reads a bank by its ID.
+func (q bankRepository) BankOf(ctx context.Context, id int64) (bank.Row, error) {
+	r, err := q.q.BankByID(ctx, dbsqlc.BankByIDParams{WorkspaceID: q.ws, ID: id})
+	return bank.Row{ID: r.ID, Name: r.Name, Head: int(r.Head), FrozenAt: r.FrozenAt},
+		classify("read the bank", err)
+}
+
+// Banks lists the banks by name.
+func (q bankRepository) Banks(ctx context.Context) ([]bank.Summary, error) {
+	rows, err := q.q.BanksList(ctx, q.ws)
+	if err != nil {
+		return nil, classify("list the banks", err)
+	}
+	out := make([]bank.Summary, len(rows))
+	for i, r := range rows {
+		out[i] = bank.Summary{Name: r.Name, Version: int(r.Head), Skills: int(r.Skills), Action: r.Action,
+			Snapshot: r.SnapshotSha, OpenCases: int(r.OpenCases), FrozenAt: r.FrozenAt}
+		if r.CreatedAt != nil {
+			out[i].CreatedAt = *r.CreatedAt
+		}
+	}
+	return out, nil
+}
+
+// AdvanceBank moves the head from base to number. It returns false if the head is not base.
+func (q bankRepository) AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error) {
+	n, err := q.q.BankAdvance(ctx, dbsqlc.BankAdvanceParams{Number: int32(number), WorkspaceID: q.ws, ID: id,
+		Base: int32(base)})
+	return n == 1, classify("move the bank's head", err)
+}
+
+// FreezeBank freezes or unfreezes a bank. It returns false if the bank is so already.
+func (q bankRepository) FreezeBank(ctx context.Context, id int64, frozen bool) (bool, error) {
+	n, err := q.q.BankFreeze(ctx, dbsqlc.BankFreezeParams{Frozen: frozen, WorkspaceID: q.ws, ID: id})
+	return n == 1, classify("freeze the bank", err)
+}
+
+// BankVersion reads one version.
+func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (bank.Version, error) {
+	r, err := q.q.BankVersionAt(ctx, dbsqlc.BankVersionAtParams{WorkspaceID: q.ws, BankID: id, Number: narrow(number)})
+	if isNoRows(err) {
+		return bank.Version{}, fault.New(fault.NotFound, fmt.Sprintf("bank version %d not found", number),
+			"list the versions with `cairn bank show --history`")
+	}
+	if err != nil {
+		return bank.Version{}, classify("read the bank's version", err)
+	}
+	return versionOfBank(r)
+}
+
+// BankVersions lists versions before a number, the newest first; 0 is no number.
+func (q bankRepository) BankVersions(ctx context.Context, id int64, before, most int) ([]bank.Version, error) {
+	rows, err := q.q.BankVersions(ctx, dbsqlc.BankVersionsParams{WorkspaceID: q.ws, BankID: id, Before: int32(before),
+		MaxRows: int32(most)})
+	if err != nil {
+		return nil, classify("list the bank's versions", err)
+	}
+	out := make([]bank.Version, len(rows))
+	for i, r := range rows {
+		if out[i], err = versionOfBank(r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func versionOfBank(r dbsqlc.BankVersion) (bank.Version, error) {
+	v := bank.Version{Number: int(r.Number), Action: r.Action, BankSHA: r.BankSha, Capacity: int(r.Capacity),
+		Members: r.Members, Fresh: r.Fresh, Policy: r.PolicySha, Optimizer: r.OptimizerSha,
+		Snapshot: r.SnapshotSha, Reason: r.Reason, Run: text(r.RunID), CreatedAt: r.CreatedAt}
+	if r.Parent != nil {
+		v.Parent = int(*r.Parent)
+	}
+	if err := json.Unmarshal(r.Prompts, &v.Prompts); err != nil {
+		return v, fmt.Errorf("decode the prompts of bank version %d: %w", v.Number, err)
+	}
+	return v, nil
+}
+
+// PutBankVersion writes a version.
+func (q bankRepository) PutBankVersion(ctx context.Context, id int64, v bank.Version) error {
+	if v.Prompts == nil {
+		v.Prompts = memoryskill.Prompts{}
+	}
+	prompts, err := encode("the prompts", v.Prompts)
+	if err != nil {
+		return err
+	}
+	var parent *int32
+	if v.Parent != 0 {
+		p := int32(v.Parent)
+		parent = &p
+	}
+	return classify("write the bank's version",
+		q.q.BankVersionPut(ctx, dbsqlc.BankVersionPutParams{WorkspaceID: q.ws, BankID: id, Number: int32(v.Number),
+			Parent: parent, Action: v.Action, BankSha: v.BankSHA,
+			Capacity: int32(v.Capacity), Members: texts(v.Members), Fresh: texts(v.Fresh), PolicySha: v.Policy,
+			OptimizerSha: v.Optimizer, SnapshotSha: v.Snapshot, Reason: storable(v.Reason), RunID: keyOrNull(v.Run),
+			Prompts: prompts}))
+}
+
+// PutMemorySkills stores versions of memory skills. Existing versions stay unchanged.
+func (q bankRepository) PutMemorySkills(ctx context.Context, versions []memoryskill.Version) error {
+	for _, v := range versions {
+		raw, err := encode("the memory skill", v)
+		if err != nil {
+			return err
+		}
+		if err := q.q.MemorySkillPut(ctx, dbsqlc.MemorySkillPutParams{WorkspaceID: q.ws, ID: v.ID,
+			Body: raw}); err != nil {
+			return classify("store the memory skill", err)
+		}
+	}
+	return nil
+}
+
+// MemorySkills reads the given versions of memory skills. It fails if one is missing.
+func (q bankRepository) MemorySkills(ctx context.Context, ids []string) ([]memoryskill.Version, error) {
+	rows, err := q.q.MemorySkillsByID(ctx, dbsqlc.MemorySkillsByIDParams{WorkspaceID: q.ws, Ids: texts(ids)})
+	if err != nil {
+		return nil, classify("read the memory skills", err)
+	}
+	if len(rows) != len(ids) {
+		return nil, fmt.Errorf("read the memory skills: %d of %d found", len(rows), len(ids))
+	}
+	out := make([]memoryskill.Version, len(rows))
+	for i, r := range rows {
+		if err := json.Unmarshal(r.Body, &out[i]); err != nil {
+			return nil, fmt.Errorf("decode memory skill %s: %w", r.ID, err)
+		}
+	}
+	return out, nil
+}
+
+// PutBlob stores weights under their hash.
+func (q bankRepository) PutBlob(ctx context.Context, kind, sha string, blob []byte) error {
+	return classify("store the weights", q.q.PolicyPut(ctx,
+		dbsqlc.PolicyPutParams{WorkspaceID: q.ws, Sha: sha, Kind: kind, Blob: blob}))
+}
+
+// Blob reads weights.
+func (q bankRepository) Blob(ctx context.Context, kind, sha string) ([]byte, error) {
+	blob, err := q.q.PolicyGet(ctx, dbsqlc.PolicyGetParams{WorkspaceID: q.ws, Sha: sha, Kind: kind})
+	if isNoRows(err) {
+		return nil, fault.Newf(fault.NotFound, "%s %.12s not found", kind, sha)
+	}
+	return blob, classify("read the weights", err)
+}
+
+// DropBlobs deletes weights that no version refers to.
+func (q bankRepository) DropBlobs(ctx context.Context, shas []string) error {
+	return classify("drop the weights", q.q.PolicyDrop(ctx, dbsqlc.PolicyDropParams{WorkspaceID: q.ws, Shas: shas}))
+}
+
+// PutSkillStats replaces the statistics of a bank's skill versions.
+func (q bankRepository) PutSkillStats(ctx context.Context, bank int64, stats map[string]memoryskill.Stats) error {
+	raw, err := encode("the statistics", stats)
+	if err != nil {
+		return err
+	}
+	return classify("store the statistics",
+		q.q.SkillStatsPut(ctx, dbsqlc.SkillStatsPutParams{WorkspaceID: q.ws, BankID: bank, Stats: raw}))
+}
+
+// SkillStats returns the statistics of a bank's skill versions, by version ID.
+func (q bankRepository) SkillStats(ctx context.Context, bank int64) (map[string]memoryskill.Stats, error) {
+	rows, err := q.q.SkillStatsOf(ctx, dbsqlc.SkillStatsOfParams{WorkspaceID: q.ws, BankID: bank})
+	if err != nil {
+		return nil, classify("read the statistics", err)
+	}
+	out := map[string]memoryskill.Stats{}
+	for _, r := range rows {
+		var one memoryskill.Stats
+		if err := json.Unmarshal(r.Stats, &one); err != nil {
+			return nil, fmt.Errorf("decode the statistics of %s: %w", r.SkillID, err)
+		}
+		out[r.SkillID] = one
+	}
+	return out, nil
+}

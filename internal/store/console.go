@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/domain/audit"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/tenancy"
+	"cairn/internal/service/consolesession"
+	"cairn/internal/store/dbsqlc"
+)
+
+// ConsoleSessions returns the store of the sessions of the web console.
+func (s *Store) ConsoleSessions() consolesession.Store { return consoleSessions{s} }
+
+type consoleSessions struct{ *Store }
+
+// PutGrant adds a grant to a cookie, and deletes the sessions of the workspace that have ended.
+func (s consoleSessions) PutGrant(ctx context.Context, cookie consolesession.Hash, g consolesession.Grant) error {
+	return s.InWorkspace(ctx, g.Workspace.ID, func(ctx context.Context, q Tx) error {
+		return putGrant(ctx, q, cookie, g)
+	})
+}
+
+func putGrant(ctx context.Context, q Tx, cookie consolesession.Hash, g consolesession.Grant) error {
+	if err := q.q.ConsoleSessionsEnded(ctx, q.ws); err != nil {
+		return classify("delete the ended console sessions", err)
+	}
+	err := q.q.ConsoleSessionInsert(ctx, dbsqlc.ConsoleSessionInsertParams{WorkspaceID: q.ws, Hash: cookie[:],
+		KeyID: orNil(g.Key), Account: storable(g.Account), Scopes: texts(g.Scopes)})
+	if err != nil {
+		return classify("store the console session", err)
+	}
+	object := "sign-in link"
+	if g.Key != 0 {
+		object = fmt.Sprintf("key %d", g.Key)
+	}
+	return q.operations().Record(ctx, audit.ConsoleSignIn, object)
+}
+
+// MoveGrant moves a grant to another cookie.
+func (s consoleSessions) MoveGrant(ctx context.Context, g consolesession.Grant, cookie consolesession.Hash) error {
+	return s.InWorkspace(ctx, g.Workspace.ID, func(ctx context.Context, q Tx) error {
+		return classify("move the console session", q.q.ConsoleSessionMove(ctx,
+			dbsqlc.ConsoleSessionMoveParams{WorkspaceID: q.ws, ID: g.ID, Hash: cookie[:]}))
+	})
+}
+
+// Grants returns the grants of a cookie.
+func (s consoleSessions) Grants(ctx context.Context, cookie consolesession.Hash) (out []consolesession.Grant,
+	err error) {
+	err = s.asApp(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.ConsoleSessionResolve(ctx, cookie[:])
+		for _, r := range rows {
+			out = append(out, consolesession.Grant{ID: r.ID, Key: r.KeyID, Account: r.Account, Scopes: r.Scopes,
+				Idle: r.Idle, Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}})
+		}
+		return classify("find the console session", err)
+	})
+	return out, err
+}
+
+// UseGrant records the time of a use.
+func (s consoleSessions) UseGrant(ctx context.Context, g consolesession.Grant) error {
+	return s.InWorkspace(ctx, g.Workspace.ID, func(ctx context.Context, q Tx) error {
+		return classify("record the use of the console session", q.q.ConsoleSessionUsed(ctx,
+			dbsqlc.ConsoleSessionUsedParams{WorkspaceID: q.ws, ID: g.ID}))
+	})
+}
+
+// Sessions lists the sessions of a workspace.
+func (s consoleSessions) Sessions(ctx context.Context, ws int64) ([]consolesession.Session, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]consolesession.Session, error) {
+		rows, err := q.q.ConsoleSessionsList(ctx, ws)
+		out := make([]consolesession.Session, len(rows))
+		for i, r := range rows {
+			out[i] = consolesession.Session{ID: r.ID, Key: r.KeyID, Name: r.Name, Scopes: r.Scopes,
+				CreatedAt: r.CreatedAt, UsedAt: r.UsedAt, EndsAt: r.EndsAt}
+		}
+		return out, classify("list the console sessions", err)
+	})
+}
+
+// EndSession deletes a session.
+func (s consoleSessions) EndSession(ctx context.Context, ws, id int64) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		n, err := q.q.ConsoleSessionDelete(ctx, dbsqlc.ConsoleSessionDeleteParams{WorkspaceID: ws, ID: id})
+		if err == nil && n == 0 {
+			return fault.New(fault.NotFound, fmt.Sprintf("console session %d not found", id),
+				"list the sessions on the page Keys of the console")
+		}
+		if err != nil {
+			return classify("end the console session", err)
+		}
+		return q.operations().Record(ctx, audit.ConsoleSignOut, fmt.Sprintf("session %d", id))
+	})
+}
+
+// PutCode stores the hash of a code.
+func (s consoleSessions) PutCode(ctx context.Context, code consolesession.Hash, g consolesession.Grant) error {
+	return s.InWorkspace(ctx, g.Workspace.ID, func(ctx context.Context, q Tx) error {
+		return classify("store the code", q.q.ConsoleCodeInsert(ctx, dbsqlc.ConsoleCodeInsertParams{
+			WorkspaceID: q.ws, Hash: code[:], Account: storable(g.Account), Scopes: texts(g.Scopes)}))
+	})
+}
+
+// Redeem deletes a code and adds its grant to a cookie, in one transaction.
+func (s consoleSessions) Redeem(ctx context.Context, code, cookie consolesession.Hash) (g consolesession.Grant,
+	err error) {
+	err = s.asApp(ctx, func(q *dbsqlc.Queries) error {
+		r, err := q.ConsoleCodeResolve(ctx, code[:])
+		if isNoRows(err) {
+			return invalidCode()
+		}
+		g.Workspace = tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}
+		return classify("find the code", err)
+	})
+	if err != nil {
+		return g, err
+	}
+	err = s.InWorkspace(ctx, g.Workspace.ID, func(ctx context.Context, q Tx) error {
+		r, err := q.q.ConsoleCodeDelete(ctx, dbsqlc.ConsoleCodeDeleteParams{WorkspaceID: q.ws, Hash: code[:]})
+		if isNoRows(err) { // redeemed in the meantime
+			return invalidCode()
+		}
+		if err != nil {
+			return classify("redeem the code", err)
+		}
+		g.Account, g.Scopes = r.Account, r.Scopes
+		return putGrant(g.Acting(ctx), q, cookie, g)
+	})
+	return g, err
+}
+
+func invalidCode() error {
+	return fault.New(fault.NotFound, "the sign-in link is invalid, used or older than a minute",
+		"make a new one with `cairn console`")
+}

@@ -1,0 +1,270 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/agentrun"
+	"cairn/internal/service/conversation"
+	"cairn/internal/store/dbsqlc"
+)
+
+type agentRunStore struct{ *Store }
+
+// AgentRuns returns the store of the agent loop.
+func (s *Store) AgentRuns() agentrun.Store { return agentRunStore{s} }
+
+// WithRuns runs fn in a transaction that has entered ws.
+func (s agentRunStore) WithRuns(ctx context.Context, ws int64, fn func(context.Context, agentrun.Tx) error) error {
+	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error { return fn(ctx, agentRunTx(q)) })
+}
+
+type conversationStore struct{ *Store }
+
+// Conversations returns the store of the conversation service.
+func (s *Store) Conversations() conversation.Store { return conversationStore{s} }
+
+// WithConversations runs fn in a transaction that has entered ws.
+func (s conversationStore) WithConversations(ctx context.Context, ws int64,
+	fn func(context.Context, conversation.Tx) error) error {
+	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error { return fn(ctx, conversationTx(q)) })
+}
+
+// PutRun records a run. If a run with its key exists, that one is returned unchanged.
+func (q runRepository) PutRun(ctx context.Context, n agentrun.NewRun) (run.Run, error) {
+	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, ID: run.NewID(),
+		Kind: string(n.Kind), BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
+		ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID})
+	if err != nil {
+		return run.Run{}, classify("record the run", err)
+	}
+	return run.Run{Ref: run.Ref{Workspace: q.ws, Run: r.ID}, Kind: n.Kind, Key: n.Key, Generation: 1,
+		Attempt: int(r.Attempt), ArgsSHA: n.ArgsSHA, Conversation: n.Conversation,
+		Spec: r.Spec, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Result: r.Result,
+		WorkflowID: n.WorkflowID}, nil
+}
+
+// RunOf finds the latest run with a key.
+func (q runRepository) RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error) {
+	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(kind),
+		BusinessKey: storable(key)})
+	if isNoRows(err) {
+		return run.Run{}, false, nil
+	}
+	if err != nil {
+		return run.Run{}, false, classify("find the run", err)
+	}
+	return runOf(row), true, nil
+}
+
+// EnqueueRun records the outbox task that drives a run to its end.
+func (q runRepository) EnqueueRun(ctx context.Context, id string) error {
+	return q.outbox().enqueueRun(ctx, id, driveAfter)
+}
+
+// OpenConversation creates or finds a conversation and locks it. The returned turn is nil if the
+// conversation has none for the message.
+func (q conversationRepository) OpenConversation(ctx context.Context, name, channel, title,
+	message string) (c agentrun.Conversation, known *agentrun.Turn, chosen settings.Settings, err error) {
+	r, err := q.q.ConversationOpen(ctx, dbsqlc.ConversationOpenParams{
+		WorkspaceID: q.ws, ExternalID: storable(name), Channel: channel, Title: storable(title)})
+	if err != nil {
+		return c, nil, chosen, classify("open the conversation", err)
+	}
+	t, err := q.q.TurnByNames(ctx, dbsqlc.TurnByNamesParams{
+		WorkspaceID: q.ws, MessageID: storable(message), ExternalID: storable(name)})
+	accepted := err == nil
+	if err != nil && !isNoRows(err) {
+		return c, nil, chosen, classify("find the message", err)
+	}
+	if chosen, err = q.workspaces().Settings(ctx); err != nil {
+		return c, nil, chosen, err
+	}
+	if r.Channel != channel {
+		return c, nil, chosen, fault.New(fault.VersionConflict,
+			fmt.Sprintf("conversation %q is on channel %s, not %s", name, r.Channel, channel),
+			"use another ID for a conversation on another channel")
+	}
+	if accepted {
+		found, err := turnOf(t)
+		if err != nil {
+			return c, nil, chosen, err
+		}
+		known = &found
+	}
+	c, err = conversationOf(r.ID, name, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn,
+		r.Notice)
+	return c, known, chosen, err
+}
+
+// LockConversation reads a conversation and locks it until the transaction ends.
+func (q conversationRepository) LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error) {
+	r, err := q.q.ConversationLock(ctx, dbsqlc.ConversationLockParams{WorkspaceID: q.ws, ID: id})
+	if isNoRows(err) {
+		return agentrun.Conversation{}, noConversationOf(id)
+	}
+	if err != nil {
+		return agentrun.Conversation{}, classify("lock the conversation", err)
+	}
+	return conversationLocked(id, r)
+}
+
+func noConversationOf(id int64) error {
+	return fault.New(fault.NotFound, fmt.Sprintf("conversation %d not found", id),
+		"list the conversations with `cairn conversations list`")
+}
+
+func conversationLocked(id int64, r dbsqlc.ConversationLockRow) (agentrun.Conversation, error) {
+	return conversationOf(id, r.ExternalID, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn,
+		r.Notice)
+}
+
+func conversationOf(id int64, name, channel string, seq, turn int32, counters json.RawMessage, counted, reviewed int32,
+	notice string) (agentrun.Conversation, error) {
+	c := agentrun.Conversation{ID: id, Name: name, Channel: channel, NextSeq: int(seq), NextTurn: int(turn),
+		Counts: int(counted), Reviewed: int(reviewed), Notice: notice}
+	if err := json.Unmarshal(counters, &c.Counters); err != nil {
+		return c, fmt.Errorf("decode the counters of conversation %d: %w", id, err)
+	}
+	return c, nil
+}
+
+// SaveSequence stores the next message and turn numbers of a conversation.
+func (q conversationRepository) SaveSequence(ctx context.Context, c agentrun.Conversation) error {
+	n, err := q.q.ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq),
+		NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
+	return oneRow("number the conversation", n, err)
+}
+
+// SaveCounters stores the counters of a conversation and its last message number.
+func (q conversationRepository) SaveCounters(ctx context.Context, c agentrun.Conversation) error {
+	raw, err := encode("the counters", c.Counters)
+	if err != nil {
+		return err
+	}
+	n, err := q.q.ConversationCount(ctx, dbsqlc.ConversationCountParams{NextSeq: int32(c.NextSeq), Counters: raw,
+		Counted: int32(c.Counts), ReviewedTurn: int32(c.Reviewed), WorkspaceID: q.ws, ID: c.ID})
+	return oneRow("store the counters of the conversation", n, err)
+}
+
+// SetNotice sets the line that ends the next reply.
+func (q conversationRepository) SetNotice(ctx context.Context, conversation int64, notice string) error {
+	n, err := q.q.ConversationNotice(ctx, dbsqlc.ConversationNoticeParams{Notice: storable(notice), WorkspaceID: q.ws,
+		ID: conversation})
+	return oneRow("set the notice", n, err)
+}
+
+// CloseConversation stores the state of a conversation whose workflow ends.
+func (q conversationRepository) CloseConversation(ctx context.Context, conversation int64, c nudge.Counters,
+	ended bool) error {
+	raw, err := encode("the counters", c)
+	if err != nil {
+		return err
+	}
+	n, err := q.q.ConversationClose(ctx, dbsqlc.ConversationCloseParams{Counters: raw, Ended: ended, WorkspaceID: q.ws,
+		ID: conversation})
+	return oneRow("close the conversation", n, err)
+}
+
+// NudgesToday returns the number of reviews that started today, by the database's clock.
+func (q conversationRepository) NudgesToday(ctx context.Context) (int, error) {
+	n, err := q.q.NudgesToday(ctx, q.ws)
+	return int(n), classify("count the reviews", err)
+}
+
+// InputTokens returns the input tokens of a run's requests, as counted by the endpoint.
+func (q runRepository) InputTokens(ctx context.Context, id string) (int, error) {
+	n, err := q.q.RunInputTokens(ctx, dbsqlc.RunInputTokensParams{WorkspaceID: q.ws, RunID: id})
+	return int(n), classify("count the tokens of the run", err)
+}
+
+// LiveSession finds the live session of a channel.
+func (q sessionRepository) LiveSession(ctx context.Context, channel, lang string) (agentrun.Session, bool, error) {
+	r, err := q.q.SessionLive(ctx, dbsqlc.SessionLiveParams{WorkspaceID: q.ws, Channel: channel, Lang: lang})
+	if isNoRows(err) {
+		return agentrun.Session{}, false, nil
+	}
+	if err != nil {
+		return agentrun.Session{}, false, classify("find the session", err)
+	}
+	s, err := sessionOf(dbsqlc.SessionGetRow(r))
+	return s, err == nil, err
+}
+
+// LockSessions serializes the freezing of sessions of a channel.
+func (q sessionRepository) LockSessions(ctx context.Context, channel string) error {
+	return classify("lock the sessions", q.q.SessionLock(ctx,
+		dbsqlc.SessionLockParams{WorkspaceID: q.ws, Channel: channel}))
+}
+
+// SessionEpoch returns how often the workspace's sessions were revoked.
+func (q sessionRepository) SessionEpoch(ctx context.Context) (int64, error) {
+	n, err := q.q.SessionEpoch(ctx, q.ws)
+	return n, classify("read the epoch of the sessions", err)
+}
+
+// PutSession stores a frozen session with a limited lifetime. It returns false if sessions were
+// revoked after its epoch.
+func (q sessionRepository) PutSession(ctx context.Context, s agentrun.Session, lives time.Duration) (agentrun.Session,
+	bool, error) {
+	raw, err := encode("the tools", s.Tools)
+	if err != nil {
+		return s, false, err
+	}
+	r, err := q.q.SessionPut(ctx, dbsqlc.SessionPutParams{WorkspaceID: q.ws, Epoch: s.Epoch, Channel: s.Channel,
+		Lang: s.Lang, Rendered: storable(s.Rendered), Tools: raw, Sha256: s.SHA[:], Lives: lives})
+	if isNoRows(err) {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, false, classify("freeze the session", err)
+	}
+	s, err = q.SessionByID(ctx, r.ID) // the same bytes as later readers get
+	return s, err == nil, err
+}
+
+// KeepSession assigns a session to a run, unless it has one, and marks the run as started.
+func (q sessionRepository) KeepSession(ctx context.Context, id string, s agentrun.Session) (agentrun.Session, error) {
+	kept, err := q.q.RunSession(ctx, dbsqlc.RunSessionParams{SessionID: &s.ID, WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return agentrun.Session{}, classify("store the session", err)
+	}
+	if *kept == s.ID {
+		return s, nil
+	}
+	return q.SessionByID(ctx, *kept)
+}
+
+// SessionByID reads a session.
+func (q sessionRepository) SessionByID(ctx context.Context, id int64) (agentrun.Session, error) {
+	r, err := q.q.SessionGet(ctx, dbsqlc.SessionGetParams{WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return agentrun.Session{}, classify("read the session", err)
+	}
+	return sessionOf(r)
+}
+
+// RevokeSessions makes every run freeze a new session before its next request.
+func (q sessionRepository) RevokeSessions(ctx context.Context) (int, error) {
+	if n, err := q.q.SessionsEpochNext(ctx, q.ws); err != nil || n != 1 {
+		return 0, oneRow("count a revocation of the sessions", n, err)
+	}
+	n, err := q.q.SessionsRevoke(ctx, q.ws)
+	return int(n), classify("revoke the sessions", err)
+}
+
+func sessionOf(r dbsqlc.SessionGetRow) (agentrun.Session, error) {
+	s := agentrun.Session{ID: r.ID, Rendered: r.Rendered, SHA: [sha256.Size]byte(r.Sha256), CreatedAt: r.CreatedAt,
+		ExpiresAt: r.ExpiresAt}
+	if err := json.Unmarshal(r.Tools, &s.Tools); err != nil {
+		return s, fmt.Errorf("decode the tools of session %d: %w", r.ID, err)
+	}
+	return s, nil
+}

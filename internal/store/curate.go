@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/curate"
+	"cairn/internal/store/dbsqlc"
+)
+
+// curateStore implements the store of the service curate.
+type curateStore struct{ *Store }
+
+// Curation returns the store of the service curate.
+func (s *Store) Curation() curate.Store { return curateStore{s} }
+
+// WithCuration runs fn in a transaction that has entered ws.
+func (s curateStore) WithCuration(ctx context.Context, ws int64, fn func(context.Context, curate.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return fn(ctx, struct {
+			curationRepository
+			skillRepository
+			workspaceRepository
+		}{q.session.curation(), q.session.skills(), q.session.workspaces()})
+	})
+}
+
+// CuratedSkills lists active and stale skills, and locks them until the transaction ends.
+func (q curationRepository) CuratedSkills(ctx context.Context) ([]curate.Skill, error) {
+	rows, err := q.q.SkillsToCurate(ctx, q.ws)
+	out := make([]curate.Skill, len(rows))
+	for i, r := range rows {
+		out[i] = curate.Skill{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Managed: r.Managed,
+			Pinned: r.Pinned, Scheduled: r.Scheduled, Eta: float64(r.Eta), Trials: int(r.Trials),
+			Unused: seconds(r.UnusedSeconds), Unchanged: seconds(r.UnchangedSeconds), Description: r.Description,
+			BodySHA: r.BodySha}
+	}
+	return out, classify("list the skills to curate", err)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// Insights returns the used and unused skills and the costs within a span up to now.
+func (q curationRepository) Insights(ctx context.Context, span time.Duration) (out curate.Insights, err error) {
+	out = curate.Insights{Skills: []curate.SkillUsage{}, Runs: []curate.KindUsage{}, Saves: []curate.DayCount{}}
+	skills, err := q.q.SkillInsights(ctx, dbsqlc.SkillInsightsParams{WorkspaceID: q.ws, Span: span})
+	if err != nil {
+		return out, classify("count the uses of skills", err)
+	}
+	for _, r := range skills {
+		out.Skills = append(out.Skills, curate.SkillUsage{Name: r.Name, Status: skill.Status(r.Status),
+			Origin: r.Origin, Managed: r.Managed, Pinned: r.Pinned, Version: int(r.HeadVersion), Uses: int(r.Uses),
+			Passes: int(r.Passes), Fails: int(r.Fails), Ever: r.UsesEver, Reliability: float64(r.Eta),
+			LastUsed: r.LastUsedAt, Created: r.CreatedAt, Tokens: r.Tokens, Micros: r.Micros})
+	}
+	runs, err := q.q.RunInsights(ctx, dbsqlc.RunInsightsParams{WorkspaceID: q.ws, Span: span})
+	if err != nil {
+		return out, classify("count the costs of runs", err)
+	}
+	for _, r := range runs {
+		out.Runs = append(out.Runs, curate.KindUsage{Kind: r.Kind, Runs: int(r.Runs), Calls: int(r.Calls),
+			Tokens: r.Tokens, Micros: r.Micros, Unpriced: int(r.Unpriced)})
+	}
+	days, err := q.q.SavesPerDay(ctx, dbsqlc.SavesPerDayParams{WorkspaceID: q.ws, Span: span})
+	for _, r := range days {
+		out.Saves = append(out.Saves, curate.DayCount{Day: r.Day, Origin: r.Origin, Versions: int(r.Versions),
+			Made: int(r.Made)})
+	}
+	return out, classify("count the saves by day", err)
+}

@@ -1,0 +1,58 @@
+package store
+
+import (
+	"context"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/evaluation/memskill"
+)
+
+func (t learningTx) Evaluations() memskill.Repository { return evaluationRepository(t) }
+
+// evaluationRepository reads and writes what only evaluations need.
+type evaluationRepository struct{ session }
+
+// Reopen makes an ended evaluation continue.
+func (q evaluationRepository) Reopen(ctx context.Context, r run.Run, workflowID string) error {
+	return q.runs().Reopen(ctx, r, workflowID)
+}
+
+// Calls returns the calls of a run that have a reply.
+func (q evaluationRepository) Calls(ctx context.Context, id string) (out []memskill.Call, err error) {
+	calls, err := q.calls().Calls(ctx, run.Ref{Workspace: q.ws, Run: id})
+	for _, c := range calls {
+		if c.State != run.CallDone {
+			continue
+		}
+		one := memskill.Call{Step: c.Key.Step, Usage: memskill.Usage{Calls: 1, Input: int64(c.Input),
+			Output: int64(c.Output)}}
+		if c.CostMicros != nil {
+			one.CostMicros = *c.CostMicros
+		} else {
+			one.Unpriced = 1
+		}
+		if c.FinishedAt != nil {
+			one.Seconds = c.FinishedAt.Sub(c.StartedAt).Seconds()
+		}
+		out = append(out, one)
+	}
+	return out, err
+}
+
+// Spent returns the sums of all calls of the workspace that have a reply.
+func (q evaluationRepository) Spent(ctx context.Context) (memskill.Usage, error) {
+	row, err := q.q.WorkspaceSpent(ctx, q.ws)
+	return memskill.Usage{Calls: int(row.Calls), Input: row.InputTokens, Output: row.OutputTokens,
+		CostMicros: row.CostMicros, Unpriced: int(row.Unpriced)}, classify("add up the calls", err)
+}
+
+// Settings reads the settings of the workspace.
+func (q evaluationRepository) Settings(ctx context.Context) (settings.Settings, error) {
+	return q.workspaces().Settings(ctx)
+}
+
+// SetSettings replaces the settings of the workspace.
+func (q evaluationRepository) SetSettings(ctx context.Context, s settings.Settings) error {
+	return q.workspaces().SetSettings(ctx, s)
+}

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/health"
+	"cairn/internal/service/relay"
+	"cairn/internal/store/dbsqlc"
+)
+
+// Health returns the store of the reasons why something does not work.
+func (s *Store) Health() health.Store { return healthStore{s} }
+
+type healthStore struct{ *Store }
+
+func (s healthStore) Settings(ctx context.Context, ws int64) (settings.Settings, error) {
+	return s.Workspaces().Settings(ctx, ws)
+}
+
+// HealthFacts returns what is wrong in a workspace.
+func (s healthStore) HealthFacts(ctx context.Context, ws int64, patience time.Duration) ([]health.Fact, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]health.Fact, error) {
+		rows, err := q.q.HealthFacts(ctx, dbsqlc.HealthFactsParams{WorkspaceID: ws, EmbedPatience: patience,
+			StuckFailures: relay.StuckFailures, StuckAge: relay.StuckAge})
+		out := make([]health.Fact, len(rows))
+		for i, r := range rows {
+			out[i] = health.Fact{Code: health.Code(r.Code), Name: r.Name, Detail: r.Detail, Count: r.Rows,
+				Since: r.Since}
+		}
+		return out, classify("find what is wrong", err)
+	})
+}
+
+// WorkerBeats returns when a worker of each queue was alive last.
+func (s healthStore) WorkerBeats(ctx context.Context, live time.Duration) (out []health.Beat, err error) {
+	err = s.asApp(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.WorkerBeats(ctx, live)
+		for _, r := range rows {
+			out = append(out, health.Beat{Queue: r.Queue, SeenAt: r.SeenAt, Live: r.Live})
+		}
+		return classify("list the workers", err)
+	})
+	return out, err
+}
+
+// WorkerBeat records that a worker of the queues is alive.
+func (s *Store) WorkerBeat(ctx context.Context, queues []string) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		return classify("record a worker", q.WorkerBeat(ctx, queues))
+	})
+}

@@ -1,0 +1,196 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/internal/domain/audit"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/tenancy"
+	"cairn/internal/service/apikey"
+	"cairn/internal/store/dbsqlc"
+)
+
+// PutKey stores the hash of a new key, and fills in k's ID and time.
+func (q keyRepository) PutKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
+	row, err := q.q.KeyInsert(ctx, dbsqlc.KeyInsertParams{WorkspaceID: q.ws, Name: storable(k.Name), Hash: hash[:],
+		Hint: k.Hint, Scopes: texts(k.Scopes), ExpiresAt: k.ExpiresAt})
+	if err != nil {
+		return k, classify("store the key", err)
+	}
+	k.ID, k.CreatedAt = row.ID, row.CreatedAt
+	return k, q.operations().Record(ctx, audit.KeyCreate, fmt.Sprintf("key %d", k.ID))
+}
+
+// RotateKey stores the hash of a key that replaces an active one, and returns it.
+func (q keyRepository) RotateKey(ctx context.Context, r apikey.Rotation) (apikey.Key, error) {
+	row, err := q.q.KeyRotate(ctx, dbsqlc.KeyRotateParams{WorkspaceID: q.ws, ID: r.Old, Overlap: r.Overlap,
+		Hash: r.Hash[:], Hint: r.Hint, ExpiresAt: r.ExpiresAt})
+	if isNoRows(err) {
+		return apikey.Key{}, noActiveKey(r.Old)
+	}
+	if err != nil {
+		return apikey.Key{}, classify("rotate the key", err)
+	}
+	return apikey.Key{ID: row.ID, Name: row.Name, Hint: r.Hint, Scopes: row.Scopes, CreatedAt: row.CreatedAt,
+			ExpiresAt: row.ExpiresAt},
+		q.operations().Record(ctx, audit.KeyRotate, fmt.Sprintf("key %d, replaced by key %d", r.Old, row.ID))
+}
+
+func noActiveKey(id int64) error {
+	return fault.New(fault.NotFound, fmt.Sprintf("active key %d not found", id),
+		"list the keys with `cairn keys list`")
+}
+
+// Keys lists the keys of the workspace in order of creation, including revoked ones.
+func (q keyRepository) Keys(ctx context.Context) ([]apikey.Key, error) {
+	rows, err := q.q.KeysList(ctx, q.ws)
+	if err != nil {
+		return nil, classify("list the keys", err)
+	}
+	out := make([]apikey.Key, len(rows))
+	for i, r := range rows {
+		out[i] = apikey.Key{ID: r.ID, Name: r.Name, Hint: r.Hint, Scopes: r.Scopes, CreatedAt: r.CreatedAt,
+			ExpiresAt: r.ExpiresAt, UsedAt: r.UsedAt, RevokedAt: r.RevokedAt}
+	}
+	return out, nil
+}
+
+// RevokeKey revokes a key. An unknown or already revoked key is NotFound.
+func (q keyRepository) RevokeKey(ctx context.Context, id int64) error {
+	n, err := q.q.KeyRevoke(ctx, dbsqlc.KeyRevokeParams{WorkspaceID: q.ws, ID: id})
+	if err == nil && n == 0 {
+		return noActiveKey(id)
+	}
+	if err != nil {
+		return classify("revoke the key", err)
+	}
+	return q.operations().Record(ctx, audit.KeyRevoke, fmt.Sprintf("key %d", id))
+}
+
+// principal returns the principal of a key. An unknown, revoked or expired key, or a key of a
+// workspace that is being erased, is NotFound.
+func (s *Store) principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, apikey.Usage, error) {
+	var r dbsqlc.KeyResolveRow
+	err := s.asApp(ctx, func(q *dbsqlc.Queries) (err error) {
+		r, err = q.KeyResolve(ctx, hash[:])
+		return err
+	})
+	if isNoRows(err) {
+		return apikey.Principal{}, apikey.Usage{}, fault.New(fault.NotFound, "invalid API key",
+			"create a key with `cairn keys create`")
+	}
+	return apikey.Principal{Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID,
+		Scopes: r.Scopes}, usageOf(r.Seconds, r.Idle), classify("find the key", err)
+}
+
+// usageOf converts the seconds until a key expires, 0 if it never does.
+func usageOf(seconds float64, idle bool) apikey.Usage {
+	const most = 365 * 24 * 3600 // longer than any cache, and short enough for a duration
+	return apikey.Usage{Left: time.Duration(min(seconds, most) * float64(time.Second)), Idle: idle}
+}
+
+// OperatorKeys returns the store of operator keys.
+func (s *Store) OperatorKeys() apikey.OperatorStore { return operatorKeys{s} }
+
+type operatorKeys struct{ *Store }
+
+// PutOperatorKey stores the hash of a new key, and fills in k's ID and time.
+func (s operatorKeys) PutOperatorKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
+	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		row, err := q.OperatorKeyInsert(ctx, dbsqlc.OperatorKeyInsertParams{Name: storable(k.Name), Hash: hash[:],
+			Hint: k.Hint, Scopes: texts(k.Scopes), ExpiresAt: k.ExpiresAt})
+		if err != nil {
+			return classify("store the operator key", err)
+		}
+		k.ID, k.CreatedAt = row.ID, row.CreatedAt
+		return recordAct(ctx, q, nil, audit.KeyCreate, fmt.Sprintf("operator key %d", k.ID))
+	})
+	return k, err
+}
+
+// OperatorKeys lists the keys in order of creation, including revoked ones.
+func (s operatorKeys) OperatorKeys(ctx context.Context) (out []apikey.Key, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.OperatorKeysList(ctx)
+		for _, r := range rows {
+			out = append(out, apikey.Key(r))
+		}
+		return classify("list the operator keys", err)
+	})
+	return out, err
+}
+
+// RevokeOperatorKey revokes a key. An unknown or already revoked key is NotFound.
+func (s operatorKeys) RevokeOperatorKey(ctx context.Context, id int64) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		n, err := q.OperatorKeyRevoke(ctx, id)
+		if err == nil && n == 0 {
+			return fault.New(fault.NotFound, fmt.Sprintf("active operator key %d not found", id),
+				"list the keys with `cairn keys list --operator`")
+		}
+		if err != nil {
+			return classify("revoke the operator key", err)
+		}
+		return recordAct(ctx, q, nil, audit.KeyRevoke, fmt.Sprintf("operator key %d", id))
+	})
+}
+
+// Operator returns the holder of a key. An unknown, revoked or expired key is NotFound.
+func (s operatorKeys) Operator(ctx context.Context, hash apikey.Hash) (o apikey.Operator, u apikey.Usage, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		r, err := q.OperatorKeyResolve(ctx, hash[:])
+		if isNoRows(err) {
+			return fault.New(fault.NotFound, "invalid operator key",
+				"create a key with `cairn keys create --operator`")
+		}
+		o, u = apikey.Operator{Key: r.KeyID, Scopes: r.Scopes}, usageOf(r.Seconds, r.Idle)
+		return classify("find the operator key", err)
+	})
+	return o, u, err
+}
+
+// UseOperatorKey records the use of a key.
+func (s operatorKeys) UseOperatorKey(ctx context.Context, id int64) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		return classify("record the use of the operator key", q.OperatorKeyUsed(ctx, id))
+	})
+}
+
+// GatewayKeys returns the store of the keys of gateways.
+func (s *Store) GatewayKeys() apikey.GatewayStore { return operatorKeys{s} }
+
+// PutGatewayKey stores the hash of a new key with its account, and fills in k's ID and time.
+func (s operatorKeys) PutGatewayKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
+	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		if err := q.AccountAdd(ctx, dbsqlc.AccountAddParams{Name: k.Account, Platform: "api"}); err != nil {
+			return classify("store the account", err)
+		}
+		row, err := q.OperatorKeyInsert(ctx, dbsqlc.OperatorKeyInsertParams{Name: storable(k.Name), Hash: hash[:],
+			Hint: k.Hint, Scopes: texts(k.Scopes), Account: &k.Account, ExpiresAt: k.ExpiresAt})
+		if err != nil {
+			return classify("store the key of the gateway", err)
+		}
+		k.ID, k.CreatedAt = row.ID, row.CreatedAt
+		return recordAct(ctx, q, nil, audit.KeyCreate, fmt.Sprintf("operator key %d", k.ID))
+	})
+	return k, err
+}
+
+// GatewayHolder returns the holder of a key and the user with an ID.
+func (s operatorKeys) GatewayHolder(ctx context.Context, hash apikey.Hash, person string) (h apikey.GatewayHolder,
+	u apikey.Usage, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		r, err := q.GatewayKeyResolve(ctx, dbsqlc.GatewayKeyResolveParams{Hash: hash[:], Person: storable(person)})
+		if isNoRows(err) {
+			return fault.New(fault.NotFound, "invalid key of a gateway",
+				"create a key with `cairn keys create --gateway ACCOUNT --name NAME`")
+		}
+		h = apikey.GatewayHolder{Key: r.KeyID, Account: r.Account, Blocked: r.Role == "blocked",
+			Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}}
+		u = usageOf(r.Seconds, r.Idle)
+		return classify("find the key of the gateway", err)
+	})
+	return h, u, err
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"cairn/internal/service/relay"
+	"cairn/internal/store/dbsqlc"
+)
+
+// Enqueue records an outbox task in the transaction that requires it. The relay delivers it after
+// wait, because the caller normally does so at once.
+func (q outboxRepository) Enqueue(ctx context.Context, kind, key string, wait time.Duration) error {
+	return classify("record an outbox task", q.q.OutboxPut(ctx,
+		dbsqlc.OutboxPutParams{WorkspaceID: q.ws, Kind: kind, Key: key, Wait: wait}))
+}
+
+// Settle removes a completed task. It succeeds if the task does not exist.
+func (q outboxRepository) Settle(ctx context.Context, kind, key string) error {
+	_, err := q.q.OutboxDone(ctx, dbsqlc.OutboxDoneParams{WorkspaceID: q.ws, Kind: kind, Key: key})
+	return classify("remove an outbox task", err)
+}
+
+// enqueueRun records the outbox task that drives a run of the workspace to its end.
+func (q outboxRepository) enqueueRun(ctx context.Context, id string, wait time.Duration) error {
+	return classify("record an outbox task", q.q.OutboxPutRun(ctx, dbsqlc.OutboxPutRunParams{
+		Awaited: relay.Awaited(), AwaitedKind: relay.DriveTurn, OtherKind: relay.DriveRun, Wait: wait,
+		WorkspaceID: q.ws, ID: id}))
+}
+
+// ClaimOutbox claims up to max due tasks of the given kinds. A claim moves the due time into the future,
+// so the tasks of a crashed relay become due again.
+func (s *Store) ClaimOutbox(ctx context.Context, kinds []string, max int) (out []relay.OutboxTask, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.OutboxClaim(ctx, dbsqlc.OutboxClaimParams{Kinds: kinds, MaxRows: int32(max)})
+		for _, r := range rows {
+			out = append(out, relay.OutboxTask{Workspace: r.WorkspaceID, ID: r.ID, Kind: r.Kind, Key: r.Key,
+				Attempts: int(r.Attempts), Failures: int(r.Failures),
+				Claim: time.Duration(r.ClaimSeconds * float64(time.Second))})
+		}
+		return err
+	})
+	return out, err
+}
+
+// FailOutboxTask stores that an attempt at a task failed, and why.
+func (s *Store) FailOutboxTask(ctx context.Context, d relay.OutboxTask, why string) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		return q.OutboxFail(ctx, dbsqlc.OutboxFailParams{LastError: storable(why), ID: d.ID})
+	})
+}
+
+// RecoverOutboxTask stores that an attempt at a task that stays succeeded.
+func (s *Store) RecoverOutboxTask(ctx context.Context, d relay.OutboxTask) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error { return q.OutboxRecover(ctx, d.ID) })
+}
+
+// StuckOutboxTasks lists up to max tasks that fail again and again, the longest first.
+func (s *Store) StuckOutboxTasks(ctx context.Context, max int) (out []relay.StuckTask, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.OutboxStuck(ctx, dbsqlc.OutboxStuckParams{Failures: relay.StuckFailures, Age: relay.StuckAge,
+			MaxRows: int32(max)})
+		for _, r := range rows {
+			out = append(out, relay.StuckTask{Workspace: r.WorkspaceID, Kind: r.Kind, Key: r.Key,
+				Failures: int(r.Failures), LastError: r.LastError,
+				Since: time.Duration(r.Seconds * float64(time.Second))})
+		}
+		return err
+	})
+	return out, err
+}

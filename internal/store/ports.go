@@ -1,0 +1,240 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/tenancy"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/apikey"
+	"cairn/internal/service/curate"
+	"cairn/internal/service/dump"
+	"cairn/internal/service/feedback"
+	"cairn/internal/service/idle"
+	"cairn/internal/service/inspect"
+	"cairn/internal/service/reflection"
+	"cairn/internal/service/relay"
+	"cairn/internal/service/schedule"
+	"cairn/internal/store/dbsqlc"
+)
+
+// Outbox returns the store of the relay.
+func (s *Store) Outbox() relay.Store { return outbox{s} }
+
+// Leftovers returns the store of the periodic checks of the relay.
+func (s *Store) Leftovers() relay.Leftovers { return outbox{s} }
+
+type outbox struct{ *Store }
+
+func (s outbox) InWorkspace(ctx context.Context, ws int64, fn func(context.Context, relay.Tx) error) error {
+	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return fn(ctx, struct {
+			runRepository
+			workspaceRepository
+			transcriptRepository
+			conversationViewRepository
+			documentRepository
+			outboxRepository
+		}{q.Runs(), q.Workspaces(), q.Transcripts(), q.ConversationViews(), q.Documents(), q.Outbox()})
+	})
+}
+
+func (s outbox) CollectPackage(ctx context.Context, p relay.IdlePackage, grace time.Duration) (string, error) {
+	return inWorkspace(ctx, s.Store, p.Workspace, func(ctx context.Context, q Tx) (string, error) {
+		return q.Packages().CollectPackage(ctx, p, grace)
+	})
+}
+
+func (s outbox) ForgetPackage(ctx context.Context, p relay.IdlePackage) error {
+	return s.Store.InWorkspace(ctx, p.Workspace, func(ctx context.Context, q Tx) error {
+		return q.Packages().ForgetPackage(ctx, p.SHA)
+	})
+}
+
+func (s outbox) EraseDeleted(ctx context.Context, ws int64, max int) error {
+	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		_, err := q.DeletedSkills().EraseDeleted(ctx, max)
+		return err
+	})
+}
+
+// Keys returns the store of API keys.
+func (s *Store) Keys() apikey.Store { return keyStore{s} }
+
+type keyStore struct{ *Store }
+
+func (s keyStore) PutKey(ctx context.Context, ws int64, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (apikey.Key, error) {
+		return q.Keys().PutKey(ctx, k, hash)
+	})
+}
+
+func (s keyStore) Keys(ctx context.Context, ws int64) ([]apikey.Key, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]apikey.Key, error) {
+		return q.Keys().Keys(ctx)
+	})
+}
+
+func (s keyStore) RevokeKey(ctx context.Context, ws, id int64) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return q.Keys().RevokeKey(ctx, id) })
+}
+
+func (s keyStore) RotateKey(ctx context.Context, ws int64, r apikey.Rotation) (apikey.Key, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (apikey.Key, error) {
+		return q.Keys().RotateKey(ctx, r)
+	})
+}
+
+func (s keyStore) UseKey(ctx context.Context, ws, id int64) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return classify("record the use of the key", q.q.KeyUsed(ctx, dbsqlc.KeyUsedParams{WorkspaceID: ws, ID: id}))
+	})
+}
+
+func (s keyStore) Principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, apikey.Usage, error) {
+	return s.principal(ctx, hash)
+}
+
+// Runs returns the read-only store of runs.
+func (s *Store) Runs() inspect.RunStore { return reader{s} }
+
+// Threads returns the read-only store of conversations.
+func (s *Store) Threads() inspect.ConversationStore { return reader{s} }
+
+type reader struct{ *Store }
+
+func (s reader) ReadRuns(ctx context.Context, ws int64, fn func(context.Context, inspect.RunTx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return fn(ctx, struct {
+			runRepository
+			callRepository
+			conversationViewRepository
+			turnRepository
+			offloadRepository
+		}{q.Runs(), q.Calls(), q.ConversationViews(), q.Turns(), q.Offloads()})
+	})
+}
+
+func (s reader) ReadConversations(ctx context.Context, ws int64,
+	fn func(context.Context, inspect.ConversationTx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return fn(ctx, struct {
+			conversationViewRepository
+			transcriptRepository
+			turnRepository
+			runRepository
+		}{q.ConversationViews(), q.Transcripts(), q.Turns(), q.Runs()})
+	})
+}
+
+// Idle returns the store of the reader of idle conversations.
+func (s *Store) Idle() idle.Store { return reader{s} }
+
+func (s reader) ReadIdle(ctx context.Context, ws int64, fn func(context.Context, idle.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return fn(ctx, struct {
+			transcriptRepository
+			runRepository
+		}{q.Transcripts(), q.Runs()})
+	})
+}
+
+// Workspaces returns the reader of data about whole workspaces. Each method uses its own
+// transaction.
+func (s *Store) Workspaces() Workspaces { return Workspaces{s} }
+
+// Workspaces implements inspect.WorkspaceStore, feedback.Store and reflection.Workspaces.
+type Workspaces struct{ *Store }
+
+var (
+	_ inspect.WorkspaceStore = Workspaces{}
+	_ feedback.Store         = Workspaces{}
+	_ reflection.Workspaces  = Workspaces{}
+)
+
+// Self returns a workspace by its ID.
+func (s Workspaces) Self(ctx context.Context, ws int64) (tenancy.Workspace, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (tenancy.Workspace, error) {
+		return q.Workspaces().Self(ctx)
+	})
+}
+
+// Insights returns the use and the costs of a workspace within a span up to now.
+func (s Workspaces) Insights(ctx context.Context, ws int64, span time.Duration) (curate.Insights, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (curate.Insights, error) {
+		return q.Curation().Insights(ctx, span)
+	})
+}
+
+// Counts returns the number of memories and conversations of a workspace.
+func (s Workspaces) Counts(ctx context.Context, ws int64) (dump.Counts, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (dump.Counts, error) {
+		return q.Dump().Counts(ctx)
+	})
+}
+
+// Entities lists the targets of memories.
+func (s Workspaces) Entities(ctx context.Context, ws int64, max int) ([]inspect.Entity, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]inspect.Entity, error) {
+		return q.Documents().Entities(ctx, max)
+	})
+}
+
+// Settings reads the settings of a workspace, with defaults for those that are not set.
+func (s Workspaces) Settings(ctx context.Context, ws int64) (settings.Settings, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (settings.Settings, error) {
+		return q.Workspaces().Settings(ctx)
+	})
+}
+
+// PatchSettings applies a JSON merge patch if check accepts the result.
+func (s Workspaces) PatchSettings(ctx context.Context, ws int64, patch json.RawMessage,
+	check func(settings.Settings) error) (settings.Settings, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (settings.Settings, error) {
+		all, err := q.Workspaces().PatchSettings(ctx, patch)
+		if err == nil {
+			err = check(all)
+		}
+		return all, err
+	})
+}
+
+// Transcript reads a conversation with at least the messages up to seq.
+func (s Workspaces) Transcript(ctx context.Context, ws int64, name string, seq int) (id int64,
+	c transcript.Conversation, err error) {
+	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		v, err := q.ConversationViews().ConversationView(ctx, name)
+		if err == nil {
+			id = v.ID
+			c, err = q.Transcripts().Conversation(ctx, v.ID, 0, max(seq, v.Messages))
+		}
+		return err
+	})
+	return id, c, err
+}
+
+// inWorkspace returns the result of fn in a transaction that has entered ws.
+func inWorkspace[T any](ctx context.Context, s *Store, ws int64,
+	fn func(context.Context, Tx) (T, error)) (out T, err error) {
+	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) (err error) {
+		out, err = fn(ctx, q)
+		return err
+	})
+	return out, err
+}
+
+// Slots returns the reader of schedule slots.
+func (s *Store) Slots() schedule.SlotStore { return slots{s} }
+
+type slots struct{ *Store }
+
+func (s slots) ReadSlot(ctx context.Context, ws int64, fn func(context.Context, schedule.SlotTx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return fn(ctx, struct {
+			taskRepository
+			scheduleRepository
+		}{q.Tasks(), q.Schedules()})
+	})
+}

@@ -1,0 +1,216 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/tenancy"
+	"cairn/internal/service/relay"
+	"cairn/internal/service/vectorspace"
+	"cairn/internal/store/dbsqlc"
+)
+
+// vectorSpaces implements the store of the service vectorspace.
+type vectorSpaces struct{ *Store }
+
+// VectorSpaces returns the store of the service vectorspace.
+func (s *Store) VectorSpaces() vectorspace.Store { return vectorSpaces{s} }
+
+// WithSpaces runs fn in a transaction that has entered ws.
+func (s vectorSpaces) WithSpaces(ctx context.Context, ws int64,
+	fn func(context.Context, vectorspace.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, vectorTx(q)) })
+}
+
+// Workspaces lists workspaces.
+func (s vectorSpaces) Workspaces(ctx context.Context, after int64, max int) (out []tenancy.Workspace, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.WorkspacesAll(ctx, dbsqlc.WorkspacesAllParams{After: after, MaxRows: int32(max)})
+		for _, r := range rows {
+			out = append(out, tenancy.Workspace{ID: r.ID, Name: r.ExternalID, Key: r.Key})
+		}
+		return classify("list the workspaces", err)
+	})
+	return out, err
+}
+
+// vectorTx is the transaction of the service vectorspace.
+type vectorTx struct{ session }
+
+func (t vectorTx) Spaces() vectorspace.SpaceRepository { return t.spaces() }
+
+func (t vectorTx) Progress() vectorspace.ProgressRepository { return t.reembeds() }
+
+func (t vectorTx) Documents() vectorspace.DocumentRepository { return t.spaces() }
+
+// Spaces lists all spaces with the number of the workspace's vectors.
+func (q spaceRepository) Spaces(ctx context.Context) ([]vectorspace.SpaceState, error) {
+	rows, err := q.q.SpacesOf(ctx, q.ws)
+	out := make([]vectorspace.SpaceState, len(rows))
+	for i, r := range rows {
+		out[i] = vectorspace.SpaceState{Space: vectorspace.Space{ID: r.ID, Model: r.Model, Dims: int(r.Dims)},
+			Retired: r.State == "retired", Active: r.Active, Previous: r.Previous, Vectors: int(r.Vectors)}
+	}
+	return out, classify("list the embedding spaces", err)
+}
+
+// Get returns a space.
+func (q spaceRepository) Get(ctx context.Context, space int16) (vectorspace.Space, error) {
+	r, err := q.q.SpaceGet(ctx, space)
+	if isNoRows(err) {
+		return vectorspace.Space{}, fault.Newf(fault.NotFound, "embedding space %d not found", space)
+	}
+	return vectorspace.Space{ID: r.ID, Model: r.Model, Dims: int(r.Dims)}, classify("read the embedding space", err)
+}
+
+// Previous returns the space that the workspace can return to.
+func (q spaceRepository) Previous(ctx context.Context) (vectorspace.Space, bool, error) {
+	r, err := q.q.SpacePrevious(ctx, q.ws)
+	if isNoRows(err) {
+		return vectorspace.Space{}, false, nil
+	}
+	return vectorspace.Space{ID: r.ID, Model: r.Model, Dims: int(r.Dims)}, err == nil,
+		classify("read the previous space", err)
+}
+
+// KeepPrevious extends the time in which the workspace can return to a space.
+func (q spaceRepository) KeepPrevious(ctx context.Context, space int16) error {
+	return classify("keep the previous space", q.q.SpacePreviousKeep(ctx,
+		dbsqlc.SpacePreviousKeepParams{WorkspaceID: q.ws, Space: space}))
+}
+
+// Lock waits for writers of documents.
+func (q spaceRepository) Lock(ctx context.Context) error {
+	_, err := q.q.SpaceLockAll(ctx, q.ws)
+	return classify("lock the workspace", err)
+}
+
+// Switch makes a space the one that the workspace uses.
+func (q spaceRepository) Switch(ctx context.Context, space int16) error {
+	return classify("change the workspace's space", q.q.SpaceSwitch(ctx,
+		dbsqlc.SpaceSwitchParams{WorkspaceID: q.ws, Space: space}))
+}
+
+// Totals sums the documents of the workspace.
+func (q spaceRepository) Totals(ctx context.Context) (vectorspace.Size, error) {
+	r, err := q.q.SpaceDocuments(ctx, q.ws)
+	return vectorspace.Size{Documents: int(r.Documents), Characters: r.Characters}, classify("count the documents", err)
+}
+
+// Missing sums documents without a vector.
+func (q spaceRepository) Missing(ctx context.Context, space int16, max int) (vectorspace.Size, error) {
+	r, err := q.q.SpaceMissing(ctx, dbsqlc.SpaceMissingParams{WorkspaceID: q.ws, Space: space, MaxRows: int32(max)})
+	return vectorspace.Size{Documents: int(r.Documents), Characters: r.Characters},
+		classify("count the documents without a vector", err)
+}
+
+// MissingAfter reads documents without a vector.
+func (q spaceRepository) MissingAfter(ctx context.Context, space int16, after int64, max int) (
+	[]vectorspace.Document, error) {
+	rows, err := q.q.SpaceMissingDocs(ctx, dbsqlc.SpaceMissingDocsParams{WorkspaceID: q.ws, Space: space, After: after,
+		MaxRows: int32(max)})
+	out := make([]vectorspace.Document, len(rows))
+	for i, r := range rows {
+		out[i] = vectorspace.Document{ID: r.Doc, Text: r.Text}
+	}
+	return out, classify("read the documents without a vector", err)
+}
+
+// Texts returns and locks the texts of documents.
+func (q spaceRepository) Texts(ctx context.Context, docs []int64) (map[int64]string, error) {
+	rows, err := q.q.DocTextsLock(ctx, dbsqlc.DocTextsLockParams{WorkspaceID: q.ws, Docs: docs})
+	out := make(map[int64]string, len(rows))
+	for _, r := range rows {
+		out[r.Doc] = r.Text
+	}
+	return out, classify("read the documents", err)
+}
+
+// AddVectors stores the vectors that do not exist.
+func (q spaceRepository) AddVectors(ctx context.Context, space int16, docs []int64, vectors [][]float32) (int, error) {
+	if len(docs) == 0 {
+		return 0, nil
+	}
+	n, err := q.q.EmbeddingsAdd(ctx, dbsqlc.EmbeddingsAddParams{WorkspaceID: q.ws, Space: space, Docs: docs,
+		Vectors: halves(vectors)})
+	return int(n), classify("store the vectors", err)
+}
+
+// AddRefusals stores which documents a model refused.
+func (q spaceRepository) AddRefusals(ctx context.Context, space int16, docs []int64, reasons []string) (int, error) {
+	if len(docs) == 0 {
+		return 0, nil
+	}
+	for i, r := range reasons {
+		reasons[i] = storable(r)
+	}
+	n, err := q.q.RefusalsAdd(ctx, dbsqlc.RefusalsAddParams{WorkspaceID: q.ws, Space: space, Docs: docs,
+		Reasons: reasons})
+	return int(n), classify("record the refused documents", err)
+}
+
+// Owe enqueues the embedding of documents.
+func (q spaceRepository) Owe(ctx context.Context, docs []int64) error {
+	for _, doc := range docs {
+		if err := q.outbox().Enqueue(ctx, relay.EmbedDoc, fmt.Sprint(doc), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open begins a re-embedding, or begins an ended one again.
+func (q reembedRepository) Open(ctx context.Context, space int16, total, rate int) error {
+	return classify("open the re-embedding", q.q.ReembedOpen(ctx, dbsqlc.ReembedOpenParams{WorkspaceID: q.ws,
+		Space: space, Total: int32(total), Rate: int32(rate)}))
+}
+
+// Held returns the progress and locks it.
+func (q reembedRepository) Held(ctx context.Context, space int16) (vectorspace.Progress, error) {
+	r, err := q.q.ReembedLock(ctx, dbsqlc.ReembedLockParams{WorkspaceID: q.ws, Space: space})
+	return vectorspace.Progress{Space: r.Space, Last: r.LastDoc, Done: int(r.Done), Total: int(r.Total),
+		Failed: int(r.Failed), Rate: int(r.Rate), State: r.State, Reason: r.Reason, StartedAt: r.StartedAt,
+		FinishedAt: r.FinishedAt}, classify("read the re-embedding", err)
+}
+
+// Last returns the latest re-embedding of the workspace.
+func (q reembedRepository) Last(ctx context.Context) (vectorspace.Progress, bool, error) {
+	r, err := q.q.ReembedLast(ctx, q.ws)
+	if isNoRows(err) {
+		return vectorspace.Progress{}, false, nil
+	}
+	return vectorspace.Progress{Space: r.Space, Model: r.Model, Dims: int(r.Dims), Last: r.LastDoc, Done: int(r.Done),
+		Total: int(r.Total), Failed: int(r.Failed), Rate: int(r.Rate), State: r.State, Reason: r.Reason,
+		StartedAt: r.StartedAt, FinishedAt: r.FinishedAt}, err == nil, classify("read the re-embedding", err)
+}
+
+// Advance records one step.
+func (q reembedRepository) Advance(ctx context.Context, space int16, to vectorspace.Advance) error {
+	return classify("advance the re-embedding", q.q.ReembedAdvance(ctx, dbsqlc.ReembedAdvanceParams{WorkspaceID: q.ws,
+		Space: space, LastDoc: to.Last, Written: int32(to.Written), Refused: int32(to.Failed),
+		Handled: int32(to.Written + to.Failed)}))
+}
+
+// Mark stores the state of a re-embedding.
+func (q reembedRepository) Mark(ctx context.Context, space int16, state, reason string) error {
+	return classify("record the state of the re-embedding", q.q.ReembedMark(ctx, dbsqlc.ReembedMarkParams{
+		WorkspaceID: q.ws, Space: space, State: state, Reason: storable(reason)}))
+}
+
+// Refusals lists documents that a model refused.
+func (q reembedRepository) Refusals(ctx context.Context, space int16, max int) ([]vectorspace.Refusal, error) {
+	rows, err := q.q.RefusalsList(ctx,
+		dbsqlc.RefusalsListParams{WorkspaceID: q.ws, Space: space, MaxRows: int32(max)})
+	var out []vectorspace.Refusal
+	for _, r := range rows {
+		out = append(out, vectorspace.Refusal{Kind: r.Kind, Name: r.Name, Reason: r.Reason})
+	}
+	return out, classify("list the refused documents", err)
+}
+
+// ForgetRefusals makes refused documents be tried again.
+func (q reembedRepository) ForgetRefusals(ctx context.Context, space int16) error {
+	return classify("forget the refused documents", q.q.RefusalsForget(ctx,
+		dbsqlc.RefusalsForgetParams{WorkspaceID: q.ws, Space: space}))
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/store/dbsqlc"
+)
+
+// LockVoter serializes the votes of a voter, or of a sender.
+func (q voteRepository) LockVoter(ctx context.Context, voter string) error {
+	return classify("lock the voter", q.q.VoterLock(ctx, dbsqlc.VoterLockParams{WorkspaceID: q.ws, Voter: voter}))
+}
+
+// VoteOn reads the vote of a voter on an answer, if it exists.
+func (q voteRepository) VoteOn(ctx context.Context, voter, rated string) (cases.Vote, bool, error) {
+	r, err := q.q.VoteGet(ctx, dbsqlc.VoteGetParams{WorkspaceID: q.ws, Voter: voter, Answer: rated})
+	if isNoRows(err) {
+		return cases.Vote{}, false, nil
+	}
+	return voteOf(r), err == nil, classify("read the vote", err)
+}
+
+// VotesLately returns the other votes of the last minute of the sender of v.
+func (q voteRepository) VotesLately(ctx context.Context, v cases.Vote) ([]cases.Vote, error) {
+	rows, err := q.q.VotesLately(ctx, dbsqlc.VotesLatelyParams{WorkspaceID: q.ws, Sender: v.Sender, Voter: v.Voter,
+		Answer: v.Rated})
+	out := make([]cases.Vote, len(rows))
+	for i, r := range rows {
+		out[i] = voteOf(r)
+	}
+	return out, classify("read the latest votes", err)
+}
+
+// MarkBurst records that the votes of the last minute have no effect.
+func (q voteRepository) MarkBurst(ctx context.Context, sender string) error {
+	return classify("mark the votes", q.q.VotesBurst(ctx, dbsqlc.VotesBurstParams{WorkspaceID: q.ws, Sender: sender}))
+}
+
+// PutVote stores a vote in place of the voter's earlier one on the same answer.
+func (q voteRepository) PutVote(ctx context.Context, v cases.Vote) error {
+	return classify("store the vote", q.q.VotePut(ctx, dbsqlc.VotePutParams{WorkspaceID: q.ws, Voter: v.Voter,
+		Sender: v.Sender, Answer: v.Rated, OpID: v.Op, Source: v.Source, Burst: v.Burst, RunID: keyOrNull(v.Run),
+		ConversationID: keyOrNull(v.Conversation), CaseID: keyOrNull(v.Case), Failures: int32(v.Failures),
+		Decisions: texts(v.Decisions)}))
+}
+
+// Bursts returns who sent votes without effect, latest first.
+func (q voteRepository) Bursts(ctx context.Context, most int) ([]cases.Burst, error) {
+	rows, err := q.q.VoteBursts(ctx, dbsqlc.VoteBurstsParams{WorkspaceID: q.ws, MaxRows: int32(most)})
+	out := make([]cases.Burst, len(rows))
+	for i, r := range rows {
+		out[i] = cases.Burst{Voter: r.Sender, Votes: int(r.Votes), LastAt: r.LastAt}
+	}
+	return out, classify("list the bursts of votes", err)
+}
+
+// Voters returns the number of voters whose votes have an effect.
+func (q voteRepository) Voters(ctx context.Context) (int, error) {
+	n, err := q.q.VotersCount(ctx, q.ws)
+	return int(n), classify("count the voters", err)
+}
+
+func voteOf(r dbsqlc.Vote) cases.Vote {
+	return cases.Vote{Voter: r.Voter, Sender: r.Sender, Rated: r.Answer, Op: r.OpID, Source: r.Source, Burst: r.Burst,
+		Run: text(r.RunID), Conversation: number(r.ConversationID), Case: number(r.CaseID),
+		Failures: int(r.Failures), Decisions: r.Decisions}
+}
