@@ -483,7 +483,7 @@ with acl as (
   union all
   select c.oid, c.relname, a.grantee, a.privilege_type, string_agg(t.attname, ' ' order by t.attname) from pg_class ` +
 		`c join pg_attribute t on t.attrelid = c.oid, aclexplode(t.attacl) a
-  where c.relnamespace = 'cairn'::regnamespace group by 1, 2, 3, 4
+  where c.relnamespace = 'cairn'::regnamespace and not t.attisdropped group by 1, 2, 3, 4
 )
 select format('%s %s: %s', relname, coalesce(r.rolname, 'public'), string_agg(lower(privilege_type) || coalesce('(' ` +
 		`|| columns || ')', ''), ', ' order by privilege_type))

@@ -272,10 +272,9 @@ func (r indexReader) Matching(ctx context.Context, in memory.Filter, docs []int6
 	sql := "select d.doc from (select m.id" + rest + ") f cross join lateral (select d.doc from search_docs d where " +
 		owned + " and d.owner_id = f.id limit 1) d"
 	if docs != nil {
-		sql = "select d.doc from search_docs d cross join lateral (select 1" + rest +
-			" and m.id = d.owner_id limit 1) f where " + owned + " and d.doc = any(" + w.arg(
-			docs,
-		) + "::bigint[])"
+		sql = "select d.doc from unnest(" + w.arg(docs) + "::bigint[]) wanted(doc) cross join lateral (select d.doc, " +
+			"d.owner_id from search_docs d where " + owned + " and d.doc = wanted.doc limit 1) d cross join lateral (select 1" +
+			rest + " and m.id = d.owner_id limit 1) f"
 	}
 	rows, err := r.tx.Query(ctx, sql+" order by d.doc limit "+w.arg(in.Limit), w.args...)
 	if err != nil {

@@ -119,11 +119,19 @@ func (e *experiment) dropRole(ctx context.Context, to sheet) error {
 	if err := c.expect(ctx, tenants[0], http.MethodPost, "/v1/memories", secret, http.StatusCreated, nil); err != nil {
 		return err
 	}
-	inherit := "grant cairn_app, cairn_system to " + login + " with inherit "
-	defer func() { _ = e.primary.Execute(context.WithoutCancel(ctx), database, inherit+"false") }()
-	for _, attempt := range []struct{ name, sql string }{{"", inherit + "false"},
-		{" of a login that inherits", inherit + "true"}} {
-		if err := e.primary.Execute(ctx, database, attempt.sql); err != nil {
+	// Since Postgres 16, a grant keeps the option that the role had.
+	change := func(ctx context.Context, option string) error {
+		return e.primary.Execute(
+			ctx,
+			database,
+			"alter role "+login+" "+option,
+			"revoke cairn_app, cairn_system from "+login,
+			"grant cairn_app, cairn_system to "+login,
+		)
+	}
+	defer func() { _ = change(context.WithoutCancel(ctx), "noinherit") }()
+	for _, attempt := range []struct{ name, option string }{{"", "noinherit"}, {" of a login that inherits", "inherit"}} {
+		if err := change(ctx, attempt.option); err != nil {
 			return err
 		}
 		dropping.Store(true)
