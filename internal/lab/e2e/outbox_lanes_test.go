@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/app/config"
 	"cairn/internal/lab/apptest"
@@ -108,6 +111,23 @@ func TestALostTurnStartsWhileOtherWorkWaits(t *testing.T) {
 	})
 	_, err := c.App.Inbox.Accept(t.Context(), c.Message("lost", "m1", "Hello?"))
 	testkit.Must(t, err)
+	t.Cleanup(func() { // what the relay did with the turn
+		if t.Failed() {
+			t.Log(
+				adminColumn(
+					c.Bundle,
+					"select row(now(), o.*)::text from cairn.outbox o where kind not in ('embed', 'deliver')",
+				),
+			)
+			t.Log(adminColumn(c.Bundle, "select row(id, kind, status, created_at, started_at)::text from cairn.runs"))
+			t.Log(
+				adminColumn(
+					c.Bundle,
+					"select row(kind, attempts, count(*))::text from cairn.outbox group by kind, attempts",
+				),
+			)
+		}
+	})
 	within(t, 5*time.Second, "the lost turn runs", func() bool {
 		return count(c.Bundle, "select count(*) from cairn.runs where kind = 'turn' and started_at is not null") == 1
 	})
@@ -174,4 +194,16 @@ where l.tokens is distinct from d.tokens or l.open > 0`); n != 0 {
 	if got := works.got(); len(got) != chatsOwed {
 		t.Errorf("the program has %d messages, want %d", len(got), chatsOwed)
 	}
+}
+
+// adminColumn reads texts after a test has failed, when its context has ended.
+func adminColumn(b *apptest.Bundle, sql string) (out []string) {
+	rows, err := b.Admin().Query(context.WithoutCancel(b.T.Context()), sql)
+	if err == nil {
+		out, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	}
+	if err != nil {
+		b.T.Log(err)
+	}
+	return out
 }
