@@ -316,7 +316,7 @@ func (h *App) buildMaintenance() error {
 // learning wires the services over memory skills.
 func (h *App) learning(calls *ledger.Ledger) (*learning.Service, error) {
 	p := learning.Ports{Store: h.Store.Learning(), Memories: h.LongTerm, Asker: calls, Embedder: h.Embedder,
-		Controller: policy.Controllers{}, Space: h.Space, Log: h.Log}
+		Controller: policy.PPOLearner{}, Space: h.Space, Log: h.Log}
 	if h.Temporal != nil {
 		p.Starter = h.Driver
 	}

@@ -111,7 +111,6 @@ type BankDecision struct {
 	Run         string    `json:"run"`
 	BankVersion int       `json:"bank_version"`
 	Canary      int       `json:"canary"` // update on trial that chose, 0 if none
-	Controller  string    `json:"controller"`
 	Span        int       `json:"span"`
 	Candidates  int       `json:"candidates"` // skills that could be chosen
 	Chosen      []string  `json:"chosen"`     // IDs of the skills

@@ -37,7 +37,7 @@ const (
 // Recipe holds the training options that differ between the paper, its program and Cairn.
 type Recipe struct {
 	Name        string             `json:"name"`
-	Head        string             `json:"head"`  // of the policy: tower, dot or concat
+	Head        string             `json:"head"`  // of the policy: tower or dot
 	Spans       string             `json:"spans"` // division of traces: one of executor.Modes
 	PPO         policy.PPO         `json:"ppo"`
 	Credit      policy.Credit      `json:"credit"`
@@ -53,11 +53,11 @@ type Recipe struct {
 const (
 	TargetRecipe = "target" // the default: two towers, credit by provenance
 	PaperRecipe  = "paper"  // arXiv 2602.02474: dot product, reward at the end of the trace
-	CodeRecipe   = "code"   // the program published with the paper
+	CodeRecipe   = "code"   // the program published with the paper, except for its head: dot product
 )
 
-// publishedSpans is the division of LoCoMo in the paper and its program.
-const publishedSpans = "full-session"
+// dot is the head of the paper, and publishedSpans the division of LoCoMo in the paper and its program.
+const dot, publishedSpans = "dot", "full-session"
 
 // NewRecipe returns a recipe by name. The log-probability of a Top-K is exact in all recipes. The
 // reference program's is wrong for confident policies, which is a bug and not an option.
@@ -71,11 +71,11 @@ func NewRecipe(name string) (Recipe, error) {
 	switch name {
 	case TargetRecipe:
 	case PaperRecipe:
-		r.Head, r.Spans, r.PPO, r.AddedOnly = "dot", publishedSpans, published, true
+		r.Head, r.Spans, r.PPO, r.AddedOnly = dot, publishedSpans, published, true
 		r.PPO.ValueCoef = 1 // the paper's (V−G)² has no factor ½
 		r.Credit = policy.Credit{Name: policy.Terminal}
 	case CodeRecipe:
-		r.Head, r.Spans, r.PPO, r.Difficulty = policy.Concat, publishedSpans, published, Log
+		r.Head, r.Spans, r.PPO, r.Difficulty = dot, publishedSpans, published, Log
 		r.Credit = policy.Credit{Name: policy.Shaped}
 		r.Exploration = policy.Exploration{Form: policy.RatioBias, Target: 0.3, Window: 25,
 			MaxBias: policy.DefaultMaxBias}
@@ -88,11 +88,8 @@ func NewRecipe(name string) (Recipe, error) {
 
 // Shape returns the shape of the recipe's policy for vectors of dim numbers.
 func (r Recipe) Shape(dim, hidden int) policy.Shape {
-	switch r.Head {
-	case "dot":
+	if r.Head == dot {
 		return policy.DotShape(dim, hidden)
-	case policy.Concat:
-		return policy.ConcatShape(dim, hidden)
 	}
 	return policy.TowerShape(dim, hidden)
 }

@@ -9,7 +9,6 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/executor"
-	"cairn/internal/domain/memoryskill/policy"
 )
 
 // Remy is the agent that replies from long-term memory.
@@ -95,14 +94,7 @@ type MemorySkills struct {
 	// K is the number of memory skills, 1 to 30, that are chosen for a span. Live builds, trainings,
 	// and the comparisons before a promotion use the same number. The default is 3.
 	K int `json:"k"`
-	// Controller is the kind of policy that chooses memory skills: ppo (default), an actor-critic
-	// model, or thompson, a linear bandit. A bank changes to the other kind when it is used next,
-	// and keeps what each kind has learned.
-	Controller string `json:"controller"`
 }
-
-// DefaultController is the default of MemorySkills.Controller.
-const DefaultController = policy.ControllerPPO
 
 // Limits of MemorySkills.K.
 const (
@@ -111,10 +103,6 @@ const (
 )
 
 func (m MemorySkills) validate() error {
-	if !slices.Contains(policy.ControllerNames, m.Controller) {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.skills.controller is %q", m.Controller),
-			"use one of "+strings.Join(policy.ControllerNames, ", "))
-	}
 	if m.K < 1 || m.K > mostK {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.skills.k is %d", m.K),
 			fmt.Sprintf("use 1 to %d skills; the default is %d", mostK, DefaultK))

@@ -229,7 +229,7 @@ func Default() Settings {
 			ProfileRunes: 1375, UndoDays: 7},
 		Memory: LongTerm{Builder: BuilderAgents, IdleMinutes: 30, Add: AddAuto, AddTokens: DefaultAddTokens,
 			OpenAdds: DefaultOpenAdds,
-			Skills:   MemorySkills{K: DefaultK, Controller: DefaultController},
+			Skills:   MemorySkills{K: DefaultK},
 			Learning: Learning{ExplorePerDay: 20, CanaryPercent: 10}},
 		API:      API{CancelOnDisconnect: true},
 		Curation: Curation{StaleDays: 30, ArchiveDays: 90, Floor: 0.2, MinTrials: 5},

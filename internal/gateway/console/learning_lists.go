@@ -153,7 +153,7 @@ func (rq *request) decisionRow(d decision.View) []cell {
 	if d.Canary > 0 {
 		version.Quiet = rq.worded("policy", "canary")
 	}
-	return []cell{{Text: strings.Join(d.Chosen, ", "), Quiet: d.Controller}, plain(rq.worded("choice", choice)),
+	return []cell{plain(strings.Join(d.Chosen, ", ")), plain(rq.worded("choice", choice)),
 		{Text: fmt.Sprintf("%.4f", d.Propensity), Number: true}, rq.numeric(d.Candidates), score, version,
 		rq.runLink(d.Run), rq.at(d.CreatedAt)}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
@@ -77,22 +78,16 @@ insert into cairn.memory_views (workspace_id, run_id, memory_id, op_id) select $
 	return messages
 }
 
-// OtherWeights stores a policy of the default bank's controller that no version has, and returns the hashes of it
-// and of its optimizer.
+// OtherWeights stores a policy that no version of the default bank has, and returns the hashes of it and of its
+// optimizer.
 func (b *Bundle) OtherWeights() (weights, optimizer string) {
 	b.T.Helper()
-	head, err := b.Learning.Banks.Head(b.T.Context(), b.Workspace.ID, bank.Default)
+	_, err := b.Learning.Banks.Head(b.T.Context(), b.Workspace.ID, bank.Default) // creates the bank
 	testkit.Must(b.T, err)
-	p, o := pgtest.OtherWeights(b.T, head)
+	p, o := pgtest.OtherWeights(b.T), policy.Adam{}
 	testkit.Must(b.T, b.Learning.Ports.Store.Banks().InWorkspace(b.T.Context(), b.Workspace.ID,
 		func(ctx context.Context, tx bank.Tx) error { return b.Learning.Banks.StoreWeights(ctx, tx, p, o) }))
 	return p.Hash(), o.Hash()
-}
-
-// Control sets the controller of the workspace.
-func (b *Bundle) Control(controller string) {
-	b.T.Helper()
-	b.patch(fmt.Sprintf(`{"memory":{"skills":{"controller":%q}}}`, controller))
 }
 
 // patch changes settings of the workspace.

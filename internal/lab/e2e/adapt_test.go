@@ -15,7 +15,6 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
@@ -161,63 +160,58 @@ func probable(b *apptest.Bundle, version int, made []decision.Decision) float64 
 func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	pgtest.EachController(t, func(t *testing.T, controller string) {
-		b := apptest.Open(t)
-		b.Control(controller)
-		b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-		setLearning(b, `{"explore_per_day":1000}`)
-		decisive(b)
-		var first []decision.Decision
-		var last run.Run
-		const updates = 2
-		for n := range updates {
-			made := live(b, fmt.Sprintf("t%d", n), 40)
-			if n == 0 {
-				first = made
-			}
-			if len(adapts(b)) > 0 {
-				t.Fatal("an update was started without an outcome")
-			}
-			outcomes(b, made)
-			got, r := adaptOnce(b)
-			if got.Outcome != adaptation.OnCanary || got.Decisions != 40 || got.Update != n+1 || got.Base != n+1 ||
-				got.Report == nil {
-				t.Fatalf("update %d: %+v", n, got)
-			}
-			last = r
-			if p := got.Shadow.OffPolicy; p == nil || p.Effective < 30 || p.Effective > 40 ||
-				got.Report.MeanKL <= 0 || got.Report.MeanKL > policy.DefaultMaxKL || got.Shadow.Alike < .6 {
-				t.Fatalf("update %d: %+v, %+v, %+v", n, p, got.Report, got.Shadow)
-			}
-			if now := judgedLive(b, got, 1, 0); now.State != adaptation.InForce {
-				t.Fatalf("an update that is better: %+v", now)
-			}
+	b := apptest.Open(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	setLearning(b, `{"explore_per_day":1000}`)
+	decisive(b)
+	var first []decision.Decision
+	var last run.Run
+	const updates = 2
+	for n := range updates {
+		made := live(b, fmt.Sprintf("t%d", n), 40)
+		if n == 0 {
+			first = made
 		}
-		before, after := probable(b, 1, first), probable(b, 0, first)
-		t.Logf("the right skill had probability %.3f, has %.3f", before, after)
-		if after < 1.05*before {
-			t.Errorf("the right skill had probability %.3f and has %.3f after %d updates", before, after, updates)
+		if len(adapts(b)) > 0 {
+			t.Fatal("an update was started without an outcome")
 		}
-		if n := count(b, "select count(*) from cairn.decisions where update_run is not null"); n != updates*40 {
-			t.Errorf("%d decisions were learnt from", n)
+		outcomes(b, made)
+		got, r := adaptOnce(b)
+		if got.Outcome != adaptation.OnCanary || got.Decisions != 40 || got.Update != n+1 || got.Base != n+1 ||
+			got.Report == nil {
+			t.Fatalf("update %d: %+v", n, got)
 		}
-		head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
-		testkit.Must(t, err)
-		if head.Version.Action != bank.ActionAdapt || head.Version.Run != last.Ref.Run || head.Bank.Len() != 10 {
-			t.Errorf("in force: %+v", head.Version)
+		last = r
+		if p := got.Shadow.OffPolicy; p == nil || p.Effective < 30 || p.Effective > 40 ||
+			got.Report.MeanKL <= 0 || got.Report.MeanKL > policy.DefaultMaxKL || got.Shadow.Alike < .6 {
+			t.Fatalf("update %d: %+v, %+v, %+v", n, p, got.Report, got.Shadow)
 		}
-		if again := adapts(b); len(again) != 0 {
-			t.Errorf("decisions were taken twice: %+v", again)
+		if now := judgedLive(b, got, 1, 0); now.State != adaptation.InForce {
+			t.Fatalf("an update that is better: %+v", now)
 		}
-		if controller == settings.DefaultController {
-			b.Record(last.WorkflowID, "Adapt/canary")
-		}
-		back, err := b.Learning.Banks.Rollback(t.Context(), b.Workspace.ID, bank.Default, 1)
-		testkit.Must(t, err)
-		if back.Version.Policy == head.Version.Policy {
-			t.Error("the rollback left the policy that was learnt")
-		}
-	})
+	}
+	before, after := probable(b, 1, first), probable(b, 0, first)
+	t.Logf("the right skill had probability %.3f, has %.3f", before, after)
+	if after < 1.05*before {
+		t.Errorf("the right skill had probability %.3f and has %.3f after %d updates", before, after, updates)
+	}
+	if n := count(b, "select count(*) from cairn.decisions where update_run is not null"); n != updates*40 {
+		t.Errorf("%d decisions were learnt from", n)
+	}
+	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
+	testkit.Must(t, err)
+	if head.Version.Action != bank.ActionAdapt || head.Version.Run != last.Ref.Run || head.Bank.Len() != 10 {
+		t.Errorf("in force: %+v", head.Version)
+	}
+	if again := adapts(b); len(again) != 0 {
+		t.Errorf("decisions were taken twice: %+v", again)
+	}
+	b.Record(last.WorkflowID, "Adapt/canary")
+	back, err := b.Learning.Banks.Rollback(t.Context(), b.Workspace.ID, bank.Default, 1)
+	testkit.Must(t, err)
+	if back.Version.Policy == head.Version.Policy {
+		t.Error("the rollback left the policy that was learnt")
+	}
 }
 
 // outcomesOf returns all outcomes with the spans of their decisions.
@@ -297,56 +291,53 @@ func drawAlike(b *apptest.Bundle, made []decision.Decision, before *[]string) []
 func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	pgtest.EachController(t, func(t *testing.T, controller string) {
-		var drawn []string
-		update := func(b *apptest.Bundle, between func()) adaptation.Result {
-			t.Helper()
-			_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
-			testkit.Must(t, err)
-			b.Control(controller)
-			setLearning(b, `{"explore_per_day":1000}`)
-			decisive(b)
-			outcomes(b, drawAlike(b, live(b, "t", 40), &drawn))
-			started := adapts(b)
-			if len(started) != 1 {
-				t.Fatalf("started %+v", started)
-			}
-			for _, again := range adapts(b) { // none when what it learns from is taken
-				if again.Ref != started[0].Ref {
-					t.Fatalf("started %+v, then %+v", started, again)
-				}
-			}
-			between()
-			return adaptedTo(b, started[0].Ref)
+	var drawn []string
+	update := func(b *apptest.Bundle, between func()) adaptation.Result {
+		t.Helper()
+		_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
+		testkit.Must(t, err)
+		setLearning(b, `{"explore_per_day":1000}`)
+		decisive(b)
+		outcomes(b, drawAlike(b, live(b, "t", 40), &drawn))
+		started := adapts(b)
+		if len(started) != 1 {
+			t.Fatalf("started %+v", started)
 		}
-		whole := apptest.Open(t, offlineRules)
-		want := update(whole, func() {})
-		if want.Outcome != adaptation.OnCanary || want.Decisions != 40 || want.Shadow.Comparison == nil ||
-			want.Shadow.Comparison.Traces != 1 {
-			t.Fatalf("%+v", want)
-		}
-		b := apptest.OpenIdle(t, offlineRules)
-		worker := b.StartProcess()
-		got := update(b, func() {
-			for _, steps := range []int{1, 2} {
-				testkit.Eventually(t, fmt.Sprintf("%d steps are done", steps), func() bool {
-					return count(b, "select count(*) from cairn.training_steps") >= steps ||
-						count(b, "select count(*) from cairn.runs where kind = 'adapt' and status = 'ended'") > 0
-				})
-				worker.Kill()
-				exec(b, "insert into cairn.decision_outcomes select workspace_id, id, 'late/' || id, run_id, "+
-					"'feedback', 0 from cairn.decisions on conflict do nothing")
-				worker = b.StartProcess()
+		for _, again := range adapts(b) { // none when what it learns from is taken
+			if again.Ref != started[0].Ref {
+				t.Fatalf("started %+v, then %+v", started, again)
 			}
-		})
-		if got.Policy != want.Policy || got.Outcome != want.Outcome || got.Decisions != want.Decisions ||
-			got.Update != want.Update || got.Shadow.Alike != want.Shadow.Alike {
-			t.Errorf("killed twice: %+v\nleft alone: %+v", got, want)
 		}
-		if n := count(b, "select count(*) from cairn.policy_updates"); n != 1 {
-			t.Errorf("%d updates", n)
+		between()
+		return adaptedTo(b, started[0].Ref)
+	}
+	whole := apptest.Open(t, offlineRules)
+	want := update(whole, func() {})
+	if want.Outcome != adaptation.OnCanary || want.Decisions != 40 || want.Shadow.Comparison == nil ||
+		want.Shadow.Comparison.Traces != 1 {
+		t.Fatalf("%+v", want)
+	}
+	b := apptest.OpenIdle(t, offlineRules)
+	worker := b.StartProcess()
+	got := update(b, func() {
+		for _, steps := range []int{1, 2} {
+			testkit.Eventually(t, fmt.Sprintf("%d steps are done", steps), func() bool {
+				return count(b, "select count(*) from cairn.training_steps") >= steps ||
+					count(b, "select count(*) from cairn.runs where kind = 'adapt' and status = 'ended'") > 0
+			})
+			worker.Kill()
+			exec(b, "insert into cairn.decision_outcomes select workspace_id, id, 'late/' || id, run_id, "+
+				"'feedback', 0 from cairn.decisions on conflict do nothing")
+			worker = b.StartProcess()
 		}
 	})
+	if got.Policy != want.Policy || got.Outcome != want.Outcome || got.Decisions != want.Decisions ||
+		got.Update != want.Update || got.Shadow.Alike != want.Shadow.Alike {
+		t.Errorf("killed twice: %+v\nleft alone: %+v", got, want)
+	}
+	if n := count(b, "select count(*) from cairn.policy_updates"); n != 1 {
+		t.Errorf("%d updates", n)
+	}
 }
 
 // An update ignores decisions that are too old, were not drawn, have no outcome, were masked, or
@@ -354,72 +345,69 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	pgtest.EachController(t, func(t *testing.T, controller string) {
-		b := apptest.Open(t)
-		b.Control(controller)
-		b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-		setLearning(b, `{"explore_per_day":45}`)
-		made := live(b, "t", 50)
-		sampled := 0
-		for _, d := range made {
-			if !d.Choice.Greedy {
-				sampled++
-			}
+	b := apptest.Open(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	setLearning(b, `{"explore_per_day":45}`)
+	made := live(b, "t", 50)
+	sampled := 0
+	for _, d := range made {
+		if !d.Choice.Greedy {
+			sampled++
 		}
-		if sampled != 45 {
-			t.Errorf("%d decisions were sampled, want the 45 of a day", sampled)
+	}
+	if sampled != 45 {
+		t.Errorf("%d decisions were sampled, want the 45 of a day", sampled)
+	}
+	outcomes(b, made[2:])
+	exec(b, `update cairn.decisions set outcome = '{"outcome":"llm_error"}' where span = 3`)
+	exec(b, "update cairn.decisions set bank_version = -9 where span = 4")
+	exec(b, "update cairn.decisions set outcome = null where span = 5")
+	if took := takes(b); took != 45-2-3 {
+		t.Errorf("%d decisions may be learnt from, want 45 less 2 without an outcome, a lost one, an old one and "+
+			"one under way", took)
+	}
+	// Decisions are used up to two versions later, and no longer after three.
+	for n, want := range map[int]int{2: 40, 3: 0} {
+		exec(b, "update cairn.decisions set bank_version = 1 - $1 where span not in (4)", n)
+		if took := takes(b); took != want {
+			t.Errorf("%d versions later %d decisions may be learnt from, want %d", n, took, want)
 		}
-		outcomes(b, made[2:])
-		exec(b, `update cairn.decisions set outcome = '{"outcome":"llm_error"}' where span = 3`)
-		exec(b, "update cairn.decisions set bank_version = -9 where span = 4")
-		exec(b, "update cairn.decisions set outcome = null where span = 5")
-		if took := takes(b); took != 45-2-3 {
-			t.Errorf("%d decisions may be learnt from, want 45 less 2 without an outcome, a lost one, an old one and "+
-				"one under way", took)
-		}
-		// Decisions are used up to two versions later, and no longer after three.
-		for n, want := range map[int]int{2: 40, 3: 0} {
-			exec(b, "update cairn.decisions set bank_version = 1 - $1 where span not in (4)", n)
-			if took := takes(b); took != want {
-				t.Errorf("%d versions later %d decisions may be learnt from, want %d", n, took, want)
-			}
-		}
-		exec(b, "update cairn.decisions set bank_version = 1 where span <> 4")
+	}
+	exec(b, "update cairn.decisions set bank_version = 1 where span <> 4")
 
-		other, err := b.Store.Workspace(t.Context(), "other", true)
-		testkit.Must(t, err)
-		head, err := b.Learning.Banks.Head(t.Context(), other.ID, bank.Default)
-		testkit.Must(t, err)
-		own, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
-		testkit.Must(t, err)
-		testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q store.Tx) error {
-			for _, bank := range []int64{head.ID, own.ID} {
-				if ids, err := q.Outcomes().Learnable(t.Context(), bank, 0, 100); err != nil || len(ids) != 0 {
-					t.Errorf("another workspace may learn from %d decisions, %v", len(ids), err)
-				}
+	other, err := b.Store.Workspace(t.Context(), "other", true)
+	testkit.Must(t, err)
+	head, err := b.Learning.Banks.Head(t.Context(), other.ID, bank.Default)
+	testkit.Must(t, err)
+	own, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
+	testkit.Must(t, err)
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q store.Tx) error {
+		for _, bank := range []int64{head.ID, own.ID} {
+			if ids, err := q.Outcomes().Learnable(t.Context(), bank, 0, 100); err != nil || len(ids) != 0 {
+				t.Errorf("another workspace may learn from %d decisions, %v", len(ids), err)
 			}
-			if seen, err := q.Outcomes().Outcomes(t.Context(), []string{made[10].ID}); err != nil || len(seen) != 0 {
-				t.Errorf("another workspace sees %+v, %v", seen, err)
-			}
-			if err := q.Outcomes().PutOutcomes(t.Context(), []string{made[0].ID},
-				decision.Outcome{Op: "theirs", Run: made[0].Run, Source: decision.FromPraise, Score: 1}); err != nil {
-				t.Error(err)
-			}
-			return q.Outcomes().Claim(t.Context(), made[0].Run, []string{made[10].ID})
-		}))
-		if n := count(b, "select count(*) from cairn.decisions where update_run is not null") +
-			count(b, "select count(*) from cairn.decision_outcomes where op_id = 'theirs'"); n != 0 {
-			t.Errorf("another workspace took or rated %d decisions", n)
 		}
-		if _, err := b.Learning.Updates.AcceptDue(t.Context(),
-			runspec.Due{Workspace: other.ID, WorkspaceKey: other.Key, Spec: app.EvolveSpec(b.Config)}); err != nil ||
-			count(b, "select count(*) from cairn.runs where kind = 'adapt'") != 0 {
-			t.Errorf("an update in a workspace without decisions: %v", err)
+		if seen, err := q.Outcomes().Outcomes(t.Context(), []string{made[10].ID}); err != nil || len(seen) != 0 {
+			t.Errorf("another workspace sees %+v, %v", seen, err)
 		}
-		if got, _ := adaptOnce(b); got.Decisions != 40 {
-			t.Errorf("%+v", got)
+		if err := q.Outcomes().PutOutcomes(t.Context(), []string{made[0].ID},
+			decision.Outcome{Op: "theirs", Run: made[0].Run, Source: decision.FromPraise, Score: 1}); err != nil {
+			t.Error(err)
 		}
-	})
+		return q.Outcomes().Claim(t.Context(), made[0].Run, []string{made[10].ID})
+	}))
+	if n := count(b, "select count(*) from cairn.decisions where update_run is not null") +
+		count(b, "select count(*) from cairn.decision_outcomes where op_id = 'theirs'"); n != 0 {
+		t.Errorf("another workspace took or rated %d decisions", n)
+	}
+	if _, err := b.Learning.Updates.AcceptDue(t.Context(),
+		runspec.Due{Workspace: other.ID, WorkspaceKey: other.Key, Spec: app.EvolveSpec(b.Config)}); err != nil ||
+		count(b, "select count(*) from cairn.runs where kind = 'adapt'") != 0 {
+		t.Errorf("an update in a workspace without decisions: %v", err)
+	}
+	if got, _ := adaptOnce(b); got.Decisions != 40 {
+		t.Errorf("%+v", got)
+	}
 }
 
 // takes counts the decisions that an update would use.
@@ -440,63 +428,60 @@ func takes(b *apptest.Bundle) (n int) {
 func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	pgtest.EachController(t, func(t *testing.T, controller string) {
-		b := apptest.OpenIdle(t)
-		b.Control(controller)
-		b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-		_, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default,
-			skillFile("capture_dates", "Adds dates."))
-		testkit.Must(t, err)
-		b.Start()
-		setLearning(b, `{"explore_per_day":1000}`)
-		decisive(b)
-		outcomes(b, live(b, "before", 40))
-		b.Stop()
-		started := adapts(b)
-		setLearning(b, `{"frozen":true,"version":1}`)
-		if again := adapts(b); len(again) != 0 {
-			t.Errorf("%d updates are due", len(again))
+	b := apptest.OpenIdle(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	_, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default,
+		skillFile("capture_dates", "Adds dates."))
+	testkit.Must(t, err)
+	b.Start()
+	setLearning(b, `{"explore_per_day":1000}`)
+	decisive(b)
+	outcomes(b, live(b, "before", 40))
+	b.Stop()
+	started := adapts(b)
+	setLearning(b, `{"frozen":true,"version":1}`)
+	if again := adapts(b); len(again) != 0 {
+		t.Errorf("%d updates are due", len(again))
+	}
+	b.Start()
+	if got := adaptedTo(b, started[0].Ref); got.Outcome != adaptation.Frozen || got.Update != 0 {
+		t.Errorf("an update that was under way: %+v", got)
+	}
+	for _, d := range live(b, "frozen", 4) {
+		if d.Version != 1 || !d.Choice.Greedy || len(d.Choice.Candidates) != 10 {
+			t.Errorf("a choice by version %d, greedy %v, among %d skills", d.Version, d.Choice.Greedy,
+				len(d.Choice.Candidates))
 		}
-		b.Start()
-		if got := adaptedTo(b, started[0].Ref); got.Outcome != adaptation.Frozen || got.Update != 0 {
-			t.Errorf("an update that was under way: %+v", got)
-		}
-		for _, d := range live(b, "frozen", 4) {
-			if d.Version != 1 || !d.Choice.Greedy || len(d.Choice.Candidates) != 10 {
-				t.Errorf("a choice by version %d, greedy %v, among %d skills", d.Version, d.Choice.Greedy,
-					len(d.Choice.Candidates))
+	}
+	if n := count(b, "select count(*) from cairn.decisions where update_run is not null") +
+		count(b, "select count(*) from cairn.bank_versions where action = 'adapt'"); n != 0 {
+		t.Errorf("%d decisions were learnt from, or versions made", n)
+	}
+	setLearning(b, `{"version":9}`)
+	if _, err := b.Learning.Builds.Accept(t.Context(),
+		build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(),
+			Spec: app.EvolveSpec(b.Config), Keeping: keeping()}); fault.CodeOf(err) != fault.NotFound ||
+		!strings.Contains(err.Error(), "memory.learning.version") {
+		t.Errorf("a version that is not there: %v", err)
+	}
+	setLearning(b, `{"frozen":false,"version":0}`)
+	got, _ := adaptOnce(b)
+	if got.Outcome != adaptation.OnCanary || got.Decisions != 40 {
+		t.Errorf("thawed: %+v", got)
+	}
+	// While learning is frozen, no build uses the canary policy and no answer judges it.
+	setLearning(b, `{"frozen":true,"canary_percent":50,"explore_per_day":0}`)
+	for n := range 4 {
+		for _, d := range live(b, fmt.Sprint("icy", n), 1) {
+			if d.Canary != 0 || !d.Choice.Greedy {
+				t.Errorf("a live choice by update %d", d.Canary)
 			}
 		}
-		if n := count(b, "select count(*) from cairn.decisions where update_run is not null") +
-			count(b, "select count(*) from cairn.bank_versions where action = 'adapt'"); n != 0 {
-			t.Errorf("%d decisions were learnt from, or versions made", n)
-		}
-		setLearning(b, `{"version":9}`)
-		if _, err := b.Learning.Builds.Accept(t.Context(),
-			build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(),
-				Spec: app.EvolveSpec(b.Config), Keeping: keeping()}); fault.CodeOf(err) != fault.NotFound ||
-			!strings.Contains(err.Error(), "memory.learning.version") {
-			t.Errorf("a version that is not there: %v", err)
-		}
-		setLearning(b, `{"frozen":false,"version":0}`)
-		got, _ := adaptOnce(b)
-		if got.Outcome != adaptation.OnCanary || got.Decisions != 40 {
-			t.Errorf("thawed: %+v", got)
-		}
-		// While learning is frozen, no build uses the canary policy and no answer judges it.
-		setLearning(b, `{"frozen":true,"canary_percent":50,"explore_per_day":0}`)
-		for n := range 4 {
-			for _, d := range live(b, fmt.Sprint("icy", n), 1) {
-				if d.Canary != 0 || !d.Choice.Greedy {
-					t.Errorf("a live choice by update %d", d.Canary)
-				}
-			}
-		}
-		exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
-		if adapts(b); state(b).State != adaptation.OnCanary {
-			t.Errorf("%+v", state(b))
-		}
-	})
+	}
+	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
+	if adapts(b); state(b).State != adaptation.OnCanary {
+		t.Errorf("%+v", state(b))
+	}
 }
 
 // state returns the latest update.
@@ -563,10 +548,9 @@ func judgedLive(b *apptest.Bundle, of adaptation.Result, candidate, incumbent fl
 }
 
 // onCanary updates a policy from 40 decisions and puts it on canary.
-func onCanary(t *testing.T, controller string) (*apptest.Bundle, adaptation.Result) {
+func onCanary(t *testing.T) (*apptest.Bundle, adaptation.Result) {
 	t.Helper()
 	b := apptest.Open(t)
-	b.Control(controller)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	decisive(b)
@@ -583,23 +567,21 @@ func onCanary(t *testing.T, controller string) (*apptest.Bundle, adaptation.Resu
 func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	pgtest.EachController(t, func(t *testing.T, controller string) {
-		b, got := onCanary(t, controller)
-		weights := count(b, "select count(*) from cairn.policies")
-		now := judgedLive(b, got, 0, 1)
-		if now.State != adaptation.Dropped || now.Canary.Comparison == nil || now.Canary.Comparison.Mean != -1 ||
-			now.EndedAt == nil {
-			t.Errorf("%+v", now)
-		}
-		head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
-		testkit.Must(t, err)
-		if left := count(b, "select count(*) from cairn.policies"); head.Head != 1 || left != weights-2 {
-			t.Errorf("version %d, %d sets of weights of %d", head.Head, left, weights)
-		}
-		if d := live(b, "after", 1)[0]; d.Canary != 0 || d.Choice.Policy != head.Version.Policy {
-			t.Errorf("a live choice by a dropped policy: %+v", d.Choice.Policy)
-		}
-	})
+	b, got := onCanary(t)
+	weights := count(b, "select count(*) from cairn.policies")
+	now := judgedLive(b, got, 0, 1)
+	if now.State != adaptation.Dropped || now.Canary.Comparison == nil || now.Canary.Comparison.Mean != -1 ||
+		now.EndedAt == nil {
+		t.Errorf("%+v", now)
+	}
+	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
+	testkit.Must(t, err)
+	if left := count(b, "select count(*) from cairn.policies"); head.Head != 1 || left != weights-2 {
+		t.Errorf("version %d, %d sets of weights of %d", head.Head, left, weights)
+	}
+	if d := live(b, "after", 1)[0]; d.Canary != 0 || d.Choice.Policy != head.Version.Policy {
+		t.Errorf("a live choice by a dropped policy: %+v", d.Choice.Policy)
+	}
 }
 
 // A canary is dropped if it gets too little feedback in 30 days, or if its bank has a newer
@@ -607,72 +589,68 @@ func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
 func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	pgtest.EachController(t, func(t *testing.T, controller string) {
-		b, _ := onCanary(t, controller)
-		adapts(b)
-		exec(b, "update cairn.policy_updates set canary_at = now() - interval '29 days'")
-		if adapts(b); state(b).State != adaptation.OnCanary {
-			t.Errorf("after 29 days: %+v", state(b))
-		}
-		if seen, err := b.Store.Backlog(t.Context()); err != nil || seen.Canaries.Count != 1 ||
-			seen.Canaries.Oldest < 28*24*time.Hour {
-			t.Errorf("a scrape sees %+v, %v", seen.Canaries, err)
-		}
-		exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
-		if adapts(b); state(b).State != adaptation.Dropped || !strings.Contains(state(b).Note, "30 days") {
-			t.Errorf("after 31 days: %+v", state(b))
-		}
-		outcomes(b, live(b, "u", 40))
-		got, _ := adaptOnce(b)
-		if len(adapts(b)) != 0 || got.Update != 2 {
-			t.Errorf("%+v", got)
-		}
-		_, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default,
-			skillFile("capture_dates", "Adds dates."))
-		testkit.Must(t, err)
-		if adapts(b); state(b).State != adaptation.Dropped || !strings.Contains(state(b).Note, "newer version") {
-			t.Errorf("after an import: %+v", state(b))
-		}
-	})
+	b, _ := onCanary(t)
+	adapts(b)
+	exec(b, "update cairn.policy_updates set canary_at = now() - interval '29 days'")
+	if adapts(b); state(b).State != adaptation.OnCanary {
+		t.Errorf("after 29 days: %+v", state(b))
+	}
+	if seen, err := b.Store.Backlog(t.Context()); err != nil || seen.Canaries.Count != 1 ||
+		seen.Canaries.Oldest < 28*24*time.Hour {
+		t.Errorf("a scrape sees %+v, %v", seen.Canaries, err)
+	}
+	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
+	if adapts(b); state(b).State != adaptation.Dropped || !strings.Contains(state(b).Note, "30 days") {
+		t.Errorf("after 31 days: %+v", state(b))
+	}
+	outcomes(b, live(b, "u", 40))
+	got, _ := adaptOnce(b)
+	if len(adapts(b)) != 0 || got.Update != 2 {
+		t.Errorf("%+v", got)
+	}
+	_, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default,
+		skillFile("capture_dates", "Adds dates."))
+	testkit.Must(t, err)
+	if adapts(b); state(b).State != adaptation.Dropped || !strings.Contains(state(b).Note, "newer version") {
+		t.Errorf("after an import: %+v", state(b))
+	}
 }
 
 // Concurrent judgments of a canary create one version.
 func TestACanaryIsPromotedOnce(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	pgtest.EachController(t, func(t *testing.T, controller string) {
-		b, got := onCanary(t, controller)
-		theirs, ours := arms(b, got)
-		rated(b, theirs, 1)
-		rated(b, ours, 0)
-		var all sync.WaitGroup
-		for range 6 {
-			all.Go(func() {
-				_, err := b.Learning.Updates.AcceptDue(
-					t.Context(),
-					runspec.Due{
-						Workspace:    b.Workspace.ID,
-						WorkspaceKey: b.Workspace.Key,
-						Spec:         app.EvolveSpec(b.Config),
-						Least:        adaptation.MinDecisions,
-					},
-				)
-				if err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
-		testkit.Must(t, err)
-		if now := state(b); now.State != adaptation.InForce || head.Head != 2 || head.Version.Policy != got.Policy ||
-			head.Version.Action != bank.ActionAdapt {
-			t.Errorf("%+v, in force %+v", now, head.Version)
-		}
-		if _, err := b.Learning.Banks.Rollback(t.Context(), b.Workspace.ID, bank.Default, 1); err != nil {
-			t.Errorf("the bank was not given back: %v", err)
-		}
-	})
+	b, got := onCanary(t)
+	theirs, ours := arms(b, got)
+	rated(b, theirs, 1)
+	rated(b, ours, 0)
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			_, err := b.Learning.Updates.AcceptDue(
+				t.Context(),
+				runspec.Due{
+					Workspace:    b.Workspace.ID,
+					WorkspaceKey: b.Workspace.Key,
+					Spec:         app.EvolveSpec(b.Config),
+					Least:        adaptation.MinDecisions,
+				},
+			)
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
+	testkit.Must(t, err)
+	if now := state(b); now.State != adaptation.InForce || head.Head != 2 || head.Version.Policy != got.Policy ||
+		head.Version.Action != bank.ActionAdapt {
+		t.Errorf("%+v, in force %+v", now, head.Version)
+	}
+	if _, err := b.Learning.Banks.Rollback(t.Context(), b.Workspace.ID, bank.Default, 1); err != nil {
+		t.Errorf("the bank was not given back: %v", err)
+	}
 }
 
 // Concurrent sessions together stay within the exploration budget of the workspace. If a bank
@@ -680,36 +658,33 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 func TestExplorationKeepsToItsBudget(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	pgtest.EachController(t, func(t *testing.T, controller string) {
-		b := apptest.Open(t)
-		b.Control(controller)
-		b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-		setLearning(b, `{"explore_per_day":7}`)
-		sampled := func() int { return count(b, "select count(*) from cairn.decisions where sampled") }
-		var runs []run.Ref
-		for n, k := range []int{10, 1, 1, 1} {
-			var said []transcript.Message
-			for i := range 6 {
-				said = append(said, transcript.Message{Role: transcript.User,
-					Content: fmt.Sprintf("Row %d of session %d.", i, n),
-					Time:    time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)})
-			}
-			runs = append(runs, buildSession(b, said, func(r *build.Request) { r.Keeping.K = k }).Ref)
-			if k == 10 {
-				if builtBy(b, runs[0]); sampled() != 0 {
-					t.Errorf("%d choices were drawn where all skills are chosen", sampled())
-				}
+	b := apptest.Open(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	setLearning(b, `{"explore_per_day":7}`)
+	sampled := func() int { return count(b, "select count(*) from cairn.decisions where sampled") }
+	var runs []run.Ref
+	for n, k := range []int{10, 1, 1, 1} {
+		var said []transcript.Message
+		for i := range 6 {
+			said = append(said, transcript.Message{Role: transcript.User,
+				Content: fmt.Sprintf("Row %d of session %d.", i, n),
+				Time:    time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)})
+		}
+		runs = append(runs, buildSession(b, said, func(r *build.Request) { r.Keeping.K = k }).Ref)
+		if k == 10 {
+			if builtBy(b, runs[0]); sampled() != 0 {
+				t.Errorf("%d choices were drawn where all skills are chosen", sampled())
 			}
 		}
-		for _, ref := range runs {
-			builtBy(b, ref)
-		}
-		if n := sampled(); n != 7 {
-			t.Errorf("%d choices were drawn, want 7", n)
-		}
-		exec(b, "update cairn.decisions set created_at = now() - interval '25 hours'")
-		if live(b, "next", 9); sampled() != 14 {
-			t.Errorf("%d choices were drawn after a day, want 14", sampled())
-		}
-	})
+	}
+	for _, ref := range runs {
+		builtBy(b, ref)
+	}
+	if n := sampled(); n != 7 {
+		t.Errorf("%d choices were drawn, want 7", n)
+	}
+	exec(b, "update cairn.decisions set created_at = now() - interval '25 hours'")
+	if live(b, "next", 9); sampled() != 14 {
+		t.Errorf("%d choices were drawn after a day, want 14", sampled())
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
@@ -131,34 +130,31 @@ func gotBias(d decision.Decision, t int, fresh ...string) bool {
 func TestGreedyChoicesHaveNoBias(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	pgtest.EachController(t, func(t *testing.T, controller string) {
-		b := apptest.Open(t)
-		b.Control(controller)
-		b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-		brought(b, "capture_dates", "Adds dates.")
-		for name, settings := range map[string]string{"no budget": `{"explore_per_day":0}`,
-			"frozen": `{"explore_per_day":1000,"frozen":true}`} {
-			setLearning(b, settings)
-			for _, d := range live(b, strings.ReplaceAll(name, " ", ""), 3) {
-				best := policy.TopK(d.Choice.Logits, 1)[0]
-				if !d.Choice.Greedy || !unbiased(d) || d.Choice.Chosen[0] != d.Choice.Candidates[best] {
-					t.Errorf("%s: %+v", name, d.Choice)
-				}
+	b := apptest.Open(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	brought(b, "capture_dates", "Adds dates.")
+	for name, settings := range map[string]string{"no budget": `{"explore_per_day":0}`,
+		"frozen": `{"explore_per_day":1000,"frozen":true}`} {
+		setLearning(b, settings)
+		for _, d := range live(b, strings.ReplaceAll(name, " ", ""), 3) {
+			best := policy.TopK(d.Choice.Logits, 1)[0]
+			if !d.Choice.Greedy || !unbiased(d) || d.Choice.Chosen[0] != d.Choice.Candidates[best] {
+				t.Errorf("%s: %+v", name, d.Choice)
 			}
 		}
-		setLearning(b, `{"explore_per_day":2,"frozen":false}`)
-		drawn := 0
-		for _, d := range live(b, "budget", 5) {
-			if !d.Choice.Greedy {
-				drawn++
-			} else if !unbiased(d) {
-				t.Errorf("beyond the budget: %+v", d.Choice)
-			}
+	}
+	setLearning(b, `{"explore_per_day":2,"frozen":false}`)
+	drawn := 0
+	for _, d := range live(b, "budget", 5) {
+		if !d.Choice.Greedy {
+			drawn++
+		} else if !unbiased(d) {
+			t.Errorf("beyond the budget: %+v", d.Choice)
 		}
-		if drawn != 2 {
-			t.Errorf("%d choices were drawn, want 2", drawn)
-		}
-	})
+	}
+	if drawn != 2 {
+		t.Errorf("%d choices were drawn, want 2", drawn)
+	}
 }
 
 // An update includes the bias of a choice. For the policy that made the choice, the importance
@@ -215,34 +211,31 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 // counted once.
 func TestABiasedChoiceIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	pgtest.EachController(t, func(t *testing.T, controller string) {
-		b := apptest.OpenIdle(t)
-		b.Control(controller)
-		b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-		setLearning(b, `{"explore_per_day":1000}`)
-		brought(b, "capture_dates", "Adds dates.")
-		r := buildSession(b, building(), func(r *build.Request) { r.Keeping.K = 1 })
-		_, _, err := b.Learning.Builds.Open(t.Context(), r.Ref)
-		testkit.Must(t, err)
-		var kept []string
-		for range 2 {
-			for n := range 3 {
-				_, err := b.Learning.Builds.BuildSpan(t.Context(), r.Ref, n)
-				testkit.Must(t, err)
-			}
-			var now []string
-			b.Within(func(ctx context.Context, q store.Tx) error {
-				made, err := q.Decisions().Decisions(ctx, r.Ref.Run)
-				for _, d := range made {
-					now = append(now, fmt.Sprintf("%+v", d.Choice))
-				}
-				return err
-			})
-			if kept == nil {
-				kept = now
-			} else if !slices.Equal(kept, now) {
-				t.Errorf("%q, then %q", kept, now)
-			}
+	b := apptest.OpenIdle(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	setLearning(b, `{"explore_per_day":1000}`)
+	brought(b, "capture_dates", "Adds dates.")
+	r := buildSession(b, building(), func(r *build.Request) { r.Keeping.K = 1 })
+	_, _, err := b.Learning.Builds.Open(t.Context(), r.Ref)
+	testkit.Must(t, err)
+	var kept []string
+	for range 2 {
+		for n := range 3 {
+			_, err := b.Learning.Builds.BuildSpan(t.Context(), r.Ref, n)
+			testkit.Must(t, err)
 		}
-	})
+		var now []string
+		b.Within(func(ctx context.Context, q store.Tx) error {
+			made, err := q.Decisions().Decisions(ctx, r.Ref.Run)
+			for _, d := range made {
+				now = append(now, fmt.Sprintf("%+v", d.Choice))
+			}
+			return err
+		})
+		if kept == nil {
+			kept = now
+		} else if !slices.Equal(kept, now) {
+			t.Errorf("%q, then %q", kept, now)
+		}
+	}
 }

@@ -39,7 +39,7 @@ func OpenLearning(t testing.TB, change ...func(*learning.Ports)) *Learning {
 	memories := &longterm.Service{Ports: longterm.Ports{Store: l.DB.LongTerm(), Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: l.DB.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	ports := learning.Ports{Store: l.DB.Learning(), Memories: memories, Asker: l.Script, Embedder: embedder,
-		Controller: policy.Controllers{}, Space: space}
+		Controller: policy.PPOLearner{}, Space: space}
 	for _, f := range change {
 		f(&ports)
 	}

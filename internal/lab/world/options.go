@@ -49,7 +49,7 @@ func (o Options) Check() error {
 			maxSessionWorkers,
 		)
 	}
-	if _, err := o.shape(policy.Shape{Head: policy.Concat, Dim: 1, Hidden: 1}); err != nil {
+	if _, err := o.shape(policy.TowerShape(1, 1)); err != nil {
 		return err
 	}
 	return o.spanning().Check()
@@ -72,7 +72,7 @@ func (o Options) shape(of policy.Shape) (policy.Shape, error) {
 
 // trace returns an empty trace with the options applied.
 func (o Options) trace(id string) (*trace, error) {
-	shape, err := o.shape(policy.ConcatShape(dims, 1))
+	shape, err := o.shape(policy.TowerShape(dims, 1))
 	return &trace{id: id, how: o.spanning(), shape: shape}, err
 }
 

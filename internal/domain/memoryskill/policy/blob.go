@@ -14,7 +14,7 @@ import (
 
 // A blob is the stored form of numbers, in little-endian order:
 //
-//	8 bytes   type: "cairnpol", "cairnopt", "cairnban" or "cairnbst"
+//	8 bytes   type: "cairnpol" or "cairnopt"
 //	uint32    version of this layout
 //	uint32    length of the header
 //	…         header, JSON

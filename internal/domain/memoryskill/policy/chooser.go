@@ -1,7 +1,7 @@
 package policy
 
 // Chooser chooses memory skills for spans. It is immutable: a Controller returns a new one. Policy
-// and Bandit are Cairn's implementations.
+// is Cairn's implementation.
 type Chooser interface {
 	// Vector converts an embedding to the form that the chooser uses.
 	Vector(embedding []float32) []float64

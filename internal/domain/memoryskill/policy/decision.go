@@ -25,8 +25,8 @@ type Decision struct {
 	LogProb    float64   `json:"log_prob"`        // of Chosen in this order, including the bias
 	Value      float64   `json:"value"`           // estimate of the critic
 	Greedy     bool      `json:"greedy,omitempty"`
-	// Controller is the controller of the policy; empty means ControllerPPO. LogProb of
-	// ControllerThompson is that of Chosen in any order, and its Logits are expected rewards.
+	// Controller names the controller of the chooser; empty means PPOLearner. LogProb of another
+	// one is that of Chosen in any order, because its Logits may not determine the probability.
 	Controller string `json:"controller,omitempty"`
 	// Tokens is the length of the chosen skills in the prompt, in tokens; see Credit.TokenPrice.
 	Tokens int `json:"tokens,omitempty"`

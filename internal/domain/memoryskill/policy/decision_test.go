@@ -27,7 +27,7 @@ func ExampleScorer_Decide() {
 func TestDecisionDoesNotDependOnTheOrderOfCandidates(t *testing.T) {
 	t.Parallel()
 	w := newWorld("order")
-	for _, shape := range []Shape{TowerShape(worldDim, 16), ConcatShape(worldDim, 16)} {
+	for name, shape := range map[string]Shape{"tower": TowerShape(worldDim, 16), "dot": DotShape(worldDim, 25)} {
 		policy, err := NewPolicy(shape, keyedrand.Key{})
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func TestDecisionDoesNotDependOnTheOrderOfCandidates(t *testing.T) {
 		}
 		if !slices.Equal(decisions[0].Chosen, decisions[1].Chosen) ||
 			!slices.Equal(decisions[0].Logits, decisions[1].Logits) {
-			t.Errorf("%s: %+v and %+v", shape.Head, decisions[0], decisions[1])
+			t.Errorf("%s: %+v and %+v", name, decisions[0], decisions[1])
 		}
 	}
 }
@@ -111,8 +111,8 @@ func TestScorerRefusesWhatItWasNotTrainedFor(t *testing.T) {
 	if _, err := scorer.Decide(make([]float64, 4), Choice{}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("no K: %v", err)
 	}
-	for name, shape := range map[string]Shape{"head": {Head: "mlp", Dim: 1, Hidden: 1}, "size": TowerShape(0, 4),
-		"scale": {Head: Tower, Dim: 1, Hidden: 1}} {
+	for name, shape := range map[string]Shape{"head": {Head: "mlp", Dim: 1, Hidden: 1, Scale: 1},
+		"size": TowerShape(0, 4), "scale": {Head: Tower, Dim: 1, Hidden: 1}} {
 		if _, err := NewPolicy(shape, keyedrand.Key{}); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %v", name, err)
 		}

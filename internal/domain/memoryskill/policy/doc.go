@@ -17,6 +17,6 @@
 //	next, optimizer, report, err := policy.Update(p, optimizer, steps, vectors, policy.DefaultPPO(), key)
 //
 // Policies and optimizer states are values with a Blob for storage and a Hash as name. The backward
-// passes are written by hand, because the two heads have eight layers in total. Tests compare them
-// with finite differences and published numbers.
+// passes are written by hand, because a policy has only six layers. Tests compare them with finite
+// differences.
 package policy

@@ -74,7 +74,7 @@ func TestPolicyDoesNotDependOnTheNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// BenchmarkLearning measures the mean over three worlds, and the results of the other heads and
+// BenchmarkLearning measures the mean over three worlds, and the results of the other shape and
 // credits.
 func BenchmarkLearning(b *testing.B) {
 	for _, c := range []struct {
@@ -84,9 +84,8 @@ func BenchmarkLearning(b *testing.B) {
 	}{
 		{"tower-provenance", TowerShape(worldDim, worldHidden), DefaultCredit()},
 		{"dot-provenance", DotShape(worldDim, worldHidden), DefaultCredit()},
-		{"concat-provenance", ConcatShape(worldDim, worldHidden), DefaultCredit()},
 		{"tower-terminal", TowerShape(worldDim, worldHidden), Credit{Name: Terminal}},
-		{"concat-redistributed", ConcatShape(worldDim, worldHidden), Credit{Name: Redistributed}},
+		{"tower-redistributed", TowerShape(worldDim, worldHidden), Credit{Name: Redistributed}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for range b.N {

@@ -16,8 +16,7 @@ type Optimizer interface {
 
 // Form describes a kind of chooser.
 type Form struct {
-	Controller  string                      // one of ControllerNames; empty means that of the existing chooser
-	Shape       func(dim, hidden int) Shape // of the recipe, for PPO
+	Shape       func(dim, hidden int) Shape // of the recipe, for PPOLearner
 	Dim, Hidden int                         // of a new chooser; an existing one keeps its own
 	Fuse        string                      // Mean or SimWeighted; empty means unchanged
 	Temperature float64                     // of SimWeighted; 0 means the default
@@ -81,10 +80,7 @@ func (PPOLearner) Update(c Chooser, o Optimizer, b Batch) (Chooser, Optimizer, R
 	after, adam, report, err := Update(p, adam, steps, b.Vectors, b.PPO, b.Key)
 	if err == nil && b.MaxKL > 0 {
 		b.Steps = steps
-		whole := after
-		after, report.MeanKL, report.Kept, err = limited(p, whole, func(share float64) Policy {
-			return p.between(whole, share)
-		}, b)
+		after, report.MeanKL, report.Kept, err = limited(p, after, b)
 	}
 	return after, adam, report, err
 }

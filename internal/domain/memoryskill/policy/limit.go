@@ -11,23 +11,15 @@ const (
 	halvings, closeEnough = 20, 0.99
 )
 
-// firsts is a Chooser that knows how probable each candidate is as the first skill of a draw.
-type firsts interface {
-	Chooser
-	// logFirsts returns the log-probability of each candidate of a decision, with the exploration
-	// bias of that decision.
-	logFirsts(d Decision, candidates []Candidate) ([]float64, error)
-}
-
-// divergence is the mean Kullback-Leibler divergence, in nats, of a chooser's probabilities of the
-// first skill from those of an earlier chooser, over the states of steps.
+// divergence is the mean Kullback-Leibler divergence, in nats, of a policy's probabilities of the
+// first skill from those of an earlier policy, over the states of steps.
 type divergence struct {
 	steps   []Step
 	vectors map[string][]float64
 	before  [][]float64 // log-probabilities of each step
 }
 
-func newDivergence(before firsts, steps []Step, vectors map[string][]float64) (*divergence, error) {
+func newDivergence(before Policy, steps []Step, vectors map[string][]float64) (*divergence, error) {
 	d := &divergence{steps: steps, vectors: vectors, before: make([][]float64, len(steps))}
 	for i := range steps {
 		var err error
@@ -38,13 +30,22 @@ func newDivergence(before firsts, steps []Step, vectors map[string][]float64) (*
 	return d, nil
 }
 
-// logProbs returns the log-probability of each candidate of a step as its first skill.
-func (d *divergence) logProbs(c firsts, step int) ([]float64, error) {
+// logProbs returns the log-probability of each candidate of a step as its first skill, with the
+// exploration bias of the decision.
+func (d *divergence) logProbs(p Policy, step int) ([]float64, error) {
 	one := d.steps[step].Decision
-	return c.logFirsts(one, candidatesOf(one, d.vectors))
+	z, err := p.biased(one, candidatesOf(one, d.vectors))
+	if err != nil {
+		return nil, err
+	}
+	total := logSumExp(z, nil)
+	for i := range z {
+		z[i] -= total
+	}
+	return z, nil
 }
 
-func (d *divergence) of(now firsts) (float64, error) {
+func (d *divergence) of(now Policy) (float64, error) {
 	sum := 0.0
 	for i, before := range d.before {
 		after, err := d.logProbs(now, i)
@@ -58,28 +59,10 @@ func (d *divergence) of(now firsts) (float64, error) {
 	return sum / float64(max(1, len(d.before))), nil
 }
 
-// normalized subtracts logSumExp from logits, which become log-probabilities.
-func normalized(z []float64) []float64 {
-	total := logSumExp(z, nil)
-	for i := range z {
-		z[i] -= total
-	}
-	return z
-}
-
-// logFirsts implements firsts.
-func (p Policy) logFirsts(d Decision, candidates []Candidate) ([]float64, error) {
-	z, err := p.biased(d, candidates)
-	if err != nil {
-		return nil, err
-	}
-	return normalized(z), nil
-}
-
-// limited moves a trained chooser back towards the one before, until their mean divergence over the
+// limited moves a trained policy back towards the one before, until their mean divergence over the
 // states of the batch is at most its limit. It returns the divergence and the share of the change
-// that was kept, 0–1. between returns the chooser with a share of the change.
-func limited[C firsts](before, after C, between func(share float64) C, b Batch) (out C, kl, share float64, err error) {
+// that was kept, 0–1.
+func limited(before, after Policy, b Batch) (out Policy, kl, share float64, err error) {
 	d, err := newDivergence(before, b.Steps, b.Vectors)
 	if err != nil {
 		return before, 0, 0, err
@@ -90,7 +73,7 @@ func limited[C firsts](before, after C, between func(share float64) C, b Batch) 
 	out, kl = before, 0
 	for low, high, n := 0.0, 1.0, 0; n < halvings && kl < closeEnough*b.MaxKL; n++ {
 		middle := (low + high) / 2
-		tried := between(middle)
+		tried := before.between(after, middle)
 		now, err := d.of(tried)
 		if err != nil {
 			return before, 0, 0, err

@@ -4,7 +4,7 @@ package policy
 // buffers. It is not safe for concurrent use.
 type network struct {
 	weights, gradient parameters
-	head              head
+	head              *head
 	states, skills    matrix // inputs
 	s1, h             matrix // state tower
 	k1, u             matrix // skill tower
@@ -41,9 +41,6 @@ func (n *network) embedSkills(skills matrix) {
 	n.weights.skill1.forward(skills, k1)
 	relu(k1)
 	n.weights.skill2.forward(k1, u)
-	if n.head.rectified() {
-		relu(u)
-	}
 	n.head.skills(u)
 }
 
@@ -55,9 +52,6 @@ func (n *network) forward(states matrix) (logits, values matrix) {
 	n.weights.state1.forward(states, s1)
 	relu(s1)
 	n.weights.state2.forward(s1, h)
-	if n.head.rectified() {
-		relu(h)
-	}
 	logits = n.logitsOf(states.rows)
 	n.head.forward(h, logits)
 	n.weights.critic1.forward(h, c1)
@@ -83,7 +77,7 @@ func (n *network) loss() (dLogits, dValues matrix) {
 func (n *network) backward() {
 	b, m := n.states.rows, n.skills.rows
 	s1, h, c1 := top(n.s1, b), top(n.h, b), top(n.c1, b)
-	k1, u := top(n.k1, m), top(n.u, m)
+	k1 := top(n.k1, m)
 	dLogits, dValues := columns(top(n.dLogits, b), 0, m), top(n.dValue, b)
 	ds1, dh, dc1 := top(n.ds1, b), top(n.dh, b), top(n.dc1, b)
 	dk1, du := top(n.dk1, m), top(n.du, m)
@@ -95,10 +89,6 @@ func (n *network) backward() {
 	n.weights.critic1.input(dc1, dh)
 
 	n.head.backward(h, dLogits, dh, du)
-	if n.head.rectified() {
-		reluBackward(h, dh)
-		reluBackward(u, du)
-	}
 	n.gradient.state2.accumulate(s1, dh)
 	n.weights.state2.input(dh, ds1)
 	reluBackward(s1, ds1)

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"math"
 
 	"cairn/internal/domain/fault"
@@ -80,42 +79,6 @@ func (p Policy) LogPropensity(d Decision, candidates []Candidate) (float64, erro
 		return LogProb(z, chosen), nil
 	}
 	return LogProbSet(z, chosen), nil
-}
-
-// LogPropensity returns the log-probability of a draw of the same skills.
-func (b Bandit) LogPropensity(d Decision, candidates []Candidate) (float64, error) {
-	chosen, err := d.indices(d.Chosen)
-	if err != nil {
-		return 0, err
-	}
-	means, deviations, err := b.predictions(d, candidates)
-	if err != nil {
-		return 0, err
-	}
-	return logProbTop(means, deviations, chosen), nil
-}
-
-// logFirsts implements firsts. A bandit has no exploration bias.
-func (b Bandit) logFirsts(d Decision, candidates []Candidate) ([]float64, error) {
-	means, deviations, err := b.predictions(d, candidates)
-	if err != nil {
-		return nil, err
-	}
-	return logProbFirst(means, deviations), nil
-}
-
-// predictions returns the expected reward of each candidate of a decision, and its standard deviation.
-func (b Bandit) predictions(d Decision, candidates []Candidate) (means, deviations []float64, err error) {
-	x := inputs(d.State)
-	means, deviations = make([]float64, len(candidates)), make([]float64, len(candidates))
-	for i, c := range candidates {
-		if len(c.Vector) != b.form.Dim || len(x) != b.form.features() {
-			return nil, nil, fmt.Errorf("decision %q: skill %q: %w", d.ID, c.ID,
-				wrongLength(len(c.Vector), b.form.Dim))
-		}
-		means[i], deviations[i] = b.posterior(c).predict(x)
-	}
-	return means, deviations, nil
 }
 
 // biased returns the logits of the candidates of a decision, with its exploration bias.

@@ -5,8 +5,7 @@ package policy
 type parameters struct {
 	state1, state2   linear
 	skill1, skill2   linear
-	actor1, actor2   linear    // Concat only
-	scale            []float64 // κ, one number; Tower only
+	scale            []float64 // κ, one number
 	critic1, critic2 linear
 }
 
@@ -22,11 +21,7 @@ func (s Shape) view(vector []float64) parameters {
 		vector = vector[out*(in+1):]
 		return l
 	}
-	p := parameters{state1: next(), state2: next(), skill1: next(), skill2: next()}
-	if s.Head == Concat {
-		p.actor1, p.actor2 = next(), next()
-	}
-	p.critic1, p.critic2 = next(), next()
-	p.scale = vector // the rest: empty for Concat
+	p := parameters{state1: next(), state2: next(), skill1: next(), skill2: next(), critic1: next(), critic2: next()}
+	p.scale = vector // the rest
 	return p
 }

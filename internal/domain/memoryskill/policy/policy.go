@@ -30,9 +30,7 @@ func NewPolicy(shape Shape, key keyedrand.Key) (Policy, error) {
 		}
 		rest = rest[n:]
 	}
-	if shape.Head == Tower {
-		rest[0] = shape.Scale
-	}
+	rest[0] = shape.Scale
 	return p, nil
 }
 

@@ -59,7 +59,7 @@ func TestUpdateLeavesWhatItWasGiven(t *testing.T) {
 // KL is 0, with or without exploration bias.
 func TestRecordedDecisionsAreReproduced(t *testing.T) {
 	t.Parallel()
-	for _, shape := range []Shape{TowerShape(worldDim, 16), ConcatShape(worldDim, 16)} {
+	for name, shape := range map[string]Shape{"tower": TowerShape(worldDim, 16), "dot": DotShape(worldDim, 25)} {
 		w := newWorld("recorded")
 		w.skills[1].Fresh, w.skills[6].Fresh = true, true
 		policy, err := NewPolicy(shape, keyedrand.Key{})
@@ -78,7 +78,7 @@ func TestRecordedDecisionsAreReproduced(t *testing.T) {
 		p.Epochs, p.Minibatch = 1, len(steps)
 		_, _, report, err := Update(policy, Adam{}, steps, w.vectors, p, keyedrand.Key{})
 		if err != nil || math.Abs(report.First.KL) > 1e-12 || report.First.Clipped != 0 {
-			t.Errorf("%s: KL %v, clipped %v, %v", shape.Head, report.First.KL, report.First.Clipped, err)
+			t.Errorf("%s: KL %v, clipped %v, %v", name, report.First.KL, report.First.Clipped, err)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestUpdateRefusesWhatCannotBeLearntFrom(t *testing.T) {
 
 func TestWeightsSurviveTheirBlob(t *testing.T) {
 	t.Parallel()
-	for _, shape := range []Shape{TowerShape(worldDim, 16), DotShape(worldDim, 16), ConcatShape(worldDim, 16)} {
+	for name, shape := range map[string]Shape{"tower": TowerShape(worldDim, 16), "dot": DotShape(worldDim, 25)} {
 		policy, steps, vectors := sampled(t, shape)
 		policy, optimizer, _, err := Update(policy, Adam{}, steps, vectors, DefaultPPO(), keyedrand.Key{})
 		if err != nil {
@@ -158,7 +158,7 @@ func TestWeightsSurviveTheirBlob(t *testing.T) {
 		a, _, _, _ := Update(policy, optimizer, steps, vectors, DefaultPPO(), keyedrand.Key{})
 		b, _, _, err := Update(readPolicy, readOptimizer, steps, vectors, DefaultPPO(), keyedrand.Key{})
 		if err != nil || a.Hash() != b.Hash() || readPolicy.Shape() != shape {
-			t.Errorf("%s: training went on differently from the file: %v", shape.Head, err)
+			t.Errorf("%s: training went on differently from the file: %v", name, err)
 		}
 		if len(policy.Hash()) != 64 || policy.Hash() == optimizer.Hash() {
 			t.Errorf("hashes %s, %s", policy.Hash(), optimizer.Hash())
@@ -190,7 +190,8 @@ func TestDamagedWeightsAreRefused(t *testing.T) {
 		"infinite": infinite,
 		"another header": encodeBlob(policyKind,
 			map[string]any{"head": Tower, "dim": 4, "hidden": 4, "scale": 4.0, "more": 1}, policy.weights),
-		"too few": encodeBlob(policyKind, policy.shape, policy.weights[1:]),
+		"too few":      encodeBlob(policyKind, policy.shape, policy.weights[1:]),
+		"another head": encodeBlob(policyKind, Shape{Head: "mlp", Dim: 4, Hidden: 4, Scale: 4}, policy.weights),
 	} {
 		if _, err := ParsePolicy(blob); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %v", name, err)

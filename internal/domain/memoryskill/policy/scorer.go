@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"cairn/internal/domain/fault"
 )
@@ -48,6 +49,25 @@ func (p Policy) Scorer(candidates []Candidate) (*Scorer, error) {
 	}
 	s.net.embedSkills(skills)
 	return s, nil
+}
+
+// ordered returns candidates in ascending order of their IDs.
+func ordered(candidates []Candidate, dim int) ([]Candidate, error) {
+	if len(candidates) == 0 {
+		return nil, fault.Newf(fault.InvalidArgument, "the bank has no skills")
+	}
+	sorted := slices.SortedFunc(slices.Values(candidates), func(a, b Candidate) int {
+		return strings.Compare(a.ID, b.ID)
+	})
+	for i, c := range sorted {
+		if i > 0 && sorted[i-1].ID == c.ID {
+			return nil, fault.Newf(fault.InvalidArgument, "duplicate candidate %q", c.ID)
+		}
+		if len(c.Vector) != dim {
+			return nil, fmt.Errorf("skill %q: %w", c.ID, wrongLength(len(c.Vector), dim))
+		}
+	}
+	return sorted, nil
 }
 
 // Candidates returns the IDs of the skills in the order of the logits.

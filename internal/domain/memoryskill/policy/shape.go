@@ -8,19 +8,15 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Names of the heads.
-const (
-	Tower  = "tower"  // scaled dot product of two embeddings: the default
-	Concat = "concat" // a perceptron over both embeddings: the reference program's
-)
+// Tower is the head: the scaled dot product of two embeddings.
+const Tower = "tower"
 
 // Shape determines the number and the meaning of a policy's weights.
 type Shape struct {
-	Head   string `json:"head"`   // Tower or Concat
+	Head   string `json:"head"`   // Tower
 	Dim    int    `json:"dim"`    // D, of a skill's vector; a state has 2·D
 	Hidden int    `json:"hidden"` // H, of every inner layer
-	// Scale is the initial κ of the tower head, 4 by default. √H gives the plain dot product.
-	// Concat has no scale.
+	// Scale is the initial κ, 4 by default. √H gives the plain dot product.
 	Scale float64 `json:"scale,omitempty"`
 	// LearnScale makes κ trainable.
 	LearnScale bool `json:"learn_scale,omitempty"`
@@ -77,7 +73,7 @@ func (s Shape) with(other Shape) Shape {
 // DefaultScale is the default κ.
 const DefaultScale = 4
 
-// TowerShape returns the shape of the default head for vectors of dim numbers.
+// TowerShape returns the default shape for vectors of dim numbers.
 func TowerShape(dim, hidden int) Shape {
 	return Shape{Head: Tower, Dim: dim, Hidden: hidden, Scale: DefaultScale}
 }
@@ -86,9 +82,6 @@ func TowerShape(dim, hidden int) Shape {
 func DotShape(dim, hidden int) Shape {
 	return Shape{Head: Tower, Dim: dim, Hidden: hidden, Scale: math.Sqrt(float64(hidden))}
 }
-
-// ConcatShape returns the shape of the reference program's head.
-func ConcatShape(dim, hidden int) Shape { return Shape{Head: Concat, Dim: dim, Hidden: hidden} }
 
 // Limits of a shape, so that a shape from a file cannot exhaust the memory.
 const (
@@ -99,9 +92,8 @@ const (
 // Check returns fault.InvalidArgument for an invalid shape.
 func (s Shape) Check() error {
 	switch {
-	case s.Head != Tower && s.Head != Concat:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("unknown policy head %q", s.Head),
-			"use tower or concat")
+	case s.Head != Tower:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("unknown policy head %q", s.Head), "use tower")
 	case s.Dim < 1 || s.Dim > maxDim || s.Hidden < 1 || s.Hidden > maxHidden:
 		return fault.Newf(
 			fault.InvalidArgument,
@@ -111,7 +103,7 @@ func (s Shape) Check() error {
 			maxDim,
 			maxHidden,
 		)
-	case s.Head == Tower && (s.Scale == 0 || math.IsNaN(s.Scale) || math.IsInf(s.Scale, 0)):
+	case s.Scale == 0 || math.IsNaN(s.Scale) || math.IsInf(s.Scale, 0):
 		return fault.Newf(fault.InvalidArgument, "the scale of a tower head is %v, must be finite and not zero",
 			s.Scale)
 	case s.Fuse != "" && s.Fuse != SimWeighted:
@@ -123,20 +115,15 @@ func (s Shape) Check() error {
 			fmt.Sprintf("invalid temperature %v for fusing memories", s.Temperature),
 			"use a value above 0 with sim_weighted, or none with mean",
 		)
-	case s.Head == Concat && (s.Scale != 0 || s.LearnScale):
-		return fault.Newf(fault.InvalidArgument, "a concat head must not have a scale")
 	}
 	return nil
 }
 
 // Weights returns the number of the policy's parameters.
 func (s Shape) Weights() int {
-	n := 0
+	n := 1 // κ
 	for _, l := range s.layers() {
 		n += l.out * (l.in + 1)
-	}
-	if s.Head == Tower {
-		n++ // κ
 	}
 	return n
 }
@@ -144,12 +131,8 @@ func (s Shape) Weights() int {
 type size struct{ in, out int }
 
 // layers returns the perceptron layers in the order of their stored weights: state 1, 2; skill 1,
-// 2; actor 1, 2 (Concat only); critic 1, 2.
+// 2; critic 1, 2.
 func (s Shape) layers() []size {
 	d, h := s.Dim, s.Hidden
-	sizes := []size{{2 * d, h}, {h, h}, {d, h}, {h, h}}
-	if s.Head == Concat {
-		sizes = append(sizes, size{2 * h, h}, size{h, 1})
-	}
-	return append(sizes, size{h, h}, size{h, 1})
+	return []size{{2 * d, h}, {h, h}, {d, h}, {h, h}, {h, h}, {h, 1}}
 }

@@ -26,9 +26,7 @@ const (
 	ActionTrain    = "train"
 	ActionAdapt    = "adapt" // from live decisions
 	ActionRollback = "rollback"
-	// ActionController changes the kind of the policy, see settings.MemorySkills.
-	ActionController = "controller"
-	ActionPrompt     = "prompt"
+	ActionPrompt   = "prompt"
 )
 
 // Row is a bank and the number of its active version.

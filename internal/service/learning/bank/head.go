@@ -17,11 +17,7 @@ func (s *Service) ReadHead(ctx context.Context, tx Tx, name string) (Head, error
 		return Head{}, err
 	}
 	if found && row.Head > 0 {
-		h, err := s.ReadVersion(ctx, tx, row, row.Head)
-		if err != nil {
-			return h, err
-		}
-		return s.followController(ctx, tx, h)
+		return s.ReadVersion(ctx, tx, row, row.Head)
 	}
 	if name != Default {
 		return Head{}, fault.New(fault.NotFound, fmt.Sprintf("bank %q not found", name),
@@ -44,11 +40,7 @@ func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	chosen, err := tx.Workspace().Settings(ctx)
-	if err != nil {
-		return Head{}, err
-	}
-	p, o, err := s.untrained(name, chosen.Memory.Skills.Controller)
+	p, o, err := s.untrained(name)
 	if err != nil {
 		return Head{}, err
 	}
@@ -57,12 +49,11 @@ func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
 }
 
 // untrained returns the initial policy of a bank.
-func (s *Service) untrained(bank, controller string) (policy.Chooser, policy.Optimizer, error) {
+func (s *Service) untrained(bank string) (policy.Chooser, policy.Optimizer, error) {
 	f, err := s.form(memoryskill.TargetRecipe)
 	if err != nil {
 		return nil, nil, err
 	}
-	f.Controller = controller
 	return s.ports.Controller.Start(nil, nil, f, keyedrand.Key{Run: bank})
 }
 

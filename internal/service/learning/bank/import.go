@@ -79,15 +79,6 @@ func (s *Service) basis(ctx context.Context, tx Tx, now Head, packed *contents) 
 	if err != nil || slices.ContainsFunc(versions, func(v Version) bool { return v.Snapshot == packed.Snapshot.Hash }) {
 		return d, err
 	}
-	chosen, err := tx.Workspace().Settings(ctx)
-	if err != nil {
-		return d, err
-	}
-	if wanted := chosen.Memory.Skills.Controller; packed.Controller != wanted {
-		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("the policy of the package is of controller %s, and "+
-			"memory.skills.controller is %s", packed.Controller, wanted),
-			"run `cairn settings set memory.skills.controller="+packed.Controller+"` first")
-	}
 	d.Bank, d.Policy, d.Optimizer, d.Prompts, d.Fresh = packed.bank, packed.policy, packed.optimizer, &packed.Prompts,
 		packed.Fresh
 	d.Reason = fmt.Sprintf("bank %.64s, version %d, with its policy", packed.Provenance.Bank, packed.Provenance.Version)

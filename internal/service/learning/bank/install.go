@@ -16,11 +16,7 @@ func (s *Service) Install(ctx context.Context, ws int64, name string, d Draft) (
 			return err
 		}
 		if d.Policy == nil {
-			chosen, err := tx.Workspace().Settings(ctx)
-			if err != nil {
-				return err
-			}
-			if d.Policy, d.Optimizer, err = s.untrained(name, chosen.Memory.Skills.Controller); err != nil {
+			if d.Policy, d.Optimizer, err = s.untrained(name); err != nil {
 				return err
 			}
 		}

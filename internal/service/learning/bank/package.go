@@ -26,7 +26,6 @@ type Package struct {
 	Skills     []memoryskill.Version `json:"skills"`
 	Fresh      []string              `json:"fresh,omitempty"`
 	Prompts    memoryskill.Prompts   `json:"prompts,omitempty"`
-	Controller string                `json:"controller"`
 	Encoder    EncoderName           `json:"encoder"`
 	Recipe     memoryskill.Recipe    `json:"recipe"` // of the last training
 	Provenance Provenance            `json:"provenance"`
@@ -88,9 +87,9 @@ func (s *Service) Export(ctx context.Context, ws int64, name string, number int)
 
 func (s *Service) pack(ctx context.Context, tx Tx, h Head) (p Package, err error) {
 	p = Package{Format: packageFormat, Snapshot: h.Snapshot(), Capacity: h.Bank.Capacity(), Skills: h.Bank.Versions(),
-		Fresh: h.Version.Fresh, Prompts: h.Version.Prompts, Controller: policy.ControllerOf(h.Policy),
-		Encoder: s.encoderName(), Provenance: Provenance{Bank: h.Name, Version: h.Version.Number,
-			CreatedAt: h.Version.CreatedAt, Updates: h.Optimizer.Steps()}}
+		Fresh: h.Version.Fresh, Prompts: h.Version.Prompts, Encoder: s.encoderName(),
+		Provenance: Provenance{Bank: h.Name, Version: h.Version.Number, CreatedAt: h.Version.CreatedAt,
+			Updates: h.Optimizer.Steps()}}
 	if p.Policy, p.Optimizer, err = s.ports.Controller.Encode(h.Policy, h.Optimizer); err != nil {
 		return p, err
 	}
@@ -204,9 +203,6 @@ func (s *Service) unpack(raw []byte) (*contents, error) {
 	}
 	if c.policy, c.optimizer, err = s.ports.Controller.Decode(c.Policy, c.Optimizer); err != nil {
 		return nil, err
-	}
-	if c.Controller != policy.ControllerOf(c.policy) {
-		return nil, wrong(again, "the policy is not of controller %.20q", c.Controller)
 	}
 	return c, c.Snapshot.Verify(c.bank, c.policy, c.optimizer)
 }

@@ -14,7 +14,6 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/settings"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/bank"
@@ -24,11 +23,6 @@ import (
 	"cairn/internal/service/ledger"
 	"cairn/internal/testkit"
 )
-
-// controls sets the controller of workspace A.
-func controls(l *pgtest.Learning, name string) {
-	l.DB.Choose(func(s *settings.Settings) { s.Memory.Skills.Controller = name })
-}
 
 // text returns the text of a span: what a person likes if i is even, else what happened when.
 func text(i int) string {
@@ -87,7 +81,7 @@ func trained(t *testing.T, l *pgtest.Learning) (out bank.Head) {
 			}
 			steps = append(steps, one)
 		}
-		h.Policy, h.Optimizer, _, err = policy.Controllers{}.Update(h.Policy, h.Optimizer, policy.Batch{Steps: steps,
+		h.Policy, h.Optimizer, _, err = policy.PPOLearner{}.Update(h.Policy, h.Optimizer, policy.Batch{Steps: steps,
 			Vectors: vectors, PPO: policy.DefaultPPO(), Key: keyedrand.Key{Iteration: i}})
 		testkit.Must(t, err)
 	}
@@ -101,43 +95,39 @@ func trained(t *testing.T, l *pgtest.Learning) (out bank.Head) {
 
 func TestAnExportedBankMakesTheSameChoicesInAnotherDatabase(t *testing.T) {
 	t.Parallel()
-	pgtest.EachController(t, func(t *testing.T, controller string) {
-		from, to := pgtest.OpenLearning(t), pgtest.OpenLearning(t)
-		controls(from, controller)
-		controls(to, controller)
-		_, err := from.Banks.Import(t.Context(), from.DB.A.ID, bank.Default, file("capture_dates", "Adds dates."))
+	from, to := pgtest.OpenLearning(t), pgtest.OpenLearning(t)
+	_, err := from.Banks.Import(t.Context(), from.DB.A.ID, bank.Default, file("capture_dates", "Adds dates."))
+	testkit.Must(t, err)
+	made := trained(t, from)
+	_, err = from.Banks.SetPrompt(t.Context(), from.DB.A.ID, bank.Default, prompt.Grade, "en", own)
+	testkit.Must(t, err)
+	_, files, err := from.Banks.Export(t.Context(), from.DB.A.ID, bank.Default, 0)
+	testkit.Must(t, err)
+	var got bank.Head
+	for range 2 {
+		got, err = to.Banks.Import(t.Context(), to.DB.A.ID, "published", files)
 		testkit.Must(t, err)
-		made := trained(t, from)
-		_, err = from.Banks.SetPrompt(t.Context(), from.DB.A.ID, bank.Default, prompt.Grade, "en", own)
-		testkit.Must(t, err)
-		_, files, err := from.Banks.Export(t.Context(), from.DB.A.ID, bank.Default, 0)
-		testkit.Must(t, err)
-		var got bank.Head
-		for range 2 {
-			got, err = to.Banks.Import(t.Context(), to.DB.A.ID, "published", files)
-			testkit.Must(t, err)
-		}
-		if got.Head != 2 || got.Snapshot() != made.Snapshot() || got.Optimizer.Steps() == 0 ||
-			got.Version.Prompts["grade.en"] != own {
-			t.Errorf("%+v", got.Version)
-		}
-		want := choices(t, made, 1000)
-		if !slices.Equal(choices(t, got, 1000), want) {
-			t.Error("the imported bank makes other choices")
-		}
-		slices.Sort(want)
-		if len(slices.Compact(want)) < 2 {
-			t.Errorf("the policy makes one choice for all spans: %v", want)
-		}
-		_, again, err := to.Banks.Export(t.Context(), to.DB.A.ID, "published", 0)
-		testkit.Must(t, err)
-		var p bank.Package
-		testkit.Must(t, json.Unmarshal(again[bank.PackageFile], &p))
-		if p.Controller != controller || p.Recipe.Name != "target" || p.Provenance.Version != 2 ||
-			!strings.Contains(p.Provenance.History[0].Reason, "bank default, version 4") {
-			t.Errorf("%+v", p.Provenance)
-		}
-	})
+	}
+	if got.Head != 2 || got.Snapshot() != made.Snapshot() || got.Optimizer.Steps() == 0 ||
+		got.Version.Prompts["grade.en"] != own {
+		t.Errorf("%+v", got.Version)
+	}
+	want := choices(t, made, 1000)
+	if !slices.Equal(choices(t, got, 1000), want) {
+		t.Error("the imported bank makes other choices")
+	}
+	slices.Sort(want)
+	if len(slices.Compact(want)) < 2 {
+		t.Errorf("the policy makes one choice for all spans: %v", want)
+	}
+	_, again, err := to.Banks.Export(t.Context(), to.DB.A.ID, "published", 0)
+	testkit.Must(t, err)
+	var p bank.Package
+	testkit.Must(t, json.Unmarshal(again[bank.PackageFile], &p))
+	if p.Recipe.Name != "target" || p.Provenance.Version != 2 ||
+		!strings.Contains(p.Provenance.History[0].Reason, "bank default, version 4") {
+		t.Errorf("%+v", p.Provenance)
+	}
 }
 
 func TestAChangedExportIsRefused(t *testing.T) {
@@ -165,7 +155,10 @@ func TestAChangedExportIsRefused(t *testing.T) {
 		"a missing skill":  {with(func(p *bank.Package) { p.Skills = p.Skills[1:] }), fault.VersionConflict},
 		"no room":          {with(func(p *bank.Package) { p.Capacity = 0 }), fault.InvalidArgument},
 		"other embeddings": {with(func(p *bank.Package) { p.Encoder.Model = "other" }), fault.InvalidArgument},
-		"damaged weights":  {with(func(p *bank.Package) { p.Policy[99] ^= 1 }), fault.InvalidArgument},
+		"another kind of policy": {with(func(p *bank.Package) {
+			p.Policy = append([]byte("cairnxyz"), p.Policy[8:]...)
+		}), fault.InvalidArgument},
+		"damaged weights": {with(func(p *bank.Package) { p.Policy[99] ^= 1 }), fault.InvalidArgument},
 		"a bad prompt": {with(func(p *bank.Package) {
 			p.Prompts = map[string]string{"grade.en": "x"}
 		}), fault.InvalidArgument},
@@ -175,11 +168,6 @@ func TestAChangedExportIsRefused(t *testing.T) {
 	}
 	_, err = l.Banks.Head(ctx, ws, "copy")
 	wants(t, "a bank for refused files", err, fault.NotFound)
-	controls(l, policy.ControllerThompson)
-	_, err = l.Banks.Import(ctx, ws, "copy", files)
-	if fault.CodeOf(err) != fault.InvalidArgument || !strings.Contains(fault.From(err).Hint, "controller=ppo") {
-		t.Errorf("a policy of another controller: %v", err)
-	}
 }
 
 func TestEditedFilesAreChangesOfTheExportedVersion(t *testing.T) {
@@ -205,38 +193,6 @@ func TestEditedFilesAreChangesOfTheExportedVersion(t *testing.T) {
 	edited, err := from.Banks.Import(t.Context(), from.DB.A.ID, bank.Default, files)
 	if err != nil || edited.Policy.Hash() == made.Policy.Hash() || edited.Bank.Len() != 11 {
 		t.Errorf("an edit of an earlier export brought back its policy: %+v, %v", edited.Version, err)
-	}
-}
-
-func TestASettingSwitchesTheController(t *testing.T) {
-	t.Parallel()
-	l := pgtest.OpenLearning(t)
-	ctx, ws := t.Context(), l.DB.A.ID
-	first, err := l.Banks.Head(ctx, ws, bank.Default)
-	testkit.Must(t, err)
-	controls(l, policy.ControllerThompson)
-	l.DB.Choose(func(s *settings.Settings) { s.Memory.Learning.Frozen = true })
-	frozen, err := l.Banks.Head(ctx, ws, bank.Default)
-	if err != nil || frozen.Head != first.Head {
-		t.Errorf("a frozen workspace is at version %d, %v", frozen.Head, err)
-	}
-	l.DB.Choose(func(s *settings.Settings) { s.Memory.Learning.Frozen = false })
-	second, err := l.Banks.Head(ctx, ws, bank.Default)
-	testkit.Must(t, err)
-	if policy.ControllerOf(second.Policy) != policy.ControllerThompson || second.Head != 2 ||
-		second.Version.Action != bank.ActionController || second.Bank.Hash() != first.Bank.Hash() {
-		t.Errorf("%+v", second.Version)
-	}
-	learned := trained(t, l)
-	controls(l, policy.ControllerPPO)
-	third, err := l.Banks.Head(ctx, ws, bank.Default)
-	if err != nil || third.Policy.Hash() != first.Policy.Hash() || third.Head != 4 {
-		t.Errorf("%+v, %v", third.Version, err)
-	}
-	controls(l, policy.ControllerThompson)
-	fourth, err := l.Banks.Head(ctx, ws, bank.Default)
-	if err != nil || fourth.Policy.Hash() != learned.Policy.Hash() {
-		t.Errorf("what the bandit learned is lost: %+v, %v", fourth.Version, err)
 	}
 }
 

@@ -41,57 +41,49 @@ func builtOfThree(t *testing.T, l *pgtest.Learning) int {
 // probabilities below one.
 func TestChoicesDifferInAFreshWorkspace(t *testing.T) {
 	t.Parallel()
-	pgtest.EachController(t, func(t *testing.T, controller string) {
-		l := pgtest.OpenLearning(t)
-		l.DB.Choose(func(s *settings.Settings) {
-			s.Memory.Builder, s.Memory.Skills.Controller = settings.BuilderSkills, controller
-		})
-		spans := builtOfThree(t, l)
-		listed, _, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, bank.Default, "", 100)
-		testkit.Must(t, err)
-		if len(listed) != spans || spans < 5 {
-			t.Fatalf("%d decisions about %d spans", len(listed), spans)
+	l := pgtest.OpenLearning(t)
+	l.DB.Choose(func(s *settings.Settings) { s.Memory.Builder = settings.BuilderSkills })
+	spans := builtOfThree(t, l)
+	listed, _, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, bank.Default, "", 100)
+	testkit.Must(t, err)
+	if len(listed) != spans || spans < 5 {
+		t.Fatalf("%d decisions about %d spans", len(listed), spans)
+	}
+	chosen := map[string]bool{}
+	for _, d := range listed {
+		chosen[strings.Join(d.Chosen, " ")] = true
+		if !d.Sampled || d.Propensity <= 0 || d.Propensity >= 1 || d.Candidates != 10 || len(d.Chosen) != 3 ||
+			d.Tokens == 0 || d.Outcome != "ok" && d.Outcome != "noop" {
+			t.Errorf("%+v", d)
 		}
-		chosen := map[string]bool{}
-		for _, d := range listed {
-			chosen[strings.Join(d.Chosen, " ")] = true
-			if !d.Sampled || d.Propensity <= 0 || d.Propensity >= 1 || d.Candidates != 10 || len(d.Chosen) != 3 ||
-				d.Controller != controller || d.Tokens == 0 || d.Outcome != "ok" && d.Outcome != "noop" {
-				t.Errorf("%+v", d)
-			}
-		}
-		if len(chosen) < 2 {
-			t.Errorf("all spans have the choice %v", chosen)
-		}
-	})
+	}
+	if len(chosen) < 2 {
+		t.Errorf("all spans have the choice %v", chosen)
+	}
 }
 
 // Without a drawn choice, an untrained policy has no reason to distinguish spans.
 func TestAnUntrainedPolicyChoosesGreedilyInAFixedOrder(t *testing.T) {
 	t.Parallel()
-	pgtest.EachController(t, func(t *testing.T, controller string) {
-		l := pgtest.OpenLearning(t)
-		l.DB.Choose(func(s *settings.Settings) {
-			s.Memory.Learning.ExplorePerDay, s.Memory.Skills.Controller = 2, controller
-		})
-		spans := builtOfThree(t, l)
-		listed, _, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, "", "", 100)
-		if err != nil || len(listed) != spans || spans < 4 {
-			t.Fatalf("%d decisions about %d spans, %v", len(listed), spans, err)
+	l := pgtest.OpenLearning(t)
+	l.DB.Choose(func(s *settings.Settings) { s.Memory.Learning.ExplorePerDay = 2 })
+	spans := builtOfThree(t, l)
+	listed, _, err := l.Builds.Decisions(t.Context(), l.DB.A.ID, "", "", 100)
+	if err != nil || len(listed) != spans || spans < 4 {
+		t.Fatalf("%d decisions about %d spans, %v", len(listed), spans, err)
+	}
+	drawn := 0
+	for _, d := range listed {
+		if d.Sampled {
+			drawn++
+		} else if d.Propensity != 1 || strings.Join(d.Chosen, " ") != "insert update delete" || d.Scores != 0 ||
+			d.Score != nil {
+			t.Errorf("%+v", d)
 		}
-		drawn := 0
-		for _, d := range listed {
-			if d.Sampled {
-				drawn++
-			} else if d.Propensity != 1 || strings.Join(d.Chosen, " ") != "insert update delete" || d.Scores != 0 ||
-				d.Score != nil {
-				t.Errorf("%+v", d)
-			}
-		}
-		if drawn != 2 {
-			t.Errorf("%d choices were drawn, want 2", drawn)
-		}
-	})
+	}
+	if drawn != 2 {
+		t.Errorf("%d choices were drawn, want 2", drawn)
+	}
 }
 
 func TestDecisionsAreThoseOfABank(t *testing.T) {

@@ -1,11 +1,9 @@
 package decision
 
 import (
-	"cmp"
 	"time"
 
 	"cairn/internal/domain/memoryskill"
-	"cairn/internal/domain/memoryskill/policy"
 )
 
 // Scored is a decision with its outcomes.
@@ -22,8 +20,7 @@ type View struct {
 	Span       int       `json:"span"`
 	Version    int       `json:"bank_version"`
 	Canary     int       `json:"canary,omitempty"` // number of the update whose policy chose
-	Controller string    `json:"controller"`
-	Sampled    bool      `json:"sampled"` // drawn by its probability; other choices are greedy
+	Sampled    bool      `json:"sampled"`          // drawn by its probability; other choices are greedy
 	Propensity float64   `json:"propensity"`
 	Candidates int       `json:"candidates"`
 	Chosen     []string  `json:"chosen"` // names of skills, in the order of the choice
@@ -37,9 +34,8 @@ type View struct {
 // View returns the decision as users see it.
 func (d Scored) View() View {
 	v := View{ID: d.ID, Run: d.Run, Span: d.Span, Version: d.Version, Canary: d.Canary,
-		Controller: cmp.Or(d.Choice.Controller, policy.ControllerPPO), Sampled: !d.Choice.Greedy,
-		Propensity: d.Choice.Propensity(), Candidates: len(d.Choice.Candidates), Chosen: []string{},
-		Tokens: d.Choice.Tokens, Scores: d.Scores, CreatedAt: d.CreatedAt}
+		Sampled: !d.Choice.Greedy, Propensity: d.Choice.Propensity(), Candidates: len(d.Choice.Candidates),
+		Chosen: []string{}, Tokens: d.Choice.Tokens, Scores: d.Scores, CreatedAt: d.CreatedAt}
 	for _, id := range d.Choice.Chosen {
 		v.Chosen = append(v.Chosen, memoryskill.NameOf(id))
 	}

@@ -28,7 +28,7 @@ func setup(t *testing.T) episode.Setup {
 	t.Helper()
 	b, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
 	testkit.Must(t, err)
-	p, _, err := policy.Controllers{}.Start(nil, nil, policy.Form{Shape: policy.TowerShape, Dim: 16, Hidden: 8},
+	p, _, err := policy.PPOLearner{}.Start(nil, nil, policy.Form{Shape: policy.TowerShape, Dim: 16, Hidden: 8},
 		keyedrand.Key{Run: "t"})
 	testkit.Must(t, err)
 	return episode.Setup{Step: "episode/0", Score: episode.ByRecall, Bank: b, Policy: p,

@@ -77,14 +77,8 @@ func TestATrainingIsAcceptedOnce(t *testing.T) {
 
 func TestEachStepOfATrainingIsDoneOnce(t *testing.T) {
 	t.Parallel()
-	pgtest.EachController(t, trainOnce)
-}
-
-func trainOnce(t *testing.T, controller string) {
-	t.Helper()
 	l := pgtest.OpenLearning(t)
 	ctx := t.Context()
-	l.DB.Choose(func(s *settings.Settings) { s.Memory.Skills.Controller = controller })
 	l.Script.On(prompt.Remember, pgtest.InsertAll)
 	l.Import(4)
 	r, err := l.Trainings.Accept(ctx, request(l))
