@@ -273,7 +273,8 @@ func (r indexReader) Matching(ctx context.Context, in memory.Filter, docs []int6
 		owned + " and d.owner_id = f.id limit 1) d"
 	if docs != nil {
 		sql = "select d.doc from unnest(" + w.arg(docs) + "::bigint[]) wanted(doc) cross join lateral (select d.doc, " +
-			"d.owner_id from search_docs d where " + owned + " and d.doc = wanted.doc limit 1) d cross join lateral (select 1" +
+			"d.owner_id from search_docs d where " + owned + " and d.doc = wanted.doc limit 1) d " +
+			"cross join lateral (select 1" +
 			rest + " and m.id = d.owner_id limit 1) f"
 	}
 	rows, err := r.tx.Query(ctx, sql+" order by d.doc limit "+w.arg(in.Limit), w.args...)

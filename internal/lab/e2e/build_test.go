@@ -258,7 +258,8 @@ func TestAReviewHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	exec(
 		b,
-		`update cairn.workspaces set settings = '{"memory":{"builder":"skills","skills":{"k":4}},"nudge":{"every":2}}' where id = $1`,
+		`update cairn.workspaces
+set settings = '{"memory":{"builder":"skills","skills":{"k":4}},"nudge":{"every":2}}' where id = $1`,
 		b.Workspace.ID,
 	)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})

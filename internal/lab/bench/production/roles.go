@@ -130,7 +130,8 @@ func (e *experiment) dropRole(ctx context.Context, to sheet) error {
 		)
 	}
 	defer func() { _ = change(context.WithoutCancel(ctx), "noinherit") }()
-	for _, attempt := range []struct{ name, option string }{{"", "noinherit"}, {" of a login that inherits", "inherit"}} {
+	for _, attempt := range []struct{ name, option string }{{"", "noinherit"},
+		{" of a login that inherits", "inherit"}} {
 		if err := change(ctx, attempt.option); err != nil {
 			return err
 		}

@@ -30,8 +30,9 @@ func (p *program) root() *cobra.Command {
 		Short: "Run the benchmarks and fault experiments of Cairn",
 		Long: "Each benchmark starts its own Postgres and Temporal and removes them afterwards. It ignores " +
 			"DATABASE_URL and\nTEMPORAL_ADDRESS. No benchmark needs a model; retrieval can use an embedding model. " +
-			"A benchmark exits with an error if it misses a goal, if a count that\nmust be 0 is not 0, or on a signal. " +
-			"add, chaos, distill, production, soak and turns build the worker: run them in a clone of Cairn.\n" +
+			"A benchmark exits with an error if it misses a goal, if a count that\nmust be 0 is not 0, " +
+			"or on a signal. add, chaos, distill, production, soak and turns build the worker: " +
+			"run them in a clone of Cairn.\n" +
 			"docs/reference/benchmarks.md and benchmarks-retrieval.md have the latest results.",
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -79,8 +79,8 @@ func files(t *testing.T) string {
 	testkit.Must(t, os.WriteFile(filepath.Join(folder, "airline.json"), []byte(airline), 0o644))
 	testkit.Must(t, os.WriteFile(filepath.Join(folder, "chat.txt"), []byte("user: hello\n"), 0o644))
 	talk := `[{"sample_id": "s", "conversation": {"session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": ` +
-		`"I bought a kite."}]}, "qa": [{"question": "Who has a kite?", "answer": "Ann has the kite", "evidence": ["D1:1"], ` +
-		`"category": 4}]}]`
+		`"I bought a kite."}]}, "qa": [{"question": "Who has a kite?", "answer": "Ann has the kite", ` +
+		`"evidence": ["D1:1"], "category": 4}]}]`
 	testkit.Must(t, os.WriteFile(filepath.Join(folder, "locomo10.json"), []byte(talk), 0o644))
 	return folder
 }
