@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"cairn/internal/lab/bench/audit"
 	"cairn/internal/lab/bench/runbook"
 	"cairn/internal/lab/fakes/openaitest"
@@ -177,11 +179,25 @@ func (e *experiment) lostTurns(ctx context.Context, c *client, tenants []tenant)
 	return sent, nil
 }
 
+// awaitPooler waits until the pooler has forgotten that Postgres was starting up.
+func (e *experiment) awaitPooler(ctx context.Context) error {
+	return until(ctx, readyPatience, "the pooler reaches Postgres", func() (bool, error) {
+		conn, err := pgx.Connect(ctx, e.pooler.URL(login, database))
+		if err != nil {
+			return false, ctx.Err()
+		}
+		return true, conn.Close(ctx)
+	})
+}
+
 // again starts the processes on the restored database, sends the lost messages again, and counts.
 func (e *experiment) again(ctx context.Context, to sheet, b backup, tenants []tenant, past, lost []string,
 	accepted string) error {
 	to.row(strings.Contains(accepted, "1 erasures from after the backup are repeated"),
 		b.name+": `cairn restore accept` repeats the erasure", "%s", firstLine(accepted))
+	if err := e.awaitPooler(ctx); err != nil {
+		return err
+	}
 	f, err := e.startFleet(ctx, e.pooled())
 	if err != nil {
 		return err
