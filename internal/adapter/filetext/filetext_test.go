@@ -54,6 +54,7 @@ func page(text string) []byte {
 }
 
 func TestFilesAreRead(t *testing.T) {
+	parses(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		raw  []byte
@@ -93,6 +94,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 
 // A small archive with a large document is read up to the limit.
 func TestALargeDocumentIsCut(t *testing.T) {
+	parses(t)
 	t.Parallel()
 	text, err := filetext.Of(t.Context(), docx(t, strings.Repeat("x", 30<<20)))
 	if len(text) > 1<<20 {

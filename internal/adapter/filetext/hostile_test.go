@@ -143,6 +143,7 @@ func TestSmallFilesWithoutEndAreStopped(t *testing.T) {
 
 func ends(t *testing.T, files map[string]func() []byte) {
 	t.Helper()
+	parses(t)
 	built := map[string][]byte{}
 	for name, file := range files {
 		built[name] = file()

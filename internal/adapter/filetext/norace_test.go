@@ -1,0 +1,5 @@
+//go:build !race
+
+package filetext_test
+
+const raceDetector = false
