@@ -70,6 +70,9 @@ func (e *experiment) restore(ctx context.Context, to sheet, page runbook.Page, b
 	if err != nil {
 		return err
 	}
+	if err := e.awaitPooler(ctx); err != nil {
+		return err
+	}
 	f, err := e.startFleet(ctx, e.pooled())
 	if err != nil {
 		return err
@@ -179,7 +182,8 @@ func (e *experiment) lostTurns(ctx context.Context, c *client, tenants []tenant)
 	return sent, nil
 }
 
-// awaitPooler waits until the pooler has forgotten that Postgres was starting up.
+// awaitPooler waits until the pooler, which repeats the failure of a login for a second, has noticed that
+// Postgres has restarted.
 func (e *experiment) awaitPooler(ctx context.Context) error {
 	return until(ctx, readyPatience, "the pooler reaches Postgres", func() (bool, error) {
 		conn, err := pgx.Connect(ctx, e.pooler.URL(login, database))
