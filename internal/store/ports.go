@@ -21,14 +21,14 @@ import (
 )
 
 // Outbox returns the store of the relay.
-func (s *Store) Outbox() relay.Store { return outbox{s} }
+func (s *Store) Outbox() relay.Store { return relayStore{s} }
 
 // Leftovers returns the store of the periodic checks of the relay.
-func (s *Store) Leftovers() relay.Leftovers { return outbox{s} }
+func (s *Store) Leftovers() relay.Leftovers { return relayStore{s} }
 
-type outbox struct{ *Store }
+type relayStore struct{ *Store }
 
-func (s outbox) InWorkspace(ctx context.Context, ws int64, fn func(context.Context, relay.Tx) error) error {
+func (s relayStore) InWorkspace(ctx context.Context, ws int64, fn func(context.Context, relay.Tx) error) error {
 	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		return fn(ctx, struct {
 			runRepository
@@ -41,19 +41,19 @@ func (s outbox) InWorkspace(ctx context.Context, ws int64, fn func(context.Conte
 	})
 }
 
-func (s outbox) CollectPackage(ctx context.Context, p relay.IdlePackage, grace time.Duration) (string, error) {
+func (s relayStore) CollectPackage(ctx context.Context, p relay.IdlePackage, grace time.Duration) (string, error) {
 	return inWorkspace(ctx, s.Store, p.Workspace, func(ctx context.Context, q Tx) (string, error) {
 		return q.Packages().CollectPackage(ctx, p, grace)
 	})
 }
 
-func (s outbox) ForgetPackage(ctx context.Context, p relay.IdlePackage) error {
+func (s relayStore) ForgetPackage(ctx context.Context, p relay.IdlePackage) error {
 	return s.Store.InWorkspace(ctx, p.Workspace, func(ctx context.Context, q Tx) error {
 		return q.Packages().ForgetPackage(ctx, p.SHA)
 	})
 }
 
-func (s outbox) EraseDeleted(ctx context.Context, ws int64, max int) error {
+func (s relayStore) EraseDeleted(ctx context.Context, ws int64, max int) error {
 	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		_, err := q.DeletedSkills().EraseDeleted(ctx, max)
 		return err

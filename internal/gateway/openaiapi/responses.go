@@ -246,7 +246,7 @@ func (c *call) stored() (*turn, responseForm, error) {
 	if err != nil {
 		return nil, form, fmt.Errorf("read the response: %w", err)
 	}
-	return &turn{call: c, Accepted: found.Accepted(c.from.Workspace.Key), form: form, model: form.shown.Model,
+	return &turn{call: c, Accepted: completion.AcceptedResponse(found, c.from.Workspace.Key), form: form, model: form.shown.Model,
 		created: found.CreatedAt}, form, nil
 }
 

@@ -177,7 +177,7 @@ func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation
 			if err != nil {
 				return false, err
 			}
-			if c, err = c.settled(effect, e.reason.SkipReason()); err != nil {
+			if c, err = settled(c, effect, e.reason.SkipReason()); err != nil {
 				return false, err
 			}
 			if s.Calls[i], err = tx.Steps().EndCall(ctx, id, c); err != nil {
@@ -189,7 +189,7 @@ func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation
 }
 
 // settled returns the call with its stored effect as result, or with the reason why it has none.
-func (c Call) settled(effect json.RawMessage, unrun agent.SkipReason) (Call, error) {
+func settled(c Call, effect json.RawMessage, unrun agent.SkipReason) (Call, error) {
 	if len(effect) > 0 && c.Class == agent.Isolated { // the command was started and nothing more is recorded
 		unrun, effect = agent.SkipUnknown, nil
 	}

@@ -115,7 +115,7 @@ func (s *Service) place(ctx context.Context, r Request, d divided) (out conversa
 		},
 	}
 	out.Spec.Lang = lang.OfMessages(r.Messages)
-	if same.repeatedBy(r) {
+	if repeats(r, same) {
 		out.Conversation, out.MessageID = same.Conversation, same.Message
 		return out, nil
 	}
@@ -153,8 +153,8 @@ func (d divided) earlier() []transcript.Message {
 	return all[from:]
 }
 
-// repeatedBy reports whether r repeats the request of the turn.
-func (s Same) repeatedBy(r Request) bool {
+// repeats reports whether r repeats an earlier request.
+func repeats(r Request, s Same) bool {
 	switch {
 	case s.Times == 0:
 		return false

@@ -57,8 +57,8 @@ func (s *Service) Delete(ctx context.Context, ref run.Ref) error {
 	return s.Responses.DeleteResponse(ctx, ref)
 }
 
-// Accepted returns the accepted request of a response.
-func (r Response) Accepted(workspaceKey string) (out Accepted) {
+// AcceptedResponse returns the accepted request of a response.
+func AcceptedResponse(r Response, workspaceKey string) (out Accepted) {
 	out.Run.Ref, out.Turn.AcceptedAt, out.Turn.Ended = r.Run, r.CreatedAt, r.EndedAt != nil
 	out.Request = conversation.Request{Workspace: r.Run.Workspace, WorkspaceKey: workspaceKey,
 		Conversation: r.Conversation, MessageID: r.Message}

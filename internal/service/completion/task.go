@@ -72,7 +72,7 @@ func (s *Service) acceptTask(ctx context.Context, r Request) (out Accepted, err 
 	if err != nil {
 		return out, err
 	}
-	if made.Generation = same.Times; !same.repeatedBy(r) {
+	if made.Generation = same.Times; !repeats(r, same) {
 		made.Generation++
 	}
 	made.WorkflowID = contract.CompletionID(r.WorkspaceKey, contract.VisibleKey(made.Key), made.Generation)

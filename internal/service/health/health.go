@@ -107,11 +107,11 @@ func (s *Service) Reasons(ctx context.Context, ws int64) ([]Reason, error) {
 	for _, f := range facts {
 		known := slices.ContainsFunc(out, func(r Reason) bool { return r.Code == f.Code && r.Name == f.Name })
 		if !known {
-			out = append(out, f.reason())
+			out = append(out, reasonOf(f))
 		}
 	}
 	if s.Installation.Offline {
-		out = append(out, Fact{Code: OfflineModel}.reason())
+		out = append(out, reasonOf(Fact{Code: OfflineModel}))
 	}
 	slices.SortStableFunc(out, bySeverity)
 	return out, nil
@@ -125,10 +125,10 @@ func (s *Service) Installed(ctx context.Context) ([]Reason, error) {
 		return out, err
 	}
 	for _, f := range s.silent(beats) {
-		out = append(out, f.reason())
+		out = append(out, reasonOf(f))
 	}
 	if s.Installation.Offline {
-		out = append(out, Fact{Code: OfflineModel}.reason())
+		out = append(out, reasonOf(Fact{Code: OfflineModel}))
 	}
 	slices.SortStableFunc(out, bySeverity)
 	return out, nil
@@ -208,7 +208,7 @@ func (s *Service) probe(ctx context.Context) (out []Reason) {
 		s.ask(context.WithoutCancel(ctx))
 	}
 	for code, f := range s.failed {
-		out = append(out, Fact{Code: code, Since: f.since, Detail: f.detail}.reason())
+		out = append(out, reasonOf(Fact{Code: code, Since: f.since, Detail: f.detail}))
 	}
 	return out
 }

@@ -101,8 +101,8 @@ func order(c Code) int { return slices.IndexFunc(table, func(a about) bool { ret
 
 func rank(l Level) int { return slices.Index([]Level{Problem, Note}, l) }
 
-// reason returns the fact with what is known of its code.
-func (f Fact) reason() Reason {
+// reasonOf returns the fact with what is known of its code.
+func reasonOf(f Fact) Reason {
 	a := table[order(f.Code)]
 	out := Reason{Code: f.Code, Level: a.level, Name: f.Name, Detail: f.Detail, Count: f.Count, Effect: a.effect,
 		Remedy: a.remedy, Link: a.link}

@@ -64,7 +64,7 @@ func (s *Runs) exchanges(ctx context.Context, ref run.Ref, step string, redactor
 	}
 	before := map[string][]llm.Message{} // of the round before, by step
 	for _, e := range stored {
-		one, messages, err := e.open(redactor, before[e.Key.Step])
+		one, messages, err := openExchange(e, redactor, before[e.Key.Step])
 		if err != nil {
 			return nil, err
 		}
@@ -79,8 +79,8 @@ func (s *Runs) exchanges(ctx context.Context, ref run.Ref, step string, redactor
 	return out, nil
 }
 
-// open decodes a stored exchange. It also returns all messages of the request.
-func (e StoredExchange) open(redactor *guard.Redactor, before []llm.Message) (out Exchange, all []llm.Message,
+// openExchange decodes a stored exchange. It also returns all messages of the request.
+func openExchange(e StoredExchange, redactor *guard.Redactor, before []llm.Message) (out Exchange, all []llm.Message,
 	err error) {
 	out = Exchange{Call: e.Call, Erased: e.Request == ""}
 	var asked llm.ParsedRequest

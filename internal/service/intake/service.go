@@ -176,7 +176,7 @@ func (s *Service) StoreConversations(ctx context.Context, ws tenancy.Workspace, 
 	if err != nil {
 		return err
 	}
-	result, err := stored.read()
+	result, err := readImport(stored)
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (s *Service) Reparse(ctx context.Context, ws, id int64, after time.Duration
 	if err != nil {
 		return Import{}, err
 	}
-	result, err := stored.read()
+	result, err := readImport(stored)
 	if err != nil {
 		return Import{}, err
 	}
@@ -261,8 +261,8 @@ func (s *Service) List(ctx context.Context, ws, before int64, max int) ([]Import
 	return s.Store.Page(ctx, ws, 0, before, max)
 }
 
-// read reads the stored file.
-func (i StoredImport) read() (format.Result, error) {
+// readImport reads the stored file.
+func readImport(i StoredImport) (format.Result, error) {
 	inner, err := zstd.NewReader(bytes.NewReader(i.Compressed), zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return format.Result{}, damaged(err, i.Name)

@@ -211,7 +211,7 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, t
 	if err := d.Check(sha, p.Findings()); err != nil {
 		return DecisionResult{}, err
 	}
-	if outdated, err := p.outdated(ctx, tx); err != nil {
+	if outdated, err := isOutdated(ctx, tx, p); err != nil {
 		return DecisionResult{}, err
 	} else if outdated {
 		return DecisionResult{Pending: id, State: conflict}, tx.Pending().DecideMemory(ctx, id, conflict)
@@ -252,8 +252,8 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, t
 	return out, tx.Pending().DecideMemory(ctx, id, approved)
 }
 
-// outdated reports whether an entry that the write is based on has changed or is not active any more.
-func (p Pending) outdated(ctx context.Context, tx Tx) (bool, error) {
+// isOutdated reports whether an entry that the write is based on has changed or is not active any more.
+func isOutdated(ctx context.Context, tx Tx, p Pending) (bool, error) {
 	for entry, version := range p.Base {
 		e, err := tx.Memories().Memory(ctx, entry)
 		if err != nil || e.Status != memory.Active {
