@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
@@ -70,9 +72,9 @@ type Services struct {
 	Erase         *erase.Service
 
 	// Authenticate returns the principal of an API key. It slows down guesses.
-	Authenticate func(r *http.Request, key string) (apikey.Principal, error)
+	Authenticate func(r *http.Request, key string) (access.Principal, error)
 	// AuthenticateOperator does the same for the key of an operator.
-	AuthenticateOperator func(r *http.Request, key string) (apikey.Operator, error)
+	AuthenticateOperator func(r *http.Request, key string) (access.Operator, error)
 	// Attempt looks up a code or a cookie. NotFound counts as a guess, and RateLimited replaces it after many.
 	Attempt func(r *http.Request, look func(context.Context) error) error
 	// Encrypted reports whether a request arrived by HTTPS, here or at a trusted proxy.
@@ -80,7 +82,7 @@ type Services struct {
 	// Start starts the workflow of a stored run.
 	Start func(ctx context.Context, workspaceKey string, r run.Run)
 	// StartErase starts the workflow of an accepted erasure.
-	StartErase func(ctx context.Context, e erase.Erasure)
+	StartErase func(ctx context.Context, e erasure.Erasure)
 	// Send accepts a message and does not wait for the reply.
 	Send func(ctx context.Context, ws tenancy.Workspace, conversation, message, text string) error
 	// ReplyNews returns a channel that receives when a run has new text of its reply.
@@ -233,7 +235,7 @@ func (c *Console) open(fn func(*request) error) http.HandlerFunc {
 
 // handle registers a page or an action of a workspace, which needs a scope. The pattern is a method and the path
 // below the workspace.
-func (c *Console) handle(pattern string, scope apikey.Scope, fn func(*request) error) {
+func (c *Console) handle(pattern string, scope access.Scope, fn func(*request) error) {
 	method, path, _ := strings.Cut(pattern, " ")
 	c.mux.HandleFunc(method+" "+Root+"w/{workspace}/"+path, c.open(func(rq *request) error {
 		if len(rq.grants) == 0 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/consolesession"
@@ -193,7 +194,7 @@ func (c *Console) redeem(rq *request) error {
 		return rq.again(err, c.showLink)
 	}
 	var cookie string
-	var g consolesession.Grant
+	var g access.Grant
 	err := c.Attempt(rq.r, func(ctx context.Context) (err error) {
 		cookie, g, err = c.Sessions.Redeem(ctx, rq.cookie(), rq.r.PostFormValue("code"))
 		return err

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
-	"cairn/internal/service/apikey"
 )
 
 // IdempotencyKey lets a caller send a change again without applying it twice.
@@ -18,7 +18,7 @@ type IdempotencyKey struct {
 // the server, never from an argument.
 func person(ctx context.Context, once IdempotencyKey) agent.Actor {
 	return agent.Actor{Workspace: workspace(ctx), Origin: agent.OriginUser, Op: operation("key", once.Key),
-		Approves: apikey.Admin.Allows(asking(ctx).Scopes)}
+		Approves: access.Admin.Allows(asking(ctx).Scopes)}
 }
 
 // operation returns the operation ID of an external call. The prefix keeps IDs chosen

@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"golang.org/x/text/unicode/norm"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/apikey"
 )
@@ -25,14 +26,14 @@ const bearer = "key"
 type holderKey struct{}
 
 // asking returns the principal of the request. The workspace always comes from it.
-func asking(ctx context.Context) apikey.Principal { return ctx.Value(holderKey{}).(apikey.Principal) }
+func asking(ctx context.Context) access.Principal { return ctx.Value(holderKey{}).(access.Principal) }
 
 // workspace returns the ID of the principal's workspace.
 func workspace(ctx context.Context) int64 { return asking(ctx).Workspace.ID }
 
 // admit passes a request on if its key is valid, has the scope and is within its rate
 // limit. It runs before the body is read.
-func (g *Gateway) admit(scope apikey.Scope, byBytes bool) func(huma.Context, func(huma.Context)) {
+func (g *Gateway) admit(scope access.Scope, byBytes bool) func(huma.Context, func(huma.Context)) {
 	limit := g.requestLimit
 	if byBytes {
 		limit = g.byteLimit
@@ -49,28 +50,28 @@ func (g *Gateway) admit(scope apikey.Scope, byBytes bool) func(huma.Context, fun
 }
 
 // limiter returns a problem if a key has to wait.
-type limiter func(r *http.Request, h apikey.Principal) *Problem
+type limiter func(r *http.Request, h access.Principal) *Problem
 
-func (g *Gateway) authorize(r *http.Request, scope apikey.Scope, limit limiter) (apikey.Principal, *Problem) {
+func (g *Gateway) authorize(r *http.Request, scope access.Scope, limit limiter) (access.Principal, *Problem) {
 	h, refused := g.authorizeWithin(r, scope, limit)
-	if refused == nil && h.Workspace.ID == 0 && scope != apikey.Gateway {
+	if refused == nil && h.Workspace.ID == 0 && scope != access.Gateway {
 		return h, problem(fault.PersonRequired, "the key of a gateway acts for a user", "")
 	}
 	return h, refused
 }
 
 // authorizeAny is authorize for requests whose user may be named in the body.
-func (g *Gateway) authorizeAny(r *http.Request, scope apikey.Scope) (apikey.Principal, *Problem) {
+func (g *Gateway) authorizeAny(r *http.Request, scope access.Scope) (access.Principal, *Problem) {
 	return g.authorizeWithin(r, scope, g.requestLimit)
 }
 
 // requestLimit limits the requests of a key.
-func (g *Gateway) requestLimit(_ *http.Request, h apikey.Principal) *Problem {
+func (g *Gateway) requestLimit(_ *http.Request, h access.Principal) *Problem {
 	return limited(g.rates.take(h, 1), fmt.Sprintf("%v requests", g.Options.RateLimit))
 }
 
 // byteLimit limits the bytes of a key's batches. A body of unknown length counts as the longest.
-func (g *Gateway) byteLimit(r *http.Request, h apikey.Principal) *Problem {
+func (g *Gateway) byteLimit(r *http.Request, h access.Principal) *Problem {
 	n := r.ContentLength
 	if n < 0 {
 		n = g.Options.RequestBytes
@@ -86,7 +87,7 @@ func limited(wait time.Duration, what string) *Problem {
 		with("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 }
 
-func (g *Gateway) authorizeWithin(r *http.Request, scope apikey.Scope, limit limiter) (apikey.Principal, *Problem) {
+func (g *Gateway) authorizeWithin(r *http.Request, scope access.Scope, limit limiter) (access.Principal, *Problem) {
 	h, refused := g.authenticate(r)
 	if refused == nil {
 		refused = limit(r, h)
@@ -100,24 +101,24 @@ func (g *Gateway) authorizeWithin(r *http.Request, scope apikey.Scope, limit lim
 	return h, nil
 }
 
-func outOfScope(scope apikey.Scope, h apikey.Principal) *Problem {
+func outOfScope(scope access.Scope, h access.Principal) *Problem {
 	return problem(fault.OutOfScope, fmt.Sprintf("scope %s required; the key has %s", scope,
 		strings.Join(h.Scopes, ", ")), "")
 }
 
 // authenticate returns the principal of the request's key. It does not distinguish an
 // unknown key from a revoked or an expired one.
-func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
+func (g *Gateway) authenticate(r *http.Request) (access.Principal, *Problem) {
 	key := bearerKey(r)
 	if key == "" {
-		return apikey.Principal{}, missingKey()
+		return access.Principal{}, missingKey()
 	}
 	return g.authenticateKey(r, key, personOf(r))
 }
 
 // authenticateKey returns the principal of a key, which acts for a user if it is that of a gateway.
-func (g *Gateway) authenticateKey(r *http.Request, key, person string) (apikey.Principal, *Problem) {
-	var h apikey.Principal
+func (g *Gateway) authenticateKey(r *http.Request, key, person string) (access.Principal, *Problem) {
+	var h access.Principal
 	err := g.look(r, key, func(ctx context.Context) (err error) {
 		h, err = g.principal(ctx, key, person)
 		return err
@@ -151,7 +152,7 @@ func (g *Gateway) look(r *http.Request, key string, find func(context.Context) e
 }
 
 // principal returns the principal of a key. That of a gateway acts for a user.
-func (g *Gateway) principal(ctx context.Context, key, person string) (apikey.Principal, error) {
+func (g *Gateway) principal(ctx context.Context, key, person string) (access.Principal, error) {
 	if !apikey.IsGateway(key) {
 		return g.Keys.Principal(ctx, key)
 	}
@@ -197,16 +198,16 @@ func missingKey() *Problem {
 
 // authenticateOperator returns the operator whose key the request has, if it has the scope. Keys of
 // workspaces are refused, also those with the scope admin.
-func (g *Gateway) authenticateOperator(r *http.Request, scope apikey.Scope) (apikey.Operator, *Problem) {
+func (g *Gateway) authenticateOperator(r *http.Request, scope access.Scope) (access.Operator, *Problem) {
 	key := bearerKey(r)
 	if key == "" {
-		return apikey.Operator{}, missingKey()
+		return access.Operator{}, missingKey()
 	}
 	return g.findOperator(r, key, scope)
 }
 
-func (g *Gateway) findOperator(r *http.Request, key string, scope apikey.Scope) (apikey.Operator, *Problem) {
-	var o apikey.Operator
+func (g *Gateway) findOperator(r *http.Request, key string, scope access.Scope) (access.Operator, *Problem) {
+	var o access.Operator
 	err := g.look(r, key, func(ctx context.Context) (err error) {
 		o, err = g.Keys.Operator(ctx, key)
 		return err

@@ -8,9 +8,9 @@ import (
 	"net/url"
 	"strings"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
 )
 
 // CodecPath is the path of the remote codec: Temporal UI and CLI send payloads to it
@@ -96,12 +96,12 @@ func (c *codec) signIn(w http.ResponseWriter, r *http.Request) {
 }
 
 // operator admits requests whose key is an operator key with the scope codec.
-func (c *codec) operator(r *http.Request) (apikey.Operator, *Problem) {
+func (c *codec) operator(r *http.Request) (access.Operator, *Problem) {
 	if _, key, basic := r.BasicAuth(); basic {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
-	return c.authenticateOperator(r, apikey.Codec)
+	return c.authenticateOperator(r, access.Codec)
 }
 
 // admitOrigin allows the page of Temporal UI to read the response and refuses other pages,

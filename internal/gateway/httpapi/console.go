@@ -10,12 +10,12 @@ import (
 	"net/url"
 	"strings"
 
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/erase"
 )
 
 // consolePath is the path of the web console.
@@ -64,7 +64,7 @@ func (g *Gateway) ServeConsole(ctx context.Context, l net.Listener) error {
 
 // Authenticate returns the principal of an API key that was typed in. As for requests, it slows
 // down guesses.
-func (g *Gateway) Authenticate(r *http.Request, key string) (apikey.Principal, error) {
+func (g *Gateway) Authenticate(r *http.Request, key string) (access.Principal, error) {
 	h, refused := g.authenticateKey(r, key, "")
 	if refused != nil {
 		return h, fault.New(refused.Code, refused.Message, refused.Hint)
@@ -74,8 +74,8 @@ func (g *Gateway) Authenticate(r *http.Request, key string) (apikey.Principal, e
 
 // AuthenticateOperator returns the holder of an operator key that was typed in. It slows down guesses as Authenticate
 // does.
-func (g *Gateway) AuthenticateOperator(r *http.Request, key string) (apikey.Operator, error) {
-	o, refused := g.findOperator(r, key, apikey.Support)
+func (g *Gateway) AuthenticateOperator(r *http.Request, key string) (access.Operator, error) {
+	o, refused := g.findOperator(r, key, access.Support)
 	if refused != nil {
 		return o, fault.New(refused.Code, refused.Message, refused.Hint)
 	}
@@ -88,7 +88,7 @@ func (g *Gateway) Start(ctx context.Context, workspaceKey string, r run.Run) {
 }
 
 // StartErase starts the workflow of an accepted erasure at once. If it fails, the relay starts it later.
-func (g *Gateway) StartErase(ctx context.Context, e erase.Erasure) { g.startErase(ctx, e) }
+func (g *Gateway) StartErase(ctx context.Context, e erasure.Erasure) { g.startErase(ctx, e) }
 
 // Send accepts a message for a workspace, streams its reply into the database, and does not wait for it.
 func (g *Gateway) Send(ctx context.Context, ws tenancy.Workspace, name, message, text string) error {

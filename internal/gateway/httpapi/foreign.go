@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/door"
 	"cairn/internal/gateway/openaiapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 )
 
@@ -24,7 +24,7 @@ func (g *Gateway) openAIRoutes() {
 // foreign serves requests of clients of other APIs like all others.
 type foreign struct{ g *Gateway }
 
-func (f foreign) Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error) {
+func (f foreign) Authorize(r *http.Request, scope access.Scope) (access.Principal, error) {
 	from, refused := f.g.authorizeAny(r, scope)
 	if refused != nil {
 		return from, refused
@@ -33,7 +33,7 @@ func (f foreign) Authorize(r *http.Request, scope apikey.Scope) (apikey.Principa
 }
 
 // ActFor returns the principal of the key of a gateway for a user whom the body of a request names.
-func (f foreign) ActFor(r *http.Request, person string) (apikey.Principal, error) {
+func (f foreign) ActFor(r *http.Request, person string) (access.Principal, error) {
 	return f.g.principal(r.Context(), bearerKey(r), person)
 }
 
@@ -59,7 +59,7 @@ func (f foreign) Start(ctx context.Context, r conversation.Request, turn run.Run
 	return f.g.answer(ctx, r, turn, 0)
 }
 
-func (f foreign) OpenStream(from apikey.Principal) (ended func(), err error) {
+func (f foreign) OpenStream(from access.Principal) (ended func(), err error) {
 	ended, refused := f.g.streams.open(from, chatsPerKey)
 	if refused != nil {
 		return nil, refused

@@ -8,8 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
 )
 
 // checkPatience bounds each check of GET /readyz.
@@ -105,7 +105,7 @@ func (g *Gateway) stopsSoon(context.Context) error {
 // metrics serves the metrics to the callers that CAIRN_METRICS allows.
 func (g *Gateway) metrics(w http.ResponseWriter, r *http.Request) {
 	if g.Options.Metrics == "key" {
-		if _, refused := g.authenticateOperator(r, apikey.Metrics); refused != nil {
+		if _, refused := g.authenticateOperator(r, access.Metrics); refused != nil {
 			refused.write(w)
 			return
 		}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/mcpserver"
-	"cairn/internal/service/apikey"
 )
 
 type serverKey struct{}
@@ -63,12 +63,12 @@ const mcpBody = 2 * smallBody
 
 // mcpServer returns an MCP server for the request's key.
 func (g *Gateway) mcpServer(r *http.Request) (*mcp.Server, *Problem) {
-	h, refused := g.authorize(r, apikey.Read, g.requestLimit)
+	h, refused := g.authorize(r, access.Read, g.requestLimit)
 	if refused != nil {
 		return nil, refused
 	}
 	s, err := mcpserver.New(mcpserver.Options{Name: g.Options.MCPName, Registry: g.Offered,
-		Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: apikey.Write.Allows(h.Scopes),
+		Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: access.Write.Allows(h.Scopes),
 		Log: g.Log})
 	if err != nil {
 		if fault.CodeOf(err) == fault.Internal {

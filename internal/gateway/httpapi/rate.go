@@ -7,7 +7,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 
-	"cairn/internal/service/apikey"
+	"cairn/internal/domain/access"
 )
 
 // burst is the number of seconds whose requests may arrive at once.
@@ -37,7 +37,7 @@ func newRates(perSecond float64, least int) *rates {
 }
 
 // take consumes n units of h's key, or returns how long to wait for them. More than the burst counts as the burst.
-func (r *rates) take(h apikey.Principal, n int) (wait time.Duration) {
+func (r *rates) take(h access.Principal, n int) (wait time.Duration) {
 	if r.perSecond == 0 {
 		return 0
 	}

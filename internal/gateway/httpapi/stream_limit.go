@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
 )
 
 // Maximum numbers of event streams at once. Each stream reads its run from Postgres several times a second.
@@ -29,14 +29,14 @@ func newStreams() *streams { return &streams{most: streamsPerGateway, keys: map[
 
 // room returns an error if h's key or the gateway has no room for a stream. Requests that start work
 // ask before they start it.
-func (s *streams) room(h apikey.Principal) *Problem {
+func (s *streams) room(h access.Principal) *Problem {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.full(h, streamsPerKey)
 }
 
 // open counts a stream until the returned function is called. Most is the limit of the key.
-func (s *streams) open(h apikey.Principal, most int) (ended func(), refused *Problem) {
+func (s *streams) open(h access.Principal, most int) (ended func(), refused *Problem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if refused := s.full(h, most); refused != nil {
@@ -55,7 +55,7 @@ func (s *streams) open(h apikey.Principal, most int) (ended func(), refused *Pro
 	}), nil
 }
 
-func (s *streams) full(h apikey.Principal, most int) *Problem {
+func (s *streams) full(h access.Principal, most int) *Problem {
 	message := ""
 	switch {
 	case s.keys[keyNumber{h.Workspace.ID, h.Key}] >= most:

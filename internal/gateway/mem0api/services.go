@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/door"
 	"cairn/internal/service/agentrun"
@@ -48,7 +49,7 @@ type Options struct {
 // Door gives access to what the gateway does for requests of all clients.
 type Door interface {
 	// Authorize authenticates a request and checks the scope of its key.
-	Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error)
+	Authorize(r *http.Request, scope access.Scope) (access.Principal, error)
 	// Refuse converts an error into a response.
 	Refuse(ctx context.Context, doing string, err error) door.Refusal
 	// Await returns a run's status when the run has ended or patience is over.

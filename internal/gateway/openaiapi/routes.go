@@ -6,24 +6,24 @@ import (
 	"net/http"
 	"slices"
 
-	"cairn/internal/service/apikey"
+	"cairn/internal/domain/access"
 )
 
 // route is a route of OpenAI's API. Its answer writes the response, unless it returns an error.
 type route struct {
 	pattern string
-	scope   apikey.Scope
+	scope   access.Scope
 	answer  func(*call) error
 }
 
 var table = []route{
-	{"GET /v1/models", apikey.Read, (*call).models},
-	{"GET /v1/models/{id...}", apikey.Read, (*call).model},
-	{"POST /v1/chat/completions", apikey.Write, (*call).chat},
-	{"POST /v1/responses", apikey.Write, (*call).respond},
-	{"GET /v1/responses/{id}", apikey.Read, (*call).showResponse},
-	{"DELETE /v1/responses/{id}", apikey.Write, (*call).deleteResponse},
-	{"POST /v1/responses/{id}/cancel", apikey.Write, (*call).cancelResponse},
+	{"GET /v1/models", access.Read, (*call).models},
+	{"GET /v1/models/{id...}", access.Read, (*call).model},
+	{"POST /v1/chat/completions", access.Write, (*call).chat},
+	{"POST /v1/responses", access.Write, (*call).respond},
+	{"GET /v1/responses/{id}", access.Read, (*call).showResponse},
+	{"DELETE /v1/responses/{id}", access.Write, (*call).deleteResponse},
+	{"POST /v1/responses/{id}/cancel", access.Write, (*call).cancelResponse},
 }
 
 // Mount adds the routes to mux.

@@ -8,12 +8,12 @@ import (
 	"net/http"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/door"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/completion"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/replystream"
@@ -53,9 +53,9 @@ type Options struct {
 // Door gives access to what the gateway does for requests of all clients.
 type Door interface {
 	// Authorize authenticates a request and checks the scope of its key.
-	Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error)
+	Authorize(r *http.Request, scope access.Scope) (access.Principal, error)
 	// ActFor returns the principal of the key of a gateway for a user whom the body of a request names.
-	ActFor(r *http.Request, person string) (apikey.Principal, error)
+	ActFor(r *http.Request, person string) (access.Principal, error)
 	// Refuse converts an error into a response.
 	Refuse(ctx context.Context, doing string, err error) door.Refusal
 	// Start sends an accepted turn to its conversation. The relay sends what it could not.
@@ -63,7 +63,7 @@ type Door interface {
 	// Await returns a run's status when the run has ended or patience is over.
 	Await(ctx context.Context, ref run.Ref, patience time.Duration, look func() (run.Status, error)) (run.Status, error)
 	// OpenStream counts an event stream until the returned function is called.
-	OpenStream(from apikey.Principal) (ended func(), err error)
+	OpenStream(from access.Principal) (ended func(), err error)
 	// Closing returns a channel that is closed when the gateway stops.
 	Closing() <-chan struct{}
 }
@@ -80,7 +80,7 @@ type call struct {
 	*api
 	w    http.ResponseWriter
 	r    *http.Request
-	from apikey.Principal
+	from access.Principal
 }
 
 func answerJSON(w http.ResponseWriter, status int, v any) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/service/completion"
-	"cairn/internal/service/conversation"
 	"cairn/internal/service/replystream"
 )
 
@@ -67,7 +67,7 @@ func (t *turn) follow(e *events, to sink) error {
 	look, beat := time.NewTicker(lookEvery), time.NewTicker(beatEvery)
 	defer look.Stop()
 	defer beat.Stop()
-	text := chunks{turn: t, to: to, follower: t.Replies.Follow(t.Ref(), replystream.Position{})}
+	text := chunks{turn: t, to: to, follower: t.Replies.Follow(t.Ref(), conversation.ReplyPosition{})}
 	for {
 		now, err := t.status()
 		if err != nil {

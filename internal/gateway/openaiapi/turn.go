@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/completion"
-	"cairn/internal/service/conversation"
 )
 
 // Times of a request.

@@ -18,35 +18,23 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/txscope"
 	"cairn/internal/service/search"
 )
 
-// Space is a row of the list of embedding spaces.
-type Space struct {
-	ID    int16
-	Model string
-	Dims  int
-}
-
-// Used are the spaces of a workspace.
-type Used struct {
-	Active   Space   // ID 0 before the first vector
-	Building []Space // targets of running re-embeddings
-}
-
 // Pointers reads which spaces a workspace uses.
 type Pointers interface {
-	UsedSpaces(ctx context.Context, ws int64) (Used, error)
+	UsedSpaces(ctx context.Context, ws int64) (index.SpaceUse, error)
 }
 
 // RegistryPorts are the dependencies of a registry.
 type RegistryPorts struct {
 	Pointers   Pointers
-	Configured Space // of the configured model; Serve serves it
+	Configured index.Space // of the configured model; Serve serves it
 	// Serve returns the embedder of a space, if this process has one.
-	Serve func(Space) (search.Space, bool)
+	Serve func(index.Space) (search.Space, bool)
 	// Fresh is how long a read pointer is used. A search with the pointer from before a change finds
 	// what it found before the change.
 	Fresh time.Duration
@@ -61,7 +49,7 @@ type Registry struct {
 }
 
 type pointer struct {
-	space Space
+	space index.Space
 	at    time.Time
 }
 
@@ -92,7 +80,7 @@ func (r *Registry) Of(ctx context.Context, ws int64) (search.Space, error) {
 }
 
 // serve returns the embedder of a workspace's space.
-func (r *Registry) serve(ws int64, space Space) (search.Space, error) {
+func (r *Registry) serve(ws int64, space index.Space) (search.Space, error) {
 	if space.ID == 0 {
 		space = r.Configured
 	}
@@ -109,7 +97,7 @@ func (r *Registry) serve(ws int64, space Space) (search.Space, error) {
 }
 
 // Unserved is the error for a space that no embedder of this process serves.
-func Unserved(s Space) *fault.Error {
+func Unserved(s index.Space) *fault.Error {
 	return fault.New(fault.Misconfigured,
 		fmt.Sprintf("the vectors are of the model %q with %d dimensions, which is not configured", s.Model, s.Dims),
 		fmt.Sprintf("run `cairn reembed` to use the configured model, or set CAIRN_EMBEDDING_PREVIOUS_MODEL to %q "+
@@ -125,7 +113,7 @@ func (r *Registry) Owed(ctx context.Context, ws int64) (active int16, needed []s
 		return 0, nil, err
 	}
 	seen := map[int16]bool{0: true}
-	for _, s := range append([]Space{used.Active, r.Configured}, used.Building...) {
+	for _, s := range append([]index.Space{used.Active, r.Configured}, used.Building...) {
 		if served, ok := r.Serve(s); ok && !seen[s.ID] {
 			needed = append(needed, served)
 		}
