@@ -14,8 +14,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
@@ -44,9 +45,12 @@ type RegistryPorts struct {
 // Registry returns the embedding spaces of workspaces. Its methods are safe for concurrent use.
 type Registry struct {
 	RegistryPorts
-	read   sync.Map // workspace → pointer
-	warned sync.Map // workspace → the space that no embedder serves
+	read   *lru.Cache[int64, pointer] // by workspace
+	warned *lru.Cache[int64, int16]   // by workspace: the space that no embedder serves
 }
+
+// workspacesKept is the number of workspaces of which something is remembered: those used last.
+const workspacesKept = 10_000
 
 type pointer struct {
 	space index.Space
@@ -59,7 +63,9 @@ func NewRegistry(p RegistryPorts) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Registry{RegistryPorts: p}, nil
+	read, _ := lru.New[int64, pointer](workspacesKept) // fails only for a size of 0, as the next line
+	warned, _ := lru.New[int64, int16](workspacesKept)
+	return &Registry{p, read, warned}, nil
 }
 
 // Of returns the space that searches of a workspace use. If no embedder serves it, the error is
@@ -68,14 +74,14 @@ func (r *Registry) Of(ctx context.Context, ws int64) (search.Space, error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return search.Space{}, err
 	}
-	if known, ok := r.read.Load(ws); ok && time.Since(known.(pointer).at) < r.Fresh {
-		return r.serve(ws, known.(pointer).space)
+	if known, ok := r.read.Get(ws); ok && time.Since(known.at) < r.Fresh {
+		return r.serve(ws, known.space)
 	}
 	used, err := r.Pointers.UsedSpaces(ctx, ws)
 	if err != nil {
 		return search.Space{}, err
 	}
-	r.read.Store(ws, pointer{used.Active, time.Now()})
+	r.read.Add(ws, pointer{used.Active, time.Now()})
 	return r.serve(ws, used.Active)
 }
 
@@ -85,11 +91,12 @@ func (r *Registry) serve(ws int64, space index.Space) (search.Space, error) {
 		space = r.Configured
 	}
 	if served, ok := r.Serve(space); ok {
-		r.warned.Delete(ws)
+		r.warned.Remove(ws)
 		return served, nil
 	}
 	err := Unserved(space)
-	if before, _ := r.warned.Swap(ws, space.ID); before != space.ID {
+	if before, known := r.warned.Get(ws); !known || before != space.ID {
+		r.warned.Add(ws, space.ID)
 		r.Log.Warn("no embedder serves the vectors of the workspace, searches compare words only",
 			"workspace", ws, "error", err, "hint", err.Hint)
 	}
@@ -123,4 +130,4 @@ func (r *Registry) Owed(ctx context.Context, ws int64) (active int16, needed []s
 }
 
 // forget makes the next search read the workspace's pointer.
-func (r *Registry) forget(ws int64) { r.read.Delete(ws) }
+func (r *Registry) forget(ws int64) { r.read.Remove(ws) }
