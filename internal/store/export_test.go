@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"cairn/internal/service/search"
+	"cairn/internal/domain/index"
 )
 
 // CheckRoleOf runs the start-up check with a login whose sessions run as role.
@@ -38,7 +38,7 @@ func (s *Store) SystemPool() *pgxpool.Pool { return s.system }
 func (q Tx) Astray(ws int64) Tx { return Tx{session{ws: ws, q: q.q, tx: q.tx}} }
 
 // RowsRead returns how many rows of memories and their index the transaction of a reader has read so far.
-func RowsRead(ctx context.Context, r search.Reader) (n int64, err error) {
+func RowsRead(ctx context.Context, r index.Reader) (n int64, err error) {
 	err = r.(indexReader).tx.QueryRow(ctx, `select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint
 from pg_stat_xact_user_tables where relname in ('memories', 'search_docs', 'lex_docs', 'embeddings')`).Scan(&n)
 	return n, err

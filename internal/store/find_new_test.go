@@ -15,12 +15,12 @@ import (
 
 // counted is an index that counts the rows that a search reads.
 type counted struct {
-	search.Index
+	domainindex.Index
 	rows int64
 }
 
-func (c *counted) Read(ctx context.Context, ws int64, read func(context.Context, search.Reader) error) error {
-	return c.Index.Read(ctx, ws, func(ctx context.Context, r search.Reader) error {
+func (c *counted) Read(ctx context.Context, ws int64, read func(context.Context, domainindex.Reader) error) error {
+	return c.Index.Read(ctx, ws, func(ctx context.Context, r domainindex.Reader) error {
 		before, err := store.RowsRead(ctx, r)
 		if err != nil {
 			return err

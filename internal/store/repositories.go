@@ -224,3 +224,18 @@ func (t Tx) Updates() updateRepository { return t.session.updates() }
 
 // Workspaces returns the workspace repository.
 func (t Tx) Workspaces() workspaceRepository { return t.session.workspaces() }
+
+// Adds returns the add repository.
+func (t Tx) Adds() addRepository { return addRepository{t.session} }
+
+// Evaluations returns the evaluation repository.
+func (t Tx) Evaluations() evaluationRepository { return evaluationRepository{t.session} }
+
+// Reembeds returns the reembed repository.
+func (t Tx) Reembeds() reembedRepository { return t.session.reembeds() }
+
+// Spaces returns the space repository.
+func (t Tx) Spaces() spaceRepository { return t.session.spaces() }
+
+// Votes returns the vote repository.
+func (t Tx) Votes() voteRepository { return t.session.votes() }

@@ -11,7 +11,6 @@ import (
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -282,7 +281,7 @@ func terms(t []int32) []int32 {
 type searchIndex struct{ *Store }
 
 // SearchIndex returns the index of the service search.
-func (s *Store) SearchIndex() search.Index { return searchIndex{s} }
+func (s *Store) SearchIndex() index.Index { return searchIndex{s} }
 
 // FindSkills ranks and reads skills in one statement.
 func (s searchIndex) FindSkills(ctx context.Context, ws int64, in index.Query, name string) (out []index.SkillHit,

@@ -29,17 +29,14 @@ func (t loadTx) Present() dump.PresentRepository {
 func (t loadTx) Operations() dump.OperationRepository {
 	return struct {
 		operationRepository
-		bulkLock
-	}{t.operations(), bulkLock(t)}
+		loadRepository
+	}{t.operations(), t.load()}
 }
 
-// bulkLock locks the memories of a workspace before many are written.
-type bulkLock struct{ session }
-
-// LockMemories serializes writers of memories in the workspace.
-func (l bulkLock) LockMemories(ctx context.Context) error {
-	if err := l.promptMemory().LockMemories(ctx); err != nil {
+// LockMemories serializes writers of memories in the workspace, before many are written.
+func (q loadRepository) LockMemories(ctx context.Context) error {
+	if err := q.promptMemory().LockMemories(ctx); err != nil {
 		return err
 	}
-	return l.planForMany(ctx)
+	return q.planForMany(ctx)
 }

@@ -82,9 +82,9 @@ type request struct {
 	risk       []string
 }
 
-func (k *Service) write(ctx context.Context, a agent.Actor, name string, args any, done, store string,
+func (k *Service) write(ctx context.Context, a agent.Actor, name string, args any, done, of string,
 	operations []memory.Operation) (WriteResult, error) {
-	r, refusal := examine(a, done, store, operations)
+	r, refusal := examine(a, done, of, operations)
 	w := k.writer(a)
 	if refusal == nil { // never send a secret to an embedder
 		w = w.With(k.embed(ctx, a.Workspace, contents(r.operations)))

@@ -9,46 +9,9 @@ import (
 
 	domainindex "cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
-	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/domain/search/rank"
 )
-
-// Reader reads the index of one workspace, in one transaction.
-type Reader interface {
-	// Statistics returns what is known of terms and filter keys.
-	Statistics(ctx context.Context, terms []int32) (domainindex.Statistics, error)
-	// Candidates returns the best documents by words; see CandidateQuery.
-	Candidates(ctx context.Context, q domainindex.CandidateQuery) ([]lexplan.Hit, error)
-	// Nearest returns the documents closest to a vector, closest first.
-	Nearest(ctx context.Context, q domainindex.NearestQuery) ([]domainindex.Neighbor, error)
-	// Documents returns active documents and the turns around those that are turns.
-	// Neighbors that were not asked for are Rejected.
-	Documents(ctx context.Context, ids []int64) ([]rank.Document, error)
-	// Named returns the documents that n names exactly.
-	Named(ctx context.Context, n domainindex.NameQuery) ([]int64, error)
-	// Results returns what is shown of documents, in the order of ids.
-	Results(ctx context.Context, ids []int64) ([]domainindex.Result, error)
-	Describer
-	Selector
-}
-
-// Describer reads what surrounds documents.
-type Describer interface {
-	// Around returns, by turn, up to n turns before and after it in the same sitting, in their order.
-	Around(ctx context.Context, turns []int64, n int) (map[int64][]int64, error)
-	// Conversation returns the number of a conversation, 0 if there is none.
-	Conversation(ctx context.Context, externalID string) (int64, error)
-}
-
-// Selector selects memories by conditions that are no keys of the index.
-type Selector interface {
-	// Matching returns the documents of the memories that a filter selects, in ascending order: among docs,
-	// unless it is nil.
-	Matching(ctx context.Context, in memory.Filter, docs []int64) ([]int64, error)
-	// Among returns the best of docs by words, without those that have none of the words.
-	Among(ctx context.Context, docs []int64, words map[int32]float32, limit int) ([]lexplan.Hit, error)
-}
 
 // Limits of a search.
 const (
@@ -71,7 +34,7 @@ type candidates struct {
 
 // byWords finds the documents with the highest scores by words that may pass the filter: k of
 // them, or as many as the parameters say if k is 0.
-func (f Finder) byWords(ctx context.Context, index Reader, r Request, terms []int32, k int) (c candidates, err error) {
+func (f Finder) byWords(ctx context.Context, index domainindex.Reader, r Request, terms []int32, k int) (c candidates, err error) {
 	var conversation int64 // 0, which no document has, if it does not exist
 	if r.Conversation != "" {
 		if conversation, err = index.Conversation(ctx, r.Conversation); err != nil {
@@ -100,7 +63,7 @@ func (f Finder) ByWords(ctx context.Context, ws int64, r Request, k int) (out le
 	if err := r.check(); err != nil {
 		return out, err
 	}
-	err = f.Index.Read(ctx, ws, func(ctx context.Context, index Reader) error {
+	err = f.Index.Read(ctx, ws, func(ctx context.Context, index domainindex.Reader) error {
 		found, err := f.byWords(ctx, index, r, domainindex.Hashes(r.Query), k)
 		out = found.Result
 		return err
@@ -116,7 +79,7 @@ func (f Finder) ByVector(ctx context.Context, ws int64, r Request, k int) (out [
 	}
 	var q domainindex.Query
 	f.fill(ctx, ws, &q, r.Query)
-	err = f.Index.Read(ctx, ws, func(ctx context.Context, index Reader) error {
+	err = f.Index.Read(ctx, ws, func(ctx context.Context, index domainindex.Reader) error {
 		found, err := f.byWords(ctx, index, r, q.Terms, 1)
 		if err != nil {
 			return err
@@ -140,7 +103,7 @@ func (f Finder) ByVector(ctx context.Context, ws int64, r Request, k int) (out [
 }
 
 // read finds the candidates by words and by vector, ranks them and reads the best.
-func (f Finder) read(ctx context.Context, index Reader, r Request, q domainindex.Query) (out Response, err error) {
+func (f Finder) read(ctx context.Context, index domainindex.Reader, r Request, q domainindex.Query) (out Response, err error) {
 	found, err := f.byWords(ctx, index, r, q.Terms, 0)
 	if err != nil {
 		return out, err
@@ -188,7 +151,7 @@ func wordsOf(terms []int32, s domainindex.Statistics) []rank.Word {
 
 // nearest returns the closest documents that may pass the filter; none without a
 // vector.
-func (f Finder) nearest(ctx context.Context, index Reader, c candidates, q domainindex.Query,
+func (f Finder) nearest(ctx context.Context, index domainindex.Reader, c candidates, q domainindex.Query,
 	limit int) ([]domainindex.Neighbor, error) {
 	passing, stats, docs := c.passing, c.stats, c.docs
 	if len(q.Vector) == 0 {
@@ -214,7 +177,7 @@ func (f Finder) nearest(ctx context.Context, index Reader, c candidates, q domai
 }
 
 // documentsOf reads the candidates.
-func documentsOf(ctx context.Context, index Reader, passing filter, hits []lexplan.Hit, near []domainindex.Neighbor) (
+func documentsOf(ctx context.Context, index domainindex.Reader, passing filter, hits []lexplan.Hit, near []domainindex.Neighbor) (
 	[]rank.Document, error) {
 	ids := make([]int64, 0, len(hits)+len(near))
 	for _, h := range hits {
@@ -243,7 +206,7 @@ func documentsOf(ctx context.Context, index Reader, passing filter, hits []lexpl
 
 // wordSource is the index as the plan of words reads it.
 type wordSource struct {
-	Reader
+	domainindex.Reader
 	words  []rank.Word
 	filter filter
 }

@@ -72,7 +72,7 @@ func (f Finder) Search(ctx context.Context, ws int64, r Request) (out Response, 
 	r.Targets = spellings(r.Targets)
 	var q index.Query
 	f.fill(ctx, ws, &q, r.Query)
-	err = f.Index.Read(ctx, ws, func(ctx context.Context, index Reader) (err error) {
+	err = f.Index.Read(ctx, ws, func(ctx context.Context, index index.Reader) (err error) {
 		out, err = f.read(ctx, index, r, q)
 		return err
 	})

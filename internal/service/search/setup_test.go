@@ -117,7 +117,7 @@ type index struct {
 	err   error
 }
 
-func (x *index) Read(ctx context.Context, _ int64, read func(context.Context, search.Reader) error) error {
+func (x *index) Read(ctx context.Context, _ int64, read func(context.Context, domainindex.Reader) error) error {
 	return read(ctx, x)
 }
 

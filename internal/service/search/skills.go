@@ -10,15 +10,6 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Index searches documents.
-type Index interface {
-	// FindSkills ranks skills, best match first. The skill with the canonical name comes first,
-	// even without a rank.
-	FindSkills(ctx context.Context, ws int64, q index.Query, name string) ([]index.SkillHit, error)
-	// Read calls read in one transaction on the workspace's index.
-	Read(ctx context.Context, ws int64, read func(context.Context, Reader) error) error
-}
-
 // Embedder returns vectors for texts.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
@@ -26,7 +17,7 @@ type Embedder interface {
 
 // Finder searches the index.
 type Finder struct {
-	Index     Index
+	Index     index.Index
 	Embedder  Embedder
 	Space     int16
 	Spaces    Spaces  // of workspaces with another space; nil if Embedder and Space serve all

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/domain/search/rank"
@@ -16,7 +17,7 @@ func (f filter) selection(limit int) memory.Filter {
 
 // among reads the documents that a selective condition selects, and finds the best of them by words. If there are
 // too many, done is false, and the documents that a search finds are checked.
-func (c *candidates) among(ctx context.Context, index Reader, source wordSource) (done bool, err error) {
+func (c *candidates) among(ctx context.Context, index index.Reader, source wordSource) (done bool, err error) {
 	if c.passing.Where == nil || !c.passing.Selective {
 		return false, nil
 	}
@@ -44,7 +45,7 @@ func (s wordSource) weights() map[int32]float32 {
 }
 
 // check rejects the documents that do not pass.
-func (f filter) check(ctx context.Context, index Reader, documents []rank.Document) error {
+func (f filter) check(ctx context.Context, index index.Reader, documents []rank.Document) error {
 	var left []int64
 	for i := range documents {
 		d := &documents[i]

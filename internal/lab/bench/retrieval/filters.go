@@ -98,7 +98,7 @@ func openFiltered(ctx context.Context, of Cairn, rows corpus.Rows, seed uint64, 
 			return nil, err
 		}
 	}
-	if err := of.Index.Read(ctx, f.ws, func(ctx context.Context, in search.Reader) (err error) {
+	if err := of.Index.Read(ctx, f.ws, func(ctx context.Context, in index.Reader) (err error) {
 		for n := 0; n < talks && err == nil; n++ {
 			f.talks[talk(n)], err = in.Conversation(ctx, talk(n))
 		}
@@ -142,7 +142,7 @@ func (f *filtered) page(from, to int) (out []index.Doc) {
 
 // readAll reads every document of the workspace.
 func (f *filtered) readAll(ctx context.Context) error {
-	return f.of.Index.Read(ctx, f.ws, func(ctx context.Context, in search.Reader) error {
+	return f.of.Index.Read(ctx, f.ws, func(ctx context.Context, in index.Reader) error {
 		hits, err := in.Candidates(ctx, index.CandidateQuery{Limit: f.size + talks})
 		if err != nil {
 			return err
@@ -218,7 +218,7 @@ func (f *filtered) passes(r search.Request, d rank.Document) bool {
 func (f *filtered) bruteForce(ctx context.Context, r search.Request) (best []float64, kept int, err error) {
 	terms := index.NewDoc(index.KindMemory, 0, "", r.Query).Terms
 	var stats index.Statistics
-	if err := f.of.Index.Read(ctx, f.ws, func(ctx context.Context, in search.Reader) (err error) {
+	if err := f.of.Index.Read(ctx, f.ws, func(ctx context.Context, in index.Reader) (err error) {
 		stats, err = in.Statistics(ctx, terms)
 		return err
 	}); err != nil {

@@ -136,7 +136,7 @@ type Finder interface {
 type Cairn struct {
 	Store    Store
 	Finder   Finder
-	Index    search.Index
+	Index    index.Index
 	Embedder string // name of the embedding model; "none" if words alone are compared
 	Dims     int
 	Settings any // the parameters of search
