@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/apikey"
 )
 
@@ -13,22 +14,32 @@ import (
 type route struct {
 	pattern string
 	scope   apikey.Scope
+	person  personRule
 	answer  func(*call) error
 }
 
+// personRule is how a request with the key of a gateway names its user.
+type personRule int
+
+const (
+	inHeader  personRule = iota
+	inBody               // or in a header
+	noneAsked            // the route is the same for all users
+)
+
 var table = []route{
-	{"GET /v1/models", apikey.Read, (*call).models},
-	{"GET /v1/models/{id...}", apikey.Read, (*call).model},
-	{"POST /v1/chat/completions", apikey.Write, (*call).chat},
-	{"POST /v1/responses", apikey.Write, (*call).respond},
-	{"GET /v1/responses/{id}", apikey.Read, (*call).showResponse},
-	{"DELETE /v1/responses/{id}", apikey.Write, (*call).deleteResponse},
-	{"POST /v1/responses/{id}/cancel", apikey.Write, (*call).cancelResponse},
+	{"GET /v1/models", apikey.Read, noneAsked, (*call).models},
+	{"GET /v1/models/{id...}", apikey.Read, noneAsked, (*call).model},
+	{"POST /v1/chat/completions", apikey.Write, inBody, (*call).chat},
+	{"POST /v1/responses", apikey.Write, inBody, (*call).respond},
+	{"GET /v1/responses/{id}", apikey.Read, inHeader, (*call).showResponse},
+	{"DELETE /v1/responses/{id}", apikey.Write, inHeader, (*call).deleteResponse},
+	{"POST /v1/responses/{id}/cancel", apikey.Write, inHeader, (*call).cancelResponse},
 }
 
 // Mount adds the routes to mux.
-func Mount(mux *http.ServeMux, s Services, o Options, d Door) {
-	a := &api{Services: s, options: o, door: d}
+func Mount(mux *http.ServeMux, s Services, o Options, e *edge.Edge) {
+	a := &api{Services: s, options: o, edge: e, streams: e.NewStreams(streamLimits)}
 	for _, r := range table {
 		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) { a.serve(w, req, r) })
 	}
@@ -42,10 +53,14 @@ func Mount(mux *http.ServeMux, s Services, o Options, d Door) {
 
 func (a *api) serve(w http.ResponseWriter, r *http.Request, route route) {
 	a.allowOrigin(w, r)
-	from, err := a.door.Authorize(r, route.scope)
-	c := &call{api: a, w: w, r: r, from: from}
+	c := &call{api: a, w: w, r: r}
+	terms := edge.Terms{Scope: route.scope, PersonOptional: route.person == noneAsked}
+	if route.person == inBody {
+		terms.Person = c.person
+	}
+	ctx, err := a.edge.Admit(r, terms)
 	if err == nil {
-		c.r = r.WithContext(from.Acting(r.Context()))
+		c.r, c.from = r.WithContext(ctx), edge.Caller(ctx)
 		err = route.answer(c)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) { // canceled: the client has disconnected

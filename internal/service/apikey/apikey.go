@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/tenancy"
@@ -85,14 +84,6 @@ type Principal struct {
 	Person    string // the caller's ID of that user
 	// ExpiresAt is the end of the key, zero for never.
 	ExpiresAt time.Time
-}
-
-// Acting returns a context in which the holder of the key is recorded as the author of what is done.
-func (h Principal) Acting(ctx context.Context) context.Context {
-	if h.Account != "" {
-		return audit.WithKey(ctx, audit.Operator, h.Key)
-	}
-	return audit.WithKey(ctx, audit.Key, h.Key)
 }
 
 // Store stores the hashes of keys.
