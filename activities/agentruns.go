@@ -19,8 +19,8 @@ type AgentRunService interface {
 	RunTool(ctx context.Context, ref run.Ref, step, position int, base agentrun.Base) error
 	Close(
 		ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base agentrun.Base,
-	) (*agentrun.RunResult, error)
-	Await(ctx context.Context, ref run.Ref) (*agentrun.RunResult, error)
+	) (*run.Result, error)
+	Await(ctx context.Context, ref run.Ref) (*run.Result, error)
 	OpenNudge(ctx context.Context, r agentrun.Review) (agentrun.Reviewing, error)
 }
 
@@ -147,14 +147,14 @@ func (a AgentRuns) CloseConversation(ctx context.Context, in contract.CloseConve
 }
 
 // resultOf returns the result of a run, empty if there is an error.
-func resultOf(e *agentrun.RunResult) (out contract.AgentResult) {
+func resultOf(e *run.Result) (out contract.AgentResult) {
 	if e != nil {
 		out = agentResult(*e)
 	}
 	return out
 }
 
-func agentResult(e agentrun.RunResult) contract.AgentResult {
+func agentResult(e run.Result) contract.AgentResult {
 	return contract.AgentResult{
 		Reason: e.Reason, Steps: e.Steps, Saved: len(e.Writes), ReplySeq: e.ReplySeq,
 		Counters: e.Counters, MayNudge: e.MayNudge, Status: e.Status,

@@ -20,9 +20,9 @@ type conversationService struct {
 	reviewing agentrun.Reviewing
 }
 
-func (s *conversationService) ended() *agentrun.RunResult {
-	return &agentrun.RunResult{
-		Reason: agent.Final, Steps: 3, Writes: make([]agentrun.Write, 1), ReplySeq: 4, Status: "saved",
+func (s *conversationService) ended() *run.Result {
+	return &run.Result{
+		Reason: agent.Final, Steps: 3, Writes: make([]run.Write, 1), ReplySeq: 4, Status: "saved",
 	}
 }
 
@@ -44,14 +44,14 @@ func (s *conversationService) RunTool(
 
 func (s *conversationService) Close(
 	_ context.Context, ref run.Ref, reason agent.Reason, detail string, base agentrun.Base,
-) (*agentrun.RunResult, error) {
+) (*run.Result, error) {
 	if err := s.note("close %s %s %q %t", of(ref), reason, detail, base.Known); err != nil {
 		return nil, err
 	}
 	return s.ended(), nil
 }
 
-func (s *conversationService) Await(_ context.Context, ref run.Ref) (*agentrun.RunResult, error) {
+func (s *conversationService) Await(_ context.Context, ref run.Ref) (*run.Result, error) {
 	return s.ended(), s.note("await %s", of(ref))
 }
 

@@ -149,7 +149,7 @@ func (a Agents) ReadIdle(ctx context.Context, in contract.IdleInput) (contract.I
 
 // endedRun decodes the result in the row of a run.
 func endedRun(r run.Run) (contract.AgentResult, error) {
-	var e agentrun.RunResult
+	var e run.Result
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return contract.AgentResult{}, fmt.Errorf("decode the result of run %s: %w", r.Ref.Run, err)
 	}

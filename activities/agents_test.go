@@ -98,8 +98,8 @@ var ended = contract.AgentResult{Reason: agent.Final, Steps: 3, Saved: 1, ReplyS
 
 func endedRun(t *testing.T) *run.Run {
 	t.Helper()
-	raw, err := json.Marshal(agentrun.RunResult{
-		Reason: agent.Final, Steps: 3, Writes: make([]agentrun.Write, 1), ReplySeq: 4, Status: "saved",
+	raw, err := json.Marshal(run.Result{
+		Reason: agent.Final, Steps: 3, Writes: make([]run.Write, 1), ReplySeq: 4, Status: "saved",
 	})
 	if err != nil {
 		t.Fatal(err)

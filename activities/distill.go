@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
 )
@@ -16,7 +17,7 @@ import (
 // DistillService distills conversations.
 type DistillService interface {
 	Segment(ctx context.Context, ref run.Ref) ([]string, error)
-	Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (distill.Result, error)
+	Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (distillation.Result, error)
 	DistillTaskService
 }
 
@@ -25,10 +26,10 @@ type DistillTaskService interface {
 	Draft(ctx context.Context, ref run.Ref, task string) (plan distill.Plan, ended bool, err error)
 	Write(ctx context.Context, ref run.Ref, task string) (degraded bool, err error)
 	Judge(ctx context.Context, ref run.Ref, task string) error
-	Publish(ctx context.Context, ref run.Ref, task string) (distill.CommitResult, error)
+	Publish(ctx context.Context, ref run.Ref, task string) (distillation.CommitResult, error)
 	Compare(ctx context.Context, ref run.Ref, task string) error
 	Merge(ctx context.Context, ref run.Ref, task string) error
-	EndTask(ctx context.Context, ref run.Ref, attempt int, task, code, reason string) (distill.Task, error)
+	EndTask(ctx context.Context, ref run.Ref, attempt int, task, code, reason string) (distillation.Task, error)
 	AwaitTask(ctx context.Context, ref run.Ref, task string) error
 }
 

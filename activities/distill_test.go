@@ -6,6 +6,7 @@ import (
 
 	"cairn/activities"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
 )
@@ -21,8 +22,8 @@ func (s *distillService) Segment(_ context.Context, ref run.Ref) ([]string, erro
 
 func (s *distillService) Close(
 	_ context.Context, ref run.Ref, attempt int, code, reason string,
-) (distill.Result, error) {
-	return distill.Result{Outcome: run.Completed, Tasks: 4, Created: 1, Updated: 2, Failed: 1},
+) (distillation.Result, error) {
+	return distillation.Result{Outcome: run.Completed, Tasks: 4, Created: 1, Updated: 2, Failed: 1},
 		s.note("close %s %d %s %s", of(ref), attempt, code, reason)
 }
 
@@ -42,8 +43,9 @@ func (s *distillService) Compare(_ context.Context, ref run.Ref, task string) er
 	return s.note("compare %s %s", of(ref), task)
 }
 
-func (s *distillService) Publish(_ context.Context, ref run.Ref, task string) (distill.CommitResult, error) {
-	return distill.CommitResult{Unseen: true, Compare: true, Conflict: true, Outcome: distill.Updated, Skill: 3,
+func (s *distillService) Publish(_ context.Context, ref run.Ref, task string) (distillation.CommitResult, error) {
+	return distillation.CommitResult{Unseen: true, Compare: true, Conflict: true, Outcome: distillation.Updated,
+		Skill:   3,
 		Version: 4}, s.note("publish %s %s", of(ref), task)
 }
 
@@ -53,8 +55,8 @@ func (s *distillService) Merge(_ context.Context, ref run.Ref, task string) erro
 
 func (s *distillService) EndTask(
 	_ context.Context, ref run.Ref, attempt int, task, code, reason string,
-) (distill.Task, error) {
-	return distill.Task{Outcome: distill.Failed, Skill: 3, Version: 4},
+) (distillation.Task, error) {
+	return distillation.Task{Outcome: distillation.Failed, Skill: 3, Version: 4},
 		s.note("end %s %d %s %s %s", of(ref), attempt, task, code, reason)
 }
 

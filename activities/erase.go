@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
-	"cairn/internal/service/erase"
+	"cairn/internal/domain/erasure"
 )
 
 // EraseService erases workspaces and conversations.
@@ -17,7 +17,7 @@ type EraseService interface {
 	CountObjects(ctx context.Context, erasure int64) error
 	Rows(ctx context.Context, erasure int64) error
 	Objects(ctx context.Context, erasure int64) error
-	End(ctx context.Context, erasure int64) (e erase.Erasure, ended bool, err error)
+	End(ctx context.Context, erasure int64) (e erasure.Erasure, ended bool, err error)
 }
 
 // Erase are the activities of an erasure.

@@ -4,17 +4,17 @@ import (
 	"context"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/evolution"
 )
 
 // EvolveService runs rounds of the designer.
 type EvolveService interface {
-	Open(ctx context.Context, ref run.Ref) (over *evolution.Round, err error)
+	Open(ctx context.Context, ref run.Ref) (over *learning.Round, err error)
 	Mine(ctx context.Context, ref run.Ref) (cases int, err error)
 	Design(ctx context.Context, ref run.Ref) (trials int, err error)
 	PlayTrial(ctx context.Context, ref run.Ref, n int) error
-	Close(ctx context.Context, ref run.Ref, code, reason string) (evolution.Round, error)
+	Close(ctx context.Context, ref run.Ref, code, reason string) (learning.Round, error)
 }
 
 // OpenRound claims a bank for a round. It fails if another run holds it.
@@ -51,7 +51,7 @@ func (a MemorySkills) CloseRound(ctx context.Context, in contract.CloseInput) (c
 	return evolveResult(r), temporalError(err)
 }
 
-func evolveResult(r evolution.Round) contract.EvolveResult {
+func evolveResult(r learning.Round) contract.EvolveResult {
 	out := contract.EvolveResult{Outcome: r.Outcome, Cases: len(r.Cases)}
 	if r.Comparison != nil {
 		out.Traces, out.Mean = r.Comparison.Traces, r.Comparison.Mean

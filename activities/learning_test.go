@@ -6,17 +6,14 @@ import (
 
 	"cairn/activities"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/decision"
-	"cairn/internal/service/learning/design"
-	"cairn/internal/service/learning/evolution"
 	"cairn/internal/service/learning/probe"
 	"cairn/internal/service/learning/training"
-	"cairn/internal/service/learning/trial"
 )
 
 // learningService is a fake whose runs have all ended, or none.
@@ -58,22 +55,22 @@ func (s *learningService) built() build.Result {
 	}
 }
 
-func (s builds) BuildSpan(_ context.Context, ref run.Ref, n int) (decision.SpanOutcome, error) {
+func (s builds) BuildSpan(_ context.Context, ref run.Ref, n int) (learning.SpanOutcome, error) {
 	actions := []executor.ResolvedAction{{Outcome: executor.OK}, {Outcome: executor.Refused}, {Outcome: executor.OK}}
-	return decision.SpanOutcome{Outcome: executor.OK, Actions: actions}, s.note("span %s %d", of(ref), n)
+	return learning.SpanOutcome{Outcome: executor.OK, Actions: actions}, s.note("span %s %d", of(ref), n)
 }
 
 func (s builds) Close(_ context.Context, ref run.Ref, code, reason string) (build.Result, error) {
 	return s.built(), s.note("close build %s %s %s", of(ref), code, reason)
 }
 
-func (s *learningService) trained() training.Result {
-	return training.Result{Outcome: run.Completed, Version: 2, Policy: "p", Stages: 3, Iterations: 9, Best: 0.5}
+func (s *learningService) trained() learning.TrainingResult {
+	return learning.TrainingResult{Outcome: run.Completed, Version: 2, Policy: "p", Stages: 3, Iterations: 9, Best: 0.5}
 }
 
 func (s trainings) Open(
 	_ context.Context, ref run.Ref,
-) (training.Spec, *training.Result, error) {
+) (training.Spec, *learning.TrainingResult, error) {
 	return training.Spec{Stages: 2, Iterations: 3, Episodes: 4, Parallel: 5, Held: []int64{1, 2}},
 		unless(s.over, s.trained()), s.note("open training %s", of(ref))
 }
@@ -97,18 +94,18 @@ func (s trainings) PlayTrial(_ context.Context, ref run.Ref, n int) error {
 
 func (s trainings) Close(
 	_ context.Context, ref run.Ref, code, reason string,
-) (training.Result, error) {
+) (learning.TrainingResult, error) {
 	return s.trained(), s.note("close training %s %s %s", of(ref), code, reason)
 }
 
-func (s *learningService) round() evolution.Round {
-	return evolution.Round{
-		Outcome: "promoted", Cases: make([]design.MinedCase, 3),
-		Comparison: &trial.Comparison{Comparison: designer.Comparison{Traces: 6, Mean: 0.5}},
+func (s *learningService) round() learning.Round {
+	return learning.Round{
+		Outcome: "promoted", Cases: make([]learning.MinedCase, 3),
+		Comparison: &learning.Comparison{Comparison: designer.Comparison{Traces: 6, Mean: 0.5}},
 	}
 }
 
-func (s rounds) Open(_ context.Context, ref run.Ref) (*evolution.Round, error) {
+func (s rounds) Open(_ context.Context, ref run.Ref) (*learning.Round, error) {
 	return unless(s.over, s.round()), s.note("open round %s", of(ref))
 }
 
@@ -124,7 +121,7 @@ func (s rounds) PlayTrial(_ context.Context, ref run.Ref, n int) error {
 	return s.note("trial %s %d", of(ref), n)
 }
 
-func (s rounds) Close(_ context.Context, ref run.Ref, code, reason string) (evolution.Round, error) {
+func (s rounds) Close(_ context.Context, ref run.Ref, code, reason string) (learning.Round, error) {
 	return s.round(), s.note("close round %s %s %s", of(ref), code, reason)
 }
 

@@ -6,9 +6,9 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/decision"
 )
 
 // MemorySkills are the activities of memory skills: builds, and the training of policies and banks.
@@ -23,7 +23,7 @@ type MemorySkills struct {
 // BuildService extracts memories from sessions.
 type BuildService interface {
 	Open(ctx context.Context, ref run.Ref) (spans int, over *build.Result, err error)
-	BuildSpan(ctx context.Context, ref run.Ref, number int) (decision.SpanOutcome, error)
+	BuildSpan(ctx context.Context, ref run.Ref, number int) (learning.SpanOutcome, error)
 	Close(ctx context.Context, ref run.Ref, code, reason string) (build.Result, error)
 }
 

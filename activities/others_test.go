@@ -7,10 +7,10 @@ import (
 	"cairn/activities"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/curate"
-	"cairn/internal/service/erase"
 	"cairn/internal/service/offload"
 	"cairn/internal/service/reflection"
 )
@@ -27,8 +27,8 @@ func (s *eraseService) CountObjects(_ context.Context, id int64) error { return 
 func (s *eraseService) Rows(_ context.Context, id int64) error         { return s.note("rows %d", id) }
 func (s *eraseService) Objects(_ context.Context, id int64) error      { return s.note("objects %d", id) }
 
-func (s *eraseService) End(_ context.Context, id int64) (erase.Erasure, bool, error) {
-	return erase.Erasure{Deleted: map[string]int64{"a": 4, "b": 2}, Objects: 3, Workflows: 1}, s.ended,
+func (s *eraseService) End(_ context.Context, id int64) (erasure.Erasure, bool, error) {
+	return erasure.Erasure{Deleted: map[string]int64{"a": 4, "b": 2}, Objects: 3, Workflows: 1}, s.ended,
 		s.note("end %d", id)
 }
 

@@ -6,18 +6,19 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/training"
 )
 
 // TrainService trains policies.
 type TrainService interface {
-	Open(ctx context.Context, ref run.Ref) (spec training.Spec, over *training.Result, err error)
+	Open(ctx context.Context, ref run.Ref) (spec training.Spec, over *learning.TrainingResult, err error)
 	PlayEpisode(ctx context.Context, ref run.Ref, stage, iteration, episode int) error
 	Learn(ctx context.Context, ref run.Ref, stage, iteration int) (training.IterationResult, error)
 	CloseStage(ctx context.Context, ref run.Ref, stage int) (training.StageResult, error)
 	PlayTrial(ctx context.Context, ref run.Ref, n int) error
-	Close(ctx context.Context, ref run.Ref, code, reason string) (training.Result, error)
+	Close(ctx context.Context, ref run.Ref, code, reason string) (learning.TrainingResult, error)
 }
 
 // RegisterBatch registers the steps that compute.
@@ -78,7 +79,7 @@ func (a MemorySkills) CloseTraining(ctx context.Context, in contract.CloseInput)
 	return trainResult(out), temporalError(err)
 }
 
-func trainResult(t training.Result) contract.TrainResult {
+func trainResult(t learning.TrainingResult) contract.TrainResult {
 	return contract.TrainResult{
 		Outcome: string(t.Outcome), Version: t.Version, Policy: t.Policy,
 		Stages: t.Stages, Iterations: t.Iterations, Best: t.Best,

@@ -14,12 +14,12 @@ import (
 	"cairn/internal/adapter/fetch"
 	"cairn/internal/adapter/offlinemodel"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/console"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/offload"
 )
@@ -137,7 +137,7 @@ func fetchPackage(ctx context.Context, url string) ([]byte, error) {
 // askDatabase looks up a random API key, which does not exist. The lookup uses the same login, role
 // and SQL function as a request.
 func (h *App) askDatabase(ctx context.Context) error {
-	var random apikey.Hash
+	var random access.KeyHash
 	_, _ = rand.Read(random[:]) // never fails
 	_, _, err := h.Store.Keys().Principal(ctx, random)
 	var known *fault.Error

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/embedding/endpoint"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/index"
 	"cairn/internal/service/search"
 	"cairn/internal/service/vectorspace"
 )
@@ -42,14 +43,14 @@ func (h *App) buildSpaces(ctx context.Context) (err error) {
 		h.Store.EmbedTurns(h.Space, nil)
 	}
 	h.Spaces, err = vectorspace.NewRegistry(vectorspace.RegistryPorts{Pointers: h.Store, Fresh: pointerFresh,
-		Configured: vectorspace.Space{ID: h.Space, Model: h.Embedder.Model(), Dims: h.Embedder.Dims()},
+		Configured: index.Space{ID: h.Space, Model: h.Embedder.Model(), Dims: h.Embedder.Dims()},
 		Serve:      serve(h.Embedder, previousEmbedder(h.Config)), Log: h.Log})
 	return err
 }
 
 // serve returns the function that finds the embedder of a space. Hashing needs no configuration.
-func serve(configured ...embedding.Embedder) func(vectorspace.Space) (search.Space, bool) {
-	return func(s vectorspace.Space) (search.Space, bool) {
+func serve(configured ...embedding.Embedder) func(index.Space) (search.Space, bool) {
+	return func(s index.Space) (search.Space, bool) {
 		for _, e := range append(configured, embedding.Hashing(s.Dims)) {
 			if e != nil && e.Model() == s.Model && e.Dims() == s.Dims {
 				return search.Space{ID: s.ID, Embedder: e, VectorShare: vectorShare(e)}, true

@@ -7,17 +7,18 @@ import (
 	"sync"
 	"testing"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/distill"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 // wish is a request for a conversation of one message.
-func (b *bundle) wish(key, text string, change ...func(*distill.AcceptedRequest)) distill.AcceptedRequest {
-	a := distill.AcceptedRequest{Workspace: b.a.ID, Key: key, ArgsSHA: sha256.Sum256([]byte(text)), Spec: []byte("{}"),
+func (b *bundle) wish(key, text string, change ...func(*distillation.AcceptedRequest)) distillation.AcceptedRequest {
+	a := distillation.AcceptedRequest{Workspace: b.a.ID, Key: key, ArgsSHA: sha256.Sum256([]byte(text)),
+		Spec:    []byte("{}"),
 		Channel: "import",
 		Conversation: transcript.Conversation{ID: "c-" + key, Title: "t",
 			Messages: []transcript.Message{{Role: transcript.User, Content: text}}},
@@ -30,10 +31,10 @@ func (b *bundle) wish(key, text string, change ...func(*distill.AcceptedRequest)
 	return a
 }
 
-func fresh(a *distill.AcceptedRequest) { a.Fresh = true }
+func fresh(a *distillation.AcceptedRequest) { a.Fresh = true }
 
 // accept makes a request that must be accepted.
-func (b *bundle) accept(a distill.AcceptedRequest) (run.Run, bool) {
+func (b *bundle) accept(a distillation.AcceptedRequest) (run.Run, bool) {
 	b.t.Helper()
 	r, made, err := b.Accept(b.t.Context(), a)
 	testkit.Must(b.t, err)
@@ -67,7 +68,7 @@ func TestTheSameKeyForAnotherRequestIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(b.wish("k", "hello"))
-	for name, a := range map[string]distill.AcceptedRequest{"another": b.wish("k", "goodbye"),
+	for name, a := range map[string]distillation.AcceptedRequest{"another": b.wish("k", "goodbye"),
 		"another, afresh": b.wish("k", "goodbye", fresh)} {
 		if _, _, err := b.Accept(t.Context(), a); fault.CodeOf(err) != fault.OpReused {
 			t.Errorf("%s: %v, want %s", name, err, fault.OpReused)
@@ -83,7 +84,7 @@ func TestADeliberateRedoIsTheNextGeneration(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first, _ := b.accept(b.wish("k", "hello"))
-	second, made := b.accept(b.wish("k", "hello", fresh, func(a *distill.AcceptedRequest) { a.Channel = "" }))
+	second, made := b.accept(b.wish("k", "hello", fresh, func(a *distillation.AcceptedRequest) { a.Channel = "" }))
 	if !made || second.Generation != 2 || second.Ref == first.Ref || second.WorkflowID != "w/k/2/1" ||
 		second.Conversation != first.Conversation {
 		t.Errorf("made %t, %+v", made, second)
@@ -120,7 +121,7 @@ func TestUnequalRequestsAtOnceAreOneRunAndRefusals(t *testing.T) {
 		var lock sync.Mutex
 		for i := range 6 {
 			wait.Go(func() {
-				a := b.wish(key, fmt.Sprint("text ", i), func(a *distill.AcceptedRequest) {
+				a := b.wish(key, fmt.Sprint("text ", i), func(a *distillation.AcceptedRequest) {
 					a.Conversation.ID = fmt.Sprint(key, "/", i)
 				})
 				r, _, err := b.Accept(t.Context(), a)
@@ -175,12 +176,12 @@ func TestAStoredConversationIsNotTakenForAnother(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(b.wish("k", "hello"))
-	same := func(a *distill.AcceptedRequest) { a.Conversation.ID = "c-k" }
-	longer := func(a *distill.AcceptedRequest) {
+	same := func(a *distillation.AcceptedRequest) { a.Conversation.ID = "c-k" }
+	longer := func(a *distillation.AcceptedRequest) {
 		a.Conversation.Messages = append(a.Conversation.Messages,
 			transcript.Message{Role: transcript.User, Content: "more"})
 	}
-	for name, a := range map[string]distill.AcceptedRequest{"other words": b.wish("k2", "goodbye", same),
+	for name, a := range map[string]distillation.AcceptedRequest{"other words": b.wish("k2", "goodbye", same),
 		"more messages": b.wish("k3", "hello", same, longer)} {
 		if _, _, err := b.Accept(t.Context(), a); fault.CodeOf(err) != fault.VersionConflict {
 			t.Errorf("%s: %v, want %s", name, err, fault.VersionConflict)

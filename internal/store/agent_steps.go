@@ -6,8 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -17,13 +17,13 @@ import (
 
 // Job reads a run with its steps, and the turn that it belongs to, if any. The batch saves four
 // round trips.
-func (q stepRepository) Job(ctx context.Context, id string) (r run.Run, steps []agentrun.Step, t agentrun.Turn,
+func (q stepRepository) Job(ctx context.Context, id string) (r run.Run, steps []run.Step, t conversation.Turn,
 	err error) {
 	var (
 		b         pgx.Batch
 		runs      []dbsqlc.Run
 		turns     []dbsqlc.Turn
-		records   []agentrun.Record
+		records   []conversation.Record
 		responses stepRows
 	)
 	collect(&b, "read the run", &runs, dbsqlc.RunGet, q.ws, id)
@@ -48,8 +48,8 @@ func (q stepRepository) Job(ctx context.Context, id string) (r run.Run, steps []
 // Thread reads the session of a turn and the messages of the turns after turn number after, up to
 // the turn itself. The session is the one that its run has stored, unless it was revoked, or else
 // the live one of the channel, if there is one. The batch saves two round trips.
-func (q stepRepository) Thread(ctx context.Context, id, channel, lang string, t agentrun.Turn,
-	after int) (s agentrun.Session, kept bool, ms []agentrun.TurnMessage, err error) {
+func (q stepRepository) Thread(ctx context.Context, id, channel, lang string, t conversation.Turn,
+	after int) (s conversation.Session, kept bool, ms []conversation.TurnMessage, err error) {
 	var (
 		b         pgx.Batch
 		own, live []dbsqlc.SessionGetRow
@@ -87,7 +87,7 @@ type resumeRows struct {
 // Resume locks a run and stores the data of its next request. If it stores the session, the run is
 // marked as started. As everywhere, the run is locked before its calls. The batch saves two to five
 // round trips.
-func (q stepRepository) Resume(ctx context.Context, id string, in agentrun.StepResume) (out agentrun.StepResume,
+func (q stepRepository) Resume(ctx context.Context, id string, in conversation.StepResume) (out conversation.StepResume,
 	open bool, err error) {
 	var b pgx.Batch
 	rows := resumeRows{results: make([][]dbsqlc.AgentCallEndRow, len(in.Calls))}
@@ -123,7 +123,7 @@ func (q stepRepository) Resume(ctx context.Context, id string, in agentrun.StepR
 }
 
 // resumed returns the stored values, which may be those of an earlier attempt.
-func (r resumeRows) resumed(in agentrun.StepResume) (out agentrun.StepResume, err error) {
+func (r resumeRows) resumed(in conversation.StepResume) (out conversation.StepResume, err error) {
 	for i, c := range in.Calls {
 		if len(r.results[i]) == 0 {
 			return out, classify("store the result of a call", pgx.ErrNoRows)
@@ -147,11 +147,11 @@ func (r resumeRows) resumed(in agentrun.StepResume) (out agentrun.StepResume, er
 // LockTurn locks the conversation and then the run, as LockRun does. The batch saves four round
 // trips.
 func (q stepRepository) LockTurn(ctx context.Context, conversationID int64, id string, first int) (
-	c agentrun.Conversation, r run.Run, steps []agentrun.Step, err error) {
+	c conversation.Conversation, r run.Run, steps []run.Step, err error) {
 	var (
 		b         pgx.Batch
 		locked    []dbsqlc.ConversationLockRow
-		last      []agentrun.ActivityWindow
+		last      []conversation.ActivityWindow
 		runs      []dbsqlc.Run
 		responses stepRows
 	)
@@ -175,7 +175,7 @@ func (q stepRepository) LockTurn(ctx context.Context, conversationID int64, id s
 
 // LockRun locks a run until the transaction ends, and reads it with its steps. The batch saves two
 // round trips.
-func (q stepRepository) LockRun(ctx context.Context, id string) (run.Run, []agentrun.Step, error) {
+func (q stepRepository) LockRun(ctx context.Context, id string) (run.Run, []run.Step, error) {
 	var (
 		b         pgx.Batch
 		runs      []dbsqlc.Run

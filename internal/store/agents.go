@@ -23,7 +23,7 @@ func (s progressiveStore) WithProgressive(ctx context.Context, ws int64,
 }
 
 // PutAgentRun records a run of an agent. If a run with its key exists, that one is returned.
-func (q agentRunRepository) PutAgentRun(ctx context.Context, n memoryagent.NewRun) (run.Run, error) {
+func (q agentRunRepository) PutAgentRun(ctx context.Context, n run.NewAgentRun) (run.Run, error) {
 	p := dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, ID: run.NewID(), Kind: string(n.Kind),
 		BusinessKey: storable(n.Key), Generation: int32(n.Generation), ArgsSha: n.ArgsSHA[:],
 		ConversationID: keyOrNull(n.Conversation), ParentID: keyOrNull(n.Parent), Spec: n.Spec,
@@ -81,10 +81,10 @@ func (q agentRunRepository) SetMark(ctx context.Context, conversation int64, kin
 }
 
 // OpenAdds counts the open adds of the workspace and of the deployment.
-func (q agentRunRepository) OpenAdds(ctx context.Context) (out memoryagent.AddQueue, err error) {
+func (q agentRunRepository) OpenAdds(ctx context.Context) (out run.AddQueue, err error) {
 	r, err := q.q.AddsCount(ctx)
 	age := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
-	return memoryagent.AddQueue{Mine: int(r.Mine), Everyone: int(r.Everyone), MineAge: age(r.MineSeconds),
+	return run.AddQueue{Mine: int(r.Mine), Everyone: int(r.Everyone), MineAge: age(r.MineSeconds),
 		EveryoneAge: age(r.EveryoneSeconds)}, classify("count the open adds", err)
 }
 

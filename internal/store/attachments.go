@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/channel"
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/media"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
 	"cairn/internal/store/dbsqlc"
 )
@@ -74,11 +74,12 @@ func (q transcriptRepository) PutAttachments(ctx context.Context, conversation i
 
 // Attachments reads the images and recordings of the turns after one turn up to another, in the order of the messages.
 func (q transcriptRepository) Attachments(ctx context.Context, conversation int64, after, to int) (
-	out []agentrun.Attachment, err error) {
+	out []domainconversation.Attachment, err error) {
 	rows, err := q.q.AttachmentsOf(ctx, dbsqlc.AttachmentsOfParams{WorkspaceID: q.ws, ConversationID: &conversation,
 		AfterTurn: int32(after), ToTurn: int32(to)})
 	for _, r := range rows {
-		out = append(out, agentrun.Attachment{ID: r.ID, SHA256: hex.EncodeToString(r.Sha256), Kind: media.Kind(r.Kind),
+		out = append(out, domainconversation.Attachment{ID: r.ID, SHA256: hex.EncodeToString(r.Sha256),
+			Kind: media.Kind(r.Kind),
 			Type: r.Type, Bytes: int(r.Bytes), Turn: int(*r.Turn), Seq: int(*r.Seq), Ended: r.Emptied,
 			Problem: media.Problem(r.Problem)})
 	}

@@ -11,11 +11,10 @@ import (
 	"time"
 
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/erase"
-	"cairn/internal/store/dbsqlc"
-
 	auditing "cairn/internal/service/audit"
+	"cairn/internal/store/dbsqlc"
 )
 
 // Record records an act of the context's actor in this transaction.
@@ -33,7 +32,7 @@ func recordAct(ctx context.Context, q *dbsqlc.Queries, ws *int64, action audit.A
 
 // recordErasure records an accepted erasure, once, by its numbers: what it erases has no name here. The
 // erasure of a workspace is the act of an operator, because the workspace's events are erased with it.
-func recordErasure(ctx context.Context, q *dbsqlc.Queries, t erase.Target, id int64) error {
+func recordErasure(ctx context.Context, q *dbsqlc.Queries, t erasure.Target, id int64) error {
 	ws, action, object := &t.Workspace, audit.EraseTarget, fmt.Sprintf("erasure %d", id)
 	switch {
 	case t.Conversation != 0:

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/audit"
-	"cairn/internal/service/erase"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -40,7 +40,7 @@ func TestAuditEventsCanOnlyBeAdded(t *testing.T) {
 	if after := b.texts("select e::text from audit_events e order by id"); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("the events were %q, and are %q", before, after)
 	}
-	e := b.erase(erase.Target{Workspace: b.a.ID, Derived: erase.Keep})
+	e := b.erase(erasure.Target{Workspace: b.a.ID, Derived: erasure.Keep})
 	if n := b.number("select count(*) from audit_events where workspace_id = $1", b.a.ID); n != 0 ||
 		e.Deleted["audit_events"] != 1 {
 		t.Errorf("%d events of the erased workspace are left, %d were deleted", n, e.Deleted["audit_events"])

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/relay"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -56,13 +56,13 @@ func TestASwallowedFailureCommitsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *store.Options) { o.MaxConns = 1 })
 	err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q store.Tx) error {
-		if err := q.Outbox().Enqueue(t.Context(), relay.DriveRun, "1", 0); err != nil {
+		if err := q.Outbox().Enqueue(t.Context(), outbox.DriveRun, "1", 0); err != nil {
 			return err
 		}
 		if _, err := q.Astray(b.b.ID).Runs().RunSpec(t.Context(), "run_1"); err == nil { // finds nothing, fails nothing
 			t.Error("a run that is not there was found")
 		}
-		if err := q.Astray(b.b.ID).Outbox().Enqueue(t.Context(), relay.DriveRun, "1", 0); sqlState(err) != "42501" {
+		if err := q.Astray(b.b.ID).Outbox().Enqueue(t.Context(), outbox.DriveRun, "1", 0); sqlState(err) != "42501" {
 			t.Errorf("a row of another workspace was written: %v", err)
 		}
 		return nil
@@ -74,7 +74,7 @@ func TestASwallowedFailureCommitsNothing(t *testing.T) {
 		t.Errorf("%d rows, want none", n)
 	}
 	b.in(b.a, func(ctx context.Context, q store.Tx) error {
-		return q.Outbox().Enqueue(ctx, relay.DriveRun, "2", 0)
+		return q.Outbox().Enqueue(ctx, outbox.DriveRun, "2", 0)
 	})
 	if n := b.number("select count(*) from outbox"); n != 1 {
 		t.Errorf("%d rows, want 1", n)

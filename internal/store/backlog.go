@@ -5,43 +5,44 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/outbox"
+	"cairn/internal/domain/readmodel"
+	"cairn/internal/domain/reflection"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/inspect"
-	"cairn/internal/service/reflection"
-	"cairn/internal/service/relay"
-	"cairn/internal/service/schedule"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/store/dbsqlc"
 )
 
 // duties returns all kinds of outbox tasks.
-func duties() map[string]inspect.Waiting {
-	out := map[string]inspect.Waiting{}
-	for _, kind := range relay.Kinds() {
-		out[kind] = inspect.Waiting{}
+func duties() map[string]readmodel.Waiting {
+	out := map[string]readmodel.Waiting{}
+	for _, kind := range outbox.Kinds() {
+		out[kind] = readmodel.Waiting{}
 	}
 	return out
 }
 
 // Backlog counts open and failed work in one statement.
-func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
-	out := inspect.Backlog{Runs: map[run.Kind]inspect.Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {},
+func (s *Store) Backlog(ctx context.Context) (readmodel.Backlog, error) {
+	out := readmodel.Backlog{Runs: map[run.Kind]readmodel.Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {},
 		run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Completion: {}, run.Reflection: {},
 		run.Build: {}, run.Train: {},
 		run.Evolve: {}, run.Adapt: {}, run.Probe: {}, run.Evaluate: {}, run.Offload: {}, run.Flush: {}},
 		Duties: duties(), Stuck: duties(),
-		Due: map[schedule.Kind]inspect.Waiting{schedule.Reflection: {}, schedule.Curate: {}, schedule.Evolution: {},
-			schedule.Turn: {}}}
+		Due: map[scheduled.Kind]readmodel.Waiting{scheduled.Reflection: {}, scheduled.Curate: {},
+			scheduled.Evolution: {},
+			scheduled.Turn:      {}}}
 	var rows []dbsqlc.AttentionRow
 	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
 		rows, err = q.Attention(ctx, dbsqlc.AttentionParams{Patience: reflection.Patience,
-			StuckFailures: relay.StuckFailures, StuckAge: relay.StuckAge})
+			StuckFailures: outbox.StuckFailures, StuckAge: outbox.StuckAge})
 		return err
 	})
 	if err != nil {
 		return out, classify("count the backlog", err)
 	}
 	for _, r := range rows {
-		w := inspect.Waiting{Count: r.Rows, Oldest: time.Duration(r.OldestSeconds * float64(time.Second))}
+		w := readmodel.Waiting{Count: r.Rows, Oldest: time.Duration(r.OldestSeconds * float64(time.Second))}
 		switch r.What {
 		case "run":
 			out.Runs[run.Kind(r.Kind)] = w
@@ -54,7 +55,7 @@ func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
 		case "unknown call":
 			out.UnknownCalls = w.Count
 		case "due task":
-			out.Due[schedule.Kind(r.Kind)] = w
+			out.Due[scheduled.Kind(r.Kind)] = w
 		case "canary":
 			out.Canaries = w
 		case "failed day":

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/outbox"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/lab/pgtest"
-	"cairn/internal/service/inspect"
-	"cairn/internal/service/relay"
-	"cairn/internal/service/schedule"
 	"cairn/internal/store"
 	"cairn/internal/store/dbsqlc"
 	"cairn/internal/testkit"
@@ -42,16 +42,16 @@ func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {
 	}
 	got, err := b.Backlog(t.Context())
 	testkit.Must(t, err)
-	around := func(what string, w inspect.Waiting, count int64, oldest time.Duration) {
+	around := func(what string, w readmodel.Waiting, count int64, oldest time.Duration) {
 		t.Helper()
 		if w.Count != count || w.Oldest < oldest || w.Oldest > oldest+time.Minute {
 			t.Errorf("%s: %+v, want %d of %s", what, w, count, oldest)
 		}
 	}
 	around("open runs", got.Runs[run.Distill], 2, time.Hour)
-	around("runs to drive", got.Duties[relay.DriveRun], 2, time.Minute)
-	around("texts to embed", got.Duties[relay.EmbedDoc], 1, 0)
-	around("tasks due", got.Due[schedule.Curate], 1, 10*time.Minute)
+	around("runs to drive", got.Duties[outbox.DriveRun], 2, time.Minute)
+	around("texts to embed", got.Duties[outbox.EmbedDoc], 1, 0)
+	around("tasks due", got.Due[scheduled.Curate], 1, 10*time.Minute)
 	if got.FailedDays != 2 {
 		t.Errorf("%d days were given up, want 2", got.FailedDays)
 	}
@@ -102,18 +102,18 @@ func TestEachKindIsCountedWhenNothingWaits(t *testing.T) {
 	}
 	var runs, duties, tasks []string
 	for kind, w := range got.Due {
-		if tasks = append(tasks, string(kind)); w != (inspect.Waiting{}) {
+		if tasks = append(tasks, string(kind)); w != (readmodel.Waiting{}) {
 			t.Errorf("%s: %+v", kind, w)
 		}
 	}
 	compare(t, "kinds of scheduled tasks", tasks, kinds("scheduled_tasks"))
 	for kind, w := range got.Runs {
-		if runs = append(runs, string(kind)); w != (inspect.Waiting{}) {
+		if runs = append(runs, string(kind)); w != (readmodel.Waiting{}) {
 			t.Errorf("%s: %+v", kind, w)
 		}
 	}
 	for kind, w := range got.Duties {
-		if duties = append(duties, kind); w != (inspect.Waiting{}) {
+		if duties = append(duties, kind); w != (readmodel.Waiting{}) {
 			t.Errorf("%s: %+v", kind, w)
 		}
 	}

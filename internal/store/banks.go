@@ -6,44 +6,44 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
-	"cairn/internal/service/learning/bank"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutBank creates a bank or finds it, and locks it until the transaction ends.
-func (q bankRepository) PutBank(ctx context.Context, name string) (bank.Row, error) {
+func (q bankRepository) PutBank(ctx context.Context, name string) (learning.BankRow, error) {
 	r, err := q.q.BankPut(ctx, dbsqlc.BankPutParams{WorkspaceID: q.ws, Name: name})
-	return bank.Row{ID: r.ID, Name: name, Head: int(r.Head), FrozenAt: r.FrozenAt},
+	return learning.BankRow{ID: r.ID, Name: name, Head: int(r.Head), FrozenAt: r.FrozenAt},
 		classify("create the bank", err)
 }
 
 // BankNamed finds a bank by its name.
-func (q bankRepository) BankNamed(ctx context.Context, name string) (bank.Row, bool, error) {
+func (q bankRepository) BankNamed(ctx context.Context, name string) (learning.BankRow, bool, error) {
 	r, err := q.q.BankGet(ctx, dbsqlc.BankGetParams{WorkspaceID: q.ws, Name: storable(name)})
 	if isNoRows(err) {
-		return bank.Row{}, false, nil
+		return learning.BankRow{}, false, nil
 	}
-	return bank.Row{ID: r.ID, Name: r.Name, Head: int(r.Head), FrozenAt: r.FrozenAt}, err == nil,
+	return learning.BankRow{ID: r.ID, Name: r.Name, Head: int(r.Head), FrozenAt: r.FrozenAt}, err == nil,
 		classify("read the bank", err)
 }
 
 // BankOf reads a bank by its ID.
-func (q bankRepository) BankOf(ctx context.Context, id int64) (bank.Row, error) {
+func (q bankRepository) BankOf(ctx context.Context, id int64) (learning.BankRow, error) {
 	r, err := q.q.BankByID(ctx, dbsqlc.BankByIDParams{WorkspaceID: q.ws, ID: id})
-	return bank.Row{ID: r.ID, Name: r.Name, Head: int(r.Head), FrozenAt: r.FrozenAt},
+	return learning.BankRow{ID: r.ID, Name: r.Name, Head: int(r.Head), FrozenAt: r.FrozenAt},
 		classify("read the bank", err)
 }
 
 // Banks lists the banks by name.
-func (q bankRepository) Banks(ctx context.Context) ([]bank.Summary, error) {
+func (q bankRepository) Banks(ctx context.Context) ([]learning.BankSummary, error) {
 	rows, err := q.q.BanksList(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the banks", err)
 	}
-	out := make([]bank.Summary, len(rows))
+	out := make([]learning.BankSummary, len(rows))
 	for i, r := range rows {
-		out[i] = bank.Summary{Name: r.Name, Version: int(r.Head), Skills: int(r.Skills), Action: r.Action,
+		out[i] = learning.BankSummary{Name: r.Name, Version: int(r.Head), Skills: int(r.Skills), Action: r.Action,
 			Snapshot: r.SnapshotSha, OpenCases: int(r.OpenCases), FrozenAt: r.FrozenAt}
 		if r.CreatedAt != nil {
 			out[i].CreatedAt = *r.CreatedAt
@@ -66,26 +66,26 @@ func (q bankRepository) FreezeBank(ctx context.Context, id int64, frozen bool) (
 }
 
 // BankVersion reads one version.
-func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (bank.Version, error) {
+func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (learning.BankVersion, error) {
 	r, err := q.q.BankVersionAt(ctx, dbsqlc.BankVersionAtParams{WorkspaceID: q.ws, BankID: id, Number: narrow(number)})
 	if isNoRows(err) {
-		return bank.Version{}, fault.New(fault.NotFound, fmt.Sprintf("bank version %d not found", number),
+		return learning.BankVersion{}, fault.New(fault.NotFound, fmt.Sprintf("bank version %d not found", number),
 			"list the versions with `cairn bank show --history`")
 	}
 	if err != nil {
-		return bank.Version{}, classify("read the bank's version", err)
+		return learning.BankVersion{}, classify("read the bank's version", err)
 	}
 	return versionOfBank(r)
 }
 
 // BankVersions lists versions before a number, the newest first; 0 is no number.
-func (q bankRepository) BankVersions(ctx context.Context, id int64, before, most int) ([]bank.Version, error) {
+func (q bankRepository) BankVersions(ctx context.Context, id int64, before, most int) ([]learning.BankVersion, error) {
 	rows, err := q.q.BankVersions(ctx, dbsqlc.BankVersionsParams{WorkspaceID: q.ws, BankID: id, Before: int32(before),
 		MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("list the bank's versions", err)
 	}
-	out := make([]bank.Version, len(rows))
+	out := make([]learning.BankVersion, len(rows))
 	for i, r := range rows {
 		if out[i], err = versionOfBank(r); err != nil {
 			return nil, err
@@ -94,8 +94,8 @@ func (q bankRepository) BankVersions(ctx context.Context, id int64, before, most
 	return out, nil
 }
 
-func versionOfBank(r dbsqlc.BankVersion) (bank.Version, error) {
-	v := bank.Version{Number: int(r.Number), Action: r.Action, BankSHA: r.BankSha, Capacity: int(r.Capacity),
+func versionOfBank(r dbsqlc.BankVersion) (learning.BankVersion, error) {
+	v := learning.BankVersion{Number: int(r.Number), Action: r.Action, BankSHA: r.BankSha, Capacity: int(r.Capacity),
 		Members: r.Members, Fresh: r.Fresh, Policy: r.PolicySha, Optimizer: r.OptimizerSha,
 		Snapshot: r.SnapshotSha, Reason: r.Reason, Run: text(r.RunID), CreatedAt: r.CreatedAt}
 	if r.Parent != nil {
@@ -108,7 +108,7 @@ func versionOfBank(r dbsqlc.BankVersion) (bank.Version, error) {
 }
 
 // PutBankVersion writes a version.
-func (q bankRepository) PutBankVersion(ctx context.Context, id int64, v bank.Version) error {
+func (q bankRepository) PutBankVersion(ctx context.Context, id int64, v learning.BankVersion) error {
 	if v.Prompts == nil {
 		v.Prompts = memoryskill.Prompts{}
 	}

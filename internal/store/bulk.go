@@ -9,7 +9,7 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
 
-	"cairn/internal/service/search"
+	"cairn/internal/domain/index"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -42,7 +42,7 @@ func (b *Bulk) copy(ctx context.Context, table string, columns []string, n int, 
 }
 
 // Documents copies documents with the IDs from first on, without their counts.
-func (b *Bulk) Documents(ctx context.Context, ws, first int64, docs []search.Doc) error {
+func (b *Bulk) Documents(ctx context.Context, ws, first int64, docs []index.Doc) error {
 	err := b.copy(ctx, "search_docs", []string{"workspace_id", "doc", "kind", "owner_id", "seq", "event_time", "status",
 		"text", "type", "target", "target_terms", "asks", "dated", "conversation_id"}, len(docs), func(i int) []any {
 		d := docs[i]
@@ -73,7 +73,7 @@ type BulkCounts struct {
 }
 
 // Add counts documents.
-func (c *BulkCounts) Add(docs []search.Doc) {
+func (c *BulkCounts) Add(docs []index.Doc) {
 	if c.df == nil {
 		c.df, c.weights = map[int32]int32{}, map[int32]float32{}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/lab/corpus"
 	"cairn/internal/service/search"
@@ -41,9 +42,9 @@ func TestARowWithAllWordsComesFirst(t *testing.T) {
 	const rows = 20_000
 	text := corpus.Synthetic(1).Text
 	for at := 0; at < rows; at += 1000 {
-		docs := make([]search.Doc, 1000)
+		docs := make([]index.Doc, 1000)
 		for i := range docs {
-			docs[i] = search.NewDoc(search.KindMemory, int64(at+i+1), "active", text(at+i))
+			docs[i] = index.NewDoc(index.KindMemory, int64(at+i+1), "active", text(at+i))
 			docs[i].Type = "personal"
 		}
 		b.in(b.a, func(ctx context.Context, q store.Tx) error {

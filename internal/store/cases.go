@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/evolution"
+	"cairn/internal/domain/learning"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutCase creates the case of a question, or adds to the existing one.
-func (q caseRepository) PutCase(ctx context.Context, c cases.Case) (cases.Case, error) {
+func (q caseRepository) PutCase(ctx context.Context, c learning.Case) (learning.Case, error) {
 	r, err := q.q.CasePut(ctx, dbsqlc.CasePutParams{WorkspaceID: q.ws, BankID: c.Bank, Key: storable(c.Key),
 		Source: c.Source, Question: storable(c.Question), Gold: texts(c.Gold), Evidence: int32s(c.Evidence),
 		Category:   storable(c.Category),
@@ -22,16 +21,16 @@ func (q caseRepository) PutCase(ctx context.Context, c cases.Case) (cases.Case, 
 }
 
 // CaseOf reads a case by its ID. A case without a key was erased.
-func (q caseRepository) CaseOf(ctx context.Context, id int64) (cases.Case, error) {
+func (q caseRepository) CaseOf(ctx context.Context, id int64) (learning.Case, error) {
 	r, err := q.q.CaseGet(ctx, dbsqlc.CaseGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
-		return cases.Case{ID: id}, nil
+		return learning.Case{ID: id}, nil
 	}
 	return caseOf(r), classify("read the case", err)
 }
 
-func caseOf(r dbsqlc.Case) cases.Case {
-	c := cases.Case{ID: r.ID, Bank: r.BankID, Key: r.Key, Source: r.Source, State: r.State, Question: r.Question,
+func caseOf(r dbsqlc.Case) learning.Case {
+	c := learning.Case{ID: r.ID, Bank: r.BankID, Key: r.Key, Source: r.Source, State: r.State, Question: r.Question,
 		Gold: r.Gold, Category: r.Category, Prediction: r.Prediction, Retrieved: r.Retrieved,
 		Score: r.Score, Failures: int(r.Failures), Iteration: int(r.Iteration), Conversation: number(r.ConversationID),
 		Run: text(r.RunID), Op: r.OpID, FailedAt: r.FailedAt, UpdatedAt: r.UpdatedAt}
@@ -65,9 +64,9 @@ func (q caseRepository) ExpireCases(ctx context.Context, bank int64, window time
 }
 
 // OpenCases returns the hard cases of a bank, the latest first.
-func (q caseRepository) OpenCases(ctx context.Context, bank int64, most int) ([]cases.Case, error) {
+func (q caseRepository) OpenCases(ctx context.Context, bank int64, most int) ([]learning.Case, error) {
 	rows, err := q.q.CasesOpen(ctx, dbsqlc.CasesOpenParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
-	out := make([]cases.Case, len(rows))
+	out := make([]learning.Case, len(rows))
 	for i, r := range rows {
 		out[i] = caseOf(r)
 	}
@@ -75,9 +74,9 @@ func (q caseRepository) OpenCases(ctx context.Context, bank int64, most int) ([]
 }
 
 // KnownCases returns the questions of a bank whose answers and conversations are known.
-func (q caseRepository) KnownCases(ctx context.Context, bank int64) ([]cases.Case, error) {
+func (q caseRepository) KnownCases(ctx context.Context, bank int64) ([]learning.Case, error) {
 	rows, err := q.q.CasesKnown(ctx, dbsqlc.CasesKnownParams{WorkspaceID: q.ws, BankID: bank})
-	out := make([]cases.Case, len(rows))
+	out := make([]learning.Case, len(rows))
 	for i, r := range rows {
 		out[i] = caseOf(r)
 	}
@@ -85,30 +84,30 @@ func (q caseRepository) KnownCases(ctx context.Context, bank int64) ([]cases.Cas
 }
 
 // PutRound creates a round of a run, or finds the existing one.
-func (q roundRepository) PutRound(ctx context.Context, bank int64, run string, base int) (evolution.Round, error) {
+func (q roundRepository) PutRound(ctx context.Context, bank int64, run string, base int) (learning.Round, error) {
 	r, err := q.q.RoundPut(ctx, dbsqlc.RoundPutParams{WorkspaceID: q.ws, BankID: bank, RunID: run, Base: int32(base)})
 	if err != nil {
-		return evolution.Round{}, classify("open the round", err)
+		return learning.Round{}, classify("open the round", err)
 	}
 	return roundOf(r)
 }
 
 // RoundOf reads the round of a run.
-func (q roundRepository) RoundOf(ctx context.Context, run string) (evolution.Round, error) {
+func (q roundRepository) RoundOf(ctx context.Context, run string) (learning.Round, error) {
 	r, err := q.q.RoundOfRun(ctx, dbsqlc.RoundOfRunParams{WorkspaceID: q.ws, RunID: run})
 	if err != nil {
-		return evolution.Round{}, classify("read the round", err)
+		return learning.Round{}, classify("read the round", err)
 	}
 	return roundOf(r)
 }
 
 // Rounds lists the rounds of a bank, the newest first.
-func (q roundRepository) Rounds(ctx context.Context, bank int64, most int) ([]evolution.Round, error) {
+func (q roundRepository) Rounds(ctx context.Context, bank int64, most int) ([]learning.Round, error) {
 	rows, err := q.q.RoundsOf(ctx, dbsqlc.RoundsOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("list the rounds", err)
 	}
-	out := make([]evolution.Round, len(rows))
+	out := make([]learning.Round, len(rows))
 	for i, r := range rows {
 		if out[i], err = roundOf(r); err != nil {
 			return nil, err
@@ -118,7 +117,7 @@ func (q roundRepository) Rounds(ctx context.Context, bank int64, most int) ([]ev
 }
 
 // SaveRound stores the progress of a round. A round that has ended stays unchanged.
-func (q roundRepository) SaveRound(ctx context.Context, r evolution.Round) error {
+func (q roundRepository) SaveRound(ctx context.Context, r learning.Round) error {
 	p := dbsqlc.RoundSaveParams{WorkspaceID: q.ws, RunID: r.Run, Conversations: r.Conversations, Outcome: r.Outcome,
 		Note: storable(r.Note)}
 	if p.Conversations == nil {
@@ -157,8 +156,8 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-func roundOf(r dbsqlc.EvolutionRound) (evolution.Round, error) {
-	out := evolution.Round{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), Conversations: r.Conversations,
+func roundOf(r dbsqlc.EvolutionRound) (learning.Round, error) {
+	out := learning.Round{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), Conversations: r.Conversations,
 		Outcome: r.Outcome, Note: r.Note, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
 	for _, part := range []struct {
 		raw  json.RawMessage

@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/index"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/tenancy"
-	service "cairn/internal/service/channel"
-	"cairn/internal/service/relay"
-	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -51,19 +50,19 @@ func (s channelStore) PutEvent(ctx context.Context, ws int64, e channel.Event) (
 			return classify("store the event", err)
 		}
 		route = at.ID
-		return q.Outbox().Enqueue(ctx, relay.HandleEvents, strconv.FormatInt(at.ID, 10), eventAfter)
+		return q.Outbox().Enqueue(ctx, outbox.HandleEvents, strconv.FormatInt(at.ID, 10), eventAfter)
 	})
 	return route, err
 }
 
 // ClaimFiles lets this process read the files of the oldest events of an account for a time.
 func (s channelStore) ClaimFiles(ctx context.Context, account string, lease time.Duration, most int) (
-	out []service.EventRef, err error) {
+	out []channel.EventRef, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.EventFilesClaim(ctx, dbsqlc.EventFilesClaimParams{Account: account, Lease: lease,
 			MaxRows: int32(most)})
 		for _, r := range rows {
-			out = append(out, service.EventRef{Workspace: r.WorkspaceID, ID: r.ID})
+			out = append(out, channel.EventRef{Workspace: r.WorkspaceID, ID: r.ID})
 		}
 		return classify("claim files of events", err)
 	})
@@ -71,7 +70,7 @@ func (s channelStore) ClaimFiles(ctx context.Context, account string, lease time
 }
 
 // EventFiles returns an event whose files are to be read, and its workspace.
-func (s channelStore) EventFiles(ctx context.Context, ref service.EventRef) (ws tenancy.Workspace, route int64,
+func (s channelStore) EventFiles(ctx context.Context, ref channel.EventRef) (ws tenancy.Workspace, route int64,
 	e channel.Event, found bool, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		r, err := q.q.EventFilesGet(ctx, dbsqlc.EventFilesGetParams{WorkspaceID: q.ws, ID: ref.ID})
@@ -92,7 +91,7 @@ func (s channelStore) EventFiles(ctx context.Context, ref service.EventRef) (ws 
 }
 
 // PutEventFiles stores what is known of the files of an event. When all is known, the event can be handled.
-func (s channelStore) PutEventFiles(ctx context.Context, ref service.EventRef, route int64, e channel.Event,
+func (s channelStore) PutEventFiles(ctx context.Context, ref channel.EventRef, route int64, e channel.Event,
 	lease time.Duration) (stored bool, err error) {
 	body, err := encode("the event", e)
 	if err != nil {
@@ -108,17 +107,17 @@ func (s channelStore) PutEventFiles(ctx context.Context, ref service.EventRef, r
 		if err := q.putEventFiles(ctx, ref.ID, e); err != nil || e.Open() {
 			return err
 		}
-		return q.Outbox().Enqueue(ctx, relay.HandleEvents, strconv.FormatInt(route, 10), eventAfter)
+		return q.Outbox().Enqueue(ctx, outbox.HandleEvents, strconv.FormatInt(route, 10), eventAfter)
 	})
 	return stored, err
 }
 
 // NextBurst returns the first events of a route that are not handled, as divide selects them. Without events, it
 // removes the task: the lock keeps a new event from being stored in between.
-func (s channelStore) NextBurst(ctx context.Context, ws, route int64, divide service.Divide) (out service.Burst,
+func (s channelStore) NextBurst(ctx context.Context, ws, route int64, divide channel.Divide) (out channel.Burst,
 	err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
-		out = service.Burst{Route: route}
+		out = channel.Burst{Route: route}
 		out.Conversation, err = q.q.RouteLock(ctx, dbsqlc.RouteLockParams{WorkspaceID: q.ws, ID: route})
 		if err != nil && !isNoRows(err) { // no row: erased
 			return classify("lock the route", err)
@@ -128,7 +127,7 @@ func (s channelStore) NextBurst(ctx context.Context, ws, route int64, divide ser
 			return err
 		}
 		if len(open) == 0 {
-			return q.Outbox().Settle(ctx, relay.HandleEvents, strconv.FormatInt(route, 10))
+			return q.Outbox().Settle(ctx, outbox.HandleEvents, strconv.FormatInt(route, 10))
 		}
 		if out.Events, out.Wait = divide(open); len(out.Events) == 0 || out.Events[0].First != 0 {
 			return nil
@@ -144,14 +143,14 @@ func (s channelStore) NextBurst(ctx context.Context, ws, route int64, divide ser
 }
 
 // openEvents returns the first events of a route that are not handled.
-func (q Tx) openEvents(ctx context.Context, route int64) (out []service.StoredEvent, err error) {
+func (q Tx) openEvents(ctx context.Context, route int64) (out []channel.StoredEvent, err error) {
 	const most = 50
 	rows, err := q.q.EventsOpen(ctx, dbsqlc.EventsOpenParams{WorkspaceID: q.ws, RouteID: route, MaxRows: most})
 	if err != nil {
 		return nil, classify("find the next events", err)
 	}
 	for _, r := range rows {
-		e := service.StoredEvent{ID: r.ID, FilesOpen: r.FilesOpen,
+		e := channel.StoredEvent{ID: r.ID, FilesOpen: r.FilesOpen,
 			Age: time.Duration(r.AgeSeconds * float64(time.Second))}
 		if r.FirstID != nil {
 			e.First = *r.FirstID
@@ -165,7 +164,7 @@ func (q Tx) openEvents(ctx context.Context, route int64) (out []service.StoredEv
 }
 
 // EndBurst marks events as handled and stores what follows from them.
-func (s channelStore) EndBurst(ctx context.Context, ws int64, b service.Burst, o service.Outcome) error {
+func (s channelStore) EndBurst(ctx context.Context, ws int64, b channel.Burst, o channel.Outcome) error {
 	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		var ids []int64
 		for _, e := range b.Events {
@@ -217,7 +216,7 @@ func (q Tx) withdraw(ctx context.Context, route int64, messages []string) error 
 			if err != nil {
 				return classify("remove the files of a message", err)
 			}
-			_, err = q.Documents().IndexAll(ctx, []search.Doc{{Kind: search.KindTurn, Owner: r.ConversationID,
+			_, err = q.Documents().IndexAll(ctx, []index.Doc{{Kind: index.KindTurn, Owner: r.ConversationID,
 				Seq: int(r.Seq), Gone: true}})
 			if err != nil {
 				return fmt.Errorf("remove a message from searches: %w", err)
@@ -228,7 +227,7 @@ func (q Tx) withdraw(ctx context.Context, route int64, messages []string) error 
 }
 
 // followUp changes the route and stores the reply of a command.
-func (q Tx) followUp(ctx context.Context, route, event int64, o service.Outcome) error {
+func (q Tx) followUp(ctx context.Context, route, event int64, o channel.Outcome) error {
 	if o.Renew {
 		if err := q.q.RouteNext(ctx, dbsqlc.RouteNextParams{WorkspaceID: q.ws, ID: route}); err != nil {
 			return classify("begin another conversation", err)
@@ -241,14 +240,14 @@ func (q Tx) followUp(ctx context.Context, route, event int64, o service.Outcome)
 	}
 	if o.Run != "" {
 		key := fmt.Sprintf("%d/%s", route, o.Run)
-		if err := q.Outbox().Enqueue(ctx, relay.ReportRun, key, reportAfter); err != nil {
+		if err := q.Outbox().Enqueue(ctx, outbox.ReportRun, key, reportAfter); err != nil {
 			return err
 		}
 	}
 	if o.Reply == "" {
 		return nil
 	}
-	return q.putDelivery(ctx, route, fmt.Sprintf("event/%d", event), service.DeliveryBody{Text: o.Reply,
+	return q.putDelivery(ctx, route, fmt.Sprintf("event/%d", event), channel.DeliveryBody{Text: o.Reply,
 		Buttons: o.Buttons})
 }
 

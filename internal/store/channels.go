@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"cairn/internal/domain/channel"
 	"cairn/internal/domain/tenancy"
 	service "cairn/internal/service/channel"
 	"cairn/internal/store/dbsqlc"
@@ -38,7 +39,7 @@ func (s *Store) DeliveryList() service.DeliveryList { return channelStore{s} }
 type channelStore struct{ *Store }
 
 // PutAccount stores an account of the configuration.
-func (s channelStore) PutAccount(ctx context.Context, name, platform string, p service.Profile) error {
+func (s channelStore) PutAccount(ctx context.Context, name, platform string, p channel.Profile) error {
 	profile, err := encode("the profile of the account", p)
 	if err != nil {
 		return err
@@ -50,7 +51,7 @@ func (s channelStore) PutAccount(ctx context.Context, name, platform string, p s
 }
 
 // Profile returns how the messages of an account are answered.
-func (s channelStore) Profile(ctx context.Context, name string) (out service.Profile, err error) {
+func (s channelStore) Profile(ctx context.Context, name string) (out channel.Profile, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		raw, err := q.AccountProfile(ctx, name)
 		if err != nil {
@@ -117,7 +118,7 @@ func (s channelStore) Find(ctx context.Context, account, kind, user string) (ws 
 			return nil
 		}
 		if found, role = err == nil, r.Role; r.State != "active" { // it is being erased
-			role = service.RoleBlocked
+			role = channel.RoleBlocked
 		}
 		ws = tenancy.Workspace{ID: r.WorkspaceID, Name: r.ExternalID, Key: r.Key}
 		return classify("find the user", err)
@@ -135,7 +136,7 @@ func (s channelStore) First(ctx context.Context, account string) (first bool, er
 }
 
 // PutIdentity stores a new identity.
-func (s channelStore) PutIdentity(ctx context.Context, ws int64, i service.Identity) (made bool, err error) {
+func (s channelStore) PutIdentity(ctx context.Context, ws int64, i channel.Identity) (made bool, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		n, err := q.q.IdentityPut(ctx, dbsqlc.IdentityPutParams{Account: i.Account, Kind: i.Kind,
 			UserID: storable(i.User), WorkspaceID: q.ws, Name: storable(i.Name), Role: i.Role})
@@ -158,13 +159,13 @@ func (s channelStore) SetRole(ctx context.Context, ws int64, account, kind, user
 }
 
 // Identities lists the users of all accounts.
-func (s channelStore) Identities(ctx context.Context) (out []service.Identity, err error) {
+func (s channelStore) Identities(ctx context.Context) (out []channel.Identity, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.IdentitiesList(ctx)
 		for _, r := range rows {
 			out = append(
 				out,
-				service.Identity{Account: r.Account, Kind: r.Kind, User: r.UserID, Name: r.Name, Role: r.Role,
+				channel.Identity{Account: r.Account, Kind: r.Kind, User: r.UserID, Name: r.Name, Role: r.Role,
 					Workspace: r.Workspace, CreatedAt: r.CreatedAt},
 			)
 		}
@@ -174,12 +175,12 @@ func (s channelStore) Identities(ctx context.Context) (out []service.Identity, e
 }
 
 // IdentitiesOf lists the users of a workspace.
-func (s channelStore) IdentitiesOf(ctx context.Context, ws int64, max int) ([]service.Identity, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]service.Identity, error) {
+func (s channelStore) IdentitiesOf(ctx context.Context, ws int64, max int) ([]channel.Identity, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]channel.Identity, error) {
 		rows, err := q.q.IdentitiesOf(ctx, dbsqlc.IdentitiesOfParams{WorkspaceID: ws, MaxRows: int32(max)})
-		out := make([]service.Identity, len(rows))
+		out := make([]channel.Identity, len(rows))
 		for i, r := range rows {
-			out[i] = service.Identity{Account: r.Account, Kind: r.Kind, User: r.UserID, Name: r.Name, Role: r.Role,
+			out[i] = channel.Identity{Account: r.Account, Kind: r.Kind, User: r.UserID, Name: r.Name, Role: r.Role,
 				CreatedAt: r.CreatedAt}
 		}
 		return out, classify("list the users of the workspace", err)
@@ -187,7 +188,7 @@ func (s channelStore) IdentitiesOf(ctx context.Context, ws int64, max int) ([]se
 }
 
 // PutPairing stores a code for a user.
-func (s channelStore) PutPairing(ctx context.Context, p service.Pairing, most int) (tell bool, err error) {
+func (s channelStore) PutPairing(ctx context.Context, p channel.Pairing, most int) (tell bool, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		_, err := q.PairingPut(ctx, dbsqlc.PairingPutParams{Account: p.Account, UserID: storable(p.User),
 			Name: storable(p.Name), Code: p.Code, Most: int32(most)})
@@ -201,11 +202,11 @@ func (s channelStore) PutPairing(ctx context.Context, p service.Pairing, most in
 }
 
 // Pairings lists the codes that are valid.
-func (s channelStore) Pairings(ctx context.Context) (out []service.Pairing, err error) {
+func (s channelStore) Pairings(ctx context.Context) (out []channel.Pairing, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.PairingsList(ctx)
 		for _, r := range rows {
-			out = append(out, service.Pairing{Account: r.Account, User: r.UserID, Name: r.Name, Code: r.Code,
+			out = append(out, channel.Pairing{Account: r.Account, User: r.UserID, Name: r.Name, Code: r.Code,
 				ExpiresAt: r.ExpiresAt})
 		}
 		return classify("list the pairing codes", err)
@@ -222,7 +223,7 @@ func (s channelStore) DeletePairing(ctx context.Context, account, user string) e
 }
 
 // PutLink stores the code with which a known user links another platform.
-func (s channelStore) PutLink(ctx context.Context, p service.Pairing) error {
+func (s channelStore) PutLink(ctx context.Context, p channel.Pairing) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("store the code", q.LinkPut(ctx, dbsqlc.LinkPutParams{Account: p.Account,
 			UserID: storable(p.User), Name: storable(p.Name), Code: p.Code}))

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"cairn/internal/domain/channel"
-	service "cairn/internal/service/channel"
 	"cairn/internal/testkit"
 )
 
@@ -84,7 +83,7 @@ func TestACodeLinksOneUser(t *testing.T) {
 	}
 	for range 2 { // a new code can be used again
 		testkit.Must(t, people.PutLink(t.Context(),
-			service.Pairing{Account: account, User: "u", Name: "Ada", Code: "ABCDEFGH"}))
+			channel.Pairing{Account: account, User: "u", Name: "Ada", Code: "ABCDEFGH"}))
 		claim("desk/ada", true)
 		claim("desk/ada", true)
 		claim("desk/eve", false)

@@ -6,27 +6,27 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/distill"
-	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 // packaged returns a task of its own run whose package is ready for the commit. Base 0 creates a
 // skill with that name.
-func (b *bundle) packaged(request, name, body string, skillID int64, base int) distill.Task {
+func (b *bundle) packaged(request, name, body string, skillID int64, base int) distillation.Task {
 	b.t.Helper()
 	r, _ := b.accept(b.wish(request, request))
 	sum := sha256.Sum256([]byte(name + body))
-	t := distill.Task{Ref: r.Ref, Key: "t-" + request, Name: name, Lang: "en"}
+	t := distillation.Task{Ref: r.Ref, Key: "t-" + request, Name: name, Lang: "en"}
 	b.in(b.a, func(ctx context.Context, q store.Tx) error {
-		testkit.Must(b.t, q.Tasks().PutTasks(ctx, []distill.Task{t}))
+		testkit.Must(b.t, q.Tasks().PutTasks(ctx, []distillation.Task{t}))
 		testkit.Must(b.t, q.Tasks().SaveRecall(ctx, t))
 		t.Draft = &skill.Draft{Name: name}
 		testkit.Must(b.t, q.Tasks().SaveDraft(ctx, t, nil))
-		t.Package = &distill.Package{Skill: skillID, Base: base, Bytes: len(body), State: skill.Active,
+		t.Package = &distillation.Package{Skill: skillID, Base: base, Bytes: len(body), State: skill.Active,
 			Version: skill.Version{Name: name, DisplayName: name, Description: body, Body: body, Lang: "en",
 				ContentSHA: sum, PackageSHA: sum, PackageKey: "key/" + request, Origin: "distill",
 				Sources: []skill.Source{{Conversation: r.Conversation, From: 0, To: 0}},
@@ -38,13 +38,13 @@ func (b *bundle) packaged(request, name, body string, skillID int64, base int) d
 }
 
 // commit commits a task with words and, when there is one, a vector.
-func (b *bundle) commit(t distill.Task, vector ...float32) (distill.CommitResult, error) {
+func (b *bundle) commit(t distillation.Task, vector ...float32) (distillation.CommitResult, error) {
 	b.t.Helper()
 	space, err := b.Space(b.t.Context(), "m", 2)
 	testkit.Must(b.t, err)
-	doc := search.NewDoc(search.KindSkill, 0, "active", t.Package.Version.Body)
-	return b.CommitVersion(b.t.Context(), t, distill.Commit{Doc: doc, MergeSim: 0.9,
-		Near: search.Query{Kind: search.KindSkill, States: []string{"active"}, Terms: doc.Terms, Vector: vector,
+	doc := index.NewDoc(index.KindSkill, 0, "active", t.Package.Version.Body)
+	return b.CommitVersion(b.t.Context(), t, distillation.Commit{Doc: doc, MergeSim: 0.9,
+		Near: index.Query{Kind: index.KindSkill, States: []string{"active"}, Terms: doc.Terms, Vector: vector,
 			Space: space, Limit: 5}})
 }
 
@@ -63,7 +63,7 @@ func TestACommitIsWrittenOnce(t *testing.T) {
 	for range 3 {
 		c, err := b.commit(task, 1, 0)
 		testkit.Must(t, err)
-		if c.Conflict || c.Outcome != distill.Created || c.Version != 1 {
+		if c.Conflict || c.Outcome != distillation.Created || c.Version != 1 {
 			t.Errorf("committed %+v", c)
 		}
 	}
@@ -75,7 +75,7 @@ func TestACommitIsWrittenOnce(t *testing.T) {
 	}
 	b.in(b.a, func(ctx context.Context, q store.Tx) error {
 		ended, err := q.Tasks().Task(ctx, task.Ref.Run, task.Key)
-		if ended.Stage != distill.EndedTask || ended.Outcome != distill.Created || ended.Version != 1 {
+		if ended.Stage != distillation.EndedTask || ended.Outcome != distillation.Created || ended.Version != 1 {
 			t.Errorf("task %+v", ended)
 		}
 		return err
@@ -94,7 +94,7 @@ func TestACommitOnAnOldHeadIsAConflictAndWritesNothing(t *testing.T) {
 		t.Fatalf("second: %+v, %v", c, err)
 	}
 	before := b.versions()
-	for name, task := range map[string]distill.Task{
+	for name, task := range map[string]distillation.Task{
 		"a base that has been passed":     stale,
 		"a name that has been taken":      b.packaged("r4", "rollback", "four", 0, 0),
 		"a near duplicate made meanwhile": b.packaged("r5", "restore", "five", 0, 0),
@@ -110,7 +110,7 @@ func TestACommitOnAnOldHeadIsAConflictAndWritesNothing(t *testing.T) {
 		t.Errorf("%d live packages, want 2", n)
 	}
 	stale.Package.Base = 2 // packaged again: other arguments, and nothing logged under the old ones
-	if c, err := b.commit(stale, 1, 0); err != nil || c.Version != 3 || c.Outcome != distill.Updated {
+	if c, err := b.commit(stale, 1, 0); err != nil || c.Version != 3 || c.Outcome != distillation.Updated {
 		t.Errorf("on the head in force: %+v, %v", c, err)
 	}
 	b.counts()

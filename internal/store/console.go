@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/tenancy"
@@ -17,13 +18,13 @@ func (s *Store) ConsoleSessions() consolesession.Store { return consoleSessions{
 type consoleSessions struct{ *Store }
 
 // PutGrant adds a grant to a cookie, and deletes the sessions of the workspace that have ended.
-func (s consoleSessions) PutGrant(ctx context.Context, cookie consolesession.Hash, g consolesession.Grant) error {
+func (s consoleSessions) PutGrant(ctx context.Context, cookie access.CookieHash, g access.Grant) error {
 	return s.InWorkspace(ctx, g.Workspace.ID, func(ctx context.Context, q Tx) error {
 		return putGrant(ctx, q, cookie, g)
 	})
 }
 
-func putGrant(ctx context.Context, q Tx, cookie consolesession.Hash, g consolesession.Grant) error {
+func putGrant(ctx context.Context, q Tx, cookie access.CookieHash, g access.Grant) error {
 	if err := q.q.ConsoleSessionsEnded(ctx, q.ws); err != nil {
 		return classify("delete the ended console sessions", err)
 	}
@@ -40,7 +41,7 @@ func putGrant(ctx context.Context, q Tx, cookie consolesession.Hash, g consolese
 }
 
 // MoveGrant moves a grant to another cookie.
-func (s consoleSessions) MoveGrant(ctx context.Context, g consolesession.Grant, cookie consolesession.Hash) error {
+func (s consoleSessions) MoveGrant(ctx context.Context, g access.Grant, cookie access.CookieHash) error {
 	return s.InWorkspace(ctx, g.Workspace.ID, func(ctx context.Context, q Tx) error {
 		return classify("move the console session", q.q.ConsoleSessionMove(ctx,
 			dbsqlc.ConsoleSessionMoveParams{WorkspaceID: q.ws, ID: g.ID, Hash: cookie[:]}))
@@ -48,12 +49,12 @@ func (s consoleSessions) MoveGrant(ctx context.Context, g consolesession.Grant, 
 }
 
 // Grants returns the grants of a cookie.
-func (s consoleSessions) Grants(ctx context.Context, cookie consolesession.Hash) (out []consolesession.Grant,
+func (s consoleSessions) Grants(ctx context.Context, cookie access.CookieHash) (out []access.Grant,
 	err error) {
 	err = s.asApp(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.ConsoleSessionResolve(ctx, cookie[:])
 		for _, r := range rows {
-			out = append(out, consolesession.Grant{ID: r.ID, Key: r.KeyID, Account: r.Account, Scopes: r.Scopes,
+			out = append(out, access.Grant{ID: r.ID, Key: r.KeyID, Account: r.Account, Scopes: r.Scopes,
 				Idle: r.Idle, Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}})
 		}
 		return classify("find the console session", err)
@@ -62,7 +63,7 @@ func (s consoleSessions) Grants(ctx context.Context, cookie consolesession.Hash)
 }
 
 // UseGrant records the time of a use.
-func (s consoleSessions) UseGrant(ctx context.Context, g consolesession.Grant) error {
+func (s consoleSessions) UseGrant(ctx context.Context, g access.Grant) error {
 	return s.InWorkspace(ctx, g.Workspace.ID, func(ctx context.Context, q Tx) error {
 		return classify("record the use of the console session", q.q.ConsoleSessionUsed(ctx,
 			dbsqlc.ConsoleSessionUsedParams{WorkspaceID: q.ws, ID: g.ID}))
@@ -70,12 +71,12 @@ func (s consoleSessions) UseGrant(ctx context.Context, g consolesession.Grant) e
 }
 
 // Sessions lists the sessions of a workspace.
-func (s consoleSessions) Sessions(ctx context.Context, ws int64) ([]consolesession.Session, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]consolesession.Session, error) {
+func (s consoleSessions) Sessions(ctx context.Context, ws int64) ([]access.ConsoleSession, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]access.ConsoleSession, error) {
 		rows, err := q.q.ConsoleSessionsList(ctx, ws)
-		out := make([]consolesession.Session, len(rows))
+		out := make([]access.ConsoleSession, len(rows))
 		for i, r := range rows {
-			out[i] = consolesession.Session{ID: r.ID, Key: r.KeyID, Name: r.Name, Scopes: r.Scopes,
+			out[i] = access.ConsoleSession{ID: r.ID, Key: r.KeyID, Name: r.Name, Scopes: r.Scopes,
 				CreatedAt: r.CreatedAt, UsedAt: r.UsedAt, EndsAt: r.EndsAt}
 		}
 		return out, classify("list the console sessions", err)
@@ -98,7 +99,7 @@ func (s consoleSessions) EndSession(ctx context.Context, ws, id int64) error {
 }
 
 // PutCode stores the hash of a code.
-func (s consoleSessions) PutCode(ctx context.Context, code consolesession.Hash, g consolesession.Grant) error {
+func (s consoleSessions) PutCode(ctx context.Context, code access.CookieHash, g access.Grant) error {
 	return s.InWorkspace(ctx, g.Workspace.ID, func(ctx context.Context, q Tx) error {
 		return classify("store the code", q.q.ConsoleCodeInsert(ctx, dbsqlc.ConsoleCodeInsertParams{
 			WorkspaceID: q.ws, Hash: code[:], Account: storable(g.Account), Scopes: texts(g.Scopes)}))
@@ -106,7 +107,7 @@ func (s consoleSessions) PutCode(ctx context.Context, code consolesession.Hash, 
 }
 
 // Redeem deletes a code and adds its grant to a cookie, in one transaction.
-func (s consoleSessions) Redeem(ctx context.Context, code, cookie consolesession.Hash) (g consolesession.Grant,
+func (s consoleSessions) Redeem(ctx context.Context, code, cookie access.CookieHash) (g access.Grant,
 	err error) {
 	err = s.asApp(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.ConsoleCodeResolve(ctx, code[:])

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/conversation"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/agentrun"
-	"cairn/internal/service/conversation"
-	"cairn/internal/service/relay"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -25,7 +24,8 @@ func (q conversationViewRepository) Lines(ctx context.Context, conversationID in
 	}
 	out := make([]conversation.Line, len(rows))
 	for i, r := range rows {
-		l := conversation.Line{Seq: int(r.Seq), ID: agentrun.TurnMessageID(r.ExternalID), Role: transcript.Role(r.Role),
+		l := conversation.Line{Seq: int(r.Seq), ID: conversation.TurnMessageID(r.ExternalID),
+			Role:    transcript.Role(r.Role),
 			Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, CreatedAt: r.CreatedAt}
 		if r.Turn != nil {
 			l.Turn = int(*r.Turn)
@@ -84,7 +84,7 @@ func (q workspaceRepository) PatchSettings(ctx context.Context, patch json.RawMe
 		was.Memory.IdleMinutes == now.Memory.IdleMinutes {
 		return now, err
 	}
-	return now, q.outbox().Enqueue(ctx, relay.NotifySettings, "0", 0)
+	return now, q.outbox().Enqueue(ctx, outbox.NotifySettings, "0", 0)
 }
 
 // Running lists the conversations with a message within a period, the latest first. Their workflows

@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/agentrun"
-	"cairn/internal/service/conversation"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -50,7 +49,7 @@ func (q conversationViewRepository) Reviews(ctx context.Context, conversationID 
 		if run.Status(r.Status) != run.Ended {
 			continue
 		}
-		var e agentrun.RunResult
+		var e run.Result
 		if err := json.Unmarshal(r.Result, &e); err != nil {
 			return nil, fmt.Errorf("decode the result of run %s: %w", r.ID, err)
 		}

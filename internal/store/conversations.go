@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
@@ -38,7 +39,7 @@ func (s conversationStore) WithConversations(ctx context.Context, ws int64,
 }
 
 // PutRun records a run. If a run with its key exists, that one is returned unchanged.
-func (q runRepository) PutRun(ctx context.Context, n agentrun.NewRun) (run.Run, error) {
+func (q runRepository) PutRun(ctx context.Context, n run.NewRun) (run.Run, error) {
 	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, ID: run.NewID(),
 		Kind: string(n.Kind), BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
 		ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID})
@@ -72,7 +73,8 @@ func (q runRepository) EnqueueRun(ctx context.Context, id string) error {
 // OpenConversation creates or finds a conversation and locks it. The returned turn is nil if the
 // conversation has none for the message.
 func (q conversationRepository) OpenConversation(ctx context.Context, name, channel, title,
-	message string) (c agentrun.Conversation, known *agentrun.Turn, chosen settings.Settings, err error) {
+	message string) (c domainconversation.Conversation, known *domainconversation.Turn, chosen settings.Settings,
+	err error) {
 	r, err := q.q.ConversationOpen(ctx, dbsqlc.ConversationOpenParams{
 		WorkspaceID: q.ws, ExternalID: storable(name), Channel: channel, Title: storable(title)})
 	if err != nil {
@@ -105,13 +107,14 @@ func (q conversationRepository) OpenConversation(ctx context.Context, name, chan
 }
 
 // LockConversation reads a conversation and locks it until the transaction ends.
-func (q conversationRepository) LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error) {
+func (q conversationRepository) LockConversation(ctx context.Context, id int64) (domainconversation.Conversation,
+	error) {
 	r, err := q.q.ConversationLock(ctx, dbsqlc.ConversationLockParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
-		return agentrun.Conversation{}, noConversationOf(id)
+		return domainconversation.Conversation{}, noConversationOf(id)
 	}
 	if err != nil {
-		return agentrun.Conversation{}, classify("lock the conversation", err)
+		return domainconversation.Conversation{}, classify("lock the conversation", err)
 	}
 	return conversationLocked(id, r)
 }
@@ -121,14 +124,14 @@ func noConversationOf(id int64) error {
 		"list the conversations with `cairn conversations list`")
 }
 
-func conversationLocked(id int64, r dbsqlc.ConversationLockRow) (agentrun.Conversation, error) {
+func conversationLocked(id int64, r dbsqlc.ConversationLockRow) (domainconversation.Conversation, error) {
 	return conversationOf(id, r.ExternalID, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn,
 		r.Notice)
 }
 
 func conversationOf(id int64, name, channel string, seq, turn int32, counters json.RawMessage, counted, reviewed int32,
-	notice string) (agentrun.Conversation, error) {
-	c := agentrun.Conversation{ID: id, Name: name, Channel: channel, NextSeq: int(seq), NextTurn: int(turn),
+	notice string) (domainconversation.Conversation, error) {
+	c := domainconversation.Conversation{ID: id, Name: name, Channel: channel, NextSeq: int(seq), NextTurn: int(turn),
 		Counts: int(counted), Reviewed: int(reviewed), Notice: notice}
 	if err := json.Unmarshal(counters, &c.Counters); err != nil {
 		return c, fmt.Errorf("decode the counters of conversation %d: %w", id, err)
@@ -137,14 +140,14 @@ func conversationOf(id int64, name, channel string, seq, turn int32, counters js
 }
 
 // SaveSequence stores the next message and turn numbers of a conversation.
-func (q conversationRepository) SaveSequence(ctx context.Context, c agentrun.Conversation) error {
+func (q conversationRepository) SaveSequence(ctx context.Context, c domainconversation.Conversation) error {
 	n, err := q.q.ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq),
 		NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
 	return oneRow("number the conversation", n, err)
 }
 
 // SaveCounters stores the counters of a conversation and its last message number.
-func (q conversationRepository) SaveCounters(ctx context.Context, c agentrun.Conversation) error {
+func (q conversationRepository) SaveCounters(ctx context.Context, c domainconversation.Conversation) error {
 	raw, err := encode("the counters", c.Counters)
 	if err != nil {
 		return err
@@ -186,13 +189,14 @@ func (q runRepository) InputTokens(ctx context.Context, id string) (int, error) 
 }
 
 // LiveSession finds the live session of a channel.
-func (q sessionRepository) LiveSession(ctx context.Context, channel, lang string) (agentrun.Session, bool, error) {
+func (q sessionRepository) LiveSession(ctx context.Context, channel, lang string) (domainconversation.Session, bool,
+	error) {
 	r, err := q.q.SessionLive(ctx, dbsqlc.SessionLiveParams{WorkspaceID: q.ws, Channel: channel, Lang: lang})
 	if isNoRows(err) {
-		return agentrun.Session{}, false, nil
+		return domainconversation.Session{}, false, nil
 	}
 	if err != nil {
-		return agentrun.Session{}, false, classify("find the session", err)
+		return domainconversation.Session{}, false, classify("find the session", err)
 	}
 	s, err := sessionOf(dbsqlc.SessionGetRow(r))
 	return s, err == nil, err
@@ -212,7 +216,8 @@ func (q sessionRepository) SessionEpoch(ctx context.Context) (int64, error) {
 
 // PutSession stores a frozen session with a limited lifetime. It returns false if sessions were
 // revoked after its epoch.
-func (q sessionRepository) PutSession(ctx context.Context, s agentrun.Session, lives time.Duration) (agentrun.Session,
+func (q sessionRepository) PutSession(ctx context.Context, s domainconversation.Session,
+	lives time.Duration) (domainconversation.Session,
 	bool, error) {
 	raw, err := encode("the tools", s.Tools)
 	if err != nil {
@@ -231,10 +236,11 @@ func (q sessionRepository) PutSession(ctx context.Context, s agentrun.Session, l
 }
 
 // KeepSession assigns a session to a run, unless it has one, and marks the run as started.
-func (q sessionRepository) KeepSession(ctx context.Context, id string, s agentrun.Session) (agentrun.Session, error) {
+func (q sessionRepository) KeepSession(ctx context.Context, id string,
+	s domainconversation.Session) (domainconversation.Session, error) {
 	kept, err := q.q.RunSession(ctx, dbsqlc.RunSessionParams{SessionID: &s.ID, WorkspaceID: q.ws, ID: id})
 	if err != nil {
-		return agentrun.Session{}, classify("store the session", err)
+		return domainconversation.Session{}, classify("store the session", err)
 	}
 	if *kept == s.ID {
 		return s, nil
@@ -243,10 +249,10 @@ func (q sessionRepository) KeepSession(ctx context.Context, id string, s agentru
 }
 
 // SessionByID reads a session.
-func (q sessionRepository) SessionByID(ctx context.Context, id int64) (agentrun.Session, error) {
+func (q sessionRepository) SessionByID(ctx context.Context, id int64) (domainconversation.Session, error) {
 	r, err := q.q.SessionGet(ctx, dbsqlc.SessionGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
-		return agentrun.Session{}, classify("read the session", err)
+		return domainconversation.Session{}, classify("read the session", err)
 	}
 	return sessionOf(r)
 }
@@ -260,8 +266,9 @@ func (q sessionRepository) RevokeSessions(ctx context.Context) (int, error) {
 	return int(n), classify("revoke the sessions", err)
 }
 
-func sessionOf(r dbsqlc.SessionGetRow) (agentrun.Session, error) {
-	s := agentrun.Session{ID: r.ID, Rendered: r.Rendered, SHA: [sha256.Size]byte(r.Sha256), CreatedAt: r.CreatedAt,
+func sessionOf(r dbsqlc.SessionGetRow) (domainconversation.Session, error) {
+	s := domainconversation.Session{ID: r.ID, Rendered: r.Rendered, SHA: [sha256.Size]byte(r.Sha256),
+		CreatedAt: r.CreatedAt,
 		ExpiresAt: r.ExpiresAt}
 	if err := json.Unmarshal(r.Tools, &s.Tools); err != nil {
 		return s, fmt.Errorf("decode the tools of session %d: %w", r.ID, err)

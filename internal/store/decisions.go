@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/service/learning/decision"
+	"cairn/internal/domain/learning"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutDecision stores the decision of a span. An existing one stays unchanged.
-func (q decisionRepository) PutDecision(ctx context.Context, d decision.Decision) error {
+func (q decisionRepository) PutDecision(ctx context.Context, d learning.Decision) error {
 	choice, err := encode("the choice", d.Choice)
 	if err != nil {
 		return err
@@ -30,27 +30,27 @@ func (q decisionRepository) PutDecision(ctx context.Context, d decision.Decision
 }
 
 // DecisionAt reads the decision of a span, if it exists.
-func (q decisionRepository) DecisionAt(ctx context.Context, id string) (decision.Decision, bool, error) {
+func (q decisionRepository) DecisionAt(ctx context.Context, id string) (learning.Decision, bool, error) {
 	r, err := q.q.DecisionGet(ctx, dbsqlc.DecisionGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
-		return decision.Decision{}, false, nil
+		return learning.Decision{}, false, nil
 	}
 	if err != nil {
-		return decision.Decision{}, false, classify("read the decision", err)
+		return learning.Decision{}, false, classify("read the decision", err)
 	}
 	d, err := decisionOf(r)
 	return d, err == nil, err
 }
 
-func decisionOf(r dbsqlc.Decision) (d decision.Decision, err error) {
-	d = decision.Decision{ID: r.ID, Run: r.RunID, Conversation: r.ConversationID, Span: int(r.Span),
+func decisionOf(r dbsqlc.Decision) (d learning.Decision, err error) {
+	d = learning.Decision{ID: r.ID, Run: r.RunID, Conversation: r.ConversationID, Span: int(r.Span),
 		FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Bank: r.BankID, Version: int(r.BankVersion),
 		CreatedAt: r.CreatedAt}
 	if r.Canary != nil {
 		d.Canary = int(*r.Canary)
 	}
 	if err = json.Unmarshal(r.Choice, &d.Choice); err == nil && r.Outcome != nil {
-		d.Outcome = new(decision.SpanOutcome)
+		d.Outcome = new(learning.SpanOutcome)
 		err = json.Unmarshal(r.Outcome, d.Outcome)
 	}
 	if err != nil {
@@ -60,7 +60,7 @@ func decisionOf(r dbsqlc.Decision) (d decision.Decision, err error) {
 }
 
 // EndDecision stores the outcome of a span. An existing outcome stays unchanged.
-func (q decisionRepository) EndDecision(ctx context.Context, id string, o decision.SpanOutcome) error {
+func (q decisionRepository) EndDecision(ctx context.Context, id string, o learning.SpanOutcome) error {
 	raw, err := encode("the outcome", o)
 	if err != nil {
 		return err
@@ -70,12 +70,12 @@ func (q decisionRepository) EndDecision(ctx context.Context, id string, o decisi
 }
 
 // Decisions returns the decisions of a run in the order of its spans.
-func (q decisionRepository) Decisions(ctx context.Context, run string) ([]decision.Decision, error) {
+func (q decisionRepository) Decisions(ctx context.Context, run string) ([]learning.Decision, error) {
 	rows, err := q.q.DecisionsOfRun(ctx, dbsqlc.DecisionsOfRunParams{WorkspaceID: q.ws, RunID: run})
 	if err != nil {
 		return nil, classify("list the decisions", err)
 	}
-	out := make([]decision.Decision, len(rows))
+	out := make([]learning.Decision, len(rows))
 	for i, r := range rows {
 		if out[i], err = decisionOf(r); err != nil {
 			return nil, err
@@ -86,13 +86,13 @@ func (q decisionRepository) Decisions(ctx context.Context, run string) ([]decisi
 
 // BankDecisions returns the decisions of a bank before a time and an ID, the latest first. The zero time is none.
 func (q decisionRepository) BankDecisions(ctx context.Context, bank int64, before time.Time, id string, most int) (
-	[]decision.Scored, error) {
+	[]learning.Scored, error) {
 	rows, err := q.q.DecisionsOfBank(ctx, dbsqlc.DecisionsOfBankParams{WorkspaceID: q.ws, BankID: bank,
 		Before: timeOrNil(before), BeforeID: storable(id), MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("list the decisions", err)
 	}
-	out := make([]decision.Scored, len(rows))
+	out := make([]learning.Scored, len(rows))
 	for i, r := range rows {
 		out[i].Scores, out[i].Score = int(r.Scores), r.Score
 		if out[i].Decision, err = decisionOf(r.Decision); err != nil {
@@ -103,11 +103,11 @@ func (q decisionRepository) BankDecisions(ctx context.Context, bank int64, befor
 }
 
 // MemoryUses returns the memories that were in a run's prompts, with their decisions.
-func (q decisionRepository) MemoryUses(ctx context.Context, run string) ([]decision.MemoryUse, error) {
+func (q decisionRepository) MemoryUses(ctx context.Context, run string) ([]learning.MemoryUse, error) {
 	rows, err := q.q.DecisionsBehind(ctx, dbsqlc.DecisionsBehindParams{WorkspaceID: q.ws, RunID: run})
-	out := make([]decision.MemoryUse, len(rows))
+	out := make([]learning.MemoryUse, len(rows))
 	for i, r := range rows {
-		out[i] = decision.MemoryUse{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
+		out[i] = learning.MemoryUse{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
 	}
 	return out, classify("read the memories of the run's prompts", err)
 }

@@ -9,20 +9,19 @@ import (
 	"time"
 
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/conversation"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/agentrun"
-	service "cairn/internal/service/channel"
-	"cairn/internal/service/relay"
 	"cairn/internal/store/dbsqlc"
 )
 
 // enqueueDelivery records the task that sends the deliveries of a route.
 func (q Tx) enqueueDelivery(ctx context.Context, route int64) error {
-	return q.Outbox().Enqueue(ctx, relay.Deliver, strconv.FormatInt(route, 10), 0)
+	return q.Outbox().Enqueue(ctx, outbox.Deliver, strconv.FormatInt(route, 10), 0)
 }
 
 // putDelivery stores a delivery and the task that sends it, once for each source.
-func (q Tx) putDelivery(ctx context.Context, route int64, source string, b service.DeliveryBody) error {
+func (q Tx) putDelivery(ctx context.Context, route int64, source string, b channel.DeliveryBody) error {
 	body, err := encode("the delivery", b)
 	if err != nil {
 		return err
@@ -36,7 +35,7 @@ func (q Tx) putDelivery(ctx context.Context, route int64, source string, b servi
 }
 
 // DeliverHome stores a delivery to the home chat, if there is one, once for each source.
-func (q Tx) DeliverHome(ctx context.Context, source string, b service.DeliveryBody) error {
+func (q Tx) DeliverHome(ctx context.Context, source string, b channel.DeliveryBody) error {
 	body, err := encode("the delivery", b)
 	if err != nil {
 		return err
@@ -53,14 +52,14 @@ func (q Tx) DeliverHome(ctx context.Context, source string, b service.DeliveryBo
 
 // BeginPartial lets a process change the partial reply of a run for a time.
 func (s channelStore) BeginPartial(ctx context.Context, ref run.Ref, route int64, message bool, lease time.Duration) (
-	p service.Partial, ok bool, err error) {
+	p channel.Partial, ok bool, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		r, err := q.q.PartialBegin(ctx, dbsqlc.PartialBeginParams{Message: message, Lease: lease, RouteID: route,
 			WorkspaceID: q.ws, RunID: ref.Run})
 		if isNoRows(err) {
 			return nil
 		}
-		p, ok = service.Partial{First: r.First, ID: r.PartialID}, err == nil
+		p, ok = channel.Partial{First: r.First, ID: r.PartialID}, err == nil
 		return classify("begin a change of the partial reply", err)
 	})
 	return p, ok, err
@@ -94,11 +93,11 @@ func (s channelStore) PutResult(ctx context.Context, ws, route int64, run, text 
 			return classify("read the route", err)
 		}
 		if err == nil && text != "" {
-			if err := q.putDelivery(ctx, route, "run/"+run, service.DeliveryBody{Text: text}); err != nil {
+			if err := q.putDelivery(ctx, route, "run/"+run, channel.DeliveryBody{Text: text}); err != nil {
 				return err
 			}
 		}
-		return q.Outbox().Settle(ctx, relay.ReportRun, fmt.Sprintf("%d/%s", route, run))
+		return q.Outbox().Settle(ctx, outbox.ReportRun, fmt.Sprintf("%d/%s", route, run))
 	})
 }
 
@@ -128,13 +127,13 @@ func (s channelStore) NextDelivery(ctx context.Context, ws, route int64, quiet b
 }
 
 // Delivery returns a delivery.
-func (s channelStore) Delivery(ctx context.Context, ws, id int64) (out service.Delivery, err error) {
+func (s channelStore) Delivery(ctx context.Context, ws, id int64) (out channel.Delivery, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.DeliveryGet(ctx, dbsqlc.DeliveryGetParams{WorkspaceID: q.ws, ID: id})
 		if err != nil {
 			return classify(fmt.Sprintf("read delivery %d", id), err)
 		}
-		out = service.Delivery{ID: r.ID, Route: r.RouteID, State: r.State,
+		out = channel.Delivery{ID: r.ID, Route: r.RouteID, State: r.State,
 			Place:   channel.Place{Account: r.Account, Chat: r.Chat, Thread: r.Thread},
 			Partial: r.PartialID, Busy: time.Duration(r.BusySeconds * float64(time.Second))}
 		if turn, ok := strings.CutPrefix(r.Source, "turn/"); ok {
@@ -161,7 +160,7 @@ func (s channelStore) PutParts(ctx context.Context, ws, id int64, texts []string
 }
 
 // NextPart returns the first message that is not sent, and counts the attempt.
-func (s channelStore) NextPart(ctx context.Context, ws, id int64) (out service.StoredPart, err error) {
+func (s channelStore) NextPart(ctx context.Context, ws, id int64) (out channel.StoredPart, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		n, err := q.q.PartsCount(ctx, dbsqlc.PartsCountParams{WorkspaceID: q.ws, DeliveryID: id})
 		if out.Parts = int(n); err != nil || n == 0 {
@@ -207,13 +206,13 @@ func (s channelStore) EndDelivery(ctx context.Context, ws, id int64, state, reas
 
 // Deliveries lists deliveries, dead ones first, then the latest.
 func (s channelStore) Deliveries(ctx context.Context, ws int64, state string, before int64, dead bool, max int) (
-	out []service.DeliveryView, err error) {
+	out []channel.DeliveryView, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.DeliveriesList(ctx,
 			dbsqlc.DeliveriesListParams{WorkspaceID: q.ws, State: state, Before: before, BeforeDead: dead,
 				MaxRows: int32(max)})
 		for _, r := range rows {
-			out = append(out, service.DeliveryView{ID: r.ID, Source: r.Source, State: r.State, Reason: r.Reason,
+			out = append(out, channel.DeliveryView{ID: r.ID, Source: r.Source, State: r.State, Reason: r.Reason,
 				Place:    channel.Place{Account: r.Account, Chat: r.Chat, Thread: r.Thread},
 				Attempts: int(r.Attempts), CreatedAt: r.CreatedAt, EndedAt: r.EndedAt})
 		}
@@ -247,7 +246,7 @@ func (s channelStore) Reopen(ctx context.Context, ws, id int64, drop bool) (foun
 
 // DeliverReply makes the delivery of the reply of an ended turn, if its conversation belongs to a chat or it was
 // scheduled. A withdrawn reply is not sent, and what the chat shows of it is deleted.
-func (q turnRepository) DeliverReply(ctx context.Context, t agentrun.Turn, withdrawn bool) error {
+func (q turnRepository) DeliverReply(ctx context.Context, t conversation.Turn, withdrawn bool) error {
 	route, err := q.q.DeliveryOfTurn(ctx, dbsqlc.DeliveryOfTurnParams{WorkspaceID: q.ws, RunID: t.Run,
 		Seq: int32(t.ReplySeq), ConversationID: t.Conversation, Scheduled: t.Origin == "scheduled",
 		Withdrawn: withdrawn})
@@ -262,5 +261,5 @@ func (q turnRepository) DeliverReply(ctx context.Context, t agentrun.Turn, withd
 
 // PutDigest sends a text about a run to the home chat of the workspace, if it has one.
 func (q workspaceRepository) PutDigest(ctx context.Context, run, text string) error {
-	return Tx(q).DeliverHome(ctx, "reflection/"+run, service.DeliveryBody{Text: text})
+	return Tx(q).DeliverHome(ctx, "reflection/"+run, channel.DeliveryBody{Text: text})
 }

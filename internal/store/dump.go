@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/dump"
@@ -38,44 +39,47 @@ func (s dumpStore) WithLoad(ctx context.Context, ws int64, fn func(context.Conte
 }
 
 // Counts returns the number of rows of the workspace by kind.
-func (q dumpRepository) Counts(ctx context.Context) (dump.Counts, error) {
+func (q dumpRepository) Counts(ctx context.Context) (dumpfile.Counts, error) {
 	r, err := q.q.DumpCounts(ctx, q.ws)
-	return dump.Counts{Workspace: r.Workspace, Targets: r.Targets, Histories: r.Histories, Memories: r.Memories,
+	return dumpfile.Counts{Workspace: r.Workspace, Targets: r.Targets, Histories: r.Histories, Memories: r.Memories,
 		Active: r.Active, Revisions: r.Revisions, Identities: r.Identities, Souls: r.Souls,
 		Conversations: r.Conversations, Messages: r.Messages,
 		Model: r.Model, Dims: int(r.Dims)}, classify("count the rows", err)
 }
 
 // DumpTargets reads a page of targets.
-func (q dumpRepository) DumpTargets(ctx context.Context, after int64, max int) ([]dump.Target, error) {
+func (q dumpRepository) DumpTargets(ctx context.Context, after int64, max int) ([]dumpfile.Target, error) {
 	rows, err := q.q.DumpTargets(ctx, dbsqlc.DumpTargetsParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
-	out := make([]dump.Target, len(rows))
+	out := make([]dumpfile.Target, len(rows))
 	for i, r := range rows {
-		out[i] = dump.Target{Row: r.ID, Type: r.Type, Key: r.TargetKey, Display: r.Target, Description: r.Description,
-			CreatedAt: r.CreatedAt.UTC(), LastUsedAt: r.LastUsedAt.UTC(),
+		out[i] = dumpfile.Target{Row: r.ID, Type: r.Type, Key: r.TargetKey, Display: r.Target,
+			Description: r.Description,
+			CreatedAt:   r.CreatedAt.UTC(), LastUsedAt: r.LastUsedAt.UTC(),
 			SummaryAt: r.LastSummaryAt}
 	}
 	return out, classify("dump the targets", err)
 }
 
 // DumpConversations reads a page of the conversations that memories refer to.
-func (q dumpRepository) DumpConversations(ctx context.Context, after int64, max int) ([]dump.Conversation, error) {
+func (q dumpRepository) DumpConversations(ctx context.Context, after int64, max int) ([]dumpfile.Conversation, error) {
 	rows, err := q.q.DumpConversations(ctx,
 		dbsqlc.DumpConversationsParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
-	out := make([]dump.Conversation, len(rows))
+	out := make([]dumpfile.Conversation, len(rows))
 	for i, r := range rows {
-		out[i] = dump.Conversation{Row: r.ID, ID: r.ExternalID, Channel: r.Channel, Title: r.Title, Reward: r.Reward,
+		out[i] = dumpfile.Conversation{Row: r.ID, ID: r.ExternalID, Channel: r.Channel, Title: r.Title,
+			Reward:   r.Reward,
 			Messages: int(r.NextSeq)}
 	}
 	return out, classify("dump the conversations", err)
 }
 
 // DumpMessages reads messages from..to of a conversation, both inclusive.
-func (q dumpRepository) DumpMessages(ctx context.Context, conversation int64, from, to int) ([]dump.Message, error) {
+func (q dumpRepository) DumpMessages(ctx context.Context, conversation int64, from, to int) ([]dumpfile.Message,
+	error) {
 	c, err := q.transcripts().Conversation(ctx, conversation, from, to)
-	out := make([]dump.Message, len(c.Messages))
+	out := make([]dumpfile.Message, len(c.Messages))
 	for i, m := range c.Messages {
-		out[i] = dump.Message{Seq: m.Seq, ID: m.ID, Role: m.Role, Content: m.Content, Name: m.Name,
+		out[i] = dumpfile.Message{Seq: m.Seq, ID: m.ID, Role: m.Role, Content: m.Content, Name: m.Name,
 			ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID, Details: m.Details}
 		if !m.Time.IsZero() {
 			out[i].Time = &m.Time
@@ -85,30 +89,32 @@ func (q dumpRepository) DumpMessages(ctx context.Context, conversation int64, fr
 }
 
 // DumpHistories reads a page of sessions.
-func (q dumpRepository) DumpHistories(ctx context.Context, after string, max int) ([]dump.History, error) {
+func (q dumpRepository) DumpHistories(ctx context.Context, after string, max int) ([]dumpfile.History, error) {
 	rows, err := q.q.DumpHistories(ctx, dbsqlc.DumpHistoriesParams{WorkspaceID: q.ws, After: after,
 		MaxRows: int32(max)})
-	out := make([]dump.History, len(rows))
+	out := make([]dumpfile.History, len(rows))
 	for i, r := range rows {
 		h := r.MemoryHistory
-		out[i] = dump.History{ID: h.ID, Range: dump.Evidence{Conversation: r.Conversation, FromSeq: int(h.FromSeq),
-			ToSeq: int(h.ToSeq)}, Author: h.Author, CreatedAt: h.CreatedAt.UTC()}
+		out[i] = dumpfile.History{ID: h.ID, Range: dumpfile.Evidence{Conversation: r.Conversation,
+			FromSeq: int(h.FromSeq),
+			ToSeq:   int(h.ToSeq)}, Author: h.Author, CreatedAt: h.CreatedAt.UTC()}
 	}
 	return out, classify("dump the sessions", err)
 }
 
 // DumpMemories reads a page of entries of all types with their revisions. If vectors is set, it
 // includes the vectors of that space.
-func (q dumpRepository) DumpMemories(ctx context.Context, after int64, max int, vectors *int16) ([]dump.Memory, error) {
+func (q dumpRepository) DumpMemories(ctx context.Context, after int64, max int, vectors *int16) ([]dumpfile.Memory,
+	error) {
 	rows, err := q.q.DumpMemories(ctx, dbsqlc.DumpMemoriesParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
 	if err != nil || len(rows) == 0 {
 		return nil, classify("dump the memories", err)
 	}
-	out, keys, place := make([]dump.Memory, len(rows)), make([]int64, len(rows)), map[int64]int{}
+	out, keys, place := make([]dumpfile.Memory, len(rows)), make([]int64, len(rows)), map[int64]int{}
 	for i, r := range rows {
 		m := r.Memory
 		keys[i], place[m.ID] = m.ID, i
-		out[i] = dump.Memory{Key: m.ID, ID: m.ExternalID, Type: memory.Type(m.Type), Target: m.Target,
+		out[i] = dumpfile.Memory{Key: m.ID, ID: m.ExternalID, Type: memory.Type(m.Type), Target: m.Target,
 			Content: m.Content, SHA256: hex.EncodeToString(m.ContentSha256), WhenToUse: m.WhenToUse,
 			Version: int(m.Version),
 			Status:  memory.Status(m.Status), SupersededBy: text(m.SupersededBy), Origin: m.Origin, Author: m.Author,
@@ -138,14 +144,16 @@ func (q dumpRepository) DumpMemories(ctx context.Context, after int64, max int, 
 	return out, classify("dump the vectors", err)
 }
 
-func (q dumpRepository) dumpRevisions(ctx context.Context, out []dump.Memory, keys []int64, place map[int64]int) error {
+func (q dumpRepository) dumpRevisions(ctx context.Context, out []dumpfile.Memory, keys []int64,
+	place map[int64]int) error {
 	rows, err := q.q.DumpRevisions(ctx, dbsqlc.DumpRevisionsParams{WorkspaceID: q.ws, Ids: keys})
 	if err != nil {
 		return classify("dump the memories' revisions", err)
 	}
 	for _, r := range rows {
 		v := r.MemoryRevision
-		one := dump.Revision{Version: int(v.Version), Action: memory.Action(v.Action), Status: memory.Status(v.Status),
+		one := dumpfile.Revision{Version: int(v.Version), Action: memory.Action(v.Action),
+			Status:  memory.Status(v.Status),
 			Content: v.Content, WhenToUse: v.WhenToUse, Targets: v.Targets, Origin: v.Origin, Author: v.Author,
 			Tainted: v.Tainted, Evidence: dumpedEvidence(r.Conversation, v.FromSeq, v.ToSeq),
 			CreatedAt: v.CreatedAt.UTC(), Moved: v.Moved}
@@ -162,31 +170,31 @@ func (q dumpRepository) dumpRevisions(ctx context.Context, out []dump.Memory, ke
 	return nil
 }
 
-func dumpedEvidence(conversation string, from, to *int32) *dump.Evidence {
+func dumpedEvidence(conversation string, from, to *int32) *dumpfile.Evidence {
 	if conversation == "" || from == nil || to == nil {
 		return nil
 	}
-	return &dump.Evidence{Conversation: conversation, FromSeq: int(*from), ToSeq: int(*to)}
+	return &dumpfile.Evidence{Conversation: conversation, FromSeq: int(*from), ToSeq: int(*to)}
 }
 
 // DumpIdentities reads a page of versions of the identity.
-func (q dumpRepository) DumpIdentities(ctx context.Context, after, max int) ([]dump.Document, error) {
+func (q dumpRepository) DumpIdentities(ctx context.Context, after, max int) ([]dumpfile.Document, error) {
 	rows, err := q.q.DumpIdentities(ctx, dbsqlc.DumpIdentitiesParams{WorkspaceID: q.ws, After: int32(after),
 		MaxRows: int32(max)})
-	out := make([]dump.Document, len(rows))
+	out := make([]dumpfile.Document, len(rows))
 	for i, r := range rows {
-		out[i] = dump.Document{Version: int(r.Version), Content: r.Content, Action: r.Action, Origin: r.Origin,
+		out[i] = dumpfile.Document{Version: int(r.Version), Content: r.Content, Action: r.Action, Origin: r.Origin,
 			Author: r.Author, History: text(r.HistoryID), CreatedAt: r.CreatedAt.UTC()}
 	}
 	return out, classify("dump the identity", err)
 }
 
 // DumpSouls reads a page of versions of the soul.
-func (q dumpRepository) DumpSouls(ctx context.Context, after, max int) ([]dump.Document, error) {
+func (q dumpRepository) DumpSouls(ctx context.Context, after, max int) ([]dumpfile.Document, error) {
 	rows, err := q.q.DumpSouls(ctx, dbsqlc.DumpSoulsParams{WorkspaceID: q.ws, After: int32(after), MaxRows: int32(max)})
-	out := make([]dump.Document, len(rows))
+	out := make([]dumpfile.Document, len(rows))
 	for i, r := range rows {
-		out[i] = dump.Document{Version: int(r.Version), Content: r.Content, Action: r.Action, Origin: r.Origin,
+		out[i] = dumpfile.Document{Version: int(r.Version), Content: r.Content, Action: r.Action, Origin: r.Origin,
 			CreatedAt: r.CreatedAt.UTC()}
 	}
 	return out, classify("dump the soul", err)

@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/service/erase"
-	"cairn/internal/service/relay"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -19,7 +20,7 @@ type erasures struct{ *Store }
 func (s *Store) Erasures() erase.Store { return erasures{s} }
 
 // AcceptErasure creates an erasure, or finds the open one.
-func (s erasures) AcceptErasure(ctx context.Context, t erase.Target) (id int64, err error) {
+func (s erasures) AcceptErasure(ctx context.Context, t erasure.Target) (id int64, err error) {
 	if t.Subject != "" {
 		return s.acceptSubject(ctx, t, nil)
 	}
@@ -38,7 +39,7 @@ func (s erasures) AcceptErasure(ctx context.Context, t erase.Target) (id int64, 
 }
 
 // Erasure reads the progress of an erasure.
-func (s erasures) Erasure(ctx context.Context, id int64) (out erase.Erasure, err error) {
+func (s erasures) Erasure(ctx context.Context, id int64) (out erasure.Erasure, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.EraseGet(ctx, id)
 		if isNoRows(err) {
@@ -56,8 +57,8 @@ func (s erasures) Erasure(ctx context.Context, id int64) (out erase.Erasure, err
 	return out, err
 }
 
-func erasureOf(r dbsqlc.EraseGetRow) (erase.Erasure, error) {
-	e := erase.Erasure{ID: r.ID, Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey, Derived: r.Derived,
+func erasureOf(r dbsqlc.EraseGetRow) (erasure.Erasure, error) {
+	e := erasure.Erasure{ID: r.ID, Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey, Derived: r.Derived,
 		Ended: r.State == "ended", Workflows: len(r.Workflows), RequestedAt: r.RequestedAt, EndedAt: r.EndedAt}
 	if r.Conversation != nil {
 		e.Conversation = *r.Conversation
@@ -136,12 +137,12 @@ func (s erasures) EraseConversation(ctx context.Context, id int64) error {
 }
 
 // ErasedPackages lists packages to delete, in the order of their hashes.
-func (s erasures) ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) (out []erase.Package,
+func (s erasures) ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) (out []erasure.Package,
 	err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.ErasePackages(ctx, dbsqlc.ErasePackagesParams{ID: id, After: after[:], Most: int32(most)})
 		for _, r := range rows {
-			out = append(out, erase.Package{SHA: [32]byte(r.Sha256), Key: r.Key})
+			out = append(out, erasure.Package{SHA: [32]byte(r.Sha256), Key: r.Key})
 		}
 		return classify("list the packages", err)
 	})
@@ -149,7 +150,7 @@ func (s erasures) ErasedPackages(ctx context.Context, id int64, after [32]byte, 
 }
 
 // ErasePackages deletes the rows of packages whose objects are deleted.
-func (s erasures) ErasePackages(ctx context.Context, id int64, gone []erase.Package) error {
+func (s erasures) ErasePackages(ctx context.Context, id int64, gone []erasure.Package) error {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -164,7 +165,7 @@ func (s erasures) ErasePackages(ctx context.Context, id int64, gone []erase.Pack
 }
 
 // NoteErasure stores the counts of external data.
-func (s erasures) NoteErasure(ctx context.Context, id int64, seen erase.ExternalCounts) error {
+func (s erasures) NoteErasure(ctx context.Context, id int64, seen erasure.ExternalCounts) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("store the external counts",
 			q.EraseNote(ctx, dbsqlc.EraseNoteParams{ID: id, Objects: int32Of(seen.Objects),
@@ -194,7 +195,7 @@ func (s erasures) EndErasure(ctx context.Context, id int64) (ended bool, err err
 }
 
 // PlanErasure counts the rows that an erasure would delete.
-func (s erasures) PlanErasure(ctx context.Context, t erase.Target) (out erase.Plan, err error) {
+func (s erasures) PlanErasure(ctx context.Context, t erasure.Target) (out erasure.Plan, err error) {
 	if t.Subject != "" {
 		return s.planSubject(ctx, t)
 	}
@@ -213,7 +214,7 @@ func (s erasures) PlanErasure(ctx context.Context, t erase.Target) (out erase.Pl
 	err = s.InWorkspace(ctx, t.Workspace, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.DerivedOf(ctx, dbsqlc.DerivedOfParams{WorkspaceID: q.ws, Conversation: t.Conversation})
 		for _, r := range rows {
-			out.Derived = append(out.Derived, erase.Derivation(r))
+			out.Derived = append(out.Derived, erasure.Derivation(r))
 		}
 		return classify("list the derived data of the conversation", err)
 	})
@@ -221,11 +222,12 @@ func (s erasures) PlanErasure(ctx context.Context, t erase.Target) (out erase.Pl
 }
 
 // OpenErasures lists erasures that have not ended.
-func (s *Store) OpenErasures(ctx context.Context, max int) (out []relay.OpenErasure, err error) {
+func (s *Store) OpenErasures(ctx context.Context, max int) (out []outbox.OpenErasure, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.ErasuresOpen(ctx, int32(max))
 		for _, r := range rows {
-			e := relay.OpenErasure{ID: r.ID, Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey, Subject: r.OfSubject}
+			e := outbox.OpenErasure{ID: r.ID, Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey,
+				Subject: r.OfSubject}
 			if r.Conversation != nil {
 				e.Conversation = *r.Conversation
 			}

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/erasure"
+	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/erase"
-	"cairn/internal/service/memorywrite"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -28,9 +28,9 @@ func TestTheIdentityThatAConversationWroteGoesWithIt(t *testing.T) {
 		versions []string // the remaining rows
 		next     int
 	}{
-		{erase.Keep, 3, []string{"1 a person's", "2 of the talk", "3 of the talk again"}, 4},
-		{erase.Quarantine, 1, []string{"1 a person's", "2 of the talk", "3 of the talk again"}, 4},
-		{erase.Delete, 1, []string{"1 a person's"}, 2},
+		{erasure.Keep, 3, []string{"1 a person's", "2 of the talk", "3 of the talk again"}, 4},
+		{erasure.Quarantine, 1, []string{"1 a person's", "2 of the talk", "3 of the talk again"}, 4},
+		{erasure.Delete, 1, []string{"1 a person's"}, 2},
 	} {
 		ws, err := b.Workspace(t.Context(), c.derived, true)
 		testkit.Must(t, err)
@@ -45,7 +45,7 @@ func TestTheIdentityThatAConversationWroteGoesWithIt(t *testing.T) {
 			"values ($1, 3, 'of the talk again', 'replace', 'agent', 'op', 'aabbccddeeff0011')", ws.ID)
 		b.exec("update workspaces set identity_version = 3 where id = $1", ws.ID)
 
-		e := b.erase(erase.Target{Workspace: ws.ID, Conversation: talk, Derived: c.derived})
+		e := b.erase(erasure.Target{Workspace: ws.ID, Conversation: talk, Derived: c.derived})
 		if got := b.texts("select version || ' ' || content from identity_versions where workspace_id = $1 and "+
 			"run_id is null and history_id is null order by version", ws.ID); !slices.Equal(got, c.versions) {
 			t.Errorf("%s: versions %q", c.derived, got)
@@ -61,7 +61,7 @@ func TestTheIdentityThatAConversationWroteGoesWithIt(t *testing.T) {
 				t.Errorf("%s: in force is %+v, %v", c.derived, head, err)
 			}
 			next, err := q.Identity().AdvanceIdentity(ctx, head.Version, "fresh", "replace", "",
-				memorywrite.Writer{Origin: "user", Op: "op2"})
+				memory.Writer{Origin: "user", Op: "op2"})
 			if err != nil || next != c.next {
 				t.Errorf("%s: the next version is %d, %v", c.derived, next, err)
 			}
@@ -79,7 +79,7 @@ func TestAnIdentityWrittenSinceStaysInForce(t *testing.T) {
 		"($1, 1, 'of the talk', 'replace', 'agent', 'op', $2), ($1, 2, 'since', 'replace', 'agent', 'op', null)",
 		b.a.ID, run)
 	b.exec("update workspaces set identity_version = 2 where id = $1", b.a.ID)
-	b.erase(erase.Target{Workspace: b.a.ID, Conversation: talk, Derived: erase.Delete})
+	b.erase(erasure.Target{Workspace: b.a.ID, Conversation: talk, Derived: erasure.Delete})
 	b.in(b.a, func(ctx context.Context, q store.Tx) error {
 		head, err := q.Identity().Identity(ctx)
 		if err != nil || head.Version != 2 || head.Content != "since" {
@@ -133,7 +133,7 @@ func TestTheNamesOfSpeakersGoWithTheirConversation(t *testing.T) {
 	if slices.Equal(counts(), before) || b.number("select count(*) from lex_terms where speakers > 0") < 4 {
 		t.Fatalf("no names are counted: %q", counts())
 	}
-	b.erase(erase.Target{Workspace: b.a.ID, Conversation: goes, Derived: erase.Keep})
+	b.erase(erasure.Target{Workspace: b.a.ID, Conversation: goes, Derived: erasure.Keep})
 	if after := counts(); !slices.Equal(after, before) {
 		t.Errorf("the words were counted as %q, are after the erase %q", before, after)
 	}

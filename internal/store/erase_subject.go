@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/incarnation"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/erase"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -28,7 +28,7 @@ type subject struct {
 }
 
 // subjectOf finds what the workspace has of a subject. Another spelling is another subject.
-func (s erasures) subjectOf(ctx context.Context, t erase.Target) (out subject, err error) {
+func (s erasures) subjectOf(ctx context.Context, t erasure.Target) (out subject, err error) {
 	name, err := t.Name()
 	if err != nil {
 		return out, err
@@ -162,7 +162,8 @@ func marksOf(names []string) (out []string) {
 }
 
 // acceptSubject opens an erasure of a subject. If look is set, it is called before the commit.
-func (s erasures) acceptSubject(ctx context.Context, t erase.Target, look func(*dbsqlc.Queries, int64) error) (id int64,
+func (s erasures) acceptSubject(ctx context.Context, t erasure.Target, look func(*dbsqlc.Queries,
+	int64) error) (id int64,
 	err error) {
 	of, err := s.subjectOf(ctx, t)
 	if err != nil {
@@ -189,8 +190,8 @@ func (s erasures) acceptSubject(ctx context.Context, t erase.Target, look func(*
 var errPlanned = errors.New("planned")
 
 // planSubject accepts an erasure, counts, and rolls back: a plan and an erasure cannot differ.
-func (s erasures) planSubject(ctx context.Context, t erase.Target) (erase.Plan, error) {
-	out := erase.Plan{Subject: t.Subject, Rows: map[string]int64{}}
+func (s erasures) planSubject(ctx context.Context, t erasure.Target) (erasure.Plan, error) {
+	out := erasure.Plan{Subject: t.Subject, Rows: map[string]int64{}}
 	_, err := s.acceptSubject(ctx, t, func(q *dbsqlc.Queries, id int64) error {
 		r, err := q.EraseGet(ctx, id)
 		if err != nil {
@@ -218,14 +219,14 @@ func (s erasures) planSubject(ctx context.Context, t erase.Target) (erase.Plan, 
 }
 
 // listed returns what derives only from a subject's data, and what is left for review.
-func listed(ctx context.Context, q *dbsqlc.Queries, id int64) (derived []erase.Derivation, review []erase.Item,
+func listed(ctx context.Context, q *dbsqlc.Queries, id int64) (derived []erasure.Derivation, review []erasure.Item,
 	err error) {
 	rows, err := q.EraseListed(ctx, id)
 	for _, r := range rows {
 		if r.Review {
-			review = append(review, erase.Item{Kind: r.Kind, Ref: r.Ref})
+			review = append(review, erasure.Item{Kind: r.Kind, Ref: r.Ref})
 		} else {
-			derived = append(derived, erase.Derivation{Kind: r.Kind, ID: r.ID, Ref: r.Ref, Sole: true})
+			derived = append(derived, erasure.Derivation{Kind: r.Kind, ID: r.ID, Ref: r.Ref, Sole: true})
 		}
 	}
 	return derived, review, classify("list the items of the erasure", err)

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/service/erase"
-	"cairn/internal/service/relay"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -32,7 +32,7 @@ func (b *bundle) rowsOf(ws tenancy.Workspace) map[string]int64 {
 }
 
 // erase runs an erasure to its end without Temporal and without objects.
-func (b *bundle) erase(t erase.Target, between ...func()) erase.Erasure {
+func (b *bundle) erase(t erasure.Target, between ...func()) erasure.Erasure {
 	b.t.Helper()
 	ctx, s := b.t.Context(), b.Erasures()
 	id, err := s.AcceptErasure(ctx, t)
@@ -57,7 +57,7 @@ func (b *bundle) erase(t erase.Target, between ...func()) erase.Erasure {
 	none := 0
 	testkit.Must(
 		b.t,
-		s.NoteErasure(ctx, id, erase.ExternalCounts{Objects: &none, ObjectsLeft: &none, WorkflowsLeft: &none}),
+		s.NoteErasure(ctx, id, erasure.ExternalCounts{Objects: &none, ObjectsLeft: &none, WorkflowsLeft: &none}),
 	)
 	ended, err := s.EndErasure(ctx, id)
 	testkit.Must(b.t, err)
@@ -142,7 +142,7 @@ func TestEraseLeavesNoRowOfAWorkspaceAndTouchesNoOther(t *testing.T) {
 		"'absorbed', 1, 'distill', id from skills where name = 'vault'")
 	had, other := b.rowsOf(b.a), b.rowsOf(b.b)
 	key := b.a.Key
-	e := b.erase(erase.Target{Workspace: b.a.ID, Derived: erase.Keep})
+	e := b.erase(erasure.Target{Workspace: b.a.ID, Derived: erasure.Keep})
 	for table, n := range b.rowsOf(b.a) {
 		if n != 0 {
 			t.Errorf("%d rows are left in %s", n, table)
@@ -175,7 +175,7 @@ func TestAnErasedWorkspaceIsForgottenByWhoeverMeetsIt(t *testing.T) {
 	defer elsewhere.Close()
 	known, err := elsewhere.Workspace(t.Context(), "a", true)
 	testkit.Must(t, err)
-	b.erase(erase.Target{Workspace: b.a.ID, Derived: erase.Keep})
+	b.erase(erasure.Target{Workspace: b.a.ID, Derived: erasure.Keep})
 	if err := elsewhere.InWorkspace(t.Context(), known.ID, func(context.Context, store.Tx) error {
 		return nil
 	}); fault.CodeOf(err) != fault.NotFound {
@@ -199,7 +199,7 @@ func TestWritersInFlightReCreateNothing(t *testing.T) {
 		go func() {
 			for i := 0; ; i++ {
 				err := b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q store.Tx) error {
-					return q.Outbox().Enqueue(ctx, relay.DriveRun, fmt.Sprint(w*1_000_000+i), 0)
+					return q.Outbox().Enqueue(ctx, outbox.DriveRun, fmt.Sprint(w*1_000_000+i), 0)
 				})
 				if err != nil {
 					ended <- err
@@ -215,7 +215,7 @@ func TestWritersInFlightReCreateNothing(t *testing.T) {
 	for range 20 {
 		<-written
 	}
-	b.erase(erase.Target{Workspace: b.a.ID, Derived: erase.Keep})
+	b.erase(erasure.Target{Workspace: b.a.ID, Derived: erasure.Keep})
 	for range writers {
 		if err := <-ended; fault.CodeOf(err) != fault.Erasing && fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("a writer ended with %v", err)
@@ -233,7 +233,7 @@ func TestAStepDoneTwiceCountsOnce(t *testing.T) {
 	b := setup(t)
 	b.seed(b.a)
 	ctx, s := t.Context(), b.Erasures()
-	target := erase.Target{Workspace: b.a.ID, Derived: erase.Keep}
+	target := erasure.Target{Workspace: b.a.ID, Derived: erasure.Keep}
 	id, err := s.AcceptErasure(ctx, target)
 	testkit.Must(t, err)
 	if again, err := s.AcceptErasure(ctx, target); err != nil || again != id {
@@ -243,7 +243,7 @@ func TestAStepDoneTwiceCountsOnce(t *testing.T) {
 		_, err := s.EraseRows(ctx, id, "messages", 10)
 		testkit.Must(t, err)
 		three := 3
-		testkit.Must(t, s.NoteErasure(ctx, id, erase.ExternalCounts{Objects: &three, Stopped: []string{"x", "y"}}))
+		testkit.Must(t, s.NoteErasure(ctx, id, erasure.ExternalCounts{Objects: &three, Stopped: []string{"x", "y"}}))
 	}
 	if ended, err := s.EndErasure(ctx, id); ended || err != nil {
 		t.Errorf("ended with rows left: %t, %v", ended, err)
@@ -282,7 +282,7 @@ func TestOnlyAnOpenErasureDeletes(t *testing.T) {
 func TestWhatHasOtherSourcesStays(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	for _, derived := range []string{erase.Keep, erase.Quarantine, erase.Delete} {
+	for _, derived := range []string{erasure.Keep, erasure.Quarantine, erasure.Delete} {
 		t.Run(derived, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
@@ -308,7 +308,7 @@ func TestWhatHasOtherSourcesStays(t *testing.T) {
 				"conversation_id, from_seq, to_seq) values ($1, 'ffeeddccbbaa0099', 'core', 'only here', "+
 				"sha256('y'), 'nudge', 'op', $2, 0, 0)", b.a.ID, talk)
 
-			e := b.erase(erase.Target{Workspace: b.a.ID, Conversation: talk, Derived: derived})
+			e := b.erase(erasure.Target{Workspace: b.a.ID, Conversation: talk, Derived: derived})
 			if e.Skills != 0 || e.Memories != 1 {
 				t.Errorf("%d skills and %d memories have no other source, want 0 and 1", e.Skills, e.Memories)
 			}
@@ -320,14 +320,14 @@ func TestWhatHasOtherSourcesStays(t *testing.T) {
 			if n := b.number("select count(*) from skill_versions where body = $1 and run_id is null", secret); n != 1 {
 				t.Errorf("the skill has lost its body")
 			}
-			want := map[string][]string{erase.Keep: {"00000000000000aa active", "00112233445566ff active",
-				"ffeeddccbbaa0099 active"}, erase.Quarantine: {"00000000000000aa active", "00112233445566ff active",
-				"ffeeddccbbaa0099 quarantined"}, erase.Delete: {"00000000000000aa active", "00112233445566ff active"}}
+			want := map[string][]string{erasure.Keep: {"00000000000000aa active", "00112233445566ff active",
+				"ffeeddccbbaa0099 active"}, erasure.Quarantine: {"00000000000000aa active", "00112233445566ff active",
+				"ffeeddccbbaa0099 quarantined"}, erasure.Delete: {"00000000000000aa active", "00112233445566ff active"}}
 			if got := b.texts("select external_id || ' ' || status from memories order by 1"); !slices.Equal(got,
 				want[derived]) {
 				t.Errorf("memories %q, want %q", got, want[derived])
 			}
-			revisions := map[string]int{erase.Keep: 3, erase.Quarantine: 3, erase.Delete: 2}
+			revisions := map[string]int{erasure.Keep: 3, erasure.Quarantine: 3, erasure.Delete: 2}
 			if n := b.number(
 				"select count(*) from memory_revisions where conversation_id is null"); n != revisions[derived] ||
 				b.number("select count(*) from memory_revisions") != n {
@@ -349,7 +349,7 @@ func TestAnUnsentReplyIsErasedWithItsConversation(t *testing.T) {
 	b.exec("update channel_routes set conversation = 'another'")
 	b.exec("update deliveries set state = 'dead', ended_at = now(), source = 'turn/' || (select id from runs where " +
 		"conversation_id is not null limit 1)")
-	b.erase(erase.Target{Workspace: b.a.ID, Conversation: talk, Derived: erase.Keep})
+	b.erase(erasure.Target{Workspace: b.a.ID, Conversation: talk, Derived: erasure.Keep})
 	if n := b.number("select (select count(*) from deliveries) + (select count(*) from delivery_parts)"); n != 0 {
 		t.Errorf("%d deliveries and parts", n)
 	}
@@ -368,7 +368,7 @@ func TestAWaitingMessageIsErasedWithItsConversation(t *testing.T) {
 	b.exec("update channel_routes set conversation = (select external_id from conversations)")
 	b.exec("insert into channel_events (workspace_id, account, key, route_id, body, received_at) select " +
 		"workspace_id, account, 'later', route_id, body, now() + interval '1 hour' from channel_events")
-	b.erase(erase.Target{Workspace: b.a.ID, Conversation: talk, Derived: erase.Keep})
+	b.erase(erasure.Target{Workspace: b.a.ID, Conversation: talk, Derived: erasure.Keep})
 	if n := b.number("select count(*) from channel_events where key <> 'later'"); n != 0 {
 		t.Errorf("%d events of the conversation", n)
 	}

@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/erase"
 	"cairn/internal/store/dbsqlc"
 )
 
 // Tombstone returns the tombstone of an erasure.
-func (s erasures) Tombstone(ctx context.Context, id int64) (out erase.Tombstone, err error) {
+func (s erasures) Tombstone(ctx context.Context, id int64) (out erasure.Tombstone, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.EraseTombstone(ctx, id)
 		if isNoRows(err) {
@@ -24,7 +24,7 @@ func (s erasures) Tombstone(ctx context.Context, id int64) (out erase.Tombstone,
 		if err != nil {
 			return classify("read the erasure", err)
 		}
-		out = erase.Tombstone{Token: r.Token, WorkspaceKey: r.WorkspaceKey, Derived: r.Derived,
+		out = erasure.Tombstone{Token: r.Token, WorkspaceKey: r.WorkspaceKey, Derived: r.Derived,
 			RequestedAt: r.RequestedAt.UTC()}
 		if r.Conversation != nil && r.ConversationAt != nil {
 			out.Conversation, out.ConversationAt = *r.Conversation, r.ConversationAt.UTC()
@@ -38,7 +38,7 @@ func (s erasures) Tombstone(ctx context.Context, id int64) (out erase.Tombstone,
 }
 
 // Buried returns what a tombstone identifies in this database.
-func (s erasures) Buried(ctx context.Context, t erase.Tombstone) (out erase.Target, found bool, err error) {
+func (s erasures) Buried(ctx context.Context, t erasure.Tombstone) (out erasure.Target, found bool, err error) {
 	var known dbsqlc.EraseKnownRow
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
 		known, err = q.EraseKnown(ctx, dbsqlc.EraseKnownParams{Token: t.Token, WorkspaceKey: t.WorkspaceKey})
@@ -47,7 +47,7 @@ func (s erasures) Buried(ctx context.Context, t erase.Tombstone) (out erase.Targ
 	if err != nil || known.Known || known.Workspace == 0 {
 		return out, false, err
 	}
-	out = erase.Target{Workspace: known.Workspace, Conversation: t.Conversation, Derived: t.Derived}
+	out = erasure.Target{Workspace: known.Workspace, Conversation: t.Conversation, Derived: t.Derived}
 	if t.Conversation == 0 && len(t.Subject) == 0 {
 		return out, true, nil
 	}
@@ -65,7 +65,7 @@ func (s erasures) Buried(ctx context.Context, t erase.Tombstone) (out erase.Targ
 }
 
 // subjectNamed returns the ID of the subject of a tombstone, empty if nothing in the workspace has it.
-func (q session) subjectNamed(ctx context.Context, t erase.Tombstone) (string, error) {
+func (q session) subjectNamed(ctx context.Context, t erasure.Tombstone) (string, error) {
 	ids, err := q.subjectIDs(ctx)
 	if err != nil {
 		return "", err
@@ -85,7 +85,7 @@ func (q session) subjectNamed(ctx context.Context, t erase.Tombstone) (string, e
 }
 
 // RepeatErasure accepts the erasure of target again, under the token of the first one.
-func (s erasures) RepeatErasure(ctx context.Context, target erase.Target, token uuid.UUID) (int64, error) {
+func (s erasures) RepeatErasure(ctx context.Context, target erasure.Target, token uuid.UUID) (int64, error) {
 	id, err := s.AcceptErasure(ctx, target)
 	if err != nil {
 		return 0, fmt.Errorf("repeat the erasure %s: %w", token, err)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/evaluation/memskill"
@@ -19,13 +20,14 @@ func (q evaluationRepository) Reopen(ctx context.Context, r run.Run, workflowID 
 }
 
 // Calls returns the calls of a run that have a reply.
-func (q evaluationRepository) Calls(ctx context.Context, id string) (out []memskill.Call, err error) {
+func (q evaluationRepository) Calls(ctx context.Context, id string) (out []learning.EvaluationCall, err error) {
 	calls, err := q.calls().Calls(ctx, run.Ref{Workspace: q.ws, Run: id})
 	for _, c := range calls {
 		if c.State != run.CallDone {
 			continue
 		}
-		one := memskill.Call{Step: c.Key.Step, Usage: memskill.Usage{Calls: 1, Input: int64(c.Input),
+		one := learning.EvaluationCall{Step: c.Key.Step, EvaluationUsage: learning.EvaluationUsage{Calls: 1,
+			Input:  int64(c.Input),
 			Output: int64(c.Output)}}
 		if c.CostMicros != nil {
 			one.CostMicros = *c.CostMicros
@@ -41,9 +43,9 @@ func (q evaluationRepository) Calls(ctx context.Context, id string) (out []memsk
 }
 
 // Spent returns the sums of all calls of the workspace that have a reply.
-func (q evaluationRepository) Spent(ctx context.Context) (memskill.Usage, error) {
+func (q evaluationRepository) Spent(ctx context.Context) (learning.EvaluationUsage, error) {
 	row, err := q.q.WorkspaceSpent(ctx, q.ws)
-	return memskill.Usage{Calls: int(row.Calls), Input: row.InputTokens, Output: row.OutputTokens,
+	return learning.EvaluationUsage{Calls: int(row.Calls), Input: row.InputTokens, Output: row.OutputTokens,
 		CostMicros: row.CostMicros, Unpriced: int(row.Unpriced)}, classify("add up the calls", err)
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/memorywrite"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -46,7 +45,7 @@ func TestADerivedMemoryHasATimeOfItsSources(t *testing.T) {
 		{"no sources", "agent", 0, &outside, &outside},
 		{"no sources, nothing named", "agent", 0, nil, nil},
 	} {
-		w := memorywrite.Writer{Origin: c.origin, Op: c.what}
+		w := memory.Writer{Origin: c.origin, Op: c.what}
 		if c.conversation != 0 {
 			w.Evidence = &memory.Evidence{Conversation: c.conversation, FromSeq: 0, ToSeq: 1}
 		}

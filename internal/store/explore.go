@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
 	"cairn/internal/service/explore"
 	"cairn/internal/store/dbsqlc"
 )
@@ -19,8 +20,8 @@ func (s *Store) Explorer() explore.Store { return explorer{s} }
 type explorer struct{ *Store }
 
 // ExploreRuns lists runs with their usage.
-func (s explorer) ExploreRuns(ctx context.Context, ws int64, f explore.RunFilter, max int) ([]explore.Run, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.Run, error) {
+func (s explorer) ExploreRuns(ctx context.Context, ws int64, f readmodel.RunFilter, max int) ([]readmodel.Run, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.Run, error) {
 		rows, err := q.q.ExploreRuns(ctx, dbsqlc.ExploreRunsParams{
 			WorkspaceID:  ws,
 			Kind:         f.Kind,
@@ -33,9 +34,9 @@ func (s explorer) ExploreRuns(ctx context.Context, ws int64, f explore.RunFilter
 			BeforeID:     storable(f.BeforeID),
 			MaxRows:      int32(max),
 		})
-		out := make([]explore.Run, len(rows))
+		out := make([]readmodel.Run, len(rows))
 		for i, r := range rows {
-			out[i] = explore.Run{Run: run.Run{
+			out[i] = readmodel.Run{Run: run.Run{
 				Ref:        run.Ref{Workspace: ws, Run: r.ID},
 				Kind:       run.Kind(r.Kind),
 				Key:        r.BusinessKey,
@@ -56,8 +57,8 @@ func (s explorer) ExploreRuns(ctx context.Context, ws int64, f explore.RunFilter
 }
 
 // ExploreParts returns what a run did.
-func (s explorer) ExploreParts(ctx context.Context, ref run.Ref, runes int) (explore.Parts, error) {
-	return inWorkspace(ctx, s.Store, ref.Workspace, func(ctx context.Context, q Tx) (out explore.Parts, err error) {
+func (s explorer) ExploreParts(ctx context.Context, ref run.Ref, runes int) (readmodel.Parts, error) {
+	return inWorkspace(ctx, s.Store, ref.Workspace, func(ctx context.Context, q Tx) (out readmodel.Parts, err error) {
 		if out.Run, err = q.Runs().Run(ctx, ref.Run); err != nil {
 			return out, err
 		}
@@ -70,7 +71,7 @@ func (s explorer) ExploreParts(ctx context.Context, ref run.Ref, runes int) (exp
 			return out, classify("list the steps", err)
 		}
 		for _, r := range steps {
-			out.Steps = append(out.Steps, explore.Step{Step: int(r.Step), Note: r.Note, Content: r.Content,
+			out.Steps = append(out.Steps, readmodel.Step{Step: int(r.Step), Note: r.Note, Content: r.Content,
 				Runes: int(r.Chars), Finish: r.Finish, CreatedAt: r.CreatedAt})
 		}
 		tools, err := q.q.ExploreToolCalls(ctx, dbsqlc.ExploreToolCallsParams{WorkspaceID: q.ws, RunID: ref.Run,
@@ -81,7 +82,7 @@ func (s explorer) ExploreParts(ctx context.Context, ref run.Ref, runes int) (exp
 		for _, r := range tools {
 			out.Tools = append(
 				out.Tools,
-				explore.AgentToolCall{Step: int(r.Step), Position: int(r.Position), Tool: r.Tool,
+				readmodel.AgentToolCall{Step: int(r.Step), Position: int(r.Position), Tool: r.Tool,
 					Class: r.Class, Arguments: r.Arguments, Result: r.Result, Code: r.Code, BegunAt: r.BegunAt,
 					EndedAt: r.EndedAt},
 			)
@@ -103,14 +104,14 @@ func (s explorer) ExploreParts(ctx context.Context, ref run.Ref, runes int) (exp
 const mostChildren = 1000
 
 // ExploreUsage sums the model calls by local day, model and kind of run.
-func (s explorer) ExploreUsage(ctx context.Context, ws int64, zone string, since, until time.Time) ([]explore.Usage,
+func (s explorer) ExploreUsage(ctx context.Context, ws int64, zone string, since, until time.Time) ([]readmodel.Usage,
 	error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.Usage, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.Usage, error) {
 		rows, err := q.q.ExploreUsage(ctx, dbsqlc.ExploreUsageParams{WorkspaceID: ws, Zone: zone, Since: since,
 			Until: until})
-		out := make([]explore.Usage, len(rows))
+		out := make([]readmodel.Usage, len(rows))
 		for i, r := range rows {
-			out[i] = explore.Usage{Day: r.Day, Model: r.Model, Kind: r.Kind, Calls: r.Calls, Input: r.InputTokens,
+			out[i] = readmodel.Usage{Day: r.Day, Model: r.Model, Kind: r.Kind, Calls: r.Calls, Input: r.InputTokens,
 				Output: r.OutputTokens, Cached: r.CachedTokens, Micros: r.CostMicros, Unpriced: r.Unpriced,
 				Failed: r.Failed}
 		}
@@ -119,7 +120,7 @@ func (s explorer) ExploreUsage(ctx context.Context, ws int64, zone string, since
 }
 
 // ExploreConversations lists conversations. Their counters are not read.
-func (s explorer) ExploreConversations(ctx context.Context, ws int64, f explore.ConversationFilter,
+func (s explorer) ExploreConversations(ctx context.Context, ws int64, f readmodel.ConversationFilter,
 	max int) ([]conversation.View, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]conversation.View, error) {
 		rows, err := q.q.ExploreConversations(ctx, dbsqlc.ExploreConversationsParams{WorkspaceID: ws,
@@ -138,9 +139,9 @@ func (s explorer) ExploreConversations(ctx context.Context, ws int64, f explore.
 }
 
 // ExploreTurns lists turns with what they were shown and what they wrote.
-func (s explorer) ExploreTurns(ctx context.Context, ws int64, name string, from, to, runes int) ([]explore.Turn,
+func (s explorer) ExploreTurns(ctx context.Context, ws int64, name string, from, to, runes int) ([]readmodel.Turn,
 	error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.Turn, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.Turn, error) {
 		c, err := q.q.ExploreConversation(ctx, dbsqlc.ExploreConversationParams{WorkspaceID: ws, Name: storable(name)})
 		if isNoRows(err) {
 			return nil, fault.New(fault.NotFound, fmt.Sprintf("conversation %.200q not found", name),
@@ -154,8 +155,8 @@ func (s explorer) ExploreTurns(ctx context.Context, ws int64, name string, from,
 		if err != nil {
 			return nil, classify("list the turns", err)
 		}
-		out := make([]explore.Turn, len(rows))
-		of := map[string]*explore.Turn{}
+		out := make([]readmodel.Turn, len(rows))
+		of := map[string]*readmodel.Turn{}
 		var runs []string
 		for i, r := range rows {
 			if out[i], err = exploredTurn(r); err != nil {
@@ -169,12 +170,13 @@ func (s explorer) ExploreTurns(ctx context.Context, ws int64, name string, from,
 	})
 }
 
-func exploredTurn(r dbsqlc.ExploreTurnsRow) (explore.Turn, error) {
-	t := explore.Turn{Number: int(r.Number), MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, Run: r.RunID,
+func exploredTurn(r dbsqlc.ExploreTurnsRow) (readmodel.Turn, error) {
+	t := readmodel.Turn{Number: int(r.Number), MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, Run: r.RunID,
 		WorkflowID: r.WorkflowID, Status: r.Status, Reason: r.Reason, FirstSeq: int(r.FirstSeq),
-		ReplySeq: int(r.ReplySeq), Tainted: r.Tainted, Memories: []explore.TurnMemory{}, Skills: []explore.TurnSkill{},
-		Remembered: []explore.TurnMemory{}, Calls: r.Calls, Tokens: r.Tokens,
-		CostMicros: explore.Cost(r.CostMicros, r.Calls, r.Unpriced), AcceptedAt: r.AcceptedAt, EndedAt: r.EndedAt}
+		ReplySeq: int(r.ReplySeq), Tainted: r.Tainted, Memories: []readmodel.TurnMemory{},
+		Skills:     []readmodel.TurnSkill{},
+		Remembered: []readmodel.TurnMemory{}, Calls: r.Calls, Tokens: r.Tokens,
+		CostMicros: readmodel.Cost(r.CostMicros, r.Calls, r.Unpriced), AcceptedAt: r.AcceptedAt, EndedAt: r.EndedAt}
 	if err := json.Unmarshal(r.Writes, &t.Writes); err != nil {
 		return t, fmt.Errorf("decode the writes of run %s: %w", r.RunID, err)
 	}
@@ -182,7 +184,7 @@ func exploredTurn(r dbsqlc.ExploreTurnsRow) (explore.Turn, error) {
 }
 
 // addViews adds the memories and skills of runs to their turns.
-func (q Tx) addViews(ctx context.Context, runs []string, of map[string]*explore.Turn, runes int) error {
+func (q Tx) addViews(ctx context.Context, runs []string, of map[string]*readmodel.Turn, runes int) error {
 	if len(runs) == 0 {
 		return nil
 	}
@@ -193,7 +195,7 @@ func (q Tx) addViews(ctx context.Context, runs []string, of map[string]*explore.
 	}
 	for _, r := range shown {
 		t := of[r.RunID]
-		t.Memories = append(t.Memories, explore.TurnMemory{ID: r.ExternalID, Type: r.Type, Target: r.Target,
+		t.Memories = append(t.Memories, readmodel.TurnMemory{ID: r.ExternalID, Type: r.Type, Target: r.Target,
 			Content: r.Content, Status: r.Status})
 	}
 	written, err := q.q.ExploreWrittenMemories(ctx, dbsqlc.ExploreWrittenMemoriesParams{WorkspaceID: q.ws, Runs: runs,
@@ -203,21 +205,21 @@ func (q Tx) addViews(ctx context.Context, runs []string, of map[string]*explore.
 	}
 	for _, r := range written {
 		t := of[r.RunID]
-		t.Remembered = append(t.Remembered, explore.TurnMemory{ID: r.ExternalID, Type: r.Type, Target: r.Target,
+		t.Remembered = append(t.Remembered, readmodel.TurnMemory{ID: r.ExternalID, Type: r.Type, Target: r.Target,
 			Content: r.Content, Version: int(r.Version), Action: r.Action})
 	}
 	skills, err := q.q.ExploreShownSkills(ctx, dbsqlc.ExploreShownSkillsParams{WorkspaceID: q.ws, Runs: runs})
 	for _, r := range skills {
 		t := of[r.RunID]
-		t.Skills = append(t.Skills, explore.TurnSkill{Name: r.Name, Version: int(r.Version)})
+		t.Skills = append(t.Skills, readmodel.TurnSkill{Name: r.Name, Version: int(r.Version)})
 	}
 	return classify("list the shown skills", err)
 }
 
 // ExploreMemories lists memories as they are, or as they were at a time.
-func (s explorer) ExploreMemories(ctx context.Context, ws int64, f explore.MemoryFilter, runes,
-	max int) ([]explore.Memory, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (out []explore.Memory, err error) {
+func (s explorer) ExploreMemories(ctx context.Context, ws int64, f readmodel.MemoryFilter, runes,
+	max int) ([]readmodel.Memory, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (out []readmodel.Memory, err error) {
 		if f.AsOf.IsZero() {
 			rows, err := q.q.ExploreMemories(ctx, dbsqlc.ExploreMemoriesParams{
 				WorkspaceID: ws,
@@ -231,7 +233,7 @@ func (s explorer) ExploreMemories(ctx context.Context, ws int64, f explore.Memor
 				MaxRows:     int32(max),
 			})
 			for _, r := range rows {
-				out = append(out, explore.Memory{Key: r.ID, ID: r.ExternalID, Type: r.Type, Target: r.Target,
+				out = append(out, readmodel.Memory{Key: r.ID, ID: r.ExternalID, Type: r.Type, Target: r.Target,
 					Content: r.Content, Version: int(r.Version), Status: r.Status, Origin: r.Origin, Tainted: r.Tainted,
 					CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt})
 			}
@@ -241,7 +243,7 @@ func (s explorer) ExploreMemories(ctx context.Context, ws int64, f explore.Memor
 			Type: f.Type, Target: storable(f.Target), AnyCase: f.AnyCase, Before: f.Before, MaxChars: int32(runes),
 			MaxRows: int32(max)})
 		for _, r := range rows {
-			m := explore.Memory{Key: r.ID, ID: r.ExternalID, Type: r.Type, Target: r.Target, Content: r.Content,
+			m := readmodel.Memory{Key: r.ID, ID: r.ExternalID, Type: r.Type, Target: r.Target, Content: r.Content,
 				Version: int(r.Version), Status: r.NowStatus, Origin: r.Origin, Tainted: r.Tainted,
 				CreatedAt: r.CreatedAt, UpdatedAt: r.Since, Changed: r.Changed}
 			if r.Changed {
@@ -255,13 +257,13 @@ func (s explorer) ExploreMemories(ctx context.Context, ws int64, f explore.Memor
 
 // ExploreMemoryViews lists the runs that were shown a memory before a time and a run, the latest first.
 func (s explorer) ExploreMemoryViews(ctx context.Context, ws int64, id string, before time.Time, beforeID string,
-	max int) ([]explore.MemoryView, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.MemoryView, error) {
+	max int) ([]readmodel.MemoryView, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.MemoryView, error) {
 		rows, err := q.q.ExploreMemoryViews(ctx, dbsqlc.ExploreMemoryViewsParams{WorkspaceID: ws, Memory: storable(id),
 			Before: timeOrNil(before), BeforeID: storable(beforeID), MaxRows: int32(max)})
-		out := make([]explore.MemoryView, len(rows))
+		out := make([]readmodel.MemoryView, len(rows))
 		for i, r := range rows {
-			out[i] = explore.MemoryView{Run: r.RunID, Kind: run.Kind(r.Kind), Conversation: r.Conversation,
+			out[i] = readmodel.MemoryView{Run: r.RunID, Kind: run.Kind(r.Kind), Conversation: r.Conversation,
 				Turn: int(r.Turn), Seq: int(r.Seq), At: r.CreatedAt}
 		}
 		return out, classify("list the runs that were shown the memory", err)
@@ -269,14 +271,15 @@ func (s explorer) ExploreMemoryViews(ctx context.Context, ws int64, id string, b
 }
 
 // ExploreOutbox lists the tasks of the outbox after a place.
-func (s explorer) ExploreOutbox(ctx context.Context, ws int64, after explore.OutboxKey, max int) ([]explore.OutboxTask,
+func (s explorer) ExploreOutbox(ctx context.Context, ws int64, after readmodel.OutboxKey,
+	max int) ([]readmodel.OutboxTask,
 	error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.OutboxTask, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.OutboxTask, error) {
 		rows, err := q.q.ExploreOutbox(ctx, dbsqlc.ExploreOutboxParams{WorkspaceID: ws,
 			Failures: int32(after.Failures), CreatedAt: after.CreatedAt, ID: after.ID, MaxRows: int32(max)})
-		out := make([]explore.OutboxTask, len(rows))
+		out := make([]readmodel.OutboxTask, len(rows))
 		for i, r := range rows {
-			out[i] = explore.OutboxTask{ID: r.ID, Kind: r.Kind, Key: r.Key, Attempts: int(r.Attempts),
+			out[i] = readmodel.OutboxTask{ID: r.ID, Kind: r.Kind, Key: r.Key, Attempts: int(r.Attempts),
 				Failures: int(r.Failures), Error: r.LastError, CreatedAt: r.CreatedAt, DueAt: r.DueAt,
 				FailedSince: r.FailedSince}
 		}
@@ -298,13 +301,13 @@ func (s explorer) RetryOutbox(ctx context.Context, ws, id int64) error {
 
 // ExploreSkillUses lists the uses of a skill before a time and a use, the latest first.
 func (s explorer) ExploreSkillUses(ctx context.Context, ws, skill int64, before time.Time, beforeID string, max int) (
-	[]explore.SkillUse, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.SkillUse, error) {
+	[]readmodel.SkillUse, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.SkillUse, error) {
 		rows, err := q.q.ExploreSkillUses(ctx, dbsqlc.ExploreSkillUsesParams{WorkspaceID: ws, SkillID: skill,
 			Before: timeOrNil(before), BeforeID: storable(beforeID), MaxRows: int32(max)})
-		out := make([]explore.SkillUse, len(rows))
+		out := make([]readmodel.SkillUse, len(rows))
 		for i, r := range rows {
-			out[i] = explore.SkillUse{ID: r.UseID, Version: int(r.Version), Canary: r.Canary, Outcome: r.Outcome,
+			out[i] = readmodel.SkillUse{ID: r.UseID, Version: int(r.Version), Canary: r.Canary, Outcome: r.Outcome,
 				Run: r.RunID, Kind: r.Kind, Conversation: r.Conversation, At: r.CreatedAt, DecidedAt: r.DecidedAt}
 		}
 		return out, classify("list the uses of the skill", err)
@@ -312,14 +315,15 @@ func (s explorer) ExploreSkillUses(ctx context.Context, ws, skill int64, before 
 }
 
 // ExploreScores returns the scores of the decisions of a bank by local day.
-func (s explorer) ExploreScores(ctx context.Context, ws int64, bank, zone string, since time.Time) ([]explore.DayScore,
+func (s explorer) ExploreScores(ctx context.Context, ws int64, bank, zone string,
+	since time.Time) ([]readmodel.DayScore,
 	error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.DayScore, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.DayScore, error) {
 		rows, err := q.q.ExploreScores(ctx, dbsqlc.ExploreScoresParams{WorkspaceID: ws, Bank: storable(bank),
 			Zone: zone, Since: since})
-		out := make([]explore.DayScore, len(rows))
+		out := make([]readmodel.DayScore, len(rows))
 		for i, r := range rows {
-			out[i] = explore.DayScore{Day: r.Day, Canary: r.Canary, N: r.N, Mean: r.Mean, Deviation: r.Deviation}
+			out[i] = readmodel.DayScore{Day: r.Day, Canary: r.Canary, N: r.N, Mean: r.Mean, Deviation: r.Deviation}
 		}
 		return out, classify("read the scores", err)
 	})

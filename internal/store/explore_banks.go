@@ -6,40 +6,39 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/learning"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/explore"
-	"cairn/internal/service/learning/design"
-	"cairn/internal/service/learning/training"
-	"cairn/internal/service/learning/trial"
 	"cairn/internal/store/dbsqlc"
 )
 
-func gateOf(c *trial.Comparison) *explore.Gate {
+func gateOf(c *learning.Comparison) *readmodel.Gate {
 	if c == nil {
 		return nil
 	}
-	return &explore.Gate{Mean: c.Mean, Lower: c.Lower, Traces: c.Traces}
+	return &readmodel.Gate{Mean: c.Mean, Lower: c.Lower, Traces: c.Traces}
 }
 
 // ExploreRounds lists the rounds of a bank before a number, the latest first.
-func (s explorer) ExploreRounds(ctx context.Context, ws int64, bank string, before int64, max int) ([]explore.Round,
+func (s explorer) ExploreRounds(ctx context.Context, ws int64, bank string, before int64, max int) ([]readmodel.Round,
 	error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.Round, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.Round, error) {
 		rows, err := q.q.ExploreRounds(ctx, dbsqlc.ExploreRoundsParams{WorkspaceID: ws, Bank: storable(bank),
 			Before: before, MaxRows: int32(max)})
 		if err != nil {
 			return nil, classify("list the rounds", err)
 		}
-		out := make([]explore.Round, len(rows))
+		out := make([]readmodel.Round, len(rows))
 		for i, row := range rows {
 			r, err := roundOf(row)
 			if err != nil {
 				return nil, err
 			}
-			out[i] = explore.Round{Number: r.Number, Run: r.Run, Base: r.Base, Cases: len(r.Cases), Outcome: r.Outcome,
-				Note: r.Note, Gate: gateOf(r.Comparison), CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+			out[i] = readmodel.Round{Number: r.Number, Run: r.Run, Base: r.Base, Cases: len(r.Cases),
+				Outcome: r.Outcome,
+				Note:    r.Note, Gate: gateOf(r.Comparison), CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
 			if r.Candidate != nil {
-				out[i].Summary = design.Describe(r.Candidate)
+				out[i].Summary = learning.DescribeCandidate(r.Candidate)
 			}
 		}
 		return out, nil
@@ -48,20 +47,20 @@ func (s explorer) ExploreRounds(ctx context.Context, ws int64, bank string, befo
 
 // ExploreTrainings lists the trainings of a bank before a position, the latest first.
 func (s explorer) ExploreTrainings(ctx context.Context, ws int64, bank string, before time.Time, beforeID string,
-	max int) ([]explore.Training, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.Training, error) {
+	max int) ([]readmodel.Training, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.Training, error) {
 		rows, err := q.q.ExploreTrainings(ctx, dbsqlc.ExploreTrainingsParams{WorkspaceID: ws, Bank: storable(bank),
 			Before: timeOrNil(before), BeforeID: storable(beforeID), MaxRows: int32(max)})
 		if err != nil {
 			return nil, classify("list the trainings", err)
 		}
-		out := make([]explore.Training, len(rows))
+		out := make([]readmodel.Training, len(rows))
 		for i, r := range rows {
-			var made training.Result
+			var made learning.TrainingResult
 			if err := json.Unmarshal(r.Result, &made); err != nil {
 				return nil, fmt.Errorf("decode training %s: %w", r.ID, err)
 			}
-			out[i] = explore.Training{Run: r.ID, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome),
+			out[i] = readmodel.Training{Run: r.ID, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome),
 				Verdict: made.Verdict, Version: made.Version, Stages: made.Stages, Best: made.Best, Note: r.Reason,
 				Gate: gateOf(made.Gate), CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
 		}
@@ -71,16 +70,16 @@ func (s explorer) ExploreTrainings(ctx context.Context, ws int64, bank string, b
 
 // ExploreCases lists the hard cases of a bank before an ID, the latest first.
 func (s explorer) ExploreCases(ctx context.Context, ws int64, bank, state string, before int64, runes,
-	max int) ([]explore.Case, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]explore.Case, error) {
+	max int) ([]readmodel.Case, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.Case, error) {
 		rows, err := q.q.ExploreCases(
 			ctx,
 			dbsqlc.ExploreCasesParams{WorkspaceID: ws, Bank: storable(bank), State: state,
 				Before: before, MaxChars: int32(runes), MaxRows: int32(max)},
 		)
-		out := make([]explore.Case, len(rows))
+		out := make([]readmodel.Case, len(rows))
 		for i, r := range rows {
-			out[i] = explore.Case{
+			out[i] = readmodel.Case{
 				ID:       r.ID,
 				Source:   r.Source,
 				State:    r.State,

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/relay"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -37,7 +37,7 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 		writer <- b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q store.Tx) error {
 			inside <- true
 			<-leave
-			return q.Outbox().Enqueue(ctx, relay.DriveRun, "1", 0)
+			return q.Outbox().Enqueue(ctx, outbox.DriveRun, "1", 0)
 		})
 	}()
 	<-inside
@@ -67,7 +67,7 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 	}
 	go func() {
 		late <- b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q store.Tx) error {
-			return q.Outbox().Enqueue(ctx, relay.DriveRun, "2", 0)
+			return q.Outbox().Enqueue(ctx, outbox.DriveRun, "2", 0)
 		})
 	}()
 	b.untilBlocked(1)

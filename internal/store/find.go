@@ -6,6 +6,7 @@ import (
 
 	pgvector "github.com/pgvector/pgvector-go"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/domain/search/rank"
 	"cairn/internal/domain/settings"
@@ -26,8 +27,8 @@ type indexReader struct{ Tx }
 const workspaceRow = -1
 
 // Statistics reads all counts in one statement.
-func (r indexReader) Statistics(ctx context.Context, words []int32) (search.Statistics, error) {
-	out := search.Statistics{Terms: map[int32]search.TermStatistics{}}
+func (r indexReader) Statistics(ctx context.Context, words []int32) (index.Statistics, error) {
+	out := index.Statistics{Terms: map[int32]index.TermStatistics{}}
 	rows, err := r.q.LexStatistics(ctx, dbsqlc.LexStatisticsParams{WorkspaceID: r.ws, Terms: terms(words)})
 	for _, row := range rows {
 		if row.Term == workspaceRow {
@@ -39,14 +40,14 @@ func (r indexReader) Statistics(ctx context.Context, words []int32) (search.Stat
 			out.Profile = chosen.Search
 			continue
 		}
-		out.Terms[row.Term] = search.TermStatistics{DF: int(row.Df), Speakers: int(row.Speakers),
+		out.Terms[row.Term] = index.TermStatistics{DF: int(row.Df), Speakers: int(row.Speakers),
 			MaxWeight: float64(row.MaxW)}
 	}
 	return out, classify("read the counts of words", err)
 }
 
 // Candidates reads the index of words.
-func (r indexReader) Candidates(ctx context.Context, in search.CandidateQuery) ([]lexplan.Hit, error) {
+func (r indexReader) Candidates(ctx context.Context, in index.CandidateQuery) ([]lexplan.Hit, error) {
 	p := dbsqlc.LexCandidatesParams{WorkspaceID: r.ws, Sets: []string{}, Since: timeOrNull(in.After),
 		Until: timeOrNull(in.Before), MaxRows: int32(in.Limit)}
 	for _, set := range in.Sets {
@@ -80,12 +81,12 @@ func (r indexReader) Among(ctx context.Context, docs []int64, words map[int32]fl
 }
 
 // Nearest compares vectors.
-func (r indexReader) Nearest(ctx context.Context, in search.NearestQuery) ([]search.Neighbor, error) {
+func (r indexReader) Nearest(ctx context.Context, in index.NearestQuery) ([]index.Neighbor, error) {
 	rows, err := r.q.Nearest(ctx, dbsqlc.NearestParams{WorkspaceID: r.ws, Docs: in.Docs,
 		Query: pgvector.NewHalfVector(in.Vector), Space: in.Space, MaxRows: int32(in.Limit)})
-	out := make([]search.Neighbor, len(rows))
+	out := make([]index.Neighbor, len(rows))
 	for i, row := range rows {
-		out[i] = search.Neighbor{Doc: row.Doc, Cosine: 1 - row.Distance}
+		out[i] = index.Neighbor{Doc: row.Doc, Cosine: 1 - row.Distance}
 	}
 	return out, classify("find documents by vector", err)
 }
@@ -95,7 +96,7 @@ func (r indexReader) Documents(ctx context.Context, ids []int64) ([]rank.Documen
 	rows, err := r.q.CandidateDocs(ctx, dbsqlc.CandidateDocsParams{WorkspaceID: r.ws, Docs: ids})
 	out := make([]rank.Document, len(rows))
 	for i, row := range rows {
-		d := rank.Document{ID: row.Doc, Kind: row.Kind, Turn: row.Kind == search.KindTurn, Owner: row.OwnerID,
+		d := rank.Document{ID: row.Doc, Kind: row.Kind, Turn: row.Kind == index.KindTurn, Owner: row.OwnerID,
 			Seq: int(row.Seq), Session: int(row.Session), Type: row.Type, Target: row.Target,
 			TargetTerms: row.TargetTerms, Asks: row.Asks, Dated: row.Dated, Conversation: row.ConversationID,
 			Utility: row.Utility, Terms: map[int32]float32{}, Rejected: !row.Wanted}
@@ -111,23 +112,23 @@ func (r indexReader) Documents(ctx context.Context, ids []int64) ([]rank.Documen
 }
 
 // Named finds documents by their names.
-func (r indexReader) Named(ctx context.Context, n search.NameQuery) ([]int64, error) {
+func (r indexReader) Named(ctx context.Context, n index.NameQuery) ([]int64, error) {
 	docs, err := r.q.NamedDocs(ctx, dbsqlc.NamedDocsParams{WorkspaceID: r.ws, SkillName: storable(n.Skill),
 		MemoryID: storable(n.Memory), TurnSeq: int32(n.Seq), TurnConversation: storable(n.Conversation)})
 	return docs, classify("find documents by name", err)
 }
 
 // Results reads what is shown of documents.
-func (r indexReader) Results(ctx context.Context, ids []int64) ([]search.Result, error) {
+func (r indexReader) Results(ctx context.Context, ids []int64) ([]index.Result, error) {
 	rows, err := r.q.DocResults(ctx, dbsqlc.DocResultsParams{WorkspaceID: r.ws, Docs: ids})
 	if err != nil {
 		return nil, classify("read the results", err)
 	}
-	byID := make(map[int64]search.Result, len(rows))
+	byID := make(map[int64]index.Result, len(rows))
 	for _, row := range rows {
 		byID[row.Doc] = resultOf(row)
 	}
-	out := make([]search.Result, len(ids))
+	out := make([]index.Result, len(ids))
 	for i, id := range ids {
 		out[i] = byID[id]
 	}
@@ -156,14 +157,14 @@ func (r indexReader) Conversation(ctx context.Context, externalID string) (int64
 	return row.ID, classify("find the conversation", err)
 }
 
-func resultOf(r dbsqlc.DocResultsRow) search.Result {
-	out := search.Result{Kind: r.Kind, ID: r.Name, Text: r.Text, Type: r.Type, Target: r.Target,
+func resultOf(r dbsqlc.DocResultsRow) index.Result {
+	out := index.Result{Kind: r.Kind, ID: r.Name, Text: r.Text, Type: r.Type, Target: r.Target,
 		Conversation: r.Conversation, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq)}
 	if r.Timed {
 		out.EventTime = &r.EventTime
 	}
-	if r.Kind == search.KindTurn {
-		out.ID = search.TurnID(r.Conversation, int(r.Seq))
+	if r.Kind == index.KindTurn {
+		out.ID = index.TurnID(r.Conversation, int(r.Seq))
 	}
 	return out
 }

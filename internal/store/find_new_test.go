@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	domainindex "cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -48,7 +48,7 @@ func TestASearchInANewWorkspaceReadsOnlyItsSubject(t *testing.T) {
 					Content: fmt.Sprintf("Likes the walk number %d near lake %d", i, i%7)})
 			}
 			return q.PromptMemory().WriteMemories(ctx, memory.Plan{Steps: steps},
-				memorywrite.Writer{Origin: "user", Op: "op-fill", Space: k.finder.Space})
+				memory.Writer{Origin: "user", Op: "op-fill", Space: k.finder.Space})
 		})
 	}
 	fill(k.a)
@@ -58,8 +58,8 @@ func TestASearchInANewWorkspaceReadsOnlyItsSubject(t *testing.T) {
 	k.finder.Index = index
 	user := memory.Condition{Field: memory.FieldUser, How: memory.Equal, Values: []memory.Value{{Text: "person3"}}}
 	for name, r := range map[string]search.Request{
-		"target": {Query: "walk 63", Targets: []string{"person3"}, Kinds: []string{search.KindMemory}},
-		"user": {Query: "walk 63", Targets: []string{"person3"}, Kinds: []string{search.KindMemory},
+		"target": {Query: "walk 63", Targets: []string{"person3"}, Kinds: []string{domainindex.KindMemory}},
+		"user": {Query: "walk 63", Targets: []string{"person3"}, Kinds: []string{domainindex.KindMemory},
 			Types: []memory.Type{"personal", "procedural"}, Where: &user},
 	} {
 		found, err := k.finder.Find(t.Context(), k.b.ID, r)

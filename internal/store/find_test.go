@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"cairn/internal/adapter/embedding"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/rank"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/erase"
-	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -75,7 +75,7 @@ func (k *talk) remember(ws tenancy.Workspace, kind memory.Type, target, content 
 	k.in(ws, func(ctx context.Context, q store.Tx) error {
 		return q.PromptMemory().WriteMemories(ctx,
 			memory.Plan{Steps: []memory.Step{{Action: memory.Add, Entry: e, Content: content}}},
-			memorywrite.Writer{Origin: "user", Op: "op-" + content, Space: k.finder.Space})
+			memory.Writer{Origin: "user", Op: "op-" + content, Space: k.finder.Space})
 	})
 	return e.ID
 }
@@ -112,7 +112,7 @@ func TestFindRanksTurnsMemoriesAndSkillsTogether(t *testing.T) {
 		t.Errorf("found %v, want %s and garden#2 first", got, id)
 	}
 	found, err := k.finder.Find(t.Context(), k.a.ID,
-		search.Request{Query: "dwarf lemon tree", Kinds: []string{search.KindTurn}})
+		search.Request{Query: "dwarf lemon tree", Kinds: []string{index.KindTurn}})
 	testkit.Must(t, err)
 	if f := found[0]; f.Kind != "turn" || f.Conversation != "garden" || f.FromSeq != 2 || f.Target != "Ann" ||
 		f.EventTime == nil || !f.EventTime.Equal(spring.Add(3*time.Minute)) || !strings.Contains(f.Text, "basil") {
@@ -126,7 +126,7 @@ func TestAChangedSettingReordersTheNextSearch(t *testing.T) {
 	personal := k.remember(k.a, "personal", "ben", "Ben likes green tea from the garden of the monastery")
 	summary := k.remember(k.a, "summary", "ben", "Ben likes green tea and talked about it with Ann at length")
 	ask := func(r search.Request) []string {
-		r.Query, r.Kinds = "What does Ben like?", []string{search.KindMemory}
+		r.Query, r.Kinds = "What does Ben like?", []string{index.KindMemory}
 		return k.find(k.a, r)
 	}
 	patch := func(text string) {
@@ -420,9 +420,9 @@ func TestAForgottenTurnLeavesNoTrace(t *testing.T) {
 	k.speakers()
 	garden := int64(k.number("select id from conversations where external_id = 'garden'"))
 	k.in(k.a, func(ctx context.Context, q store.Tx) error {
-		var gone []search.Doc
+		var gone []index.Doc
 		for seq := range 7 {
-			gone = append(gone, search.Doc{Kind: search.KindTurn, Owner: garden, Seq: seq, Gone: true})
+			gone = append(gone, index.Doc{Kind: index.KindTurn, Owner: garden, Seq: seq, Gone: true})
 		}
 		_, err := q.Documents().IndexAll(ctx, gone)
 		return err
@@ -477,8 +477,9 @@ func TestAnErasedConversationTakesItsSpeakersAlong(t *testing.T) {
 		t.Fatal("Zoe is not counted as a speaker")
 	}
 	before := k.number("select count(*) from lex_terms")
-	k.erase(erase.Target{Workspace: k.a.ID,
-		Conversation: int64(k.number("select id from conversations where external_id = 'solo'")), Derived: erase.Keep})
+	k.erase(erasure.Target{Workspace: k.a.ID,
+		Conversation: int64(k.number("select id from conversations where external_id = 'solo'")),
+		Derived:      erasure.Keep})
 	k.counts()
 	k.speakers()
 	if after := k.number("select count(*) from lex_terms"); after >= before {

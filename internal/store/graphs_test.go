@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
@@ -38,13 +39,13 @@ func (b *bundle) cloud(ws tenancy.Workspace, space int16) [][]float32 {
 		}
 		return v
 	}
-	var docs []search.Doc
+	var docs []index.Doc
 	var vectors, asks [][]float32
 	for i := range graphRows {
 		if i%graphGroup == 0 {
 			asks = append(asks, point(make([]float32, graphDims), 1))
 		}
-		d := search.NewDoc(search.KindMemory, int64(i+1), "active",
+		d := index.NewDoc(index.KindMemory, int64(i+1), "active",
 			fmt.Sprintf("memory number%d of group%d", i, i/graphGroup))
 		d.Type = "personal"
 		docs, vectors = append(docs, d), append(vectors, point(asks[len(asks)-1], 0.1))

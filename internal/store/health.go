@@ -4,9 +4,10 @@ import (
 	"context"
 	"time"
 
+	"cairn/internal/domain/outbox"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/health"
-	"cairn/internal/service/relay"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -20,13 +21,15 @@ func (s healthStore) Settings(ctx context.Context, ws int64) (settings.Settings,
 }
 
 // HealthFacts returns what is wrong in a workspace.
-func (s healthStore) HealthFacts(ctx context.Context, ws int64, patience time.Duration) ([]health.Fact, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]health.Fact, error) {
+func (s healthStore) HealthFacts(ctx context.Context, ws int64, patience time.Duration) ([]readmodel.HealthFact,
+	error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.HealthFact, error) {
 		rows, err := q.q.HealthFacts(ctx, dbsqlc.HealthFactsParams{WorkspaceID: ws, EmbedPatience: patience,
-			StuckFailures: relay.StuckFailures, StuckAge: relay.StuckAge})
-		out := make([]health.Fact, len(rows))
+			StuckFailures: outbox.StuckFailures, StuckAge: outbox.StuckAge})
+		out := make([]readmodel.HealthFact, len(rows))
 		for i, r := range rows {
-			out[i] = health.Fact{Code: health.Code(r.Code), Name: r.Name, Detail: r.Detail, Count: r.Rows,
+			out[i] = readmodel.HealthFact{Code: readmodel.HealthCode(r.Code), Name: r.Name, Detail: r.Detail,
+				Count: r.Rows,
 				Since: r.Since}
 		}
 		return out, classify("find what is wrong", err)
@@ -34,11 +37,11 @@ func (s healthStore) HealthFacts(ctx context.Context, ws int64, patience time.Du
 }
 
 // WorkerBeats returns when a worker of each queue was alive last.
-func (s healthStore) WorkerBeats(ctx context.Context, live time.Duration) (out []health.Beat, err error) {
+func (s healthStore) WorkerBeats(ctx context.Context, live time.Duration) (out []readmodel.WorkerBeat, err error) {
 	err = s.asApp(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.WorkerBeats(ctx, live)
 		for _, r := range rows {
-			out = append(out, health.Beat{Queue: r.Queue, SeenAt: r.SeenAt, Live: r.Live})
+			out = append(out, readmodel.WorkerBeat{Queue: r.Queue, SeenAt: r.SeenAt, Live: r.Live})
 		}
 		return classify("list the workers", err)
 	})

@@ -4,18 +4,19 @@ import (
 	"context"
 	"slices"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/intake"
 	"cairn/internal/store/dbsqlc"
 )
 
 // putImported stores an imported conversation. A conversation of the same session whose messages are its first ones
 // gets the others. If a longer version is stored, nothing changes. Otherwise, for example after a session file was
 // rewritten, it is a conversation of its own.
-func (q transcriptRepository) putImported(ctx context.Context, c transcript.Conversation) (at intake.Place, err error) {
+func (q transcriptRepository) putImported(ctx context.Context, c transcript.Conversation) (at conversation.ImportPlace,
+	err error) {
 	key, ok := c.SessionKey()
 	if !ok {
-		at.Number, err = q.PutConversation(ctx, c, intake.Channel)
+		at.Number, err = q.PutConversation(ctx, c, conversation.ImportChannel)
 		at.ID = c.ID
 		return at, err
 	}
@@ -24,7 +25,7 @@ func (q transcriptRepository) putImported(ctx context.Context, c transcript.Conv
 		return at, classify("lock a session", err)
 	}
 	rows, err := q.q.ImportedSessionConversations(ctx, dbsqlc.ImportedSessionConversationsParams{
-		WorkspaceID: q.ws, Session: key, Channel: intake.Channel})
+		WorkspaceID: q.ws, Session: key, Channel: conversation.ImportChannel})
 	if err != nil {
 		return at, classify("find the conversations of a session", err)
 	}
@@ -41,7 +42,8 @@ func (q transcriptRepository) putImported(ctx context.Context, c transcript.Conv
 		if err != nil {
 			return at, err
 		}
-		if at = (intake.Place{Number: r.ID, ID: r.ExternalID}); transcript.Continues(c.Messages, stored.Messages) {
+		if at = (conversation.ImportPlace{Number: r.ID, ID: r.ExternalID}); transcript.Continues(c.Messages,
+			stored.Messages) {
 			at.Longer = len(stored.Messages) > len(c.Messages)
 			return at, nil
 		}
@@ -49,11 +51,11 @@ func (q transcriptRepository) putImported(ctx context.Context, c transcript.Conv
 			return at, q.extend(ctx, r.ID, int(r.NextSeq), c.Messages)
 		}
 	}
-	number, err := q.PutConversation(ctx, c, intake.Channel)
+	number, err := q.PutConversation(ctx, c, conversation.ImportChannel)
 	if err != nil {
 		return at, err
 	}
-	return intake.Place{Number: number, ID: c.ID}, classify("store the session of a conversation",
+	return conversation.ImportPlace{Number: number, ID: c.ID}, classify("store the session of a conversation",
 		q.q.ImportedSessionPut(ctx, dbsqlc.ImportedSessionPutParams{Session: key, WorkspaceID: q.ws, ID: number}))
 }
 

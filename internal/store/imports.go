@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/intake"
-	"cairn/internal/service/relay"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -25,7 +26,7 @@ func (s *Store) Imports() intake.Store { return importStore{s} }
 
 // PutImports stores files that are to be imported, and returns their IDs. A file that the workspace has already keeps
 // its ID. The relay stores their conversations after a time.
-func (s importStore) PutImports(ctx context.Context, ws int64, files []intake.NewImport, after time.Duration) (
+func (s importStore) PutImports(ctx context.Context, ws int64, files []conversation.NewImport, after time.Duration) (
 	ids []int64, made []bool, err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		ids, made = nil, nil
@@ -41,7 +42,8 @@ func (s importStore) PutImports(ctx context.Context, ws int64, files []intake.Ne
 	return ids, made, err
 }
 
-func (q Tx) putImport(ctx context.Context, f intake.NewImport, after time.Duration) (id int64, made bool, err error) {
+func (q Tx) putImport(ctx context.Context, f conversation.NewImport, after time.Duration) (id int64, made bool,
+	err error) {
 	report, err := encode("the report of an import", f.Report)
 	if err != nil {
 		return 0, false, err
@@ -58,20 +60,21 @@ func (q Tx) putImport(ctx context.Context, f intake.NewImport, after time.Durati
 		return 0, false, classify("store an import", err)
 	}
 	key := strconv.FormatInt(id, 10)
-	if err := q.Outbox().Enqueue(ctx, relay.StoreImport, key, after); err != nil {
+	if err := q.Outbox().Enqueue(ctx, outbox.StoreImport, key, after); err != nil {
 		return 0, false, err
 	}
 	return id, true, q.operations().Record(ctx, audit.SessionsImport, key)
 }
 
 // Import returns an import with its file.
-func (s importStore) Import(ctx context.Context, ws, id int64) (out intake.StoredImport, err error) {
+func (s importStore) Import(ctx context.Context, ws, id int64) (out conversation.StoredImport, err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.ImportFile(ctx, dbsqlc.ImportFileParams{WorkspaceID: q.ws, ID: id})
 		if isNoRows(err) {
 			return noImport(id)
 		}
-		out = intake.StoredImport{Name: r.Name, Format: r.Format, AllowUnknown: r.AllowUnknown, Distill: r.Distill,
+		out = conversation.StoredImport{Name: r.Name, Format: r.Format, AllowUnknown: r.AllowUnknown,
+			Distill: r.Distill,
 			Outcome: transcript.Verdict(r.Outcome), Compressed: r.Content, Stored: int(r.Stored), Ended: r.Ended}
 		return classify("read an import", err)
 	})
@@ -101,7 +104,7 @@ func (s importStore) PutConversation(ctx context.Context, ws, id int64, n int, c
 		case !last:
 			return nil
 		}
-		return q.Outbox().Settle(ctx, relay.StoreImport, strconv.FormatInt(id, 10))
+		return q.Outbox().Settle(ctx, outbox.StoreImport, strconv.FormatInt(id, 10))
 	})
 	if errors.Is(err, errStored) {
 		return false, nil
@@ -110,7 +113,8 @@ func (s importStore) PutConversation(ctx context.Context, ws, id int64, n int, c
 }
 
 // Place stores a conversation of a file, and returns where it is. It is false if the file was erased.
-func (s importStore) Place(ctx context.Context, ws, id int64, c transcript.Conversation) (at intake.Place, ok bool,
+func (s importStore) Place(ctx context.Context, ws, id int64, c transcript.Conversation) (at conversation.ImportPlace,
+	ok bool,
 	err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		if _, err := q.q.ImportLock(ctx, dbsqlc.ImportLockParams{WorkspaceID: q.ws, ID: id}); err != nil {
@@ -148,17 +152,17 @@ func (s importStore) Reparse(
 		if rows == 0 {
 			return noImport(id)
 		}
-		return q.Outbox().Enqueue(ctx, relay.StoreImport, strconv.FormatInt(id, 10), after)
+		return q.Outbox().Enqueue(ctx, outbox.StoreImport, strconv.FormatInt(id, 10), after)
 	})
 }
 
 // Page returns the latest imports before an ID, 0 for all.
-func (s importStore) Page(ctx context.Context, ws, id, before int64, max int) (out []intake.Import, err error) {
+func (s importStore) Page(ctx context.Context, ws, id, before int64, max int) (out []conversation.Import, err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.ImportsPage(ctx, dbsqlc.ImportsPageParams{WorkspaceID: q.ws, ID: id, Before: before,
 			MaxRows: int32(max)})
 		for _, r := range rows {
-			one := intake.Import{ID: r.ID, Name: r.Name, SHA256: hex.EncodeToString(r.Sha256), Bytes: r.Bytes,
+			one := conversation.Import{ID: r.ID, Name: r.Name, SHA256: hex.EncodeToString(r.Sha256), Bytes: r.Bytes,
 				Distill: r.Distill, Stored: int(r.Stored), Conversations: r.Conversations, CreatedAt: r.CreatedAt,
 				StoredAt: r.StoredAt}
 			if err := json.Unmarshal(r.Report, &one.Report); err != nil {

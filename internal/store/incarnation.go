@@ -30,7 +30,7 @@ func (s *Store) ReadIncarnation(ctx context.Context) error {
 		return err
 	}
 	s.incarnation.Store(int64(n))
-	s.workspaces.Clear()
+	s.workspaces.Purge()
 	return nil
 }
 

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/incarnation"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/erase"
-	"cairn/internal/service/relay"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -47,7 +47,7 @@ func TestAnAcceptedRestoreBeginsAnotherIncarnation(t *testing.T) {
 	if err := b.InWorkspace(old, b.a.ID, noop); fault.CodeOf(err) != fault.StaleIncarnation {
 		t.Errorf("the lost timeline enters: %v", err)
 	}
-	if _, err := b.ClaimOutbox(old, relay.Kinds(), 1); fault.CodeOf(err) != fault.StaleIncarnation {
+	if _, err := b.ClaimOutbox(old, outbox.Kinds(), 1); fault.CodeOf(err) != fault.StaleIncarnation {
 		t.Errorf("the lost timeline claims: %v", err)
 	}
 	testkit.Must(t, b.InWorkspace(incarnation.Enter(t.Context(), 2), b.a.ID, noop))
@@ -86,7 +86,7 @@ func TestARestoreIsNotAcceptedWhileTheDatabaseIsInUse(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	err := b.InWorkspace(t.Context(), b.a.ID, func(ctx context.Context, q store.Tx) error {
-		if err := q.Outbox().Enqueue(ctx, relay.NotifySettings, "0", 0); err != nil {
+		if err := q.Outbox().Enqueue(ctx, outbox.NotifySettings, "0", 0); err != nil {
 			return err
 		}
 		_, err := store.AcceptRestore(context.WithoutCancel(t.Context()), b.url)
@@ -117,7 +117,7 @@ func TestALostRunIsNotAnErasedOne(t *testing.T) {
 	}
 	activity := incarnation.Enter(t.Context(), 1)
 	testkit.Must(t, read(activity, erased))
-	b.erase(erase.Target{Workspace: b.a.ID, Conversation: conversation, Derived: erase.Keep})
+	b.erase(erasure.Target{Workspace: b.a.ID, Conversation: conversation, Derived: erasure.Keep})
 	if err := read(activity, erased); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("an erased run: %v", err)
 	}

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	domainindex "cairn/internal/domain/index"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/service/search"
 	"cairn/internal/store"
 )
 
@@ -76,7 +76,7 @@ func TestConcurrentIndexingKeepsTheCounts(t *testing.T) {
 			for range 15 {
 				err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q store.Tx) error {
 					_, err := q.Documents().Index(t.Context(),
-						search.NewDoc(search.KindSkill, int64(r.IntN(6)), "active", words(r)))
+						domainindex.NewDoc(domainindex.KindSkill, int64(r.IntN(6)), "active", words(r)))
 					return err
 				})
 				if err != nil {
@@ -104,7 +104,8 @@ func TestIndexingInOppositeDirectionsDoesNotDeadlock(t *testing.T) {
 					text = right
 				}
 				err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q store.Tx) error {
-					_, err := q.Documents().Index(t.Context(), search.NewDoc(search.KindSkill, owner, "active", text))
+					_, err := q.Documents().Index(t.Context(), domainindex.NewDoc(domainindex.KindSkill, owner,
+						"active", text))
 					return err
 				})
 				if err != nil {
@@ -126,7 +127,7 @@ func TestABatchOfDocumentsDoesNotDeadlockWithSingleOnes(t *testing.T) {
 	left, right := strings.Join(vocabulary[:7], " "), strings.Join(vocabulary[7:], " ")
 	const rounds = 40
 	var wait sync.WaitGroup
-	index := func(what string, docs func(round int) []search.Doc) {
+	index := func(what string, docs func(round int) []domainindex.Doc) {
 		wait.Go(func() {
 			for round := range rounds {
 				err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q store.Tx) error {
@@ -140,27 +141,27 @@ func TestABatchOfDocumentsDoesNotDeadlockWithSingleOnes(t *testing.T) {
 			}
 		})
 	}
-	index("batch", func(round int) []search.Doc {
+	index("batch", func(round int) []domainindex.Doc {
 		texts := []string{left, right, left + " " + right}
-		var docs []search.Doc
+		var docs []domainindex.Doc
 		for i := range texts {
-			d := search.NewDoc(search.KindMemory, int64(i), "active", texts[(i+round)%len(texts)])
+			d := domainindex.NewDoc(domainindex.KindMemory, int64(i), "active", texts[(i+round)%len(texts)])
 			if round%5 == 4 && i == 1 {
-				d = search.Doc{Kind: search.KindMemory, Owner: 1, Gone: true}
+				d = domainindex.Doc{Kind: domainindex.KindMemory, Owner: 1, Gone: true}
 			}
 			docs = append(docs, d)
 		}
-		fresh := search.NewDoc(search.KindMemory, int64(100+round), "active", right+" "+left)
+		fresh := domainindex.NewDoc(domainindex.KindMemory, int64(100+round), "active", right+" "+left)
 		fresh.New = true
 		return append(docs, fresh)
 	})
 	for owner, text := range []string{left, right, right + " " + left} {
-		index(text, func(round int) []search.Doc {
+		index(text, func(round int) []domainindex.Doc {
 			now := text
 			if round%2 == 1 {
 				now = vocabulary[round%len(vocabulary)]
 			}
-			return []search.Doc{search.NewDoc(search.KindSkill, int64(owner), "active", now)}
+			return []domainindex.Doc{domainindex.NewDoc(domainindex.KindSkill, int64(owner), "active", now)}
 		})
 	}
 	wait.Wait()

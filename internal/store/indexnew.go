@@ -8,14 +8,14 @@ import (
 
 	pgvector "github.com/pgvector/pgvector-go"
 
-	"cairn/internal/service/search"
+	"cairn/internal/domain/index"
 	"cairn/internal/store/dbsqlc"
 )
 
 // IndexNew indexes new active documents in three statements and returns their IDs in order. As in
 // IndexAll, the shared counts are updated first, the workspace's before the terms', so that writers
 // cannot deadlock.
-func (q documentRepository) IndexNew(ctx context.Context, docs []search.Doc) ([]int64, error) {
+func (q documentRepository) IndexNew(ctx context.Context, docs []index.Doc) ([]int64, error) {
 	if len(docs) == 0 {
 		return nil, nil
 	}
@@ -36,7 +36,7 @@ func (q documentRepository) putNew(ctx context.Context, p dbsqlc.DocsPutParams) 
 }
 
 // indexEmbedded is IndexNew that also stores the documents' vectors, in the same statement.
-func (q documentRepository) indexEmbedded(ctx context.Context, docs []search.Doc, space int16,
+func (q documentRepository) indexEmbedded(ctx context.Context, docs []index.Doc, space int16,
 	vectors [][]float32) error {
 	if len(docs) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (q documentRepository) indexEmbedded(ctx context.Context, docs []search.Doc
 }
 
 // newDocs counts documents and returns the parameters that insert them.
-func (q documentRepository) newDocs(ctx context.Context, docs []search.Doc) (dbsqlc.DocsPutParams, error) {
+func (q documentRepository) newDocs(ctx context.Context, docs []index.Doc) (dbsqlc.DocsPutParams, error) {
 	p, moves := dbsqlc.DocsPutParams{WorkspaceID: q.ws}, termMoves{}
 	for _, d := range docs {
 		addDoc(&p, q.ws, d)
@@ -67,7 +67,7 @@ func (q documentRepository) newDocs(ctx context.Context, docs []search.Doc) (dbs
 	return p, q.moveTerms(ctx, moves)
 }
 
-func addDoc(p *dbsqlc.DocsPutParams, ws int64, d search.Doc) {
+func addDoc(p *dbsqlc.DocsPutParams, ws int64, d index.Doc) {
 	when, conversation := "", int64(0) // null
 	if d.EventTime != nil {
 		when = d.EventTime.Format(time.RFC3339Nano)

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"cairn/internal/service/relay"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -55,9 +55,9 @@ func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 						return ctx.Err()
 					case 2: // a statement that the policies refuse
 						return q.Astray(ids[draw.IntN(workspaces)]+1_000_000).Outbox().
-							Enqueue(ctx, relay.DriveRun, "1", 0)
+							Enqueue(ctx, outbox.DriveRun, "1", 0)
 					}
-					return q.Outbox().Enqueue(ctx, relay.EmbedDoc, fmt.Sprint(ws), 0)
+					return q.Outbox().Enqueue(ctx, outbox.EmbedDoc, fmt.Sprint(ws), 0)
 				})
 				cancel()
 				switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/relay"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -129,7 +129,7 @@ func TestAConnectionNeverCarriesAWorkspaceToTheNextBorrower(t *testing.T) {
 		},
 		"a failed statement": func() {
 			_ = b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q store.Tx) error {
-				return q.Astray(b.b.ID).Outbox().Enqueue(ctx, relay.DriveRun, "1", 0)
+				return q.Astray(b.b.ID).Outbox().Enqueue(ctx, outbox.DriveRun, "1", 0)
 			})
 		},
 		"a cancellation": func() { _ = enter(cancelled, func() error { cancel(); return nil }) },
@@ -199,7 +199,7 @@ where grantee = 'cairn_app' and privilege_type = 'UPDATE' and table_schema = 'ca
 		}
 	}
 	b.in(b.a, func(ctx context.Context, q store.Tx) error {
-		return q.Astray(b.b.ID).Outbox().Settle(ctx, relay.DriveRun, "1")
+		return q.Astray(b.b.ID).Outbox().Settle(ctx, outbox.DriveRun, "1")
 	})
 	if n := b.number("select count(*) from outbox where workspace_id = $1", b.b.ID); n != 1 {
 		t.Errorf("the other workspace has %d duties left, want 1", n)
@@ -212,7 +212,7 @@ func TestAnInsertForAnotherWorkspaceIsRefused(t *testing.T) {
 	b.seed(b.b)
 	before := b.number("select count(*) from outbox")
 	err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q store.Tx) error {
-		return q.Astray(b.b.ID).Outbox().Enqueue(t.Context(), relay.EmbedDoc, "1", 0)
+		return q.Astray(b.b.ID).Outbox().Enqueue(t.Context(), outbox.EmbedDoc, "1", 0)
 	})
 	if sqlState(err) != "42501" || fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("code %s, %v; want %s for 42501", fault.CodeOf(err), err, fault.Unavailable)

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	pgvector "github.com/pgvector/pgvector-go"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
@@ -65,12 +66,12 @@ func TestFewVectorsAmongManyAreFoundInTheirExactOrder(t *testing.T) {
 ), counts as (
   insert into lex_stats (workspace_id, docs) select workspace_id, count(*) from docs group by 1
 ) insert into embeddings (workspace_id, doc, space, v) select d.workspace_id, d.doc, $1, m.v::halfvec from docs d `+
-		`join public.made m on m.n = d.owner_id`, space, lexical.Key(search.KeyKind, search.KindMemory))
+		`join public.made m on m.n = d.owner_id`, space, lexical.Key(index.KeyKind, index.KindMemory))
 
 	finder := search.Finder{Index: b.SearchIndex(), Embedder: pointing(query), Space: space, MinCosine: -1,
 		VectorShare: 1}
 	found, err := finder.Find(t.Context(), b.a.ID,
-		search.Request{Query: "anything", Kinds: []string{search.KindMemory}, Limit: want})
+		search.Request{Query: "anything", Kinds: []string{index.KindMemory}, Limit: want})
 	testkit.Must(t, err)
 	var texts []string
 	for _, r := range found {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/tenancy"
@@ -13,7 +14,7 @@ import (
 )
 
 // PutKey stores the hash of a new key, and fills in k's ID and time.
-func (q keyRepository) PutKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
+func (q keyRepository) PutKey(ctx context.Context, k access.Key, hash access.KeyHash) (access.Key, error) {
 	row, err := q.q.KeyInsert(ctx, dbsqlc.KeyInsertParams{WorkspaceID: q.ws, Name: storable(k.Name), Hash: hash[:],
 		Hint: k.Hint, Scopes: texts(k.Scopes), ExpiresAt: k.ExpiresAt})
 	if err != nil {
@@ -24,16 +25,16 @@ func (q keyRepository) PutKey(ctx context.Context, k apikey.Key, hash apikey.Has
 }
 
 // RotateKey stores the hash of a key that replaces an active one, and returns it.
-func (q keyRepository) RotateKey(ctx context.Context, r apikey.Rotation) (apikey.Key, error) {
+func (q keyRepository) RotateKey(ctx context.Context, r access.KeyRotation) (access.Key, error) {
 	row, err := q.q.KeyRotate(ctx, dbsqlc.KeyRotateParams{WorkspaceID: q.ws, ID: r.Old, Overlap: r.Overlap,
 		Hash: r.Hash[:], Hint: r.Hint, ExpiresAt: r.ExpiresAt})
 	if isNoRows(err) {
-		return apikey.Key{}, noActiveKey(r.Old)
+		return access.Key{}, noActiveKey(r.Old)
 	}
 	if err != nil {
-		return apikey.Key{}, classify("rotate the key", err)
+		return access.Key{}, classify("rotate the key", err)
 	}
-	return apikey.Key{ID: row.ID, Name: row.Name, Hint: r.Hint, Scopes: row.Scopes, CreatedAt: row.CreatedAt,
+	return access.Key{ID: row.ID, Name: row.Name, Hint: r.Hint, Scopes: row.Scopes, CreatedAt: row.CreatedAt,
 			ExpiresAt: row.ExpiresAt},
 		q.operations().Record(ctx, audit.KeyRotate, fmt.Sprintf("key %d, replaced by key %d", r.Old, row.ID))
 }
@@ -44,14 +45,14 @@ func noActiveKey(id int64) error {
 }
 
 // Keys lists the keys of the workspace in order of creation, including revoked ones.
-func (q keyRepository) Keys(ctx context.Context) ([]apikey.Key, error) {
+func (q keyRepository) Keys(ctx context.Context) ([]access.Key, error) {
 	rows, err := q.q.KeysList(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the keys", err)
 	}
-	out := make([]apikey.Key, len(rows))
+	out := make([]access.Key, len(rows))
 	for i, r := range rows {
-		out[i] = apikey.Key{ID: r.ID, Name: r.Name, Hint: r.Hint, Scopes: r.Scopes, CreatedAt: r.CreatedAt,
+		out[i] = access.Key{ID: r.ID, Name: r.Name, Hint: r.Hint, Scopes: r.Scopes, CreatedAt: r.CreatedAt,
 			ExpiresAt: r.ExpiresAt, UsedAt: r.UsedAt, RevokedAt: r.RevokedAt}
 	}
 	return out, nil
@@ -71,24 +72,24 @@ func (q keyRepository) RevokeKey(ctx context.Context, id int64) error {
 
 // principal returns the principal of a key. An unknown, revoked or expired key, or a key of a
 // workspace that is being erased, is NotFound.
-func (s *Store) principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, apikey.Usage, error) {
+func (s *Store) principal(ctx context.Context, hash access.KeyHash) (access.Principal, access.KeyUsage, error) {
 	var r dbsqlc.KeyResolveRow
 	err := s.asApp(ctx, func(q *dbsqlc.Queries) (err error) {
 		r, err = q.KeyResolve(ctx, hash[:])
 		return err
 	})
 	if isNoRows(err) {
-		return apikey.Principal{}, apikey.Usage{}, fault.New(fault.NotFound, "invalid API key",
+		return access.Principal{}, access.KeyUsage{}, fault.New(fault.NotFound, "invalid API key",
 			"create a key with `cairn keys create`")
 	}
-	return apikey.Principal{Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID,
+	return access.Principal{Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID,
 		Scopes: r.Scopes}, usageOf(r.Seconds, r.Idle), classify("find the key", err)
 }
 
 // usageOf converts the seconds until a key expires, 0 if it never does.
-func usageOf(seconds float64, idle bool) apikey.Usage {
+func usageOf(seconds float64, idle bool) access.KeyUsage {
 	const most = 365 * 24 * 3600 // longer than any cache, and short enough for a duration
-	return apikey.Usage{Left: time.Duration(min(seconds, most) * float64(time.Second)), Idle: idle}
+	return access.KeyUsage{Left: time.Duration(min(seconds, most) * float64(time.Second)), Idle: idle}
 }
 
 // OperatorKeys returns the store of operator keys.
@@ -97,7 +98,7 @@ func (s *Store) OperatorKeys() apikey.OperatorStore { return operatorKeys{s} }
 type operatorKeys struct{ *Store }
 
 // PutOperatorKey stores the hash of a new key, and fills in k's ID and time.
-func (s operatorKeys) PutOperatorKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
+func (s operatorKeys) PutOperatorKey(ctx context.Context, k access.Key, hash access.KeyHash) (access.Key, error) {
 	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		row, err := q.OperatorKeyInsert(ctx, dbsqlc.OperatorKeyInsertParams{Name: storable(k.Name), Hash: hash[:],
 			Hint: k.Hint, Scopes: texts(k.Scopes), ExpiresAt: k.ExpiresAt})
@@ -111,11 +112,11 @@ func (s operatorKeys) PutOperatorKey(ctx context.Context, k apikey.Key, hash api
 }
 
 // OperatorKeys lists the keys in order of creation, including revoked ones.
-func (s operatorKeys) OperatorKeys(ctx context.Context) (out []apikey.Key, err error) {
+func (s operatorKeys) OperatorKeys(ctx context.Context) (out []access.Key, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.OperatorKeysList(ctx)
 		for _, r := range rows {
-			out = append(out, apikey.Key(r))
+			out = append(out, access.Key(r))
 		}
 		return classify("list the operator keys", err)
 	})
@@ -138,14 +139,15 @@ func (s operatorKeys) RevokeOperatorKey(ctx context.Context, id int64) error {
 }
 
 // Operator returns the holder of a key. An unknown, revoked or expired key is NotFound.
-func (s operatorKeys) Operator(ctx context.Context, hash apikey.Hash) (o apikey.Operator, u apikey.Usage, err error) {
+func (s operatorKeys) Operator(ctx context.Context, hash access.KeyHash) (o access.Operator, u access.KeyUsage,
+	err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.OperatorKeyResolve(ctx, hash[:])
 		if isNoRows(err) {
 			return fault.New(fault.NotFound, "invalid operator key",
 				"create a key with `cairn keys create --operator`")
 		}
-		o, u = apikey.Operator{Key: r.KeyID, Scopes: r.Scopes}, usageOf(r.Seconds, r.Idle)
+		o, u = access.Operator{Key: r.KeyID, Scopes: r.Scopes}, usageOf(r.Seconds, r.Idle)
 		return classify("find the operator key", err)
 	})
 	return o, u, err
@@ -162,7 +164,7 @@ func (s operatorKeys) UseOperatorKey(ctx context.Context, id int64) error {
 func (s *Store) GatewayKeys() apikey.GatewayStore { return operatorKeys{s} }
 
 // PutGatewayKey stores the hash of a new key with its account, and fills in k's ID and time.
-func (s operatorKeys) PutGatewayKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
+func (s operatorKeys) PutGatewayKey(ctx context.Context, k access.Key, hash access.KeyHash) (access.Key, error) {
 	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		if err := q.AccountAdd(ctx, dbsqlc.AccountAddParams{Name: k.Account, Platform: "api"}); err != nil {
 			return classify("store the account", err)
@@ -179,15 +181,15 @@ func (s operatorKeys) PutGatewayKey(ctx context.Context, k apikey.Key, hash apik
 }
 
 // GatewayHolder returns the holder of a key and the user with an ID.
-func (s operatorKeys) GatewayHolder(ctx context.Context, hash apikey.Hash, person string) (h apikey.GatewayHolder,
-	u apikey.Usage, err error) {
+func (s operatorKeys) GatewayHolder(ctx context.Context, hash access.KeyHash, person string) (h access.GatewayHolder,
+	u access.KeyUsage, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.GatewayKeyResolve(ctx, dbsqlc.GatewayKeyResolveParams{Hash: hash[:], Person: storable(person)})
 		if isNoRows(err) {
 			return fault.New(fault.NotFound, "invalid key of a gateway",
 				"create a key with `cairn keys create --gateway ACCOUNT --name NAME`")
 		}
-		h = apikey.GatewayHolder{Key: r.KeyID, Account: r.Account, Blocked: r.Role == "blocked",
+		h = access.GatewayHolder{Key: r.KeyID, Account: r.Account, Blocked: r.Role == "blocked",
 			Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}}
 		u = usageOf(r.Seconds, r.Idle)
 		return classify("find the key of the gateway", err)

@@ -3,12 +3,12 @@ package store
 import (
 	"context"
 
-	"cairn/internal/service/learning/decision"
+	"cairn/internal/domain/learning"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutOutcomes stores a score of decisions.
-func (q outcomeRepository) PutOutcomes(ctx context.Context, decisions []string, o decision.Outcome) error {
+func (q outcomeRepository) PutOutcomes(ctx context.Context, decisions []string, o learning.Outcome) error {
 	if len(decisions) == 0 {
 		return nil
 	}
@@ -24,11 +24,11 @@ func (q outcomeRepository) DropOutcomes(ctx context.Context, op string, decision
 }
 
 // Outcomes returns the outcomes of decisions, by operation and decision.
-func (q outcomeRepository) Outcomes(ctx context.Context, decisions []string) ([]decision.Outcome, error) {
+func (q outcomeRepository) Outcomes(ctx context.Context, decisions []string) ([]learning.Outcome, error) {
 	rows, err := q.q.OutcomesOf(ctx, dbsqlc.OutcomesOfParams{WorkspaceID: q.ws, Ids: texts(decisions)})
-	out := make([]decision.Outcome, len(rows))
+	out := make([]learning.Outcome, len(rows))
 	for i, r := range rows {
-		out[i] = decision.Outcome{Decision: r.DecisionID, Op: r.OpID, Score: r.Score, Voter: r.Voter}
+		out[i] = learning.Outcome{Decision: r.DecisionID, Op: r.OpID, Score: r.Score, Voter: r.Voter}
 	}
 	return out, classify("read the outcomes", err)
 }
@@ -59,12 +59,12 @@ func (q outcomeRepository) Explored(ctx context.Context) (int, error) {
 }
 
 // RecentSkills returns the memory skills that versions of a bank introduced, the latest first.
-func (q outcomeRepository) RecentSkills(ctx context.Context, bank int64, number, most int) (out []decision.RecentSkills,
+func (q outcomeRepository) RecentSkills(ctx context.Context, bank int64, number, most int) (out []learning.RecentSkills,
 	err error) {
 	rows, err := q.q.VersionNewcomers(ctx,
 		dbsqlc.VersionNewcomersParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number), MaxRows: int32(most)})
 	for _, r := range rows {
-		out = append(out, decision.RecentSkills{Version: int(r.Number), Skills: r.Fresh, Explored: int(r.Explored)})
+		out = append(out, learning.RecentSkills{Version: int(r.Number), Skills: r.Fresh, Explored: int(r.Explored)})
 	}
 	return out, classify("find new skills", err)
 }

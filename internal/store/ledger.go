@@ -10,8 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/modelcall"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/inspect"
 	"cairn/internal/service/ledger"
 	"cairn/internal/store/dbsqlc"
 )
@@ -19,7 +20,7 @@ import (
 var _ ledger.Store = (*Store)(nil)
 
 // BeginCall is AdmitCall in its own transaction.
-func (s *Store) BeginCall(ctx context.Context, w ledger.CallRequest) (t ledger.Admission, err error) {
+func (s *Store) BeginCall(ctx context.Context, w modelcall.Request) (t modelcall.Admission, err error) {
 	err = s.within(ctx, byKeys, w.Key.Workspace, func(ctx context.Context, q Tx) error {
 		t, err = q.Calls().AdmitCall(ctx, w)
 		return err
@@ -29,7 +30,7 @@ func (s *Store) BeginCall(ctx context.Context, w ledger.CallRequest) (t ledger.A
 
 // AdmitCall decides whether w may be sent. It locks the run's row, so that two calls cannot both
 // use the last free slot. The batch saves two round trips for each model call.
-func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t ledger.Admission, err error) {
+func (q callRepository) AdmitCall(ctx context.Context, w modelcall.Request) (t modelcall.Admission, err error) {
 	var (
 		b      pgx.Batch
 		locked []runLocked
@@ -50,14 +51,15 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 	known := len(rows) > 0
 	switch {
 	case known && rows[0].State == string(run.CallDone):
-		t.Verdict = ledger.Stored
+		t.Verdict = modelcall.Stored
 		t.Reply, err = replyOf(rows[0])
 		return t, err
 	case known && rows[0].State == string(run.CallStarted) && rows[0].Leased:
-		return ledger.Admission{Verdict: ledger.Busy, Wait: time.Duration(rows[0].LeaseSeconds * float64(time.Second))},
+		return modelcall.Admission{Verdict: modelcall.Busy,
+				Wait: time.Duration(rows[0].LeaseSeconds * float64(time.Second))},
 			nil
 	case w.Parallel > 0 && room.InFlight >= int64(w.Parallel):
-		return ledger.Admission{Verdict: ledger.Full}, nil
+		return modelcall.Admission{Verdict: modelcall.Full}, nil
 	}
 	limits, err := limitsOf(w.Cap, room.Settings)
 	if err != nil {
@@ -71,7 +73,7 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 	if over := limits.without(room.Tokens, room.Micros, tokens, micros); over != "" { // the usual refusal needs no lock
 		return limits.refusal(over, room.Tokens, room.Micros, tokens, micros), nil
 	}
-	t.Verdict, t.Attempt = ledger.Send, 1
+	t.Verdict, t.Attempt = modelcall.Send, 1
 	over := ""
 	if known {
 		t.Attempt += int(rows[0].Attempts)
@@ -97,7 +99,7 @@ func replyOf(r dbsqlc.CallGetRow) (llm.Reply, error) {
 // takeOver takes over the lease of a call and returns its stored request. If a part of that was erased,
 // the request of the caller replaces it. If a limit of the day has no room, it changes nothing and
 // returns the limit.
-func (q callRepository) takeOver(ctx context.Context, w ledger.CallRequest, stored dbsqlc.CallGetRow, limits dayLimits,
+func (q callRepository) takeOver(ctx context.Context, w modelcall.Request, stored dbsqlc.CallGetRow, limits dayLimits,
 	tokens, micros int64) (over string, p llm.PreparedRequest, err error) {
 	if limits.any() {
 		over, err = q.q.CallReserve(ctx, dbsqlc.CallReserveParams{Tokens: tokens, MaxTokens: limits.tokens,
@@ -150,7 +152,7 @@ func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p 
 }
 
 // StoreReply stores a reply in the transaction. If another reply is already stored, it fails with
-// ledger.ErrReplyExists.
+// modelcall.ErrReplyExists.
 func (q callRepository) StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (llm.Reply, error) {
 	stored, calls, err := storableReply(r)
 	if err != nil {
@@ -158,7 +160,7 @@ func (q callRepository) StoreReply(ctx context.Context, k run.CallKey, r llm.Rep
 	}
 	n, err := q.q.CallDone(ctx, q.doneParams(k, stored, calls, cost))
 	if err == nil && n != 1 {
-		return stored, ledger.ErrReplyExists
+		return stored, modelcall.ErrReplyExists
 	}
 	return stored, classify("store the reply", err)
 }
@@ -212,7 +214,7 @@ func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *i
 }
 
 // FailCall records that h's request got no reply.
-func (s *Store) FailCall(ctx context.Context, k run.CallKey, h run.Holder, f ledger.FailedCall) error {
+func (s *Store) FailCall(ctx context.Context, k run.CallKey, h run.Holder, f modelcall.Failed) error {
 	n := int32(0)
 	if f.Unknown {
 		n = 1
@@ -249,14 +251,14 @@ func (q callRepository) Calls(ctx context.Context, ref run.Ref) ([]run.Call, err
 }
 
 // Exchanges lists the calls of a run, or of one of its steps, with their requests and replies.
-func (q callRepository) Exchanges(ctx context.Context, ref run.Ref, step string) (out []inspect.StoredExchange,
+func (q callRepository) Exchanges(ctx context.Context, ref run.Ref, step string) (out []readmodel.StoredExchange,
 	err error) {
 	rows, err := q.q.CallExchanges(ctx, dbsqlc.CallExchangesParams{WorkspaceID: q.ws, RunID: ref.Run, Step: step})
 	if err != nil {
 		return nil, classify("read the calls", err)
 	}
 	for _, r := range rows {
-		one := inspect.StoredExchange{Request: r.Request, Call: run.Call{
+		one := readmodel.StoredExchange{Request: r.Request, Call: run.Call{
 			Key:   run.CallKey{Ref: ref, Step: r.Step, Round: int(r.Round)},
 			State: run.CallState(r.State), Stage: r.Stage, Model: r.Model, Attempts: int(r.Attempts),
 			Unknown: int(r.Unknown), Input: r.InputTokens, Output: r.OutputTokens, Estimated: r.Estimated,

@@ -3,22 +3,22 @@ package store
 import (
 	"context"
 
-	"cairn/internal/service/ledger"
+	"cairn/internal/domain/modelcall"
 	"cairn/internal/store/dbsqlc"
 )
 
 // insertCall stores the request of a call. In a conversation, the parts that its requests repeat are
 // stored once, and shared parts once in the workspace. If a limit of the day has no room, insertCall
 // returns the limit and stores no call. That is its last statement, because it locks the sums of the day.
-func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest, conversation *int64,
+func (q callRepository) insertCall(ctx context.Context, w modelcall.Request, conversation *int64,
 	limits dayLimits) (over string, err error) {
 	label, err := encode("the label", w.Request.Label)
 	if err != nil {
 		return "", err
 	}
-	request := ledger.Divided{Pieces: []string{string(w.Request.Body)}}
+	request := modelcall.Divided{Pieces: []string{string(w.Request.Body)}}
 	if conversation != nil {
-		request = ledger.Divide(w.Request.Body, w.Request.Constant)
+		request = modelcall.Divide(w.Request.Body, w.Request.Constant)
 	}
 	shas := request.SHAs()
 	if len(shas) > 0 {

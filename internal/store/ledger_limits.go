@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"cairn/internal/domain/modelcall"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/ledger"
 )
 
 // Limits of a day without room for a call, as cairn.reserve_call returns them.
@@ -67,7 +67,7 @@ func (l dayLimits) without(usedTokens, usedMicros, tokens, micros int64) string 
 
 // refusal is an Admission with a reason, which names the limit and how to raise it: runs store only
 // the reason. Tenants do not see what others have spent.
-func (l dayLimits) refusal(over string, usedTokens, usedMicros, tokens, micros int64) ledger.Admission {
+func (l dayLimits) refusal(over string, usedTokens, usedMicros, tokens, micros int64) modelcall.Admission {
 	reason := ""
 	switch over {
 	case overTokens:
@@ -84,5 +84,5 @@ func (l dayLimits) refusal(over string, usedTokens, usedMicros, tokens, micros i
 		reason = fmt.Sprintf("%s is reached; a higher CAIRN_MICROS_PER_DAY of its workers raises it",
 			settings.DeploymentLimit)
 	}
-	return ledger.Admission{Verdict: ledger.OverBudget, Reason: reason}
+	return modelcall.Admission{Verdict: modelcall.OverBudget, Reason: reason}
 }

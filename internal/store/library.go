@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/channel"
 	"cairn/internal/service/library"
-	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -33,14 +33,14 @@ func (q skillRepository) LockSkills(ctx context.Context) error {
 }
 
 // Versions lists the versions of a skill, the latest first.
-func (q skillRepository) Versions(ctx context.Context, id int64, max int) ([]library.VersionInfo, error) {
+func (q skillRepository) Versions(ctx context.Context, id int64, max int) ([]skill.VersionInfo, error) {
 	rows, err := q.q.VersionsList(ctx, dbsqlc.VersionsListParams{WorkspaceID: q.ws, SkillID: id, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the versions", err)
 	}
-	out := make([]library.VersionInfo, len(rows))
+	out := make([]skill.VersionInfo, len(rows))
 	for i, r := range rows {
-		out[i] = library.VersionInfo{Number: int(r.Version), Base: int(r.BaseVersion), Description: r.Description,
+		out[i] = skill.VersionInfo{Number: int(r.Version), Base: int(r.BaseVersion), Description: r.Description,
 			Origin: r.Origin, Op: r.Op, Category: r.Category, ChangeSummary: r.ChangeSummary, Model: r.Model,
 			Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk, PackageKey: r.PackageKey,
 			PackageBytes: int(r.PackageBytes), CreatedAt: r.CreatedAt}
@@ -81,7 +81,7 @@ func (q packageRepository) PublishPackage(ctx context.Context, sha [32]byte) err
 }
 
 // CreateSkill creates a skill with its first version and returns its ID.
-func (q skillRepository) CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc,
+func (q skillRepository) CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d index.Doc,
 	vector []float32, space int16) (int64, error) {
 	id, err := q.q.SkillInsert(ctx, dbsqlc.SkillInsertParams{WorkspaceID: q.ws, Name: v.Name, Category: v.Category,
 		Status: string(status), Origin: v.Origin,
@@ -98,13 +98,13 @@ func (q skillRepository) CreateSkill(ctx context.Context, v skill.Version, statu
 	}
 	if status == skill.Active && len(vector) > 0 {
 		d.Owner = id
-		return id, q.documents().indexEmbedded(ctx, []search.Doc{d}, space, [][]float32{vector})
+		return id, q.documents().indexEmbedded(ctx, []index.Doc{d}, space, [][]float32{vector})
 	}
 	return id, q.indexSkill(ctx, id, d, vector, space)
 }
 
 // AdvanceSkill adds v as the version after base, which must be the head.
-func (q skillRepository) AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc,
+func (q skillRepository) AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d index.Doc,
 	vector []float32, space int16) (int, error) {
 	number := base + 1
 	n, err := q.q.SkillAdvance(ctx, dbsqlc.SkillAdvanceParams{Version: int32(number), Category: v.Category,
@@ -132,7 +132,7 @@ func (q skillRepository) PruneVersions(ctx context.Context, id int64, keep int) 
 		return nil
 	}
 	gone, err := q.q.VersionsPrune(ctx, dbsqlc.VersionsPruneParams{WorkspaceID: q.ws, SkillID: id, Keep: int32(keep),
-		Counted: library.CountedOrigins()})
+		Counted: skill.CountedOrigins()})
 	if err != nil || len(gone) == 0 {
 		return classify("prune the versions", err)
 	}
@@ -141,7 +141,7 @@ func (q skillRepository) PruneVersions(ctx context.Context, id int64, keep int) 
 }
 
 // PutPending stores a pending change.
-func (q pendingSkillRepository) PutPending(ctx context.Context, p library.Pending) (int64, error) {
+func (q pendingSkillRepository) PutPending(ctx context.Context, p skill.Pending) (int64, error) {
 	raw, err := encode("the pending version", p.Version)
 	if err != nil {
 		return 0, err
@@ -171,19 +171,19 @@ func changeOp(v skill.Version) string {
 }
 
 // Pending reads and locks a pending change, or one whose approval failed.
-func (q pendingSkillRepository) Pending(ctx context.Context, id int64) (library.Pending, error) {
+func (q pendingSkillRepository) Pending(ctx context.Context, id int64) (skill.Pending, error) {
 	r, err := q.q.PendingGet(ctx, dbsqlc.PendingGetParams{WorkspaceID: q.ws, ID: id})
 	if err == nil && r.Expired && r.State != "approved" && r.State != "rejected" {
-		return library.Pending{}, fault.New(fault.NotFound,
+		return skill.Pending{}, fault.New(fault.NotFound,
 			fmt.Sprintf("change %d has expired: no decision within 30 days", id),
 			"propose the change again on the active version").With("state", "expired")
 	}
 	if isNoRows(err) || err == nil && r.State != "pending" && r.State != "failed" {
-		return library.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("pending change %d not found", id),
+		return skill.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("pending change %d not found", id),
 			"list what waits with `cairn inbox`")
 	}
 	if err != nil {
-		return library.Pending{}, classify("read the pending change", err)
+		return skill.Pending{}, classify("read the pending change", err)
 	}
 	return pendingOf(dbsqlc.PendingListRow{ID: r.ID, SkillID: r.SkillID, BaseVersion: r.BaseVersion, Version: r.Version,
 		Reason: r.Reason, Origin: r.Origin,
@@ -192,7 +192,7 @@ func (q pendingSkillRepository) Pending(ctx context.Context, id int64) (library.
 }
 
 // PendingList lists the pending changes, the oldest first, followed by the expired ones.
-func (q pendingSkillRepository) PendingList(ctx context.Context, max int) ([]library.Pending, error) {
+func (q pendingSkillRepository) PendingList(ctx context.Context, max int) ([]skill.Pending, error) {
 	expired, err := q.q.PendingExpire(ctx, q.ws)
 	if err != nil {
 		return nil, classify("expire pending changes", err)
@@ -206,7 +206,7 @@ func (q pendingSkillRepository) PendingList(ctx context.Context, max int) ([]lib
 	if err != nil {
 		return nil, classify("list the pending changes", err)
 	}
-	out := make([]library.Pending, len(rows))
+	out := make([]skill.Pending, len(rows))
 	for i, r := range rows {
 		if out[i], err = pendingOf(r); err != nil {
 			return nil, err
@@ -215,8 +215,8 @@ func (q pendingSkillRepository) PendingList(ctx context.Context, max int) ([]lib
 	return out, nil
 }
 
-func pendingOf(r dbsqlc.PendingListRow) (library.Pending, error) {
-	p := library.Pending{ID: r.ID, Skill: r.SkillID, Name: r.Name, Base: int(r.BaseVersion), Reason: r.Reason,
+func pendingOf(r dbsqlc.PendingListRow) (skill.Pending, error) {
+	p := skill.Pending{ID: r.ID, Skill: r.SkillID, Name: r.Name, Base: int(r.BaseVersion), Reason: r.Reason,
 		Origin: r.Origin, Op: r.Op, Gist: r.Gist, State: r.State, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
 		Canary: r.Canary}
 	if r.CanaryUntil != nil {
@@ -232,7 +232,7 @@ func pendingOf(r dbsqlc.PendingListRow) (library.Pending, error) {
 }
 
 // Canary returns the update of the version in force that is shown in a part of the conversations.
-func (q pendingSkillRepository) Canary(ctx context.Context, id int64) (p library.Pending, found bool, err error) {
+func (q pendingSkillRepository) Canary(ctx context.Context, id int64) (p skill.Pending, found bool, err error) {
 	r, err := q.q.PendingCanary(ctx, dbsqlc.PendingCanaryParams{WorkspaceID: q.ws, SkillID: id})
 	if isNoRows(err) {
 		return p, false, nil

@@ -4,16 +4,16 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/dump"
-	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 
 // LoadTargets creates targets as they were dumped and returns their number. Existing ones stay
 // unchanged.
-func (q loadRepository) LoadTargets(ctx context.Context, all []dump.Target) (int, error) {
+func (q loadRepository) LoadTargets(ctx context.Context, all []dumpfile.Target) (int, error) {
 	if len(all) == 0 {
 		return 0, nil
 	}
@@ -31,7 +31,7 @@ func (q loadRepository) LoadTargets(ctx context.Context, all []dump.Target) (int
 }
 
 // LoadConversation creates a conversation, or finds it.
-func (q loadRepository) LoadConversation(ctx context.Context, c dump.Conversation) (int64, int, error) {
+func (q loadRepository) LoadConversation(ctx context.Context, c dumpfile.Conversation) (int64, int, error) {
 	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: storable(c.ID),
 		Channel: c.Channel, Title: storable(c.Title), Reward: c.Reward})
 	return row.ID, int(row.NextSeq), classify("load the conversation", err)
@@ -75,14 +75,14 @@ func (q loadRepository) LoadHistory(ctx context.Context, h *memory.History, id s
 		p.ID = memory.HistoryID(h.SHA, salt)
 	}
 	h.ID = p.ID
-	var docs []search.Doc
+	var docs []index.Doc
 	for _, c := range chunks {
 		key, err := q.q.ChunkInsert(ctx, dbsqlc.ChunkInsertParams{WorkspaceID: q.ws, HistoryID: p.ID,
 			Number: int32(c.Number), FromSeq: int32(c.FromSeq), ToSeq: int32(c.ToSeq), Tokens: int32(c.Tokens)})
 		if err != nil {
 			return classify("load a part of the session", err)
 		}
-		docs = append(docs, search.NewDoc(search.KindChunk, key, string(memory.Active), storable(c.Text)))
+		docs = append(docs, index.NewDoc(index.KindChunk, key, string(memory.Active), storable(c.Text)))
 	}
 	return q.indexNew(ctx, docs, make([][]float32, len(docs)), 0)
 }
@@ -98,9 +98,9 @@ func (q loadRepository) KnownMemories(ctx context.Context, ids []string) (map[st
 }
 
 // LoadMemories creates entries as they were dumped, with their revisions and sessions.
-func (q loadRepository) LoadMemories(ctx context.Context, all []*dump.LoadedMemory, op string) error {
+func (q loadRepository) LoadMemories(ctx context.Context, all []*dumpfile.LoadedMemory, op string) error {
 	rows := memoryRows{dbsqlc.MemoriesPutParams{WorkspaceID: q.ws, OpID: op, Kept: true}}
-	byID := map[string]*dump.LoadedMemory{}
+	byID := map[string]*dumpfile.LoadedMemory{}
 	for _, m := range all {
 		if byID[m.ID] != nil {
 			continue
@@ -135,8 +135,8 @@ func (q loadRepository) LoadMemories(ctx context.Context, all []*dump.LoadedMemo
 }
 
 // IndexLoaded indexes new entries for search.
-func (q loadRepository) IndexLoaded(ctx context.Context, all []dump.IndexedEntry, space int16) error {
-	docs, vectors := make([]search.Doc, len(all)), make([][]float32, len(all))
+func (q loadRepository) IndexLoaded(ctx context.Context, all []dumpfile.IndexedEntry, space int16) error {
+	docs, vectors := make([]index.Doc, len(all)), make([][]float32, len(all))
 	for i, one := range all {
 		docs[i], vectors[i] = longTermDoc(one.Entry), one.Vector
 	}
@@ -144,7 +144,7 @@ func (q loadRepository) IndexLoaded(ctx context.Context, all []dump.IndexedEntry
 }
 
 // indexNew indexes new documents. Those without a vector get it in the background.
-func (q loadRepository) indexNew(ctx context.Context, docs []search.Doc, vectors [][]float32, space int16) error {
+func (q loadRepository) indexNew(ctx context.Context, docs []index.Doc, vectors [][]float32, space int16) error {
 	if len(docs) == 0 {
 		return nil
 	}
@@ -157,15 +157,15 @@ func (q loadRepository) indexNew(ctx context.Context, docs []search.Doc, vectors
 // HasDocuments reports whether the workspace has an identity, or a soul.
 func (q loadRepository) HasDocuments(ctx context.Context, kind string) (bool, error) {
 	c, err := q.dump().Counts(ctx)
-	if kind == dump.KindIdentity {
+	if kind == dumpfile.KindIdentity {
 		return c.Identities > 0, err
 	}
 	return c.Souls > 0, err
 }
 
 // LoadDocument creates a version of the identity or the soul.
-func (q loadRepository) LoadDocument(ctx context.Context, d dump.Document, op string) error {
-	if d.Kind == dump.KindSoul {
+func (q loadRepository) LoadDocument(ctx context.Context, d dumpfile.Document, op string) error {
+	if d.Kind == dumpfile.KindSoul {
 		return classify("load the soul", q.q.SoulLoad(ctx,
 			dbsqlc.SoulLoadParams{WorkspaceID: q.ws, Version: int32(d.Version), Content: storable(d.Content),
 				Action: d.Action, Origin: d.Origin, OpID: op, CreatedAt: d.CreatedAt}))
@@ -179,7 +179,7 @@ func (q loadRepository) LoadDocument(ctx context.Context, d dump.Document, op st
 // SetHead activates a version of the identity or the soul if none is active.
 func (q loadRepository) SetHead(ctx context.Context, kind string, version int) (err error) {
 	var n int64
-	if kind == dump.KindSoul {
+	if kind == dumpfile.KindSoul {
 		n, err = q.q.SoulAdvance(ctx, dbsqlc.SoulAdvanceParams{Version: int32(version), WorkspaceID: q.ws,
 			BaseVersion: 0})
 	} else {

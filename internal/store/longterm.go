@@ -10,10 +10,9 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
-	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -161,7 +160,7 @@ func (q longTermRepository) OfScope(ctx context.Context, s memory.Scope, most in
 
 // AddLongTerm adds entries and their first revisions, and sets their IDs. An entry without a free ID
 // keeps the key 0.
-func (q longTermRepository) AddLongTerm(ctx context.Context, entries []*memory.Entry, w memorywrite.Writer) error {
+func (q longTermRepository) AddLongTerm(ctx context.Context, entries []*memory.Entry, w memory.Writer) error {
 	for _, e := range entries {
 		e.Version, e.Status = 1, cmp.Or(e.Status, memory.Active)
 		e.Origin, e.Run, e.Evidence = w.Origin, w.Run, cmp.Or(e.Evidence, w.Evidence)
@@ -190,7 +189,7 @@ func (q longTermRepository) AddLongTerm(ctx context.Context, entries []*memory.E
 
 // insert adds entries under the IDs of a salt. It returns those whose ID is taken.
 func (q longTermRepository) insert(ctx context.Context, entries []*memory.Entry, salt int,
-	w memorywrite.Writer) (left []*memory.Entry, err error) {
+	w memory.Writer) (left []*memory.Entry, err error) {
 	rows := memoryRows{dbsqlc.MemoriesPutParams{WorkspaceID: q.ws, OpID: w.Op,
 		Kept: w.Dated || w.Origin == string(agent.OriginUser)}}
 	byID := map[string]*memory.Entry{}
@@ -228,7 +227,7 @@ func (q longTermRepository) insert(ctx context.Context, entries []*memory.Entry,
 
 // Revise stores e as the version after the one that was read.
 func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action memory.Action,
-	w memorywrite.Writer) error {
+	w memory.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
 		return err
@@ -254,7 +253,7 @@ func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action 
 
 // keepRevision stores the current state of e as a revision.
 func (q longTermRepository) keepRevision(ctx context.Context, e *memory.Entry, action memory.Action,
-	w memorywrite.Writer) error {
+	w memory.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
 		return err
@@ -306,13 +305,13 @@ func (q longTermRepository) DropReferencesOf(ctx context.Context, run string) er
 }
 
 // IndexLongTerm indexes entries for search: all of their words, and a vector of the embedded part.
-func (q longTermRepository) IndexLongTerm(ctx context.Context, entries []memory.Entry, w memorywrite.Writer) error {
+func (q longTermRepository) IndexLongTerm(ctx context.Context, entries []memory.Entry, w memory.Writer) error {
 	return q.IndexSession(ctx, nil, entries, w)
 }
 
 // IndexSession is IndexLongTerm for entries and the parts of their sessions, which are new documents.
-func (q longTermRepository) IndexSession(ctx context.Context, parts []search.Doc, entries []memory.Entry,
-	w memorywrite.Writer) error {
+func (q longTermRepository) IndexSession(ctx context.Context, parts []index.Doc, entries []memory.Entry,
+	w memory.Writer) error {
 	docs, vectors := slices.Clone(parts), make([][]float32, len(parts))
 	for i := range docs {
 		docs[i].New, vectors[i] = true, w.Vectors[docs[i].Text]
@@ -327,7 +326,7 @@ func (q longTermRepository) IndexSession(ctx context.Context, parts []search.Doc
 }
 
 // longTermDoc returns the search document of an entry. Words also find what it said before.
-func longTermDoc(e memory.Entry) search.Doc {
+func longTermDoc(e memory.Entry) index.Doc {
 	words := e.Content
 	for _, past := range e.Earlier {
 		words += "\n" + past.Content
@@ -363,7 +362,7 @@ func (q longTermRepository) Show(ctx context.Context, run, op string, keys []int
 }
 
 // WrittenBy lists the long-term entries that runs have written.
-func (q longTermRepository) WrittenBy(ctx context.Context, runs []string) ([]longterm.WrittenEntry, error) {
+func (q longTermRepository) WrittenBy(ctx context.Context, runs []string) ([]memory.WrittenEntry, error) {
 	rows, err := q.q.LongTermOfRuns(ctx, dbsqlc.LongTermOfRunsParams{WorkspaceID: q.ws, RunIds: runs})
 	if err != nil {
 		return nil, classify("list the entries written by the runs", err)
@@ -376,9 +375,9 @@ func (q longTermRepository) WrittenBy(ctx context.Context, runs []string) ([]lon
 	if err != nil {
 		return nil, err
 	}
-	out := make([]longterm.WrittenEntry, len(rows))
+	out := make([]memory.WrittenEntry, len(rows))
 	for i, r := range rows {
-		out[i] = longterm.WrittenEntry{Entry: entries[i], First: int(r.FirstVersion), Last: int(r.LastVersion),
+		out[i] = memory.WrittenEntry{Entry: entries[i], First: int(r.FirstVersion), Last: int(r.LastVersion),
 			MovedOn: r.MovedOn}
 	}
 	return out, nil

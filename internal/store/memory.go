@@ -7,10 +7,9 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
-	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -125,7 +124,7 @@ func (q promptMemoryRepository) AddedBy(ctx context.Context, run string, types [
 
 // WriteMemories executes the steps and the moves of a plan, stores every version, and indexes the final state for
 // search.
-func (q promptMemoryRepository) WriteMemories(ctx context.Context, p memory.Plan, w memorywrite.Writer) error {
+func (q promptMemoryRepository) WriteMemories(ctx context.Context, p memory.Plan, w memory.Writer) error {
 	var changed []*memory.Entry
 	seen := map[*memory.Entry]bool{}
 	for _, s := range p.Steps {
@@ -143,7 +142,7 @@ func (q promptMemoryRepository) WriteMemories(ctx context.Context, p memory.Plan
 			changed = append(changed, s.Entry)
 		}
 	}
-	var docs []search.Doc
+	var docs []index.Doc
 	var vectors [][]float32
 	for _, e := range changed {
 		docs, vectors = append(docs, memoryDoc(*e, e.Content)), append(vectors, w.Vectors[e.Content])
@@ -156,7 +155,7 @@ func (q promptMemoryRepository) WriteMemories(ctx context.Context, p memory.Plan
 
 // move moves entries to long-term memory, or back. Their documents for search stay as they are.
 func (q promptMemoryRepository) move(ctx context.Context, entries []*memory.Entry, action memory.Action,
-	w memorywrite.Writer) error {
+	w memory.Writer) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -176,7 +175,7 @@ func (q promptMemoryRepository) move(ctx context.Context, entries []*memory.Entr
 }
 
 // writeStep stores one version of an entry and updates e.
-func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w memorywrite.Writer) error {
+func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w memory.Writer) error {
 	e := s.Entry
 	if s.Action == memory.Add {
 		if err := q.addMemory(ctx, e, s.Content, w); err != nil {
@@ -210,7 +209,7 @@ func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w 
 const salts = 10_000
 
 func (q promptMemoryRepository) addMemory(ctx context.Context, e *memory.Entry, content string,
-	w memorywrite.Writer) error {
+	w memory.Writer) error {
 	run, conversation, from, to := provenance(w)
 	sum := sha256.Sum256([]byte(content))
 	p := dbsqlc.MemoryInsertParams{WorkspaceID: q.ws, Type: string(e.Type), Target: e.Target, Content: content,
@@ -233,7 +232,7 @@ func (q promptMemoryRepository) addMemory(ctx context.Context, e *memory.Entry, 
 }
 
 // provenance returns a writer's run and evidence as columns.
-func provenance(w memorywrite.Writer) (run *string, conversation *int64, from, to *int32) {
+func provenance(w memory.Writer) (run *string, conversation *int64, from, to *int32) {
 	if w.Run != "" {
 		run = &w.Run
 	}
@@ -296,11 +295,11 @@ func typeNames(types []memory.Type) []string {
 
 // memoryDoc returns the search document of e with these words. Only active entries are found. An entry
 // without an event time is of the time at which it was created.
-func memoryDoc(e memory.Entry, words string) search.Doc {
+func memoryDoc(e memory.Entry, words string) index.Doc {
 	if e.Status != memory.Active {
-		return search.Doc{Kind: search.KindMemory, Owner: e.Key, Gone: true}
+		return index.Doc{Kind: index.KindMemory, Owner: e.Key, Gone: true}
 	}
-	d := search.NewDoc(search.KindMemory, e.Key, string(e.Status), words).About(e.Target)
+	d := index.NewDoc(index.KindMemory, e.Key, string(e.Status), words).About(e.Target)
 	d.Type, d.EventTime = string(e.Type), e.EventTime
 	if e.EventTime == nil && !e.CreatedAt.IsZero() {
 		d.EventTime = &e.CreatedAt

@@ -6,17 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/channel"
-	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/promptmemory"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutPendingMemory stores a pending write.
-func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p promptmemory.Pending,
-	w memorywrite.Writer) (int64, error) {
+func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p memory.Pending,
+	w memory.Writer) (int64, error) {
 	operations, err := encode("the operations", p.Operations)
 	if err != nil {
 		return 0, err
@@ -40,28 +38,28 @@ func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p promptm
 }
 
 // PendingMemory reads and locks a pending write.
-func (q pendingMemoryRepository) PendingMemory(ctx context.Context, id int64) (promptmemory.Pending, error) {
+func (q pendingMemoryRepository) PendingMemory(ctx context.Context, id int64) (memory.Pending, error) {
 	r, err := q.q.PendingMemoryGet(ctx, dbsqlc.PendingMemoryGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		if expired, err := q.q.PendingMemoryExpired(ctx,
 			dbsqlc.PendingMemoryExpiredParams{WorkspaceID: q.ws, ID: id}); err != nil || expired {
-			return promptmemory.Pending{}, cmp.Or(classify("read the pending write", err),
+			return memory.Pending{}, cmp.Or(classify("read the pending write", err),
 				error(fault.New(fault.NotFound, fmt.Sprintf(
 					"write %d has expired: no decision within 30 days", id), "write it again").
 					With("state", "expired")))
 		}
-		return promptmemory.Pending{}, fault.New(fault.NotFound,
+		return memory.Pending{}, fault.New(fault.NotFound,
 			fmt.Sprintf("pending memory write %d not found", id),
 			"use the ID of a pending write")
 	}
 	if err != nil {
-		return promptmemory.Pending{}, classify("read the pending write", err)
+		return memory.Pending{}, classify("read the pending write", err)
 	}
 	return pendingMemoryOf(r)
 }
 
 // PendingMemories lists the pending writes, the oldest first, followed by the expired ones.
-func (q pendingMemoryRepository) PendingMemories(ctx context.Context, max int) ([]promptmemory.Pending, error) {
+func (q pendingMemoryRepository) PendingMemories(ctx context.Context, max int) ([]memory.Pending, error) {
 	if _, err := q.q.PendingMemoryExpire(ctx, q.ws); err != nil {
 		return nil, classify("expire pending writes", err)
 	}
@@ -69,7 +67,7 @@ func (q pendingMemoryRepository) PendingMemories(ctx context.Context, max int) (
 	if err != nil {
 		return nil, classify("list the pending writes", err)
 	}
-	out := make([]promptmemory.Pending, len(rows))
+	out := make([]memory.Pending, len(rows))
 	for i, r := range rows {
 		if out[i], err = pendingMemoryOf(r); err != nil {
 			return nil, err
@@ -90,8 +88,8 @@ func (q pendingMemoryRepository) DecideMemory(ctx context.Context, id int64, sta
 	return oneRow("decide the pending write", n, err)
 }
 
-func pendingMemoryOf(r dbsqlc.PendingMemory) (promptmemory.Pending, error) {
-	p := promptmemory.Pending{ID: r.ID, Store: memory.Type(r.Type), Adds: int(r.Adds), Gist: r.Gist, Risk: r.Risk,
+func pendingMemoryOf(r dbsqlc.PendingMemory) (memory.Pending, error) {
+	p := memory.Pending{ID: r.ID, Store: memory.Type(r.Type), Adds: int(r.Adds), Gist: r.Gist, Risk: r.Risk,
 		Reason: r.Reason, Origin: r.Origin, Tainted: r.Tainted, Run: text(r.RunID),
 		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), State: r.State, CreatedAt: r.CreatedAt,
 		ExpiresAt: r.ExpiresAt}

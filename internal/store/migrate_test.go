@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/adapter/devstack"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/erase"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -140,7 +140,7 @@ func TestALoginThatCreatesRolesMigrates(t *testing.T) {
 	defer s.Close()
 	ws, err := s.Workspace(t.Context(), "managed", true)
 	testkit.Must(t, err)
-	id, err := s.Erasures().AcceptErasure(t.Context(), erase.Target{Workspace: ws.ID, Derived: erase.Keep})
+	id, err := s.Erasures().AcceptErasure(t.Context(), erasure.Target{Workspace: ws.ID, Derived: erasure.Keep})
 	if err != nil || id == 0 {
 		t.Errorf("erase: %d, %v", id, err)
 	}

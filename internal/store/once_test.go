@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/service/relay"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -24,7 +24,7 @@ func (b *bundle) do(args any, effect ...func() error) (outcome, error) {
 		out, err = store.Once(b.t.Context(), q, "7/save/0", args, func() (outcome, error) {
 			_, err := b.admin.Exec(b.t.Context(), "select nextval('effects')") // also counts rolled back effects
 			if err == nil {
-				err = q.Outbox().Enqueue(b.t.Context(), relay.DriveRun, "1", 0)
+				err = q.Outbox().Enqueue(b.t.Context(), outbox.DriveRun, "1", 0)
 			}
 			for _, f := range effect {
 				err = errors.Join(err, f())

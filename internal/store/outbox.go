@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"cairn/internal/service/relay"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -24,17 +24,17 @@ func (q outboxRepository) Settle(ctx context.Context, kind, key string) error {
 // enqueueRun records the outbox task that drives a run of the workspace to its end.
 func (q outboxRepository) enqueueRun(ctx context.Context, id string, wait time.Duration) error {
 	return classify("record an outbox task", q.q.OutboxPutRun(ctx, dbsqlc.OutboxPutRunParams{
-		Awaited: relay.Awaited(), AwaitedKind: relay.DriveTurn, OtherKind: relay.DriveRun, Wait: wait,
+		Awaited: outbox.Awaited(), AwaitedKind: outbox.DriveTurn, OtherKind: outbox.DriveRun, Wait: wait,
 		WorkspaceID: q.ws, ID: id}))
 }
 
 // ClaimOutbox claims up to max due tasks of the given kinds. A claim moves the due time into the future,
 // so the tasks of a crashed relay become due again.
-func (s *Store) ClaimOutbox(ctx context.Context, kinds []string, max int) (out []relay.OutboxTask, err error) {
+func (s *Store) ClaimOutbox(ctx context.Context, kinds []string, max int) (out []outbox.Task, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.OutboxClaim(ctx, dbsqlc.OutboxClaimParams{Kinds: kinds, MaxRows: int32(max)})
 		for _, r := range rows {
-			out = append(out, relay.OutboxTask{Workspace: r.WorkspaceID, ID: r.ID, Kind: r.Kind, Key: r.Key,
+			out = append(out, outbox.Task{Workspace: r.WorkspaceID, ID: r.ID, Kind: r.Kind, Key: r.Key,
 				Attempts: int(r.Attempts), Failures: int(r.Failures),
 				Claim: time.Duration(r.ClaimSeconds * float64(time.Second))})
 		}
@@ -44,24 +44,24 @@ func (s *Store) ClaimOutbox(ctx context.Context, kinds []string, max int) (out [
 }
 
 // FailOutboxTask stores that an attempt at a task failed, and why.
-func (s *Store) FailOutboxTask(ctx context.Context, d relay.OutboxTask, why string) error {
+func (s *Store) FailOutboxTask(ctx context.Context, d outbox.Task, why string) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return q.OutboxFail(ctx, dbsqlc.OutboxFailParams{LastError: storable(why), ID: d.ID})
 	})
 }
 
 // RecoverOutboxTask stores that an attempt at a task that stays succeeded.
-func (s *Store) RecoverOutboxTask(ctx context.Context, d relay.OutboxTask) error {
+func (s *Store) RecoverOutboxTask(ctx context.Context, d outbox.Task) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error { return q.OutboxRecover(ctx, d.ID) })
 }
 
 // StuckOutboxTasks lists up to max tasks that fail again and again, the longest first.
-func (s *Store) StuckOutboxTasks(ctx context.Context, max int) (out []relay.StuckTask, err error) {
+func (s *Store) StuckOutboxTasks(ctx context.Context, max int) (out []outbox.StuckTask, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		rows, err := q.OutboxStuck(ctx, dbsqlc.OutboxStuckParams{Failures: relay.StuckFailures, Age: relay.StuckAge,
+		rows, err := q.OutboxStuck(ctx, dbsqlc.OutboxStuckParams{Failures: outbox.StuckFailures, Age: outbox.StuckAge,
 			MaxRows: int32(max)})
 		for _, r := range rows {
-			out = append(out, relay.StuckTask{Workspace: r.WorkspaceID, Kind: r.Kind, Key: r.Key,
+			out = append(out, outbox.StuckTask{Workspace: r.WorkspaceID, Kind: r.Kind, Key: r.Key,
 				Failures: int(r.Failures), LastError: r.LastError,
 				Since: time.Duration(r.Seconds * float64(time.Second))})
 		}

@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"time"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/distill"
-	"cairn/internal/service/relay"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -24,11 +24,11 @@ func (q packageRepository) TouchPackage(ctx context.Context, sha [sha256.Size]by
 }
 
 // IdlePackages lists uploads that have not become live within grace.
-func (s *Store) IdlePackages(ctx context.Context, grace time.Duration, max int) (out []relay.IdlePackage, err error) {
+func (s *Store) IdlePackages(ctx context.Context, grace time.Duration, max int) (out []outbox.IdlePackage, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.PackagesIdle(ctx, dbsqlc.PackagesIdleParams{Grace: grace, MaxRows: int32(max)})
 		for _, r := range rows {
-			out = append(out, relay.IdlePackage{Workspace: r.WorkspaceID, SHA: [32]byte(r.Sha256)})
+			out = append(out, outbox.IdlePackage{Workspace: r.WorkspaceID, SHA: [32]byte(r.Sha256)})
 		}
 		return err
 	})
@@ -39,7 +39,7 @@ func (s *Store) IdlePackages(ctx context.Context, grace time.Duration, max int) 
 // that no commit can make it live. After another grace it marks it as being deleted and returns the
 // key of its object: the caller deletes the object and then calls ForgetPackage. Until then the
 // same bytes cannot be uploaded.
-func (q packageRepository) CollectPackage(ctx context.Context, p relay.IdlePackage, grace time.Duration) (key string,
+func (q packageRepository) CollectPackage(ctx context.Context, p outbox.IdlePackage, grace time.Duration) (key string,
 	err error) {
 	key, err = q.q.PackageDeleting(ctx, dbsqlc.PackageDeletingParams{WorkspaceID: q.ws, Sha256: p.SHA[:], Grace: grace})
 	if err == nil {
@@ -60,7 +60,7 @@ func (q packageRepository) ForgetPackage(ctx context.Context, sha [sha256.Size]b
 
 // AbandonPackage reports whether a task or its package was erased. The package of an erased task is
 // marked as being deleted, as in CollectPackage.
-func (q packageRepository) AbandonPackage(ctx context.Context, t distill.Task) (bool, error) {
+func (q packageRepository) AbandonPackage(ctx context.Context, t distillation.Task) (bool, error) {
 	sha := t.Package.Version.PackageSHA
 	n, err := q.q.PackageAbandon(ctx, dbsqlc.PackageAbandonParams{
 		WorkspaceID: q.ws, Sha256: sha[:], RunID: t.Ref.Run, TaskKey: t.Key})

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"time"
 
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/dumpfile"
+	"cairn/internal/domain/outbox"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/apikey"
-	"cairn/internal/service/curate"
-	"cairn/internal/service/dump"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/idle"
 	"cairn/internal/service/inspect"
@@ -21,14 +23,14 @@ import (
 )
 
 // Outbox returns the store of the relay.
-func (s *Store) Outbox() relay.Store { return outbox{s} }
+func (s *Store) Outbox() relay.Store { return relayStore{s} }
 
 // Leftovers returns the store of the periodic checks of the relay.
-func (s *Store) Leftovers() relay.Leftovers { return outbox{s} }
+func (s *Store) Leftovers() relay.Leftovers { return relayStore{s} }
 
-type outbox struct{ *Store }
+type relayStore struct{ *Store }
 
-func (s outbox) InWorkspace(ctx context.Context, ws int64, fn func(context.Context, relay.Tx) error) error {
+func (s relayStore) InWorkspace(ctx context.Context, ws int64, fn func(context.Context, relay.Tx) error) error {
 	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		return fn(ctx, struct {
 			runRepository
@@ -41,19 +43,19 @@ func (s outbox) InWorkspace(ctx context.Context, ws int64, fn func(context.Conte
 	})
 }
 
-func (s outbox) CollectPackage(ctx context.Context, p relay.IdlePackage, grace time.Duration) (string, error) {
+func (s relayStore) CollectPackage(ctx context.Context, p outbox.IdlePackage, grace time.Duration) (string, error) {
 	return inWorkspace(ctx, s.Store, p.Workspace, func(ctx context.Context, q Tx) (string, error) {
 		return q.Packages().CollectPackage(ctx, p, grace)
 	})
 }
 
-func (s outbox) ForgetPackage(ctx context.Context, p relay.IdlePackage) error {
+func (s relayStore) ForgetPackage(ctx context.Context, p outbox.IdlePackage) error {
 	return s.Store.InWorkspace(ctx, p.Workspace, func(ctx context.Context, q Tx) error {
 		return q.Packages().ForgetPackage(ctx, p.SHA)
 	})
 }
 
-func (s outbox) EraseDeleted(ctx context.Context, ws int64, max int) error {
+func (s relayStore) EraseDeleted(ctx context.Context, ws int64, max int) error {
 	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		_, err := q.DeletedSkills().EraseDeleted(ctx, max)
 		return err
@@ -65,14 +67,14 @@ func (s *Store) Keys() apikey.Store { return keyStore{s} }
 
 type keyStore struct{ *Store }
 
-func (s keyStore) PutKey(ctx context.Context, ws int64, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (apikey.Key, error) {
+func (s keyStore) PutKey(ctx context.Context, ws int64, k access.Key, hash access.KeyHash) (access.Key, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (access.Key, error) {
 		return q.Keys().PutKey(ctx, k, hash)
 	})
 }
 
-func (s keyStore) Keys(ctx context.Context, ws int64) ([]apikey.Key, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]apikey.Key, error) {
+func (s keyStore) Keys(ctx context.Context, ws int64) ([]access.Key, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]access.Key, error) {
 		return q.Keys().Keys(ctx)
 	})
 }
@@ -81,8 +83,8 @@ func (s keyStore) RevokeKey(ctx context.Context, ws, id int64) error {
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return q.Keys().RevokeKey(ctx, id) })
 }
 
-func (s keyStore) RotateKey(ctx context.Context, ws int64, r apikey.Rotation) (apikey.Key, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (apikey.Key, error) {
+func (s keyStore) RotateKey(ctx context.Context, ws int64, r access.KeyRotation) (access.Key, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (access.Key, error) {
 		return q.Keys().RotateKey(ctx, r)
 	})
 }
@@ -93,7 +95,7 @@ func (s keyStore) UseKey(ctx context.Context, ws, id int64) error {
 	})
 }
 
-func (s keyStore) Principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, apikey.Usage, error) {
+func (s keyStore) Principal(ctx context.Context, hash access.KeyHash) (access.Principal, access.KeyUsage, error) {
 	return s.principal(ctx, hash)
 }
 
@@ -162,22 +164,22 @@ func (s Workspaces) Self(ctx context.Context, ws int64) (tenancy.Workspace, erro
 }
 
 // Insights returns the use and the costs of a workspace within a span up to now.
-func (s Workspaces) Insights(ctx context.Context, ws int64, span time.Duration) (curate.Insights, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (curate.Insights, error) {
+func (s Workspaces) Insights(ctx context.Context, ws int64, span time.Duration) (readmodel.Insights, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (readmodel.Insights, error) {
 		return q.Curation().Insights(ctx, span)
 	})
 }
 
 // Counts returns the number of memories and conversations of a workspace.
-func (s Workspaces) Counts(ctx context.Context, ws int64) (dump.Counts, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (dump.Counts, error) {
+func (s Workspaces) Counts(ctx context.Context, ws int64) (dumpfile.Counts, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (dumpfile.Counts, error) {
 		return q.Dump().Counts(ctx)
 	})
 }
 
 // Entities lists the targets of memories.
-func (s Workspaces) Entities(ctx context.Context, ws int64, max int) ([]inspect.Entity, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]inspect.Entity, error) {
+func (s Workspaces) Entities(ctx context.Context, ws int64, max int) ([]readmodel.Entity, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.Entity, error) {
 		return q.Documents().Entities(ctx, max)
 	})
 }

@@ -3,8 +3,7 @@ package store
 import (
 	"context"
 
-	"cairn/internal/service/learning/decision"
-	"cairn/internal/service/learning/probe"
+	"cairn/internal/domain/learning"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -26,7 +25,7 @@ func (q probeRepository) ProbesSpent(ctx context.Context) (int, error) {
 }
 
 // PutProbe stores an open probe. An existing one with its number stays unchanged.
-func (q probeRepository) PutProbe(ctx context.Context, p probe.Probe) error {
+func (q probeRepository) PutProbe(ctx context.Context, p learning.Probe) error {
 	return classify("store a probe", q.q.ProbePut(ctx,
 		dbsqlc.ProbePutParams{WorkspaceID: q.ws, RunID: p.Run, Number: int32(p.Number), ConversationID: p.Conversation,
 			BankID:   p.Bank,
@@ -35,28 +34,28 @@ func (q probeRepository) PutProbe(ctx context.Context, p probe.Probe) error {
 }
 
 // ProbesOf returns the probes of a run, by number.
-func (q probeRepository) ProbesOf(ctx context.Context, run string) ([]probe.Probe, error) {
+func (q probeRepository) ProbesOf(ctx context.Context, run string) ([]learning.Probe, error) {
 	rows, err := q.q.ProbesOfRun(ctx, dbsqlc.ProbesOfRunParams{WorkspaceID: q.ws, RunID: run})
 	return probesOf(rows), classify("list the probes", err)
 }
 
 // EndProbe moves an open probe to its final state.
-func (q probeRepository) EndProbe(ctx context.Context, p probe.Probe) (bool, error) {
+func (q probeRepository) EndProbe(ctx context.Context, p learning.Probe) (bool, error) {
 	n, err := q.q.ProbeEnd(ctx, dbsqlc.ProbeEndParams{State: p.State, Score: p.Score, Note: storable(p.Note),
 		WorkspaceID: q.ws, RunID: p.Run, Number: int32(p.Number)})
 	return n == 1, classify("end a probe", err)
 }
 
 // Probes returns the probes of a bank, those of the latest run first.
-func (q probeRepository) Probes(ctx context.Context, bank int64, most int) ([]probe.Probe, error) {
+func (q probeRepository) Probes(ctx context.Context, bank int64, most int) ([]learning.Probe, error) {
 	rows, err := q.q.ProbesOf(ctx, dbsqlc.ProbesOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	return probesOf(rows), classify("list the probes", err)
 }
 
-func probesOf(rows []dbsqlc.Probe) []probe.Probe {
-	out := make([]probe.Probe, len(rows))
+func probesOf(rows []dbsqlc.Probe) []learning.Probe {
+	out := make([]learning.Probe, len(rows))
 	for i, r := range rows {
-		out[i] = probe.Probe{Run: r.RunID, Number: int(r.Number), Conversation: r.ConversationID, Bank: r.BankID,
+		out[i] = learning.Probe{Run: r.RunID, Number: int(r.Number), Conversation: r.ConversationID, Bank: r.BankID,
 			Question: r.Question, Answer: r.Answer, Evidence: ints(r.Evidence),
 			Decisions: r.Decisions, State: r.State, Score: r.Score, Note: r.Note, CreatedAt: r.CreatedAt,
 			EndedAt: r.EndedAt}
@@ -65,11 +64,11 @@ func probesOf(rows []dbsqlc.Probe) []probe.Probe {
 }
 
 // Behind returns memories with the decisions that wrote them.
-func (q probeRepository) Behind(ctx context.Context, memories []string) ([]decision.MemoryUse, error) {
+func (q probeRepository) Behind(ctx context.Context, memories []string) ([]learning.MemoryUse, error) {
 	rows, err := q.q.DecisionsOfMemories(ctx, dbsqlc.DecisionsOfMemoriesParams{WorkspaceID: q.ws, Ids: texts(memories)})
-	out := make([]decision.MemoryUse, len(rows))
+	out := make([]learning.MemoryUse, len(rows))
 	for i, r := range rows {
-		out[i] = decision.MemoryUse{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
+		out[i] = learning.MemoryUse{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
 	}
 	return out, classify("read the decisions of memories", err)
 }

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"cairn/internal/service/search"
+	"cairn/internal/domain/index"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -78,7 +78,7 @@ func TestRecountKeepsWhatWritersChange(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(w), 1))
 			for ctx.Err() == nil {
 				if err := b.InWorkspace(t.Context(), b.a.ID, func(ctx context.Context, q store.Tx) error {
-					_, err := q.Documents().Index(ctx, search.NewDoc(search.KindSkill, int64(w*10+r.IntN(6)), "active",
+					_, err := q.Documents().Index(ctx, index.NewDoc(index.KindSkill, int64(w*10+r.IntN(6)), "active",
 						words(r)+" "+words(r)))
 					return err
 				}); err != nil {

@@ -5,8 +5,9 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/service/relay"
 	"cairn/internal/service/vectorspace"
 	"cairn/internal/store/dbsqlc"
 )
@@ -45,32 +46,32 @@ func (t vectorTx) Progress() vectorspace.ProgressRepository { return t.reembeds(
 func (t vectorTx) Documents() vectorspace.DocumentRepository { return t.spaces() }
 
 // Spaces lists all spaces with the number of the workspace's vectors.
-func (q spaceRepository) Spaces(ctx context.Context) ([]vectorspace.SpaceState, error) {
+func (q spaceRepository) Spaces(ctx context.Context) ([]index.SpaceState, error) {
 	rows, err := q.q.SpacesOf(ctx, q.ws)
-	out := make([]vectorspace.SpaceState, len(rows))
+	out := make([]index.SpaceState, len(rows))
 	for i, r := range rows {
-		out[i] = vectorspace.SpaceState{Space: vectorspace.Space{ID: r.ID, Model: r.Model, Dims: int(r.Dims)},
+		out[i] = index.SpaceState{Space: index.Space{ID: r.ID, Model: r.Model, Dims: int(r.Dims)},
 			Retired: r.State == "retired", Active: r.Active, Previous: r.Previous, Vectors: int(r.Vectors)}
 	}
 	return out, classify("list the embedding spaces", err)
 }
 
 // Get returns a space.
-func (q spaceRepository) Get(ctx context.Context, space int16) (vectorspace.Space, error) {
+func (q spaceRepository) Get(ctx context.Context, space int16) (index.Space, error) {
 	r, err := q.q.SpaceGet(ctx, space)
 	if isNoRows(err) {
-		return vectorspace.Space{}, fault.Newf(fault.NotFound, "embedding space %d not found", space)
+		return index.Space{}, fault.Newf(fault.NotFound, "embedding space %d not found", space)
 	}
-	return vectorspace.Space{ID: r.ID, Model: r.Model, Dims: int(r.Dims)}, classify("read the embedding space", err)
+	return index.Space{ID: r.ID, Model: r.Model, Dims: int(r.Dims)}, classify("read the embedding space", err)
 }
 
 // Previous returns the space that the workspace can return to.
-func (q spaceRepository) Previous(ctx context.Context) (vectorspace.Space, bool, error) {
+func (q spaceRepository) Previous(ctx context.Context) (index.Space, bool, error) {
 	r, err := q.q.SpacePrevious(ctx, q.ws)
 	if isNoRows(err) {
-		return vectorspace.Space{}, false, nil
+		return index.Space{}, false, nil
 	}
-	return vectorspace.Space{ID: r.ID, Model: r.Model, Dims: int(r.Dims)}, err == nil,
+	return index.Space{ID: r.ID, Model: r.Model, Dims: int(r.Dims)}, err == nil,
 		classify("read the previous space", err)
 }
 
@@ -93,26 +94,26 @@ func (q spaceRepository) Switch(ctx context.Context, space int16) error {
 }
 
 // Totals sums the documents of the workspace.
-func (q spaceRepository) Totals(ctx context.Context) (vectorspace.Size, error) {
+func (q spaceRepository) Totals(ctx context.Context) (index.SpaceSize, error) {
 	r, err := q.q.SpaceDocuments(ctx, q.ws)
-	return vectorspace.Size{Documents: int(r.Documents), Characters: r.Characters}, classify("count the documents", err)
+	return index.SpaceSize{Documents: int(r.Documents), Characters: r.Characters}, classify("count the documents", err)
 }
 
 // Missing sums documents without a vector.
-func (q spaceRepository) Missing(ctx context.Context, space int16, max int) (vectorspace.Size, error) {
+func (q spaceRepository) Missing(ctx context.Context, space int16, max int) (index.SpaceSize, error) {
 	r, err := q.q.SpaceMissing(ctx, dbsqlc.SpaceMissingParams{WorkspaceID: q.ws, Space: space, MaxRows: int32(max)})
-	return vectorspace.Size{Documents: int(r.Documents), Characters: r.Characters},
+	return index.SpaceSize{Documents: int(r.Documents), Characters: r.Characters},
 		classify("count the documents without a vector", err)
 }
 
 // MissingAfter reads documents without a vector.
 func (q spaceRepository) MissingAfter(ctx context.Context, space int16, after int64, max int) (
-	[]vectorspace.Document, error) {
+	[]index.SpaceDocument, error) {
 	rows, err := q.q.SpaceMissingDocs(ctx, dbsqlc.SpaceMissingDocsParams{WorkspaceID: q.ws, Space: space, After: after,
 		MaxRows: int32(max)})
-	out := make([]vectorspace.Document, len(rows))
+	out := make([]index.SpaceDocument, len(rows))
 	for i, r := range rows {
-		out[i] = vectorspace.Document{ID: r.Doc, Text: r.Text}
+		out[i] = index.SpaceDocument{ID: r.Doc, Text: r.Text}
 	}
 	return out, classify("read the documents without a vector", err)
 }
@@ -153,7 +154,7 @@ func (q spaceRepository) AddRefusals(ctx context.Context, space int16, docs []in
 // Owe enqueues the embedding of documents.
 func (q spaceRepository) Owe(ctx context.Context, docs []int64) error {
 	for _, doc := range docs {
-		if err := q.outbox().Enqueue(ctx, relay.EmbedDoc, fmt.Sprint(doc), 0); err != nil {
+		if err := q.outbox().Enqueue(ctx, outbox.EmbedDoc, fmt.Sprint(doc), 0); err != nil {
 			return err
 		}
 	}
@@ -167,26 +168,26 @@ func (q reembedRepository) Open(ctx context.Context, space int16, total, rate in
 }
 
 // Held returns the progress and locks it.
-func (q reembedRepository) Held(ctx context.Context, space int16) (vectorspace.Progress, error) {
+func (q reembedRepository) Held(ctx context.Context, space int16) (index.ReembedProgress, error) {
 	r, err := q.q.ReembedLock(ctx, dbsqlc.ReembedLockParams{WorkspaceID: q.ws, Space: space})
-	return vectorspace.Progress{Space: r.Space, Last: r.LastDoc, Done: int(r.Done), Total: int(r.Total),
+	return index.ReembedProgress{Space: r.Space, Last: r.LastDoc, Done: int(r.Done), Total: int(r.Total),
 		Failed: int(r.Failed), Rate: int(r.Rate), State: r.State, Reason: r.Reason, StartedAt: r.StartedAt,
 		FinishedAt: r.FinishedAt}, classify("read the re-embedding", err)
 }
 
 // Last returns the latest re-embedding of the workspace.
-func (q reembedRepository) Last(ctx context.Context) (vectorspace.Progress, bool, error) {
+func (q reembedRepository) Last(ctx context.Context) (index.ReembedProgress, bool, error) {
 	r, err := q.q.ReembedLast(ctx, q.ws)
 	if isNoRows(err) {
-		return vectorspace.Progress{}, false, nil
+		return index.ReembedProgress{}, false, nil
 	}
-	return vectorspace.Progress{Space: r.Space, Model: r.Model, Dims: int(r.Dims), Last: r.LastDoc, Done: int(r.Done),
+	return index.ReembedProgress{Space: r.Space, Model: r.Model, Dims: int(r.Dims), Last: r.LastDoc, Done: int(r.Done),
 		Total: int(r.Total), Failed: int(r.Failed), Rate: int(r.Rate), State: r.State, Reason: r.Reason,
 		StartedAt: r.StartedAt, FinishedAt: r.FinishedAt}, err == nil, classify("read the re-embedding", err)
 }
 
 // Advance records one step.
-func (q reembedRepository) Advance(ctx context.Context, space int16, to vectorspace.Advance) error {
+func (q reembedRepository) Advance(ctx context.Context, space int16, to index.SpaceAdvance) error {
 	return classify("advance the re-embedding", q.q.ReembedAdvance(ctx, dbsqlc.ReembedAdvanceParams{WorkspaceID: q.ws,
 		Space: space, LastDoc: to.Last, Written: int32(to.Written), Refused: int32(to.Failed),
 		Handled: int32(to.Written + to.Failed)}))
@@ -199,12 +200,12 @@ func (q reembedRepository) Mark(ctx context.Context, space int16, state, reason 
 }
 
 // Refusals lists documents that a model refused.
-func (q reembedRepository) Refusals(ctx context.Context, space int16, max int) ([]vectorspace.Refusal, error) {
+func (q reembedRepository) Refusals(ctx context.Context, space int16, max int) ([]index.SpaceRefusal, error) {
 	rows, err := q.q.RefusalsList(ctx,
 		dbsqlc.RefusalsListParams{WorkspaceID: q.ws, Space: space, MaxRows: int32(max)})
-	var out []vectorspace.Refusal
+	var out []index.SpaceRefusal
 	for _, r := range rows {
-		out = append(out, vectorspace.Refusal{Kind: r.Kind, Name: r.Name, Reason: r.Reason})
+		out = append(out, index.SpaceRefusal{Kind: r.Kind, Name: r.Name, Reason: r.Reason})
 	}
 	return out, classify("list the refused documents", err)
 }

@@ -8,8 +8,8 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/relay"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -19,7 +19,7 @@ func (b *bundle) remember(content string, space int16, vector []float32) {
 	b.t.Helper()
 	b.in(b.a, func(ctx context.Context, q store.Tx) error {
 		w := memorywrite.WriterFor(agent.Actor{Origin: agent.OriginUser, Op: "op-" + content}).With(
-			memorywrite.Embedded{Vectors: map[string][]float32{content: vector}, Space: space})
+			memory.Embedded{Vectors: map[string][]float32{content: vector}, Space: space})
 		return q.PromptMemory().WriteMemories(ctx,
 			memory.Plan{Steps: []memory.Step{{Action: memory.Add, Entry: &memory.Entry{Type: memory.Core},
 				Content: content}}}, w)
@@ -39,7 +39,7 @@ func TestAVectorOfAnotherSpaceOwesThatOfTheWorkspace(t *testing.T) {
 	testkit.Must(t, err)
 	second, err := b.Space(t.Context(), "second", 3)
 	testkit.Must(t, err)
-	owed := func() int { return b.number("select count(*) from outbox where kind = $1", relay.EmbedDoc) }
+	owed := func() int { return b.number("select count(*) from outbox where kind = $1", outbox.EmbedDoc) }
 	b.remember("a", first, []float32{1, 0})
 	if got := b.activeSpace(); got != int(first) || owed() != 0 {
 		t.Fatalf("the first vector chose space %d, %d documents owe one", got, owed())

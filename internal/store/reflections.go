@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"cairn/internal/domain/memory"
+	domainreflection "cairn/internal/domain/reflection"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/reflection"
@@ -33,14 +34,15 @@ func (q reflectionRepository) LockReflections(ctx context.Context) error {
 }
 
 // Unread lists messages that a reflection may read, grouped by conversation.
-func (q reflectionRepository) Unread(ctx context.Context, w reflection.Window) ([]reflection.Message, error) {
+func (q reflectionRepository) Unread(ctx context.Context, w domainreflection.Window) ([]domainreflection.Message,
+	error) {
 	rows, err := q.q.ReflectionUnread(ctx,
 		dbsqlc.ReflectionUnreadParams{WorkspaceID: q.ws, PastMark: w.PastMark, Since: w.Since, Until: w.Until,
 			Again: w.Again, MaxRows: int32(w.Max)})
 	if err != nil {
 		return nil, classify("read the messages", err)
 	}
-	out := make([]reflection.Message, len(rows))
+	out := make([]domainreflection.Message, len(rows))
 	for i, r := range rows {
 		if out[i], err = saidOf(dbsqlc.ReflectionRangeRow(r)); err != nil {
 			return nil, err
@@ -50,13 +52,13 @@ func (q reflectionRepository) Unread(ctx context.Context, w reflection.Window) (
 }
 
 // Range reads the messages of a range.
-func (q reflectionRepository) Range(ctx context.Context, r reflection.Read) ([]reflection.Message, error) {
+func (q reflectionRepository) Range(ctx context.Context, r domainreflection.Read) ([]domainreflection.Message, error) {
 	rows, err := q.q.ReflectionRange(ctx, dbsqlc.ReflectionRangeParams{WorkspaceID: q.ws,
 		ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq)})
 	if err != nil {
 		return nil, classify("read the messages", err)
 	}
-	out := make([]reflection.Message, len(rows))
+	out := make([]domainreflection.Message, len(rows))
 	for i, r := range rows {
 		if out[i], err = saidOf(r); err != nil {
 			return nil, err
@@ -65,8 +67,8 @@ func (q reflectionRepository) Range(ctx context.Context, r reflection.Read) ([]r
 	return out, nil
 }
 
-func saidOf(r dbsqlc.ReflectionRangeRow) (reflection.Message, error) {
-	m := reflection.Message{Conversation: r.ConversationID, Turn: int(r.Turn), Said: r.Said, Human: r.Human,
+func saidOf(r dbsqlc.ReflectionRangeRow) (domainreflection.Message, error) {
+	m := domainreflection.Message{Conversation: r.ConversationID, Turn: int(r.Turn), Said: r.Said, Human: r.Human,
 		Reviewed: r.Reviewed,
 		Message: transcript.Message{Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name,
 			ToolCallID: r.ToolCallID, Time: r.Said.In(time.UTC)}}
@@ -79,21 +81,21 @@ func saidOf(r dbsqlc.ReflectionRangeRow) (reflection.Message, error) {
 }
 
 // Stale lists unread ranges before a window.
-func (q reflectionRepository) Stale(ctx context.Context, before time.Time) ([]reflection.Read, error) {
+func (q reflectionRepository) Stale(ctx context.Context, before time.Time) ([]domainreflection.Read, error) {
 	rows, err := q.q.ReflectionStale(ctx, dbsqlc.ReflectionStaleParams{WorkspaceID: q.ws, Before: before})
 	if err != nil {
 		return nil, classify("list the stale messages", err)
 	}
-	out := make([]reflection.Read, len(rows))
+	out := make([]domainreflection.Read, len(rows))
 	for i, r := range rows {
-		out[i] = reflection.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq),
+		out[i] = domainreflection.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq),
 			State: "skipped", Messages: int(r.Messages)}
 	}
 	return out, nil
 }
 
 // PutReads records the ranges that a run will read.
-func (q reflectionRepository) PutReads(ctx context.Context, id string, reads []reflection.Read) error {
+func (q reflectionRepository) PutReads(ctx context.Context, id string, reads []domainreflection.Read) error {
 	for _, r := range reads {
 		err := q.q.ReflectionReadPut(ctx, dbsqlc.ReflectionReadPutParams{WorkspaceID: q.ws, RunID: id,
 			ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq),
@@ -106,14 +108,14 @@ func (q reflectionRepository) PutReads(ctx context.Context, id string, reads []r
 }
 
 // Reads lists the ranges of a run.
-func (q reflectionRepository) Reads(ctx context.Context, id string) ([]reflection.Read, error) {
+func (q reflectionRepository) Reads(ctx context.Context, id string) ([]domainreflection.Read, error) {
 	rows, err := q.q.ReflectionReads(ctx, dbsqlc.ReflectionReadsParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("list the ranges", err)
 	}
-	out := make([]reflection.Read, len(rows))
+	out := make([]domainreflection.Read, len(rows))
 	for i, r := range rows {
-		out[i] = reflection.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq),
+		out[i] = domainreflection.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq),
 			Part: int(r.Part), State: r.State}
 	}
 	return out, nil
@@ -127,7 +129,7 @@ func (q reflectionRepository) EndReads(ctx context.Context, id string, parts int
 }
 
 // SkipRead skips the part of a range up to the end of r.
-func (q reflectionRepository) SkipRead(ctx context.Context, id string, r reflection.Read) error {
+func (q reflectionRepository) SkipRead(ctx context.Context, id string, r domainreflection.Read) error {
 	n, err := q.q.ReflectionReadsSkip(ctx,
 		dbsqlc.ReflectionReadsSkipParams{ToSeq: int32(r.ToSeq), WorkspaceID: q.ws, RunID: id,
 			ConversationID: r.Conversation, FromSeq: int32(r.FromSeq)})
@@ -181,7 +183,7 @@ func (q reflectionRepository) Reflections(ctx context.Context, date string, max 
 }
 
 // PutDay stores the result of a local date.
-func (q reflectionRepository) PutDay(ctx context.Context, id string, status string, r reflection.Report) error {
+func (q reflectionRepository) PutDay(ctx context.Context, id string, status string, r domainreflection.Report) error {
 	date, err := dayOf(r.Date)
 	if err != nil {
 		return err
@@ -208,7 +210,7 @@ func (q reflectionRepository) EmptyWeek(ctx context.Context, at time.Time) (bool
 }
 
 // Days lists dates, the latest first.
-func (q reflectionRepository) Days(ctx context.Context, from, to string, max int) ([]reflection.Day, error) {
+func (q reflectionRepository) Days(ctx context.Context, from, to string, max int) ([]domainreflection.Day, error) {
 	first, err := dayOf(from)
 	if err != nil {
 		return nil, err
@@ -222,14 +224,14 @@ func (q reflectionRepository) Days(ctx context.Context, from, to string, max int
 	if err != nil {
 		return nil, classify("list the dates", err)
 	}
-	out := make([]reflection.Day, len(rows))
+	out := make([]domainreflection.Day, len(rows))
 	for i, r := range rows {
-		out[i] = reflection.Day{Date: r.LocalDate.Time.Format(time.DateOnly), Zone: r.Zone, Status: r.Status,
+		out[i] = domainreflection.Day{Date: r.LocalDate.Time.Format(time.DateOnly), Zone: r.Zone, Status: r.Status,
 			To: r.ToAt, Run: text(r.RunID), Conversations: int(r.Conversations),
 			Messages: int(r.Messages), Notes: int(r.Notes), Memories: int(r.Memories), Skills: int(r.Skills),
 			Failures: int(r.Failures), Reason: text(r.Reason), UpdatedAt: r.UpdatedAt}
 		if r.EmptyWeek {
-			out[i].Reason = reflection.EmptyWeekReason
+			out[i].Reason = domainreflection.EmptyWeekReason
 		}
 	}
 	return out, nil
@@ -251,16 +253,17 @@ func (q reflectionRepository) Recalled(ctx context.Context, query [32]byte, keys
 }
 
 // RecalledNotes lists notes that searches have returned at least a number of times.
-func (q reflectionRepository) RecalledNotes(ctx context.Context, recalls, queries, days, max int) ([]reflection.Recall,
+func (q reflectionRepository) RecalledNotes(ctx context.Context, recalls, queries, days,
+	max int) ([]domainreflection.Recall,
 	error) {
 	rows, err := q.q.NotesRecalled(ctx, dbsqlc.NotesRecalledParams{WorkspaceID: q.ws, Recalls: int32(recalls),
 		Queries: int32(queries), Days: int32(days), MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the recalled notes", err)
 	}
-	out := make([]reflection.Recall, len(rows))
+	out := make([]domainreflection.Recall, len(rows))
 	for i, r := range rows {
-		out[i] = reflection.Recall{Note: entryOf(r.Memory), Relevance: r.Relevance, Recalls: int(r.Recalls),
+		out[i] = domainreflection.Recall{Note: entryOf(r.Memory), Relevance: r.Relevance, Recalls: int(r.Recalls),
 			Queries: int(r.Queries), Days: int(r.Days),
 			Age: time.Duration(r.Seconds * float64(time.Second))}
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/replystream"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutChunks stores chunks and notifies their readers, in one transaction for each workspace.
-func (s *Store) PutChunks(ctx context.Context, chunks []replystream.Chunk) error {
+func (s *Store) PutChunks(ctx context.Context, chunks []conversation.ReplyChunk) error {
 	all := map[int64]*dbsqlc.ReplyChunksPutParams{}
 	for _, c := range chunks {
 		p := all[c.Ref.Workspace]
@@ -32,14 +32,14 @@ func (s *Store) PutChunks(ctx context.Context, chunks []replystream.Chunk) error
 }
 
 // Chunks returns up to max chunks of a run after a position, in order.
-func (s *Store) Chunks(ctx context.Context, ref run.Ref, after replystream.Position, max int) (
-	out []replystream.Chunk, err error) {
+func (s *Store) Chunks(ctx context.Context, ref run.Ref, after conversation.ReplyPosition, max int) (
+	out []conversation.ReplyChunk, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.ReplyChunksAfter(ctx, dbsqlc.ReplyChunksAfterParams{WorkspaceID: q.ws, RunID: ref.Run,
 			Step: int32(after.Step), Attempt: int32(after.Attempt), Seq: int32(after.Seq), MaxRows: int32(max)})
 		for _, r := range rows {
-			out = append(out, replystream.Chunk{Ref: ref, Text: r.Body,
-				Position: replystream.Position{Step: int(r.Step), Attempt: int(r.Attempt), Seq: int(r.Seq)}})
+			out = append(out, conversation.ReplyChunk{Ref: ref, Text: r.Body,
+				ReplyPosition: conversation.ReplyPosition{Step: int(r.Step), Attempt: int(r.Attempt), Seq: int(r.Seq)}})
 		}
 		return classify("read the text of the reply", err)
 	})
@@ -47,11 +47,11 @@ func (s *Store) Chunks(ctx context.Context, ref run.Ref, after replystream.Posit
 }
 
 // Steps returns the stored text of each step of a run, in order.
-func (s *Store) Steps(ctx context.Context, ref run.Ref) (out []replystream.Step, err error) {
+func (s *Store) Steps(ctx context.Context, ref run.Ref) (out []conversation.ReplyStep, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.ReplySteps(ctx, dbsqlc.ReplyStepsParams{WorkspaceID: q.ws, RunID: ref.Run})
 		for _, r := range rows {
-			out = append(out, replystream.Step{Number: int(r.Step), Text: r.Content})
+			out = append(out, conversation.ReplyStep{Number: int(r.Step), Text: r.Content})
 		}
 		return classify("read the text of the steps", err)
 	})

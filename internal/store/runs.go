@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/distill"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -20,7 +20,7 @@ const driveAfter = 3 * time.Second
 // Accept stores a conversation and its run in one transaction, with the outbox task that drives the
 // run to its end. If the request was accepted before, it returns that run. The same key for another
 // request is OpReused. made is true if the run is new.
-func (s *Store) Accept(ctx context.Context, a distill.AcceptedRequest) (r run.Run, made bool, err error) {
+func (s *Store) Accept(ctx context.Context, a distillation.AcceptedRequest) (r run.Run, made bool, err error) {
 	a.Key = storable(a.Key)
 	err = s.within(ctx, byKeys, a.Workspace, func(ctx context.Context, q Tx) error {
 		old, exists, err := q.Runs().accepted(ctx, a)
@@ -59,7 +59,8 @@ func (s *Store) Accept(ctx context.Context, a distill.AcceptedRequest) (r run.Ru
 }
 
 // accepted finds the latest run of a's key, which must belong to the same request.
-func (q runRepository) accepted(ctx context.Context, a distill.AcceptedRequest) (r run.Run, exists bool, err error) {
+func (q runRepository) accepted(ctx context.Context, a distillation.AcceptedRequest) (r run.Run, exists bool,
+	err error) {
 	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(run.Distill),
 		BusinessKey: a.Key})
 	if isNoRows(err) {
@@ -94,10 +95,10 @@ func (q runRepository) RunState(ctx context.Context, id string) (run.Run, error)
 }
 
 // RunTask is RunState with one of the run's tasks.
-func (q taskRepository) RunTask(ctx context.Context, id string, key string) (run.Run, distill.Task, error) {
+func (q taskRepository) RunTask(ctx context.Context, id string, key string) (run.Run, distillation.Task, error) {
 	r, err := q.runs().RunState(ctx, id)
 	if err != nil {
-		return r, distill.Task{}, err
+		return r, distillation.Task{}, err
 	}
 	t, err := q.Task(ctx, id, key)
 	return r, t, err
@@ -187,17 +188,18 @@ func (q runRepository) Reopen(ctx context.Context, r run.Run, workflowID string)
 }
 
 // Progress reads the progress of a run in one small statement.
-func (q runRepository) Progress(ctx context.Context, id string) (distill.Progress, error) {
+func (q runRepository) Progress(ctx context.Context, id string) (distillation.Progress, error) {
 	r, err := q.q.RunProgress(ctx, dbsqlc.RunProgressParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
-		return distill.Progress{}, noRun(id, err)
+		return distillation.Progress{}, noRun(id, err)
 	}
-	out := distill.Progress{Run: id, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome),
-		Attempt: int(r.Attempt), Tasks: make([]distill.TaskProgress, len(r.Keys)), Calls: int(r.Calls),
+	out := distillation.Progress{Run: id, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome),
+		Attempt: int(r.Attempt), Tasks: make([]distillation.TaskProgress, len(r.Keys)), Calls: int(r.Calls),
 		Tokens: r.Tokens}
 	for i := range r.Keys {
-		out.Tasks[i] = distill.TaskProgress{Key: r.Keys[i], Name: r.Names[i], Stage: distill.Stage(r.Stages[i]),
-			Outcome: distill.Outcome(r.Outcomes[i])}
+		out.Tasks[i] = distillation.TaskProgress{Key: r.Keys[i], Name: r.Names[i],
+			Stage:   distillation.Stage(r.Stages[i]),
+			Outcome: distillation.Outcome(r.Outcomes[i])}
 	}
 	return out, nil
 }

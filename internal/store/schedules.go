@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/service/schedule"
 	"cairn/internal/store/dbsqlc"
 )
@@ -28,32 +29,32 @@ func (s scheduleStore) WithSchedules(ctx context.Context, ws int64, fn func(cont
 }
 
 // ScheduledTasks lists the workspace's scheduled tasks, or only the one with a name.
-func (q scheduleRepository) ScheduledTasks(ctx context.Context, name string) ([]schedule.Task, error) {
+func (q scheduleRepository) ScheduledTasks(ctx context.Context, name string) ([]scheduled.Task, error) {
 	return q.queryTasks(ctx, name, 0)
 }
 
 // ScheduledTask finds a scheduled task. It returns false if the task was removed.
-func (q scheduleRepository) ScheduledTask(ctx context.Context, id int64) (schedule.Task, bool, error) {
+func (q scheduleRepository) ScheduledTask(ctx context.Context, id int64) (scheduled.Task, bool, error) {
 	found, err := q.queryTasks(ctx, "", id)
 	if err != nil || len(found) == 0 {
-		return schedule.Task{}, false, err
+		return scheduled.Task{}, false, err
 	}
 	return found[0], true, nil
 }
 
-func (q scheduleRepository) queryTasks(ctx context.Context, name string, id int64) ([]schedule.Task, error) {
+func (q scheduleRepository) queryTasks(ctx context.Context, name string, id int64) ([]scheduled.Task, error) {
 	rows, err := q.q.SchedulesList(ctx, dbsqlc.SchedulesListParams{WorkspaceID: q.ws, Name: storable(name), ID: id})
-	out := make([]schedule.Task, len(rows))
+	out := make([]scheduled.Task, len(rows))
 	for i, r := range rows {
-		out[i] = schedule.Task{ID: r.ID, Name: r.Name, Kind: schedule.Kind(r.Kind), Cron: r.Cron, Zone: r.Zone,
+		out[i] = scheduled.Task{ID: r.ID, Name: r.Name, Kind: scheduled.Kind(r.Kind), Cron: r.Cron, Zone: r.Zone,
 			Zoned: r.Zoned, Prompt: r.Prompt, Channel: r.Channel,
 			MaxTurns: int(r.MaxTurns), CatchUp: time.Duration(r.CatchUpSeconds * float64(time.Second)),
 			Overlap: r.Overlap, To: r.DeliverTo, PausedAt: r.PausedAt,
 			DueAt: r.DueAt, DueDate: r.DueDate, StartsAt: r.StartAt, Off: !r.Wanted, WorkspaceKey: r.WorkspaceKey,
-			Quiet: schedule.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, Created: r.CreatedAt,
+			Quiet: scheduled.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, Created: r.CreatedAt,
 			Now: r.At}
 		if r.SlotAt != nil {
-			out[i].Last = &schedule.FiringRecord{At: *r.SlotAt, Date: r.SlotDate, Key: r.SlotKey,
+			out[i].Last = &scheduled.FiringRecord{At: *r.SlotAt, Date: r.SlotDate, Key: r.SlotKey,
 				Outcome: r.SlotOutcome, Reason: r.SlotReason}
 		}
 	}
@@ -61,7 +62,7 @@ func (q scheduleRepository) queryTasks(ctx context.Context, name string, id int6
 }
 
 // PutTask creates a task. It returns false if its name is taken.
-func (q scheduleRepository) PutTask(ctx context.Context, d schedule.Draft, next schedule.Firing) (bool, error) {
+func (q scheduleRepository) PutTask(ctx context.Context, d scheduled.Draft, next scheduled.Firing) (bool, error) {
 	if err := q.knownChat(ctx, d.To); err != nil {
 		return false, err
 	}
@@ -93,7 +94,7 @@ func (q scheduleRepository) knownChat(ctx context.Context, name string) error {
 }
 
 // ChangeTask changes a task that is not built in.
-func (q scheduleRepository) ChangeTask(ctx context.Context, id int64, d schedule.Draft, next schedule.Firing) error {
+func (q scheduleRepository) ChangeTask(ctx context.Context, id int64, d scheduled.Draft, next scheduled.Firing) error {
 	if err := q.knownChat(ctx, d.To); err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (q scheduleRepository) PauseTask(ctx context.Context, id int64) error {
 }
 
 // ResumeTask resumes a task.
-func (q scheduleRepository) ResumeTask(ctx context.Context, id int64, next schedule.Firing) error {
+func (q scheduleRepository) ResumeTask(ctx context.Context, id int64, next scheduled.Firing) error {
 	n, err := q.q.ScheduleResume(ctx, dbsqlc.ScheduleResumeParams{WorkspaceID: q.ws, ID: id, DueAt: &next.At,
 		DueDate: next.Date, DueKey: &next.Key})
 	return oneRow("resume the scheduled task", n, err)
@@ -159,14 +160,14 @@ func (q scheduleRepository) replan(ctx context.Context, all bool) error {
 		return err
 	}
 	for _, t := range tasks {
-		if t.Zoned || !all && t.Kind != schedule.Reflection {
+		if t.Zoned || !all && t.Kind != scheduled.Reflection {
 			continue
 		}
 		c, err := recurrence.Parse(t.Cron, t.Zone)
 		if err != nil {
 			return err
 		}
-		next := schedule.NextAfter(c, t.Now)
+		next := scheduled.NextAfter(c, t.Now)
 		n, err := q.q.SchedulePlan(ctx, dbsqlc.SchedulePlanParams{WorkspaceID: q.ws, ID: t.ID, DueAt: &next.At,
 			DueDate: next.Date, DueKey: &next.Key})
 		if err := oneRow("plan a scheduled task", n, err); err != nil {

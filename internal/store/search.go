@@ -8,15 +8,16 @@ import (
 
 	pgvector "github.com/pgvector/pgvector-go"
 
+	"cairn/internal/domain/index"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/relay"
 	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 
 // Index replaces the indexed document of d's owner and returns the document's ID.
-func (q documentRepository) Index(ctx context.Context, d search.Doc) (int64, error) {
-	ids, err := q.IndexAll(ctx, []search.Doc{d})
+func (q documentRepository) Index(ctx context.Context, d index.Doc) (int64, error) {
+	ids, err := q.IndexAll(ctx, []index.Doc{d})
 	if err != nil {
 		return 0, err
 	}
@@ -26,7 +27,7 @@ func (q documentRepository) Index(ctx context.Context, d search.Doc) (int64, err
 // IndexAll is Index for documents that change together, once in a transaction. The shared counts
 // are updated in one statement each, the workspace's before the terms', so that writers cannot
 // deadlock. The documents have different owners. A document that is Gone is removed; its ID is 0.
-func (q documentRepository) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, error) {
+func (q documentRepository) IndexAll(ctx context.Context, docs []index.Doc) ([]int64, error) {
 	ids, moves, count := make([]int64, len(docs)), termMoves{}, int32(0)
 	fresh, places := dbsqlc.DocsPutParams{WorkspaceID: q.ws}, []int(nil)
 	for i, d := range docs {
@@ -71,11 +72,11 @@ func (q documentRepository) IndexAll(ctx context.Context, docs []search.Doc) ([]
 	return ids, err
 }
 
-func isNew(d search.Doc) bool { return d.New && !d.Gone }
+func isNew(d index.Doc) bool { return d.New && !d.Gone }
 
 // putDoc writes or deletes the row of a document. It adds the changes of the terms' document
 // frequencies to moves; by is the change of the number of documents.
-func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves termMoves) (id int64, by int32, err error) {
+func (q documentRepository) putDoc(ctx context.Context, d index.Doc, moves termMoves) (id int64, by int32, err error) {
 	if !d.Gone {
 		fresh, err := q.q.DocOpen(ctx, dbsqlc.DocOpenParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner,
 			Seq: int32(d.Seq), Status: d.Status})
@@ -103,7 +104,7 @@ func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves term
 	moves.documents(difference(before, now), -1)
 	moves.documents(difference(now, before), 1)
 	moves.weights(d)
-	if d.Kind == search.KindTurn {
+	if d.Kind == index.KindTurn {
 		moves.speakers(old.TargetTerms, -1)
 		moves.speakers(d.TargetTerms, 1)
 	}
@@ -111,7 +112,7 @@ func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves term
 		if err := q.q.DocDrop(ctx, dbsqlc.DocDropParams{WorkspaceID: q.ws, Doc: old.Doc}); err != nil {
 			return 0, 0, classify("drop the indexed document", err)
 		}
-		return 0, -1, q.outbox().Settle(ctx, relay.EmbedDoc, fmt.Sprint(old.Doc)) // no text is left to embed
+		return 0, -1, q.outbox().Settle(ctx, outbox.EmbedDoc, fmt.Sprint(old.Doc)) // no text is left to embed
 	}
 	err = classify("index the document", q.q.DocPut(ctx,
 		dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Type: d.Type,
@@ -130,16 +131,16 @@ type termMove struct {
 }
 
 // fresh counts a new document.
-func (m termMoves) fresh(d search.Doc) {
+func (m termMoves) fresh(d index.Doc) {
 	m.documents(allKeys(d), 1)
 	m.weights(d)
-	if d.Kind == search.KindTurn {
+	if d.Kind == index.KindTurn {
 		m.speakers(d.TargetTerms, 1)
 	}
 }
 
 // weights raises the highest weights of the terms of d.
-func (m termMoves) weights(d search.Doc) {
+func (m termMoves) weights(d index.Doc) {
 	if d.Gone {
 		return
 	}
@@ -183,7 +184,7 @@ func (q documentRepository) moveTerms(ctx context.Context, moves termMoves) erro
 
 // indexWithVectors indexes documents for search. For a text without a vector (nil in vectors) it
 // enqueues an outbox task to embed it.
-func (q documentRepository) indexWithVectors(ctx context.Context, docs []search.Doc, vectors [][]float32,
+func (q documentRepository) indexWithVectors(ctx context.Context, docs []index.Doc, vectors [][]float32,
 	space int16) error {
 	ids, err := q.IndexAll(ctx, docs)
 	if err != nil {
@@ -235,23 +236,23 @@ func (q documentRepository) DropEmbedding(ctx context.Context, doc int64, space 
 const noSpace = -1
 
 // Search ranks the workspace's documents.
-func (q documentRepository) Search(ctx context.Context, in search.Query) ([]search.Hit, error) {
+func (q documentRepository) Search(ctx context.Context, in index.Query) ([]index.Hit, error) {
 	vector, space := vectorOf(in)
 	rows, err := q.q.SearchRanked(ctx, dbsqlc.SearchRankedParams{WorkspaceID: q.ws, MaxRows: int32(in.Limit),
 		Terms: terms(in.Terms), Kind: in.Kind, States: in.States, Space: space, Query: vector})
 	if err != nil {
 		return nil, classify("search", err)
 	}
-	out := make([]search.Hit, len(rows))
+	out := make([]index.Hit, len(rows))
 	for i, r := range rows {
-		out[i] = search.Hit{Doc: r.Doc, Owner: r.OwnerID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits),
+		out[i] = index.Hit{Doc: r.Doc, Owner: r.OwnerID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits),
 			Terms: int(r.Terms), Cosine: r.Cosine}
 	}
 	return out, nil
 }
 
 // vectorOf returns a query's vector and space, or a zero vector and noSpace.
-func vectorOf(in search.Query) (pgvector.HalfVector, int16) {
+func vectorOf(in index.Query) (pgvector.HalfVector, int16) {
 	if len(in.Vector) == 0 {
 		return pgvector.NewHalfVector([]float32{1}), noSpace
 	}
@@ -284,15 +285,15 @@ type searchIndex struct{ *Store }
 func (s *Store) SearchIndex() search.Index { return searchIndex{s} }
 
 // FindSkills ranks and reads skills in one statement.
-func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, name string) (out []search.SkillHit,
+func (s searchIndex) FindSkills(ctx context.Context, ws int64, in index.Query, name string) (out []index.SkillHit,
 	err error) {
 	vector, space := vectorOf(in)
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.SearchSkills(ctx, dbsqlc.SearchSkillsParams{Name: name, WorkspaceID: q.ws, States: in.States,
 			Terms: terms(in.Terms), Query: vector, Space: space, MaxRows: int32(in.Limit)})
 		for _, r := range rows {
-			out = append(out, search.SkillHit{Named: r.Named,
-				Hit: search.Hit{Doc: r.Doc, Owner: r.ID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits),
+			out = append(out, index.SkillHit{Named: r.Named,
+				Hit: index.Hit{Doc: r.Doc, Owner: r.ID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits),
 					Terms: int(r.Terms), Cosine: r.Cosine},
 				Head: skill.Head{
 					ID:          r.ID,
@@ -321,7 +322,7 @@ func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, 
 }
 
 // allKeys are the terms and the filter keys of a document, ascending.
-func allKeys(d search.Doc) []int32 { return slices.Concat(d.Terms, d.Keys()) }
+func allKeys(d index.Doc) []int32 { return slices.Concat(d.Terms, d.Keys()) }
 
 // termsOf are the terms and filter keys in lex_docs.keys.
 func termsOf(keys []int64) []int32 {
@@ -333,7 +334,7 @@ func termsOf(keys []int64) []int32 {
 }
 
 // sparse is the vector of a document's words.
-func sparse(d search.Doc) pgvector.SparseVector {
+func sparse(d index.Doc) pgvector.SparseVector {
 	weights := make(map[int32]float32, len(d.Terms))
 	for i, t := range d.Terms {
 		weights[t] = d.Weights[i]

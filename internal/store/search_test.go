@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
@@ -199,7 +200,7 @@ func (l *stacks) index1(ws tenancy.Workspace, text string) {
 	l.t.Helper()
 	l.in(ws, func(ctx context.Context, q store.Tx) error {
 		owner := int64(1000 + l.number("select count(*) from search_docs"))
-		_, err := q.Documents().Index(ctx, search.NewDoc(search.KindSkill, owner, "archived", text))
+		_, err := q.Documents().Index(ctx, index.NewDoc(index.KindSkill, owner, "archived", text))
 		return err
 	})
 }

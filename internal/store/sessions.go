@@ -6,11 +6,9 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -40,7 +38,7 @@ func historyOf(r dbsqlc.MemoryHistory, err error) (memory.History, bool, error) 
 
 // PutHistory stores a session, sets its ID, and indexes its chunks for search.
 func (q historyRepository) PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk,
-	w memorywrite.Writer) error {
+	w memory.Writer) error {
 	docs, err := q.StoreHistory(ctx, h, chunks, w)
 	if err != nil {
 		return err
@@ -60,7 +58,7 @@ func (q historyRepository) PutHistory(ctx context.Context, h *memory.History, ch
 // StoreHistory stores a session and its chunks, sets its ID, and returns the documents of the chunks, which are not
 // indexed yet.
 func (q historyRepository) StoreHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk,
-	w memorywrite.Writer) (docs []search.Doc, err error) {
+	w memory.Writer) (docs []index.Doc, err error) {
 	run, _, _, _ := provenance(w)
 	p := dbsqlc.HistoryInsertParams{WorkspaceID: q.ws, ContentSha256: h.SHA[:], ConversationID: h.Conversation,
 		FromSeq: int32(h.FromSeq), ToSeq: int32(h.ToSeq), Messages: int32(h.Messages),
@@ -85,7 +83,7 @@ func (q historyRepository) StoreHistory(ctx context.Context, h *memory.History, 
 		if err != nil {
 			return nil, classify("store a part of the session", err)
 		}
-		d := search.NewDoc(search.KindChunk, id, string(memory.Active), storable(c.Text))
+		d := index.NewDoc(index.KindChunk, id, string(memory.Active), storable(c.Text))
 		docs = append(docs, d)
 	}
 	return docs, nil
@@ -94,7 +92,7 @@ func (q historyRepository) StoreHistory(ctx context.Context, h *memory.History, 
 // RankChunks ranks the parts of one session, the best first.
 func (q historyRepository) RankChunks(ctx context.Context, history, query string, vector []float32,
 	space int16) ([]memory.Chunk, error) {
-	in := search.Query{Vector: vector, Space: space}
+	in := index.Query{Vector: vector, Space: space}
 	for _, t := range lexical.Terms(query) {
 		in.Terms = append(in.Terms, t.Hash)
 	}
@@ -144,7 +142,7 @@ func (q identityRepository) IdentityHistory(ctx context.Context, max int) ([]mem
 // AdvanceIdentity adds content as the next version. base must be the head. The numbers may have a
 // gap, if an erasure has reactivated an earlier version.
 func (q identityRepository) AdvanceIdentity(ctx context.Context, base int, content, action, history string,
-	w memorywrite.Writer) (int, error) {
+	w memory.Writer) (int, error) {
 	latest, err := q.q.IdentityLatest(ctx, q.ws)
 	if err != nil {
 		return 0, classify("find the last identity", err)
@@ -172,18 +170,18 @@ func identityOf(r dbsqlc.IdentityVersion) memory.IdentityVersion {
 
 // TakeLease leases a target for a time. taken is false if another holder has the lease.
 func (q leaseRepository) TakeLease(ctx context.Context, s memory.Scope, holder string,
-	lives time.Duration) (longterm.Lease, bool, error) {
+	lives time.Duration) (memory.Lease, bool, error) {
 	r, err := q.q.LeaseTake(ctx, dbsqlc.LeaseTakeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target,
 		Holder: storable(holder), Lives: lives})
 	if isNoRows(err) {
-		return longterm.Lease{}, false, nil
+		return memory.Lease{}, false, nil
 	}
-	return longterm.Lease{Holder: holder, Fence: r.Fence, Until: r.LeaseUntil}, err == nil,
+	return memory.Lease{Holder: holder, Fence: r.Fence, Until: r.LeaseUntil}, err == nil,
 		classify("lease the target", err)
 }
 
 // FreeLease releases a target. The lease of another holder stays unchanged.
-func (q leaseRepository) FreeLease(ctx context.Context, s memory.Scope, l longterm.Lease) error {
+func (q leaseRepository) FreeLease(ctx context.Context, s memory.Scope, l memory.Lease) error {
 	_, err := q.q.LeaseFree(ctx, dbsqlc.LeaseFreeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target,
 		Holder: storable(l.Holder), Fence: l.Fence})
 	return classify("release the target", err)

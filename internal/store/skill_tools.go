@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/library"
-	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -33,10 +32,10 @@ func (q skillUseRepository) LastView(ctx context.Context, run string, skill int6
 
 // RecentWrites counts the changes and proposals of the given origins within the last hour, by the
 // database's clock.
-func (q skillUseRepository) RecentWrites(ctx context.Context, watched, autonomous []string) (library.Writes, error) {
+func (q skillUseRepository) RecentWrites(ctx context.Context, watched, autonomous []string) (skill.Writes, error) {
 	r, err := q.q.WritesRecent(ctx, dbsqlc.WritesRecentParams{WorkspaceID: q.ws, Watched: watched,
 		Autonomous: autonomous})
-	return library.Writes{All: int(r.Watched), Autonomous: int(r.Autonomous)}, classify("count the recent changes", err)
+	return skill.Writes{All: int(r.Watched), Autonomous: int(r.Autonomous)}, classify("count the recent changes", err)
 }
 
 // SkillCount returns the number of skills that are neither archived nor deleted.
@@ -71,29 +70,29 @@ func (q skillUseRepository) TasksNaming(ctx context.Context, skill string) ([]st
 }
 
 // Offered lists the skills for a prompt's index: pinned ones, then the most recently used.
-func (q skillRepository) Offered(ctx context.Context) ([]library.IndexEntry, error) {
+func (q skillRepository) Offered(ctx context.Context) ([]skill.IndexEntry, error) {
 	rows, err := q.q.SkillsOffered(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the skills", err)
 	}
-	out := make([]library.IndexEntry, len(rows))
+	out := make([]skill.IndexEntry, len(rows))
 	for i, r := range rows {
-		out[i] = library.IndexEntry{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Description: r.Description,
+		out[i] = skill.IndexEntry{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Description: r.Description,
 			Category: r.Category, Risk: r.Risk}
 	}
 	return out, nil
 }
 
 // Categories counts the skills of each category, starting with those without one.
-func (q skillRepository) Categories(ctx context.Context, statuses []skill.Status) ([]library.CategoryCount, error) {
+func (q skillRepository) Categories(ctx context.Context, statuses []skill.Status) ([]skill.CategoryCount, error) {
 	rows, err := q.q.SkillCategories(ctx, dbsqlc.SkillCategoriesParams{WorkspaceID: q.ws,
 		States: statusNames(statuses)})
 	if err != nil {
 		return nil, classify("count the skills", err)
 	}
-	out := make([]library.CategoryCount, len(rows))
+	out := make([]skill.CategoryCount, len(rows))
 	for i, r := range rows {
-		out[i] = library.CategoryCount{Category: r.Category, Skills: int(r.Skills)}
+		out[i] = skill.CategoryCount{Category: r.Category, Skills: int(r.Skills)}
 	}
 	return out, nil
 }
@@ -170,7 +169,7 @@ func (q deletedSkillRepository) Undelete(ctx context.Context, id int64, status s
 }
 
 func (q deletedSkillRepository) setDocStatus(ctx context.Context, id int64, status string) error {
-	n, err := q.q.DocStatusSet(ctx, dbsqlc.DocStatusSetParams{Status: status, WorkspaceID: q.ws, Kind: search.KindSkill,
+	n, err := q.q.DocStatusSet(ctx, dbsqlc.DocStatusSetParams{Status: status, WorkspaceID: q.ws, Kind: index.KindSkill,
 		OwnerID: id})
 	return oneRow("set the status in search", n, err)
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/domain/review"
+	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/library"
 	"cairn/internal/store/dbsqlc"
 )
 
 // Use counts a use of a skill once per use ID. An outcome may follow later.
-func (q skillRepository) Use(ctx context.Context, u library.Use) error {
+func (q skillRepository) Use(ctx context.Context, u skill.Use) error {
 	fresh, err := q.q.UseInsert(ctx, dbsqlc.UseInsertParams{WorkspaceID: q.ws, SkillID: u.Skill, UseID: storable(u.ID),
 		Version: int32(u.Version), ChangeID: orNil(u.Change), Outcome: u.Outcome})
 	switch {
@@ -41,7 +41,7 @@ func (q skillRepository) Listed(ctx context.Context, ids []int64) error {
 }
 
 // DecideUse sets, changes or removes the outcome of a use and corrects the counters.
-func (q skillRepository) DecideUse(ctx context.Context, u library.Use) error {
+func (q skillRepository) DecideUse(ctx context.Context, u skill.Use) error {
 	was, err := q.q.UseOutcome(ctx, dbsqlc.UseOutcomeParams{Outcome: u.Outcome, WorkspaceID: q.ws, SkillID: u.Skill,
 		UseID: storable(u.ID)})
 	if errors.Is(err, pgx.ErrNoRows) { // it has this outcome already
@@ -57,7 +57,7 @@ func (q skillRepository) DecideUse(ctx context.Context, u library.Use) error {
 }
 
 // count adds a use to the counters of its skill, with an outcome in place of the one before.
-func (q skillRepository) count(ctx context.Context, u library.Use, uses int64, was string) error {
+func (q skillRepository) count(ctx context.Context, u skill.Use, uses int64, was string) error {
 	number := func(yes bool) int32 {
 		if yes {
 			return 1
@@ -66,14 +66,14 @@ func (q skillRepository) count(ctx context.Context, u library.Use, uses int64, w
 	}
 	return classify("count the use", q.q.SkillUsed(ctx, dbsqlc.SkillUsedParams{
 		Uses: uses, Trials: number(u.Outcome != "") - number(was != ""),
-		Passes:      number(u.Outcome == library.Pass) - number(was == library.Pass),
+		Passes:      number(u.Outcome == skill.Pass) - number(was == skill.Pass),
 		WorkspaceID: q.ws, ID: u.Skill}))
 }
 
 // PutStatement stores or withdraws a person's statement about a conversation, and returns the uses of
 // skills in its turns and the verdict of the latest statement.
 func (q skillUseRepository) PutStatement(ctx context.Context, conversation string, s transcript.Statement,
-	max int) ([]library.Use, transcript.Verdict, error) {
+	max int) ([]skill.Use, transcript.Verdict, error) {
 	id, err := q.statement(ctx, conversation, s)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, "", noConversation(conversation)
@@ -86,9 +86,9 @@ func (q skillUseRepository) PutStatement(ctx context.Context, conversation strin
 	if err != nil {
 		return nil, "", classify("read the uses", err)
 	}
-	uses := make([]library.Use, len(rows))
+	uses := make([]skill.Use, len(rows))
 	for i, r := range rows {
-		uses[i] = library.Use{Skill: r.SkillID, ID: r.UseID, Version: int(r.Version)}
+		uses[i] = skill.Use{Skill: r.SkillID, ID: r.UseID, Version: int(r.Version)}
 	}
 	all, err := Tx(q).ConversationViews().Statements(ctx, id)
 	if err != nil || len(all) == 0 {
@@ -113,11 +113,11 @@ func (q skillUseRepository) statement(ctx context.Context, name string, s transc
 }
 
 // UsesOfRun lists the uses of skills in a run.
-func (q skillUseRepository) UsesOfRun(ctx context.Context, run string, max int) ([]library.Use, error) {
+func (q skillUseRepository) UsesOfRun(ctx context.Context, run string, max int) ([]skill.Use, error) {
 	rows, err := q.q.UsesOfRun(ctx, dbsqlc.UsesOfRunParams{WorkspaceID: q.ws, RunID: run, MaxRows: int32(max)})
-	out := make([]library.Use, len(rows))
+	out := make([]skill.Use, len(rows))
 	for i, r := range rows {
-		out[i] = library.Use{Skill: r.SkillID, ID: r.UseID, Version: int(r.Version)}
+		out[i] = skill.Use{Skill: r.SkillID, ID: r.UseID, Version: int(r.Version)}
 	}
 	return out, classify("read the uses", err)
 }
@@ -127,18 +127,18 @@ func (q skillUseRepository) Trials(ctx context.Context, id int64, max int) ([]re
 	rows, err := q.q.UseOutcomes(ctx, dbsqlc.UseOutcomesParams{WorkspaceID: q.ws, SkillID: id, MaxRows: int32(max)})
 	out := make([]review.Trial, len(rows))
 	for i, r := range rows {
-		out[i] = review.Trial{Version: int(r.Version), Passed: r.Outcome == library.Pass}
+		out[i] = review.Trial{Version: int(r.Version), Passed: r.Outcome == skill.Pass}
 	}
 	return out, classify("read the outcomes of uses", err)
 }
 
 // CanaryTrials lists the outcomes of a canary and of the version in force in conversations, the latest first.
-func (q pendingSkillRepository) CanaryTrials(ctx context.Context, p library.Pending, max int) (out review.Canary,
+func (q pendingSkillRepository) CanaryTrials(ctx context.Context, p skill.Pending, max int) (out review.Canary,
 	err error) {
 	rows, err := q.q.SkillCanaryOutcomes(ctx, dbsqlc.SkillCanaryOutcomesParams{WorkspaceID: q.ws, SkillID: p.Skill,
 		ChangeID: &p.ID, Version: int32(p.Base), MaxRows: int32(max)})
 	for _, r := range rows {
-		t := review.Trial{Version: int(r.Version), Passed: r.Outcome == library.Pass}
+		t := review.Trial{Version: int(r.Version), Passed: r.Outcome == skill.Pass}
 		if r.Canary {
 			out.Proposed = append(out.Proposed, t)
 		} else {

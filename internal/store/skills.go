@@ -7,17 +7,16 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/distill"
-	"cairn/internal/service/library"
-	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 
 // Skills lists a page of skills in the order of their categories and names.
-func (q skillRepository) Skills(ctx context.Context, l library.Listing) ([]skill.Head, error) {
+func (q skillRepository) Skills(ctx context.Context, l skill.Listing) ([]skill.Head, error) {
 	rows, err := q.q.SkillsPage(ctx, dbsqlc.SkillsPageParams{WorkspaceID: q.ws, States: statusNames(l.Statuses),
 		Category: storable(l.Category), Holds: storable(l.Holds),
 		AfterCategory: l.After.Category, AfterName: l.After.Name, MaxRows: int32(l.Max)})
@@ -156,7 +155,8 @@ var errConflict = errors.New("the head has moved")
 // the run. Conflict is set, and nothing is written, in four cases: the head is no longer the
 // package's base; its name was taken; its zip was collected; the task has ended or was erased. The
 // task must then be packaged again.
-func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.CommitResult,
+func (s *Store) CommitVersion(ctx context.Context, t distillation.Task,
+	c distillation.Commit) (out distillation.CommitResult,
 	err error) {
 	err = s.within(ctx, byKeys, t.Ref.Workspace, func(ctx context.Context, q Tx) error {
 		// Creations and updates in one workspace are serialized: names, near duplicates and term
@@ -165,18 +165,19 @@ func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Com
 			return err
 		}
 		op := t.Ref.Op(t.Key+"/commit", 0)
-		out, err = Once(ctx, q, op, c.Args(t), func() (distill.CommitResult, error) {
+		out, err = Once(ctx, q, op, c.Args(t), func() (distillation.CommitResult, error) {
 			return q.Skills().commitVersion(ctx, t, c)
 		})
 		return err
 	})
 	if errors.Is(err, errConflict) {
-		return distill.CommitResult{Conflict: true}, nil
+		return distillation.CommitResult{Conflict: true}, nil
 	}
 	return out, err
 }
 
-func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.CommitResult,
+func (q skillRepository) commitVersion(ctx context.Context, t distillation.Task,
+	c distillation.Commit) (distillation.CommitResult,
 	error) {
 	p := t.Package
 	held, err := q.tasks().HoldTask(ctx, t)
@@ -184,22 +185,22 @@ func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c di
 		err = errConflict
 	}
 	if err != nil {
-		return distill.CommitResult{}, err
+		return distillation.CommitResult{}, err
 	}
 	live, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
 	if err != nil {
-		return distill.CommitResult{}, classify("create the package live", err)
+		return distillation.CommitResult{}, classify("create the package live", err)
 	}
 	if live != 1 {
-		return distill.CommitResult{}, errConflict
+		return distillation.CommitResult{}, errConflict
 	}
-	out := distill.CommitResult{Skill: p.Skill, Version: p.Base + 1, Outcome: distill.Updated}
+	out := distillation.CommitResult{Skill: p.Skill, Version: p.Base + 1, Outcome: distillation.Updated}
 	switch {
 	case p.Same:
-		out.Version, out.Outcome = p.Base, distill.Unchanged
+		out.Version, out.Outcome = p.Base, distillation.Unchanged
 		err = q.putSources(ctx, out.Skill, out.Version, p.Version.Sources)
 	case p.Skill == 0:
-		out.Outcome = distill.Created
+		out.Outcome = distillation.Created
 		out.Skill, err = q.createFound(ctx, p, c)
 	default:
 		out.Version, out.Outcome, err = q.commitUpdate(ctx, p, c)
@@ -220,9 +221,9 @@ func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c di
 }
 
 // commitUpdate makes a package the head of its skill, or stores it as a change that waits, or as a canary.
-func (q skillRepository) commitUpdate(ctx context.Context, p *distill.Package, c distill.Commit) (version int,
-	out distill.Outcome, err error) {
-	change := library.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: p.WaitsFor(),
+func (q skillRepository) commitUpdate(ctx context.Context, p *distillation.Package, c distillation.Commit) (version int,
+	out distillation.Outcome, err error) {
+	change := skill.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: p.WaitsFor(),
 		Origin: p.Version.Origin}
 	if !p.Staged {
 		if change.Reason, change.Canary, err = q.waits(ctx, p); err != nil {
@@ -230,19 +231,19 @@ func (q skillRepository) commitUpdate(ctx context.Context, p *distill.Package, c
 		}
 	}
 	if change.Reason == "" {
-		return p.Base + 1, distill.Updated, q.advanceHead(ctx, p, c)
+		return p.Base + 1, distillation.Updated, q.advanceHead(ctx, p, c)
 	}
 	id, err := q.pendingSkills().PutPending(ctx, change)
 	p.Version.ChangeSummary = fmt.Sprintf("pending approval as change %d", id)
 	if change.Canary {
 		p.Version.ChangeSummary = fmt.Sprintf("change %d: %s", id, change.Reason)
 	}
-	return p.Base, distill.Staged, err
+	return p.Base, distillation.Staged, err
 }
 
 // waits returns why an update that passed all checks does not take effect at once, and whether it is a canary:
 // enough conversations have shown how reliable the version in force is.
-func (q skillRepository) waits(ctx context.Context, p *distill.Package) (reason string, canary bool, err error) {
+func (q skillRepository) waits(ctx context.Context, p *distillation.Package) (reason string, canary bool, err error) {
 	head, err := q.SkillHead(ctx, p.Skill)
 	if fault.CodeOf(err) == fault.NotFound { // deleted meanwhile
 		return "", false, errConflict
@@ -257,7 +258,7 @@ func (q skillRepository) waits(ctx context.Context, p *distill.Package) (reason 
 	if found {
 		return fmt.Sprintf("canary: change %d is one already", other.ID), false, nil
 	}
-	trials, err := q.pendingSkills().CanaryTrials(ctx, library.Pending{Skill: p.Skill, Base: p.Base}, canaryOutcomes)
+	trials, err := q.pendingSkills().CanaryTrials(ctx, skill.Pending{Skill: p.Skill, Base: p.Base}, canaryOutcomes)
 	if err != nil || !review.NeedsCanary(trials.Current) {
 		return "", false, err
 	}
@@ -272,14 +273,14 @@ const canaryOutcomes = 100
 
 // endWithTask ends a run whose other tasks had ended before t. Waiting callers then need not wait
 // for the workflow, which finds the run ended.
-func (q skillRepository) endWithTask(ctx context.Context, t distill.Task) error {
+func (q skillRepository) endWithTask(ctx context.Context, t distillation.Task) error {
 	all, err := q.q.TaskOutcomes(ctx, dbsqlc.TaskOutcomesParams{WorkspaceID: q.ws, RunID: t.Ref.Run})
 	if err != nil {
 		return classify("read the tasks' outcomes", err)
 	}
-	outcomes := make([]distill.Outcome, len(all))
+	outcomes := make([]distillation.Outcome, len(all))
 	for i, r := range all {
-		outcomes[i] = distill.Outcome(r.Outcome)
+		outcomes[i] = distillation.Outcome(r.Outcome)
 		if r.TaskKey == t.Key {
 			outcomes[i] = t.Outcome
 		}
@@ -287,13 +288,13 @@ func (q skillRepository) endWithTask(ctx context.Context, t distill.Task) error 
 			return nil
 		}
 	}
-	result := distill.AddUp(outcomes)
+	result := distillation.AddUp(outcomes)
 	return q.runs().EndRun(ctx, t.Ref.Run, result.Outcome, "", result)
 }
 
 // advanceHead moves the head from the package's base. If the head has moved, it returns
 // errConflict.
-func (q skillRepository) advanceHead(ctx context.Context, p *distill.Package, c distill.Commit) error {
+func (q skillRepository) advanceHead(ctx context.Context, p *distillation.Package, c distillation.Commit) error {
 	head, err := q.SkillHead(ctx, p.Skill)
 	if fault.CodeOf(err) == fault.NotFound { // deleted meanwhile
 		return errConflict
@@ -317,7 +318,8 @@ func (q skillRepository) advanceHead(ctx context.Context, p *distill.Package, c 
 
 // createFound creates a skill, unless its name is taken or a too similar skill has appeared since
 // it was packaged.
-func (q skillRepository) createFound(ctx context.Context, p *distill.Package, c distill.Commit) (int64, error) {
+func (q skillRepository) createFound(ctx context.Context, p *distillation.Package, c distillation.Commit) (int64,
+	error) {
 	_, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: p.Version.Name})
 	if err == nil {
 		return 0, errConflict
@@ -381,9 +383,9 @@ func (q skillRepository) putSources(ctx context.Context, id int64, number int, s
 }
 
 // indexSkill indexes the new version for search.
-func (q skillRepository) indexSkill(ctx context.Context, id int64, d search.Doc, vector []float32, space int16) error {
+func (q skillRepository) indexSkill(ctx context.Context, id int64, d index.Doc, vector []float32, space int16) error {
 	d.Owner = id
-	return q.documents().indexWithVectors(ctx, []search.Doc{d}, [][]float32{vector}, space)
+	return q.documents().indexWithVectors(ctx, []index.Doc{d}, [][]float32{vector}, space)
 }
 
 func headOf(r dbsqlc.Skill) skill.Head {

@@ -6,7 +6,6 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/memorywrite"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -44,7 +43,7 @@ func (q soulRepository) SoulHistory(ctx context.Context, max int) ([]memory.Soul
 
 // AdvanceSoul adds content as the version after base, which must be the head.
 func (q soulRepository) AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction,
-	w memorywrite.Writer) (int, error) {
+	w memory.Writer) (int, error) {
 	version := base + 1
 	n, err := q.q.SoulAdvance(ctx, dbsqlc.SoulAdvanceParams{Version: int32(version), WorkspaceID: q.ws,
 		BaseVersion: int32(base)})

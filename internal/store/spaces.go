@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/vectorspace"
+	"cairn/internal/domain/index"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -83,11 +83,11 @@ func (q documentRepository) PutVectors(ctx context.Context, doc int64, vectors m
 }
 
 // UsedSpaces returns the spaces of a workspace.
-func (s *Store) UsedSpaces(ctx context.Context, ws int64) (vectorspace.Used, error) {
-	return inWorkspace(ctx, s, ws, func(ctx context.Context, q Tx) (out vectorspace.Used, err error) {
+func (s *Store) UsedSpaces(ctx context.Context, ws int64) (index.SpaceUse, error) {
+	return inWorkspace(ctx, s, ws, func(ctx context.Context, q Tx) (out index.SpaceUse, err error) {
 		rows, err := q.q.SpacesUsed(ctx, ws)
 		for _, r := range rows {
-			one := vectorspace.Space{ID: r.ID, Model: r.Model, Dims: int(r.Dims)}
+			one := index.Space{ID: r.ID, Model: r.Model, Dims: int(r.Dims)}
 			if r.Active {
 				out.Active = one
 			} else {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/search"
+	"cairn/internal/domain/index"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -35,7 +35,7 @@ func TestTwoEmbeddingSpacesLiveSideBySide(t *testing.T) {
 	}{{small, []float32{1, 0}, first}, {large, []float32{1, 0, 0}, second}} {
 		b.in(b.a, func(ctx context.Context, q store.Tx) error {
 			hits, err := q.Documents().Search(ctx,
-				search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: ask.vector, Space: ask.space,
+				index.Query{Kind: index.KindSkill, States: []string{"active"}, Vector: ask.vector, Space: ask.space,
 					Limit: 5})
 			if err == nil && (len(hits) != 2 || hits[0].Doc != ask.want || hits[0].Cosine < 0.99) {
 				t.Errorf("space %d: %+v, want document %d first", ask.space, hits, ask.want)
@@ -144,7 +144,7 @@ func TestAnUnusableDimensionIsRefused(t *testing.T) {
 // index creates a document of an owner.
 func (b *bundle) index(ctx context.Context, q store.Tx, owner int64, text string) int64 {
 	b.t.Helper()
-	doc, err := q.Documents().Index(ctx, search.NewDoc(search.KindSkill, owner, "active", text))
+	doc, err := q.Documents().Index(ctx, index.NewDoc(index.KindSkill, owner, "active", text))
 	testkit.Must(b.t, err)
 	return doc
 }

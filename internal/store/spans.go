@@ -5,8 +5,8 @@ import (
 
 	pgvector "github.com/pgvector/pgvector-go"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/learning/extraction"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -31,15 +31,15 @@ func (q documentRepository) Closest(ctx context.Context, s memory.Scope, vector 
 
 // Neighbors returns the memories that are closest to a span.
 func (q documentRepository) Neighbors(ctx context.Context, vector []float32, space int16,
-	most int) ([]extraction.Neighbor, error) {
+	most int) ([]learning.Neighbor, error) {
 	rows, err := q.q.SpanNeighbours(ctx, dbsqlc.SpanNeighboursParams{Query: pgvector.NewHalfVector(vector),
 		Space: space, WorkspaceID: q.ws, MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("find the nearest memories", err)
 	}
-	out := make([]extraction.Neighbor, len(rows))
+	out := make([]learning.Neighbor, len(rows))
 	for i, r := range rows {
-		out[i] = extraction.Neighbor{ID: r.ExternalID, Content: r.Content, Vector: r.V.Slice()}
+		out[i] = learning.Neighbor{ID: r.ExternalID, Content: r.Content, Vector: r.V.Slice()}
 	}
 	return out, nil
 }

@@ -23,10 +23,10 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -34,6 +34,7 @@ import (
 	pgvector "github.com/pgvector/pgvector-go/pgx"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -43,7 +44,7 @@ type Store struct {
 	app    *pgxpool.Pool
 	system *pgxpool.Pool
 
-	workspaces sync.Map // external ID → Workspace; keys change with the incarnation only
+	workspaces *lru.Cache[string, tenancy.Workspace] // by external ID; keys change with the incarnation only
 	// incarnation of the database when this process last read it
 	incarnation atomic.Int64
 	vectors     *turnVectors
@@ -65,6 +66,9 @@ type Options struct {
 	// is not in a file. Only user and password are taken from it.
 	RereadURL, RereadDirectURL func() (string, error)
 }
+
+// workspacesKept is the number of workspaces whose IDs are remembered: those used last.
+const workspacesKept = 10_000
 
 // systemConns suffices for one relay with its claims and its check of leases.
 const systemConns = 4
@@ -89,7 +93,9 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		app.Close()
 		return nil, err
 	}
-	s := &Store{app: app, system: system, notifications: app.Config().ConnConfig, login: l, direct: l}
+	workspaces, _ := lru.New[string, tenancy.Workspace](workspacesKept) // fails only for a size of 0
+	s := &Store{app: app, system: system, workspaces: workspaces, notifications: app.Config().ConnConfig, login: l,
+		direct: l}
 	if err := s.ReadIncarnation(ctx); err != nil {
 		s.Close()
 		return nil, err

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/relay"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/service/support"
 	"cairn/internal/store/dbsqlc"
 )
@@ -19,7 +19,7 @@ func (s *Store) Support() support.Store { return supportStore{s} }
 type supportStore struct{ *Store }
 
 // PutOperatorSession stores the hash of a cookie, and deletes the sessions that have ended.
-func (s supportStore) PutOperatorSession(ctx context.Context, cookie support.Hash, key int64) error {
+func (s supportStore) PutOperatorSession(ctx context.Context, cookie access.SupportHash, key int64) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		if err := q.OperatorSessionsEnded(ctx); err != nil {
 			return classify("delete the ended operator sessions", err)
@@ -33,40 +33,41 @@ func (s supportStore) PutOperatorSession(ctx context.Context, cookie support.Has
 }
 
 // OperatorSession returns the operator of a cookie.
-func (s supportStore) OperatorSession(ctx context.Context, cookie support.Hash) (out support.Session, err error) {
+func (s supportStore) OperatorSession(ctx context.Context, cookie access.SupportHash) (out access.SupportSession,
+	err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.OperatorSession(ctx, cookie[:])
 		if isNoRows(err) {
 			return fault.New(fault.NotFound, "the operator session has ended", "sign in with an operator key")
 		}
-		out = support.Session{Operator: apikey.Operator{Key: r.KeyID, Scopes: r.Scopes}, Idle: r.Idle}
+		out = access.SupportSession{Operator: access.Operator{Key: r.KeyID, Scopes: r.Scopes}, Idle: r.Idle}
 		return classify("find the operator session", err)
 	})
 	return out, err
 }
 
 // UseOperatorSession records the time of a use.
-func (s supportStore) UseOperatorSession(ctx context.Context, cookie support.Hash) error {
+func (s supportStore) UseOperatorSession(ctx context.Context, cookie access.SupportHash) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("record the use of the operator session", q.OperatorSessionUsed(ctx, cookie[:]))
 	})
 }
 
 // EndOperatorSession deletes a session.
-func (s supportStore) EndOperatorSession(ctx context.Context, cookie support.Hash) error {
+func (s supportStore) EndOperatorSession(ctx context.Context, cookie access.SupportHash) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("end the operator session", q.OperatorSessionDelete(ctx, cookie[:]))
 	})
 }
 
 // SupportWorkspaces lists workspaces with what they hold.
-func (s supportStore) SupportWorkspaces(ctx context.Context, after, only int64, max int) (out []support.Workspace,
+func (s supportStore) SupportWorkspaces(ctx context.Context, after, only int64, max int) (out []access.WorkspaceSummary,
 	err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.SupportWorkspaces(ctx, dbsqlc.SupportWorkspacesParams{AfterID: after, OnlyID: only,
-			MaxRows: int32(max), StuckFailures: relay.StuckFailures, StuckAge: relay.StuckAge})
+			MaxRows: int32(max), StuckFailures: outbox.StuckFailures, StuckAge: outbox.StuckAge})
 		for _, r := range rows {
-			w := support.Workspace{ID: r.ID, Key: r.Key, State: r.State, CreatedAt: r.CreatedAt,
+			w := access.WorkspaceSummary{ID: r.ID, Key: r.Key, State: r.State, CreatedAt: r.CreatedAt,
 				Conversations: r.Conversations, Memories: r.Memories, Skills: r.Skills, OpenRuns: r.OpenRuns,
 				FailedRuns: r.FailedRuns, Waiting: r.Waiting, Stuck: r.Stuck, Calls: r.Calls,
 				FailedCalls: r.FailedCalls, Tokens: r.Tokens, Micros: r.Micros, Unpriced: r.Unpriced}
@@ -81,11 +82,11 @@ func (s supportStore) SupportWorkspaces(ctx context.Context, after, only int64, 
 }
 
 // SupportErrors counts what a workspace did by codes.
-func (s supportStore) SupportErrors(ctx context.Context, ws int64) (out []support.Count, err error) {
+func (s supportStore) SupportErrors(ctx context.Context, ws int64) (out []access.WorkspaceCount, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.SupportErrors(ctx, ws)
 		for _, r := range rows {
-			out = append(out, support.Count{What: r.What, Kind: r.Kind, Code: r.Code, N: r.N, Latest: r.Latest})
+			out = append(out, access.WorkspaceCount{What: r.What, Kind: r.Kind, Code: r.Code, N: r.N, Latest: r.Latest})
 		}
 		return classify("count the errors", err)
 	})

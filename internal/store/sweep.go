@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/service/schedule"
 	"cairn/internal/store/dbsqlc"
 )
@@ -19,7 +20,7 @@ func (s *Store) Claims() schedule.Claims { return sweepStore{s} }
 // ClaimPage claims due tasks. It inserts the row of the page first: a repeated attempt waits for
 // the first one's transaction, and gets its page.
 func (s sweepStore) ClaimPage(ctx context.Context, claim string, max int, lease time.Duration,
-	plan func([]schedule.Due) ([]schedule.Advance, []schedule.Due)) (out schedule.ClaimResult, err error) {
+	plan func([]scheduled.Due) ([]scheduled.Advance, []scheduled.Due)) (out scheduled.ClaimResult, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		if n, err := q.SweepPageOpen(ctx, claim); err != nil || n == 0 {
 			if err == nil {
@@ -31,7 +32,7 @@ func (s sweepStore) ClaimPage(ctx context.Context, claim string, max int, lease 
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		due := make([]schedule.Due, len(rows))
+		due := make([]scheduled.Due, len(rows))
 		for i, r := range rows {
 			due[i] = dueOf(r)
 		}
@@ -46,38 +47,40 @@ func (s sweepStore) ClaimPage(ctx context.Context, claim string, max int, lease 
 	return out, err
 }
 
-func dueOf(r dbsqlc.SweepClaimRow) schedule.Due {
-	return schedule.Due{Workspace: r.WorkspaceID, WorkspaceKey: r.WorkspaceKey, Task: r.ID, Kind: schedule.Kind(r.Kind),
+func dueOf(r dbsqlc.SweepClaimRow) scheduled.Due {
+	return scheduled.Due{Workspace: r.WorkspaceID, WorkspaceKey: r.WorkspaceKey, Task: r.ID,
+		Kind: scheduled.Kind(r.Kind),
 		Cron: r.Cron, Zone: r.Zone,
 		CatchUp: time.Duration(r.CatchUpSeconds * float64(time.Second)),
-		Next:    schedule.Firing{At: r.DueAt, Date: r.DueDate, Key: r.DueKey},
-		Held:    schedule.Firing{At: r.SlotAt, Date: r.SlotDate, Key: r.SlotKey}, ReflectedTo: r.ReflectedTo,
-		Verdict: schedule.Verdict(r.Verdict), Now: r.At,
-		Quiet: schedule.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, EmptyWeek: r.EmptyWeek}
+		Next:    scheduled.Firing{At: r.DueAt, Date: r.DueDate, Key: r.DueKey},
+		Held:    scheduled.Firing{At: r.SlotAt, Date: r.SlotDate, Key: r.SlotKey}, ReflectedTo: r.ReflectedTo,
+		Verdict: scheduled.Verdict(r.Verdict), Now: r.At,
+		Quiet: scheduled.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, EmptyWeek: r.EmptyWeek}
 }
 
 // heldPage returns the unsettled rest of a known claim's page.
-func heldPage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration) (out schedule.ClaimResult,
+func heldPage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration) (out scheduled.ClaimResult,
 	err error) {
 	p, err := q.SweepPageGet(ctx, claim)
 	if err != nil {
 		return out, fmt.Errorf("read the page: %w", err)
 	}
-	out = schedule.ClaimResult{Looked: int(p.Looked), Taken: int(p.Taken), Empty: int(p.Empty), Skipped: int(p.Skipped),
-		More: p.More}
+	out = scheduled.ClaimResult{Looked: int(p.Looked), Taken: int(p.Taken), Empty: int(p.Empty),
+		Skipped: int(p.Skipped),
+		More:    p.More}
 	rows, err := q.SweepHeld(ctx, dbsqlc.SweepHeldParams{Lease: lease, Claim: claim})
 	for _, r := range rows {
-		out.Slots = append(out.Slots, schedule.ClaimedFiring{Workspace: r.WorkspaceID, WorkspaceKey: r.WorkspaceKey,
-			Task: r.ID, Kind: schedule.Kind(r.Kind), Zone: r.Zone,
-			Firing: schedule.Firing{At: *r.SlotAt, Date: r.SlotDate, Key: *r.SlotKey}, ReflectedTo: r.ReflectedTo,
+		out.Slots = append(out.Slots, scheduled.ClaimedFiring{Workspace: r.WorkspaceID, WorkspaceKey: r.WorkspaceKey,
+			Task: r.ID, Kind: scheduled.Kind(r.Kind), Zone: r.Zone,
+			Firing: scheduled.Firing{At: *r.SlotAt, Date: r.SlotDate, Key: *r.SlotKey}, ReflectedTo: r.ReflectedTo,
 			Why: contract.ReflectionOfSweep})
 	}
 	return out, err
 }
 
 // takePage stores the decisions about a page.
-func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration, moves []schedule.Advance,
-	again []schedule.Due) (out schedule.ClaimResult, err error) {
+func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration, moves []scheduled.Advance,
+	again []scheduled.Due) (out scheduled.ClaimResult, err error) {
 	advance := dbsqlc.SweepAdvanceParams{Claim: claim, Lease: lease}
 	for _, m := range moves {
 		a := &advance
@@ -95,7 +98,7 @@ func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.D
 		switch {
 		case m.Start():
 			out.Slots = append(out.Slots, slotOf(m.Due, m.Slot))
-		case m.Outcome == schedule.Empty:
+		case m.Outcome == scheduled.Empty:
 			out.Empty++
 		case m.Outcome != "":
 			out.Skipped++
@@ -118,8 +121,8 @@ func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.D
 	return out, nil
 }
 
-func slotOf(d schedule.Due, f schedule.Firing) schedule.ClaimedFiring {
-	return schedule.ClaimedFiring{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey, Task: d.Task, Kind: d.Kind,
+func slotOf(d scheduled.Due, f scheduled.Firing) scheduled.ClaimedFiring {
+	return scheduled.ClaimedFiring{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey, Task: d.Task, Kind: d.Kind,
 		Zone: d.Zone, Firing: f, ReflectedTo: d.ReflectedTo, Why: contract.ReflectionOfSweep}
 }
 
@@ -133,7 +136,7 @@ func orMissing(err error) error {
 
 // SettleSlots ends slots that the claim still holds. Slots that another page has taken over are not
 // changed.
-func (s sweepStore) SettleSlots(ctx context.Context, claim string, ended []schedule.DispatchResult) error {
+func (s sweepStore) SettleSlots(ctx context.Context, claim string, ended []scheduled.DispatchResult) error {
 	p := dbsqlc.SweepSettleParams{Claim: claim}
 	for _, e := range ended {
 		p.Workspaces, p.Ids = append(p.Workspaces, e.Slot.Workspace), append(p.Ids, e.Slot.Task)

@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/distill"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutTasks stores a run's tasks. Existing tasks stay unchanged.
-func (q taskRepository) PutTasks(ctx context.Context, ts []distill.Task) error {
+func (q taskRepository) PutTasks(ctx context.Context, ts []distillation.Task) error {
 	for _, t := range ts {
 		err := classify("store a task", q.q.TaskInsert(ctx,
 			dbsqlc.TaskInsertParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Position: int32(t.Position),
@@ -28,12 +28,12 @@ func (q taskRepository) PutTasks(ctx context.Context, ts []distill.Task) error {
 }
 
 // Tasks lists a run's tasks in their order.
-func (q taskRepository) Tasks(ctx context.Context, id string) ([]distill.Task, error) {
+func (q taskRepository) Tasks(ctx context.Context, id string) ([]distillation.Task, error) {
 	rows, err := q.q.TasksOfRun(ctx, dbsqlc.TasksOfRunParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("list the tasks", err)
 	}
-	out := make([]distill.Task, len(rows))
+	out := make([]distillation.Task, len(rows))
 	for i, r := range rows {
 		if out[i], err = taskOf(r); err != nil {
 			return nil, err
@@ -43,16 +43,16 @@ func (q taskRepository) Tasks(ctx context.Context, id string) ([]distill.Task, e
 }
 
 // Task reads one task.
-func (q taskRepository) Task(ctx context.Context, id string, key string) (distill.Task, error) {
+func (q taskRepository) Task(ctx context.Context, id string, key string) (distillation.Task, error) {
 	row, err := q.q.TaskGet(ctx, dbsqlc.TaskGetParams{WorkspaceID: q.ws, RunID: id, TaskKey: key})
 	if err != nil {
-		return distill.Task{}, classify("read the task", err)
+		return distillation.Task{}, classify("read the task", err)
 	}
 	return taskOf(row)
 }
 
 // SaveRecall stores the existing skills that a task's model is shown.
-func (q taskRepository) SaveRecall(ctx context.Context, t distill.Task) error {
+func (q taskRepository) SaveRecall(ctx context.Context, t distillation.Task) error {
 	raw, err := encode("the candidates", t.Candidates)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (q taskRepository) SaveRecall(ctx context.Context, t distill.Task) error {
 }
 
 // SaveDraft stores a task's draft, with the version that it is based on.
-func (q taskRepository) SaveDraft(ctx context.Context, t distill.Task, notes []string) error {
+func (q taskRepository) SaveDraft(ctx context.Context, t distillation.Task, notes []string) error {
 	raw, err := encode("the draft", t.Draft)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (q taskRepository) SaveDraft(ctx context.Context, t distill.Task, notes []s
 }
 
 // SaveBase stores a draft with the version that it is based on.
-func (q taskRepository) SaveBase(ctx context.Context, t distill.Task) error {
+func (q taskRepository) SaveBase(ctx context.Context, t distillation.Task) error {
 	raw, err := json.Marshal(t.Draft)
 	if err != nil {
 		return fmt.Errorf("encode the draft: %w", err)
@@ -86,7 +86,7 @@ func (q taskRepository) SaveBase(ctx context.Context, t distill.Task) error {
 }
 
 // SaveQuality stores the assessment of a task's draft, or the reason why there is none.
-func (q taskRepository) SaveQuality(ctx context.Context, t distill.Task, notes []string) error {
+func (q taskRepository) SaveQuality(ctx context.Context, t distillation.Task, notes []string) error {
 	raw, err := encodeQuality(t.Quality)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (q taskRepository) SaveQuality(ctx context.Context, t distill.Task, notes [
 }
 
 // SaveComparison stores the comparison of a task's package, or the reason why there is none.
-func (q taskRepository) SaveComparison(ctx context.Context, t distill.Task, notes []string) error {
+func (q taskRepository) SaveComparison(ctx context.Context, t distillation.Task, notes []string) error {
 	raw, err := encode("the comparison", t.Comparison)
 	if err != nil {
 		return err
@@ -108,8 +108,8 @@ func (q taskRepository) SaveComparison(ctx context.Context, t distill.Task, note
 }
 
 // SaveWritten stores written files. An existing file stays unchanged.
-func (q taskRepository) SaveWritten(ctx context.Context, t distill.Task, kind string,
-	files []distill.WrittenFile) error {
+func (q taskRepository) SaveWritten(ctx context.Context, t distillation.Task, kind string,
+	files []distillation.WrittenFile) error {
 	p := dbsqlc.TaskFilesPutParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Kind: kind}
 	for _, f := range files {
 		p.Names, p.Contents, p.Reasons = append(p.Names, storable(f.Name)), append(p.Contents, storable(f.Content)),
@@ -119,21 +119,21 @@ func (q taskRepository) SaveWritten(ctx context.Context, t distill.Task, kind st
 }
 
 // Written lists the files that were written for a task.
-func (q taskRepository) Written(ctx context.Context, t distill.Task) ([]distill.WrittenFile, error) {
+func (q taskRepository) Written(ctx context.Context, t distillation.Task) ([]distillation.WrittenFile, error) {
 	rows, err := q.q.TaskFilesGet(ctx, dbsqlc.TaskFilesGetParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
 	if err != nil {
 		return nil, classify("read the written files", err)
 	}
-	out := make([]distill.WrittenFile, len(rows))
+	out := make([]distillation.WrittenFile, len(rows))
 	for i, r := range rows {
-		out[i] = distill.WrittenFile{Kind: r.Kind, Name: r.Name, Content: r.Content, Reason: r.Reason}
+		out[i] = distillation.WrittenFile{Kind: r.Kind, Name: r.Name, Content: r.Content, Reason: r.Reason}
 	}
 	return out, nil
 }
 
 // HoldTask locks a task until the transaction ends, so that it cannot be erased. It returns false
 // if the task has ended or was erased.
-func (q taskRepository) HoldTask(ctx context.Context, t distill.Task) (bool, error) {
+func (q taskRepository) HoldTask(ctx context.Context, t distillation.Task) (bool, error) {
 	_, err := q.q.TaskHold(ctx, dbsqlc.TaskHoldParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
 	if isNoRows(err) {
 		return false, nil
@@ -142,7 +142,7 @@ func (q taskRepository) HoldTask(ctx context.Context, t distill.Task) (bool, err
 }
 
 // SavePackage stores the version that is ready to be committed.
-func (q taskRepository) SavePackage(ctx context.Context, t distill.Task) error {
+func (q taskRepository) SavePackage(ctx context.Context, t distillation.Task) error {
 	raw, err := encode("the package", t.Package)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (q taskRepository) SavePackage(ctx context.Context, t distill.Task) error {
 }
 
 // EndTask ends a task. A task that has ended stays unchanged.
-func (q taskRepository) EndTask(ctx context.Context, t distill.Task) error {
+func (q taskRepository) EndTask(ctx context.Context, t distillation.Task) error {
 	p := dbsqlc.TaskEndParams{Outcome: string(t.Outcome), Reason: storable(t.Reason), WorkspaceID: q.ws,
 		RunID: t.Ref.Run, TaskKey: t.Key}
 	if t.Skill != 0 {
@@ -163,12 +163,13 @@ func (q taskRepository) EndTask(ctx context.Context, t distill.Task) error {
 	return classify("end the task", err)
 }
 
-func taskOf(r dbsqlc.DistillTask) (distill.Task, error) {
-	t := distill.Task{Ref: run.Ref{Workspace: r.WorkspaceID, Run: r.RunID}, Key: r.TaskKey, Position: int(r.Position),
-		Name: r.Name, Seqs: ints(r.Seqs), Lang: r.Lang,
-		Stage: distill.Stage(r.Stage), Outcome: distill.Outcome(r.Outcome), Reason: r.Reason, Query: r.Query,
+func taskOf(r dbsqlc.DistillTask) (distillation.Task, error) {
+	t := distillation.Task{Ref: run.Ref{Workspace: r.WorkspaceID, Run: r.RunID}, Key: r.TaskKey,
+		Position: int(r.Position),
+		Name:     r.Name, Seqs: ints(r.Seqs), Lang: r.Lang,
+		Stage: distillation.Stage(r.Stage), Outcome: distillation.Outcome(r.Outcome), Reason: r.Reason, Query: r.Query,
 		Verdict: r.Verdict, Proof: ints(r.Proof), Notes: r.Notes,
-		Based: distill.Base{Skill: r.BasedOnSkill, Version: int(r.BasedOnVersion)}}
+		Based: distillation.Base{Skill: r.BasedOnSkill, Version: int(r.BasedOnVersion)}}
 	if r.SkillID != nil {
 		t.Skill, t.Version = *r.SkillID, int(*r.Version)
 	}
@@ -186,13 +187,13 @@ func taskOf(r dbsqlc.DistillTask) (distill.Task, error) {
 		return t, err
 	}
 	if len(r.Comparison) > 0 {
-		t.Comparison = new(distill.Comparison)
+		t.Comparison = new(distillation.Comparison)
 		if err := json.Unmarshal(r.Comparison, t.Comparison); err != nil {
 			return t, fmt.Errorf("decode the comparison of task %s: %w", r.TaskKey, err)
 		}
 	}
 	if len(r.Package) > 0 {
-		t.Package = new(distill.Package)
+		t.Package = new(distillation.Package)
 		if err := json.Unmarshal(r.Package, t.Package); err != nil {
 			return t, fmt.Errorf("decode the package of task %s: %w", r.TaskKey, err)
 		}
@@ -217,19 +218,19 @@ func ints(in []int32) []int {
 }
 
 // Memo finds the reason why the same material failed permanently, if that is at most fresh ago.
-func (q taskRepository) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distill.CachedFailure, bool,
+func (q taskRepository) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distillation.CachedFailure, bool,
 	error) {
 	row, err := q.q.MemoGet(ctx, dbsqlc.MemoGetParams{WorkspaceID: q.ws, Key: key[:], Fresh: fresh})
 	if isNoRows(err) {
-		return distill.CachedFailure{}, false, nil
+		return distillation.CachedFailure{}, false, nil
 	}
 	left := fresh - time.Duration(row.AgeSeconds*float64(time.Second))
-	return distill.CachedFailure{Code: fault.Code(row.Code), Reason: row.Reason, Left: left}, err == nil,
+	return distillation.CachedFailure{Code: fault.Code(row.Code), Reason: row.Reason, Left: left}, err == nil,
 		classify("read the memo", err)
 }
 
 // PutMemo stores the reason why material failed permanently.
-func (q taskRepository) PutMemo(ctx context.Context, key [32]byte, m distill.CachedFailure) error {
+func (q taskRepository) PutMemo(ctx context.Context, key [32]byte, m distillation.CachedFailure) error {
 	return classify("store the memo", q.q.MemoPut(ctx,
 		dbsqlc.MemoPutParams{WorkspaceID: q.ws, Key: key[:], Code: string(m.Code), Reason: storable(m.Reason)}))
 }

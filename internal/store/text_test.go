@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/distillation"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/distill"
-	"cairn/internal/service/relay"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -25,8 +25,8 @@ const (
 func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := func(a *distill.AcceptedRequest) { a.WorkflowID = func(int, int) string { return "w" } }
-	r, _ := b.accept(b.wish("key\x00", dirty, id, func(a *distill.AcceptedRequest) {
+	id := func(a *distillation.AcceptedRequest) { a.WorkflowID = func(int, int) string { return "w" } }
+	r, _ := b.accept(b.wish("key\x00", dirty, id, func(a *distillation.AcceptedRequest) {
 		a.Conversation.ID, a.Conversation.Title = dirty, dirty
 		a.Conversation.Messages = append(a.Conversation.Messages,
 			transcript.Message{ID: dirty, Role: transcript.Tool, Name: dirty, ToolCallID: dirty, Content: dirty,
@@ -46,20 +46,20 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 		return nil
 	})
 
-	task := distill.Task{Ref: r.Ref, Key: "t", Name: dirty, Lang: "en"}
+	task := distillation.Task{Ref: r.Ref, Key: "t", Name: dirty, Lang: "en"}
 	b.in(b.a, func(ctx context.Context, q store.Tx) error {
-		testkit.Must(t, q.Tasks().PutTasks(ctx, []distill.Task{task}))
+		testkit.Must(t, q.Tasks().PutTasks(ctx, []distillation.Task{task}))
 		task.Query = dirty
 		testkit.Must(t, q.Tasks().SaveRecall(ctx, task))
 		task.Draft = &skill.Draft{Name: dirty, Procedure: dirty, Examples: []string{dirty}}
 		testkit.Must(t, q.Tasks().SaveDraft(ctx, task, []string{dirty}))
-		testkit.Must(t, q.Tasks().SaveWritten(ctx, task, distill.Scripts,
-			[]distill.WrittenFile{{Name: dirty, Content: dirty, Reason: dirty}}))
-		task.Package = &distill.Package{Version: skill.Version{Body: dirty}}
+		testkit.Must(t, q.Tasks().SaveWritten(ctx, task, distillation.Scripts,
+			[]distillation.WrittenFile{{Name: dirty, Content: dirty, Reason: dirty}}))
+		task.Package = &distillation.Package{Version: skill.Version{Body: dirty}}
 		testkit.Must(t, q.Tasks().SavePackage(ctx, task))
-		task.Outcome, task.Reason = distill.Failed, dirty
+		task.Outcome, task.Reason = distillation.Failed, dirty
 		testkit.Must(t, q.Tasks().EndTask(ctx, task))
-		testkit.Must(t, q.Runs().EndRun(ctx, r.Ref.Run, run.Failed, dirty, distill.Result{Code: dirty}))
+		testkit.Must(t, q.Runs().EndRun(ctx, r.Ref.Run, run.Failed, dirty, distillation.Result{Code: dirty}))
 		return nil
 	})
 	b.in(b.a, func(ctx context.Context, q store.Tx) error {
@@ -85,9 +85,9 @@ func TestADutyKeepsWhyItFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.in(b.a, func(ctx context.Context, q store.Tx) error {
-		return q.Outbox().Enqueue(ctx, relay.EmbedDoc, "1", 0)
+		return q.Outbox().Enqueue(ctx, outbox.EmbedDoc, "1", 0)
 	})
-	duties, err := b.ClaimOutbox(t.Context(), relay.Kinds(), 9)
+	duties, err := b.ClaimOutbox(t.Context(), outbox.Kinds(), 9)
 	if err != nil || len(duties) != 1 {
 		t.Fatalf("claimed %v, %v", duties, err)
 	}

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"cairn/internal/domain/conversation"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/transcript/otlp"
 	"cairn/internal/service/intake"
-	"cairn/internal/service/relay"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -48,7 +49,7 @@ func (s traceStore) PutSpans(ctx context.Context, ws int64, spans []otlp.Span, e
 			due[hex.EncodeToString(session)] = 0
 		}
 		for _, session := range slices.Sorted(maps.Keys(due)) { // in one order, so that no two requests deadlock
-			if err := q.Outbox().Enqueue(ctx, relay.ImportTrace, session, due[session]); err != nil {
+			if err := q.Outbox().Enqueue(ctx, outbox.ImportTrace, session, due[session]); err != nil {
 				return err
 			}
 		}
@@ -59,13 +60,13 @@ func (s traceStore) PutSpans(ctx context.Context, ws int64, spans []otlp.Span, e
 }
 
 // OpenSpans returns the first spans of a conversation that are not imported.
-func (s traceStore) OpenSpans(ctx context.Context, ws int64, session []byte, max int64) (out []intake.OpenSpan,
+func (s traceStore) OpenSpans(ctx context.Context, ws int64, session []byte, max int64) (out []conversation.OpenSpan,
 	err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.TraceSpans(ctx, dbsqlc.TraceSpansParams{WorkspaceID: q.ws, Session: session, MaxSize: max})
 		out = nil
 		for _, r := range rows {
-			out = append(out, intake.OpenSpan{ID: r.ID, Format: r.Format, Line: r.Content})
+			out = append(out, conversation.OpenSpan{ID: r.ID, Format: r.Format, Line: r.Content})
 		}
 		return classify("read the spans of a conversation", err)
 	})
@@ -74,7 +75,7 @@ func (s traceStore) OpenSpans(ctx context.Context, ws int64, session []byte, max
 
 // ImportSpans stores a file made from spans, removes their content, and settles the task.
 func (s traceStore) ImportSpans(ctx context.Context, ws int64, session []byte, spans []int64,
-	file *intake.NewImport) error {
+	file *conversation.NewImport) error {
 	key := hex.EncodeToString(session)
 	err := s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		n, err := q.q.TraceSpansDone(ctx, dbsqlc.TraceSpansDoneParams{WorkspaceID: q.ws, Ids: spans})
@@ -90,14 +91,14 @@ func (s traceStore) ImportSpans(ctx context.Context, ws int64, session []byte, s
 			}
 		}
 		// Settling locks the task. A request that has stored spans since then waits, and stores the task again.
-		if err := q.Outbox().Settle(ctx, relay.ImportTrace, key); err != nil {
+		if err := q.Outbox().Settle(ctx, outbox.ImportTrace, key); err != nil {
 			return err
 		}
 		left, err := q.q.TraceSpansLeft(ctx, dbsqlc.TraceSpansLeftParams{WorkspaceID: q.ws, Session: session})
 		if err != nil || !left {
 			return classify("find further spans of a conversation", err)
 		}
-		return q.Outbox().Enqueue(ctx, relay.ImportTrace, key, 0)
+		return q.Outbox().Enqueue(ctx, outbox.ImportTrace, key, 0)
 	})
 	if errors.Is(err, errImported) {
 		return nil

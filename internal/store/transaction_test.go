@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -15,16 +15,16 @@ import (
 func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	var c agentrun.Conversation
+	var c conversation.Conversation
 	testkit.Must(t, b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, tx store.Tx) (err error) {
 		c, _, _, err = tx.Conversations().OpenConversation(t.Context(), "c", "chat", "", "m1")
 		return err
 	}))
 	spec := []byte("{}")
-	r := agentrun.NewRun{Kind: run.Turn, Key: "k", Conversation: c.ID, Spec: spec, WorkflowID: "w"}
+	r := run.NewRun{Kind: run.Turn, Key: "k", Conversation: c.ID, Spec: spec, WorkflowID: "w"}
 	for name, fails := range map[string]func(store.Tx) error{
 		"0 rows changed, want 1": func(tx store.Tx) error {
-			return tx.Conversations().SaveSequence(t.Context(), agentrun.Conversation{ID: c.ID + 1})
+			return tx.Conversations().SaveSequence(t.Context(), conversation.Conversation{ID: c.ID + 1})
 		},
 		"run run_00000000000000000000000000 not found": func(tx store.Tx) error {
 			_, err := tx.Runs().RequireOpenRun(t.Context(), "run_00000000000000000000000000")
@@ -36,7 +36,7 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 				return err
 			}
 			if err := tx.Conversations().SaveSequence(t.Context(),
-				agentrun.Conversation{ID: c.ID, NextSeq: 7, NextTurn: 3}); err != nil {
+				conversation.Conversation{ID: c.ID, NextSeq: 7, NextTurn: 3}); err != nil {
 				return err
 			}
 			return fails(tx)

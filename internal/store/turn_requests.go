@@ -8,16 +8,15 @@ import (
 	"slices"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/service/completion"
-	"cairn/internal/service/conversation"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutImported stores a turn that has ended, without a run.
-func (q turnRepository) PutImported(ctx context.Context, t agentrun.Turn) error {
+func (q turnRepository) PutImported(ctx context.Context, t conversation.Turn) error {
 	sha := sha256.Sum256(nil) // it is never sent again
 	return classify("import a turn", q.q.TurnImport(ctx, dbsqlc.TurnImportParams{WorkspaceID: q.ws,
 		ConversationID: t.Conversation, Number: int32(t.Number), MessageID: storable(t.MessageID), Mode: t.Mode,
@@ -26,7 +25,7 @@ func (q turnRepository) PutImported(ctx context.Context, t agentrun.Turn) error 
 
 // PutHistory stores what the request of a turn stated about its conversation. It returns ErrMoved if an
 // equal request was accepted meanwhile.
-func (q turnRepository) PutHistory(ctx context.Context, t agentrun.Turn, h conversation.History) error {
+func (q turnRepository) PutHistory(ctx context.Context, t conversation.Turn, h conversation.History) error {
 	n, err := q.q.TurnRequestPut(ctx, dbsqlc.TurnRequestPutParams{WorkspaceID: q.ws, ConversationID: t.Conversation,
 		Number: int32(t.Number), Thread: storable(h.Thread), HistorySha: h.SHA[:], BodySha: h.Body[:],
 		Times: int32(h.Times)})
@@ -51,7 +50,7 @@ func (s *Store) Responses() completion.Responses { return completionStore{s} }
 func (s *Store) CompletionTasks() completion.Tasks { return completionStore{s} }
 
 // Same returns the latest turn of an equal request.
-func (s completionStore) Same(ctx context.Context, ws int64, body [32]byte) (out completion.Same, err error) {
+func (s completionStore) Same(ctx context.Context, ws int64, body [32]byte) (out conversation.SameRequest, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.TurnRequestSame(ctx, dbsqlc.TurnRequestSameParams{WorkspaceID: q.ws, BodySha: body[:]})
 		if isNoRows(err) {
@@ -60,7 +59,7 @@ func (s completionStore) Same(ctx context.Context, ws int64, body [32]byte) (out
 		if err != nil {
 			return classify("find an equal request", err)
 		}
-		out = completion.Same{Conversation: r.ExternalID, Message: r.MessageID, Times: int(r.Times),
+		out = conversation.SameRequest{Conversation: r.ExternalID, Message: r.MessageID, Times: int(r.Times),
 			Ended: run.Status(r.Status) == run.Ended, Failed: slices.Contains(failures, r.Reason),
 			Age: r.Now.Sub(r.CreatedAt)}
 		if r.RunID != nil {
@@ -76,7 +75,7 @@ func (s completionStore) Same(ctx context.Context, ws int64, body [32]byte) (out
 
 // Before returns the last turns of conversations with a history, the latest conversation first.
 func (s completionStore) Before(ctx context.Context, ws int64, thread string, history [32]byte, max int) (
-	out []completion.Turn, err error) {
+	out []conversation.EarlierTurn, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.TurnRequestsBefore(ctx, dbsqlc.TurnRequestsBeforeParams{WorkspaceID: q.ws,
 			Thread: storable(thread), HistorySha: history[:], MaxRows: int32(max)})
@@ -89,7 +88,8 @@ func (s completionStore) Before(ctx context.Context, ws int64, thread string, hi
 }
 
 // Last returns the last turn of a conversation.
-func (s completionStore) Last(ctx context.Context, ws int64, name string) (out completion.Turn, known bool, err error) {
+func (s completionStore) Last(ctx context.Context, ws int64, name string) (out conversation.EarlierTurn, known bool,
+	err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.TurnLast(ctx, dbsqlc.TurnLastParams{WorkspaceID: q.ws, ExternalID: storable(name)})
 		if isNoRows(err) {
@@ -103,8 +103,8 @@ func (s completionStore) Last(ctx context.Context, ws int64, name string) (out c
 	return out, known, err
 }
 
-func lastTurn(name string, number int32, id *string, status, reason, reply string) completion.Turn {
-	t := completion.Turn{Conversation: name, Number: int(number), Ended: run.Status(status) == run.Ended,
+func lastTurn(name string, number int32, id *string, status, reason, reply string) conversation.EarlierTurn {
+	t := conversation.EarlierTurn{Conversation: name, Number: int(number), Ended: run.Status(status) == run.Ended,
 		Interrupted: agent.Reason(reason) == agent.Interrupted, Reply: reply}
 	if id != nil {
 		t.Run = *id
@@ -113,13 +113,13 @@ func lastTurn(name string, number int32, id *string, status, reason, reply strin
 }
 
 // Outcome reads what a client gets of a run besides its text.
-func (s completionStore) Outcome(ctx context.Context, ref run.Ref) (out completion.Outcome, err error) {
+func (s completionStore) Outcome(ctx context.Context, ref run.Ref) (out conversation.TurnOutcome, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		r, err := q.q.RunOutcome(ctx, dbsqlc.RunOutcomeParams{WorkspaceID: q.ws, ID: ref.Run})
 		if err != nil {
 			return noRun(ref.Run, err)
 		}
-		out = completion.Outcome{Ended: run.Status(r.Status) == run.Ended, Detail: r.Reason, Finish: r.Finish,
+		out = conversation.TurnOutcome{Ended: run.Status(r.Status) == run.Ended, Detail: r.Reason, Finish: r.Finish,
 			Input: r.InputTokens, Output: r.OutputTokens}
 		calls, err := q.q.ClientCalls(ctx, dbsqlc.ClientCallsParams{WorkspaceID: q.ws, RunID: ref.Run})
 		for _, c := range calls {
@@ -149,13 +149,13 @@ func (s completionStore) Watcher(ctx context.Context, ref run.Ref) (watcher stri
 }
 
 // Response returns the turn of a response.
-func (s completionStore) Response(ctx context.Context, ref run.Ref) (out completion.Response, err error) {
+func (s completionStore) Response(ctx context.Context, ref run.Ref) (out conversation.Response, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		r, err := q.q.ResponseGet(ctx, dbsqlc.ResponseGetParams{WorkspaceID: q.ws, RunID: &ref.Run})
 		if isNoRows(err) {
-			return completion.ErrNoResponse(ref)
+			return conversation.ErrNoResponse(ref)
 		}
-		out = completion.Response{Run: ref, Conversation: r.ExternalID, Message: r.MessageID, Number: int(r.Number),
+		out = conversation.Response{Run: ref, Conversation: r.ExternalID, Message: r.MessageID, Number: int(r.Number),
 			Last: r.Last, Shown: r.Shown, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
 		return classify("read the response", err)
 	})
@@ -193,7 +193,7 @@ func (s completionStore) Messages(ctx context.Context, ws int64, conversation st
 }
 
 // SameTask returns the latest run with a key.
-func (s completionStore) SameTask(ctx context.Context, ws int64, key string) (out completion.Same, err error) {
+func (s completionStore) SameTask(ctx context.Context, ws int64, key string) (out conversation.SameRequest, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.CompletionSame(ctx, dbsqlc.CompletionSameParams{WorkspaceID: q.ws, BusinessKey: storable(key)})
 		if isNoRows(err) {
@@ -203,7 +203,7 @@ func (s completionStore) SameTask(ctx context.Context, ws int64, key string) (ou
 			return classify("find an equal request", err)
 		}
 		failed := []run.Outcome{run.Failed, run.OverBudget}
-		out = completion.Same{Message: key, Run: r.ID, Times: int(r.Generation), Age: r.Now.Sub(r.CreatedAt),
+		out = conversation.SameRequest{Message: key, Run: r.ID, Times: int(r.Generation), Age: r.Now.Sub(r.CreatedAt),
 			Ended: run.Status(r.Status) == run.Ended, Failed: slices.Contains(failed, run.Outcome(r.Outcome))}
 		if r.EndedAt != nil {
 			out.EndedFor = r.Now.Sub(*r.EndedAt)
@@ -214,7 +214,7 @@ func (s completionStore) SameTask(ctx context.Context, ws int64, key string) (ou
 }
 
 // PutTask stores the run of a task and the outbox task that drives it.
-func (s completionStore) PutTask(ctx context.Context, ws int64, t completion.NewTask) (out run.Run, err error) {
+func (s completionStore) PutTask(ctx context.Context, ws int64, t conversation.NewTask) (out run.Run, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		id, err := q.q.AgentRunPut(ctx, dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, ID: run.NewID(),
 			Kind: string(run.Completion), BusinessKey: storable(t.Key), Generation: int32(t.Generation),

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/conversation"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/agentrun"
-	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -33,16 +33,17 @@ const SittingGap = 30 * time.Minute
 const indexedRunes = 4000
 
 // lastSitting reads the last activity of a conversation before a message.
-func (q documentRepository) lastSitting(ctx context.Context, conversationID int64, seq int) (agentrun.ActivityWindow,
+func (q documentRepository) lastSitting(ctx context.Context, conversationID int64,
+	seq int) (conversation.ActivityWindow,
 	error) {
 	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversationID,
 		Before: int32(seq)})
-	return agentrun.ActivityWindow(r), classify("read the last activity", err)
+	return conversation.ActivityWindow(r), classify("read the last activity", err)
 }
 
 // IndexSaid indexes messages of a live conversation for search, each by its Seq. Messages without a
 // time get the current one.
-func (q documentRepository) IndexSaid(ctx context.Context, c agentrun.Conversation,
+func (q documentRepository) IndexSaid(ctx context.Context, c conversation.Conversation,
 	ms []transcript.Message) (err error) {
 	if c.Last.Now.IsZero() {
 		if c.Last, err = q.lastSitting(ctx, c.ID, c.NextSeq); err != nil {
@@ -55,8 +56,8 @@ func (q documentRepository) IndexSaid(ctx context.Context, c agentrun.Conversati
 // indexTurns indexes the messages of users and assistants for search. Tool results and system
 // messages are not indexed. If live is set, messages without a time get the current one.
 func (q documentRepository) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message,
-	last agentrun.ActivityWindow, live bool) error {
-	session, before, docs := int(last.Session), last.EventTime, []search.Doc{}
+	last conversation.ActivityWindow, live bool) error {
+	session, before, docs := int(last.Session), last.EventTime, []index.Doc{}
 	for _, m := range ms {
 		text := transcript.Clip(strings.TrimSpace(storable(m.Content)), indexedRunes)
 		if text == "" || m.Role != transcript.User && m.Role != transcript.Assistant {
@@ -72,7 +73,7 @@ func (q documentRepository) indexTurns(ctx context.Context, conversationID int64
 		if !at.IsZero() {
 			before = &at
 		}
-		d := search.NewDoc(search.KindTurn, conversationID, "active", text).About(storable(m.Name))
+		d := index.NewDoc(index.KindTurn, conversationID, "active", text).About(storable(m.Name))
 		d.Seq, d.Session, d.Conversation = m.Seq, session, &conversationID
 		if !at.IsZero() {
 			d.EventTime = &at
@@ -87,7 +88,7 @@ func (q documentRepository) indexTurns(ctx context.Context, conversationID int64
 }
 
 // indexWithSpace indexes documents with their vectors, or enqueues the embedding.
-func (q documentRepository) indexWithSpace(ctx context.Context, docs []search.Doc) error {
+func (q documentRepository) indexWithSpace(ctx context.Context, docs []index.Doc) error {
 	if q.vectors.inline == nil {
 		ids, err := q.IndexNew(ctx, docs)
 		if err != nil || len(ids) == 0 {

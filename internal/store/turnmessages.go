@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutMessages stores the messages of a turn, numbered from seq.
-func (q transcriptRepository) PutMessages(ctx context.Context, c agentrun.Conversation, turn int,
+func (q transcriptRepository) PutMessages(ctx context.Context, c conversation.Conversation, turn int,
 	ms []transcript.Message) error {
 	conversation, seq := c.ID, c.NextSeq
 	p := dbsqlc.TurnMessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation, Turn: int32(turn)}
@@ -42,7 +42,8 @@ func (q transcriptRepository) PutMessages(ctx context.Context, c agentrun.Conver
 }
 
 // Messages reads the messages of the turns after one turn up to another, turn by turn.
-func (q transcriptRepository) Messages(ctx context.Context, conversation int64, after, to int) ([]agentrun.TurnMessage,
+func (q transcriptRepository) Messages(ctx context.Context, conversation int64, after,
+	to int) ([]conversation.TurnMessage,
 	error) {
 	rows, err := q.q.TurnMessages(ctx, dbsqlc.TurnMessagesParams{WorkspaceID: q.ws, ConversationID: conversation,
 		AfterTurn: int32(after), ToTurn: int32(to)})
@@ -52,8 +53,8 @@ func (q transcriptRepository) Messages(ctx context.Context, conversation int64, 
 	return turnMessagesOf(rows)
 }
 
-func turnMessagesOf(rows []dbsqlc.TurnMessagesRow) ([]agentrun.TurnMessage, error) {
-	out := make([]agentrun.TurnMessage, len(rows))
+func turnMessagesOf(rows []dbsqlc.TurnMessagesRow) ([]conversation.TurnMessage, error) {
+	out := make([]conversation.TurnMessage, len(rows))
 	for i, r := range rows {
 		m := transcript.Message{ID: r.ExternalID, Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content,
 			Name: r.Name, ToolCallID: r.ToolCallID}
@@ -70,7 +71,7 @@ func turnMessagesOf(rows []dbsqlc.TurnMessagesRow) ([]agentrun.TurnMessage, erro
 			return out, err
 		}
 		m.Details = details
-		out[i] = agentrun.TurnMessage{Turn: int(*r.Turn), Message: m}
+		out[i] = conversation.TurnMessage{Turn: int(*r.Turn), Message: m}
 	}
 	return out, nil
 }

@@ -9,43 +9,44 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/agentrun"
-	"cairn/internal/service/relay"
 	"cairn/internal/store/dbsqlc"
 )
 
 // TurnOf finds the turn of a channel's message.
-func (q turnRepository) TurnOf(ctx context.Context, conversationID int64, message string) (agentrun.Turn, bool, error) {
+func (q turnRepository) TurnOf(ctx context.Context, conversationID int64, message string) (conversation.Turn, bool,
+	error) {
 	r, err := q.q.TurnByMessage(ctx, dbsqlc.TurnByMessageParams{WorkspaceID: q.ws, ConversationID: conversationID,
 		MessageID: storable(message)})
 	if isNoRows(err) {
-		return agentrun.Turn{}, false, nil
+		return conversation.Turn{}, false, nil
 	}
 	if err != nil {
-		return agentrun.Turn{}, false, classify("find the message", err)
+		return conversation.Turn{}, false, classify("find the message", err)
 	}
 	t, err := turnOf(r)
 	return t, err == nil, err
 }
 
 // TurnOfRun reads the turn of a run.
-func (q turnRepository) TurnOfRun(ctx context.Context, id string) (agentrun.Turn, error) {
+func (q turnRepository) TurnOfRun(ctx context.Context, id string) (conversation.Turn, error) {
 	r, err := q.q.TurnByRun(ctx, dbsqlc.TurnByRunParams{WorkspaceID: q.ws, RunID: &id})
 	if err != nil {
-		return agentrun.Turn{}, classify("read the turn", err)
+		return conversation.Turn{}, classify("read the turn", err)
 	}
 	return turnOf(r)
 }
 
 // Turns reads turns by their numbers, both inclusive.
-func (q turnRepository) Turns(ctx context.Context, conversationID int64, from, to int) ([]agentrun.Turn, error) {
+func (q turnRepository) Turns(ctx context.Context, conversationID int64, from, to int) ([]conversation.Turn, error) {
 	rows, err := q.q.TurnsRange(ctx, dbsqlc.TurnsRangeParams{WorkspaceID: q.ws, ConversationID: conversationID,
 		FromNumber: int32(from), ToNumber: int32(to)})
 	if err != nil {
 		return nil, classify("read the turns", err)
 	}
-	out := make([]agentrun.Turn, len(rows))
+	out := make([]conversation.Turn, len(rows))
 	for i, r := range rows {
 		if out[i], err = turnOf(r); err != nil {
 			return nil, err
@@ -55,7 +56,7 @@ func (q turnRepository) Turns(ctx context.Context, conversationID int64, from, t
 }
 
 // PutTurn stores an accepted turn with its run and the outbox task that drives the run.
-func (q turnRepository) PutTurn(ctx context.Context, t agentrun.Turn, n agentrun.NewRun) (run.Run, error) {
+func (q turnRepository) PutTurn(ctx context.Context, t conversation.Turn, n run.NewRun) (run.Run, error) {
 	made := run.Run{Kind: run.Turn, Key: n.Key, Generation: 1, ArgsSHA: n.ArgsSHA, Conversation: n.Conversation,
 		WorkflowID: n.WorkflowID}
 	facts, err := encode("the facts of a turn", t.Facts)
@@ -66,7 +67,7 @@ func (q turnRepository) PutTurn(ctx context.Context, t agentrun.Turn, n agentrun
 		BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:], ConversationID: &n.Conversation, Spec: n.Spec,
 		WorkflowID: n.WorkflowID, Number: int32(t.Number), MessageID: storable(t.MessageID), Mode: t.Mode,
 		Origin: t.Origin, FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts,
-		Duty: relay.DriveTurn, Wait: driveAfter})
+		Duty: outbox.DriveTurn, Wait: driveAfter})
 	if err != nil {
 		return made, classify("store the turn", err)
 	}
@@ -76,7 +77,7 @@ func (q turnRepository) PutTurn(ctx context.Context, t agentrun.Turn, n agentrun
 }
 
 // EndTurn ends an accepted turn. It fails if the turn has ended.
-func (q turnRepository) EndTurn(ctx context.Context, t agentrun.Turn) error {
+func (q turnRepository) EndTurn(ctx context.Context, t conversation.Turn) error {
 	facts, err := encode("the facts of a turn", t.Facts)
 	if err != nil {
 		return err
@@ -87,13 +88,14 @@ func (q turnRepository) EndTurn(ctx context.Context, t agentrun.Turn) error {
 }
 
 // News reads the changes since a turn's session was frozen.
-func (q turnRepository) News(ctx context.Context, t agentrun.Turn, frozen time.Time) (agentrun.SessionChanges, error) {
+func (q turnRepository) News(ctx context.Context, t conversation.Turn, frozen time.Time) (conversation.SessionChanges,
+	error) {
 	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation,
 		Before: int32(t.Number - 1), Frozen: frozen})
 	return newsOf(rows), classify("read what is new to a turn", err)
 }
 
-func newsOf(rows []dbsqlc.TurnNewsRow) (out agentrun.SessionChanges) {
+func newsOf(rows []dbsqlc.TurnNewsRow) (out conversation.SessionChanges) {
 	for _, r := range rows {
 		out.Zone = r.TimeZone
 		switch {
@@ -113,7 +115,7 @@ func newsOf(rows []dbsqlc.TurnNewsRow) (out agentrun.SessionChanges) {
 
 // PinContext stores the context of a turn unless it has one, and returns the stored one. The caller
 // must hold the lock of the turn's run.
-func (q turnRepository) PinContext(ctx context.Context, t agentrun.Turn, text string) (string, error) {
+func (q turnRepository) PinContext(ctx context.Context, t conversation.Turn, text string) (string, error) {
 	stored := storable(text)
 	n, err := q.q.TurnContextPin(ctx, dbsqlc.TurnContextPinParams{Context: stored, WorkspaceID: q.ws,
 		ConversationID: t.Conversation, Number: int32(t.Number)})
@@ -128,8 +130,8 @@ func seqOrNull(seq int) *int32 {
 	return &n
 }
 
-func turnOf(r dbsqlc.Turn) (agentrun.Turn, error) {
-	t := agentrun.Turn{Conversation: r.ConversationID, Number: int(r.Number), MessageID: r.MessageID, Mode: r.Mode,
+func turnOf(r dbsqlc.Turn) (conversation.Turn, error) {
+	t := conversation.Turn{Conversation: r.ConversationID, Number: int(r.Number), MessageID: r.MessageID, Mode: r.Mode,
 		Origin: r.Origin, ArgsSHA: [32]byte(r.ArgsSha), Context: r.Context,
 		FirstSeq: int(r.FirstSeq), ReplySeq: -1, Ended: r.Status == "ended", Reason: r.Reason, Tainted: r.Tainted,
 		AcceptedAt: r.AcceptedAt, EndedAt: r.EndedAt}
@@ -146,7 +148,7 @@ func turnOf(r dbsqlc.Turn) (agentrun.Turn, error) {
 }
 
 // Steps reads the steps of a run, with the calls of each response.
-func (q stepRepository) Steps(ctx context.Context, id string) ([]agentrun.Step, error) {
+func (q stepRepository) Steps(ctx context.Context, id string) ([]run.Step, error) {
 	rows, err := q.q.StepsOf(ctx, dbsqlc.StepsOfParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("read the steps", err)
@@ -170,10 +172,10 @@ func (s *stepRows) queue(b *pgx.Batch, ws int64, id string) {
 	collect(b, "read the calls", &s.calls, dbsqlc.AgentCallsOf, ws, id)
 }
 
-func (s stepRows) all() []agentrun.Step {
-	out, calls := make([]agentrun.Step, len(s.steps)), s.calls
+func (s stepRows) all() []run.Step {
+	out, calls := make([]run.Step, len(s.steps)), s.calls
 	for i, r := range s.steps {
-		out[i] = agentrun.Step{N: int(r.Step), Note: r.Note, Content: r.Content, Finish: r.Finish}
+		out[i] = run.Step{N: int(r.Step), Note: r.Note, Content: r.Content, Finish: r.Finish}
 		for len(calls) > 0 && calls[0].Step == r.Step {
 			out[i].Calls, calls = append(out[i].Calls, callOf(calls[0])), calls[1:]
 		}
@@ -181,8 +183,8 @@ func (s stepRows) all() []agentrun.Step {
 	return out
 }
 
-func callOf(c dbsqlc.AgentCallsOfRow) agentrun.Call {
-	out := agentrun.Call{Step: int(c.Step), Position: int(c.Position), ID: c.CallID, Tool: c.Tool,
+func callOf(c dbsqlc.AgentCallsOfRow) run.ToolCall {
+	out := run.ToolCall{Step: int(c.Step), Position: int(c.Position), ID: c.CallID, Tool: c.Tool,
 		Class: agent.Class(c.Class), Arguments: c.Arguments, Done: c.Result != nil, Code: c.Code}
 	if c.Result != nil {
 		out.Result = *c.Result
@@ -191,7 +193,7 @@ func callOf(c dbsqlc.AgentCallsOfRow) agentrun.Call {
 }
 
 // PutStep stores a response with its calls. An existing step stays unchanged.
-func (q stepRepository) PutStep(ctx context.Context, id string, s agentrun.Step) error {
+func (q stepRepository) PutStep(ctx context.Context, id string, s run.Step) error {
 	p := dbsqlc.StepPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N), Note: s.Note,
 		Content: storable(s.Content), Finish: s.Finish}
 	for _, c := range s.Calls {
@@ -206,7 +208,7 @@ func (q stepRepository) PutStep(ctx context.Context, id string, s agentrun.Step)
 
 // EndCall stores the result of a call for the model, and returns the call with it. An existing
 // result stays unchanged.
-func (q stepRepository) EndCall(ctx context.Context, id string, c agentrun.Call) (agentrun.Call, error) {
+func (q stepRepository) EndCall(ctx context.Context, id string, c run.ToolCall) (run.ToolCall, error) {
 	result := storable(c.Result)
 	r, err := q.q.AgentCallEnd(ctx, dbsqlc.AgentCallEndParams{Result: &result, Code: c.Code, WorkspaceID: q.ws,
 		RunID: id, Step: int32(c.Step), Position: int32(c.Position)})

@@ -39,14 +39,14 @@ func (t fastAddTx) LongTerm() longterm.Tx { return longTermTx(t) }
 type addRepository struct{ session }
 
 // Waiting locks up to most open adds of a subject, the first one first.
-func (q addRepository) Waiting(ctx context.Context, subject string, most int) ([]fastadd.OpenAdd, error) {
+func (q addRepository) Waiting(ctx context.Context, subject string, most int) ([]run.OpenAdd, error) {
 	rows, err := q.q.AddsOpen(ctx, dbsqlc.AddsOpenParams{WorkspaceID: q.ws, Subject: &subject, MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("read the open adds", err)
 	}
-	out := make([]fastadd.OpenAdd, len(rows))
+	out := make([]run.OpenAdd, len(rows))
 	for i, r := range rows {
-		out[i] = fastadd.OpenAdd{Run: runOf(r.Run), Joins: text(r.Run.AddJoins), Batch: text(r.Run.AddBatch),
+		out[i] = run.OpenAdd{Run: runOf(r.Run), Joins: text(r.Run.AddJoins), Batch: text(r.Run.AddBatch),
 			Step: r.Step}
 		if r.Run.AddTokens != nil {
 			out[i].Tokens = int(*r.Run.AddTokens)

@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/service/learning/adaptation"
-	"cairn/internal/service/learning/decision"
+	"cairn/internal/domain/learning"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutUpdate stores an update in the shadow state, or finds the one of its run.
-func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u adaptation.Update) (adaptation.Update, error) {
+func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u learning.Update) (learning.Update, error) {
 	shadow, err := encode("the comparison", u.Shadow)
 	if err != nil {
 		return u, err
@@ -27,7 +26,7 @@ func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u adaptatio
 
 // MoveUpdate moves an update to another state. It returns false if the update is not in state
 // before.
-func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before string, u adaptation.Update) (bool,
+func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before string, u learning.Update) (bool,
 	error) {
 	shadow, err := encode("the comparison", u.Shadow)
 	if err != nil {
@@ -44,7 +43,7 @@ func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before str
 		Shadow:      shadow,
 		Canary:      canary,
 		Note:        storable(u.Note),
-		Ended:       u.State != adaptation.OnCanary,
+		Ended:       u.State != learning.OnCanary,
 		WorkspaceID: q.ws,
 		BankID:      bank,
 		Number:      int32(u.Number),
@@ -54,39 +53,39 @@ func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before str
 }
 
 // OpenUpdate returns the update of a bank that is neither promoted nor dropped.
-func (q updateRepository) OpenUpdate(ctx context.Context, bank int64) (adaptation.Update, bool, error) {
+func (q updateRepository) OpenUpdate(ctx context.Context, bank int64) (learning.Update, bool, error) {
 	r, err := q.q.UpdateOpen(ctx, dbsqlc.UpdateOpenParams{WorkspaceID: q.ws, BankID: bank})
 	if isNoRows(err) {
-		return adaptation.Update{}, false, nil
+		return learning.Update{}, false, nil
 	}
 	if err != nil {
-		return adaptation.Update{}, false, classify("find an update", err)
+		return learning.Update{}, false, classify("find an update", err)
 	}
 	u, err := updateOf(r)
 	return u, err == nil, err
 }
 
 // UpdateAt returns an update of a bank by its number, if it exists.
-func (q updateRepository) UpdateAt(ctx context.Context, bank int64, number int) (adaptation.Update, bool, error) {
+func (q updateRepository) UpdateAt(ctx context.Context, bank int64, number int) (learning.Update, bool, error) {
 	r, err := q.q.UpdateAt(ctx, dbsqlc.UpdateAtParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number)})
 	if isNoRows(err) {
-		return adaptation.Update{}, false, nil
+		return learning.Update{}, false, nil
 	}
 	if err != nil {
-		return adaptation.Update{}, false, classify("find the update", err)
+		return learning.Update{}, false, classify("find the update", err)
 	}
 	u, err := updateOf(r)
 	return u, err == nil, err
 }
 
 // Updates lists the updates of a bank before a number, the latest first; 0 is no number.
-func (q updateRepository) Updates(ctx context.Context, bank int64, before, most int) ([]adaptation.Update, error) {
+func (q updateRepository) Updates(ctx context.Context, bank int64, before, most int) ([]learning.Update, error) {
 	rows, err := q.q.UpdatesOf(ctx, dbsqlc.UpdatesOfParams{WorkspaceID: q.ws, BankID: bank, Before: int32(before),
 		MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("list the updates", err)
 	}
-	out := make([]adaptation.Update, len(rows))
+	out := make([]learning.Update, len(rows))
 	for i, r := range rows {
 		if out[i], err = updateOf(r); err != nil {
 			return nil, err
@@ -95,12 +94,12 @@ func (q updateRepository) Updates(ctx context.Context, bank int64, before, most 
 	return out, nil
 }
 
-func updateOf(r dbsqlc.PolicyUpdate) (u adaptation.Update, err error) {
-	u = adaptation.Update{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), State: r.State, Policy: r.PolicySha,
+func updateOf(r dbsqlc.PolicyUpdate) (u learning.Update, err error) {
+	u = learning.Update{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), State: r.State, Policy: r.PolicySha,
 		Optimizer: r.OptimizerSha, Decisions: int(r.Decisions), Note: r.Note,
 		CreatedAt: r.CreatedAt, CanaryAt: r.CanaryAt, EndedAt: r.EndedAt}
 	if err = json.Unmarshal(r.Shadow, &u.Shadow); err == nil && r.Canary != nil {
-		u.Canary = new(adaptation.Canary)
+		u.Canary = new(learning.Canary)
 		err = json.Unmarshal(r.Canary, u.Canary)
 	}
 	if err != nil {
@@ -110,15 +109,15 @@ func updateOf(r dbsqlc.PolicyUpdate) (u adaptation.Update, err error) {
 }
 
 // CanaryScores returns the scores of answers on both sides of a canary.
-func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u adaptation.Update) (candidate,
-	incumbent []decision.Outcome, err error) {
+func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u learning.Update) (candidate,
+	incumbent []learning.Outcome, err error) {
 	if u.CanaryAt == nil {
 		return nil, nil, nil
 	}
 	rows, err := q.q.CanaryOutcomes(ctx, dbsqlc.CanaryOutcomesParams{WorkspaceID: q.ws, BankID: bank,
 		Base: int32(u.Base), Since: *u.CanaryAt, Number: int32(u.Number)})
 	for _, r := range rows {
-		o := decision.Outcome{Op: r.OpID, Score: r.Score, Voter: r.Voter}
+		o := learning.Outcome{Op: r.OpID, Score: r.Score, Voter: r.Voter}
 		if r.Candidate {
 			candidate = append(candidate, o)
 		} else {
@@ -129,7 +128,7 @@ func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u adapta
 }
 
 // CanaryLate reports whether a canary started more than 30 days ago.
-func (q updateRepository) CanaryLate(ctx context.Context, u adaptation.Update) (bool, error) {
+func (q updateRepository) CanaryLate(ctx context.Context, u learning.Update) (bool, error) {
 	if u.CanaryAt == nil {
 		return false, nil
 	}

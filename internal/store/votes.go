@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"cairn/internal/service/learning/cases"
+	"cairn/internal/domain/learning"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -13,19 +13,19 @@ func (q voteRepository) LockVoter(ctx context.Context, voter string) error {
 }
 
 // VoteOn reads the vote of a voter on an answer, if it exists.
-func (q voteRepository) VoteOn(ctx context.Context, voter, rated string) (cases.Vote, bool, error) {
+func (q voteRepository) VoteOn(ctx context.Context, voter, rated string) (learning.Vote, bool, error) {
 	r, err := q.q.VoteGet(ctx, dbsqlc.VoteGetParams{WorkspaceID: q.ws, Voter: voter, Answer: rated})
 	if isNoRows(err) {
-		return cases.Vote{}, false, nil
+		return learning.Vote{}, false, nil
 	}
 	return voteOf(r), err == nil, classify("read the vote", err)
 }
 
 // VotesLately returns the other votes of the last minute of the sender of v.
-func (q voteRepository) VotesLately(ctx context.Context, v cases.Vote) ([]cases.Vote, error) {
+func (q voteRepository) VotesLately(ctx context.Context, v learning.Vote) ([]learning.Vote, error) {
 	rows, err := q.q.VotesLately(ctx, dbsqlc.VotesLatelyParams{WorkspaceID: q.ws, Sender: v.Sender, Voter: v.Voter,
 		Answer: v.Rated})
-	out := make([]cases.Vote, len(rows))
+	out := make([]learning.Vote, len(rows))
 	for i, r := range rows {
 		out[i] = voteOf(r)
 	}
@@ -38,7 +38,7 @@ func (q voteRepository) MarkBurst(ctx context.Context, sender string) error {
 }
 
 // PutVote stores a vote in place of the voter's earlier one on the same answer.
-func (q voteRepository) PutVote(ctx context.Context, v cases.Vote) error {
+func (q voteRepository) PutVote(ctx context.Context, v learning.Vote) error {
 	return classify("store the vote", q.q.VotePut(ctx, dbsqlc.VotePutParams{WorkspaceID: q.ws, Voter: v.Voter,
 		Sender: v.Sender, Answer: v.Rated, OpID: v.Op, Source: v.Source, Burst: v.Burst, RunID: keyOrNull(v.Run),
 		ConversationID: keyOrNull(v.Conversation), CaseID: keyOrNull(v.Case), Failures: int32(v.Failures),
@@ -46,11 +46,11 @@ func (q voteRepository) PutVote(ctx context.Context, v cases.Vote) error {
 }
 
 // Bursts returns who sent votes without effect, latest first.
-func (q voteRepository) Bursts(ctx context.Context, most int) ([]cases.Burst, error) {
+func (q voteRepository) Bursts(ctx context.Context, most int) ([]learning.VoteBurst, error) {
 	rows, err := q.q.VoteBursts(ctx, dbsqlc.VoteBurstsParams{WorkspaceID: q.ws, MaxRows: int32(most)})
-	out := make([]cases.Burst, len(rows))
+	out := make([]learning.VoteBurst, len(rows))
 	for i, r := range rows {
-		out[i] = cases.Burst{Voter: r.Sender, Votes: int(r.Votes), LastAt: r.LastAt}
+		out[i] = learning.VoteBurst{Voter: r.Sender, Votes: int(r.Votes), LastAt: r.LastAt}
 	}
 	return out, classify("list the bursts of votes", err)
 }
@@ -61,8 +61,9 @@ func (q voteRepository) Voters(ctx context.Context) (int, error) {
 	return int(n), classify("count the voters", err)
 }
 
-func voteOf(r dbsqlc.Vote) cases.Vote {
-	return cases.Vote{Voter: r.Voter, Sender: r.Sender, Rated: r.Answer, Op: r.OpID, Source: r.Source, Burst: r.Burst,
-		Run: text(r.RunID), Conversation: number(r.ConversationID), Case: number(r.CaseID),
+func voteOf(r dbsqlc.Vote) learning.Vote {
+	return learning.Vote{Voter: r.Voter, Sender: r.Sender, Rated: r.Answer, Op: r.OpID, Source: r.Source,
+		Burst: r.Burst,
+		Run:   text(r.RunID), Conversation: number(r.ConversationID), Case: number(r.CaseID),
 		Failures: int(r.Failures), Decisions: r.Decisions}
 }

@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"time"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/workingmemory"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/service/offload"
 	"cairn/internal/store/dbsqlc"
 )
@@ -66,7 +66,7 @@ func (q offloadRepository) OffloadedBy(ctx context.Context, s workingmemory.Sess
 
 // PutCompaction stores a compaction of a conversation. An existing one up to the same turn stays
 // unchanged.
-func (q offloadRepository) PutCompaction(ctx context.Context, c offload.Compaction) error {
+func (q offloadRepository) PutCompaction(ctx context.Context, c workingmemory.Compaction) error {
 	return classify("store the compaction", q.q.CompactionPut(ctx,
 		dbsqlc.CompactionPutParams{WorkspaceID: q.ws, ConversationID: c.Conversation, UptoTurn: int32(c.Upto),
 			RunID:   c.Run,
@@ -74,24 +74,25 @@ func (q offloadRepository) PutCompaction(ctx context.Context, c offload.Compacti
 }
 
 // CompactionAt returns the compaction of a conversation up to a turn.
-func (q offloadRepository) CompactionAt(ctx context.Context, conversation int64, upto int) (offload.Compaction, bool,
+func (q offloadRepository) CompactionAt(ctx context.Context, conversation int64, upto int) (workingmemory.Compaction,
+	bool,
 	error) {
 	r, err := q.q.CompactionAt(ctx, dbsqlc.CompactionAtParams{WorkspaceID: q.ws, ConversationID: conversation,
 		UptoTurn: int32(upto)})
 	if isNoRows(err) {
-		return offload.Compaction{}, false, nil
+		return workingmemory.Compaction{}, false, nil
 	}
-	return offload.Compaction{Conversation: conversation, Upto: int(r.UptoTurn), Run: r.RunID, Content: r.Content,
+	return workingmemory.Compaction{Conversation: conversation, Upto: int(r.UptoTurn), Run: r.RunID, Content: r.Content,
 		Tokens: int(r.Tokens), Degraded: r.Degraded}, err == nil, classify("read the compaction", err)
 }
 
 // Record returns the compaction that a run's turn starts with.
-func (q offloadRepository) Record(ctx context.Context, id string) (agentrun.Record, error) {
+func (q offloadRepository) Record(ctx context.Context, id string) (conversation.Record, error) {
 	r, err := q.q.CompactionOfTurn(ctx, dbsqlc.CompactionOfTurnParams{WorkspaceID: q.ws, RunID: &id})
 	if isNoRows(err) {
-		return agentrun.Record{}, nil
+		return conversation.Record{}, nil
 	}
-	record := agentrun.Record{Upto: int(r.UptoTurn), Content: r.Content, Run: r.RunID}
+	record := conversation.Record{Upto: int(r.UptoTurn), Content: r.Content, Run: r.RunID}
 	return record, classify("read the compaction", err)
 }
 

@@ -17,8 +17,8 @@ func (s *Store) Workspace(ctx context.Context, name string, make bool) (tenancy.
 		return tenancy.Workspace{}, fault.New(fault.InvalidArgument,
 			fmt.Sprintf("invalid workspace name: %d characters, 1 to 200 are allowed", n), "")
 	}
-	if w, ok := s.workspaces.Load(name); ok {
-		return w.(tenancy.Workspace), nil
+	if w, ok := s.workspaces.Get(name); ok {
+		return w, nil
 	}
 	var row dbsqlc.WorkspaceOpenRow
 	err := s.asApp(ctx, func(q *dbsqlc.Queries) (err error) {
@@ -33,7 +33,7 @@ func (s *Store) Workspace(ctx context.Context, name string, make bool) (tenancy.
 		return tenancy.Workspace{}, classify("find the workspace", err)
 	}
 	w := tenancy.Workspace{ID: row.ID, Name: name, Key: row.Key}
-	s.workspaces.Store(name, w)
+	s.workspaces.Add(name, w)
 	return w, nil
 }
 
@@ -73,12 +73,11 @@ func (s *Store) WorkspaceByKey(ctx context.Context, key string) (w tenancy.Works
 
 // forget removes an erased workspace from the cache: its name then refers to a new workspace.
 func (s *Store) forget(id int64) {
-	s.workspaces.Range(func(name, w any) bool {
-		if w.(tenancy.Workspace).ID == id {
-			s.workspaces.CompareAndDelete(name, w)
+	for _, name := range s.workspaces.Keys() {
+		if w, ok := s.workspaces.Peek(name); ok && w.ID == id {
+			s.workspaces.Remove(name) // a new workspace of that name is read again
 		}
-		return true
-	})
+	}
 }
 
 // Self returns the workspace of the transaction.

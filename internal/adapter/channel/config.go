@@ -20,6 +20,7 @@ import (
 	"cairn/internal/adapter/channel/slack"
 	"cairn/internal/adapter/channel/telegram"
 	"cairn/internal/adapter/channel/webhook"
+	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	service "cairn/internal/service/channel"
 )
@@ -50,11 +51,11 @@ type profile struct {
 // mostCoalesce is the longest time within which messages become one turn.
 const mostCoalesce = 10 * time.Second
 
-func (p profile) open(name string) (out service.Profile, err error) {
+func (p profile) open(name string) (out channel.Profile, err error) {
 	wrong := func(member, hint string) error {
 		return fault.New(fault.Misconfigured, fmt.Sprintf("invalid %s of profile %.40q", member, name), hint)
 	}
-	out = service.Profile{Channel: p.Channel, Language: p.Language, Budget: p.Budget,
+	out = channel.Profile{Channel: p.Channel, Language: p.Language, Budget: p.Budget,
 		Coalesce: service.UsualCoalesce, Redirect: p.Busy == "redirect", Allow: p.Groups.Allow,
 		Deny: slices.Compact(slices.Sorted(slices.Values(p.Tools.Deny)))}
 	if p.Coalesce != nil {

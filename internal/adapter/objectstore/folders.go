@@ -2,19 +2,21 @@ package objectstore
 
 import (
 	"path"
-	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// foldersKept bounds the number of remembered folders. When it is exceeded, all are forgotten,
-// which costs some extra syncs.
+// foldersKept bounds the number of remembered folders. One that is forgotten costs an extra sync.
 const foldersKept = 10_000
 
 // lasting is the set of folders whose names survive a power failure, because this process has
 // synced their parent folders. A folder that another process created is not included: that process
 // may have died before it synced it.
-type lasting struct {
-	mu    sync.Mutex
-	known map[string]bool
+type lasting = *lru.Cache[string, struct{}]
+
+func newLasting() lasting {
+	known, _ := lru.New[string, struct{}](foldersKept) // fails only for a size of 0
+	return known
 }
 
 // makeFolders creates folder and its parents. It forgets those of them that another process has
@@ -24,7 +26,7 @@ func (s *LocalStore) makeFolders(folder string) error {
 		if _, err := s.root.Stat(above); err == nil {
 			break
 		}
-		s.lasting.forget(above)
+		s.lasting.Remove(above)
 	}
 	return s.root.MkdirAll(folder, 0o755)
 }
@@ -36,35 +38,14 @@ func (s *LocalStore) keepName(folder string) error {
 		return err
 	}
 	var synced []string
-	for ; folder != "." && !s.lasting.has(folder); folder = path.Dir(folder) {
+	for ; folder != "." && !s.lasting.Contains(folder); folder = path.Dir(folder) {
 		if err := s.sync(path.Dir(folder)); err != nil {
 			return err
 		}
 		synced = append(synced, folder)
 	}
-	s.lasting.add(synced)
+	for _, folder := range synced {
+		s.lasting.Add(folder, struct{}{})
+	}
 	return nil
-}
-
-func (l *lasting) has(folder string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.known[folder]
-}
-
-func (l *lasting) add(folders []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.known == nil || len(l.known) > foldersKept {
-		l.known = map[string]bool{}
-	}
-	for _, folder := range folders {
-		l.known[folder] = true
-	}
-}
-
-func (l *lasting) forget(folder string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.known, folder)
 }

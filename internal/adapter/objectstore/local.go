@@ -51,7 +51,7 @@ func Local(root string) (*LocalStore, error) {
 	if err != nil {
 		return nil, trouble("open the object store", root, err)
 	}
-	store := &LocalStore{path: absolute, root: opened}
+	store := &LocalStore{path: absolute, root: opened, lasting: newLasting()}
 	store.sync = store.syncFolder
 	if err := opened.MkdirAll(tempFolder, 0o755); err != nil {
 		return nil, errors.Join(trouble("open the object store", root, err), opened.Close())

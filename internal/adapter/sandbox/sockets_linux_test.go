@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -26,6 +27,7 @@ func init() {
 			}
 			escaped(unix.SetsockoptInt(pair[0], unix.SOL_SOCKET, unix.SO_SNDBUF, 4<<20), "made a buffer larger")
 			escaped(unix.SetsockoptInt(pair[0], unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 4<<20), "forced a buffer larger")
+			escaped(widened(pair[0]), "made a buffer larger by a wider level")
 			held += fill(pair[0]) + fill(pair[1])
 		}
 		hold(held)
@@ -101,6 +103,17 @@ func fill(socket int) (sum int) {
 		}
 		sum += n
 	}
+}
+
+// widened enlarges a buffer with a level that has a bit in its upper half, which the kernel ignores.
+func widened(socket int) error {
+	size := int32(4 << 20)
+	_, _, errno := unix.Syscall6(unix.SYS_SETSOCKOPT, uintptr(socket), 1<<32|unix.SOL_SOCKET, unix.SO_SNDBUF,
+		uintptr(unsafe.Pointer(&size)), unsafe.Sizeof(size), 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 // hold keeps the sockets open for long enough that a watcher sees them.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
-	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
 )
 
@@ -47,7 +47,7 @@ func (c *cli) listBanks(ctx context.Context) error {
 // shownBank is a version in JSON output.
 type shownBank struct {
 	Bank    string                       `json:"bank"`
-	Version bank.Version                 `json:"version"`
+	Version learning.BankVersion         `json:"version"`
 	Skills  []memoryskill.Version        `json:"skills"`
 	Stats   map[string]memoryskill.Stats `json:"stats,omitempty"` // by id of the skill's version
 	// FrozenAt is the time since when the bank does not change.
@@ -151,7 +151,7 @@ func (c *cli) bankUpdates(ctx context.Context, name string) error {
 		for _, u := range updates {
 			live := u.Canary
 			if live == nil {
-				live = &adaptation.Canary{}
+				live = &learning.Canary{}
 			}
 			fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%s\t%.0f %%\t%s\t%d\t%d\t%d\t%s\t%.12s\t%s\n", u.Number, u.Base, u.State,
 				u.Decisions, effective(u.Shadow.OffPolicy), 100*u.Shadow.Alike, difference(u.Shadow.Comparison),
@@ -192,7 +192,7 @@ func (c *cli) bankProbes(ctx context.Context, name string) error {
 }
 
 // effective formats the effective sample size of an estimate, "" if there is none.
-func effective(o *adaptation.OffPolicy) string {
+func effective(o *learning.OffPolicy) string {
 	if o == nil {
 		return ""
 	}

@@ -18,7 +18,7 @@ func (w *world) chatting(t *testing.T, args []string) []string {
 	testkit.Must(t, w.App.Channels.Register(t.Context(), accounts))
 	user := fmt.Sprintf("user-%d", time.Now().UnixNano())
 	pair := func(user, code string) {
-		p := channel.Pairing{Account: accounts[0].Name, User: user, Name: "Ada", Code: code}
+		p := domain.Pairing{Account: accounts[0].Name, User: user, Name: "Ada", Code: code}
 		_, err := w.Store.Pairings().PutPairing(t.Context(), p, 1000)
 		testkit.Must(t, err)
 	}
@@ -29,7 +29,7 @@ func (w *world) chatting(t *testing.T, args []string) []string {
 		if args[2] == "--group" {
 			ws, err := w.Store.Workspace(t.Context(), "group", true)
 			testkit.Must(t, err)
-			_, err = w.Store.People().PutIdentity(t.Context(), ws.ID, channel.Identity{Account: accounts[0].Name,
+			_, err = w.Store.People().PutIdentity(t.Context(), ws.ID, domain.Identity{Account: accounts[0].Name,
 				Kind: channel.KindGroup, User: args[5], Role: channel.RoleUser})
 			testkit.Must(t, err)
 			return args
@@ -51,10 +51,10 @@ func (w *world) dead(t *testing.T, ws int64, place domain.Place) int64 {
 	route, err := events.PutEvent(t.Context(), ws, domain.Event{Key: place.Chat, Kind: domain.Message, Place: place,
 		Sender: domain.Sender{ID: place.Chat}, Text: "/help"})
 	testkit.Must(t, err)
-	all := func(open []channel.StoredEvent) ([]channel.StoredEvent, time.Duration) { return open, 0 }
+	all := func(open []domain.StoredEvent) ([]domain.StoredEvent, time.Duration) { return open, 0 }
 	b, err := events.NextBurst(t.Context(), ws, route, all)
 	testkit.Must(t, err)
-	testkit.Must(t, events.EndBurst(t.Context(), ws, b, channel.Outcome{Reply: "Write to me."}))
+	testkit.Must(t, events.EndBurst(t.Context(), ws, b, domain.Outcome{Reply: "Write to me."}))
 	id, err := deliveries.NextDelivery(t.Context(), ws, route, false)
 	testkit.Must(t, err)
 	testkit.Must(t, deliveries.EndDelivery(t.Context(), ws, id, channel.DeliveryDead, "unreachable", false))

@@ -16,10 +16,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/devstack"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/console"
 	"cairn/internal/gateway/prometheus"
-	"cairn/internal/service/apikey"
 )
 
 func (c *cli) consoleCommand() *cobra.Command {
@@ -114,9 +114,9 @@ func (s *session) consoleLink(ctx context.Context, scopes []string, page ...stri
 	if !s.Config.ConsoleOn() {
 		return "", consoleOff()
 	}
-	var wanted []apikey.Scope
+	var wanted []access.Scope
 	for _, scope := range scopes {
-		wanted = append(wanted, apikey.Scope(scope))
+		wanted = append(wanted, access.Scope(scope))
 	}
 	code, err := s.Sessions.Link(ctx, s.workspace, account(), wanted)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/service/agentrun"
-	"cairn/internal/service/conversation"
-	"cairn/internal/service/explore"
+	"cairn/internal/domain/conversation"
+	"cairn/internal/domain/readmodel"
+	"cairn/internal/domain/run"
 	"cairn/internal/service/inspect"
 	"cairn/internal/store"
 )
@@ -60,7 +60,7 @@ func (c *cli) listConversations(ctx context.Context, max int) error {
 		return usageError{fmt.Errorf("invalid --max %d: use 1 or more", max)}
 	}
 	return c.withSession(ctx, needs{}, func(s *session) error {
-		views, _, err := s.Explore.Conversations(ctx, s.workspace.ID, explore.ConversationFilter{}, "", max)
+		views, _, err := s.Explore.Conversations(ctx, s.workspace.ID, readmodel.ConversationFilter{}, "", max)
 		if err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (c *cli) printConversation(d inspect.ConversationDetail, lines []conversati
 	return nil
 }
 
-func written(writes []agentrun.Write, staged int) string {
+func written(writes []run.Write, staged int) string {
 	out := ""
 	for _, w := range writes {
 		out += fmt.Sprintf("; %s %s", w.Tool, w.Action)

@@ -12,11 +12,11 @@ import (
 
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/settings"
 	"cairn/internal/gateway/mcpserver"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/devtest"
-	"cairn/internal/service/conversation"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"

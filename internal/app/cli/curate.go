@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/service/curate"
 )
 
@@ -78,7 +79,7 @@ func (c *cli) insights() *cobra.Command {
 // insightsShown bounds each list of a table. JSON output has all rows.
 const insightsShown = 20
 
-func (c *cli) printInsights(i curate.Insights) error {
+func (c *cli) printInsights(i readmodel.Insights) error {
 	if c.output == "json" {
 		return c.printJSON(i)
 	}
@@ -100,7 +101,7 @@ func (c *cli) printInsights(i curate.Insights) error {
 	return tw.Flush()
 }
 
-func usages(tw *tabwriter.Writer, list []curate.SkillUsage) {
+func usages(tw *tabwriter.Writer, list []readmodel.SkillUsage) {
 	if len(list) == 0 {
 		return
 	}

@@ -19,6 +19,7 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/transcript/intake"
@@ -178,7 +179,7 @@ func shorten(text string, width int) string {
 // createdSkill returns the first task of a run that produced a skill, or nil.
 func createdSkill(r distill.Report) *distill.TaskReport {
 	for _, t := range r.Tasks {
-		if t.Outcome == distill.Created || t.Outcome == distill.Updated {
+		if t.Outcome == distillation.Created || t.Outcome == distillation.Updated {
 			return &t
 		}
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/erase"
 	"cairn/internal/store"
 )
 
@@ -69,7 +69,7 @@ func (c *cli) erase() *cobra.Command {
 		"workspace)")
 	cmd.Flags().StringVar(&f.target, "target", "", "name of the target whose memories, conversations and messages "+
 		"to erase (default the whole workspace)")
-	cmd.Flags().StringVar(&f.derived, "derived", erase.Keep,
+	cmd.Flags().StringVar(&f.derived, "derived", erasure.Keep,
 		"what to do with data derived only from the conversation: keep, quarantine or delete")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "count rows and list derived data without erasing")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask for confirmation")
@@ -82,7 +82,7 @@ func (c *cli) runErase(ctx context.Context, f eraseFlags) error {
 		return err
 	}
 	defer s.close()
-	target, name := erase.Target{Workspace: s.workspace.ID, Subject: f.target, Derived: f.derived}, s.workspace.Name
+	target, name := erasure.Target{Workspace: s.workspace.ID, Subject: f.target, Derived: f.derived}, s.workspace.Name
 	if f.target != "" {
 		if target.Subject, err = s.Erase.Meant(ctx, s.workspace.ID, f.target); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (c *cli) runErase(ctx context.Context, f eraseFlags) error {
 }
 
 // eraseAccepted erases and waits for the end.
-func (c *cli) eraseAccepted(ctx context.Context, s *session, target erase.Target) error {
+func (c *cli) eraseAccepted(ctx context.Context, s *session, target erasure.Target) error {
 	e, err := s.Erase.Accept(ctx, target)
 	if err != nil {
 		return err
@@ -150,10 +150,10 @@ func (c *cli) confirm(name string) error {
 }
 
 // derivedWords describe each choice of --derived.
-var derivedWords = map[string]string{erase.Keep: "kept without their source", erase.Quarantine: "quarantined",
-	erase.Delete: "deleted"}
+var derivedWords = map[string]string{erasure.Keep: "kept without their source", erasure.Quarantine: "quarantined",
+	erasure.Delete: "deleted"}
 
-func (c *cli) printPlan(p erase.Plan, target erase.Target) error {
+func (c *cli) printPlan(p erasure.Plan, target erasure.Target) error {
 	if c.output == "json" {
 		return c.printJSON(p)
 	}
@@ -183,7 +183,7 @@ func (c *cli) printPlan(p erase.Plan, target erase.Target) error {
 }
 
 // printReview lists what a subject's erasure keeps.
-func printReview(tw io.Writer, items []erase.Item) {
+func printReview(tw io.Writer, items []erasure.Item) {
 	for i, item := range items {
 		if i == 0 {
 			fmt.Fprintln(tw, "\nNEEDS REVIEW\tID")
@@ -194,11 +194,11 @@ func printReview(tw io.Writer, items []erase.Item) {
 
 // erased is an erasure with the subject that the command erased: its report contains only a hash.
 type erased struct {
-	erase.Erasure
+	erasure.Erasure
 	Target string `json:"target,omitempty"`
 }
 
-func (c *cli) printErasure(e erase.Erasure, subject string) error {
+func (c *cli) printErasure(e erasure.Erasure, subject string) error {
 	if c.output == "json" {
 		return c.printJSON(erased{e, subject})
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/erase"
 	"cairn/internal/service/longterm"
 	"cairn/internal/testkit"
 )
@@ -37,7 +37,7 @@ func TestEraseAsksCountsAndProves(t *testing.T) {
 		}
 	}
 	code, out, errs := w.run("", "erase", "test", "--dry-run", "-o", "json")
-	var plan erase.Plan
+	var plan erasure.Plan
 	if err := json.Unmarshal([]byte(out), &plan); err != nil || code != 0 || plan.Rows["skills"] == 0 ||
 		plan.Rows["conversations"] != 2 {
 		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
@@ -55,7 +55,7 @@ func TestEraseAsksCountsAndProves(t *testing.T) {
 	}
 
 	code, out, errs = w.run("", "erase", "test", "--yes", "-o", "json")
-	var e erase.Erasure
+	var e erasure.Erasure
 	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 || !e.Ended ||
 		e.Deleted["skills"] != plan.Rows["skills"] || e.Deleted["workspaces"] != 1 || e.Objects == 0 {
 		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
@@ -93,7 +93,7 @@ func TestEraseOfATargetAsksCountsAndListsWhatIsMixed(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 	code, out, errs = w.run("Ada\n", "erase", "--target", "Ada", "-o", "json")
-	var e erase.Erasure
+	var e erasure.Erasure
 	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 || !e.Ended || e.Deleted["memories"] != 2 ||
 		e.Subject == "" || len(e.NeedsReview) != 1 || e.NeedsReview[0].Kind != "memory" ||
 		!strings.Contains(out, `"target": "Ada"`) {

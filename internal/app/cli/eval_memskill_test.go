@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/evaluation/memskill"
 	"cairn/internal/testkit"
@@ -103,7 +104,7 @@ func TestEvalMemskillMeasuresTheSample(t *testing.T) {
 
 func TestTheLineOfAnEvaluationHasAnETA(t *testing.T) {
 	t.Parallel()
-	p := memskill.Progress{Units: 3, UnitsOf: 7, Usage: memskill.Usage{Calls: 30, CostMicros: 1_500_000},
+	p := memskill.Progress{Units: 3, UnitsOf: 7, Usage: learning.EvaluationUsage{Calls: 30, CostMicros: 1_500_000},
 		Estimate: memskill.Estimate{Calls: 120}}
 	line := evaluationLine(p, 10, 20*time.Second)
 	for _, want := range []string{"30 of about 120 calls", "3 of 7 units", "cost 1.5 $", "ETA 1m30s"} {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -142,7 +143,7 @@ func (c *cli) importSessions(ctx context.Context, files []string, f importFlags)
 		defer s.close()
 	}
 	var refs []run.Ref
-	imported := []intake.Import{}
+	imported := []conversation.Import{}
 	r := intake.Reader{Options: intake.Options{Format: f.format, AllowUnknown: f.allowUnknown}}
 	for _, file := range files {
 		err := c.readWith(ctx, &r, file, func(file intake.File) error {
@@ -168,8 +169,9 @@ func (c *cli) importSessions(ctx context.Context, files []string, f importFlags)
 }
 
 // dryImport returns what the import of a file would store.
-func dryImport(f intake.File) intake.Import {
-	out := intake.Import{Name: f.Name, Bytes: int64(len(f.Content)), Report: f.Result.Report, Conversations: []string{}}
+func dryImport(f intake.File) conversation.Import {
+	out := conversation.Import{Name: f.Name, Bytes: int64(len(f.Content)), Report: f.Result.Report,
+		Conversations: []string{}}
 	for _, one := range f.Result.Conversations {
 		out.Conversations = append(out.Conversations, one.ID)
 	}
@@ -181,7 +183,7 @@ const laterImport = time.Minute
 
 // importFile imports a file, and returns the runs that distill its conversations.
 func (s *session) importFile(ctx context.Context, f intake.File, o intake.Options, distil bool,
-	outcome transcript.Verdict) (out intake.Import, refs []run.Ref, err error) {
+	outcome transcript.Verdict) (out conversation.Import, refs []run.Ref, err error) {
 	made, err := s.Imports.Accept(ctx, intake.Request{Workspace: s.workspace.ID, Files: []intake.File{f}, Options: o,
 		Distill: distil, Outcome: outcome, After: laterImport})
 	if err != nil {
@@ -209,7 +211,7 @@ func (s *session) importFile(ctx context.Context, f intake.File, o intake.Option
 
 // printImported prints the report of each file, and of all if there are several. Reports of runs follow if the
 // conversations are distilled.
-func (c *cli) printImported(imported []intake.Import, all transcript.ImportReport, follows bool) error {
+func (c *cli) printImported(imported []conversation.Import, all transcript.ImportReport, follows bool) error {
 	out := c.out
 	if c.output == "json" {
 		if !follows {
@@ -238,7 +240,7 @@ func (c *cli) listImports(ctx context.Context, max int) error {
 		return err
 	}
 	if c.output == "json" {
-		return c.printJSON(map[string]any{"imports": append([]intake.Import{}, all...)})
+		return c.printJSON(map[string]any{"imports": append([]conversation.Import{}, all...)})
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tFILE\tFORMAT\tCONVERSATIONS\tMESSAGES\tSTORED\tIMPORTED")
@@ -250,25 +252,26 @@ func (c *cli) listImports(ctx context.Context, max int) error {
 }
 
 func (c *cli) showImport(ctx context.Context, id string) error {
-	return c.withImport(ctx, id, func(s *session, n int64) (intake.Import, error) {
+	return c.withImport(ctx, id, func(s *session, n int64) (conversation.Import, error) {
 		return s.Imports.Get(ctx, s.workspace.ID, n)
 	})
 }
 
 func (c *cli) reparseImport(ctx context.Context, id string) error {
-	return c.withImport(ctx, id, func(s *session, n int64) (intake.Import, error) {
+	return c.withImport(ctx, id, func(s *session, n int64) (conversation.Import, error) {
 		if _, err := s.Imports.Reparse(ctx, s.workspace.ID, n, laterImport); err != nil {
-			return intake.Import{}, err
+			return conversation.Import{}, err
 		}
 		if err := s.Imports.StoreConversations(ctx, s.workspace, n); err != nil {
-			return intake.Import{}, err
+			return conversation.Import{}, err
 		}
 		return s.Imports.Get(ctx, s.workspace.ID, n)
 	})
 }
 
 // withImport prints an import that fn returns.
-func (c *cli) withImport(ctx context.Context, id string, fn func(s *session, n int64) (intake.Import, error)) error {
+func (c *cli) withImport(ctx context.Context, id string, fn func(s *session, n int64) (conversation.Import,
+	error)) error {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
 		return usageError{fmt.Errorf("invalid ID of an import %q: use a number that `cairn import list` prints", id)}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/service/apikey"
+	"cairn/internal/domain/access"
 )
 
 func (c *cli) keys() *cobra.Command {
@@ -184,9 +184,9 @@ func (c *cli) createKey(ctx context.Context, n newKey) error {
 		return err
 	}
 	defer s.close()
-	var wanted []apikey.Scope
+	var wanted []access.Scope
 	for _, scope := range n.scopes {
-		wanted = append(wanted, apikey.Scope(scope))
+		wanted = append(wanted, access.Scope(scope))
 	}
 	if n.gateway != "" {
 		key, made, err := s.Keys.CreateGateway(ctx, n.name, n.gateway, expires)
@@ -211,7 +211,7 @@ func (c *cli) createKey(ctx context.Context, n newKey) error {
 }
 
 // showNewKey prints a new key and what it is for. More are further fields of the JSON output.
-func (c *cli) showNewKey(key string, made apikey.Key, purpose string, more map[string]any) error {
+func (c *cli) showNewKey(key string, made access.Key, purpose string, more map[string]any) error {
 	switch c.output {
 	case "json":
 		out := map[string]any{"key": key, "id": made.ID, "name": made.Name, "scopes": made.Scopes}
@@ -248,7 +248,7 @@ func (c *cli) listKeys(ctx context.Context, operator bool) error {
 		return err
 	}
 	defer s.close()
-	var all []apikey.Key
+	var all []access.Key
 	if operator {
 		all, err = s.Keys.ListOperators(ctx)
 	} else {
@@ -275,7 +275,7 @@ func (c *cli) listKeys(ctx context.Context, operator bool) error {
 	return c.tableOfKeys(all)
 }
 
-func (c *cli) tableOfKeys(all []apikey.Key) error {
+func (c *cli) tableOfKeys(all []access.Key) error {
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "KEY\tNAME\tPREFIX\tSCOPES\tCREATED\tEXPIRES\tLAST USED\tREVOKED")
 	for _, k := range all {

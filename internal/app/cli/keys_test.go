@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/service/apikey"
+	"cairn/internal/domain/access"
 	"cairn/internal/testkit"
 )
 
 // listedKeys are the keys that a command lists as JSON.
-func (w *world) listedKeys(t *testing.T, args ...string) []apikey.Key {
+func (w *world) listedKeys(t *testing.T, args ...string) []access.Key {
 	t.Helper()
 	var out struct {
-		Keys []apikey.Key `json:"keys"`
+		Keys []access.Key `json:"keys"`
 	}
 	testkit.Must(t, json.Unmarshal([]byte(w.succeeds(t, "", append([]string{"keys", "list", "-o", "json"},
 		args...)...)), &out))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/service/vectorspace"
 	"cairn/internal/testkit"
 )
@@ -33,7 +34,7 @@ func (w *world) reembedding(t *testing.T) {
 		}
 		return r.Reembed.State
 	}
-	testkit.Eventually(t, "an earlier one has ended", func() bool { return state() != vectorspace.Running })
+	testkit.Eventually(t, "an earlier one has ended", func() bool { return state() != index.ReembedRunning })
 	w.must(&struct{}{}, "", "memories", "add", "Ada keeps bees.", "--type", "personal", "--target", "ada")
 	for i := range 20 {
 		w.must(&struct{}{}, "", "memories", "add", fmt.Sprintf("Ada owns hive %d.", i), "--type", "personal",
@@ -42,7 +43,7 @@ func (w *world) reembedding(t *testing.T) {
 	w.outdated(t)
 	_, err := w.Reembed.Start(t.Context(), w.Workspace, vectorspace.Options{Rate: 1})
 	testkit.Must(t, err)
-	testkit.Eventually(t, "the re-embedding runs", func() bool { return state() == vectorspace.Running })
+	testkit.Eventually(t, "the re-embedding runs", func() bool { return state() == index.ReembedRunning })
 }
 
 func TestReembedFromTheCommandLine(t *testing.T) {

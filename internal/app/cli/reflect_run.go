@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	domainreflection "cairn/internal/domain/reflection"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/reflection"
 	"cairn/internal/store"
@@ -142,7 +143,7 @@ func (c *cli) warnReflectionOff(ctx context.Context, s *session) error {
 	})
 }
 
-func (c *cli) printDays(days []reflection.Day) error {
+func (c *cli) printDays(days []domainreflection.Day) error {
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"reflections": days})
 	}
@@ -154,7 +155,7 @@ func (c *cli) printDays(days []reflection.Day) error {
 	return tw.Flush()
 }
 
-func dayLine(out io.Writer, d reflection.Day) {
+func dayLine(out io.Writer, d domainreflection.Day) {
 	fmt.Fprintf(out, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\n", d.Date, d.Status, d.Conversations, d.Messages, d.Notes,
 		d.Memories, d.Skills, d.Run, d.Reason)
 }
@@ -167,7 +168,7 @@ func (c *cli) printReflection(ctx context.Context, s *session, date string) erro
 	if c.output == "json" {
 		return c.printJSON(d)
 	}
-	if err := c.printDays([]reflection.Day{d.Day}); err != nil {
+	if err := c.printDays([]domainreflection.Day{d.Day}); err != nil {
 		return err
 	}
 	for _, r := range d.Runs {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
@@ -51,7 +52,7 @@ func failure(reports []distill.Report) error {
 		}
 		reason := r.Reason
 		for _, t := range r.Tasks {
-			if reason == "" && t.Outcome == distill.Failed {
+			if reason == "" && t.Outcome == distillation.Failed {
 				reason = t.Reason
 			}
 		}

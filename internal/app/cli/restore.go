@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/service/erase"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/store"
 )
 
@@ -66,8 +66,8 @@ func (c *cli) acceptRestore(ctx context.Context, admin string) error {
 		if c.output == "json" {
 			return c.printJSON(struct {
 				store.Restored
-				Repeated []erase.Erasure `json:"repeated_erasures"`
-			}{accepted, append([]erase.Erasure{}, repeated...)})
+				Repeated []erasure.Erasure `json:"repeated_erasures"`
+			}{accepted, append([]erasure.Erasure{}, repeated...)})
 		}
 		fmt.Fprintf(c.out, "accepted as incarnation %d of the database\n%d workspaces have new workflow IDs\n"+
 			"%d open runs start again; %d model calls were in flight and may be paid twice\n"+

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/service/schedule"
 )
 
@@ -48,7 +49,7 @@ func (c *cli) schedule() *cobra.Command {
 }
 
 func (c *cli) scheduleAdd() *cobra.Command {
-	var d schedule.Draft
+	var d scheduled.Draft
 	cmd := &cobra.Command{Use: "add NAME PROMPT...", Short: "Schedule a prompt",
 		Long: "Schedule a prompt. Each firing is a turn in the conversation of the task. PROMPT can be - for " +
 			"standard input. A local time that the clock skips is due right after the gap. A local time that " +
@@ -71,7 +72,7 @@ func (c *cli) scheduleAdd() *cobra.Command {
 					return err
 				}
 				fmt.Fprintf(c.errs, "to see the replies, run `cairn conversations show %s`\n", t.Conversation())
-				return c.printTasks([]schedule.Task{t})
+				return c.printTasks([]scheduled.Task{t})
 			})
 		}}
 	flags := cmd.Flags()
@@ -87,13 +88,13 @@ func (c *cli) scheduleAdd() *cobra.Command {
 		"168h")
 	flags.StringVar(&d.To, "to", "", "chat that gets the replies, as ACCOUNT/CHAT (default the home chat, which "+
 		"/home selects)")
-	flags.StringVar(&d.Overlap, "overlap", schedule.OverlapSkip,
+	flags.StringVar(&d.Overlap, "overlap", scheduled.OverlapSkip,
 		"if the previous turn has not ended: skip or queue")
 	return cmd
 }
 
 func (c *cli) scheduleChange(use, short, example string,
-	do func(*schedule.Service, context.Context, int64, string) (schedule.Task, error)) *cobra.Command {
+	do func(*schedule.Service, context.Context, int64, string) (scheduled.Task, error)) *cobra.Command {
 	return &cobra.Command{Use: use + " NAME", Short: short, Example: "  " + example,
 		Args: exactly(1, "the name of the task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -102,7 +103,7 @@ func (c *cli) scheduleChange(use, short, example string,
 				if err != nil {
 					return err
 				}
-				return c.printTasks([]schedule.Task{t})
+				return c.printTasks([]scheduled.Task{t})
 			})
 		}}
 }
@@ -117,7 +118,7 @@ func (c *cli) scheduleTrigger() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.printFired([]schedule.FiringRecord{f})
+				return c.printFired([]scheduled.FiringRecord{f})
 			})
 		}}
 }
@@ -156,7 +157,7 @@ func (c *cli) scheduleBackfill() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) printTasks(tasks []schedule.Task) error {
+func (c *cli) printTasks(tasks []scheduled.Task) error {
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"schedules": tasks})
 	}
@@ -186,7 +187,7 @@ func (c *cli) printTasks(tasks []schedule.Task) error {
 			last = strings.TrimSpace(t.Last.Date + " " + t.Last.Outcome)
 		}
 		what := string(t.Kind)
-		if t.Kind == schedule.Turn {
+		if t.Kind == scheduled.Turn {
 			what = firstLine(t.Prompt)
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Cron, t.Zone, next, starts, last, what)
@@ -204,10 +205,10 @@ func firstLine(text string) string {
 	return shorten(line, promptShown)
 }
 
-func (c *cli) printFired(fired []schedule.FiringRecord) error {
+func (c *cli) printFired(fired []scheduled.FiringRecord) error {
 	if c.output == "json" {
 		if fired == nil {
-			fired = []schedule.FiringRecord{}
+			fired = []scheduled.FiringRecord{}
 		}
 		return c.printJSON(map[string]any{"firings": fired})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
@@ -44,7 +45,7 @@ func (c *cli) search() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&l.kinds, "kinds", []string{search.KindSkill}, "kinds of documents to search: turn, "+
+	flags.StringSliceVar(&l.kinds, "kinds", []string{index.KindSkill}, "kinds of documents to search: turn, "+
 		"memory, skill or all")
 	flags.StringSliceVar(&l.types, "types", nil, "only memories of these types, such as personal,note (default all)")
 	flags.StringArrayVar(&l.targets, "targets", nil, "only memories and turns of this target; repeat the flag for "+
@@ -82,7 +83,7 @@ func (l lookup) request(query string) (*search.Request, error) {
 	if r.Before, err = moment(l.before); err != nil {
 		return nil, usageError{fmt.Errorf("--before: %w", err)}
 	}
-	skillsOnly := slices.Equal(l.kinds, []string{search.KindSkill}) && len(l.types)+len(l.targets) == 0 &&
+	skillsOnly := slices.Equal(l.kinds, []string{index.KindSkill}) && len(l.types)+len(l.targets) == 0 &&
 		l.after+l.before+l.conversation == "" && !l.explain && len(l.set) == 0
 	if skillsOnly {
 		return nil, nil
@@ -109,7 +110,7 @@ func (c *cli) runSearch(ctx context.Context, query string, l lookup) error {
 	if l.context < 0 || l.context > search.MostContext {
 		return usageError{fmt.Errorf("invalid --context %d: use 0 to %d", l.context, search.MostContext)}
 	}
-	if l.context > 0 && !slices.Contains(l.kinds, "all") && !slices.Contains(l.kinds, search.KindTurn) {
+	if l.context > 0 && !slices.Contains(l.kinds, "all") && !slices.Contains(l.kinds, index.KindTurn) {
 		return usageError{fmt.Errorf("--context shows turns around turns: add --kinds turn or --kinds all")}
 	}
 	r, err := l.request(query)
@@ -164,7 +165,7 @@ func (c *cli) runFind(ctx context.Context, s *session, r search.Request) error {
 	found := response.Results
 	if c.output == "json" {
 		if found == nil {
-			found = []search.Result{}
+			found = []index.Result{}
 		}
 		out := map[string]any{"query": r.Query, "results": found, "lexical": response.Lexical}
 		if response.Vector != "" {
@@ -195,7 +196,7 @@ func (c *cli) runFind(ctx context.Context, s *session, r search.Request) error {
 }
 
 // printResult prints a row; the context of a result is indented.
-func printResult(w io.Writer, indent string, f search.Result) {
+func printResult(w io.Writer, indent string, f index.Result) {
 	when := ""
 	if f.EventTime != nil {
 		when = f.EventTime.Format(time.DateOnly)

@@ -12,6 +12,7 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
@@ -20,7 +21,6 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/evolution"
 	"cairn/internal/service/learning/training"
-	"cairn/internal/service/learning/trial"
 )
 
 func (c *cli) train() *cobra.Command {
@@ -151,7 +151,7 @@ func (c *cli) importTraces(ctx context.Context, s *session, bank, file string) e
 	return nil
 }
 
-func (c *cli) printTrained(out training.Result) {
+func (c *cli) printTrained(out learning.TrainingResult) {
 	active := "no new version"
 	if out.Version > 0 {
 		active = fmt.Sprintf("version %d", out.Version)
@@ -171,7 +171,7 @@ func (c *cli) printTrained(out training.Result) {
 }
 
 // printGate prints what a candidate was compared with, if it was.
-func (c *cli) printGate(g *trial.Comparison) {
+func (c *cli) printGate(g *learning.Comparison) {
 	if g == nil {
 		return
 	}
@@ -185,12 +185,12 @@ func (c *cli) printGate(g *trial.Comparison) {
 }
 
 // watchTraining shows a progress bar until the training has ended.
-func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (training.Result, error) {
+func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (learning.TrainingResult, error) {
 	shown := ""
 	for {
 		w, err := s.Learning.Trainings.Progress(ctx, ref)
 		if err != nil {
-			return training.Result{}, err
+			return learning.TrainingResult{}, err
 		}
 		if w.Result != nil {
 			fmt.Fprintln(c.errs)
@@ -202,7 +202,7 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (train
 		}
 		select {
 		case <-ctx.Done():
-			return training.Result{}, stopped{"the training", "cairn runs wait " + ref.Run}
+			return learning.TrainingResult{}, stopped{"the training", "cairn runs wait " + ref.Run}
 		case <-time.After(pollInterval):
 		}
 	}
@@ -284,12 +284,12 @@ func (c *cli) runEvolve(ctx context.Context, r evolution.Request) error {
 }
 
 // watchRound shows a progress bar until the round has ended.
-func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (evolution.Round, error) {
+func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (learning.Round, error) {
 	shown := ""
 	for {
 		w, err := s.Learning.Rounds.Progress(ctx, ref)
 		if err != nil {
-			return evolution.Round{}, err
+			return learning.Round{}, err
 		}
 		if w.Round != nil {
 			fmt.Fprintln(c.errs)
@@ -301,13 +301,13 @@ func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (evolutio
 		}
 		select {
 		case <-ctx.Done():
-			return evolution.Round{}, stopped{"the round", "cairn runs wait " + ref.Run}
+			return learning.Round{}, stopped{"the round", "cairn runs wait " + ref.Run}
 		case <-time.After(pollInterval):
 		}
 	}
 }
 
-func (c *cli) printRound(r evolution.Round) error {
+func (c *cli) printRound(r learning.Round) error {
 	if c.output == "json" {
 		return c.printJSON(r)
 	}

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/training"
 	"cairn/internal/service/learning/trial"
 )
@@ -40,21 +40,22 @@ func TestTheBarIsFullAtTheEnd(t *testing.T) {
 func TestTrainingPrintsGateAndMaskedOutcomes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		out        training.Result
+		out        learning.TrainingResult
 		has, hasNo string
 	}{
-		{training.Result{Outcome: run.Completed, Bank: "b", Version: 3,
-			Verdict: trial.Promoted,
-			Gate: &trial.Comparison{Comparison: designer.Comparison{Mean: .125, Lower: .05, Traces: 9, Promote: true},
+		{learning.TrainingResult{Outcome: run.Completed, Bank: "b", Version: 3,
+			Verdict: learning.Promoted,
+			Gate: &learning.Comparison{Comparison: designer.Comparison{Mean: .125, Lower: .05, Traces: 9,
+				Promote: true},
 				All: designer.Comparison{Mean: .25, Lower: .2, Traces: 9}}},
 			"version 3,|gate: promoted|live builds now: +0.1250 on 9 held-out traces (lower bound +0.0500)|" +
 				"all skills: +0.2500|best fixed set", "masked"},
-		{training.Result{Outcome: run.Completed, Bank: "b",
-			Verdict: trial.NotEnough, Gate: &trial.Comparison{Comparison: designer.Comparison{Mean: -.1, Traces: 7}},
-			Outcomes: episode.Outcomes{Of: 9, Masked: 2},
+		{learning.TrainingResult{Outcome: run.Completed, Bank: "b",
+			Verdict: trial.NotEnough, Gate: &learning.Comparison{Comparison: designer.Comparison{Mean: -.1, Traces: 7}},
+			Outcomes: learning.EpisodeOutcomes{Of: 9, Masked: 2},
 			Note:     "not better"}, "no new version|gate: not_enough_evidence|now: -0.1000 on 7|" +
 			"2 of 9 outcomes masked|not better", "version 0"},
-		{training.Result{Outcome: run.Failed, Bank: "b", Note: "away"}, "failed|away", "gate"},
+		{learning.TrainingResult{Outcome: run.Failed, Bank: "b", Note: "away"}, "failed|away", "gate"},
 	} {
 		var said bytes.Buffer
 		(&cli{out: &said}).printTrained(c.out)
@@ -68,7 +69,8 @@ func TestTrainingPrintsGateAndMaskedOutcomes(t *testing.T) {
 		}
 	}
 	line := trainingLine(training.Progress{Done: 2, Of: 4, Rewards: []float64{.1, .5},
-		Choice: policy.Diagnostics{Mass: .75}, Tried: 1, Trials: 3, Outcomes: episode.Outcomes{Of: 10, Masked: 3}})
+		Choice: policy.Diagnostics{Mass: .75}, Tried: 1, Trials: 3, Outcomes: learning.EpisodeOutcomes{Of: 10,
+			Masked: 3}})
 	for _, want := range []string{"2 of 4 iterations", "reward 0.500", "chosen mass 0.75",
 		"tried on 1 of 3 conversations", "3 of 10 outcomes masked"} {
 		if !strings.Contains(line, want) {
@@ -76,7 +78,7 @@ func TestTrainingPrintsGateAndMaskedOutcomes(t *testing.T) {
 		}
 	}
 	if calm := trainingLine(training.Progress{Of: 4, Trials: 3,
-		Outcomes: episode.Outcomes{Of: 10, Masked: 2}}); strings.Contains(calm, "masked") ||
+		Outcomes: learning.EpisodeOutcomes{Of: 10, Masked: 2}}); strings.Contains(calm, "masked") ||
 		strings.Contains(calm, "tried") {
 		t.Error(calm)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/domain/contract"
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
@@ -67,7 +68,7 @@ func (c *cli) runTurn(ctx context.Context, args []string, f turnFlags) error {
 }
 
 // ask sends a message and waits for its reply.
-func (s *session) ask(ctx context.Context, f turnFlags, text string) (conversation.TurnStatus, error) {
+func (s *session) ask(ctx context.Context, f turnFlags, text string) (domainconversation.TurnStatus, error) {
 	if f.message == "" {
 		f.message = uuid.NewString()
 	}
@@ -77,7 +78,7 @@ func (s *session) ask(ctx context.Context, f turnFlags, text string) (conversati
 		conversation.Request{Workspace: s.workspace.ID, WorkspaceKey: s.workspace.Key, Conversation: f.conversation,
 			Channel: f.channel, MessageID: f.message,
 			Origin: f.origin, Text: text, Mode: contract.Answer, MaxTurns: f.maxTurns, Spec: app.TurnSpec(s.Config)})
-	if out.Status == conversation.StatusEnded {
+	if out.Status == domainconversation.StatusEnded {
 		s.awaited = []run.Ref{{Workspace: s.workspace.ID, Run: out.Run}} // earlier turns of a chat have ended
 	}
 	return out, err
@@ -90,7 +91,7 @@ func (c *cli) offline(s *session) {
 	}
 }
 
-func (c *cli) printAnswer(a conversation.TurnStatus) error {
+func (c *cli) printAnswer(a domainconversation.TurnStatus) error {
 	if c.output == "json" {
 		if err := c.printJSON(a); err != nil {
 			return err

@@ -10,8 +10,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/distill"
 )
 
 // pollInterval is how often a waiting command reads the state of a run.
@@ -22,7 +22,7 @@ func (s *session) wait(ctx context.Context, refs []run.Ref, errs io.Writer) erro
 	show := newProgress(errs, len(refs))
 	defer show.finish()
 	for i, ref := range refs {
-		err := s.watch(ctx, ref, func(p distill.Progress) { show.at(i, p) })
+		err := s.watch(ctx, ref, func(p distillation.Progress) { show.at(i, p) })
 		if err != nil {
 			return waited(ctx, err, "the run", "cairn runs wait "+ref.Run)
 		}
@@ -31,7 +31,7 @@ func (s *session) wait(ctx context.Context, refs []run.Ref, errs io.Writer) erro
 }
 
 // watch returns when a run has ended. Until then it calls report with the progress.
-func (s *session) watch(ctx context.Context, ref run.Ref, report func(distill.Progress)) error {
+func (s *session) watch(ctx context.Context, ref run.Ref, report func(distillation.Progress)) error {
 	ended, stop := s.Store.Ended(ref.Run)
 	defer stop()
 	for {
@@ -71,7 +71,7 @@ func newProgress(w io.Writer, runs int) *progress {
 	return p
 }
 
-func (p *progress) at(i int, r distill.Progress) {
+func (p *progress) at(i int, r distillation.Progress) {
 	if p.bar == nil {
 		return
 	}
@@ -87,7 +87,7 @@ func (p *progress) at(i int, r distill.Progress) {
 }
 
 // share is the completed part of a run, in steps of the bar.
-func share(r distill.Progress) int {
+func share(r distillation.Progress) int {
 	if r.Status == run.Ended {
 		return stepsPerRun
 	}
@@ -95,8 +95,9 @@ func share(r distill.Progress) int {
 	if len(r.Tasks) == 0 {
 		return chunked / 3
 	}
-	of := map[distill.Stage]int{distill.Chunked: 0, distill.Recalled: 25, distill.Extracted: 50, distill.Packaged: 90,
-		distill.EndedTask: 100}
+	of := map[distillation.Stage]int{distillation.Chunked: 0, distillation.Recalled: 25, distillation.Extracted: 50,
+		distillation.Packaged:  90,
+		distillation.EndedTask: 100}
 	done := 0
 	for _, t := range r.Tasks {
 		done += of[t.Stage]

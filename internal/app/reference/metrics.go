@@ -8,20 +8,20 @@ import (
 	"strings"
 
 	"cairn/internal/domain/metrics"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/gateway/prometheus"
-	"cairn/internal/service/inspect"
-	"cairn/internal/service/schedule"
 )
 
 // sample is a backlog in which each metric has a value.
 type sample struct{}
 
-func (sample) Backlog(context.Context) (inspect.Backlog, error) {
-	return inspect.Backlog{
-		Runs:   map[run.Kind]inspect.Waiting{run.Turn: {}},
-		Duties: map[string]inspect.Waiting{"drive": {}},
-		Due:    map[schedule.Kind]inspect.Waiting{schedule.Turn: {}},
+func (sample) Backlog(context.Context) (readmodel.Backlog, error) {
+	return readmodel.Backlog{
+		Runs:   map[run.Kind]readmodel.Waiting{run.Turn: {}},
+		Duties: map[string]readmodel.Waiting{"drive": {}},
+		Due:    map[scheduled.Kind]readmodel.Waiting{scheduled.Turn: {}},
 	}, nil
 }
 

@@ -191,3 +191,18 @@ type IdentityVersion struct {
 	History   string    `json:"ref_memory_id,omitempty"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
 }
+
+// Lease is a time-limited claim of one run to write to a target. Writes carry its fencing token.
+type Lease struct {
+	Holder string    `json:"holder"`
+	Fence  int64     `json:"fence"`
+	Until  time.Time `json:"until"` // by the database's clock
+}
+
+// WrittenEntry is an entry that a run wrote.
+type WrittenEntry struct {
+	Entry   Entry
+	First   int  // first version that the runs wrote
+	Last    int  // last version that the runs wrote
+	MovedOn bool // another writer changed it after First
+}

@@ -30,7 +30,7 @@ func TestTheMemoryOfPromptsIsBounded(t *testing.T) {
 	for i := range int64(2*conversations + 5) {
 		RecordPromptPrefix(-i, [32]byte{}, now)
 	}
-	if len(prefixes) > conversations {
-		t.Errorf("%d conversations are remembered", len(prefixes))
+	if prefixes.Len() != conversations {
+		t.Errorf("%d conversations are remembered", prefixes.Len())
 	}
 }

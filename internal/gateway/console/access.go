@@ -8,18 +8,18 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
 )
 
 func (c *Console) accessRoutes() {
-	c.handle("GET keys", apikey.Admin, c.listKeys)
-	c.handle("POST keys", apikey.Admin, c.createKey)
-	c.handle("POST keys/{key}/revoke", apikey.Admin, c.revokeKey)
-	c.handle("POST sessions/{session}/end", apikey.Admin, c.endSession)
-	c.handle("GET audit", apikey.Admin, c.listAudit)
-	c.handle("GET audit/export", apikey.Admin, c.exportAudit)
+	c.handle("GET keys", access.Admin, c.listKeys)
+	c.handle("POST keys", access.Admin, c.createKey)
+	c.handle("POST keys/{key}/revoke", access.Admin, c.revokeKey)
+	c.handle("POST sessions/{session}/end", access.Admin, c.endSession)
+	c.handle("GET audit", access.Admin, c.listAudit)
+	c.handle("GET audit/export", access.Admin, c.exportAudit)
 }
 
 func (c *Console) listKeys(rq *request) error { return c.showKeys(rq, "") }
@@ -41,7 +41,7 @@ func (c *Console) showKeys(rq *request, secret string) error {
 			row[5].Quiet = rq.moment(k.RevokedAt).Local
 		} else {
 			row[5].Actions = []action{{Path: rq.path("keys", id, "revoke"),
-				Button: rq.button(apikey.Admin, "keys.revoke", "danger", k.Name)}}
+				Button: rq.button(access.Admin, "keys.revoke", "danger", k.Name)}}
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -62,7 +62,7 @@ func (c *Console) showKeys(rq *request, secret string) error {
 				ID:    "add",
 				Title: "keys.add",
 				Path:  rq.path("keys"),
-				Button: rq.button(apikey.Admin, "keys.create",
+				Button: rq.button(access.Admin, "keys.create",
 					"primary", ""),
 				Fields: []field{
 					{Name: "name", Label: "col.name", Kind: "text", Required: true, Value: rq.typed("name", "")},
@@ -87,14 +87,14 @@ func (c *Console) sessionTable(rq *request) (table, error) {
 		}
 		t.Rows = append(t.Rows, []cell{name, plain(strings.Join(s.Scopes, ", ")), rq.at(s.CreatedAt), rq.at(s.UsedAt),
 			rq.at(s.EndsAt), {Actions: []action{{Path: rq.path("sessions", id, "end"),
-				Button: rq.button(apikey.Admin, "keys.end", "danger", id)}}}})
+				Button: rq.button(access.Admin, "keys.end", "danger", id)}}}})
 	}
 	return t, err
 }
 
 // holder returns the holder of the grant, who gives no scope that the session lacks.
-func (c *Console) holder(rq *request) (apikey.Principal, error) {
-	h := apikey.Principal{Workspace: rq.grant.Workspace, Key: rq.grant.Key, Scopes: rq.grant.Scopes}
+func (c *Console) holder(rq *request) (access.Principal, error) {
+	h := access.Principal{Workspace: rq.grant.Workspace, Key: rq.grant.Key, Scopes: rq.grant.Scopes}
 	if h.Key == 0 {
 		return h, nil
 	}
@@ -108,10 +108,10 @@ func (c *Console) holder(rq *request) (apikey.Principal, error) {
 }
 
 func (c *Console) createKey(rq *request) error {
-	var scopes []apikey.Scope
+	var scopes []access.Scope
 	name := rq.r.PostFormValue("name")
 	for _, s := range rq.r.PostForm["scope"] {
-		scopes = append(scopes, apikey.Scope(s))
+		scopes = append(scopes, access.Scope(s))
 	}
 	var expires *time.Time
 	if text := rq.r.PostFormValue("expires"); text != "" {

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/browsertest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -33,7 +33,7 @@ func (b *bundle) upload(path, name string, content []byte) page {
 
 func TestSkillsAreUploadedAndTheirUsesShown(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Write)
+	b, f := filled(t, access.Write)
 	text := skill.Compose("water-plants", "Water the plants of the office", []byte(browsertest.Body("Look again")),
 		skill.RenderOptions{})
 	archive, err := skill.Zip("water-plants", text, nil)
@@ -49,13 +49,13 @@ func TestSkillsAreUploadedAndTheirUsesShown(t *testing.T) {
 		b.Workspace.ID, f.Turn, f.Versioned)
 	b.get(f.At("skills", f.Versioned)).has("failed", f.Turn, "kitchen/ada")
 	b.browser = browser(t)
-	b.signedIn(apikey.Read)
+	b.signedIn(access.Read)
 	b.upload(f.At("skills"), "water.zip", archive).is(http.StatusForbidden)
 }
 
 func TestMemoriesAreUndoneExportedAndImported(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	b.get(b.post(f.At("memories", f.Personal, "undo"), url.Values{}).is(http.StatusSeeOther).header.Get("Location")).
 		has("Undone.", "Lives in Bergen.", "Version 3")
 	b.get(b.post(f.At("memories", f.Memory, "undo"), url.Values{}).is(http.StatusSeeOther).header.Get("Location")).
@@ -73,14 +73,14 @@ func TestMemoriesAreUndoneExportedAndImported(t *testing.T) {
 		header.Get("Location")).has("Imported.")
 	b.upload(f.At("memories", "load"), "dump.ndjson", []byte("{}\n")).is(http.StatusBadRequest)
 	b.browser = browser(t)
-	b.signedIn(apikey.Write)
+	b.signedIn(access.Write)
 	b.get(f.At("memories", "dump")).is(http.StatusForbidden)
 	b.upload(f.At("memories", "load"), "x", []byte(out.body)).is(http.StatusForbidden)
 }
 
 func TestAConversationIsErased(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	at := f.At("conversations", f.Thread, "erase")
 	b.get(f.At("conversations", f.Thread)).has("Erase the conversation")
 	b.get(at).is(http.StatusOK).has("messages", "Rows to delete")
@@ -95,14 +95,14 @@ func TestAConversationIsErased(t *testing.T) {
 		return b.get(f.At("conversations", f.Thread)).status == http.StatusNotFound
 	})
 	b.browser = browser(t)
-	b.signedIn(apikey.Write)
+	b.signedIn(access.Write)
 	b.get(at).is(http.StatusForbidden)
 	b.post(at, url.Values{"derived": {"keep"}, "sure": {"yes"}}).is(http.StatusForbidden)
 }
 
 func TestSchedulesAreChangedPreviewedAndBackfilled(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Write)
+	b, f := filled(t, access.Write)
 	b.post(f.At("schedules"), url.Values{"name": {"tea"}, "cron": {"30 2 * * *"}, "prompt": {"Remind me of the tea."}}).
 		is(http.StatusSeeOther)
 	at := f.At("schedules", "tea")
@@ -128,7 +128,7 @@ func TestSchedulesAreChangedPreviewedAndBackfilled(t *testing.T) {
 		return strings.Contains(b.get(f.At("conversations")).text(), "schedule/tea/")
 	})
 	b.browser = browser(t)
-	b.signedIn(apikey.Read)
+	b.signedIn(access.Read)
 	b.get(at).is(http.StatusOK).has("disabled")
 	b.post(at, form).is(http.StatusForbidden)
 	b.post(at+"/backfill", url.Values{"from": {day}, "until": {day}}).is(http.StatusForbidden)
@@ -136,7 +136,7 @@ func TestSchedulesAreChangedPreviewedAndBackfilled(t *testing.T) {
 
 func TestAChangeOfASettingIsShownFirst(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	at := f.At("settings")
 	b.get(at).has("Meaning, range and effect", "The default is 10", "0 to 365")
 	b.post(f.At("settings", "check"), url.Values{"name": {"nudge.every"}, "value": {"x"}}).is(http.StatusBadRequest)
@@ -149,13 +149,13 @@ func TestAChangeOfASettingIsShownFirst(t *testing.T) {
 	b.post(at, url.Values{"name": {p.hidden("name")}, "value": {p.hidden("value")}}).is(http.StatusSeeOther)
 	b.post(f.At("settings", "check"), url.Values{"name": {"nudge.every"}, "value": {"7"}}).has("Nothing would change.")
 	b.browser = browser(t)
-	b.signedIn(apikey.Write)
+	b.signedIn(access.Write)
 	b.post(f.At("settings", "check"), url.Values{"name": {"nudge.every"}, "value": {"8"}}).is(http.StatusForbidden)
 }
 
 func TestDeliveriesAreRetriedAndDropped(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	p := b.get(f.At("channels")).is(http.StatusOK).has("unreachable", "dead", "Send again", "Ada", "administrator")
 	_, rest, _ := strings.Cut(p.body, `/channels/`)
 	id, _, _ := strings.Cut(rest, "/")
@@ -169,21 +169,21 @@ func TestDeliveriesAreRetriedAndDropped(t *testing.T) {
 	b.post(f.At("channels", id, "drop"), url.Values{}).is(http.StatusSeeOther)
 	b.get(f.At("channels")).has("dropped")
 	b.browser = browser(t)
-	b.signedIn(apikey.Write)
+	b.signedIn(access.Write)
 	b.post(f.At("channels", id, "retry"), url.Values{}).is(http.StatusForbidden)
 	b.post(f.At("channels", id, "drop"), url.Values{}).is(http.StatusForbidden)
 }
 
 func TestScoresAreDrawn(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Read)
+	b, f := filled(t, access.Read)
 	b.get(f.At("learning", "default")).is(http.StatusOK).has("Scores of decisions", "<polyline", "<polygon", "on trial",
 		"0.500", "95 % interval")
 }
 
 func TestACallIsComparedAndUnmasked(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	secret := "sk-proj-" + strings.Repeat("a", 48)
 	f.Model.Forget()
 	f.Model.On(openaitest.Rule{Stage: "turn", Reply: "Keep it safe: " + secret})
@@ -201,14 +201,14 @@ func TestACallIsComparedAndUnmasked(t *testing.T) {
 	b.get(at + "&other=nonsense").is(http.StatusBadRequest)
 	b.get(at + "&other=" + other + "&with_run=nonsense").is(http.StatusBadRequest)
 	b.browser = browser(t)
-	b.signedIn(apikey.Write)
+	b.signedIn(access.Write)
 	b.get(at).has("needs the scope admin")
 	b.post(at, url.Values{}).is(http.StatusForbidden)
 }
 
 func TestAnOpenRunIsCanceled(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Write)
+	b, f := filled(t, access.Write)
 	f.Model.Forget()
 	f.Model.On(openaitest.Rule{Reply: "{}", Barrier: "never"})
 	defer f.Model.Release("never")
@@ -231,7 +231,7 @@ func TestAnOpenRunIsCanceled(t *testing.T) {
 // An action that changes nothing says so, or is not offered.
 func TestActionsWithoutEffectAreNotClaimed(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	to := b.post(f.At("try", f.Thread, "stop"), url.Values{"message": {"m1"}}).is(http.StatusSeeOther).
 		header.Get("Location")
 	b.get(to).has("Nothing was changed.")

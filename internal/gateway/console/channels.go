@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"strconv"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/channel"
 )
 
 func (c *Console) channelRoutes() {
-	c.handle("GET channels", apikey.Read, c.listDeliveries)
-	c.handle("POST channels/{delivery}/retry", apikey.Admin, c.retryDelivery)
-	c.handle("POST channels/{delivery}/drop", apikey.Admin, c.dropDelivery)
+	c.handle("GET channels", access.Read, c.listDeliveries)
+	c.handle("POST channels/{delivery}/retry", access.Admin, c.retryDelivery)
+	c.handle("POST channels/{delivery}/drop", access.Admin, c.dropDelivery)
 }
 
 const peopleShown = 200
@@ -47,8 +47,8 @@ func (c *Console) listDeliveries(rq *request) error {
 		if d.State == channel.DeliveryDead {
 			id := strconv.FormatInt(d.ID, 10)
 			row[5].Actions = []action{
-				{Path: rq.path("channels", id, "retry"), Button: rq.button(apikey.Admin, "channels.retry", "", id)},
-				{Path: rq.path("channels", id, "drop"), Button: rq.button(apikey.Admin, "channels.drop", "danger", id)}}
+				{Path: rq.path("channels", id, "retry"), Button: rq.button(access.Admin, "channels.retry", "", id)},
+				{Path: rq.path("channels", id, "drop"), Button: rq.button(access.Admin, "channels.drop", "danger", id)}}
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
@@ -75,7 +77,7 @@ type Services struct {
 	// Start starts the workflow of a stored run.
 	Start func(ctx context.Context, workspaceKey string, r run.Run)
 	// StartErase starts the workflow of an accepted erasure.
-	StartErase func(ctx context.Context, e erase.Erasure)
+	StartErase func(ctx context.Context, e erasure.Erasure)
 	// Send accepts a message and does not wait for the reply.
 	Send func(ctx context.Context, ws tenancy.Workspace, conversation, message, text string) error
 	// ReplyNews returns a channel that receives when a run has new text of its reply.
@@ -228,7 +230,7 @@ func (c *Console) open(fn func(*request) error) http.HandlerFunc {
 
 // handle registers a page or an action of a workspace, which needs a scope. The pattern is a method and the path
 // below the workspace.
-func (c *Console) handle(pattern string, scope apikey.Scope, fn func(*request) error) {
+func (c *Console) handle(pattern string, scope access.Scope, fn func(*request) error) {
 	method, path, _ := strings.Cut(pattern, " ")
 	c.mux.HandleFunc(method+" "+Root+"w/{workspace}/"+path, c.open(func(rq *request) error {
 		if len(rq.grants) == 0 {

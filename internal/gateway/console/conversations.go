@@ -1,21 +1,21 @@
 package console
 
 import (
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/conversation"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/console/display"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/conversation"
-	"cairn/internal/service/explore"
 	"cairn/internal/service/inspect"
 )
 
 func (c *Console) conversationRoutes() {
-	c.handle("GET conversations", apikey.Read, c.listConversations)
-	c.handle("GET conversations/{conversation}", apikey.Read, c.showConversation)
-	c.handle("POST conversations/{conversation}/end", apikey.Write, c.endConversation)
-	c.handle("POST conversations/{conversation}/cancel", apikey.Write, c.cancelTurn)
-	c.handle("GET conversations/{conversation}/erase", apikey.Admin, c.planErasure)
-	c.handle("POST conversations/{conversation}/erase", apikey.Admin, c.eraseConversation)
+	c.handle("GET conversations", access.Read, c.listConversations)
+	c.handle("GET conversations/{conversation}", access.Read, c.showConversation)
+	c.handle("POST conversations/{conversation}/end", access.Write, c.endConversation)
+	c.handle("POST conversations/{conversation}/cancel", access.Write, c.cancelTurn)
+	c.handle("GET conversations/{conversation}/erase", access.Admin, c.planErasure)
+	c.handle("POST conversations/{conversation}/erase", access.Admin, c.eraseConversation)
 }
 
 // channels are the kinds of channels of conversations.
@@ -26,7 +26,7 @@ func (c *Console) listConversations(rq *request) error {
 	if err != nil {
 		return err
 	}
-	f := explore.ConversationFilter{Query: display.Clip(rq.text("q"), 200), Channel: channel}
+	f := readmodel.ConversationFilter{Query: display.Clip(rq.text("q"), 200), Channel: channel}
 	limit, err := rq.limit()
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (c *Console) listConversations(rq *request) error {
 // message is a message with the turn that it ends, if it is the last one of its turn.
 type message struct {
 	conversation.Line
-	Turn *explore.Turn
+	Turn *readmodel.Turn
 	Text string // the content, shortened if it is long
 	Cut  int    // bytes that are not shown
 
@@ -102,8 +102,8 @@ func (c *Console) showConversation(rq *request) error {
 }
 
 // turnsOf returns the turns of messages by their numbers.
-func (c *Console) turnsOf(rq *request, name string, lines []conversation.Line) (map[int]*explore.Turn, error) {
-	out := map[int]*explore.Turn{}
+func (c *Console) turnsOf(rq *request, name string, lines []conversation.Line) (map[int]*readmodel.Turn, error) {
+	out := map[int]*readmodel.Turn{}
 	first, last := 0, 0
 	for _, l := range lines {
 		if l.Turn > 0 && (first == 0 || l.Turn < first) {

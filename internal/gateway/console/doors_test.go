@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/gateway/console"
 	"cairn/internal/lab/browsertest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -108,12 +108,12 @@ func TestAnActNeedsTheSameScopeInTheConsoleAndOverHTTP(t *testing.T) {
 			}
 			continue
 		}
-		scope := string(apikey.Read)
+		scope := string(access.Read)
 		switch {
 		case slices.Contains(forAdministrators, name):
-			scope = string(apikey.Admin)
+			scope = string(access.Admin)
 		case slices.Contains(forWriters, name):
-			scope = string(apikey.Write)
+			scope = string(access.Write)
 		}
 		if seen++; scopes[operation] != scope {
 			t.Errorf("%s needs %s, and %s needs %q", name, scope, operation, scopes[operation])
@@ -139,7 +139,7 @@ func TestOnlyAnAdministratorRestoresFromQuarantine(t *testing.T) {
 		return out
 	}
 	b := &bundle{Bundle: f.Bundle, url: f.URL, browser: browser(t)}
-	b.post("/console/sign-in", url.Values{"key": {f.Reader(apikey.Write)}}).is(http.StatusSeeOther)
+	b.post("/console/sign-in", url.Values{"key": {f.Reader(access.Write)}}).is(http.StatusSeeOther)
 	set(f.Personal)
 	for _, act := range []string{"restore", "undo", "edit"} {
 		b.post(f.At("memories", f.Personal)+"/"+act, url.Values{"text": {"Likes rain."}, "content": {"Likes rain."},

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"cairn/internal/service/erase"
+	"cairn/internal/domain/erasure"
 )
 
 // derivedModes are what can happen to memories and skills that come only from an erased conversation.
@@ -15,7 +15,7 @@ type erasePage struct {
 	Derived string // mode
 	Modes   []string
 	Rows    []rowCount
-	Plan    erase.Plan
+	Plan    erasure.Plan
 }
 
 type rowCount struct {
@@ -23,9 +23,9 @@ type rowCount struct {
 	Rows  int64
 }
 
-func (rq *request) erasure(mode string) (erase.Target, error) {
+func (rq *request) erasure(mode string) (erasure.Target, error) {
 	id, err := rq.c.Conversations.Find(rq.ctx, rq.ws(), rq.named("conversation"))
-	return erase.Target{Workspace: rq.ws(), Conversation: id, Derived: mode}, err
+	return erasure.Target{Workspace: rq.ws(), Conversation: id, Derived: mode}, err
 }
 
 // planErasure shows what an erasure of the conversation would delete. Nothing is changed.

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
 func TestABankIsFrozenOnItsPage(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	at := f.At("learning", "default")
 	changed, err := b.Learning.Banks.SetPrompt(t.Context(), b.Workspace.ID, "default", prompt.Grade, "en",
 		"{{material}}{{language}}{{reply}} Be strict.")
@@ -34,6 +34,6 @@ func TestABankIsFrozenOnItsPage(t *testing.T) {
 		has("The bank may change again.", ">Freeze<")
 	b.post(f.At("learning", "none", "freeze"), url.Values{}).is(http.StatusNotFound)
 	b.browser = browser(t)
-	b.signedIn(apikey.Write)
+	b.signedIn(access.Write)
 	b.post(at+"/freeze", url.Values{}).is(http.StatusForbidden)
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/gateway/console/chart"
-	"cairn/internal/service/apikey"
 )
 
 // grid is a page that consists of tables.
@@ -93,7 +93,7 @@ func (rq *request) worded(prefix string, value any) string {
 }
 
 // button returns an action that needs a scope.
-func (rq *request) button(scope apikey.Scope, label, kind string, detail string) button {
+func (rq *request) button(scope access.Scope, label, kind string, detail string) button {
 	b := button{Label: label, Kind: kind, Detail: detail}
 	if !rq.grant.Allows(scope) {
 		b.Needs = string(scope)

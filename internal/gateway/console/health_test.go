@@ -8,9 +8,10 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/gateway/console/locale"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/health"
 	"cairn/internal/testkit"
 )
@@ -44,7 +45,7 @@ func (b *bundle) set(patch string) {
 }
 
 // comesAndGoes checks that a reason appears after cause, on the page too, and disappears after its remedy.
-func (b *bundle) comesAndGoes(code health.Code, cause, remedy func()) {
+func (b *bundle) comesAndGoes(code readmodel.HealthCode, cause, remedy func()) {
 	b.T.Helper()
 	if got := b.reasons(); strings.Contains(got, string(code)) {
 		b.T.Fatalf("%s before its cause: %s", code, got)
@@ -63,13 +64,13 @@ func (b *bundle) comesAndGoes(code health.Code, cause, remedy func()) {
 
 func TestReasonsComeAndGo(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Admin)
+	b := setup(t).signedIn(access.Admin)
 	b.Health.ProbeValid = 0
 	ctx := t.Context()
-	b.comesAndGoes(health.LearningFrozen,
+	b.comesAndGoes(readmodel.LearningFrozen,
 		func() { b.set(`{"memory": {"builder": "skills", "learning": {"frozen": true}}}`) },
 		func() { b.set(`{"memory": {"learning": {"frozen": null}}}`) })
-	b.comesAndGoes(health.LearningFrozen,
+	b.comesAndGoes(readmodel.LearningFrozen,
 		func() {
 			b.set(`{"memory": {"builder": "skills"}}`)
 			_, err := b.Learning.Banks.Freeze(ctx, b.Workspace.ID, "default", true)
@@ -80,33 +81,33 @@ func TestReasonsComeAndGo(t *testing.T) {
 			testkit.Must(t, err)
 		})
 	testkit.Must(t, b.Store.WorkerBeat(ctx, app.Queues()))
-	b.comesAndGoes(health.NoWorker,
+	b.comesAndGoes(readmodel.NoWorker,
 		func() {
 			b.exec("update cairn.worker_beats set seen_at = now() - interval '1 minute' where queue = $1", "cairn-llm")
 		},
 		func() { testkit.Must(t, b.Store.WorkerBeat(ctx, app.Queues())) })
-	b.comesAndGoes(health.OutboxStuck,
+	b.comesAndGoes(readmodel.OutboxStuck,
 		func() {
 			b.exec(`insert into cairn.outbox (workspace_id, kind, key, failures, failed_since, last_error)
   values ($1, 'settings', 'x', 10, now(), 'away')`, b.Workspace.ID)
 		},
 		func() { b.exec("delete from cairn.outbox where workspace_id = $1 and key = 'x'", b.Workspace.ID) })
-	b.comesAndGoes(health.EmbeddingBehind,
+	b.comesAndGoes(readmodel.EmbeddingBehind,
 		func() {
 			b.exec(`insert into cairn.outbox (workspace_id, kind, key, created_at) values ($1, 'embed', '77',
   now() - interval '10 minutes')`, b.Workspace.ID)
 		},
 		func() { b.exec("delete from cairn.outbox where workspace_id = $1 and key = '77'", b.Workspace.ID) })
-	b.comesAndGoes(health.ReflectionFailed,
+	b.comesAndGoes(readmodel.ReflectionFailed,
 		func() {
 			b.exec(`insert into cairn.reflection_runs (workspace_id, local_date, zone, status, to_at, failures, reason)
   values ($1, current_date, 'UTC', 'failed', now(), 3, 'provider_error')`, b.Workspace.ID)
 		},
 		func() { b.exec("update cairn.reflection_runs set status = 'saved', failures = 0, reason = null") })
-	b.comesAndGoes(health.ReflectionUnheard,
+	b.comesAndGoes(readmodel.ReflectionUnheard,
 		func() { b.exec("update cairn.reflection_runs set empty_week = true, status = 'empty'") },
 		func() { b.exec("delete from cairn.reflection_runs") })
-	b.comesAndGoes(health.SchemaBehind,
+	b.comesAndGoes(readmodel.SchemaBehind,
 		func() { b.exec("update cairn.goose_db_version set version_id = -version_id where version_id > 144") },
 		func() { b.exec("update cairn.goose_db_version set version_id = -version_id where version_id < -144") })
 	if got := b.reasons(); got != "" {
@@ -117,11 +118,11 @@ func TestReasonsComeAndGo(t *testing.T) {
 
 func TestTheSandboxIsMissed(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *config.Config) { c.Shell = true }).signedIn(apikey.Read)
-	b.comesAndGoes(health.ShellUnavailable,
+	b := setup(t, func(c *config.Config) { c.Shell = true }).signedIn(access.Read)
+	b.comesAndGoes(readmodel.ShellUnavailable,
 		func() { b.set(`{"tools": {"shell": true}}`) },
 		func() { testkit.Must(t, b.Store.WorkerBeat(t.Context(), []string{contract.QueueSandbox})) })
-	without := setup(t).signedIn(apikey.Read)
+	without := setup(t).signedIn(access.Read)
 	without.set(`{"tools": {"shell": true}}`)
 	without.get(without.at("")).has("CAIRN_SHELL is off", "Commands of skills cannot run")
 }
@@ -136,45 +137,45 @@ func TestTemporalIsMissed(t *testing.T) {
 		if proxy != nil {
 			c.TemporalAddress = proxy.Address()
 		}
-	}).signedIn(apikey.Read)
+	}).signedIn(access.Read)
 	b.Health.ProbeValid = 0
-	b.comesAndGoes(health.TemporalUnreachable, proxy.Cut, func() {
+	b.comesAndGoes(readmodel.TemporalUnreachable, proxy.Cut, func() {
 		proxy.Restore()
 		testkit.Eventually(t, "Temporal responds again", func() bool {
-			return !strings.Contains(b.reasons(), string(health.TemporalUnreachable))
+			return !strings.Contains(b.reasons(), string(readmodel.TemporalUnreachable))
 		})
 	})
 }
 
 func TestTheOfflineModelIsNamed(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *config.Config) { c.BaseURL, c.APIKey = "", "" }).signedIn(apikey.Read)
+	b := setup(t, func(c *config.Config) { c.BaseURL, c.APIKey = "", "" }).signedIn(access.Read)
 	b.get(b.at("")).is(http.StatusOK).has("The offline model answers", "note", "offline_model")
 }
 
 // The model and the budget are those of real turns.
 func TestModelErrorsAndBudgetsAreReasons(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Read)
+	b, f := filled(t, access.Read)
 	b.Health.ProbeValid = 0
 	number := 10
 	say := func() {
 		number++
 		f.Say(f.Thread, number, "Hello again.")
 	}
-	b.comesAndGoes(health.BudgetExhausted,
+	b.comesAndGoes(readmodel.BudgetExhausted,
 		func() {
 			b.set(`{"tokens_per_day": 1}`)
 			say()
 		},
 		func() { b.set(`{"tokens_per_day": null}`) })
-	b.comesAndGoes(health.CallsUnknown,
+	b.comesAndGoes(readmodel.CallsUnknown,
 		func() {
 			b.exec(`update cairn.llm_calls set state = 'unknown', reply = null, unknown = 1 where run_id = $1
   and step = $2`, f.Turn, f.Step)
 		},
 		func() { b.exec("update cairn.llm_calls set state = 'done', reply = 'x' where state = 'unknown'") })
-	b.comesAndGoes(health.ModelErrors,
+	b.comesAndGoes(readmodel.ModelErrors,
 		func() {
 			b.exec(`update cairn.llm_calls set state = 'failed', reply = null, error_class = 'auth', sent_at = now()
   where run_id = $1 and step = $2`, f.Turn, f.Step)
@@ -184,11 +185,11 @@ func TestModelErrorsAndBudgetsAreReasons(t *testing.T) {
 // A worker that starts is seen.
 func TestAWorkerBeats(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Read)
+	b := setup(t).signedIn(access.Read)
 	b.get(b.at("")).has(strings.Join(app.Queues(), ", "))
 	b.Start()
 	testkit.Eventually(t, "the worker is seen", func() bool {
-		return !strings.Contains(b.reasons(), string(health.NoWorker))
+		return !strings.Contains(b.reasons(), string(readmodel.NoWorker))
 	})
 }
 

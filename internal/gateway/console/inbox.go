@@ -3,20 +3,20 @@ package console
 import (
 	"strings"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/inbox"
 )
 
 func (c *Console) inboxRoutes() {
-	c.handle("GET inbox", apikey.Read, c.listInbox)
-	c.handle("POST inbox", apikey.Admin, c.decideInbox)
-	c.handle("GET inbox/{item}", apikey.Read, c.showInboxItem)
-	c.handle("POST inbox/{item}/approve", apikey.Admin, c.approveInboxItem)
-	c.handle("POST inbox/{item}/reject", apikey.Admin, c.rejectInboxItem)
-	c.handle("GET inbox/{item}/edit", apikey.Admin, c.showInboxEdit)
-	c.handle("POST inbox/{item}/edit", apikey.Admin, c.editInboxItem)
+	c.handle("GET inbox", access.Read, c.listInbox)
+	c.handle("POST inbox", access.Admin, c.decideInbox)
+	c.handle("GET inbox/{item}", access.Read, c.showInboxItem)
+	c.handle("POST inbox/{item}/approve", access.Admin, c.approveInboxItem)
+	c.handle("POST inbox/{item}/reject", access.Admin, c.rejectInboxItem)
+	c.handle("GET inbox/{item}/edit", access.Admin, c.showInboxEdit)
+	c.handle("POST inbox/{item}/edit", access.Admin, c.editInboxItem)
 }
 
 // inboxItems is the number of items of each kind on the page of the inbox.

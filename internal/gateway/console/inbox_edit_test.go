@@ -7,18 +7,18 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/browsertest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
 )
 
 func TestAnItemIsEditedAndApproved(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Admin)
+	b := setup(t).signedIn(access.Admin)
 	item, head := b.imports("Install a release", dangerous, nil)
 	at := b.at("inbox/" + item)
 	b.get(at).has("Edit and approve")
@@ -47,7 +47,7 @@ func TestAnItemIsEditedAndApproved(t *testing.T) {
 		t.Errorf("package of %d bytes, %v", len(archive), err)
 	}
 	b.browser = browser(t)
-	b.signedIn(apikey.Write)
+	b.signedIn(access.Write)
 	b.get(at + "/edit").is(http.StatusForbidden)
 	b.post(at+"/edit", form).is(http.StatusForbidden)
 }
@@ -55,7 +55,7 @@ func TestAnItemIsEditedAndApproved(t *testing.T) {
 // A conflict stays until a person writes what both sides mean.
 func TestAConflictIsShownFromBothSides(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Admin)
+	b := setup(t).signedIn(access.Admin)
 	b.imports("Install a release", browsertest.Body("Probe once"), &approval.Override{})
 	item, _ := b.imports("Install a release", browsertest.Body("Probe twice"), nil)
 	_, head := b.imports("Install a release", browsertest.Body("Probe three times"), &approval.Override{})
@@ -98,7 +98,7 @@ func (b *bundle) waitingMemory(content string) string {
 
 func TestAMemoryWriteIsEditedAndApproved(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Admin)
+	b := setup(t).signedIn(access.Admin)
 	item := b.waitingMemory("Lives in Osaka.")
 	at := b.at("inbox/" + item)
 	shown := b.get(at + "/edit").is(http.StatusOK).has("Lives in Osaka.")
@@ -115,7 +115,7 @@ func TestAMemoryWriteIsEditedAndApproved(t *testing.T) {
 
 func TestSeveralItemsAreDecidedAtOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Admin)
+	b := setup(t).signedIn(access.Admin)
 	one, two, three := b.waitingMemory("Lives in Osaka."), b.waitingMemory("Works at night."),
 		b.waitingMemory("Likes tea.")
 	bad, _ := b.imports("Install a release", dangerous, nil)
@@ -145,6 +145,6 @@ func TestSeveralItemsAreDecidedAtOnce(t *testing.T) {
 	}
 	b.post(b.at("inbox"), many).is(http.StatusBadRequest).has("choose 1 to 50")
 	b.browser = browser(t)
-	b.signedIn(apikey.Write)
+	b.signedIn(access.Write)
 	b.post(b.at("inbox"), url.Values{"do": {"reject"}, "item": {"m1 x"}}).is(http.StatusForbidden)
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -51,7 +51,7 @@ func (b *bundle) audited(action string) (objects string) {
 
 func TestADangerousSkillNeedsAnOverride(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Admin)
+	b := setup(t).signedIn(access.Admin)
 	b.get(b.at("inbox")).is(http.StatusOK).has("Nothing waits")
 	item, _ := b.imports("Install a release", dangerous, nil)
 	b.get(b.at("inbox")).is(http.StatusOK).has("install", "blocking", "new skill")
@@ -88,7 +88,7 @@ func TestADangerousSkillNeedsAnOverride(t *testing.T) {
 
 func TestAnItemThatHasChangedIsShownAgain(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Admin)
+	b := setup(t).signedIn(access.Admin)
 	b.imports("Install a release", "## Procedure\n1. Read the notes\n2. Deploy\n3. Probe\n", &approval.Override{})
 	item, _ := b.imports("Install a release", "## Procedure\n1. Read the notes\n2. Deploy\n3. Probe twice\n", nil)
 	shown := b.get(b.at("inbox/" + item)).is(http.StatusOK).has("Probe twice")
@@ -110,7 +110,7 @@ func TestDecisionsNeedAnAdministrator(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	item, _ := b.imports("Install a release", dangerous, nil)
-	for _, scope := range []apikey.Scope{apikey.Read, apikey.Write} {
+	for _, scope := range []access.Scope{access.Read, access.Write} {
 		b.browser = browser(t)
 		b.signedIn(scope)
 		b.get(b.at("inbox/"+item)).is(http.StatusOK).has("disabled", "needs the scope admin")
@@ -129,7 +129,7 @@ func TestItemsOfAnotherWorkspaceAreNotFound(t *testing.T) {
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
 	b.Workspace = other
-	b.signedIn(apikey.Admin)
+	b.signedIn(access.Admin)
 	b.get(b.at("inbox/" + item)).is(http.StatusNotFound)
 	b.post(b.at("inbox/"+item+"/reject"), url.Values{}).is(http.StatusNotFound)
 	b.get(b.at("inbox/nonsense")).is(http.StatusBadRequest).has("invalid item")

@@ -5,19 +5,19 @@ import (
 	"strconv"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/console/chart"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/explore"
 )
 
 func (c *Console) learningRoutes() {
-	c.handle("GET learning", apikey.Read, c.listBanks)
-	c.handle("GET learning/{bank}", apikey.Read, c.showBank)
-	c.handle("POST learning/{bank}/rollback", apikey.Admin, c.rollbackBank)
-	c.handle("POST learning/{bank}/promote", apikey.Admin, c.promoteUpdate)
-	c.handle("POST learning/{bank}/freeze", apikey.Admin, c.freezeBank)
-	c.handle("POST learning/{bank}/unfreeze", apikey.Admin, c.unfreezeBank)
+	c.handle("GET learning", access.Read, c.listBanks)
+	c.handle("GET learning/{bank}", access.Read, c.showBank)
+	c.handle("POST learning/{bank}/rollback", access.Admin, c.rollbackBank)
+	c.handle("POST learning/{bank}/promote", access.Admin, c.promoteUpdate)
+	c.handle("POST learning/{bank}/freeze", access.Admin, c.freezeBank)
+	c.handle("POST learning/{bank}/unfreeze", access.Admin, c.unfreezeBank)
 }
 
 func (c *Console) listBanks(rq *request) error {
@@ -52,10 +52,10 @@ func (c *Console) listBanks(rq *request) error {
 func (rq *request) freezing(bank string, frozen bool) action {
 	if frozen {
 		return action{Path: rq.path("learning", bank, "unfreeze"),
-			Button: rq.button(apikey.Admin, "learning.unfreeze", "", bank)}
+			Button: rq.button(access.Admin, "learning.unfreeze", "", bank)}
 	}
 	return action{Path: rq.path("learning", bank, "freeze"),
-		Button: rq.button(apikey.Admin, "learning.freeze", "", bank)}
+		Button: rq.button(access.Admin, "learning.freeze", "", bank)}
 }
 
 // latestShown is the number of versions and of updates on the page of a bank.

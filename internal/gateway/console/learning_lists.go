@@ -7,21 +7,20 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/explore"
-	"cairn/internal/service/learning/adaptation"
-	"cairn/internal/service/learning/decision"
+	"cairn/internal/domain/readmodel"
 )
 
 func (c *Console) learningListRoutes() {
-	c.handle("GET learning/{bank}/versions", apikey.Read, c.bankList(c.bankVersions))
-	c.handle("GET learning/{bank}/updates", apikey.Read, c.bankList(c.bankUpdates))
-	c.handle("GET learning/{bank}/decisions", apikey.Read, c.bankList(c.bankDecisions))
-	c.handle("GET learning/{bank}/rounds", apikey.Read, c.bankList(c.bankRounds))
-	c.handle("GET learning/{bank}/trainings", apikey.Read, c.bankList(c.bankTrainings))
-	c.handle("GET learning/{bank}/cases", apikey.Read, c.bankList(c.bankCases))
-	c.handle("GET learning/{bank}/diff", apikey.Read, c.diffBank)
+	c.handle("GET learning/{bank}/versions", access.Read, c.bankList(c.bankVersions))
+	c.handle("GET learning/{bank}/updates", access.Read, c.bankList(c.bankUpdates))
+	c.handle("GET learning/{bank}/decisions", access.Read, c.bankList(c.bankDecisions))
+	c.handle("GET learning/{bank}/rounds", access.Read, c.bankList(c.bankRounds))
+	c.handle("GET learning/{bank}/trainings", access.Read, c.bankList(c.bankTrainings))
+	c.handle("GET learning/{bank}/cases", access.Read, c.bankList(c.bankCases))
+	c.handle("GET learning/{bank}/diff", access.Read, c.diffBank)
 }
 
 // bankLinks are the links to the lists of a bank.
@@ -77,7 +76,7 @@ func (c *Console) bankVersions(rq *request, name, cursor string, limit int) (tab
 		if v.Number != row.Version.Number {
 			cells[4].Actions = []action{{Path: rq.path("learning", name, "rollback"),
 				Hidden: [][2]string{{"to", strconv.Itoa(v.Number)}},
-				Button: rq.button(apikey.Admin, "skill.rollback", "", strconv.Itoa(v.Number))}}
+				Button: rq.button(access.Admin, "skill.rollback", "", strconv.Itoa(v.Number))}}
 		}
 		t.Rows = append(t.Rows, cells)
 	}
@@ -102,10 +101,10 @@ func (c *Console) bankUpdates(rq *request, name, cursor string, limit int) (tabl
 		row := []cell{rq.numeric(u.Number), rq.tagged("update", u.State), rq.numeric(u.Decisions), canary,
 			rq.runLink(u.Run), rq.at(u.CreatedAt), {}}
 		row[1].Quiet = u.Note
-		if u.State == adaptation.OnCanary && u.EndedAt == nil { // others cannot be promoted
+		if u.State == learning.OnCanary && u.EndedAt == nil { // others cannot be promoted
 			row[6].Actions = []action{{Path: rq.path("learning", name, "promote"),
 				Hidden: [][2]string{{"update", strconv.Itoa(u.Number)}},
-				Button: rq.button(apikey.Admin, "learning.promote", "", strconv.Itoa(u.Number))}}
+				Button: rq.button(access.Admin, "learning.promote", "", strconv.Itoa(u.Number))}}
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -141,7 +140,7 @@ func (c *Console) bankDecisions(rq *request, name, cursor string, limit int) (ta
 	return t, err
 }
 
-func (rq *request) decisionRow(d decision.View) []cell {
+func (rq *request) decisionRow(d learning.ConversationView) []cell {
 	choice, score := "greedy", cell{}
 	if d.Sampled {
 		choice = "sampled"
@@ -158,7 +157,7 @@ func (rq *request) decisionRow(d decision.View) []cell {
 		rq.runLink(d.Run), rq.at(d.CreatedAt)}
 }
 
-func (rq *request) gate(g *explore.Gate) cell {
+func (rq *request) gate(g *readmodel.Gate) cell {
 	if g == nil {
 		return cell{}
 	}

@@ -14,16 +14,16 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/explore"
 	"cairn/internal/testkit"
 )
 
 func TestARepairAndARetryAreInTheWaterfall(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Admin)
+	b := setup(t).signedIn(access.Admin)
 	b.Start()
 	const spoiled = "I would rather not write JSON. <b>Sorry</b>"
 	b.Model.On(openaitest.Rule{Stage: "segment", Times: 1, Reply: spoiled})
@@ -79,7 +79,7 @@ from cairn.llm_calls where workspace_id = $1 and state = 'done'`, b.Workspace.ID
 
 func TestUsageOfSeveralModelsEqualsTheLedger(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Read)
+	b := setup(t).signedIn(access.Read)
 	b.set(`{"time_zone": "America/St_Johns"}`) // half an hour off the hours of UTC
 	b.exec(`insert into cairn.runs (workspace_id, id, kind, business_key, args_sha, spec, workflow_id, status, outcome)
   select $1, 'run_' || translate(lpad(k, 26, '0'), 'ilou', 'jjjj'), k, k, sha256('x'), '{}', 'w', 'ended', 'completed'

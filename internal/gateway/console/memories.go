@@ -10,10 +10,12 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/gateway/console/display"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/explore"
 	"cairn/internal/service/longterm"
@@ -22,15 +24,15 @@ import (
 )
 
 func (c *Console) memoryRoutes() {
-	c.handle("GET memories", apikey.Read, c.listMemories)
-	c.handle("POST memories", apikey.Write, c.addMemory)
-	c.handle("GET memories/{memory}", apikey.Read, c.showMemory)
-	c.handle("POST memories/{memory}/edit", apikey.Write, c.editMemory)
-	c.handle("POST memories/{memory}/delete", apikey.Write, c.deleteMemory)
-	c.handle("POST memories/{memory}/restore", apikey.Write, c.restoreMemory)
-	c.handle("POST memories/{memory}/undo", apikey.Write, c.undoMemory)
-	c.handle("GET memories/dump", apikey.Admin, c.dumpMemories)
-	c.handle("POST memories/load", apikey.Admin, c.loadMemories)
+	c.handle("GET memories", access.Read, c.listMemories)
+	c.handle("POST memories", access.Write, c.addMemory)
+	c.handle("GET memories/{memory}", access.Read, c.showMemory)
+	c.handle("POST memories/{memory}/edit", access.Write, c.editMemory)
+	c.handle("POST memories/{memory}/delete", access.Write, c.deleteMemory)
+	c.handle("POST memories/{memory}/restore", access.Write, c.restoreMemory)
+	c.handle("POST memories/{memory}/undo", access.Write, c.undoMemory)
+	c.handle("GET memories/dump", access.Admin, c.dumpMemories)
+	c.handle("POST memories/load", access.Admin, c.loadMemories)
 }
 
 var (
@@ -40,8 +42,8 @@ var (
 )
 
 type memoriesPage struct {
-	Memories                 []explore.Memory
-	Found                    []search.Result // of a search
+	Memories                 []readmodel.Memory
+	Found                    []index.Result // of a search
 	Searched                 bool
 	Vector                   string
 	Next                     string
@@ -58,7 +60,7 @@ func (c *Console) listMemories(rq *request) error {
 	}
 	out.AsOf = f.AsOf
 	if q := rq.text("q"); q != "" && f.AsOf.IsZero() {
-		r := search.Request{Query: display.Clip(q, 1000), Kinds: []string{search.KindMemory}, Limit: 50}
+		r := search.Request{Query: display.Clip(q, 1000), Kinds: []string{index.KindMemory}, Limit: 50}
 		if f.Type != "" {
 			r.Types = []memory.Type{memory.Type(f.Type)}
 		}
@@ -83,7 +85,7 @@ func (c *Console) listMemories(rq *request) error {
 	return rq.render("memories", "memories.title", out)
 }
 
-func (rq *request) memoryFilter() (f explore.MemoryFilter, err error) {
+func (rq *request) memoryFilter() (f readmodel.MemoryFilter, err error) {
 	if f.Type, err = rq.choice("type", memoryTypes...); err != nil {
 		return f, err
 	}
@@ -146,7 +148,7 @@ type memoryPage struct {
 	Memory    memory.Entry
 	CanRevert bool // to a former version
 	Evidence  []explore.Excerpt
-	Views     []explore.MemoryView
+	Views     []readmodel.MemoryView
 	Revisions []revision
 	CanUndo   bool // the last change can be taken back
 }

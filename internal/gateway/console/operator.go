@@ -5,12 +5,11 @@ import (
 	"net/http"
 	"strconv"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/service/consolesession"
-	"cairn/internal/service/explore"
-	"cairn/internal/service/support"
 )
 
 // OperatorRoot is the path of the console of operators.
@@ -62,7 +61,7 @@ func (c *Console) operator(fn func(*request) error) http.HandlerFunc {
 		if cookie == "" {
 			return rq.needSignIn()
 		}
-		var o apikey.Operator
+		var o access.Operator
 		known, err := rq.known(func(ctx context.Context) (err error) {
 			o, err = c.Support.Find(ctx, cookie)
 			return err
@@ -81,7 +80,7 @@ func (c *Console) operator(fn func(*request) error) http.HandlerFunc {
 
 // signInOperator signs a browser in with an operator key.
 func (c *Console) signInOperator(rq *request, key string) error {
-	_, o, err := c.Edge.AdmitOperator(rq.r, key, apikey.Support)
+	_, o, err := c.Edge.AdmitOperator(rq.r, key, access.Support)
 	if err != nil {
 		return rq.again(err, c.showSignIn)
 	}
@@ -147,7 +146,7 @@ func (c *Console) installation(rq *request) (table, error) {
 	return t, err
 }
 
-func (rq *request) stuck(w support.Workspace) cell {
+func (rq *request) stuck(w access.WorkspaceSummary) cell {
 	out := rq.numeric(w.Waiting)
 	if w.Stuck > 0 {
 		out.Quiet = rq.c.pages[rq.lang].texts.Text("operator.stuck", w.Stuck)
@@ -155,8 +154,8 @@ func (rq *request) stuck(w support.Workspace) cell {
 	return out
 }
 
-func (rq *request) spent(w support.Workspace) cell {
-	return cell{Text: rq.c.pages[rq.lang].micros(explore.Cost(w.Micros, w.Calls, w.Unpriced)), Number: true}
+func (rq *request) spent(w access.WorkspaceSummary) cell {
+	return cell{Text: rq.c.pages[rq.lang].micros(readmodel.Cost(w.Micros, w.Calls, w.Unpriced)), Number: true}
 }
 
 func (c *Console) showWorkspace(rq *request) error {

@@ -6,20 +6,20 @@ import (
 	"strconv"
 	"testing"
 
-	"cairn/internal/service/apikey"
+	"cairn/internal/domain/access"
 	"cairn/internal/testkit"
 )
 
 func TestOperatorsSeeAllWorkspacesWithoutTexts(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	const at = "/console/operator/"
 	b.get(at).is(http.StatusSeeOther) // a key of a workspace is not enough
 	b.browser = browser(t)
-	metrics, _, err := b.Keys.CreateOperator(t.Context(), "prometheus", []apikey.Scope{apikey.Metrics}, nil)
+	metrics, _, err := b.Keys.CreateOperator(t.Context(), "prometheus", []access.Scope{access.Metrics}, nil)
 	testkit.Must(t, err)
 	b.post("/console/sign-in", url.Values{"key": {metrics}}).is(http.StatusForbidden).has("support required")
-	key, made, err := b.Keys.CreateOperator(t.Context(), "ops", []apikey.Scope{apikey.Support}, nil)
+	key, made, err := b.Keys.CreateOperator(t.Context(), "ops", []access.Scope{access.Support}, nil)
 	testkit.Must(t, err)
 	b.post("/console/sign-in", url.Values{"key": {key[:len(key)-2] + "!!"}}).
 		is(http.StatusUnauthorized)

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strconv"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/health"
+	"cairn/internal/domain/readmodel"
 )
 
 func (c *Console) outboxRoutes() {
-	c.handle("GET outbox", apikey.Read, c.listOutbox)
-	c.handle("POST outbox/{task}/retry", apikey.Write, c.retryOutbox)
+	c.handle("GET outbox", access.Read, c.listOutbox)
+	c.handle("POST outbox/{task}/retry", access.Write, c.retryOutbox)
 }
 
 func (c *Console) listOutbox(rq *request) error {
@@ -38,7 +38,7 @@ func (c *Console) listOutbox(rq *request) error {
 			rq.at(o.CreatedAt),
 			rq.at(o.DueAt),
 			{Actions: []action{{Path: rq.path("outbox", id, "retry"),
-				Button: rq.button(apikey.Write, "outbox.retry", "", id)}}},
+				Button: rq.button(access.Write, "outbox.retry", "", id)}}},
 		})
 	}
 	unfinished, err := c.unfinished(rq)
@@ -54,7 +54,7 @@ func (c *Console) unfinished(rq *request) (table, error) {
 		Columns: []string{"outbox.what", "outbox.number", "outbox.error", "outbox.since", "outbox.remedy"}}
 	reasons, err := c.Health.Reasons(rq.ctx, rq.ws())
 	for _, r := range reasons {
-		if r.Code != health.CallsUnknown && r.Code != health.ReflectionFailed {
+		if r.Code != readmodel.CallsUnknown && r.Code != readmodel.ReflectionFailed {
 			continue
 		}
 		t.Rows = append(t.Rows, []cell{{Text: rq.worded("health", r.Code), Link: rq.path() + r.Link, Quiet: r.Name},

@@ -1,27 +1,27 @@
 package console
 
 import (
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/dumpfile"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/curate"
-	"cairn/internal/service/dump"
 	"cairn/internal/service/health"
 	"cairn/internal/service/inbox"
 )
 
 func (c *Console) overviewRoutes() {
-	c.handle("GET {$}", apikey.Read, c.overview)
+	c.handle("GET {$}", access.Read, c.overview)
 }
 
 type overviewPage struct {
 	Waiting, Blocking int
 	Top               []inbox.Item
-	Runs              []curate.KindUsage // of 24 hours
-	Budget            int64              // micro-dollars a day
+	Runs              []readmodel.KindUsage // of 24 hours
+	Budget            int64                 // micro-dollars a day
 	Unlimited         bool
 	Tokens            int64 // a day; 0 means no limit
-	Counts            dump.Counts
+	Counts            dumpfile.Counts
 	Health            []health.Reason
 	UsedMicros        int64 // today, UTC
 	UsedTokens        int64

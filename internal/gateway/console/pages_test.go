@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/lab/browsertest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
 // filled is a bundle over a filled workspace.
-func filled(t *testing.T, scope apikey.Scope) (*bundle, *browsertest.Fixture) {
+func filled(t *testing.T, scope access.Scope) (*bundle, *browsertest.Fixture) {
 	t.Helper()
 	f := browsertest.Fill(t)
 	b := &bundle{Bundle: f.Bundle, url: f.URL, browser: browser(t)}
@@ -27,7 +27,7 @@ func filled(t *testing.T, scope apikey.Scope) (*bundle, *browsertest.Fixture) {
 
 func TestEveryPageOpensInEachLanguage(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	for name, path := range f.Pages() {
 		for _, language := range []string{"en", "zh"} {
 			p := b.get(path, "Accept-Language", language).is(http.StatusOK)
@@ -55,7 +55,7 @@ func TestEveryPageOpensInEachLanguage(t *testing.T) {
 
 func TestBadFiltersAreRefused(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Read)
+	b, f := filled(t, access.Read)
 	for _, path := range []string{"runs?kind=nonsense", "runs?cursor=nonsense", "memories?as_of=yesterday",
 		"memories?cursor=!", "memories?type=x", "skills?status=x", "skills?cursor=x", "conversations?cursor=x",
 		"conversations?channel=x", "runs/run_nonsense"} {
@@ -69,7 +69,7 @@ func TestBadFiltersAreRefused(t *testing.T) {
 
 func TestAMemoryIsEditedAndRestored(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Write)
+	b, f := filled(t, access.Write)
 	at := f.At("memories", f.Personal)
 	shown := b.get(at).is(http.StatusOK).has("Lives in Oslo.", "Lives in Bergen.")
 	form := url.Values{"op": {shown.hidden("op")}, "base": {"1"}, "content": {"Lives in Rome."}}
@@ -113,7 +113,7 @@ func TestAMemoryIsEditedAndRestored(t *testing.T) {
 // What was known at a time is read from the revisions.
 func TestMemoriesAreShownAsTheyWere(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Read)
+	b, f := filled(t, access.Read)
 	exec := func(sql string, args ...any) {
 		t.Helper()
 		_, err := b.Admin().Exec(t.Context(), sql, args...)
@@ -130,7 +130,7 @@ func TestMemoriesAreShownAsTheyWere(t *testing.T) {
 
 func TestASkillIsChanged(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	at := f.At("skills", f.Versioned)
 	b.post(at+"/rollback", url.Values{"to": {"1"}, "base": {"1"}}).is(http.StatusConflict)
 	b.get(b.post(at+"/rollback", url.Values{"to": {"1"}, "base": {"2"}}).is(http.StatusSeeOther).
@@ -144,7 +144,7 @@ func TestASkillIsChanged(t *testing.T) {
 	if !strings.HasPrefix(p.header.Get("Content-Disposition"), "attachment; ") || !strings.HasPrefix(p.body, "PK") {
 		t.Errorf("%v", p.header)
 	}
-	for _, scope := range []apikey.Scope{apikey.Read, apikey.Write} {
+	for _, scope := range []access.Scope{access.Read, access.Write} {
 		b.browser = browser(t)
 		b.signedIn(scope)
 		b.post(at+"/archive", url.Values{}).is(http.StatusForbidden)
@@ -154,7 +154,7 @@ func TestASkillIsChanged(t *testing.T) {
 
 func TestARunIsRetried(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Write)
+	b, f := filled(t, access.Write)
 	b.post(f.At("runs", f.Turn, "retry"), url.Values{}).is(http.StatusBadRequest).has("cannot be retried")
 	b.get(f.At("runs", f.Turn)).has("A run of this kind cannot be retried.", "Send the text again as a new message.")
 	ended := b.post(f.At("runs", f.Distill, "cancel"), url.Values{}).is(http.StatusSeeOther)
@@ -176,7 +176,7 @@ func TestARunIsRetried(t *testing.T) {
 
 func TestReadersChangeNothing(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Read)
+	b, f := filled(t, access.Read)
 	for _, path := range []string{f.At("memories"), f.At("memories", f.Personal, "edit"),
 		f.At("memories", f.Personal, "delete"), f.At("memories", f.Personal, "restore"),
 		f.At("runs", f.Distill, "retry"),
@@ -189,7 +189,7 @@ func TestReadersChangeNothing(t *testing.T) {
 
 func TestKeysAndSessionsAreManaged(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	at := f.At("keys")
 	b.get(at).is(http.StatusOK).has("laptop", "this browser")
 	b.post(at, url.Values{"name": {"robot"}}).is(http.StatusBadRequest).has("missing scope")
@@ -205,7 +205,7 @@ func TestKeysAndSessionsAreManaged(t *testing.T) {
 	testkit.Must(t, err)
 	b.post(f.At("sessions", strconv.FormatInt(sessions[0].ID, 10), "end"), url.Values{}).is(http.StatusSeeOther)
 	b.get(at).is(http.StatusSeeOther) // it was the session of this browser
-	for _, scope := range []apikey.Scope{apikey.Read, apikey.Write} {
+	for _, scope := range []access.Scope{access.Read, access.Write} {
 		b.browser = browser(t)
 		b.signedIn(scope)
 		for _, path := range []string{at, f.At("audit"), f.At("audit", "export")} {
@@ -217,7 +217,7 @@ func TestKeysAndSessionsAreManaged(t *testing.T) {
 
 func TestTheAuditLogIsExported(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	b.get(f.At("audit")+"?action=console.sign_in").is(http.StatusOK).has("console.sign_in", "127.0.0.1")
 	b.get(f.At("audit") + "?action=nonsense").is(http.StatusBadRequest)
 	p := b.get(f.At("audit", "export")).is(http.StatusOK).has(`"action":"key.create"`, `"action":"console.sign_in"`)
@@ -228,7 +228,7 @@ func TestTheAuditLogIsExported(t *testing.T) {
 
 func TestSchedulesAreManaged(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Write)
+	b, f := filled(t, access.Write)
 	at := f.At("schedules")
 	b.get(at).is(http.StatusOK).has("daily-reflection")
 	form := url.Values{"name": {"tea"}, "cron": {"nonsense"}, "prompt": {"Remind me of the tea."}}
@@ -244,7 +244,7 @@ func TestSchedulesAreManaged(t *testing.T) {
 
 func TestSettingsAreChanged(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	at := f.At("settings")
 	b.get(at).is(http.StatusOK).has("nudge.every", "tokens_per_day")
 	b.post(at, url.Values{"name": {"nudge.every"}, "value": {"many"}}).is(http.StatusBadRequest).has("many")
@@ -258,14 +258,14 @@ func TestSettingsAreChanged(t *testing.T) {
 	b.post(at, url.Values{"name": {"time_zone"}, "value": {`"Asia/Shanghai"`}}).is(http.StatusSeeOther)
 	b.get(f.At()).has("Asia/Shanghai")
 	b.browser = browser(t)
-	b.signedIn(apikey.Write)
+	b.signedIn(access.Write)
 	b.post(at, url.Values{"name": {"nudge.every"}, "value": {"8"}}).is(http.StatusForbidden)
 }
 
 // The sums of the page equal those of the ledger.
 func TestUsageIsSummed(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Read)
+	b, f := filled(t, access.Read)
 	_, err := b.Admin().Exec(t.Context(), `update cairn.llm_calls set cost_micros = 1500, model = 'priced',
   sent_at = now() - interval '3 days' where run_id = $1`, f.Turn)
 	testkit.Must(t, err)
@@ -283,7 +283,7 @@ func TestUsageIsSummed(t *testing.T) {
 
 func TestOutboxTasksAreRetried(t *testing.T) {
 	t.Parallel()
-	b, f := filled(t, apikey.Write)
+	b, f := filled(t, access.Write)
 	var id int64
 	testkit.Must(
 		t,
@@ -299,7 +299,7 @@ func TestOutboxTasksAreRetried(t *testing.T) {
 
 func TestFailedDaysAndUnknownCallsAreListedWithTheOutbox(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Read)
+	b := setup(t).signedIn(access.Read)
 	b.get(b.at("outbox")).is(http.StatusOK).has("No day has failed")
 	b.exec(`insert into cairn.reflection_runs (workspace_id, local_date, zone, status, to_at, failures, reason)
   values ($1, current_date, 'UTC', 'failed', now(), 3, 'provider_error')`, b.Workspace.ID)
@@ -309,7 +309,7 @@ func TestFailedDaysAndUnknownCallsAreListedWithTheOutbox(t *testing.T) {
 // Lists go on after a page, in their order and without gaps, also among equal times.
 func TestListsGoOnAfterAPage(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Read)
+	b := setup(t).signedIn(access.Read)
 	b.exec(`insert into cairn.outbox (workspace_id, kind, key, failures, failed_since)
   select $1, 'settings', 'key' || lpad(i::text, 3, '0') || '.', i % 3, case when i % 3 > 0 then now() end
   from generate_series(1, 120) i`, b.Workspace.ID)

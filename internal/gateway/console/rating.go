@@ -4,16 +4,16 @@ import (
 	"net/http"
 	"net/url"
 
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/conversation"
-	"cairn/internal/service/explore"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/service/feedback"
 )
 
 func (c *Console) ratingRoutes() {
-	c.handle("POST try/{conversation}/rate", apikey.Write, c.rateTry)
-	c.handle("POST conversations/{conversation}/rate", apikey.Write, c.rateTurn)
+	c.handle("POST try/{conversation}/rate", access.Write, c.rateTry)
+	c.handle("POST conversations/{conversation}/rate", access.Write, c.rateTurn)
 }
 
 // rating is the form that rates the reply of a turn.
@@ -24,7 +24,7 @@ type rating struct {
 }
 
 // ratingOf returns the form for a turn, nil if the turn has no reply. Page is the page that shows it.
-func (rq *request) ratingOf(t *explore.Turn, page, conversationName string) *rating {
+func (rq *request) ratingOf(t *readmodel.Turn, page, conversationName string) *rating {
 	if t.Status != conversation.StatusEnded || t.ReplySeq < 0 {
 		return nil
 	}

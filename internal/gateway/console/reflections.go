@@ -1,10 +1,12 @@
 package console
 
-import "cairn/internal/service/apikey"
+import (
+	"cairn/internal/domain/access"
+)
 
 func (c *Console) reflectionRoutes() {
-	c.handle("GET reflections", apikey.Read, c.listReflections)
-	c.handle("GET reflections/{date}", apikey.Read, c.showReflection)
+	c.handle("GET reflections", access.Read, c.listReflections)
+	c.handle("GET reflections/{date}", access.Read, c.showReflection)
 }
 
 const daysShown = 60

@@ -12,14 +12,13 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/console/display"
 	"cairn/internal/gateway/console/locale"
 	"cairn/internal/gateway/edge"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/consolesession"
 )
 
 // request is a request for a page, and the response to it.
@@ -29,11 +28,11 @@ type request struct {
 	r      *http.Request
 	ctx    context.Context // of the holder of the grant
 	lang   locale.Tag
-	grants []consolesession.Grant
-	grant  consolesession.Grant // of the workspace in the path
-	zone   *time.Location       // of the workspace
-	status int                  // of the response; 0 means 200
-	failed *fault.Error         // of the action whose form is shown again
+	grants []access.Grant
+	grant  access.Grant   // of the workspace in the path
+	zone   *time.Location // of the workspace
+	status int            // of the response; 0 means 200
+	failed *fault.Error   // of the action whose form is shown again
 
 	isOperator bool // the page is one of the operators'
 }
@@ -105,7 +104,7 @@ func (rq *request) actor() agent.Actor {
 	if op == "" || len(op) > 100 {
 		op = rand.Text()
 	}
-	return agent.Actor{Workspace: rq.ws(), Origin: agent.OriginUser, Approves: rq.grant.Allows(apikey.Admin),
+	return agent.Actor{Workspace: rq.ws(), Origin: agent.OriginUser, Approves: rq.grant.Allows(access.Admin),
 		Op: "console/" + strconv.FormatInt(rq.grant.ID, 10) + "/" + op}
 }
 

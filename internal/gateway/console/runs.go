@@ -4,24 +4,25 @@ import (
 	"slices"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/console/chart"
 	"cairn/internal/gateway/console/display"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/explore"
 	"cairn/internal/service/inspect"
 )
 
 func (c *Console) runRoutes() {
-	c.handle("GET runs", apikey.Read, c.listRuns)
-	c.handle("GET runs/{run}", apikey.Read, c.showRun)
-	c.handle("GET runs/{run}/events", apikey.Read, c.streamRun)
-	c.handle("GET runs/{run}/call", apikey.Read, c.showCall)
-	c.handle("POST runs/{run}/call", apikey.Admin, c.showUnmasked)
-	c.handle("POST runs/{run}/retry", apikey.Write, c.retryRun)
-	c.handle("POST runs/{run}/cancel", apikey.Write, c.cancelRun)
+	c.handle("GET runs", access.Read, c.listRuns)
+	c.handle("GET runs/{run}", access.Read, c.showRun)
+	c.handle("GET runs/{run}/events", access.Read, c.streamRun)
+	c.handle("GET runs/{run}/call", access.Read, c.showCall)
+	c.handle("POST runs/{run}/call", access.Admin, c.showUnmasked)
+	c.handle("POST runs/{run}/retry", access.Write, c.retryRun)
+	c.handle("POST runs/{run}/cancel", access.Write, c.cancelRun)
 }
 
 var (
@@ -33,14 +34,14 @@ var (
 )
 
 type runsPage struct {
-	Runs                      []explore.Run
+	Runs                      []readmodel.Run
 	Next                      string
 	Kinds, Statuses, Outcomes []string
 }
 
 func (c *Console) listRuns(rq *request) (err error) {
 	out := runsPage{Kinds: runKinds, Statuses: runStatuses, Outcomes: runOutcomes}
-	f := explore.RunFilter{
+	f := readmodel.RunFilter{
 		Conversation: display.Clip(rq.text("conversation"), 200),
 		Model:        display.Clip(rq.text("model"), 200),
 	}

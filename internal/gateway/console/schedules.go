@@ -3,18 +3,19 @@ package console
 import (
 	"cmp"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/gateway/console/display"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/schedule"
 )
 
 func (c *Console) scheduleRoutes() {
-	c.handle("GET schedules", apikey.Read, c.listSchedules)
-	c.handle("POST schedules", apikey.Write, c.addSchedule)
-	c.handle("GET schedules/{schedule}", apikey.Read, c.showSchedule)
-	c.handle("POST schedules/{schedule}", apikey.Write, c.changeSchedule)
-	c.handle("POST schedules/{schedule}/backfill", apikey.Write, c.backfillSchedule)
+	c.handle("GET schedules", access.Read, c.listSchedules)
+	c.handle("POST schedules", access.Write, c.addSchedule)
+	c.handle("GET schedules/{schedule}", access.Read, c.showSchedule)
+	c.handle("POST schedules/{schedule}", access.Write, c.changeSchedule)
+	c.handle("POST schedules/{schedule}/backfill", access.Write, c.backfillSchedule)
 	for verb, change := range map[string]func(rq *request, name string) (notice string, err error){
 		"pause": func(rq *request, name string) (string, error) {
 			_, err := c.Schedules.Pause(rq.ctx, rq.ws(), name)
@@ -32,7 +33,7 @@ func (c *Console) scheduleRoutes() {
 			return "removed", c.Schedules.Remove(rq.ctx, rq.ws(), name)
 		},
 	} {
-		c.handle("POST schedules/{schedule}/"+verb, apikey.Write, func(rq *request) error {
+		c.handle("POST schedules/{schedule}/"+verb, access.Write, func(rq *request) error {
 			notice, err := change(rq, rq.named("schedule"))
 			if err != nil {
 				return rq.again(err, c.listSchedules)
@@ -43,7 +44,7 @@ func (c *Console) scheduleRoutes() {
 }
 
 // firingNotice is the notice of firings: one that has not started anything must not seem to have.
-func firingNotice(all ...schedule.FiringRecord) string {
+func firingNotice(all ...scheduled.FiringRecord) string {
 	for _, f := range all {
 		if f.Outcome == schedule.Started || f.Outcome == "" {
 			return "started"
@@ -63,7 +64,7 @@ func (c *Console) listSchedules(rq *request) error {
 		t.Rows = append(t.Rows, c.scheduleRow(rq, task))
 	}
 	return rq.render("grid", "schedules.title", grid{About: "schedules.about", Tables: []table{t}, Forms: []form{{
-		ID: "add", Title: "schedules.add", Path: rq.path("schedules"), Button: rq.button(apikey.Write, "schedules.save",
+		ID: "add", Title: "schedules.add", Path: rq.path("schedules"), Button: rq.button(access.Write, "schedules.save",
 			"primary", ""),
 		Fields: []field{
 			{Name: "name", Label: "col.name", Kind: "text", Required: true, Value: rq.typed("name", "")},
@@ -79,11 +80,11 @@ func (c *Console) listSchedules(rq *request) error {
 		}}}})
 }
 
-func (c *Console) scheduleRow(rq *request, task schedule.Task) []cell {
+func (c *Console) scheduleRow(rq *request, task scheduled.Task) []cell {
 	act := func(verb, label, kind string) action {
 		return action{
 			Path:   rq.path("schedules", task.Name, verb),
-			Button: rq.button(apikey.Write, label, kind, task.Name),
+			Button: rq.button(access.Write, label, kind, task.Name),
 		}
 	}
 	next := rq.at(task.DueAt)
@@ -97,7 +98,7 @@ func (c *Console) scheduleRow(rq *request, task schedule.Task) []cell {
 	default:
 		actions = append(actions, act("pause", "schedules.pause", ""))
 	}
-	if task.Kind == schedule.Turn {
+	if task.Kind == scheduled.Turn {
 		actions = append(actions, act("remove", "schedules.remove", "danger"))
 	}
 	last := cell{}
@@ -110,7 +111,7 @@ func (c *Console) scheduleRow(rq *request, task schedule.Task) []cell {
 }
 
 func (c *Console) addSchedule(rq *request) error {
-	_, err := c.Schedules.Add(rq.ctx, rq.ws(), schedule.Draft{Name: rq.r.PostFormValue("name"),
+	_, err := c.Schedules.Add(rq.ctx, rq.ws(), scheduled.Draft{Name: rq.r.PostFormValue("name"),
 		Cron: rq.r.PostFormValue("cron"), Prompt: rq.r.PostFormValue("prompt")})
 	if err != nil {
 		return rq.again(err, c.listSchedules)
@@ -139,15 +140,15 @@ func (c *Console) showSchedule(rq *request) error {
 		"schedules.next", "schedules.last", "skill.actions"}, Rows: [][]cell{c.scheduleRow(rq, task)}}
 	out := grid{Tables: []table{about, c.firings(rq, next, cron != "" || zone != "")},
 		Links: []link{{rq.path("schedules"), "schedules.title"}}}
-	if task.Kind == schedule.Turn {
+	if task.Kind == scheduled.Turn {
 		out.Links = append(out.Links, link{rq.path("conversations", task.Conversation()), "col.conversation"})
 	}
 	out.Forms = []form{{ID: "preview", Get: true, Button: button{Label: "schedules.preview"}, Fields: []field{
 		{Name: "cron", Label: "schedules.cron", Kind: "text", Value: cmp.Or(cron, task.Cron)},
 		{Name: "zone", Label: "schedules.zone", Kind: "text", Value: cmp.Or(zone, own), Hint: "schedules.zone_hint"}}}}
-	if task.Kind == schedule.Turn {
+	if task.Kind == scheduled.Turn {
 		out.Forms = append(out.Forms, form{ID: "change", Title: "schedules.change",
-			Path: rq.path("schedules", task.Name), Button: rq.button(apikey.Write, "memory.save", "primary", ""),
+			Path: rq.path("schedules", task.Name), Button: rq.button(access.Write, "memory.save", "primary", ""),
 			Fields: []field{
 				{Name: "cron", Label: "schedules.cron", Kind: "text", Required: true,
 					Value: rq.typed("cron", cmp.Or(cron, task.Cron)), Hint: "schedules.cron_hint"},
@@ -157,7 +158,7 @@ func (c *Console) showSchedule(rq *request) error {
 					Value: rq.typed("prompt", task.Prompt)}}})
 	}
 	out.Forms = append(out.Forms, form{ID: "backfill", Title: "schedules.backfill",
-		Path: rq.path("schedules", task.Name, "backfill"), Button: rq.button(apikey.Write, "schedules.fire", "", ""),
+		Path: rq.path("schedules", task.Name, "backfill"), Button: rq.button(access.Write, "schedules.fire", "", ""),
 		Fields: []field{{Name: "from", Label: "usage.from", Kind: "date", Required: true, Value: rq.typed("from", "")},
 			{Name: "until", Label: "usage.to", Kind: "date", Required: true, Value: rq.typed("until", ""),
 				Hint: "schedules.backfill_hint"}}})

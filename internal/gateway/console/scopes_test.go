@@ -14,10 +14,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/gateway/console"
 	"cairn/internal/lab/browsertest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -71,10 +71,10 @@ func TestEachPageAndActionNeedsItsScope(t *testing.T) {
 	f.Model.On(openaitest.Rule{Reply: "Nothing."}) // for the runs that actions start
 	elsewhere, err := f.Store.Workspace(t.Context(), "elsewhere", true)
 	testkit.Must(t, err)
-	foreign, _, err := f.App.Keys.Create(t.Context(), elsewhere.ID, "foreign", []apikey.Scope{apikey.Admin})
+	foreign, _, err := f.App.Keys.Create(t.Context(), elsewhere.ID, "foreign", []access.Scope{access.Admin})
 	testkit.Must(t, err)
 	nobody, stranger := signedIn(""), signedIn(foreign)
-	reader, writer, admin := signedIn(f.Reader(apikey.Read)), signedIn(f.Reader(apikey.Write)), signedIn(f.Key)
+	reader, writer, admin := signedIn(f.Reader(access.Read)), signedIn(f.Reader(access.Write)), signedIn(f.Key)
 	seen := 0
 	const below = console.Root + "w/{workspace}/"
 	for _, pattern := range console.New(console.Services{}, console.Options{}).Routes() {
@@ -142,7 +142,7 @@ func TestKeysAndCookiesAreWrittenNowhere(t *testing.T) {
 	log := &logged{TB: t}
 	f := browsertest.Fill(log, func(c *config.Config) { c.LogLevel = "debug" })
 	b := &bundle{Bundle: f.Bundle, url: f.URL, browser: browser(t)}
-	b.signedIn(apikey.Read)
+	b.signedIn(access.Read)
 	b.browser = browser(t)
 	secrets := map[string]string{"key": f.Key}
 	in := b.post("/console/sign-in", url.Values{"key": {f.Key}}).is(http.StatusSeeOther)

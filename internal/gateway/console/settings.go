@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/apikey"
 )
 
 func (c *Console) settingsRoutes() {
-	c.handle("GET settings", apikey.Read, c.showSettings)
-	c.handle("POST settings", apikey.Admin, c.changeSetting)
-	c.handle("POST settings/check", apikey.Admin, c.checkSetting)
+	c.handle("GET settings", access.Read, c.showSettings)
+	c.handle("POST settings", access.Admin, c.changeSetting)
+	c.handle("POST settings/check", access.Admin, c.checkSetting)
 }
 
 // flat returns the settings by their dotted names, as JSON.
@@ -85,12 +85,12 @@ func (c *Console) renderSettings(rq *request, change *table) error {
 	if change != nil {
 		change.Form = &form{ID: "confirm", Path: rq.path("settings"),
 			Hidden: [][2]string{{"name", rq.posted("name")}, {"value", rq.posted("value")}},
-			Button: rq.button(apikey.Admin, "settings.confirm", "primary", "")}
+			Button: rq.button(access.Admin, "settings.confirm", "primary", "")}
 		out.Tables = append(out.Tables, *change)
 	}
 	out.Tables = append(out.Tables, t)
 	out.Forms = append(out.Forms, form{ID: "change", Title: "settings.change", Path: rq.path("settings", "check"),
-		Button: rq.button(apikey.Admin, "settings.check", "primary", ""),
+		Button: rq.button(access.Admin, "settings.check", "primary", ""),
 		Fields: []field{{Name: "name", Label: "col.name", Kind: "select", Options: names},
 			{Name: "value", Label: "settings.value", Kind: "text", Value: rq.posted("value"), Hint: "settings.json"}}})
 	return rq.render("grid", "settings.title", out)

@@ -13,11 +13,11 @@ import (
 	"testing"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/apptest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -49,7 +49,7 @@ func browser(t testing.TB) *http.Client {
 	}}
 }
 
-func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...apikey.Scope) (string, apikey.Key) {
+func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...access.Scope) (string, access.Key) {
 	b.T.Helper()
 	key, made, err := b.Keys.Create(b.T.Context(), ws.ID, "test", scopes)
 	testkit.Must(b.T, err)
@@ -57,7 +57,7 @@ func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...apikey.Scope) (string, 
 }
 
 // signedIn signs the browser in to the workspace with a scope.
-func (b *bundle) signedIn(scope apikey.Scope) *bundle {
+func (b *bundle) signedIn(scope access.Scope) *bundle {
 	b.T.Helper()
 	key, _ := b.makeKey(b.Workspace, scope)
 	b.post("/console/sign-in", url.Values{"key": {key}}).is(http.StatusSeeOther)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/service/apikey"
@@ -160,7 +161,7 @@ func (c *Console) signIn(rq *request) error {
 		return c.signInOperator(rq, key)
 	}
 	// Every key of a workspace has the scope read or one that includes it.
-	admitted, err := c.Edge.Admit(rq.r, edge.Terms{Scope: apikey.Read, Key: key, Limit: edge.Unlimited})
+	admitted, err := c.Edge.Admit(rq.r, edge.Terms{Scope: access.Read, Key: key, Limit: edge.Unlimited})
 	if fault.CodeOf(err) == fault.PersonRequired {
 		err = fault.New(fault.PersonRequired, "the key of a gateway acts for its users, and signs in no browser",
 			"use an API key of a workspace, from `cairn keys create`")
@@ -200,7 +201,7 @@ func (c *Console) redeem(rq *request) error {
 		return rq.again(err, c.showLink)
 	}
 	var cookie string
-	var g consolesession.Grant
+	var g access.Grant
 	err := c.Edge.Attempt(rq.ctx, func(ctx context.Context) (err error) {
 		cookie, g, err = c.Sessions.Redeem(ctx, rq.cookie(), rq.r.PostFormValue("code"))
 		return err

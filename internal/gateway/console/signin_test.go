@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"cairn/internal/app/config"
-	"cairn/internal/service/apikey"
+	"cairn/internal/domain/access"
 	"cairn/internal/testkit"
 )
 
 func TestAKeySignsIn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	key, made := b.makeKey(b.Workspace, apikey.Read)
+	key, made := b.makeKey(b.Workspace, access.Read)
 	b.get("/console/").is(http.StatusSeeOther)
 	b.get("/console/sign-in").is(http.StatusOK).has("API key").lacks("Sign out")
 	res := b.post("/console/sign-in", url.Values{"key": {" " + key + "\n"}}).is(http.StatusSeeOther)
@@ -55,7 +55,7 @@ func TestAWrongKeyIsRefused(t *testing.T) {
 
 func TestSigningOutEndsTheSession(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Read)
+	b := setup(t).signedIn(access.Read)
 	at, err := url.Parse(b.url)
 	testkit.Must(t, err)
 	cookies := b.browser.Jar.Cookies(at)
@@ -72,7 +72,7 @@ func TestASessionEndsWhenItIsIdleOrOld(t *testing.T) {
 		"old":  "update cairn.console_sessions set ends_at = now()",
 	} {
 		t.Run(what, func(t *testing.T) {
-			b := setup(t).signedIn(apikey.Read)
+			b := setup(t).signedIn(access.Read)
 			b.get(b.at("")).is(http.StatusOK)
 			_, err := b.Admin().Exec(t.Context(), change)
 			testkit.Must(t, err)
@@ -83,13 +83,13 @@ func TestASessionEndsWhenItIsIdleOrOld(t *testing.T) {
 
 func TestSeveralWorkspaces(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Read)
+	b := setup(t).signedIn(access.Read)
 	other, err := b.Store.Workspace(t.Context(), "other/.. ~shop", true)
 	testkit.Must(t, err)
 	there := "/console/w/" + url.PathEscape(other.Name) + "/"
 	b.get(there).is(http.StatusNotFound).has("there is no such workspace")
 	b.get("/console/w/nothing/").is(http.StatusNotFound).has("there is no such workspace")
-	key, _ := b.makeKey(other, apikey.Admin)
+	key, _ := b.makeKey(other, access.Admin)
 	b.post("/console/sign-in", url.Values{"key": {key}, "next": {there + "inbox"}}).is(http.StatusSeeOther)
 	b.get(there).is(http.StatusOK).has("other/.. ~shop")
 	b.get(b.at("")).is(http.StatusOK).has("other/.. ~shop") // in the menu
@@ -103,7 +103,7 @@ func TestSeveralWorkspaces(t *testing.T) {
 func TestALinkSignsInOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	code, err := b.Sessions.Link(t.Context(), b.Workspace, "ada", []apikey.Scope{apikey.Read})
+	code, err := b.Sessions.Link(t.Context(), b.Workspace, "ada", []access.Scope{access.Read})
 	testkit.Must(t, err)
 	link := "/console/link?" + url.Values{"code": {code}, "next": {b.at("inbox")}}.Encode()
 	for range 2 { // looking does not use it up
@@ -115,7 +115,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 	}
 	b.get(b.at("inbox")).is(http.StatusOK)
 	b.post("/console/link", form).is(http.StatusNotFound).has("invalid, used or older")
-	code, err = b.Sessions.Link(t.Context(), b.Workspace, "ada", []apikey.Scope{apikey.Read})
+	code, err = b.Sessions.Link(t.Context(), b.Workspace, "ada", []access.Scope{access.Read})
 	testkit.Must(t, err)
 	_, err = b.Admin().Exec(t.Context(), "update cairn.console_codes set ends_at = now()")
 	testkit.Must(t, err)
@@ -134,7 +134,7 @@ func TestALinkOpensPagesOfTheConsoleOnly(t *testing.T) {
 	for _, next := range []string{"https://evil.example/", "//evil.example/console/w/x", "/v1/keys",
 		"javascript:alert(1)",
 		"/console/w/\\evil", "/console/w/../../x"} {
-		code, err := b.Sessions.Link(t.Context(), b.Workspace, "ada", []apikey.Scope{apikey.Read})
+		code, err := b.Sessions.Link(t.Context(), b.Workspace, "ada", []access.Scope{access.Read})
 		testkit.Must(t, err)
 		to := b.post("/console/link", url.Values{"code": {code}, "next": {next}}).is(http.StatusSeeOther).
 			header.Get("Location")
@@ -146,7 +146,7 @@ func TestALinkOpensPagesOfTheConsoleOnly(t *testing.T) {
 
 func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Admin)
+	b := setup(t).signedIn(access.Admin)
 	out := url.Values{}
 	b.post("/console/sign-out", out, "Sec-Fetch-Site", "cross-site").is(http.StatusForbidden)
 	b.post("/console/sign-out", out, "Sec-Fetch-Site", "same-site").is(http.StatusForbidden)
@@ -158,17 +158,17 @@ func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
 
 func TestCookiesAndKeysAreNotExchanged(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Admin)
+	b := setup(t).signedIn(access.Admin)
 	b.get("/v1/skills").is(http.StatusUnauthorized)
 	b.browser = browser(t)
-	key, _ := b.makeKey(b.Workspace, apikey.Admin)
+	key, _ := b.makeKey(b.Workspace, access.Admin)
 	b.get(b.at(""), "Authorization", "Bearer "+key).is(http.StatusSeeOther)
 }
 
 func TestPlainHTTPOverANetworkSignsNobodyIn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	key, _ := b.makeKey(b.Workspace, apikey.Read)
+	key, _ := b.makeKey(b.Workspace, access.Read)
 	host := []string{"Host", "cairn.example"}
 	b.get("/console/sign-in", host...).is(http.StatusOK).has("plain HTTP").lacks("<input")
 	res := b.post("/console/sign-in", url.Values{"key": {key}}, host...).is(http.StatusForbidden).has("plain HTTP")
@@ -180,7 +180,7 @@ func TestPlainHTTPOverANetworkSignsNobodyIn(t *testing.T) {
 func TestTheCookieOfAnEncryptedSessionIsConfined(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *config.Config) { c.PublicBaseURL = "https://cairn.example/base" })
-	key, _ := b.makeKey(b.Workspace, apikey.Read)
+	key, _ := b.makeKey(b.Workspace, access.Read)
 	res := b.post("/console/sign-in", url.Values{"key": {key}}, "Host", "cairn.example").is(http.StatusSeeOther)
 	cookie := res.header.Get("Set-Cookie")
 	for _, part := range []string{"__Host-cairn=", "Secure", "HttpOnly", "SameSite=Strict", "Path=/"} {
@@ -220,7 +220,7 @@ func TestTheRootOpensTheConsole(t *testing.T) {
 
 func TestEveryResponseIsConfined(t *testing.T) {
 	t.Parallel()
-	b := setup(t).signedIn(apikey.Read)
+	b := setup(t).signedIn(access.Read)
 	nonces := map[string]bool{}
 	for _, path := range []string{"/console/sign-in", b.at(""), b.at("nothing"), "/console/w/other/",
 		"/console/nothing",

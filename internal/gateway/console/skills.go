@@ -5,22 +5,23 @@ import (
 	"strconv"
 	"strings"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/console/display"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/explore"
 	"cairn/internal/service/library"
 )
 
 func (c *Console) skillRoutes() {
-	c.handle("GET skills", apikey.Read, c.listSkills)
-	c.handle("POST skills", apikey.Write, c.uploadSkill)
-	c.handle("GET skills/{skill}", apikey.Read, c.showSkill)
-	c.handle("GET skills/{skill}/diff", apikey.Read, c.diffSkill)
-	c.handle("GET skills/{skill}/package", apikey.Read, c.packageSkill)
-	c.handle("POST skills/{skill}/rollback", apikey.Admin, c.rollbackSkill)
+	c.handle("GET skills", access.Read, c.listSkills)
+	c.handle("POST skills", access.Write, c.uploadSkill)
+	c.handle("GET skills/{skill}", access.Read, c.showSkill)
+	c.handle("GET skills/{skill}/diff", access.Read, c.diffSkill)
+	c.handle("GET skills/{skill}/package", access.Read, c.packageSkill)
+	c.handle("POST skills/{skill}/rollback", access.Admin, c.rollbackSkill)
 	for action, do := range map[string]struct {
 		notice string
 		change func(l *library.Library, rq *request, id int64) error
@@ -50,7 +51,7 @@ func (c *Console) skillRoutes() {
 			return err
 		}},
 	} {
-		c.handle("POST skills/{skill}/"+action, apikey.Admin, func(rq *request) error {
+		c.handle("POST skills/{skill}/"+action, access.Admin, func(rq *request) error {
 			head, _, err := c.Library.Find(rq.ctx, rq.ws(), rq.named("skill"), 0)
 			if err != nil {
 				return err
@@ -137,9 +138,9 @@ type skillPage struct {
 	Active   bool // the shown version is the active one
 	Raw      string
 	AsRaw    bool
-	Versions []library.VersionInfo
+	Versions []skill.VersionInfo
 	Evidence []explore.Excerpt
-	Uses     []explore.SkillUse
+	Uses     []readmodel.SkillUse
 	Waiting  string // item of the inbox, if the skill waits for approval
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/service/apikey"
+	"cairn/internal/domain/access"
 	"cairn/internal/testkit"
 )
 
@@ -14,7 +14,7 @@ import (
 // tests share the processor; the log has the measured times.
 func TestListsStayFastWithManyRows(t *testing.T) {
 	testkit.Long(t)
-	b, f := filled(t, apikey.Admin)
+	b, f := filled(t, access.Admin)
 	for _, sql := range []string{
 		`insert into cairn.conversations (workspace_id, external_id, title) select $1, 'talk' || i, 'Talk ' || i
   from generate_series(1, 10000) i`,

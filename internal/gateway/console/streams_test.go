@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"testing"
 
-	"cairn/internal/service/apikey"
+	"cairn/internal/domain/access"
 	"cairn/internal/testkit"
 )
 
@@ -37,7 +37,7 @@ func (b *bundle) stream(client *http.Client, path, key string) (status int, firs
 func TestStreamsOfPagesAreLimited(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	key, _ := b.makeKey(b.Workspace, apikey.Admin)
+	key, _ := b.makeKey(b.Workspace, access.Admin)
 	b.post("/console/sign-in", url.Values{"key": {key}}).is(http.StatusSeeOther)
 	testkit.Must(t, b.gateway.Send(t.Context(), b.Workspace, "c", "m1", "Hello")) // no worker ends it
 	var run string
@@ -63,7 +63,7 @@ func TestStreamsOfPagesAreLimited(t *testing.T) {
 	another := browser(t)
 	own := b.browser
 	b.browser = another
-	b.signedIn(apikey.Write)
+	b.signedIn(access.Write)
 	if status, _, _ := b.stream(another, b.at("try/c/m1/events"), ""); status != http.StatusOK {
 		t.Errorf("the page of another key has status %d", status)
 	}

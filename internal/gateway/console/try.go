@@ -7,23 +7,23 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/edge"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/conversation"
-	"cairn/internal/service/explore"
 	"cairn/internal/service/replystream"
 )
 
 func (c *Console) tryRoutes() {
-	c.handle("GET try", apikey.Write, c.showTry)
-	c.handle("POST try", apikey.Write, c.sendTry)
-	c.handle("GET try/{conversation}", apikey.Write, c.showTry)
-	c.handle("GET try/{conversation}/{message}/events", apikey.Write, c.streamTry)
-	c.handle("POST try/{conversation}/stop", apikey.Write, c.stopTry)
+	c.handle("GET try", access.Write, c.showTry)
+	c.handle("POST try", access.Write, c.sendTry)
+	c.handle("GET try/{conversation}", access.Write, c.showTry)
+	c.handle("GET try/{conversation}/{message}/events", access.Write, c.streamTry)
+	c.handle("POST try/{conversation}/stop", access.Write, c.stopTry)
 }
 
 type tryPage struct {
@@ -31,7 +31,7 @@ type tryPage struct {
 	Messages     []message
 	Pending      string // ID of the message that is not answered yet
 	Written      string // text of the reply so far
-	Last         *explore.Turn
+	Last         *readmodel.Turn
 	Rating       *rating // nil if there is no reply to rate
 }
 
@@ -81,7 +81,8 @@ func (c *Console) readTry(rq *request, out *tryPage) error {
 		return nil
 	}
 	out.Pending = out.Last.MessageID
-	deltas, err := c.Replies.Follow(run.Ref{Workspace: rq.ws(), Run: out.Last.Run}, replystream.Position{}).Next(rq.ctx)
+	deltas, err := c.Replies.Follow(run.Ref{Workspace: rq.ws(), Run: out.Last.Run},
+		conversation.ReplyPosition{}).Next(rq.ctx)
 	for _, d := range deltas {
 		if d.Reset {
 			out.Written = ""
@@ -158,7 +159,7 @@ func (c *Console) streamTry(rq *request) error {
 	ref := run.Ref{Workspace: rq.ws(), Run: status.Run}
 	news, stop := c.ReplyNews(ref)
 	defer stop()
-	follower := c.Replies.Follow(ref, replystream.Position{})
+	follower := c.Replies.Follow(ref, conversation.ReplyPosition{})
 	for {
 		deltas, err := follower.Next(rq.ctx)
 		if err != nil {

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/gateway/console/chart"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/explore"
 )
 
 func (c *Console) usageRoutes() {
-	c.handle("GET usage", apikey.Read, c.showUsage)
+	c.handle("GET usage", access.Read, c.showUsage)
 }
 
 // bars are the costs of days, or their tokens if no cost is known.
@@ -33,11 +34,11 @@ func (c *Console) showUsage(rq *request) error {
 		{Name: "to", Label: "usage.to", Kind: "date", Value: to.Format(time.DateOnly)}}
 	out := grid{About: "usage.about", Forms: []form{{ID: "filter", Get: true, Button: button{Label: "list.apply"},
 		Fields: fields}}, Tables: []table{
-		c.sums(rq, "models", "usage.models", "overview.model", rows, func(u explore.Usage) string { return u.Model }),
-		c.sums(rq, "kinds", "usage.kinds", "col.kind", rows, func(u explore.Usage) string {
+		c.sums(rq, "models", "usage.models", "overview.model", rows, func(u readmodel.Usage) string { return u.Model }),
+		c.sums(rq, "kinds", "usage.kinds", "col.kind", rows, func(u readmodel.Usage) string {
 			return rq.worded("run", u.Kind)
 		}),
-		c.sums(rq, "days", "usage.days", "col.date", rows, func(u explore.Usage) string { return u.Day })}}
+		c.sums(rq, "days", "usage.days", "col.date", rows, func(u readmodel.Usage) string { return u.Day })}}
 	if len(rows) > 0 {
 		out.Bars = &bars{chart.Columns(perDay(rows, from, to)), from.Format(time.DateOnly), to.Format(time.DateOnly)}
 	}
@@ -45,7 +46,7 @@ func (c *Console) showUsage(rq *request) error {
 }
 
 // perDay returns the cost of each day, or its tokens if no cost is known.
-func perDay(rows []explore.Usage, from, to time.Time) (out []float64) {
+func perDay(rows []readmodel.Usage, from, to time.Time) (out []float64) {
 	cost, tokens := map[string]float64{}, map[string]float64{}
 	for _, u := range rows {
 		cost[u.Day] += float64(u.Micros)
@@ -66,11 +67,11 @@ func perDay(rows []explore.Usage, from, to time.Time) (out []float64) {
 }
 
 // sums adds the usage of rows with the same name.
-func (c *Console) sums(rq *request, id, title, column string, rows []explore.Usage,
-	name func(explore.Usage) string) table {
+func (c *Console) sums(rq *request, id, title, column string, rows []readmodel.Usage,
+	name func(readmodel.Usage) string) table {
 	t := table{ID: id, Title: title, Empty: "overview.no_runs", Columns: []string{column, "col.calls", "run.input",
 		"run.output", "col.cost"}}
-	sum := map[string]explore.Usage{}
+	sum := map[string]readmodel.Usage{}
 	var names []string
 	for _, u := range rows {
 		n := name(u)
@@ -88,7 +89,7 @@ func (c *Console) sums(rq *request, id, title, column string, rows []explore.Usa
 	p := rq.c.pages[rq.lang]
 	for _, n := range names {
 		s := sum[n]
-		cost := cell{Text: p.micros(explore.Cost(s.Micros, s.Calls, s.Unpriced)), Number: true}
+		cost := cell{Text: p.micros(readmodel.Cost(s.Micros, s.Calls, s.Unpriced)), Number: true}
 		if s.Unpriced > 0 && s.Unpriced < s.Calls {
 			cost.Quiet = p.texts.Text("cost.plus_unpriced", s.Unpriced)
 		}

@@ -5,11 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/console/static"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/consolesession"
 )
 
 // view is what the templates of a page know.
@@ -84,13 +83,13 @@ func (v *view) Model() string { return v.rq.c.Options.Model }
 func (v *view) Zone() string { return v.rq.zone.String() }
 
 // Workspaces returns the workspaces of the session.
-func (v *view) Workspaces() []consolesession.Grant { return v.rq.grants }
+func (v *view) Workspaces() []access.Grant { return v.rq.grants }
 
 // WorkspacePath returns the overview of a workspace.
 func (v *view) WorkspacePath(name string) string { return v.rq.c.workspacePath(name) }
 
 // Can reports whether the session has a scope.
-func (v *view) Can(scope string) bool { return v.rq.grant.Allows(apikey.Scope(scope)) }
+func (v *view) Can(scope string) bool { return v.rq.grant.Allows(access.Scope(scope)) }
 
 // Scopes returns the scopes of the session.
 func (v *view) Scopes() string { return strings.Join(v.rq.grant.Scopes, ", ") }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/apikey"
@@ -17,7 +18,7 @@ import (
 
 // Terms are what a route asks of a request. The zero value of each field but Scope is the usual case.
 type Terms struct {
-	Scope apikey.Scope
+	Scope access.Scope
 	Limit Limit
 	// Key is the key of the request, if it is not a bearer token.
 	Key string
@@ -41,7 +42,7 @@ const (
 type callerKey struct{}
 
 // Caller returns the principal of an admitted request. The workspace of a request always comes from it.
-func Caller(ctx context.Context) apikey.Principal { return ctx.Value(callerKey{}).(apikey.Principal) }
+func Caller(ctx context.Context) access.Principal { return ctx.Value(callerKey{}).(access.Principal) }
 
 // Admit returns the context of a request whose key is valid, within its limit, and has the scope. The context has the
 // Caller, and names it as the author of what is done. The key of a gateway acts for a user; without one, the request
@@ -60,7 +61,7 @@ func (e *Edge) Admit(r *http.Request, t Terms) (context.Context, error) {
 		return nil, fault.Newf(fault.OutOfScope, "scope %s required; the key has %s", t.Scope,
 			strings.Join(h.Scopes, ", "))
 	}
-	if h.Workspace.ID == 0 && !t.PersonOptional && t.Scope != apikey.Gateway {
+	if h.Workspace.ID == 0 && !t.PersonOptional && t.Scope != access.Gateway {
 		if h, err = e.actFor(r.Context(), key, t.Person); err != nil {
 			return nil, err
 		}
@@ -70,7 +71,7 @@ func (e *Edge) Admit(r *http.Request, t Terms) (context.Context, error) {
 
 // acting returns a context in which the holder of a key is the author of what is done. The number of a gateway's key
 // is that of an operator key, and its user is named next to it.
-func acting(ctx context.Context, h apikey.Principal) context.Context {
+func acting(ctx context.Context, h access.Principal) context.Context {
 	a := audit.From(ctx)
 	a.Kind, a.KeyID, a.Account = HolderOf(h).Kind, h.Key, ""
 	if h.Person != "" {
@@ -80,7 +81,7 @@ func acting(ctx context.Context, h apikey.Principal) context.Context {
 }
 
 // actFor returns the principal of a gateway's key for the user that find returns.
-func (e *Edge) actFor(ctx context.Context, key string, find func() (string, error)) (h apikey.Principal, err error) {
+func (e *Edge) actFor(ctx context.Context, key string, find func() (string, error)) (h access.Principal, err error) {
 	person := ""
 	if find != nil {
 		if person, err = find(); err != nil {
@@ -95,7 +96,7 @@ func (e *Edge) actFor(ctx context.Context, key string, find func() (string, erro
 
 // authenticate returns the principal of a key, which acts for a user if it is that of a gateway. It does not
 // distinguish an unknown key from a revoked or an expired one.
-func (e *Edge) authenticate(ctx context.Context, key, person string) (h apikey.Principal, err error) {
+func (e *Edge) authenticate(ctx context.Context, key, person string) (h access.Principal, err error) {
 	if key == "" {
 		return h, missingKey()
 	}
@@ -128,7 +129,7 @@ func (e *Edge) look(ctx context.Context, key string, find func(context.Context) 
 }
 
 // principal returns the principal of a key. The first request for a user makes the user's workspace.
-func (e *Edge) principal(ctx context.Context, key, person string) (apikey.Principal, error) {
+func (e *Edge) principal(ctx context.Context, key, person string) (access.Principal, error) {
 	if !apikey.IsGateway(key) {
 		return e.Keys.Principal(ctx, key)
 	}
@@ -169,7 +170,7 @@ func missingKey() *Problem {
 
 // AdmitOperator is Admit for the keys of operators. Keys of workspaces are refused, also those with the scope admin.
 // An empty key means the bearer token of the request.
-func (e *Edge) AdmitOperator(r *http.Request, key string, scope apikey.Scope) (ctx context.Context, o apikey.Operator,
+func (e *Edge) AdmitOperator(r *http.Request, key string, scope access.Scope) (ctx context.Context, o access.Operator,
 	err error) {
 	if key = cmp.Or(key, bearerKey(r)); key == "" {
 		return nil, o, missingKey()

@@ -2,7 +2,7 @@
 // errors, and one writer of event streams.
 //
 //	shared := edge.New(edge.Options{Log: log, Keys: keys, People: people, Closing: closing})
-//	ctx, err := shared.Admit(r, edge.Terms{Scope: apikey.Write})
+//	ctx, err := shared.Admit(r, edge.Terms{Scope: access.Write})
 //	if err != nil {
 //		shared.Refuse(r.Context(), "add a memory", err).Write(w)
 //		return
@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/channel"
@@ -62,7 +63,7 @@ func Actor(ctx context.Context, idempotencyKey string) agent.Actor {
 	}
 	h := Caller(ctx)
 	return agent.Actor{Workspace: h.Workspace.ID, Origin: agent.OriginUser, Op: op,
-		Approves: apikey.Admin.Allows(h.Scopes)}
+		Approves: access.Admin.Allows(h.Scopes)}
 }
 
 // WriteJSON writes a response with a body in JSON.

@@ -9,9 +9,9 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
 )
 
 // burst is the number of seconds whose requests may arrive at once.
@@ -29,7 +29,7 @@ type Holder struct {
 }
 
 // HolderOf returns the holder of an admitted request.
-func HolderOf(h apikey.Principal) Holder {
+func HolderOf(h access.Principal) Holder {
 	if h.Account != "" {
 		return Holder{audit.Operator, h.Workspace.ID, h.Key}
 	}
@@ -37,7 +37,7 @@ func HolderOf(h apikey.Principal) Holder {
 }
 
 // limit returns an error if a key has to wait.
-func (e *Edge) limit(r *http.Request, h apikey.Principal, by Limit) error {
+func (e *Edge) limit(r *http.Request, h access.Principal, by Limit) error {
 	wait, what := time.Duration(0), ""
 	switch by {
 	case ByNumber:

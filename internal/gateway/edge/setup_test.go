@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/edge"
@@ -38,7 +39,7 @@ func setup(t *testing.T, change ...func(*edge.Options)) *bundle {
 }
 
 // key makes a key of a workspace.
-func (b *bundle) key(ws tenancy.Workspace, scopes ...apikey.Scope) (string, int64) {
+func (b *bundle) key(ws tenancy.Workspace, scopes ...access.Scope) (string, int64) {
 	b.t.Helper()
 	key, made, err := b.Keys.Create(b.t.Context(), ws.ID, "test", scopes)
 	testkit.Must(b.t, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
@@ -39,7 +40,7 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 	b.waiting("Works at night.")
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	key := b.makeKey(other, apikey.Admin)
+	key := b.makeKey(other, access.Admin)
 	raw, err := b.gateway.OpenAPI()
 	testkit.Must(t, err)
 	var described struct {
@@ -139,8 +140,8 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 		request{
 			path: "/v1/skills",
 		}, request{method: http.MethodPost, path: "/v1/inbox/c1/approve", body: object{"sha": "000000000000"}}
-	for scope, may := range map[apikey.Scope][3]bool{apikey.Read: {false, true, false},
-		apikey.Write: {true, true, false}, apikey.Admin: {true, true, true}} {
+	for scope, may := range map[access.Scope][3]bool{access.Read: {false, true, false},
+		access.Write: {true, true, false}, access.Admin: {true, true, true}} {
 		key := b.makeKey(b.Workspace, scope)
 		for i, r := range []request{distill, look, approve} {
 			r.key = key
@@ -153,7 +154,7 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 			}
 		}
 	}
-	for name, scopes := range map[string][]apikey.Scope{"unknown": {"everything"}, "none": nil} {
+	for name, scopes := range map[string][]access.Scope{"unknown": {"everything"}, "none": nil} {
 		if _, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "x",
 			scopes); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s scope: %v", name, err)
@@ -178,7 +179,7 @@ func TestOnlyTheHashOfAKeyIsStored(t *testing.T) {
 func TestAKeyThatAsksTooOftenWaits(t *testing.T) {
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.RateLimit = 0.5 }) // one at once, then one every two seconds
-	other := b.makeKey(b.Workspace, apikey.Read)
+	other := b.makeKey(b.Workspace, access.Read)
 	b.get("/v1/runs").into(http.StatusOK, nil)
 	res := b.get("/v1/runs")
 	if p := res.refused(fault.RateLimited); res.status != http.StatusTooManyRequests || !p.Retryable ||

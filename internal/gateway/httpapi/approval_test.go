@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/app/config"
-	"cairn/internal/gateway/mcpserver"
-	"cairn/internal/service/apikey"
-	"cairn/internal/testkit"
-
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
+	"cairn/internal/gateway/mcpserver"
+	"cairn/internal/testkit"
 )
 
 // text reads one text of the database.
@@ -115,7 +115,7 @@ func (w withheld) inForce() string {
 // What waits for an approval comes into force by an approver only: no other act has that effect, over any door.
 func TestOnlyAnApproverActivatesWhatWaits(t *testing.T) {
 	t.Parallel()
-	for _, scope := range []apikey.Scope{apikey.Read, apikey.Write} {
+	for _, scope := range []access.Scope{access.Read, access.Write} {
 		b := idle(t, func(c *config.Config) { c.RateLimit = 0 })
 		w := withhold(b)
 		key := b.makeKey(b.Workspace, scope)
@@ -156,7 +156,7 @@ func TestOnlyAnApproverActivatesWhatWaits(t *testing.T) {
 func TestAWriterRestoresAMemoryThatWasRemoved(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	key := b.makeKey(b.Workspace, apikey.Write)
+	key := b.makeKey(b.Workspace, access.Write)
 	var made struct{ IDs []string }
 	b.do(request{method: http.MethodPost, path: "/v1/memories", key: key, body: object{"content": "Keeps bees.",
 		"memory_type": "personal", "memory_target": "ada"}}).into(http.StatusCreated, &made)
@@ -225,7 +225,7 @@ func TestALoadBelievesOnlyADumpOfThisDeployment(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			to := &bundle{Bundle: b.Part(t), gateway: b.gateway, url: b.url}
-			to.key = to.makeKey(to.Workspace, apikey.Admin)
+			to.key = to.makeKey(to.Workspace, access.Admin)
 			if c.secret {
 				secret := b.text("select encode(dump_secret, 'hex') from cairn.store_state")
 				b.admin("update cairn.store_state set dump_secret = sha256('other')")
@@ -283,7 +283,7 @@ func TestALoadQuarantinesWhatMightBeAnAttack(t *testing.T) {
 		}
 	})
 	to := &bundle{Bundle: b.Part(t), gateway: b.gateway, url: b.url}
-	to.key = to.makeKey(to.Workspace, apikey.Admin)
+	to.key = to.makeKey(to.Workspace, access.Admin)
 	to.do(request{method: http.MethodPost, path: "/v1/memories/load", body: poison}).into(http.StatusOK, nil)
 	if got := to.text(`select string_agg(distinct status, ' ') from cairn.memories where workspace_id = $1`,
 		to.Workspace.ID); got != "quarantined" {

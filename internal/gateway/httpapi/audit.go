@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
-	"cairn/internal/service/apikey"
 )
 
 // AuditEvent is one act.
@@ -20,7 +20,7 @@ type AuditEvents struct {
 
 func (g *Gateway) auditRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/audit", id: "listAuditEvents", tag: tagAudit,
-		scope: apikey.Admin, summary: "List audit events, the latest first",
+		scope: access.Admin, summary: "List audit events, the latest first",
 		about: "Who created keys, changed settings, approved, restored, imported, exported or erased data of the " +
 			"workspace. Events cannot be changed, and only the erasure of the workspace deletes them."}, g.listAudit)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
@@ -18,7 +19,6 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
@@ -218,7 +218,7 @@ func TestACopyIsRecordedOnBothSides(t *testing.T) {
 	b := idle(t, func(c *config.Config) { c.RateLimit = 0 })
 	source, err := b.Store.Workspace(t.Context(), "source", true)
 	testkit.Must(t, err)
-	from := b.makeKey(source, apikey.Admin)
+	from := b.makeKey(source, access.Admin)
 	b.do(request{method: http.MethodPost, path: "/v1/memories", key: from,
 		body: object{"content": "Keeps bees.", "memory_type": "personal", "memory_target": "ann"}}).
 		into(http.StatusCreated, nil)
@@ -238,7 +238,7 @@ func TestACopyIsRecordedOnBothSides(t *testing.T) {
 func TestActsOfOperatorsBelongToNoWorkspace(t *testing.T) {
 	t.Parallel()
 	b := idle(t, encrypting, func(c *config.Config) { c.RateLimit = 0 })
-	key := b.operatorKey(apikey.Codec)
+	key := b.operatorKey(access.Codec)
 	stored, err := b.Payloads.ToPayloads("message +49 30 1234")
 	testkit.Must(t, err)
 	decode := request{method: http.MethodPost, path: httpapi.CodecPath + "/decode", key: key,
@@ -274,7 +274,7 @@ func TestActsOfOperatorsBelongToNoWorkspace(t *testing.T) {
 	if b.get("/v1/audit").into(http.StatusOK, &page); len(page.Events) != 1 || page.Events[0].Object == made[0].Object {
 		t.Errorf("the workspace sees %+v", page.Events)
 	}
-	b.do(request{path: "/v1/audit", key: b.operatorKey(apikey.Support)}).refused(fault.Unauthenticated)
+	b.do(request{path: "/v1/audit", key: b.operatorKey(access.Support)}).refused(fault.Unauthenticated)
 }
 
 // An erasure leaves numbers in the log, and neither names nor texts.
@@ -360,7 +360,7 @@ func TestAuditEventsAreReadInPagesByAdmins(t *testing.T) {
 	b := idle(t, func(c *config.Config) { c.RateLimit = 0 })
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	foreign := b.makeKey(other, apikey.Admin)
+	foreign := b.makeKey(other, access.Admin)
 	for days := range 3 {
 		b.do(request{method: http.MethodPatch, path: "/v1/settings",
 			body: object{"limits": object{"undo_days": days}}}).into(http.StatusOK, nil)
@@ -402,7 +402,7 @@ func TestAuditEventsAreReadInPagesByAdmins(t *testing.T) {
 		"since=2027-01-31&until=2027-01-30", "limit=0", "limit=501", "before=2027-01-31"} {
 		b.get("/v1/audit?" + bad).refused(fault.InvalidArgument)
 	}
-	b.do(request{path: "/v1/audit", key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
+	b.do(request{path: "/v1/audit", key: b.makeKey(b.Workspace, access.Write)}).refused(fault.OutOfScope)
 }
 
 // A client cannot forge its address, nor put text into the log.

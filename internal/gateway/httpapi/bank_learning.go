@@ -4,17 +4,17 @@ import (
 	"context"
 	"net/http"
 
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/explore"
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/readmodel"
 )
 
 type (
 	// BankRound is a round of the designer of a bank.
-	BankRound explore.Round
+	BankRound readmodel.Round
 	// BankTraining is a training of a bank.
-	BankTraining explore.Training
+	BankTraining readmodel.Training
 	// BankCase is a hard case of a bank.
-	BankCase explore.Case
+	BankCase readmodel.Case
 )
 
 // BankRoundList is a page of rounds, the latest first.
@@ -44,11 +44,11 @@ type BankPage struct {
 
 func (g *Gateway) bankLearningRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/rounds", id: "listBankRounds", tag: tagBanks,
-		scope: apikey.Read, summary: "List the rounds of the designer of a bank, the latest first"}, g.listBankRounds)
+		scope: access.Read, summary: "List the rounds of the designer of a bank, the latest first"}, g.listBankRounds)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/trainings", id: "listBankTrainings", tag: tagBanks,
-		scope: apikey.Read, summary: "List the trainings of a bank, the latest first"}, g.listBankTrainings)
+		scope: access.Read, summary: "List the trainings of a bank, the latest first"}, g.listBankTrainings)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/cases", id: "listBankCases", tag: tagBanks,
-		scope: apikey.Read, summary: "List the hard cases of a bank, the latest first",
+		scope: access.Read, summary: "List the hard cases of a bank, the latest first",
 		about: "A hard case is a question that failed, from which the designer learns."}, g.listBankCases)
 }
 

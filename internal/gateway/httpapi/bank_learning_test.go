@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -63,7 +63,7 @@ func TestWhatABankLearnedIsListedInPages(t *testing.T) {
 
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	key := b.makeKey(other, apikey.Read)
+	key := b.makeKey(other, access.Read)
 	for _, list := range []string{"rounds", "trainings", "cases"} {
 		b.get("/v1/banks/default/" + list + "?cursor=x").refused(fault.InvalidArgument)
 		b.get("/v1/banks/default/" + list + "?limit=0").refused(fault.InvalidArgument)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"net/http"
 
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/decision"
 )
 
 type (
@@ -17,7 +17,7 @@ type (
 	// PromptDiff is the change of one prompt between two versions of a bank.
 	PromptDiff memoryskill.PromptDifference
 	// SkillDecision is one live choice of memory skills.
-	SkillDecision decision.View
+	SkillDecision learning.ConversationView
 )
 
 // BankPromptList holds the prompts that a bank can replace.
@@ -43,13 +43,13 @@ func (g *Gateway) bankPromptRoutes() {
 		path:    "/v1/banks/{name}/decisions",
 		id:      "listSkillDecisions",
 		tag:     tagBanks,
-		scope:   apikey.Read,
+		scope:   access.Read,
 		summary: "List the live choices of memory skills, the latest first",
 		about: "A sampled choice was drawn from the probabilities of the policy; propensity is the probability of " +
 			"these skills in any order. Other choices are greedy: their propensity is 1.",
 	}, g.listSkillDecisions)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/prompts", id: "listBankPrompts", tag: tagBanks,
-		scope: apikey.Read, summary: "List the prompts of a bank",
+		scope: access.Read, summary: "List the prompts of a bank",
 		about: "Shows each prompt that a bank can replace, with its own or the built-in text."}, g.listBankPrompts)
 	handle(
 		g,
@@ -58,7 +58,7 @@ func (g *Gateway) bankPromptRoutes() {
 			path:    "/v1/banks/{name}/prompts/{stage}",
 			id:      "setBankPrompt",
 			tag:     tagBanks,
-			scope:   apikey.Admin,
+			scope:   access.Admin,
 			bytes:   smallBody,
 			summary: "Replace a prompt of a bank",
 			about: "Creates a version of the bank. The text keeps the placeholders {{material}}, {{language}} and " +
@@ -68,7 +68,7 @@ func (g *Gateway) bankPromptRoutes() {
 		g.setBankPrompt,
 	)
 	handle(g, route{method: http.MethodDelete, path: "/v1/banks/{name}/prompts/{stage}", id: "resetBankPrompt",
-		tag: tagBanks, scope: apikey.Admin, summary: "Restore the built-in prompt of a bank",
+		tag: tagBanks, scope: access.Admin, summary: "Restore the built-in prompt of a bank",
 		about: "Creates a version of the bank, unless it has the built-in prompt already."}, g.resetBankPrompt)
 }
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -56,7 +56,7 @@ func TestPromptsOfABankAreChangedOverHTTP(t *testing.T) {
 			t.Errorf("%s: no hint: %s", what, p.Message)
 		}
 	}
-	writer := b.makeKey(b.Workspace, apikey.Write)
+	writer := b.makeKey(b.Workspace, access.Write)
 	refused := put(grade, map[string]any{"text": gradePrompt})
 	refused.key = writer
 	b.do(refused).refused(fault.OutOfScope)
@@ -80,5 +80,5 @@ func TestDecisionsAreListedOverHTTP(t *testing.T) {
 	b.get("/v1/banks/default/decisions?limit=0").refused(fault.InvalidArgument)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	b.do(request{path: "/v1/banks/default/decisions", key: b.makeKey(other, apikey.Read)}).into(http.StatusOK, &list)
+	b.do(request{path: "/v1/banks/default/decisions", key: b.makeKey(other, access.Read)}).into(http.StatusOK, &list)
 }

@@ -5,29 +5,27 @@ import (
 	"net/http"
 	"time"
 
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/probe"
 )
 
 const tagBanks = "banks"
 
 type (
 	// BankSummary is a bank of memory skills in a list.
-	BankSummary bank.Summary
+	BankSummary learning.BankSummary
 	// BankVersion is a version of a bank and its policy.
-	BankVersion bank.Version
+	BankVersion learning.BankVersion
 	// MemorySkillText is the text of a memory skill.
 	MemorySkillText memoryskill.Skill
 	// PolicyUpdate is an update of a policy from live decisions.
-	PolicyUpdate adaptation.Update
+	PolicyUpdate learning.Update
 	// VoteBurst is the number of a voter's votes that do not count.
-	VoteBurst cases.Burst
+	VoteBurst learning.VoteBurst
 	// Probe is a self-test question of memory.
-	Probe probe.Probe
+	Probe learning.Probe
 )
 
 // ProbeList holds the probes of a workspace, those of the latest session first.
@@ -114,34 +112,34 @@ func (g *Gateway) bankRoutes() {
 	g.bankPromptRoutes()
 	g.bankFreezeRoutes()
 	g.bankLearningRoutes()
-	handle(g, route{method: http.MethodGet, path: "/v1/banks", id: "listBanks", tag: tagBanks, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: "/v1/banks", id: "listBanks", tag: tagBanks, scope: access.Read,
 		summary: "List the banks of memory skills"}, g.listBanks)
-	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}", id: "showBank", tag: tagBanks, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}", id: "showBank", tag: tagBanks, scope: access.Read,
 		summary: "Show a version of a bank with its skills"}, g.showBank)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/versions", id: "listBankVersions", tag: tagBanks,
-		scope: apikey.Read, summary: "List a bank's versions, the newest first"}, g.listBankVersions)
+		scope: access.Read, summary: "List a bank's versions, the newest first"}, g.listBankVersions)
 	handle(g, route{
 		method:  http.MethodGet,
 		path:    "/v1/banks/{name}/updates",
 		id:      "listPolicyUpdates",
 		tag:     tagBanks,
-		scope:   apikey.Read,
+		scope:   access.Read,
 		summary: "List the updates of a bank's policy, the latest first",
 		about: "An update learns from live decisions. It is evaluated in shadow mode, then as a canary on a share " +
 			"of live builds, and is then promoted to a version or dropped. An update that passes with the votes of " +
 			"fewer than five voters waits until it is promoted by hand, and is in the inbox.",
 	}, g.listPolicyUpdates)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/probes", id: "listProbes", tag: tagBanks,
-		scope: apikey.Read, summary: "List probes, those of the latest session first",
+		scope: access.Read, summary: "List probes, those of the latest session first",
 		about: "A probe is a question made from a stored session. Memory answers it, and the score is the share of " +
 			"the expected answer's words in the result. The score is an outcome of the decisions that built the " +
 			"memory. Probes run only if the setting memory.learning.probes_per_day is above 0."}, g.listProbes)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/diff", id: "diffBank", tag: tagBanks,
-		scope: apikey.Read, summary: "Compare two versions of a bank"}, g.diffBank)
+		scope: access.Read, summary: "Compare two versions of a bank"}, g.diffBank)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/export", id: "exportBank", tag: tagBanks,
-		scope: apikey.Read, summary: "Get a bank with its policy as files"}, g.exportBank)
+		scope: access.Read, summary: "Get a bank with its policy as files"}, g.exportBank)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/rollback", id: "rollbackBank", tag: tagBanks,
-		scope: apikey.Admin, bytes: smallBody, summary: "Roll back a bank and its policy",
+		scope: access.Admin, bytes: smallBody, summary: "Roll back a bank and its policy",
 		about: "The rollback creates a new version. If the contents equal the active version, nothing changes."},
 		g.rollbackBank)
 	handle(g, route{
@@ -149,19 +147,19 @@ func (g *Gateway) bankRoutes() {
 		path:    "/v1/banks/{name}/promote",
 		id:      "promotePolicyUpdate",
 		tag:     tagBanks,
-		scope:   apikey.Admin,
+		scope:   access.Admin,
 		bytes:   smallBody,
 		summary: "Promote an update of a bank's policy",
 		about: "Accepts an update on canary that is better than the active policy, but has too few voters for an " +
 			"automatic promotion. Promoting it again changes nothing.",
 	}, g.promoteUpdate)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/import", id: "importBank", tag: tagBanks,
-		scope: apikey.Admin, bytes: packageBody, summary: "Import the files of a bank",
+		scope: access.Admin, bytes: packageBody, summary: "Import the files of a bank",
 		about: "The bank is created if it does not exist. With bank.json of an export of another bank, the exported " +
 			"version becomes the active one, with its policy and prompts. A new skill is added, and a skill with a " +
 			"different text is refined. All files are imported or none. Equal contents change nothing."}, g.importBank)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/follow", id: "followBank", tag: tagBanks,
-		scope: apikey.Admin, bytes: smallBody,
+		scope: access.Admin, bytes: smallBody,
 		summary: "Base a bank on a shared bank",
 		about: "The bank takes the current skills of a bank in the workspace \"" + bank.SharedWorkspace +
 			"\". A skill of this workspace overrides a shared skill with the same name; other skills of this " +

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/pgtest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/testkit"
 )
@@ -79,7 +79,7 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	b.do(request{path: "/v1/banks/default", key: b.makeKey(other, apikey.Read)}).into(http.StatusOK, &changed)
+	b.do(request{path: "/v1/banks/default", key: b.makeKey(other, access.Read)}).into(http.StatusOK, &changed)
 	if changed.Version.Number != 1 {
 		t.Errorf("another workspace has version %d", changed.Version.Number)
 	}
@@ -88,7 +88,7 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 func TestABankThatCannotBeChangedSaysWhy(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	writer := b.makeKey(b.Workspace, apikey.Write)
+	writer := b.makeKey(b.Workspace, access.Write)
 	for name, c := range map[string]struct {
 		request
 		code fault.Code
@@ -150,9 +150,9 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	b.post("/v1/banks/default/follow", map[string]any{"shared": "none"}).refused(fault.NotFound)
 	b.post("/v1/banks/default/follow", map[string]any{"shared": "A b"}).refused(fault.InvalidArgument)
 	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{},
-		key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
+		key: b.makeKey(b.Workspace, access.Write)}).refused(fault.OutOfScope)
 	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{},
-		key: b.makeKey(shared, apikey.Admin)}).refused(fault.InvalidArgument)
+		key: b.makeKey(shared, access.Admin)}).refused(fault.InvalidArgument)
 	if head, err := b.Learning.Banks.Head(t.Context(), shared.ID, "default"); err != nil || head.Head != 2 ||
 		head.Bank.Len() != 11 {
 		t.Errorf("the shared bank is version %d with %d skills, %v", head.Head, head.Bank.Len(), err)
@@ -215,7 +215,7 @@ select $1, made.id, n, said.id, b.id, 'How many?', 'nine', '{2}', array[made.id 
 	}
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	b.do(request{path: "/v1/banks/default/probes", key: b.makeKey(other, apikey.Read)}).into(http.StatusOK, &none)
+	b.do(request{path: "/v1/banks/default/probes", key: b.makeKey(other, access.Read)}).into(http.StatusOK, &none)
 	if len(none.Probes) != 0 {
 		t.Errorf("another workspace sees %+v", none.Probes)
 	}

@@ -4,45 +4,45 @@ import (
 	"context"
 	"net/http"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/library"
 )
 
 func (g *Gateway) changeRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/rollback", id: "rollbackSkill", tag: tagSkills,
-		scope: apikey.Admin, summary: "Roll back a skill to an older version"}, g.rollback)
+		scope: access.Admin, summary: "Roll back a skill to an older version"}, g.rollback)
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/pin", id: "pinSkill", tag: tagSkills,
-		scope: apikey.Admin, summary: "Pin a skill, so that only users change it, or unpin it"}, g.pin)
+		scope: access.Admin, summary: "Pin a skill, so that only users change it, or unpin it"}, g.pin)
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/uses", id: "useSkill", tag: tagSkills,
-		scope: apikey.Write, summary: "Record the use of a skill and its outcome",
+		scope: access.Write, summary: "Record the use of a skill and its outcome",
 		about: "Calls with the same use_id count once. You can send the outcome in a later call, and change it. It " +
 			"updates the skill's reliability, and may withdraw a version that fails."}, g.use)
 	handle(g, route{method: http.MethodPut, path: "/v1/skills/{id}/vote", id: "voteSkill", tag: tagSkills,
-		scope: apikey.Write, summary: "Rate the active version of a skill",
+		scope: access.Write, summary: "Rate the active version of a skill",
 		about: "A key has one vote on a version; a later one replaces it. A vote counts like the outcome of a use."},
 		g.vote)
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/restore", id: "restoreSkill", tag: tagSkills,
-		scope: apikey.Admin, summary: "Restore an archived, quarantined or deleted skill",
+		scope: access.Admin, summary: "Restore an archived, quarantined or deleted skill",
 		about: "You can undo a delete within the setting `limits.undo_days` (default 7). Use " +
 			"the skill's former ID or name."}, g.restore)
 	for _, c := range []struct {
 		verb, id, tag, summary string
-		scope                  apikey.Scope
+		scope                  access.Scope
 		do                     func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error)
 	}{
 		{"archive", "archiveSkill", tagSkills, "Archive a skill; it keeps its name and history",
-			apikey.Admin, (*library.Library).Archive},
-		{"adopt", "adoptSkill", tagSkills, "Allow agents to change a skill", apikey.Admin,
+			access.Admin, (*library.Library).Archive},
+		{"adopt", "adoptSkill", tagSkills, "Allow agents to change a skill", access.Admin,
 			func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error) {
 				return l.Manage(ctx, ws, id, true)
 			}},
-		{"release", "releaseSkill", tagSkills, "Stop agents from changing a skill", apikey.Admin,
+		{"release", "releaseSkill", tagSkills, "Stop agents from changing a skill", access.Admin,
 			func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error) {
 				return l.Manage(ctx, ws, id, false)
 			}},
-		{"trust", "trustSkill", tagApproval, "Mark untrusted text in a skill as reviewed", apikey.Admin,
+		{"trust", "trustSkill", tagApproval, "Mark untrusted text in a skill as reviewed", access.Admin,
 			(*library.Library).Trust},
 	} {
 		handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/" + c.verb, id: c.id, tag: c.tag,
@@ -128,7 +128,7 @@ func (g *Gateway) use(ctx context.Context, in *struct {
 		return nil, err
 	}
 	if err := g.Library.RecordUse(ctx, workspace(ctx),
-		library.Use{Skill: v.SkillID, ID: in.Body.ID, Version: v.Number, Outcome: in.Body.Outcome}); err != nil {
+		skill.Use{Skill: v.SkillID, ID: in.Body.ID, Version: v.Number, Outcome: in.Body.Outcome}); err != nil {
 		return nil, err
 	}
 	head, _, err := g.version(ctx, in.ID, 0)

@@ -9,10 +9,10 @@ import (
 	"net/url"
 	"strings"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/edge"
-	"cairn/internal/service/apikey"
 )
 
 // CodecPath is the path of the remote codec: Temporal UI and CLI send payloads to it
@@ -99,7 +99,7 @@ func (c *codec) signIn(w http.ResponseWriter, r *http.Request) {
 // operator admits requests whose key is an operator key with the scope codec.
 func (c *codec) operator(r *http.Request) (context.Context, *edge.Problem) {
 	_, password, _ := r.BasicAuth()
-	ctx, _, err := c.Edge.AdmitOperator(r, strings.TrimSpace(password), apikey.Codec)
+	ctx, _, err := c.Edge.AdmitOperator(r, strings.TrimSpace(password), access.Codec)
 	if err != nil {
 		return nil, c.Edge.Refuse(r.Context(), "admit an operator", err)
 	}

@@ -10,9 +10,9 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -26,7 +26,7 @@ func encrypting(c *config.Config) {
 func TestTemporalsProgramsDecryptWithAnOperatorKey(t *testing.T) {
 	t.Parallel()
 	b := idle(t, encrypting)
-	operator := b.operatorKey(apikey.Codec)
+	operator := b.operatorKey(access.Codec)
 	stored, err := b.Payloads.ToPayloads("message +49 30 1234", 7)
 	testkit.Must(t, err)
 	remote := func(authorization string) converter.PayloadCodec {
@@ -56,10 +56,10 @@ func TestTemporalsProgramsDecryptWithAnOperatorKey(t *testing.T) {
 		strings.Contains(string(again[0].Data), "back") {
 		t.Errorf("encoded %s, read as %q, %v", again[0].Data, said, err)
 	}
-	admin := b.makeKey(b.Workspace, apikey.Read, apikey.Write, apikey.Admin)
+	admin := b.makeKey(b.Workspace, access.Read, access.Write, access.Admin)
 	for _, authorization := range []string{"", "Bearer cairn_none", "Bearer " + admin,
 		"Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+admin)),
-		"Bearer " + b.operatorKey(apikey.Metrics, apikey.Support), "Bearer " + operator[:len(operator)-1] + "~",
+		"Bearer " + b.operatorKey(access.Metrics, access.Support), "Bearer " + operator[:len(operator)-1] + "~",
 		"Basic " + base64.StdEncoding.EncodeToString([]byte(operator+":"))} {
 		if plain, err := remote(authorization).Decode(stored.Payloads); err == nil {
 			t.Errorf("%.12q decodes %v", authorization, plain)
@@ -72,7 +72,7 @@ func TestOnlyThePageOfTemporalUIDecrypts(t *testing.T) {
 	t.Parallel()
 	b := idle(t, encrypting)
 	const path = httpapi.CodecPath + "/decode"
-	b.key = b.operatorKey(apikey.Codec)
+	b.key = b.operatorKey(access.Codec)
 	for origin, allowed := range map[string]bool{"http://127.0.0.1:8233": true, "http://localhost:8233": true,
 		"https://127.0.0.1:8233": false, "http://127.0.0.1:8234": false, "http://ui.example:8233": false,
 		"null": false} {

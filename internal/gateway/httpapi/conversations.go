@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"strconv"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/conversation"
-	"cairn/internal/service/explore"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/library"
 )
@@ -41,29 +41,29 @@ type CancelResult struct {
 func (g *Gateway) conversationRoutes() {
 	const path = "/v1/conversations/{id}"
 	handle(g, route{method: http.MethodGet, path: "/v1/conversations", id: "listConversations", tag: tagTurns,
-		scope: apikey.Read, summary: "List conversations, the latest first"}, g.listConversations)
+		scope: access.Read, summary: "List conversations, the latest first"}, g.listConversations)
 	handle(g, route{
 		method:  http.MethodGet,
 		path:    path,
 		id:      "showConversation",
 		tag:     tagTurns,
-		scope:   apikey.Read,
+		scope:   access.Read,
 		summary: "Get a conversation with its counters and reviews",
 		about: "Each nudge is listed with its review and the entries that the review wrote. While the workflow " +
 			"runs, live is the workflow's current state.",
 	}, g.showConversation)
 	handle(g, route{method: http.MethodGet, path: path + "/messages", id: "listMessages", tag: tagTurns,
-		scope: apikey.Read, summary: "List the messages of a conversation, the oldest first"},
+		scope: access.Read, summary: "List the messages of a conversation, the oldest first"},
 		g.listMessages)
 	handle(g, route{method: http.MethodPost, path: path + "/cancel", id: "cancelTurn", tag: tagTurns,
-		scope: apikey.Write, status: http.StatusAccepted, summary: "Cancel a turn",
+		scope: access.Write, status: http.StatusAccepted, summary: "Cancel a turn",
 		about: "The turn ends with the reply produced so far. What it wrote stays."}, g.cancelTurn)
 	handle(g, route{
 		method:  http.MethodPost,
 		path:    path + "/end",
 		id:      "endConversation",
 		tag:     tagTurns,
-		scope:   apikey.Write,
+		scope:   access.Write,
 		summary: "End a conversation",
 		about: "Messages that were not reviewed are reviewed if there are enough. The next message reopens the " +
 			"conversation with its history.",
@@ -73,7 +73,7 @@ func (g *Gateway) conversationRoutes() {
 		path:    path + "/outcome",
 		id:      "stateOutcome",
 		tag:     tagTurns,
-		scope:   apikey.Write,
+		scope:   access.Write,
 		summary: "State how a conversation ended",
 		about: "The skills that its turns have used pass or fail with it. A skill that fails three times in a row is " +
 			"rolled back to its last proven version, or becomes a draft; the inbox shows it. A later distillation of " +
@@ -109,7 +109,7 @@ func (g *Gateway) listConversations(ctx context.Context, in *struct {
 	Cursor  string `query:"cursor" maxLength:"200" doc:"next_cursor of the previous page"`
 }) (*bodyOf[ConversationList], error) {
 	page, next, err := g.Explore.Conversations(ctx, workspace(ctx),
-		explore.ConversationFilter{Query: in.Q, Channel: in.Channel}, in.Cursor, in.Limit)
+		readmodel.ConversationFilter{Query: in.Q, Channel: in.Channel}, in.Cursor, in.Limit)
 	return &bodyOf[ConversationList]{ConversationList{append([]conversation.View{}, page...), next}}, err
 }
 

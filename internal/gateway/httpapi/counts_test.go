@@ -10,23 +10,24 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/outbox"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/prometheus"
-	"cairn/internal/service/inspect"
-	"cairn/internal/service/relay"
-	"cairn/internal/service/schedule"
 )
 
 // seen is a backlog, or a database that does not respond.
 type seen struct{ err error }
 
-func (s seen) Backlog(context.Context) (inspect.Backlog, error) {
-	return inspect.Backlog{Runs: map[run.Kind]inspect.Waiting{run.Distill: {Count: 4, Oldest: time.Hour}},
-		Duties:       map[string]inspect.Waiting{relay.DriveRun: {Count: 3, Oldest: time.Minute}, relay.EmbedDoc: {}},
+func (s seen) Backlog(context.Context) (readmodel.Backlog, error) {
+	return readmodel.Backlog{Runs: map[run.Kind]readmodel.Waiting{run.Distill: {Count: 4, Oldest: time.Hour}},
+		Duties: map[string]readmodel.Waiting{outbox.DriveRun: {Count: 3, Oldest: time.Minute},
+			outbox.EmbedDoc: {}},
 		UnknownCalls: 5,
-		Due: map[schedule.Kind]inspect.Waiting{schedule.Reflection: {Count: 7, Oldest: 90 * time.Second},
-			schedule.Turn: {}}, FailedDays: 2}, s.err
+		Due: map[scheduled.Kind]readmodel.Waiting{scheduled.Reflection: {Count: 7, Oldest: 90 * time.Second},
+			scheduled.Turn: {}}, FailedDays: 2}, s.err
 }
 
 func scrape(t *testing.T, m httpapi.Meter, requests ...string) string {

@@ -4,7 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"cairn/internal/service/apikey"
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/service/curate"
 )
 
@@ -12,7 +13,7 @@ type (
 	// CurationReport is the result of a curation.
 	CurationReport curate.Report
 	// Insights describes the use of skills and the cost of a workspace.
-	Insights curate.Insights
+	Insights readmodel.Insights
 )
 
 func (g *Gateway) curationRoutes() {
@@ -21,13 +22,13 @@ func (g *Gateway) curationRoutes() {
 		path:    "/v1/curation",
 		id:      "curateSkills",
 		tag:     tagSkills,
-		scope:   apikey.Admin,
+		scope:   access.Admin,
 		summary: "Archive unused skills and report near duplicates",
 		about: "Does the same as the scheduled task weekly-curation. Skills of users, pinned skills and skills " +
 			"named in a scheduled prompt stay unchanged; nothing is deleted.",
 	}, g.curateSkills)
 	handle(g, route{method: http.MethodGet, path: "/v1/insights", id: "showInsights", tag: tagSkills,
-		scope: apikey.Read, summary: "Show used skills, unused skills and model cost"}, g.showInsights)
+		scope: access.Read, summary: "Show used skills, unused skills and model cost"}, g.showInsights)
 }
 
 func (g *Gateway) curateSkills(ctx context.Context, in *struct {

@@ -14,12 +14,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/transcript/intake"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/distill"
 )
 
@@ -86,7 +86,7 @@ func (g *Gateway) distillRoutes() {
 		path:    "/v1/distill",
 		id:      "distill",
 		tag:     tagDistill,
-		scope:   apikey.Write,
+		scope:   access.Write,
 		status:  http.StatusAccepted,
 		summary: "Distill a conversation into skills",
 		about: "Takes one conversation: an object with OpenAI chat messages and options, or a session of another " +

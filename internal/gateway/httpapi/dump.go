@@ -8,9 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/edge"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/dump"
 )
 
@@ -29,7 +29,7 @@ func (g *Gateway) dumpRoutes() {
 		path:    "/v1/memories/dump",
 		id:      "dumpMemories",
 		tag:     tagMemory,
-		scope:   apikey.Admin,
+		scope:   access.Admin,
 		summary: "Export all memories of the workspace as JSON lines",
 		about: "A dump contains targets, sessions with messages, memories of every type with their history, the " +
 			"identity and the soul, all from one point in time. The first line is a header. The last line has the " +
@@ -46,7 +46,7 @@ func (g *Gateway) dumpRoutes() {
 		path:    "/v1/memories/load",
 		id:      "loadMemories",
 		tag:     tagMemory,
-		scope:   apikey.Admin,
+		scope:   access.Admin,
 		summary: "Import memories from a dump",
 		about: "Existing entries stay unchanged. The whole file is checked first: a damaged file is rejected with " +
 			"the line number and nothing is imported. Then memories are imported in transactions of 500. An " +
@@ -59,7 +59,7 @@ func (g *Gateway) dumpRoutes() {
 		},
 	}, g.loadMemories)
 	handle(g, route{method: http.MethodPost, path: "/v1/memories/copy", id: "copyMemories", tag: tagMemory,
-		scope: apikey.Admin, bytes: smallBody, summary: "Copy the memories of another workspace"},
+		scope: access.Admin, bytes: smallBody, summary: "Copy the memories of another workspace"},
 		g.copyMemories)
 }
 
@@ -108,12 +108,12 @@ func (g *Gateway) copyMemories(ctx context.Context, in *struct {
 		From string `json:"from_key" minLength:"1" doc:"A key of the source workspace with the scope admin"`
 	}
 }) (*bodyOf[LoadedMemories], error) {
-	var from apikey.Principal
+	var from access.Principal
 	err := g.Edge.Attempt(ctx, func(ctx context.Context) (err error) {
 		from, err = g.Keys.Principal(ctx, in.Body.From)
 		return err
 	})
-	if fault.CodeOf(err) == fault.NotFound || err == nil && !apikey.Admin.Allows(from.Scopes) {
+	if fault.CodeOf(err) == fault.NotFound || err == nil && !access.Admin.Allows(from.Scopes) {
 		return nil, fault.New(fault.OutOfScope, "invalid from_key",
 			"send a key of the source workspace with the scope admin")
 	}

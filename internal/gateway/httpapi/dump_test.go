@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/longterm"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -80,7 +80,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 	b.mixed(500)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	key := b.makeKey(other, apikey.Admin)
+	key := b.makeKey(other, access.Admin)
 	dumped := b.get("/v1/memories/dump?vectors=true")
 	dumped.into(http.StatusOK, nil)
 	if n := bytes.Count(dumped.body, []byte(`"kind":"memory"`)); n != 506 {
@@ -126,7 +126,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 	// A session that is sent again is known after the load.
 	third, err := b.Store.Workspace(t.Context(), "third", true)
 	testkit.Must(t, err)
-	copies := request{method: http.MethodPost, path: "/v1/memories/copy", key: b.makeKey(third, apikey.Admin),
+	copies := request{method: http.MethodPost, path: "/v1/memories/copy", key: b.makeKey(third, access.Admin),
 		body: object{"from_key": key}, header: map[string]string{"Idempotency-Key": "c"}}
 	b.do(copies).into(http.StatusOK, &loaded)
 	if loaded.Memories != 506 || loaded.Embedding != 5 {
@@ -146,7 +146,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 	if !strings.Contains(string(dumped.body), h.ID) {
 		t.Errorf("the session is kept twice, as %s", h.ID)
 	}
-	b.do(request{method: http.MethodPost, path: "/v1/memories/copy", key: b.makeKey(third, apikey.Admin),
+	b.do(request{method: http.MethodPost, path: "/v1/memories/copy", key: b.makeKey(third, access.Admin),
 		body: object{"from_key": "cairn_nothing"}}).refused(fault.OutOfScope)
 }
 
@@ -166,7 +166,7 @@ func TestABrokenDumpLeavesNothing(t *testing.T) {
 	}
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	key := b.makeKey(other, apikey.Admin)
+	key := b.makeKey(other, access.Admin)
 	end := len(lines) - 2 // the text after the last line feed is empty
 	for name, c := range map[string]struct{ file, line string }{
 		"no JSON":    {replaced(at, "{", "{{"), fmt.Sprintf("line %d:", at+1)},
@@ -192,7 +192,7 @@ func TestABrokenDumpLeavesNothing(t *testing.T) {
 		}
 		return err
 	}))
-	b.do(request{method: http.MethodPost, path: "/v1/memories/load", key: b.makeKey(other, apikey.Write),
+	b.do(request{method: http.MethodPost, path: "/v1/memories/load", key: b.makeKey(other, access.Write),
 		body: dumped}).refused(fault.OutOfScope)
 }
 
@@ -334,7 +334,7 @@ func TestMemoriesAreChosenByTheirMetadata(t *testing.T) {
 		t.Errorf("sent again: %+v", again)
 	}
 	b.do(request{method: http.MethodDelete, path: path(`{"topic":"sport"}`),
-		key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
+		key: b.makeKey(b.Workspace, access.Write)}).refused(fault.OutOfScope)
 	if b.do(request{method: http.MethodDelete, path: path(`{"topic":"sport"}`)}).
 		into(http.StatusOK, &gone); len(gone.Deleted) != 1 {
 		t.Errorf("deleted %+v", gone)
@@ -350,7 +350,7 @@ func TestALoadThatDiesIsSentAgain(t *testing.T) {
 	dumped := b.get("/v1/memories/dump").body
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	key := b.makeKey(other, apikey.Admin)
+	key := b.makeKey(other, access.Admin)
 	load := request{method: http.MethodPost, path: "/v1/memories/load", key: key, body: dumped,
 		header: map[string]string{"Idempotency-Key": "k"}}
 	conn := b.connect()

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -44,7 +44,7 @@ func TestEdgeStreamsOfAKeyAreLimited(t *testing.T) {
 	if p := b.get(a.Links.Events); p.refused(fault.RateLimited).Code == "" || p.header.Get("Retry-After") == "" {
 		t.Errorf("header %v", p.header)
 	}
-	other := b.makeKey(b.Workspace, apikey.Read)
+	other := b.makeKey(b.Workspace, access.Read)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+a.Links.Events, nil)
 	testkit.Must(t, err)
 	r.Header.Set("Authorization", "Bearer "+other)
@@ -84,7 +84,7 @@ func TestEdgeBadKeysAreThrottled(t *testing.T) {
 		t.Errorf("header %v", r.header)
 	}
 	from("203.0.113.7", b.key).into(http.StatusOK, nil)
-	from("203.0.113.7", b.makeKey(b.Workspace, apikey.Read)).into(http.StatusOK, nil) // of another person there
+	from("203.0.113.7", b.makeKey(b.Workspace, access.Read)).into(http.StatusOK, nil) // of another person there
 	from("203.0.113.8", badKey(1)).refused(fault.Unauthenticated)
 	// A client cannot choose another address: the proxy appends the true one.
 	from("198.51.100.1, 203.0.113.7", badKey(1)).refused(fault.RateLimited)
@@ -104,7 +104,7 @@ func TestEdgeAColdGatewayTakesAllValidKeys(t *testing.T) {
 	b := everything(t)
 	keys := make([]string, 100)
 	for i := range keys {
-		keys[i] = b.makeKey(b.Workspace, apikey.Admin)
+		keys[i] = b.makeKey(b.Workspace, access.Admin)
 	}
 	cold := httptest.NewServer(b.App.Gateway(httpapi.NoMeter))
 	t.Cleanup(cold.Close)
@@ -154,7 +154,7 @@ func (d door) ask(b *bundle, base string) int {
 func TestEdgeGuessesDoNotLockOutTheirAddress(t *testing.T) {
 	t.Parallel()
 	b := everything(t)
-	operator := b.operatorKey(apikey.Metrics, apikey.Codec)
+	operator := b.operatorKey(access.Metrics, access.Codec)
 	operatorDoors := func(key string) []door {
 		return []door{{http.MethodGet, "/metrics", key, ""}, {http.MethodGet, "/codec/", key, ""},
 			{http.MethodPost, "/codec/decode", key, `{"payloads":[]}`}}
@@ -177,7 +177,7 @@ func TestEdgeGuessesDoNotLockOutTheirAddress(t *testing.T) {
 	if n := slowed.Load(); n != 180 {
 		t.Errorf("%d of 200 guesses are slowed, want 180", n)
 	}
-	for _, d := range append(doors(b.makeKey(b.Workspace, apikey.Admin)), operatorDoors(operator)...) {
+	for _, d := range append(doors(b.makeKey(b.Workspace, access.Admin)), operatorDoors(operator)...) {
 		if status := d.ask(b, b.url); status != http.StatusOK && status != http.StatusSeeOther &&
 			status != http.StatusNotFound { // this gateway records no metrics
 			t.Errorf("a valid key at %s after 200 guesses: status %d", d.path, status)
@@ -191,7 +191,7 @@ func TestEdgeCodesAndCookiesAreThrottled(t *testing.T) {
 	b := everything(t)
 	gateway, _, err := b.gateway.Keys.CreateGateway(t.Context(), "webui", "webui", nil)
 	testkit.Must(t, err)
-	reader := b.makeKey(b.Workspace, apikey.Admin)
+	reader := b.makeKey(b.Workspace, access.Admin)
 	b.do(request{path: "/v1/skills", key: reader}).into(http.StatusOK, nil)
 	for name, guess := range map[string]func(i int) int{
 		"pairing code": func(i int) int {

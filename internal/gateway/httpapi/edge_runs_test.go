@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -30,7 +30,7 @@ func TestEdgeRunsOfOthersAreNotFound(t *testing.T) {
 	b.get("/v1/runs/"+a.Run).into(http.StatusOK, nil)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	key := b.makeKey(other, apikey.Admin)
+	key := b.makeKey(other, access.Admin)
 	unknown := runRequests(noRun)
 	for i, r := range runRequests(a.Run) {
 		r.key, unknown[i].key = key, key

@@ -7,8 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/erase"
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/erasure"
 )
 
 const tagErase = "erase"
@@ -16,7 +16,7 @@ const tagErase = "erase"
 // ErasureReport is an erasure with its links. The erasure of a workspace also removes its
 // keys, so callers wait for the report.
 type ErasureReport struct {
-	erase.Erasure
+	erasure.Erasure
 	Links *ErasureLinks `json:"links,omitempty"`
 }
 
@@ -43,31 +43,31 @@ func (g *Gateway) eraseRoutes() {
 		return map[string]*huma.Response{"202": {Description: "Accepted", Content: accepted},
 			"200": {Description: "The erasure has ended; with dry_run, the plan",
 				Content: content("application/json",
-					&huma.Schema{OneOf: []*huma.Schema{schemaOf[ErasureReport](g), schemaOf[erase.Plan](g)}})}}
+					&huma.Schema{OneOf: []*huma.Schema{schemaOf[ErasureReport](g), schemaOf[erasure.Plan](g)}})}}
 	}
 	handle(g, route{method: http.MethodDelete, path: "/v1/workspace", id: "eraseWorkspace", tag: tagErase,
-		scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
+		scope: access.Admin, status: http.StatusAccepted, responses: responses(),
 		summary: "Erase the workspace of the key and everything in it",
 		about: "After the response, no key opens the workspace. The report counts what was deleted and what " +
 			"remains, which must be 0."}, g.eraseWorkspace)
 	handle(g, route{method: http.MethodDelete, path: "/v1/conversations/{id}", id: "eraseConversation", tag: tagErase,
-		scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
+		scope: access.Admin, status: http.StatusAccepted, responses: responses(),
 		summary: "Erase a conversation with its messages, turns, runs, model calls and tool calls",
 		about: "Memories and skills derived only from this conversation are kept without their source, quarantined " +
 			"or deleted. A skill with other sources stays unchanged."}, g.eraseConversation)
 	handle(g, route{method: http.MethodDelete, path: "/v1/targets/{target}", id: "eraseSubject", tag: tagErase,
-		scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
+		scope: access.Admin, status: http.StatusAccepted, responses: responses(),
 		summary: "Erase a subject of memories: its memories, conversations and messages",
 		about: "Removes the memories of a target, the conversations that concern only this target, its messages in " +
 			"shared conversations, and what derives only from them. Data with other sources is kept and listed in " +
 			"needs_review. A memory of the target that is written after the response belongs to the next erasure."},
 		g.eraseSubject)
 	handle(g, route{method: http.MethodGet, path: "/v1/erasures/{id}", id: "showErasure", tag: tagErase,
-		scope: apikey.Admin, summary: "Get an erasure"}, g.showErasure)
+		scope: access.Admin, summary: "Get an erasure"}, g.showErasure)
 }
 
 func (g *Gateway) eraseWorkspace(ctx context.Context, in *struct{ EraseOptions }) (*erasedOutput, error) {
-	return g.erase(ctx, erase.Target{Workspace: workspace(ctx)}, in.EraseOptions)
+	return g.erase(ctx, erasure.Target{Workspace: workspace(ctx)}, in.EraseOptions)
 }
 
 func (g *Gateway) eraseConversation(ctx context.Context, in *struct {
@@ -79,17 +79,18 @@ func (g *Gateway) eraseConversation(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return g.erase(ctx, erase.Target{Workspace: workspace(ctx), Conversation: id, Derived: in.Derived}, in.EraseOptions)
+	return g.erase(ctx, erasure.Target{Workspace: workspace(ctx), Conversation: id, Derived: in.Derived},
+		in.EraseOptions)
 }
 
 func (g *Gateway) eraseSubject(ctx context.Context, in *struct {
 	Target string `path:"target" maxLength:"200" doc:"Name of the target, for mem0 clients the user_id or agent_id"`
 	EraseOptions
 }) (*erasedOutput, error) {
-	return g.erase(ctx, erase.Target{Workspace: workspace(ctx), Subject: in.Target}, in.EraseOptions)
+	return g.erase(ctx, erasure.Target{Workspace: workspace(ctx), Subject: in.Target}, in.EraseOptions)
 }
 
-func (g *Gateway) erase(ctx context.Context, t erase.Target, o EraseOptions) (*erasedOutput, error) {
+func (g *Gateway) erase(ctx context.Context, t erasure.Target, o EraseOptions) (*erasedOutput, error) {
 	if o.DryRun {
 		plan, err := g.Erase.Plan(ctx, t)
 		return &erasedOutput{http.StatusOK, plan}, err
@@ -110,7 +111,7 @@ func (g *Gateway) erase(ctx context.Context, t erase.Target, o EraseOptions) (*e
 }
 
 // StartErase starts the workflow of an accepted erasure at once. If it fails, the relay starts it later.
-func (g *Gateway) StartErase(ctx context.Context, e erase.Erasure) {
+func (g *Gateway) StartErase(ctx context.Context, e erasure.Erasure) {
 	if g.Driver == nil || e.Ended {
 		return
 	}
@@ -123,7 +124,7 @@ func (g *Gateway) StartErase(ctx context.Context, e erase.Erasure) {
 
 // awaitErase returns the erasure when it has ended, patience is over, or the gateway
 // stops.
-func (g *Gateway) awaitErase(ctx context.Context, e erase.Erasure, patience time.Duration) (erase.Erasure, error) {
+func (g *Gateway) awaitErase(ctx context.Context, e erasure.Erasure, patience time.Duration) (erasure.Erasure, error) {
 	enough := time.NewTimer(patience)
 	defer enough.Stop()
 	look := time.NewTicker(lookEvery)
@@ -146,7 +147,7 @@ func (g *Gateway) awaitErase(ctx context.Context, e erase.Erasure, patience time
 	return e, nil
 }
 
-func (g *Gateway) erasure(e erase.Erasure) ErasureReport {
+func (g *Gateway) erasure(e erasure.Erasure) ErasureReport {
 	out := ErasureReport{Erasure: e}
 	if !e.Whole() {
 		out.Links = &ErasureLinks{Self: g.link("/v1/erasures/%d", e.ID),

@@ -6,22 +6,22 @@ import (
 	"testing"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/erase"
 )
 
 func TestAWorkspaceIsErasedOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.distilled()
-	for _, scope := range []apikey.Scope{apikey.Read, apikey.Write} {
+	for _, scope := range []access.Scope{access.Read, access.Write} {
 		b.do(request{method: http.MethodDelete, path: "/v1/workspace", key: b.makeKey(b.Workspace, scope)}).
 			refused(fault.OutOfScope)
 	}
-	var plan erase.Plan
+	var plan erasure.Plan
 	b.do(request{method: http.MethodDelete, path: "/v1/workspace?dry_run=true"}).into(http.StatusOK, &plan)
 	if plan.Rows["messages"] != 14 || plan.Rows["skills"] != 1 || plan.Rows["api_keys"] != 3 {
 		t.Errorf("planned %v", plan.Rows)
@@ -47,7 +47,7 @@ func TestAWorkspaceIsErasedOverHTTP(t *testing.T) {
 		t.Fatalf("the name stands for %+v, %v", fresh, err)
 	}
 	var list httpapi.SkillList
-	b.do(request{path: "/v1/skills?status=all", key: b.makeKey(fresh, apikey.Read)}).into(http.StatusOK, &list)
+	b.do(request{path: "/v1/skills?status=all", key: b.makeKey(fresh, access.Read)}).into(http.StatusOK, &list)
 	if len(list.Skills) != 0 {
 		t.Errorf("the fresh workspace has %+v", list.Skills)
 	}
@@ -62,7 +62,7 @@ func TestAConversationIsErasedOverHTTP(t *testing.T) {
 	const path = "/v1/conversations/a%2Fb%20c"
 	b.do(request{method: http.MethodDelete, path: "/v1/conversations/unknown"}).refused(fault.NotFound)
 	b.do(request{method: http.MethodDelete, path: path + "?derived=burn"}).refused(fault.InvalidArgument)
-	b.do(request{method: http.MethodDelete, path: path, key: b.makeKey(b.Workspace, apikey.Write)}).
+	b.do(request{method: http.MethodDelete, path: path, key: b.makeKey(b.Workspace, access.Write)}).
 		refused(fault.OutOfScope)
 
 	var e httpapi.ErasureReport
@@ -84,7 +84,7 @@ func TestAConversationIsErasedOverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.do(request{path: e.Links.Self, key: b.makeKey(other, apikey.Admin)}).refused(fault.NotFound)
+	b.do(request{path: e.Links.Self, key: b.makeKey(other, access.Admin)}).refused(fault.NotFound)
 }
 
 func TestASubjectIsErasedOverHTTP(t *testing.T) {
@@ -97,10 +97,10 @@ func TestASubjectIsErasedOverHTTP(t *testing.T) {
 	const path = "/v1/targets/Ann%20Lee"
 	b.do(request{method: http.MethodDelete, path: "/v1/targets/Cleo"}).refused(fault.NotFound)
 	b.do(request{method: http.MethodDelete, path: "/v1/targets/Cleo?dry_run=true"}).refused(fault.NotFound)
-	b.do(request{method: http.MethodDelete, path: path, key: b.makeKey(b.Workspace, apikey.Write)}).
+	b.do(request{method: http.MethodDelete, path: path, key: b.makeKey(b.Workspace, access.Write)}).
 		refused(fault.OutOfScope)
 
-	var plan erase.Plan
+	var plan erasure.Plan
 	b.do(request{method: http.MethodDelete, path: path + "?dry_run=true"}).into(http.StatusOK, &plan)
 	if plan.Rows["memories"] != 1 || plan.Rows["search_docs"] != 1 || plan.Rows["memory_targets"] != 1 {
 		t.Errorf("planned %v", plan.Rows)

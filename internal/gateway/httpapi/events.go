@@ -6,10 +6,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/conversation"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/edge"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/inspect"
 )
@@ -28,7 +29,7 @@ func (g *Gateway) eventRoutes() {
 		path:    "/v1/runs/{id}/events",
 		id:      "runEvents",
 		tag:     tagRuns,
-		scope:   apikey.Read,
+		scope:   access.Read,
 		summary: "Stream the events of a run",
 		about: "The server-sent event `progress` carries the stages of the run's tasks or the steps of its agent, " +
 			"whenever they change. The event `end` carries the run's report, or the reply of a turn, when the run " +
@@ -42,7 +43,7 @@ func (g *Gateway) eventRoutes() {
 				Description: "The events. The data of each is the progress of the run; the data of the last one is " +
 					"its report",
 				Content: content(edge.EventText, &huma.Schema{
-					OneOf: []*huma.Schema{schemaOf[distill.Progress](g), schemaOf[distill.Report](g),
+					OneOf: []*huma.Schema{schemaOf[distillation.Progress](g), schemaOf[distill.Report](g),
 						schemaOf[AgentProgress](g), schemaOf[inspect.AgentReport](g)}}),
 			},
 			"204": {Description: "The client has received `end`"},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
@@ -21,8 +22,8 @@ import (
 type sent struct {
 	id, name string
 	data     string
-	progress distill.Progress // of any but the last
-	report   distill.Report   // of the last
+	progress distillation.Progress // of any but the last
+	report   distill.Report        // of the last
 }
 
 // watch reads a run's events until the stream closes; see receives each event.

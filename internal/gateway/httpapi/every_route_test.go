@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/gateway/console"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -93,7 +93,7 @@ func (b *bundle) endpoints() (out []endpoint) {
 	cookies := b.cookies()
 	ws, err := b.Store.Workspace(b.T.Context(), "other", true)
 	testkit.Must(b.T, err)
-	other := b.makeKey(ws, apikey.Admin)
+	other := b.makeKey(ws, access.Admin)
 	for _, pattern := range slices.Compact(patterns) {
 		method, path, _ := strings.Cut(pattern, " ")
 		path = strings.ReplaceAll(path, "{$}", "")
@@ -105,7 +105,7 @@ func (b *bundle) endpoints() (out []endpoint) {
 			e.header = map[string]string{"Cookie": cookies, "Sec-Fetch-Site": "same-origin",
 				"Content-Type": "application/x-www-form-urlencoded"}
 		case strings.HasPrefix(path, "/codec"), path == "/metrics":
-			e.header["Authorization"] = "Bearer " + b.operatorKey(apikey.Codec, apikey.Metrics)
+			e.header["Authorization"] = "Bearer " + b.operatorKey(access.Codec, access.Metrics)
 		case method == http.MethodDelete: // some remove all that there is
 			e.header["Authorization"] = "Bearer " + other
 		case path == "/mcp":
@@ -123,7 +123,7 @@ func (b *bundle) endpoints() (out []endpoint) {
 func (b *bundle) cookies() string {
 	b.T.Helper()
 	var out []string
-	for _, key := range []string{b.key, b.operatorKey(apikey.Support)} {
+	for _, key := range []string{b.key, b.operatorKey(access.Support)} {
 		res := b.signIn(key, nil)
 		if res.StatusCode != http.StatusSeeOther || len(res.Cookies()) == 0 {
 			b.T.Fatalf("sign-in has status %d", res.StatusCode)

@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/consolesession"
 	"cairn/internal/service/explore"
 	"cairn/internal/service/inspect"
 )
@@ -20,23 +20,23 @@ type (
 	// RunTimeline is what a run did, in the order of time.
 	RunTimeline explore.Timeline
 	// ConversationTurn is a turn with what it was shown and what it wrote.
-	ConversationTurn explore.Turn
+	ConversationTurn readmodel.Turn
 	// EvidenceExcerpt is a part of a conversation that is evidence.
 	EvidenceExcerpt explore.Excerpt
 	// MemoryView is a run that was shown a memory.
-	MemoryView explore.MemoryView
+	MemoryView readmodel.MemoryView
 	// BrowsedMemory is a memory in a list of all types.
-	BrowsedMemory explore.Memory
+	BrowsedMemory readmodel.Memory
 	// ModelUsage is the usage of one model by one kind of run on one local day.
-	ModelUsage explore.Usage
+	ModelUsage readmodel.Usage
 	// SkillUse is a use of a skill, with its outcome.
-	SkillUse explore.SkillUse
+	SkillUse readmodel.SkillUse
 	// BankScore summarizes the scores of the decisions of a bank on one local day.
 	BankScore explore.Score
 	// OutboxTask is stored work that is to be delivered.
-	OutboxTask explore.OutboxTask
+	OutboxTask readmodel.OutboxTask
 	// ConsoleSession is a browser that is signed in to the web console.
-	ConsoleSession consolesession.Session
+	ConsoleSession access.ConsoleSession
 )
 
 // RunCallDetail is a model call with its request and reply. Secrets are replaced.
@@ -106,10 +106,10 @@ type ConsoleSessionList struct {
 
 func (g *Gateway) exploreRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}/timeline", id: "runTimeline", tag: tagRuns,
-		scope: apikey.Read, summary: "Get the model calls, tool calls and child runs of a run with their times"},
+		scope: access.Read, summary: "Get the model calls, tool calls and child runs of a run with their times"},
 		g.runTimeline)
 	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}/call", id: "showRunCall", tag: tagRuns,
-		scope: apikey.Read, summary: "Get the request and the reply of a model call",
+		scope: access.Read, summary: "Get the request and the reply of a model call",
 		about: "Secrets are replaced with placeholders. `unmasked` shows them: it needs the scope `admin` and is " +
 			"recorded in the audit log."}, g.showRunCall)
 	handle(g, route{
@@ -117,34 +117,34 @@ func (g *Gateway) exploreRoutes() {
 		path:    "/v1/conversations/{id}/turns",
 		id:      "listTurns",
 		tag:     tagTurns,
-		scope:   apikey.Read,
+		scope:   access.Read,
 		summary: "List the turns of a conversation with what they were shown and wrote",
 	}, g.listTurns)
 	handle(g, route{method: http.MethodGet, path: "/v1/memories/{id}/evidence", id: "memoryEvidence", tag: tagMemory,
-		scope: apikey.Read, summary: "Get the messages from which a memory was written"}, g.memoryEvidence)
+		scope: access.Read, summary: "Get the messages from which a memory was written"}, g.memoryEvidence)
 	handle(g, route{method: http.MethodGet, path: "/v1/memories/{id}/views", id: "memoryViews", tag: tagMemory,
-		scope: apikey.Read, summary: "List the runs that were shown a memory, the latest first"}, g.memoryViews)
+		scope: access.Read, summary: "List the runs that were shown a memory, the latest first"}, g.memoryViews)
 	handle(g, route{method: http.MethodGet, path: "/v1/memories/browse", id: "browseMemories", tag: tagMemory,
-		scope: apikey.Read, summary: "List memories of all types, or what was known at a time",
+		scope: access.Read, summary: "List memories of all types, or what was known at a time",
 		about: "With as_of, the list has the memories that were active at that time, with their content of then. " +
 			"Erased memories are missing."}, g.browseMemories)
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/evidence", id: "skillEvidence", tag: tagSkills,
-		scope: apikey.Read, summary: "Get the messages from which a version of a skill was written"}, g.skillEvidence)
+		scope: access.Read, summary: "Get the messages from which a version of a skill was written"}, g.skillEvidence)
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/uses", id: "skillUses", tag: tagSkills,
-		scope: apikey.Read, summary: "List the uses of a skill with their outcomes, the latest first"}, g.skillUses)
+		scope: access.Read, summary: "List the uses of a skill with their outcomes, the latest first"}, g.skillUses)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/scores", id: "bankScores", tag: tagBanks,
-		scope: apikey.Read, summary: "Get the scores of the decisions of a bank by local day, of 90 days",
+		scope: access.Read, summary: "Get the scores of the decisions of a bank by local day, of 90 days",
 		about: "Scores of the active policy and of policies on trial, with 95 % confidence intervals."}, g.bankScores)
-	handle(g, route{method: http.MethodGet, path: "/v1/usage", id: "showUsage", tag: tagRuns, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: "/v1/usage", id: "showUsage", tag: tagRuns, scope: access.Read,
 		summary: "Sum the model calls by local day, model and kind of run"}, g.showUsage)
-	handle(g, route{method: http.MethodGet, path: "/v1/outbox", id: "listOutbox", tag: tagRuns, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: "/v1/outbox", id: "listOutbox", tag: tagRuns, scope: access.Read,
 		summary: "List stored work that waits for delivery, what fails most first, then the oldest"}, g.listOutbox)
 	handle(g, route{method: http.MethodPost, path: "/v1/outbox/{id}/retry", id: "retryOutboxTask", tag: tagRuns,
-		scope: apikey.Write, status: http.StatusNoContent, summary: "Try an outbox task now"}, g.retryOutboxTask)
+		scope: access.Write, status: http.StatusNoContent, summary: "Try an outbox task now"}, g.retryOutboxTask)
 	handle(g, route{method: http.MethodGet, path: "/v1/sessions", id: "listConsoleSessions", tag: tagKeys,
-		scope: apikey.Admin, summary: "List the browsers that are signed in to the web console"}, g.listConsoleSessions)
+		scope: access.Admin, summary: "List the browsers that are signed in to the web console"}, g.listConsoleSessions)
 	handle(g, route{method: http.MethodDelete, path: "/v1/sessions/{id}", id: "endConsoleSession", tag: tagKeys,
-		scope: apikey.Admin, status: http.StatusNoContent, summary: "End a session of the web console"},
+		scope: access.Admin, status: http.StatusNoContent, summary: "End a session of the web console"},
 		g.endConsoleSession)
 }
 
@@ -163,7 +163,7 @@ func (g *Gateway) showRunCall(ctx context.Context, in *struct {
 	ref := run.Ref{Workspace: workspace(ctx), Run: in.ID}
 	read := g.Runs.Exchanges
 	if in.Unmasked {
-		if !apikey.Admin.Allows(asking(ctx).Scopes) {
+		if !access.Admin.Allows(asking(ctx).Scopes) {
 			return nil, fault.New(fault.OutOfScope, "scope admin required to show secrets",
 				"use a key that has the scope, or leave unmasked out")
 		}
@@ -321,7 +321,7 @@ func (g *Gateway) browseMemories(ctx context.Context, in *struct {
 	Limit  int       `query:"limit" default:"50" minimum:"1" maximum:"1000"`
 	Cursor string    `query:"cursor" maxLength:"200" doc:"next_cursor of the previous page"`
 }) (*bodyOf[BrowsedMemories], error) {
-	page, next, err := g.Explore.Memories(ctx, workspace(ctx), explore.MemoryFilter{Type: in.Type, Status: in.Status,
+	page, next, err := g.Explore.Memories(ctx, workspace(ctx), readmodel.MemoryFilter{Type: in.Type, Status: in.Status,
 		Origin: in.Origin, Target: in.Target, AsOf: in.AsOf}, in.Cursor, in.Limit)
 	out := &bodyOf[BrowsedMemories]{BrowsedMemories{Memories: []BrowsedMemory{}, NextCursor: next}}
 	for _, m := range page {

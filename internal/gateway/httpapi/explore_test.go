@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -174,7 +174,7 @@ func TestOutboxAndSessionsAreManagedOverHTTP(t *testing.T) {
 	if tasks.Tasks[0].DueAt.After(time.Now().Add(time.Minute)) {
 		t.Errorf("tasks %+v", tasks)
 	}
-	h, err := b.gateway.Keys.Principal(t.Context(), b.makeKey(b.Workspace, apikey.Read))
+	h, err := b.gateway.Keys.Principal(t.Context(), b.makeKey(b.Workspace, access.Read))
 	testkit.Must(t, err)
 	_, err = b.Sessions.SignIn(t.Context(), "", h)
 	testkit.Must(t, err)

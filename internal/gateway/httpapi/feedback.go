@@ -5,7 +5,7 @@ import (
 	"context"
 	"net/http"
 
-	"cairn/internal/service/apikey"
+	"cairn/internal/domain/access"
 	"cairn/internal/service/feedback"
 )
 
@@ -33,7 +33,7 @@ type FeedbackResult struct {
 
 func (g *Gateway) feedbackRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/feedback", id: "giveFeedback", tag: tagMemory,
-		scope: apikey.Write, bytes: smallBody,
+		scope: access.Write, bytes: smallBody,
 		summary: "Send feedback on a reply",
 		about: "A bad answer becomes a hard case, from which the bank of memory skills evolves. A good answer " +
 			"halves the failures of its question. Feedback on a turn is also an outcome of the memory skills that " +
@@ -57,7 +57,7 @@ func (g *Gateway) giveFeedback(ctx context.Context, in *struct {
 }
 
 // input returns the feedback that a principal sends.
-func (r FeedbackRequest) input(from apikey.Principal) feedback.Input {
+func (r FeedbackRequest) input(from access.Principal) feedback.Input {
 	out := feedback.Input{Rating: r.Rating, Correction: r.Correction, Conversation: r.Conversation,
 		MessageID: r.MessageID, Question: r.Question, Answer: r.Answer, Bank: r.Bank}
 	if from.Account == "" { // not the key of a gateway

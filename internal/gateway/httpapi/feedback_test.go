@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -83,7 +83,7 @@ func TestFeedbackThatCannotBeNotedSaysWhy(t *testing.T) {
 		t.Log(name)
 		b.post("/v1/feedback", c.body).refused(c.code)
 	}
-	reader := b.makeKey(b.Workspace, apikey.Read)
+	reader := b.makeKey(b.Workspace, access.Read)
 	b.do(request{method: http.MethodPost, path: "/v1/feedback", key: reader,
 		body: map[string]any{"rating": "bad", "question": "Who?"}}).refused(fault.OutOfScope)
 	if n := b.cases(); n != 0 {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/edge"
-	"cairn/internal/service/apikey"
 )
 
 // checkPatience bounds each check of GET /readyz.
@@ -106,7 +106,7 @@ func (g *Gateway) stopsSoon(context.Context) error {
 // metrics serves the metrics to the callers that CAIRN_METRICS allows.
 func (g *Gateway) metrics(w http.ResponseWriter, r *http.Request) {
 	if g.Options.Metrics == "key" {
-		if _, _, err := g.Edge.AdmitOperator(r, "", apikey.Metrics); err != nil {
+		if _, _, err := g.Edge.AdmitOperator(r, "", access.Metrics); err != nil {
 			g.Edge.Refuse(r.Context(), "admit an operator", err).Write(w)
 			return
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -80,7 +80,7 @@ func (h *hostile) settle(t *testing.T, name string) *place {
 			"type":          "personal",
 			"date":          "2026-01-02",
 		}}
-	p.key = h.makeKey(ws, apikey.Admin)
+	p.key = h.makeKey(ws, access.Admin)
 	var turn struct {
 		Links struct{ Run string }
 	}

@@ -7,15 +7,16 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/intake"
 )
 
 // ImportList is a page of imports, the latest first.
 type ImportList struct {
-	Imports []intake.Import `json:"imports"`
-	Next    int64           `json:"next,omitempty" doc:"Value of before for the next page; absent on the last page"`
+	Imports []conversation.Import `json:"imports"`
+	Next    int64                 `json:"next,omitempty" doc:"Value of before for the next page; absent on the last page"`
 }
 
 type importInput struct {
@@ -33,7 +34,7 @@ type importID struct {
 
 func (g *Gateway) importRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/imports", id: "importSessions", tag: tagDistill,
-		scope: apikey.Write, status: http.StatusAccepted,
+		scope: access.Write, status: http.StatusAccepted,
 		summary: "Import session files of other agents",
 		about: "Takes a session file in any of the formats that `cairn formats` lists, also compressed with gzip or " +
 			"zstd, or a zip of such files. Everything is read first: a damaged file is rejected, and nothing is " +
@@ -42,15 +43,15 @@ func (g *Gateway) importRoutes() {
 		body: &huma.RequestBody{Required: true, Content: content("application/octet-stream", binary("The file"))},
 	}, g.importSessions)
 	handle(g, route{method: http.MethodGet, path: "/v1/imports", id: "listImports", tag: tagDistill,
-		scope: apikey.Read, summary: "List imported session files"}, g.listImports)
+		scope: access.Read, summary: "List imported session files"}, g.listImports)
 	handle(g, route{method: http.MethodGet, path: "/v1/imports/{id}", id: "import", tag: tagDistill,
-		scope: apikey.Read, summary: "Get an imported session file"}, g.oneImport)
+		scope: access.Read, summary: "Get an imported session file"}, g.oneImport)
 	handle(g, route{
 		method:  http.MethodPost,
 		path:    "/v1/imports/{id}/reparse",
 		id:      "reparseImport",
 		tag:     tagDistill,
-		scope:   apikey.Write,
+		scope:   access.Write,
 		status:  http.StatusAccepted,
 		bytes:   smallBody,
 		summary: "Read an imported file again",
@@ -77,19 +78,19 @@ func (g *Gateway) listImports(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	out := ImportList{Imports: append([]intake.Import{}, all...)}
+	out := ImportList{Imports: append([]conversation.Import{}, all...)}
 	if len(all) == in.Limit {
 		out.Next = all[len(all)-1].ID
 	}
 	return &bodyOf[ImportList]{out}, nil
 }
 
-func (g *Gateway) oneImport(ctx context.Context, in *importID) (*bodyOf[intake.Import], error) {
+func (g *Gateway) oneImport(ctx context.Context, in *importID) (*bodyOf[conversation.Import], error) {
 	one, err := g.Imports.Get(ctx, workspace(ctx), in.ID)
-	return &bodyOf[intake.Import]{one}, err
+	return &bodyOf[conversation.Import]{one}, err
 }
 
-func (g *Gateway) reparseImport(ctx context.Context, in *importID) (*bodyOf[intake.Import], error) {
+func (g *Gateway) reparseImport(ctx context.Context, in *importID) (*bodyOf[conversation.Import], error) {
 	one, err := g.Imports.Reparse(ctx, workspace(ctx), in.ID, 0)
-	return &bodyOf[intake.Import]{one}, err
+	return &bodyOf[conversation.Import]{one}, err
 }

@@ -7,9 +7,10 @@ import (
 	"net/http"
 	"testing"
 
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/intake"
 	"cairn/internal/testkit"
 )
@@ -39,7 +40,7 @@ func TestAnArchiveOfSessionsIsImported(t *testing.T) {
 	if len(made.Imports) != 2 || !made.Imports[0].New || made.Report.Messages != 2 || made.Report.Skipped == nil {
 		t.Fatalf("imported %+v", made)
 	}
-	var one intake.Import
+	var one conversation.Import
 	testkit.Eventually(t, "the conversations are stored", func() bool {
 		b.get(fmt.Sprintf("/v1/imports/%d", made.Imports[1].ID)).into(http.StatusOK, &one)
 		return one.StoredAt != nil
@@ -77,6 +78,6 @@ func TestADamagedArchiveStoresNothing(t *testing.T) {
 		t.Errorf("stored %+v", list)
 	}
 	b.get("/v1/imports/7").refused(fault.NotFound)
-	b.key = b.makeKey(b.Workspace, apikey.Read)
+	b.key = b.makeKey(b.Workspace, access.Read)
 	b.post("/v1/imports", `[{"role":"user","content":"Hello"}]`).refused(fault.OutOfScope)
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/http"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/approval"
 	"cairn/internal/gateway/edge"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/inbox"
 )
 
@@ -31,19 +31,19 @@ type InboxPath struct {
 
 func (g *Gateway) inboxRoutes() {
 	const path = "/v1/inbox"
-	handle(g, route{method: http.MethodGet, path: path, id: "listInbox", tag: tagApproval, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: path, id: "listInbox", tag: tagApproval, scope: access.Read,
 		summary: "List what waits for a person",
 		about: "New skills, changes of skills, memory writes, and updates of policies and edits of banks of memory " +
 			"skills that too few have voted on: those with the worst findings first, then the " +
 			"oldest, and at the end what has expired."}, g.listInbox)
 	handle(g, route{method: http.MethodGet, path: path + "/{item}", id: "showInboxItem", tag: tagApproval,
-		scope: apikey.Read, summary: "Show an item with its diff, findings and evidence"}, g.showInboxItem)
+		scope: access.Read, summary: "Show an item with its diff, findings and evidence"}, g.showInboxItem)
 	handle(g, route{
 		method:  http.MethodPost,
 		path:    path + "/{item}/approve",
 		id:      "approveInboxItem",
 		tag:     tagApproval,
-		scope:   apikey.Admin,
+		scope:   access.Admin,
 		summary: "Approve an item",
 		about: "Send the `sha` of the item as you have read it: if the item or the skill has changed since, " +
 			"the request " +
@@ -52,26 +52,26 @@ func (g *Gateway) inboxRoutes() {
 			"change of a skill that has a newer version is merged with it.",
 	}, g.approveInboxItem)
 	handle(g, route{method: http.MethodPost, path: path + "/{item}/reject", id: "rejectInboxItem", tag: tagApproval,
-		scope: apikey.Admin, summary: "Reject an item",
+		scope: access.Admin, summary: "Reject an item",
 		about: "A rejected new skill is archived."}, g.rejectInboxItem)
 	g.inboxEditRoutes(path)
 }
 
 func (g *Gateway) inboxEditRoutes(path string) {
 	handle(g, route{method: http.MethodPost, path: path + "/{item}/preview", id: "previewInboxItem", tag: tagApproval,
-		scope: apikey.Read, summary: "Show an item with a text of yours, and the findings about it",
+		scope: access.Read, summary: "Show an item with a text of yours, and the findings about it",
 		about: "Nothing is changed."}, g.previewInboxItem)
 	handle(g, route{method: http.MethodPost, path: path + "/{item}/edit", id: "editInboxItem", tag: tagApproval,
-		scope: apikey.Admin, summary: "Approve an item with a text of yours",
+		scope: access.Admin, summary: "Approve an item with a text of yours",
 		about: "The text is scanned again and becomes a version with the origin `user`. Blocking findings about it " +
 			"need an override, as in an approval; a preview lists them. This also resolves a conflict with a newer " +
 			"version, in which case the files stay those of the version in force."}, g.editInboxItem)
 	handle(g, route{method: http.MethodPost, path: path + "/approve", id: "approveInboxItems", tag: tagApproval,
-		scope: apikey.Admin, summary: "Approve up to 50 items without findings",
+		scope: access.Admin, summary: "Approve up to 50 items without findings",
 		about: "Each item is decided in a transaction of its own. Items with findings fail with `override_required`."},
 		g.approveInboxItems)
 	handle(g, route{method: http.MethodPost, path: path + "/reject", id: "rejectInboxItems", tag: tagApproval,
-		scope: apikey.Admin, summary: "Reject up to 50 items"}, g.rejectInboxItems)
+		scope: access.Admin, summary: "Reject up to 50 items"}, g.rejectInboxItems)
 }
 
 func (g *Gateway) listInbox(ctx context.Context, in *struct {

@@ -5,15 +5,15 @@ import (
 	"net/http"
 	"time"
 
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/channel"
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/channel"
 )
 
 const tagKeys = "keys"
 
 type (
 	// APIKey is a key of the workspace, without the key itself.
-	APIKey apikey.Key
+	APIKey access.Key
 	// Person is a user of a chat platform.
 	Person channel.Identity
 	// Delivery is a message to a chat platform.
@@ -28,7 +28,7 @@ type KeyList struct {
 // NewKey describes a key to create.
 type NewKey struct {
 	Name      string         `json:"name" minLength:"1" maxLength:"100" doc:"Name of the key's user"`
-	Scopes    []apikey.Scope `json:"scopes" minItems:"1" maxItems:"3" enum:"read,write,admin" doc:"Scopes of the key; none may be above those of the caller's key"`
+	Scopes    []access.Scope `json:"scopes" minItems:"1" maxItems:"3" enum:"read,write,admin" doc:"Scopes of the key; none may be above those of the caller's key"`
 	ExpiresAt *time.Time     `json:"expires_at,omitempty" doc:"When the key expires; default and limit are the expiry of the caller's key, else never"`
 }
 
@@ -45,17 +45,17 @@ type DeliveryList struct {
 }
 
 func (g *Gateway) keyRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/keys", id: "listKeys", tag: tagKeys, scope: apikey.Admin,
+	handle(g, route{method: http.MethodGet, path: "/v1/keys", id: "listKeys", tag: tagKeys, scope: access.Admin,
 		summary: "List the API keys of the workspace"}, g.listKeys)
-	handle(g, route{method: http.MethodPost, path: "/v1/keys", id: "createKey", tag: tagKeys, scope: apikey.Admin,
+	handle(g, route{method: http.MethodPost, path: "/v1/keys", id: "createKey", tag: tagKeys, scope: access.Admin,
 		status: http.StatusCreated, bytes: smallBody, summary: "Create an API key",
 		about: "The key grants access to the workspace of the caller's key. Keys of gateways and operators are made " +
 			"only at the command line."}, g.createKey)
 	handle(g, route{method: http.MethodDelete, path: "/v1/keys/{id}", id: "revokeKey", tag: tagKeys,
-		scope: apikey.Admin, status: http.StatusNoContent, summary: "Revoke an API key",
+		scope: access.Admin, status: http.StatusNoContent, summary: "Revoke an API key",
 		about: "Gateways reject the key within seconds."}, g.revokeKey)
 	handle(g, route{method: http.MethodPost, path: "/v1/people/approve", id: "approvePerson", tag: tagKeys,
-		scope: apikey.Gateway, bytes: smallBody, summary: "Let the user with a pairing code write",
+		scope: access.Gateway, bytes: smallBody, summary: "Let the user with a pairing code write",
 		about: "Needs the key of a gateway, and a code of its account. The user gets a new workspace."},
 		g.approvePerson)
 	handle(g, route{
@@ -63,14 +63,14 @@ func (g *Gateway) keyRoutes() {
 		path:    "/v1/deliveries",
 		id:      "listDeliveries",
 		tag:     tagKeys,
-		scope:   apikey.Read,
+		scope:   access.Read,
 		summary: "List the messages to chat platforms, dead ones first, then the latest",
 	}, g.listDeliveries)
 	handle(g, route{method: http.MethodPost, path: "/v1/deliveries/{id}/retry", id: "retryDelivery", tag: tagKeys,
-		scope: apikey.Admin, status: http.StatusNoContent, summary: "Send a dead delivery again"}, g.retryDelivery)
+		scope: access.Admin, status: http.StatusNoContent, summary: "Send a dead delivery again"}, g.retryDelivery)
 	handle(g, route{method: http.MethodPost, path: "/v1/deliveries/{id}/drop", id: "dropDelivery", tag: tagKeys,
-		scope: apikey.Admin, status: http.StatusNoContent, summary: "Give up a dead delivery"}, g.dropDelivery)
-	handle(g, route{method: http.MethodGet, path: "/v1/people", id: "listPeople", tag: tagKeys, scope: apikey.Read,
+		scope: access.Admin, status: http.StatusNoContent, summary: "Give up a dead delivery"}, g.dropDelivery)
+	handle(g, route{method: http.MethodGet, path: "/v1/people", id: "listPeople", tag: tagKeys, scope: access.Read,
 		summary: "List the users and groups of chat platforms that belong to the workspace"}, g.listPeople)
 }
 

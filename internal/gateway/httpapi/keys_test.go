@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/channel"
 	"cairn/internal/testkit"
+
+	domainchannel "cairn/internal/domain/channel"
 )
 
 // createdKey is a response of POST /v1/keys.
@@ -108,7 +110,7 @@ func TestTheKeyOfAGatewayActsForItsUsers(t *testing.T) {
 	long := as(strings.Repeat("x", 500))
 	long.path = "/v1/skills"
 	b.do(long).refused(fault.InvalidArgument)
-	testkit.Must(t, b.App.Channels.SetRole(t.Context(), "webui", channel.KindUser, "ben", channel.RoleBlocked))
+	testkit.Must(t, b.App.Channels.SetRole(t.Context(), "webui", channel.KindUser, "ben", domainchannel.RoleBlocked))
 	other, _, err := b.App.Keys.CreateGateway(t.Context(), "another", "other", nil)
 	testkit.Must(t, err)
 	foreign := request{path: "/v1/memories", key: other, header: map[string]string{"X-Cairn-Person": "ada"}}
@@ -157,7 +159,8 @@ func TestAGatewayApprovesCodesOfItsAccount(t *testing.T) {
 	_, _, err = b.App.Keys.CreateGateway(t.Context(), "other", "other", nil)
 	testkit.Must(t, err)
 	for account, code := range map[string]string{"desk": "AAAABBBB", "other": "CCCCDDDD"} {
-		_, err = b.Store.Pairings().PutPairing(t.Context(), channel.Pairing{Account: account, User: "7", Name: "Ada",
+		_, err = b.Store.Pairings().PutPairing(t.Context(), domainchannel.Pairing{Account: account, User: "7",
+			Name: "Ada",
 			Code: code}, 3)
 		testkit.Must(t, err)
 	}
@@ -165,7 +168,7 @@ func TestAGatewayApprovesCodesOfItsAccount(t *testing.T) {
 		return b.do(request{method: http.MethodPost, path: "/v1/people/approve", key: key,
 			body: fmt.Sprintf(`{"code":%q}`, code)})
 	}
-	approve(b.makeKey(b.Workspace, apikey.Admin), "AAAABBBB").refused(fault.OutOfScope)
+	approve(b.makeKey(b.Workspace, access.Admin), "AAAABBBB").refused(fault.OutOfScope)
 	approve(key, "CCCCDDDD").refused(fault.NotFound)
 	var got struct{ Account, User, Workspace, Role string }
 	approve(key, "aaaabbbb").into(http.StatusOK, &got)

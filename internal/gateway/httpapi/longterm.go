@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/dump"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
@@ -87,25 +87,25 @@ type DeletedMemories struct {
 }
 
 // WorkspaceView is the workspace of the key.
-type WorkspaceView dump.Counts
+type WorkspaceView dumpfile.Counts
 
 func (g *Gateway) longTermRoutes() {
 	handle(g, route{method: http.MethodDelete, path: "/v1/memories", id: "deleteMemories", tag: tagMemory,
-		scope: apikey.Admin, summary: "Delete the long-term memories that match a filter; their history stays"},
+		scope: access.Admin, summary: "Delete the long-term memories that match a filter; their history stays"},
 		g.deleteMemories)
 	handle(g, route{method: http.MethodPost, path: "/v1/memories/{id}/restore", id: "restoreMemory", tag: tagMemory,
-		scope: apikey.Write, bytes: smallBody,
+		scope: access.Write, bytes: smallBody,
 		summary: "Restore a version of a memory, whatever its status",
 		about: "The memory keeps its ID. Deleted memories can be restored for `limits.undo_days` days. The text of a " +
 			"core or profile memory must fit the limit of its store. A memory in quarantine requires the scope admin."},
 		g.restoreMemory)
-	handle(g, route{method: http.MethodGet, path: "/v1/targets", id: "listTargets", tag: tagMemory, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: "/v1/targets", id: "listTargets", tag: tagMemory, scope: access.Read,
 		summary: "List memory targets"}, g.listTargets)
 	handle(g, route{method: http.MethodPut, path: "/v1/targets/{type}/{target}", id: "describeTarget", tag: tagMemory,
-		scope: apikey.Write, bytes: smallBody, summary: "Register a target or change its description"},
+		scope: access.Write, bytes: smallBody, summary: "Register a target or change its description"},
 		g.describeTarget)
 	handle(g, route{method: http.MethodGet, path: "/v1/workspace", id: "showWorkspace", tag: tagMemory,
-		scope: apikey.Read, summary: "Get the workspace of the key with its row counts"}, g.showWorkspace)
+		scope: access.Read, summary: "Get the workspace of the key with its row counts"}, g.showWorkspace)
 }
 
 // entry reads a memory of any type.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/gateway/mcpserver"
-	"cairn/internal/service/apikey"
 )
 
 type serverKey struct{}
@@ -31,7 +31,7 @@ func (g *Gateway) mcpRoute() {
 		var ctx context.Context
 		err := g.checkOrigin(r)
 		if err == nil {
-			ctx, err = g.Edge.Admit(r, edge.Terms{Scope: apikey.Read})
+			ctx, err = g.Edge.Admit(r, edge.Terms{Scope: access.Read})
 		}
 		if err == nil {
 			ctx, err = g.withServer(ctx, r.URL.Query().Get("profile"))
@@ -69,6 +69,6 @@ const mcpBody = 2 * smallBody
 func (g *Gateway) withServer(ctx context.Context, profile string) (context.Context, error) {
 	h := edge.Caller(ctx)
 	s, err := mcpserver.New(mcpserver.Options{Name: g.Options.MCPName, Registry: g.Offered, Profile: profile,
-		Workspace: h.Workspace.ID, MayWrite: apikey.Write.Allows(h.Scopes), Log: g.Log})
+		Workspace: h.Workspace.ID, MayWrite: access.Write.Allows(h.Scopes), Log: g.Log})
 	return context.WithValue(ctx, serverKey{}, s), err
 }

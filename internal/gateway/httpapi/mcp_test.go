@@ -11,11 +11,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/mcpserver"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -154,7 +154,7 @@ func TestTheDefaultProfileIsTheDesignsList(t *testing.T) {
 		"skill_save skill_view soul_update vector_retrieve_memory"; strings.Join(all, " ") != want {
 		t.Errorf("by default it offers %v", all)
 	}
-	for _, name := range names(b.makeKey(b.Workspace, apikey.Read), mcpserver.All) {
+	for _, name := range names(b.makeKey(b.Workspace, access.Read), mcpserver.All) {
 		if !b.Offered.Offered(agent.OriginAgent, name)[0].ReadOnly {
 			t.Errorf("a key that only looks is offered %s", name)
 		}
@@ -167,7 +167,7 @@ func TestTheRetrievalProfileReadsLongTermMemory(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	id := b.remembers("personal", "alice", "Alice flies from Osaka only.")
-	s, err := b.speak(b.makeKey(b.Workspace, apikey.Read), mcpserver.Retrieval)
+	s, err := b.speak(b.makeKey(b.Workspace, access.Read), mcpserver.Retrieval)
 	testkit.Must(t, err)
 	listed, err := s.ListTools(t.Context(), nil)
 	testkit.Must(t, err)
@@ -273,7 +273,7 @@ func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
 			t.Errorf("%v: %v", bad, said(r))
 		}
 	}
-	look, err := b.speak(b.makeKey(b.Workspace, apikey.Read), mcpserver.Memory)
+	look, err := b.speak(b.makeKey(b.Workspace, access.Read), mcpserver.Memory)
 	testkit.Must(t, err)
 	if listed, err := look.ListTools(t.Context(), nil); err != nil || len(listed.Tools) != 3 {
 		t.Errorf("a key that only looks is offered %+v, %v", listed, err)
@@ -316,7 +316,7 @@ func TestOverMCPAKeySpeaksForItsWorkspaceOnly(t *testing.T) {
 	testkit.Must(t, err)
 	ours, err := b.speak(b.key, "")
 	testkit.Must(t, err)
-	theirs, err := b.speak(b.makeKey(other, apikey.Write), "")
+	theirs, err := b.speak(b.makeKey(other, access.Write), "")
 	testkit.Must(t, err)
 	b.call(ours, "memory_save", map[string]any{"content": "The cat is called Miso."}, mcp.Meta{mcpserver.OnceKey: "k"})
 	look := map[string]any{"query": "What is the cat called?"}

@@ -1,10 +1,11 @@
 package httpapi_test
 
 import (
-	"cairn/internal/service/apikey"
 	"net/http"
 	"strings"
 	"testing"
+
+	"cairn/internal/domain/access"
 )
 
 // The calls of mem0's npm client and the response fields that it reads. `make clients`
@@ -151,7 +152,7 @@ func TestMem0ServersKeysAreCairns(t *testing.T) {
 	m.detail(m.do(http.MethodDelete, "/api-keys/"+made.ID, nil), http.StatusNotFound)
 	m.detail(m.do(http.MethodDelete, "/api-keys/x", nil), http.StatusNotFound)
 	m.detail(m.do(http.MethodPost, "/api-keys", object{"label": ""}), http.StatusBadRequest)
-	m.detail(m.do(http.MethodPost, "/api-keys", object{"label": "x", "scopes": []apikey.Scope{"root"}}),
+	m.detail(m.do(http.MethodPost, "/api-keys", object{"label": "x", "scopes": []access.Scope{"root"}}),
 		http.StatusBadRequest)
 	anonymous := mem0{b, "/mem0", map[string]string{"Authorization": ""}}
 	anonymous.do(http.MethodGet, "/auth/setup-status", nil).into(http.StatusOK, nil)

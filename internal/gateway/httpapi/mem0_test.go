@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/settings"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -181,7 +181,7 @@ func TestMem0ClientsAreToldWhatIsWrong(t *testing.T) {
 	m.detail(m.do(http.MethodGet, "/memories/0000000000000000", nil), http.StatusNotFound)
 	m.auth = map[string]string{"Authorization": "Token m0-nothing"}
 	m.detail(m.do(http.MethodGet, "/v1/ping/", nil), http.StatusUnauthorized)
-	m.auth = map[string]string{"Authorization": "Token " + b.makeKey(b.Workspace, apikey.Write)}
+	m.auth = map[string]string{"Authorization": "Token " + b.makeKey(b.Workspace, access.Write)}
 	m.detail(m.do(http.MethodPost, "/reset", nil), http.StatusForbidden)
 	if r := b.get("/memories?user_id=ada"); r.status != http.StatusNotFound { // the root must be enabled
 		t.Errorf("at the root: %d", r.status)

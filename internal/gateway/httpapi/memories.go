@@ -7,8 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
@@ -52,22 +52,22 @@ func (g *Gateway) memoryRoutes() {
 	const path = "/v1/memories/{id}"
 	written := content("application/json", schemaOf[MemoryWritten](g))
 	handle(g, route{method: http.MethodGet, path: "/v1/memories", id: "listMemories", tag: tagMemory,
-		scope: apikey.Read, summary: "List prompt memories with the fill level of their stores; " +
+		scope: access.Read, summary: "List prompt memories with the fill level of their stores; " +
 			"with memory_types, targets or ids, list long-term memories"}, g.listMemories)
-	handle(g, route{method: http.MethodPost, path: "/v1/memories", id: "addMemory", tag: tagMemory, scope: apikey.Write,
+	handle(g, route{method: http.MethodPost, path: "/v1/memories", id: "addMemory", tag: tagMemory, scope: access.Write,
 		status: http.StatusCreated, bytes: smallBody, summary: "Save a memory",
 		about: "A known fact changes nothing. Text with a secret or with signs of prompt injection is " +
 			"rejected.",
 		responses: map[string]*huma.Response{"200": {Description: "The memory existed", Content: written},
 			"201": {Description: "The memory was saved", Content: written}}}, g.addMemory)
-	handle(g, route{method: http.MethodGet, path: path, id: "showMemory", tag: tagMemory, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: path, id: "showMemory", tag: tagMemory, scope: access.Read,
 		summary: "Get a memory, whatever its status"}, g.showMemory)
-	handle(g, route{method: http.MethodPut, path: path, id: "updateMemory", tag: tagMemory, scope: apikey.Write,
+	handle(g, route{method: http.MethodPut, path: path, id: "updateMemory", tag: tagMemory, scope: access.Write,
 		bytes: smallBody, summary: "Change the content of a memory"}, g.updateMemory)
-	handle(g, route{method: http.MethodDelete, path: path, id: "deleteMemory", tag: tagMemory, scope: apikey.Write,
+	handle(g, route{method: http.MethodDelete, path: path, id: "deleteMemory", tag: tagMemory, scope: access.Write,
 		summary: "Delete a memory; its history stays"}, g.deleteMemory)
 	handle(g, route{method: http.MethodGet, path: path + "/history", id: "memoryHistory", tag: tagMemory,
-		scope: apikey.Read, summary: "List the versions of a memory, the latest first"}, g.memoryHistory)
+		scope: access.Read, summary: "List the versions of a memory, the latest first"}, g.memoryHistory)
 }
 
 func (g *Gateway) listMemories(ctx context.Context, in *struct {

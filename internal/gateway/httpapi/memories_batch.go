@@ -12,9 +12,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/memorywrite"
@@ -59,7 +59,7 @@ func (g *Gateway) memoryBatchRoutes() {
 		path:    "/v1/memories/batch",
 		id:      "addMemories",
 		tag:     tagMemory,
-		scope:   apikey.Write,
+		scope:   access.Write,
 		byBytes: true,
 		summary: "Save or infer up to 1,000 long-term memories",
 		about: "Each memory is checked like a single one. An invalid memory fails alone and the others are stored, " +

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -104,7 +104,7 @@ func TestABatchStoresGoodMemoriesAndReportsBadOnes(t *testing.T) {
 		t.Errorf("targets %+v", targets)
 	}
 	var ws httpapi.WorkspaceView
-	if b.do(request{path: "/v1/workspace", key: b.makeKey(other, apikey.Read)}).into(http.StatusOK, &ws); ws.Memories+
+	if b.do(request{path: "/v1/workspace", key: b.makeKey(other, access.Read)}).into(http.StatusOK, &ws); ws.Memories+
 		ws.Targets != 0 {
 		t.Errorf("another workspace has %+v", ws)
 	}
@@ -155,7 +155,7 @@ func TestABatchThatIsInvalidStoresNothing(t *testing.T) {
 		}
 	}
 	one := batch("", rows[0])
-	one.key = b.makeKey(b.Workspace, apikey.Read)
+	one.key = b.makeKey(b.Workspace, access.Read)
 	b.do(one).refused(fault.OutOfScope)
 	if out := b.saved(batch("", rows[:1000]...)); sums(out) != "1000 added, 0 duplicates, 0 updated, 0 failed" {
 		t.Error(sums(out))
@@ -201,7 +201,7 @@ func TestABatchIsIndexedLikeSingleMemories(t *testing.T) {
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
 	whole := batch("", rows...)
-	whole.key = b.makeKey(other, apikey.Write)
+	whole.key = b.makeKey(other, access.Write)
 	b.saved(whole)
 	for _, row := range rows {
 		b.post("/v1/memories", row)

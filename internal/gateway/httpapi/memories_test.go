@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
@@ -95,7 +95,7 @@ func TestAMemoryWriteWaitsForAPerson(t *testing.T) {
 		t.Errorf("shown %+v", shown)
 	}
 	b.do(request{method: http.MethodPost, path: "/v1/inbox/" + first + "/approve", body: b.seen(first),
-		key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
+		key: b.makeKey(b.Workspace, access.Write)}).refused(fault.OutOfScope)
 	b.post("/v1/inbox/"+first+"/approve", b.seen(second)).refused(fault.VersionConflict) // that of another item
 	if d := b.decided(first, "approve"); d.State != "approved" {
 		t.Errorf("approved: %+v", d)
@@ -165,7 +165,7 @@ func TestSettingsAreChangedByWhatIsNamed(t *testing.T) {
 		t.Errorf("settings %+v", s.Memory)
 	}
 	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: `{}`,
-		key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
+		key: b.makeKey(b.Workspace, access.Write)}).refused(fault.OutOfScope)
 }
 
 // A deleted core or profile memory is restored under its ID, once per idempotency key.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/gateway/edge"
-	"cairn/internal/service/apikey"
 )
 
 // route describes an operation, except for its types.
@@ -17,7 +17,7 @@ type route struct {
 	summary      string
 	about        string
 	tag          string
-	scope        apikey.Scope // required scope of the key; empty means no authentication
+	scope        access.Scope // required scope of the key; empty means no authentication
 	status       int          // status of success; 0 means 200
 	bytes        int64        // maximum body size; 0 means Options.RequestBytes
 	byBytes      bool         // limited by the bytes of requests instead of their number

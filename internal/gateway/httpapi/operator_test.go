@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/prometheus"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -20,7 +20,7 @@ import (
 func TestOperatorsAndWorkspacesHaveDifferentDoors(t *testing.T) {
 	t.Parallel()
 	b := idle(t, encrypting, func(c *config.Config) { c.RateLimit = 0 })
-	all := b.operatorKey(apikey.Codec, apikey.Metrics, apikey.Support)
+	all := b.operatorKey(access.Codec, access.Metrics, access.Support)
 	for _, path := range []string{"/v1/skills", "/v1/settings", "/v1/memories/dump"} {
 		b.do(request{path: path, key: all}).refused(fault.Unauthenticated)
 	}
@@ -28,7 +28,7 @@ func TestOperatorsAndWorkspacesHaveDifferentDoors(t *testing.T) {
 	if p := b.do(decode).refused(fault.Unauthenticated); !strings.Contains(p.Hint, "--operator --scopes codec") {
 		t.Errorf("an admin of a workspace is told %q", p.Hint)
 	}
-	for _, scope := range []apikey.Scope{apikey.Metrics, apikey.Support} {
+	for _, scope := range []access.Scope{access.Metrics, access.Support} {
 		decode.key = b.operatorKey(scope)
 		b.do(decode).refused(fault.OutOfScope)
 	}
@@ -44,8 +44,8 @@ func TestMetricsNeedAnOperatorKey(t *testing.T) {
 	b.url = server.URL
 	b.get("/metrics").refused(fault.Unauthenticated)
 	b.do(request{path: "/metrics", header: map[string]string{"Authorization": ""}}).refused(fault.Unauthenticated)
-	b.do(request{path: "/metrics", key: b.operatorKey(apikey.Codec)}).refused(fault.OutOfScope)
-	shown := b.do(request{path: "/metrics", key: b.operatorKey(apikey.Metrics)})
+	b.do(request{path: "/metrics", key: b.operatorKey(access.Codec)}).refused(fault.OutOfScope)
+	shown := b.do(request{path: "/metrics", key: b.operatorKey(access.Metrics)})
 	if shown.status != http.StatusOK || !strings.Contains(string(shown.body), "cairn_database_up 1") {
 		t.Errorf("an operator reads %d %s", shown.status, shown.body)
 	}
@@ -57,7 +57,7 @@ func TestRefusedKeysLookAlike(t *testing.T) {
 	b := idle(t, encrypting)
 	end := time.Now().Add(time.Hour)
 	made := func(name string) (key string, id int64) {
-		key, k, err := b.gateway.Keys.CreateUntil(t.Context(), b.Workspace.ID, name, []apikey.Scope{apikey.Admin}, &end)
+		key, k, err := b.gateway.Keys.CreateUntil(t.Context(), b.Workspace.ID, name, []access.Scope{access.Admin}, &end)
 		testkit.Must(t, err)
 		return key, k.ID
 	}
@@ -68,7 +68,7 @@ func TestRefusedKeysLookAlike(t *testing.T) {
 	unknown := "cairn_" + strings.Repeat("A", len(revoked)-len("cairn_"))
 	first := b.do(request{path: "/v1/skills", key: unknown})
 	first.refused(fault.Unauthenticated)
-	for _, key := range []string{revoked, expired, "sk-1234", b.operatorKey(apikey.Support)} {
+	for _, key := range []string{revoked, expired, "sk-1234", b.operatorKey(access.Support)} {
 		if r := b.do(request{path: "/v1/skills", key: key}); !bytes.Equal(r.body, first.body) ||
 			r.status != first.status || r.header.Get("WWW-Authenticate") != first.header.Get("WWW-Authenticate") {
 			t.Errorf("%d %s, and an unknown key gets %d %s", r.status, r.body, first.status, first.body)

@@ -11,10 +11,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript/otlp"
-	"cairn/internal/service/apikey"
 )
 
 type exportInput struct {
@@ -34,7 +34,7 @@ func (g *Gateway) otlpRoutes() {
 			otlp.JSON: {Schema: &huma.Schema{Type: huma.TypeObject, Description: about}}}
 	}
 	handle(g, route{method: http.MethodPost, path: "/v1/otlp/v1/traces", id: "exportTraces", tag: tagDistill,
-		scope: apikey.Write, summary: "Receive traces of an OpenTelemetry exporter",
+		scope: access.Write, summary: "Receive traces of an OpenTelemetry exporter",
 		about: "OTLP/HTTP. Spans of model requests with the messages of GenAI semantic conventions or OpenInference " +
 			"are stored durably, in their order, and a repeated span has no effect. Their conversation " +
 			"(`gen_ai.conversation.id` or `session.id`, else the trace) is imported when its root span has ended, or " +

@@ -13,9 +13,9 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -104,7 +104,7 @@ func TestTheExporterLearnsOfRejectedSpans(t *testing.T) {
 		t.Errorf("the exporter reports %v", failed)
 	}
 	foreign, err := otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(b.url+tracesPath),
-		otlptracehttp.WithHeaders(map[string]string{"Authorization": "Bearer " + b.makeKey(b.Workspace, apikey.Read)}),
+		otlptracehttp.WithHeaders(map[string]string{"Authorization": "Bearer " + b.makeKey(b.Workspace, access.Read)}),
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: false}))
 	testkit.Must(t, err)
 	if err := foreign.ExportSpans(t.Context(), r.spans); err == nil || errors.Is(err, context.DeadlineExceeded) {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"net/http"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/curate"
 	"cairn/internal/service/health"
 )
 
@@ -15,7 +15,7 @@ type (
 	// HealthReason is something that is wrong: since when, what it means for users, and what to do.
 	HealthReason health.Reason
 	// RunUsage is the usage of the runs of one kind.
-	RunUsage curate.KindUsage
+	RunUsage readmodel.KindUsage
 )
 
 // Overview is what needs a person, what is wrong, and what the last day cost.
@@ -36,7 +36,7 @@ type DayBudget struct {
 }
 
 func (g *Gateway) overviewRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/overview", id: "overview", tag: tagRuns, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: "/v1/overview", id: "overview", tag: tagRuns, scope: access.Read,
 		summary: "Get what waits for a person, what is wrong, and what the day cost",
 		about: "Each reason in `health` has a stable code, its effect on users and a remedy. Dependencies are asked " +
 			"at most every 5 seconds."}, g.overview)

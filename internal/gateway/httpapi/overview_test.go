@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -76,7 +76,7 @@ func TestInboxItemsAreEditedAndDecidedTogether(t *testing.T) {
 	if len(decided.Results) != 1 || decided.Results[0].State != "rejected" {
 		t.Errorf("%+v", decided.Results)
 	}
-	writer := b.makeKey(b.Workspace, apikey.Write)
+	writer := b.makeKey(b.Workspace, access.Write)
 	for _, way := range []string{"approve", "reject"} {
 		b.do(request{method: http.MethodPost, path: "/v1/inbox/" + way, key: writer,
 			body: object{"items": []object{{"id": "m1", "sha": "x"}}}}).refused(fault.OutOfScope)
@@ -151,7 +151,7 @@ func TestRunsAreCanceledAndUnmasked(t *testing.T) {
 	b.get("/v1/runs/"+answer.Run+"/timeline").into(http.StatusOK, &line)
 	path := "/v1/runs/" + answer.Run + "/call?unmasked=true&step=" + url.QueryEscape(line.Spans[0].Name)
 	b.get(path).into(http.StatusOK, nil)
-	b.do(request{path: path, key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
+	b.do(request{path: path, key: b.makeKey(b.Workspace, access.Write)}).refused(fault.OutOfScope)
 	var audit httpapi.AuditEvents
 	b.get("/v1/audit?action=prompt.unmask").into(http.StatusOK, &audit)
 	if len(audit.Events) != 1 || !strings.Contains(audit.Events[0].Object, answer.Run) {

@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
 )
 
 // PackageQuery selects the form of a package.
@@ -36,7 +36,7 @@ func (g *Gateway) packageRoutes() {
 			"304": {Description: "The package matches If-None-Match"}}
 	}
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/package", id: "packageOfSkill", tag: tagSkills,
-		scope: apikey.Read, responses: responses(),
+		scope: access.Read, responses: responses(),
 		summary: "Download the package of the active version", about: about},
 		func(ctx context.Context, in *struct {
 			SkillPath
@@ -45,7 +45,7 @@ func (g *Gateway) packageRoutes() {
 			return g.download(ctx, in.ID, 0, in.PackageQuery)
 		})
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions/{n}/package", id: "packageOfVersion",
-		tag: tagSkills, scope: apikey.Read, responses: responses(),
+		tag: tagSkills, scope: access.Read, responses: responses(),
 		summary: "Download the package of a version", about: about},
 		func(ctx context.Context, in *struct {
 			VersionPath

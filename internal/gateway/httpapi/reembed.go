@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/vectorspace"
 )
 
@@ -26,21 +26,21 @@ type ReembedRequest struct {
 
 func (g *Gateway) reembedRoutes() {
 	const path = "/v1/reembed"
-	handle(g, route{method: http.MethodPost, path: path, id: "startReembed", tag: tagSettings, scope: apikey.Admin,
+	handle(g, route{method: http.MethodPost, path: path, id: "startReembed", tag: tagSettings, scope: access.Admin,
 		status: http.StatusAccepted, summary: "Compute the vectors of all documents with the configured model",
 		about: "Searches use the vectors of the previous model until all documents have new ones. If a re-embedding " +
 			"is running, nothing happens."}, g.startReembed)
-	handle(g, route{method: http.MethodGet, path: path, id: "showReembed", tag: tagSettings, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: path, id: "showReembed", tag: tagSettings, scope: access.Read,
 		summary: "Get the embedding spaces of the workspace and the progress of its re-embedding"}, g.showReembed)
 	handle(g, route{method: http.MethodGet, path: path + "/estimate", id: "estimateReembed", tag: tagSettings,
-		scope: apikey.Read, summary: "Count the documents that a re-embedding would embed"}, g.estimateReembed)
+		scope: access.Read, summary: "Count the documents that a re-embedding would embed"}, g.estimateReembed)
 	for _, one := range []struct{ action, id, summary string }{
 		{contract.PauseReembed, "pauseReembed", "Pause the re-embedding after the current batch"},
 		{contract.ResumeReembed, "resumeReembed", "Resume a paused re-embedding"},
 		{contract.CancelReembed, "cancelReembed", "Cancel the re-embedding; the vectors that exist are kept"},
 	} {
 		handle(g, route{method: http.MethodPost, path: path + "/" + one.action, id: one.id, tag: tagSettings,
-			scope: apikey.Admin, status: http.StatusAccepted, summary: one.summary},
+			scope: access.Admin, status: http.StatusAccepted, summary: one.summary},
 			func(ctx context.Context, _ *struct{}) (*bodyOf[ReembedReport], error) {
 				if err := g.Reembed.Steer(ctx, asking(ctx).Workspace, one.action); err != nil {
 					return nil, err

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -27,7 +27,7 @@ func TestAWorkspaceIsReembeddedOverHTTP(t *testing.T) {
 		_, err := b.Admin().Exec(t.Context(), sql, old)
 		testkit.Must(t, err)
 	}
-	b.do(request{method: http.MethodPost, path: "/v1/reembed", key: b.makeKey(b.Workspace, apikey.Write),
+	b.do(request{method: http.MethodPost, path: "/v1/reembed", key: b.makeKey(b.Workspace, access.Write),
 		body: map[string]any{}}).refused(fault.OutOfScope)
 	b.post("/v1/reembed", map[string]any{"rollback": true}).refused(fault.NotFound)
 	b.post("/v1/reembed", map[string]any{"rate": -1}).refused(fault.InvalidArgument)

@@ -7,17 +7,19 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/reflection"
+
+	domainreflection "cairn/internal/domain/reflection"
 )
 
 const tagReflections = "reflections"
 
 // ReflectionList is a page of reflections, the latest date first.
 type ReflectionList struct {
-	Reflections []reflection.Day `json:"reflections"`
+	Reflections []domainreflection.Day `json:"reflections"`
 }
 
 // ReflectBody requests the reflection of one date or of a range of dates.
@@ -50,16 +52,16 @@ type reflectedOutput struct {
 
 func (g *Gateway) reflectionRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/reflections", id: "listReflections", tag: tagReflections,
-		scope: apikey.Read, summary: "List reflections by local date, the latest first"}, g.listReflections)
+		scope: access.Read, summary: "List reflections by local date, the latest first"}, g.listReflections)
 	handle(g, route{method: http.MethodGet, path: "/v1/reflections/{date}", id: "showReflection", tag: tagReflections,
-		scope: apikey.Read, summary: "Get the reflection of a local date with its runs and notes"}, g.showReflection)
+		scope: access.Read, summary: "Get the reflection of a local date with its runs and notes"}, g.showReflection)
 	accepted := content("application/json", schemaOf[AcceptedReflections](g))
 	handle(g, route{
 		method: http.MethodPost,
 		path:   "/v1/reflections",
 		id:     "reflect",
 		tag:    tagReflections,
-		scope:  apikey.Write,
+		scope:  access.Write,
 		status: http.StatusAccepted,
 		responses: map[string]*huma.Response{"200": {Description: "All reflections have ended", Content: accepted},
 			"202": {Description: "Accepted", Content: accepted}},

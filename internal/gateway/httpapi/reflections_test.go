@@ -6,15 +6,17 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/reflection"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
+
+	domainreflection "cairn/internal/domain/reflection"
 )
 
 func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
@@ -33,7 +35,7 @@ func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing to save."})
 	b.Model.On(openaitest.Rule{Stage: "segment", Reply: `{"tasks":[]}`})
 
-	b.do(request{method: http.MethodPost, path: "/v1/reflections", key: b.makeKey(b.Workspace, apikey.Read),
+	b.do(request{method: http.MethodPost, path: "/v1/reflections", key: b.makeKey(b.Workspace, access.Read),
 		body: `{}`}).refused(fault.OutOfScope)
 	b.do(request{method: http.MethodPost, path: "/v1/reflections", body: `{"date":"yesterday"}`}).
 		refused(fault.InvalidArgument)
@@ -47,12 +49,13 @@ func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
 	b.do(request{method: http.MethodPost, path: "/v1/reflections?wait=60",
 		body: `{"from":"2026-02-28","to":"2026-03-01"}`}).into(http.StatusOK, &got)
 	if len(got.Reflections) != 2 || got.Reflections[0].Status != reflection.Empty ||
-		got.Reflections[1].Status != reflection.Saved {
+		got.Reflections[1].Status != domainreflection.Saved {
 		t.Fatalf("accepted %+v", got)
 	}
 	var day reflection.DayDetail
 	b.get("/v1/reflections/2026-03-01").into(http.StatusOK, &day)
-	if day.Status != reflection.Saved || len(day.Notes) != 1 || day.Notes[0].Content != "Blue tiles were picked." ||
+	if day.Status != domainreflection.Saved || len(day.Notes) != 1 ||
+		day.Notes[0].Content != "Blue tiles were picked." ||
 		len(day.Runs) != 1 {
 		t.Errorf("the day %+v", day)
 	}

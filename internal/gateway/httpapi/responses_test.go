@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/llm"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -424,7 +424,7 @@ func TestAResponseOfAnotherWorkspaceIsNotFound(t *testing.T) {
 	mine := b.respond(responding("Hello"))
 	ws, err := b.App.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	other := b.makeKey(ws, apikey.Admin)
+	other := b.makeKey(ws, access.Admin)
 	for _, r := range []request{{path: "/v1/responses/" + mine.ID},
 		{method: http.MethodDelete, path: "/v1/responses/" + mine.ID},
 		{method: http.MethodPost, path: "/v1/responses/" + mine.ID + "/cancel"}} {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -93,7 +93,7 @@ type memoryAnswerOutput struct {
 func (g *Gateway) retrieveRoutes() {
 	body := content("application/json", schemaOf[MemoryAnswer](g))
 	handle(g, route{method: http.MethodPost, path: "/v1/retrieve_memory", id: "retrieveMemory", tag: tagMemory,
-		scope: apikey.Read, status: http.StatusOK, bytes: smallBody,
+		scope: access.Read, status: http.StatusOK, bytes: smallBody,
 		summary: "Query long-term memory",
 		about: "Mode fast needs no model and no Temporal, except for rerank and rewrite. It finds " +
 			"memories and skills. If no memory matches, the answer has turns of conversations that do. If an " +

@@ -7,10 +7,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/distill"
-	"cairn/internal/service/explore"
 	"cairn/internal/service/inspect"
 )
 
@@ -85,9 +85,9 @@ type RunList struct {
 }
 
 func (g *Gateway) runRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/runs", id: "listRuns", tag: tagRuns, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: "/v1/runs", id: "listRuns", tag: tagRuns, scope: access.Read,
 		summary: "List the latest runs, newest first"}, g.listRuns)
-	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}", id: "showRun", tag: tagRuns, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}", id: "showRun", tag: tagRuns, scope: access.Read,
 		summary: "Get a run with its tasks or agent steps, and all model calls"}, g.showRun)
 	accepted := content("application/json", schemaOf[AcceptedRequest](g))
 	handle(g, route{
@@ -95,7 +95,7 @@ func (g *Gateway) runRoutes() {
 		path:   "/v1/runs/{id}/retry",
 		id:     "retryRun",
 		tag:    tagRuns,
-		scope:  apikey.Write,
+		scope:  access.Write,
 		status: http.StatusAccepted,
 		responses: map[string]*huma.Response{
 			"200": {Description: "The run has ended; contains its report", Content: accepted},
@@ -110,7 +110,7 @@ func (g *Gateway) runRoutes() {
 		path:    "/v1/runs/{id}/cancel",
 		id:      "cancelRun",
 		tag:     tagRuns,
-		scope:   apikey.Write,
+		scope:   access.Write,
 		summary: "Ask an open run to end",
 		about: "Its calls stop, and what it has stored stays. A turn is answered with what it has so far. A review " +
 			"before a compaction, and a session that one model call adds with others, cannot be canceled alone.",
@@ -151,7 +151,7 @@ func (g *Gateway) listRuns(ctx context.Context, in *struct {
 	Cursor       string `query:"cursor" maxLength:"200" doc:"next_cursor of the previous page"`
 }) (*bodyOf[RunList], error) {
 	out := &bodyOf[RunList]{RunList{Runs: []RunSummary{}}}
-	runs, next, err := g.Explore.Runs(ctx, workspace(ctx), explore.RunFilter{Kind: in.Kind, Status: in.Status,
+	runs, next, err := g.Explore.Runs(ctx, workspace(ctx), readmodel.RunFilter{Kind: in.Kind, Status: in.Status,
 		Outcome: in.Outcome, Conversation: in.Conversation, Model: in.Model}, in.Cursor, in.Limit)
 	out.Body.NextCursor = next
 	for _, r := range runs {

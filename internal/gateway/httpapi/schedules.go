@@ -5,8 +5,9 @@ import (
 	"net/http"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/recurrence"
-	"cairn/internal/service/apikey"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/service/schedule"
 )
 
@@ -14,9 +15,9 @@ const tagSchedules = "schedules"
 
 type (
 	// ScheduledTask is a task with its due times.
-	ScheduledTask schedule.Task
+	ScheduledTask scheduled.Task
 	// Firing is one due time of a task.
-	Firing schedule.FiringRecord
+	Firing scheduled.FiringRecord
 )
 
 // ScheduleList holds the workspace's scheduled tasks, the built-in ones first.
@@ -61,7 +62,7 @@ func (g *Gateway) scheduleRoutes() {
 		path:    path,
 		id:      "listSchedules",
 		tag:     tagSchedules,
-		scope:   apikey.Read,
+		scope:   access.Read,
 		summary: "List scheduled tasks",
 		about: "Every workspace has the built-in tasks daily-reflection, which uses the settings time_zone and " +
 			"reflection_cron, weekly-curation for skills, and nightly-evolution for memory skills. starts_at is " +
@@ -73,7 +74,7 @@ func (g *Gateway) scheduleRoutes() {
 		path:    path,
 		id:      "addSchedule",
 		tag:     tagSchedules,
-		scope:   apikey.Write,
+		scope:   access.Write,
 		status:  http.StatusCreated,
 		bytes:   smallBody,
 		summary: "Schedule a prompt",
@@ -81,29 +82,29 @@ func (g *Gateway) scheduleRoutes() {
 			"latest runs.",
 	},
 		g.addSchedule)
-	handle(g, route{method: http.MethodGet, path: one, id: "showSchedule", tag: tagSchedules, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: one, id: "showSchedule", tag: tagSchedules, scope: access.Read,
 		summary: "Get a scheduled task"}, g.showSchedule)
-	handle(g, route{method: http.MethodPatch, path: one, id: "changeSchedule", tag: tagSchedules, scope: apikey.Write,
+	handle(g, route{method: http.MethodPatch, path: one, id: "changeSchedule", tag: tagSchedules, scope: access.Write,
 		bytes: smallBody, summary: "Change a scheduled prompt",
 		about: "Omitted fields stay. The conversation of the task stays, too. Built-in tasks follow the settings."},
 		g.changeSchedule)
 	handle(g, route{method: http.MethodGet, path: one + "/preview", id: "previewSchedule", tag: tagSchedules,
-		scope: apikey.Read, summary: "List the next firings of a task",
+		scope: access.Read, summary: "List the next firings of a task",
 		about: "Effects of clock changes are marked. With cron or time_zone, the firings are those that a change " +
 			"would have."}, g.previewSchedule)
-	handle(g, route{method: http.MethodDelete, path: one, id: "removeSchedule", tag: tagSchedules, scope: apikey.Write,
+	handle(g, route{method: http.MethodDelete, path: one, id: "removeSchedule", tag: tagSchedules, scope: access.Write,
 		status:  http.StatusNoContent,
 		summary: "Remove a scheduled task", about: "Started turns continue, and the task's conversation stays. " +
 			"Built-in tasks can only be paused."}, g.removeSchedule)
 	handle(g, route{method: http.MethodPost, path: one + "/pause", id: "pauseSchedule", tag: tagSchedules,
-		scope: apikey.Write, summary: "Pause a scheduled task"}, g.pauseSchedule)
+		scope: access.Write, summary: "Pause a scheduled task"}, g.pauseSchedule)
 	handle(g, route{method: http.MethodPost, path: one + "/resume", id: "resumeSchedule", tag: tagSchedules,
-		scope: apikey.Write, summary: "Resume a scheduled task",
+		scope: access.Write, summary: "Resume a scheduled task",
 		about: "Missed firings are not repeated. The next reflection covers the days of the pause."}, g.resumeSchedule)
 	handle(g, route{method: http.MethodPost, path: one + "/trigger", id: "triggerSchedule", tag: tagSchedules,
-		scope: apikey.Write, summary: "Fire a task now, in addition to its schedule"}, g.triggerSchedule)
+		scope: access.Write, summary: "Fire a task now, in addition to its schedule"}, g.triggerSchedule)
 	handle(g, route{method: http.MethodPost, path: one + "/backfill", id: "backfillSchedule", tag: tagSchedules,
-		scope: apikey.Write, bytes: smallBody,
+		scope: access.Write, bytes: smallBody,
 		summary: "Fire a task for past due times",
 		about:   "Existing firings are not repeated."}, g.backfillSchedule)
 }
@@ -120,7 +121,7 @@ func (g *Gateway) listSchedules(ctx context.Context, _ *struct{}) (*bodyOf[Sched
 func (g *Gateway) addSchedule(ctx context.Context, in *struct{ Body NewSchedule }) (*bodyOf[ScheduledTask], error) {
 	b := in.Body
 	t, err := g.Schedules.Add(ctx, workspace(ctx),
-		schedule.Draft{Name: b.Name, Cron: b.Cron, Zone: b.TimeZone, Prompt: b.Prompt, Channel: b.Channel,
+		scheduled.Draft{Name: b.Name, Cron: b.Cron, Zone: b.TimeZone, Prompt: b.Prompt, Channel: b.Channel,
 			MaxTurns: b.MaxTurns,
 			CatchUp:  time.Duration(b.CatchUp) * time.Minute, Overlap: b.Overlap, To: b.To})
 	return &bodyOf[ScheduledTask]{ScheduledTask(t)}, err

@@ -7,19 +7,20 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/search"
 )
 
 // SearchResults holds the search results, the best first. Results holds skills if the
 // request sets no kinds and no filters; otherwise Found holds the results of all kinds.
 type SearchResults struct {
-	Query   string          `json:"query"`
-	Results []search.Found  `json:"results" doc:"Skills, if the request sets no kinds and no filters."`
-	Found   []search.Result `json:"found,omitempty" doc:"Results of all kinds in one order, if the request sets kinds or filters."`
+	Query   string         `json:"query"`
+	Results []search.Found `json:"results" doc:"Skills, if the request sets no kinds and no filters."`
+	Found   []index.Result `json:"found,omitempty" doc:"Results of all kinds in one order, if the request sets kinds or filters."`
 
 	Lexical     *search.Lexical     `json:"lexical,omitempty" doc:"How the search by words went; absent if only skills were searched."`
 	Vector      string              `json:"vector,omitempty" doc:"unavailable if the embedder did not answer: only words were compared."`
@@ -47,7 +48,7 @@ func (g *Gateway) searchRoutes() {
 		path:    "/v1/search",
 		id:      "search",
 		tag:     tagSkills,
-		scope:   apikey.Read,
+		scope:   access.Read,
 		summary: "Search the workspace",
 		about: "Without kinds and filters, the route searches skills and returns them in results. With kinds=all, or " +
 			"with another filter, it searches turns, memories and skills and returns them in found. An exact name " +
@@ -90,7 +91,7 @@ func (g *Gateway) search(ctx context.Context, in *searchInput) (*bodyOf[SearchRe
 }
 
 func (in *searchInput) skillsOnly() bool {
-	kinds := len(in.Kinds) == 0 || slices.Equal(in.Kinds, []string{search.KindSkill})
+	kinds := len(in.Kinds) == 0 || slices.Equal(in.Kinds, []string{index.KindSkill})
 	return kinds && len(in.Types)+len(in.Targets) == 0 && in.After.IsZero() && in.Before.IsZero() &&
 		in.Conversation == "" && !in.Explain && in.Context == 0 && len(in.Set) == 0
 }

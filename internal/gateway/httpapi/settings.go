@@ -7,8 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/apikey"
 )
 
 // WorkspaceSettings holds all settings, including defaults.
@@ -17,16 +17,16 @@ type WorkspaceSettings settings.Document
 func (g *Gateway) settingsRoutes() {
 	const path = "/v1/settings"
 	patch := schemaOf[WorkspaceSettings](g)
-	handle(g, route{method: http.MethodGet, path: path, id: "showSettings", tag: tagSettings, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: path, id: "showSettings", tag: tagSettings, scope: access.Read,
 		summary: "Get the workspace's settings, including defaults"}, g.showSettings)
 	handle(g, route{method: http.MethodGet, path: path + "/schema", id: "describeSettings", tag: tagSettings,
-		scope: apikey.Read, summary: "Get the meaning, the type and the default of each setting"}, g.describeSettings)
+		scope: access.Read, summary: "Get the meaning, the type and the default of each setting"}, g.describeSettings)
 	handle(g, route{
 		method:  http.MethodPatch,
 		path:    path,
 		id:      "changeSettings",
 		tag:     tagSettings,
-		scope:   apikey.Admin,
+		scope:   access.Admin,
 		bytes:   smallBody,
 		summary: "Change settings of the workspace",
 		about: "The body is a JSON merge patch: omitted settings stay unchanged, and null resets a setting to its " +

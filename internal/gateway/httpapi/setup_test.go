@@ -14,13 +14,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/apptest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -51,11 +51,11 @@ func idle(t *testing.T, change ...func(*config.Config)) *bundle {
 	server := httptest.NewServer(b.gateway)
 	t.Cleanup(server.Close)
 	b.url = server.URL
-	b.key = b.makeKey(b.Workspace, apikey.Admin)
+	b.key = b.makeKey(b.Workspace, access.Admin)
 	return b
 }
 
-func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...apikey.Scope) string {
+func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...access.Scope) string {
 	b.T.Helper()
 	key, _, err := b.gateway.Keys.Create(b.T.Context(), ws.ID, "test", scopes)
 	testkit.Must(b.T, err)
@@ -63,7 +63,7 @@ func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...apikey.Scope) string {
 }
 
 // operatorKey makes a key of an operator.
-func (b *bundle) operatorKey(scopes ...apikey.Scope) string {
+func (b *bundle) operatorKey(scopes ...access.Scope) string {
 	b.T.Helper()
 	key, _, err := b.gateway.Keys.CreateOperator(b.T.Context(), "test", scopes, nil)
 	testkit.Must(b.T, err)

@@ -8,9 +8,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/skill/memos"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/library"
 )
 
@@ -45,12 +45,12 @@ type SkillPath struct {
 }
 
 func (g *Gateway) skillRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/skills", id: "listSkills", tag: tagSkills, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: "/v1/skills", id: "listSkills", tag: tagSkills, scope: access.Read,
 		summary: "List skills by category and name",
 		about: "By default, the list has active, candidate and draft skills. q selects skills whose name or " +
 			"description contains it; to search by meaning, use /v1/search."}, g.listSkills)
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}", id: "showSkill", tag: tagSkills,
-		scope: apikey.Read, summary: "Get a skill with its body and files",
+		scope: access.Read, summary: "Get a skill with its body and files",
 		about: "With view=memory, the response has the form of a MemOS memory item.",
 		responses: map[string]*huma.Response{
 			"200": {Description: "OK", Content: content("application/json", &huma.Schema{

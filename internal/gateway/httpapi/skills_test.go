@@ -240,7 +240,7 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 			}
 			v.Description, v.ContentSHA[0], v.Run = description, v.ContentSHA[0]+1, ""
 			_, err = tx.Pending().PutPending(ctx,
-				library.Pending{Skill: 1, Base: base, Version: v, Reason: "upload", Origin: "import"})
+				skill.Pending{Skill: 1, Base: base, Version: v, Reason: "upload", Origin: "import"})
 			return err
 		})
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 )
@@ -42,7 +42,7 @@ func (g *Gateway) soulRoutes() {
 		path:    path,
 		id:      "showSoul",
 		tag:     tagMemory,
-		scope:   apikey.Read,
+		scope:   access.Read,
 		summary: "Get the soul (the user's reply preferences)",
 		about:   "Version 0 means that no soul is set.",
 	}, g.showSoul)
@@ -51,7 +51,7 @@ func (g *Gateway) soulRoutes() {
 		path:    path,
 		id:      "updateSoul",
 		tag:     tagMemory,
-		scope:   apikey.Write,
+		scope:   access.Write,
 		bytes:   smallBody,
 		summary: "Change the soul (the user's reply preferences)",
 		about: "The change takes effect in the next prompt session, after at most CAIRN_SESSION_TTL (default 30 " +
@@ -59,9 +59,9 @@ func (g *Gateway) soulRoutes() {
 	},
 		g.updateSoul)
 	handle(g, route{method: http.MethodGet, path: path + "/history", id: "soulHistory", tag: tagMemory,
-		scope: apikey.Read, summary: "List the versions of the soul, the latest first"}, g.soulHistory)
+		scope: access.Read, summary: "List the versions of the soul, the latest first"}, g.soulHistory)
 	handle(g, route{method: http.MethodPost, path: path + "/rollback", id: "rollbackSoul", tag: tagMemory,
-		scope: apikey.Write, bytes: smallBody,
+		scope: access.Write, bytes: smallBody,
 		summary: "Roll back the soul to an older version"}, g.rollbackSoul)
 }
 

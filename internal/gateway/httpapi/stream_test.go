@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/conversation"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"
 )

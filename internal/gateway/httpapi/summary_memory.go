@@ -9,11 +9,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/transcript/intake"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -141,7 +141,7 @@ func (g *Gateway) summaryRoutes() {
 		path:    "/v1/summary_memory",
 		id:      "summaryMemory",
 		tag:     tagMemory,
-		scope:   apikey.Write,
+		scope:   access.Write,
 		status:  http.StatusAccepted,
 		summary: "Remember a session in long-term memory",
 		about: "Responds when the session is stored durably; the run then continues without the client. With wait, " +
@@ -153,9 +153,9 @@ func (g *Gateway) summaryRoutes() {
 				Content: events[MemoryRequest](g)}, "202": {Description: "Accepted", Content: body}},
 	}, g.summaryMemory)
 	handle(g, route{method: http.MethodGet, path: "/v1/requests/{id}", id: "showMemoryRequest", tag: tagMemory,
-		scope: apikey.Read, summary: "Get a request to summarize or retrieve"}, g.showMemoryRequest)
+		scope: access.Read, summary: "Get a request to summarize or retrieve"}, g.showMemoryRequest)
 	handle(g, route{method: http.MethodPost, path: "/v1/requests/{id}/undo", id: "undoMemoryRequest", tag: tagMemory,
-		scope: apikey.Write, bytes: smallBody, summary: "Undo the changes of a request to summarize, or of a run",
+		scope: access.Write, bytes: smallBody, summary: "Undo the changes of a request to summarize, or of a run",
 		about: "The ID is that of a request, or of a run of another kind, such as a turn. Changed memories get their " +
 			"previous content back. Added memories are removed, as are the digest, the new targets and the change of " +
 			"the identity. The session stays. Prompt memories that the run moved to long-term memory return. Entries " +

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
@@ -14,7 +15,6 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/memorywrite"
@@ -201,7 +201,7 @@ func TestBadRequestsOfLongTermMemoryAreRefused(t *testing.T) {
 	b.do(request{method: http.MethodPost, path: "/v1/retrieve_memory", body: object{"query": "x", "request_id": "a"},
 		header: map[string]string{"Idempotency-Key": "b"}}).refused(fault.InvalidArgument)
 	b.get("/v1/requests/none").refused(fault.NotFound)
-	b.do(request{method: http.MethodPost, path: "/v1/summary_memory", key: b.makeKey(b.Workspace, apikey.Read),
+	b.do(request{method: http.MethodPost, path: "/v1/summary_memory", key: b.makeKey(b.Workspace, access.Read),
 		body: object{"query": "x"}}).refused(fault.OutOfScope)
 }
 
@@ -389,7 +389,7 @@ func TestARequestIsUndone(t *testing.T) {
 		t.Errorf("recorded %+v", all)
 	}
 	b.post("/v1/requests/none/undo", nil).refused(fault.NotFound)
-	b.do(request{method: http.MethodPost, path: "/v1/requests/s%201/undo", key: b.makeKey(b.Workspace, apikey.Read)}).
+	b.do(request{method: http.MethodPost, path: "/v1/requests/s%201/undo", key: b.makeKey(b.Workspace, access.Read)}).
 		refused(fault.OutOfScope)
 	b.Model.On(openaitest.Rule{Stage: "retrieve", Reply: "From Tokyo."})
 	b.post("/v1/retrieve_memory", object{"query": "where?", "mode": "agentic", "request_id": "q"}).

@@ -10,11 +10,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/gateway/mcpserver"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/tools"
 )
 
@@ -37,10 +37,10 @@ func (g *Gateway) toolRoutes() {
 	free := func(about string) *huma.Schema {
 		return &huma.Schema{Type: huma.TypeObject, Description: about, AdditionalProperties: true}
 	}
-	handle(g, route{method: http.MethodGet, path: "/v1/tools", id: "listTools", tag: tagTools, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: "/v1/tools", id: "listTools", tag: tagTools, scope: access.Read,
 		summary: "List the tools of agents"}, g.listTools)
 	handle(g, route{method: http.MethodPost, path: "/v1/tools/{name}", id: "callTool", tag: tagTools,
-		scope: apikey.Read, bytes: smallBody, summary: "Call a tool as the user",
+		scope: access.Read, bytes: smallBody, summary: "Call a tool as the user",
 		about: "The body contains the tool's arguments. A tool that writes requires the scope write. GET " +
 			"/v1/tools returns the schemas.",
 		body: &huma.RequestBody{Required: true, Content: content("application/json", free("The arguments"))},
@@ -90,8 +90,8 @@ func (g *Gateway) callTool(ctx context.Context, in *struct {
 // mayCall refuses a writing tool to a key without the scope write.
 func mayCall(scopes []string, named []agent.ToolSpec) error {
 	writes := func(t agent.ToolSpec) bool { return !t.ReadOnly }
-	if slices.ContainsFunc(named, writes) && !apikey.Write.Allows(scopes) {
-		return fault.New(fault.OutOfScope, fmt.Sprintf("scope %s required; the key has %s", apikey.Write,
+	if slices.ContainsFunc(named, writes) && !access.Write.Allows(scopes) {
+		return fault.New(fault.OutOfScope, fmt.Sprintf("scope %s required; the key has %s", access.Write,
 			strings.Join(scopes, ", ")), "")
 	}
 	return nil

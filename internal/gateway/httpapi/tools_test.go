@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 )
 
 func TestAToolIsCalledOnceAsTheUser(t *testing.T) {
@@ -41,7 +41,7 @@ func TestAToolIsCalledOnceAsTheUser(t *testing.T) {
 	b.post("/v1/tools/memory_save", strings.Repeat(`{"content":`, 40)).refused(fault.InvalidArgument)
 	b.post("/v1/tools/launch", map[string]any{}).refused(fault.UnknownTool)
 
-	look := b.makeKey(b.Workspace, apikey.Read)
+	look := b.makeKey(b.Workspace, access.Read)
 	b.do(request{method: http.MethodPost, path: "/v1/tools/memory_search", key: look,
 		body: map[string]any{"query": "Osaka"}}).into(http.StatusOK, nil)
 	b.do(request{method: http.MethodPost, path: "/v1/tools/memory_save", key: look,

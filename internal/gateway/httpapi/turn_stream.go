@@ -14,6 +14,8 @@ import (
 	"cairn/internal/gateway/edge"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/replystream"
+
+	domainconversation "cairn/internal/domain/conversation"
 )
 
 // ReplyDelta is text of a reply that the model is writing.
@@ -44,7 +46,7 @@ func (g *Gateway) turnStream(ctx context.Context, r conversation.Request, accept
 			return nil, err
 		}
 	}
-	return g.replyStream(ctx, "turn", r.Conversation, r.MessageID, replystream.Position{}, wait)
+	return g.replyStream(ctx, "turn", r.Conversation, r.MessageID, domainconversation.ReplyPosition{}, wait)
 }
 
 func (g *Gateway) streamTurn(ctx context.Context, in *struct {
@@ -63,7 +65,8 @@ func (g *Gateway) streamTurn(ctx context.Context, in *struct {
 }
 
 // replyStream streams the reply to a message from a position on.
-func (g *Gateway) replyStream(ctx context.Context, doing, conversation, message string, seen replystream.Position,
+func (g *Gateway) replyStream(ctx context.Context, doing, conversation, message string,
+	seen domainconversation.ReplyPosition,
 	wait *int) (*repliedOutput, error) {
 	status, err := g.Inbox.Answer(ctx, workspace(ctx), conversation, message)
 	if err != nil {
@@ -99,7 +102,7 @@ func (g *Gateway) replyStream(ctx context.Context, doing, conversation, message 
 }
 
 // positionOf reads the ID of an event.
-func positionOf(id string) (p replystream.Position, err error) {
+func positionOf(id string) (p domainconversation.ReplyPosition, err error) {
 	if id == "" {
 		return p, nil
 	}
@@ -111,12 +114,14 @@ func positionOf(id string) (p replystream.Position, err error) {
 	return p, nil
 }
 
-func eventID(p replystream.Position) string { return fmt.Sprintf("%d.%d.%d", p.Step, p.Attempt, p.Seq) }
+func eventID(p domainconversation.ReplyPosition) string {
+	return fmt.Sprintf("%d.%d.%d", p.Step, p.Attempt, p.Seq)
+}
 
 // watchedReply is the reply of a turn.
 type watchedReply struct {
 	ref  run.Ref
-	seen replystream.Position // the client has the text up to here
+	seen domainconversation.ReplyPosition // the client has the text up to here
 	text func(context.Context) (reply string, ended bool, err error)
 }
 
@@ -144,7 +149,7 @@ func (s *stream) sendDeltas(deltas []replystream.Delta) error {
 		if d.Reset {
 			name = "reset"
 		}
-		if err := s.send(name, event{id: eventID(d.Position), data: data}); err != nil {
+		if err := s.send(name, event{id: eventID(d.ReplyPosition), data: data}); err != nil {
 			return err
 		}
 	}

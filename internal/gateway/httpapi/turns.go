@@ -11,13 +11,15 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/gateway/edge"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
+
+	domainconversation "cairn/internal/domain/conversation"
 )
 
 // TurnRequest is one incoming message, or an exchange that the caller's own agent has
@@ -52,7 +54,7 @@ type TurnAttachment struct {
 
 // TurnAnswer is a turn with its reply.
 type TurnAnswer struct {
-	conversation.TurnStatus
+	domainconversation.TurnStatus
 	Links TurnLinks `json:"links"`
 }
 
@@ -75,7 +77,7 @@ const usualWait = 60 * time.Second
 func (g *Gateway) turnRoutes() {
 	answer := content("application/json", schemaOf[TurnAnswer](g))
 	replies := replyEvents(g)
-	handle(g, route{method: http.MethodPost, path: "/v1/turns", id: "turn", tag: tagTurns, scope: apikey.Write,
+	handle(g, route{method: http.MethodPost, path: "/v1/turns", id: "turn", tag: tagTurns, scope: access.Write,
 		status:  http.StatusOK,
 		summary: "Send a message and get the reply",
 		about: "The message is stored durably before the response. The turn continues if the caller disconnects; " +
@@ -86,9 +88,9 @@ func (g *Gateway) turnRoutes() {
 			"202": {Description: "Accepted, no reply yet", Content: answer}},
 	}, g.turn)
 	handle(g, route{method: http.MethodGet, path: "/v1/conversations/{id}/messages/{message_id}", id: "showTurn",
-		tag: tagTurns, scope: apikey.Read, summary: "Get the turn of a message"}, g.showTurn)
+		tag: tagTurns, scope: access.Read, summary: "Get the turn of a message"}, g.showTurn)
 	handle(g, route{method: http.MethodGet, path: "/v1/conversations/{id}/messages/{message_id}/stream",
-		id: "streamTurn", tag: tagTurns, scope: apikey.Read, summary: "Stream the reply to a message",
+		id: "streamTurn", tag: tagTurns, scope: access.Read, summary: "Stream the reply to a message",
 		about: "The same events as those of POST /v1/turns with stream, for a client that lost its connection: it " +
 			"sends the ID of the last event. Text of a reply is kept for ten minutes; the event `end` always has " +
 			"the whole reply.",

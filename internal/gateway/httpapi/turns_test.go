@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/inspect"
 	"cairn/internal/testkit"
 )
@@ -233,7 +233,7 @@ func TestATurnThatCannotBeMeantIsRefused(t *testing.T) {
 	}
 	b.post("/v1/turns", message("c", 1, strings.Repeat("x", 40_000))).refused(fault.TooLarge)
 	b.post("/v1/turns", message("c", 1, strings.Repeat("x", 600_000))).refused(fault.TooLarge)
-	b.do(request{method: http.MethodPost, path: "/v1/turns", key: b.makeKey(b.Workspace, apikey.Read),
+	b.do(request{method: http.MethodPost, path: "/v1/turns", key: b.makeKey(b.Workspace, access.Read),
 		body: message("c", 1, "Hello.")}).refused(fault.OutOfScope)
 	var all httpapi.ConversationList
 	b.get("/v1/conversations").into(http.StatusOK, &all)

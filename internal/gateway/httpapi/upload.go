@@ -13,9 +13,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/apikey"
 )
 
 // UploadURL names a package to download.
@@ -48,7 +48,7 @@ type uploadOutput struct {
 func (g *Gateway) uploadRoutes() {
 	uploaded := content("application/json", schemaOf[UploadResult](g))
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/upload", id: "uploadSkill", tag: tagSkills,
-		scope: apikey.Write, status: http.StatusAccepted,
+		scope: access.Write, status: http.StatusAccepted,
 		summary: "Import a skill package",
 		about: "Send the zip as the body, as the form field `file`, or as a URL. Its bytes are stored unchanged. A " +
 			"new skill becomes a candidate. A change to an existing skill becomes a pending change. Both need " +

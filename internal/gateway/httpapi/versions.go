@@ -6,9 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/library"
 )
 
 // Content is the content of a version with its sources.
@@ -52,7 +51,7 @@ type VersionDetail struct {
 
 // VersionList holds a skill's versions, the latest first.
 type VersionList struct {
-	Versions []library.VersionInfo `json:"versions"`
+	Versions []skill.VersionInfo `json:"versions"`
 }
 
 // Diff describes the changes between two versions.
@@ -68,11 +67,11 @@ type VersionPath struct {
 
 func (g *Gateway) versionRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions", id: "listVersions", tag: tagSkills,
-		scope: apikey.Read, summary: "List a skill's versions, the latest first"}, g.listVersions)
+		scope: access.Read, summary: "List a skill's versions, the latest first"}, g.listVersions)
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions/{n}", id: "showVersion", tag: tagSkills,
-		scope: apikey.Read, summary: "Get a version of a skill"}, g.showVersion)
+		scope: access.Read, summary: "Get a version of a skill"}, g.showVersion)
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/diff", id: "diffVersions", tag: tagSkills,
-		scope: apikey.Read, summary: "Compare two versions of a skill",
+		scope: access.Read, summary: "Compare two versions of a skill",
 		about: "to defaults to the active version, and from to the version that to is based on."}, g.diff)
 }
 

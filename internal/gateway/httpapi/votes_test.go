@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/testkit"
 )
@@ -52,7 +52,7 @@ func TestOneKeyPromotesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	messages := b.ObserveCanary(20)
-	one := b.makeKey(b.Workspace, apikey.Write)
+	one := b.makeKey(b.Workspace, access.Write)
 	promote := func(update int, key string) response {
 		return b.do(request{method: http.MethodPost, path: "/v1/banks/default/promote", key: key,
 			body: map[string]any{"update": update}, header: map[string]string{"X-Request-Id": "req-1"}})
@@ -150,7 +150,7 @@ func TestFiveVotersPromoteAnUpdate(t *testing.T) {
 	messages := b.ObserveCanary(25)
 	var keys []string
 	for range 6 {
-		keys = append(keys, b.makeKey(b.Workspace, apikey.Write))
+		keys = append(keys, b.makeKey(b.Workspace, access.Write))
 	}
 	// The first rates all, the others two each: 25 and 2 + 2 + 2 + 2 are 2 + 8, of 20 that are needed.
 	for i, m := range messages {
@@ -191,7 +191,7 @@ func TestSixUsersOfAGatewayPromoteAnUpdate(t *testing.T) {
 	testkit.Must(t, err)
 	b.Workspace, err = b.Store.Workspace(t.Context(), "person/desk/team", true)
 	testkit.Must(t, err)
-	b.key = b.makeKey(b.Workspace, apikey.Admin)
+	b.key = b.makeKey(b.Workspace, access.Admin)
 	messages := b.ObserveCanary(5)
 	var before httpapi.BankDetail
 	b.get("/v1/banks/default").into(http.StatusOK, &before)
@@ -214,7 +214,7 @@ func TestSixUsersOfAGatewayPromoteAnUpdate(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	// A key of the workspace votes for no other user.
-	own := b.makeKey(b.Workspace, apikey.Write)
+	own := b.makeKey(b.Workspace, access.Write)
 	for i := range 25 {
 		if out := vote(own, messages[i%2], prefers(i), map[string]any{"voter": fmt.Sprint("user", i)}); out.Voter ==
 			"" || !strings.HasPrefix(out.Voter, "key/") {

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/offload"
 )
 
@@ -88,17 +88,17 @@ const tagWorking = "working memory"
 
 func (g *Gateway) workingRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/working/offload", id: "offloadMessages", tag: tagWorking,
-		scope: apikey.Write, summary: "Shorten a thread without losing content",
+		scope: access.Write, summary: "Shorten a thread without losing content",
 		about: "A tool call stays together with its results, and the last user turn stays unchanged. The " +
 			"model's output is validated; if it is invalid, the response has the original messages and " +
 			"degraded. " +
 			"The same request returns the same response and is paid once."}, g.offload)
 	handle(g, route{method: http.MethodPost, path: "/v1/working/reload", id: "reloadMessages", tag: tagWorking,
-		scope: apikey.Read, summary: "Get offloaded content"}, g.reload)
+		scope: access.Read, summary: "Get offloaded content"}, g.reload)
 	handle(g, route{method: http.MethodPost, path: "/v1/working/grep", id: "grepContent", tag: tagWorking,
-		scope: apikey.Read, bytes: smallBody, summary: "Search offloaded content"}, g.grep)
+		scope: access.Read, bytes: smallBody, summary: "Search offloaded content"}, g.grep)
 	handle(g, route{method: http.MethodPost, path: "/v1/working/read", id: "readContent", tag: tagWorking,
-		scope: apikey.Read, bytes: smallBody, summary: "Read lines of offloaded content"}, g.readLines)
+		scope: access.Read, bytes: smallBody, summary: "Read lines of offloaded content"}, g.readLines)
 }
 
 func (g *Gateway) offload(ctx context.Context, in *struct {

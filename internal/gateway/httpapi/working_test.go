@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -108,7 +108,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 		ws, err := b.Store.Workspace(t.Context(), "another", true)
 		testkit.Must(t, err)
 		other := *b
-		other.key = b.makeKey(ws, apikey.Admin)
+		other.key = b.makeKey(ws, access.Admin)
 		other.post("/v1/working/read", object{"handle": handle}).refused(fault.NotFound)
 		other.post("/v1/working/reload", object{"messages": got.Messages}).refused(fault.NotFound)
 		other.post("/v1/working/grep", object{"session": "s1", "pattern": "port"}).refused(fault.NotFound)

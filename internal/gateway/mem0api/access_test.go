@@ -5,21 +5,21 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/gateway/mem0api"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
 // The scope of each route; {id} is an existing memory.
-var scopes = map[apikey.Scope][]string{
-	apikey.Read: {"GET /memories?user_id=ada", "GET /memories/{id}", "GET /memories/{id}/history", "POST /search",
+var scopes = map[access.Scope][]string{
+	access.Read: {"GET /memories?user_id=ada", "GET /memories/{id}", "GET /memories/{id}/history", "POST /search",
 		"GET /configure", "GET /configure/providers", "GET /entities", "GET /auth/me", "GET /v1/ping/",
 		"POST /v3/memories/search/", "POST /v3/memories/", "GET /v1/memories/{id}/", "GET /v1/memories/{id}/history/",
 		"GET /v1/event/e/", "GET /v1/events/", "GET /v1/entities/", "POST /v2/memories/", "POST /v2/memories/search/",
 		"GET /v1/memories/?user_id=ada", "POST /v1/memories/search/",
 		"GET /api/v1/orgs/organizations/cairn/projects/p/"},
-	apikey.Write: {
+	access.Write: {
 		"POST /v1/memories/",
 		"POST /memories",
 		"PUT /memories/{id}",
@@ -31,7 +31,7 @@ var scopes = map[apikey.Scope][]string{
 		"DELETE /memories/{id}",
 		"DELETE /v1/memories/{id}/",
 	},
-	apikey.Admin: {"DELETE /memories?user_id=ada", "POST /reset", "POST /configure", "DELETE /entities/user/ada",
+	access.Admin: {"DELETE /memories?user_id=ada", "POST /reset", "POST /configure", "DELETE /entities/user/ada",
 		"GET /api-keys", "POST /api-keys", "DELETE /api-keys/x", "GET /requests", "DELETE /v1/memories/?user_id=ada",
 		"DELETE /v1/entities/user/ada/", "DELETE /v2/entities/user/ada/",
 		"PATCH /api/v1/orgs/organizations/cairn/projects/p/"},
@@ -41,12 +41,12 @@ func TestAKeyNeedsTheScopeOfItsRoute(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.client().adds("one", object{"user_id": "ada"})
-	keys := map[apikey.Scope]string{}
+	keys := map[access.Scope]string{}
 	for scope := range scopes {
 		keys[scope] = b.makeKey(b.A, scope)
 	}
 	body := object{"user_id": "ada", "query": "x", "filters": object{"user_id": "ada"}}
-	for _, needed := range []apikey.Scope{apikey.Read, apikey.Write, apikey.Admin} {
+	for _, needed := range []access.Scope{access.Read, access.Write, access.Admin} {
 		for _, route := range scopes[needed] {
 			method, path, _ := strings.Cut(strings.ReplaceAll(route, "{id}", id), " ")
 			without := b.as("").do(method, path, body)
@@ -54,7 +54,7 @@ func TestAKeyNeedsTheScopeOfItsRoute(t *testing.T) {
 				t.Errorf("%s: %v", route, without.header)
 			}
 			for scope, key := range keys {
-				if needed == apikey.Admin && scope == apikey.Admin || route == "POST /configure" {
+				if needed == access.Admin && scope == access.Admin || route == "POST /configure" {
 					continue // these routes delete; other tests cover them
 				}
 				r, may := b.as(key).do(method, path, body), needed.Allows([]string{string(scope)})
@@ -72,7 +72,7 @@ func TestTheKeyOfAGatewayActsForAUser(t *testing.T) {
 	b := setup(t)
 	key, made, err := b.keys.CreateGateway(t.Context(), "webui", "webui", nil)
 	testkit.Must(t, err)
-	for _, needed := range []apikey.Scope{apikey.Read, apikey.Write} {
+	for _, needed := range []access.Scope{access.Read, access.Write} {
 		for _, route := range scopes[needed] {
 			method, path, _ := strings.Cut(route, " ")
 			if p := b.as(key).do(method, path, nil).refused(http.StatusBadRequest); p.Code != "person_required" {
@@ -196,6 +196,6 @@ func TestKeysAreMadeAndRevoked(t *testing.T) {
 	c.do(http.MethodDelete, "/api-keys/first", nil).refused(http.StatusNotFound)
 	c.do(http.MethodPost, "/api-keys", object{"label": " "}).refused(http.StatusBadRequest)
 	c.do(http.MethodPost, "/api-keys", object{"label": "x", "scopes": []string{"root"}}).refused(http.StatusBadRequest)
-	other := b.as(b.makeKey(b.B, apikey.Admin))
+	other := b.as(b.makeKey(b.B, access.Admin))
 	other.do(http.MethodDelete, "/api-keys/"+reader.ID, nil).refused(http.StatusNotFound)
 }

@@ -8,7 +8,6 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"
@@ -76,7 +75,7 @@ func TestAnAddStatesWhichFactsWereDropped(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.agent = func(ref run.Ref) {
-		b.reports(ref, agentrun.RunResult{Reason: agent.Final, Status: memoryagent.OK},
+		b.reports(ref, run.Result{Reason: agent.Final, Status: memoryagent.OK},
 			memoryagent.Summary{Dropped: map[string]int{"other_subject": 2}})
 	}
 	var got struct {
@@ -99,7 +98,7 @@ func TestAnAddStatesWhichFactsWereDropped(t *testing.T) {
 func TestAnAddThatHasEndedIsDoneAgainUnlessItsKeySaysOtherwise(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.agent = func(ref run.Ref) { b.ends(ref, agentrun.RunResult{Reason: agent.Final, Status: memoryagent.NoMemory}) }
+	b.agent = func(ref run.Ref) { b.ends(ref, run.Result{Reason: agent.Final, Status: memoryagent.NoMemory}) }
 	runs := func() int { return b.Number("select count(*) from runs") }
 	once := b.client().with("Idempotency-Key", "k")
 	for range 2 {
@@ -137,7 +136,7 @@ func TestAnAddWhoseModelFailsSaysWhy(t *testing.T) {
 		{agent.Interrupted, "", http.StatusConflict, "cancelled"},
 	} {
 		b.agent = func(ref run.Ref) {
-			b.ends(ref, agentrun.RunResult{Reason: c.reason, Detail: c.detail, Status: memoryagent.Failed})
+			b.ends(ref, run.Result{Reason: c.reason, Detail: c.detail, Status: memoryagent.Failed})
 		}
 		r := b.client().do(http.MethodPost, "/memories", said)
 		p := r.refused(c.status)

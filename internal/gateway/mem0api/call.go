@@ -13,20 +13,20 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/gateway/edge"
-	"cairn/internal/service/apikey"
 )
 
 // call is one request of a mem0 client.
 type call struct {
 	*api
 	r    *http.Request
-	from apikey.Principal
+	from access.Principal
 	body []byte
 
 	ignored []string // options that had no effect

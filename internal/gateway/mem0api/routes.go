@@ -4,15 +4,15 @@ import (
 	"net/http"
 	"strings"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/edge"
-	"cairn/internal/service/apikey"
 )
 
 // route is a route below the prefix of each mount.
 type route struct {
 	pattern string
-	scope   apikey.Scope // required scope of the key; empty means no authentication
+	scope   access.Scope // required scope of the key; empty means no authentication
 	status  int          // status of success; 0 means 200
 	answer  func(*call) (any, error)
 }
@@ -65,61 +65,61 @@ const (
 )
 
 var table = []route{ // routes of the self-hosted server
-	{"POST /memories", apikey.Write, 0, (*call).add},
-	{"GET /memories", apikey.Read, 0, (*call).getAll},
-	{"DELETE /memories", apikey.Admin, 0, (*call).deleteAll},
-	{"GET /memories/{id}", apikey.Read, 0, (*call).get},
-	{"PUT /memories/{id}", apikey.Write, 0, (*call).update},
-	{"DELETE /memories/{id}", apikey.Write, 0, (*call).remove},
-	{"GET /memories/{id}/history", apikey.Read, 0, (*call).history},
-	{"POST /search", apikey.Read, 0, (*call).search},
-	{"POST /reset", apikey.Admin, 0, (*call).reset},
-	{"GET /configure", apikey.Read, 0, (*call).configuration},
-	{"POST /configure", apikey.Admin, 0, (*call).configure},
-	{"GET /configure/providers", apikey.Read, 0, (*call).providers},
-	{"GET /entities", apikey.Read, 0, (*call).entities},
-	{"DELETE /entities/{type}/{id}", apikey.Admin, 0, (*call).removeEntity},
-	{"GET /api-keys", apikey.Admin, 0, (*call).keys},
-	{"POST /api-keys", apikey.Admin, http.StatusCreated, (*call).makeKey},
-	{"DELETE /api-keys/{id}", apikey.Admin, 0, (*call).revokeKey},
-	{"GET /requests", apikey.Admin, 0, (*call).requests},
+	{"POST /memories", access.Write, 0, (*call).add},
+	{"GET /memories", access.Read, 0, (*call).getAll},
+	{"DELETE /memories", access.Admin, 0, (*call).deleteAll},
+	{"GET /memories/{id}", access.Read, 0, (*call).get},
+	{"PUT /memories/{id}", access.Write, 0, (*call).update},
+	{"DELETE /memories/{id}", access.Write, 0, (*call).remove},
+	{"GET /memories/{id}/history", access.Read, 0, (*call).history},
+	{"POST /search", access.Read, 0, (*call).search},
+	{"POST /reset", access.Admin, 0, (*call).reset},
+	{"GET /configure", access.Read, 0, (*call).configuration},
+	{"POST /configure", access.Admin, 0, (*call).configure},
+	{"GET /configure/providers", access.Read, 0, (*call).providers},
+	{"GET /entities", access.Read, 0, (*call).entities},
+	{"DELETE /entities/{type}/{id}", access.Admin, 0, (*call).removeEntity},
+	{"GET /api-keys", access.Admin, 0, (*call).keys},
+	{"POST /api-keys", access.Admin, http.StatusCreated, (*call).makeKey},
+	{"DELETE /api-keys/{id}", access.Admin, 0, (*call).revokeKey},
+	{"GET /requests", access.Admin, 0, (*call).requests},
 	{"GET /auth/setup-status", "", 0, (*call).setupStatus},
-	{"GET /auth/me", apikey.Read, 0, (*call).me},
+	{"GET /auth/me", access.Read, 0, (*call).me},
 	{"PATCH /auth/me", "", 0, notOffered(noAccounts)},
 	{"POST /auth/{what}", "", 0, notOffered(noAccounts)},
 	{"POST /generate-instructions", "", 0,
 		notOffered("the prompts cannot be changed; control what is remembered with memory skills, see `cairn bank`")},
 
 	// Routes of the platform that its clients call.
-	{"GET /v1/ping/{$}", apikey.Read, 0, (*call).ping},
-	{"POST /v3/memories/add/{$}", apikey.Write, 0, (*call).addLater},
-	{"POST /v1/memories/{$}", apikey.Write, 0, (*call).addOne},
-	{"POST /v3/memories/search/{$}", apikey.Read, 0, (*call).find},
-	{"POST /v2/memories/search/{$}", apikey.Read, 0, (*call).find},
-	{"POST /v1/memories/search/{$}", apikey.Read, 0, bare((*call).find)},
-	{"POST /v3/memories/{$}", apikey.Read, 0, (*call).page},
-	{"POST /v2/memories/{$}", apikey.Read, 0, (*call).page},
-	{"GET /v1/memories/{$}", apikey.Read, 0, bare((*call).page)},
-	{"GET /v1/memories/{id}/{$}", apikey.Read, 0, (*call).get},
-	{"PUT /v1/memories/{id}/{$}", apikey.Write, 0, (*call).update},
-	{"DELETE /v1/memories/{id}/{$}", apikey.Write, 0, (*call).remove},
-	{"GET /v1/memories/{id}/history/{$}", apikey.Read, 0, (*call).history},
-	{"DELETE /v1/memories/{$}", apikey.Admin, 0, (*call).deleteAll},
-	{"PUT /v1/batch/{$}", apikey.Write, 0, (*call).updateMany},
-	{"DELETE /v1/batch/{$}", apikey.Write, 0, (*call).removeMany},
-	{"POST /v1/feedback/{$}", apikey.Write, 0, (*call).rate},
-	{"GET /v1/event/{id}/{$}", apikey.Read, 0, (*call).event},
-	{"GET /v1/events/{$}", apikey.Read, 0, (*call).events},
-	{"GET /v1/entities/{$}", apikey.Read, 0, (*call).entityPage},
-	{"DELETE /v1/entities/{type}/{id}/{$}", apikey.Admin, 0, (*call).removeEntity},
-	{"DELETE /v2/entities/{type}/{id}/{$}", apikey.Admin, 0, (*call).removeEntity},
+	{"GET /v1/ping/{$}", access.Read, 0, (*call).ping},
+	{"POST /v3/memories/add/{$}", access.Write, 0, (*call).addLater},
+	{"POST /v1/memories/{$}", access.Write, 0, (*call).addOne},
+	{"POST /v3/memories/search/{$}", access.Read, 0, (*call).find},
+	{"POST /v2/memories/search/{$}", access.Read, 0, (*call).find},
+	{"POST /v1/memories/search/{$}", access.Read, 0, bare((*call).find)},
+	{"POST /v3/memories/{$}", access.Read, 0, (*call).page},
+	{"POST /v2/memories/{$}", access.Read, 0, (*call).page},
+	{"GET /v1/memories/{$}", access.Read, 0, bare((*call).page)},
+	{"GET /v1/memories/{id}/{$}", access.Read, 0, (*call).get},
+	{"PUT /v1/memories/{id}/{$}", access.Write, 0, (*call).update},
+	{"DELETE /v1/memories/{id}/{$}", access.Write, 0, (*call).remove},
+	{"GET /v1/memories/{id}/history/{$}", access.Read, 0, (*call).history},
+	{"DELETE /v1/memories/{$}", access.Admin, 0, (*call).deleteAll},
+	{"PUT /v1/batch/{$}", access.Write, 0, (*call).updateMany},
+	{"DELETE /v1/batch/{$}", access.Write, 0, (*call).removeMany},
+	{"POST /v1/feedback/{$}", access.Write, 0, (*call).rate},
+	{"GET /v1/event/{id}/{$}", access.Read, 0, (*call).event},
+	{"GET /v1/events/{$}", access.Read, 0, (*call).events},
+	{"GET /v1/entities/{$}", access.Read, 0, (*call).entityPage},
+	{"DELETE /v1/entities/{type}/{id}/{$}", access.Admin, 0, (*call).removeEntity},
+	{"DELETE /v2/entities/{type}/{id}/{$}", access.Admin, 0, (*call).removeEntity},
 	{"GET /v2/entities/{type}/{id}/profile/{$}", "", 0, notOffered(noProfiles)},
 	{"/v2/profiles/", "", 0, notOffered(noProfiles)},
 	{"/v1/exports/", "", 0, notOffered(noExport)},
 	{"/v1/summary/", "", 0, notOffered(noExport)},
 	{"/api/v1/webhooks/", "", 0, notOffered(noHooks)},
-	{"GET /api/v1/orgs/organizations/{org}/projects/{project}/{$}", apikey.Read, 0, (*call).project},
-	{"PATCH /api/v1/orgs/organizations/{org}/projects/{project}/{$}", apikey.Admin, 0, (*call).changeProject},
+	{"GET /api/v1/orgs/organizations/{org}/projects/{project}/{$}", access.Read, 0, (*call).project},
+	{"PATCH /api/v1/orgs/organizations/{org}/projects/{project}/{$}", access.Admin, 0, (*call).changeProject},
 	{"/api/v1/orgs/organizations/{org}/projects/{project}/members/{$}", "", 0, notOffered(noAccounts)},
 	{"/api/v1/orgs/", "", 0, notOffered(noProjects)},
 }

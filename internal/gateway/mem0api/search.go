@@ -1,6 +1,7 @@
 package mem0api
 
 import (
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/search"
 )
@@ -48,7 +49,7 @@ func (c *call) searched(self bool) (any, error) {
 		return nil, err
 	}
 	ctx, ws := c.r.Context(), c.from.Workspace.ID
-	r := search.Request{Query: q.Query, Kinds: []string{search.KindMemory}, Types: mem0Types,
+	r := search.Request{Query: q.Query, Kinds: []string{index.KindMemory}, Types: mem0Types,
 		Limit: min(q.TopK, search.MostFound), Targets: q.targets(), Where: q.where, Selective: q.selective}
 	found, err := c.Finder.Find(ctx, ws, r)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/apikey"
 )
 
 // Routes of mem0's self-hosted server for its configuration, its keys and its log of
@@ -39,7 +39,7 @@ func (c *call) setupStatus() (any, error) { return map[string]bool{"needsSetup":
 // me describes the holder of the key.
 func (c *call) me() (any, error) {
 	role := "member"
-	if apikey.Admin.Allows(c.from.Scopes) {
+	if access.Admin.Allows(c.from.Scopes) {
 		role = "admin"
 	}
 	return map[string]any{"id": c.from.Workspace.Key, "name": c.from.Workspace.Name, "email": nil, "role": role,
@@ -58,7 +58,7 @@ type mem0Key struct {
 	Used *time.Time `json:"last_used_at"` // to five minutes; null before the first use
 }
 
-func mem0KeyOf(k apikey.Key) mem0Key {
+func mem0KeyOf(k access.Key) mem0Key {
 	return mem0Key{ID: strconv.FormatInt(k.ID, 10), Label: k.Name, Prefix: k.Hint, Scopes: k.Scopes,
 		Created: k.CreatedAt, Used: k.UsedAt}
 }
@@ -78,8 +78,8 @@ func (c *call) keys() (any, error) {
 func (c *call) makeKey() (any, error) {
 	in := struct {
 		Label  string         `json:"label"`
-		Scopes []apikey.Scope `json:"scopes"`
-	}{Scopes: []apikey.Scope{apikey.Read, apikey.Write}}
+		Scopes []access.Scope `json:"scopes"`
+	}{Scopes: []access.Scope{access.Read, access.Write}}
 	if err := c.read(&in); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/embedding"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/memory"
@@ -83,11 +84,11 @@ func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
 		Closing: t.Context()}))
 	b.server = httptest.NewServer(mux)
 	t.Cleanup(b.server.Close)
-	b.key = b.makeKey(b.A, apikey.Admin)
+	b.key = b.makeKey(b.A, access.Admin)
 	return b
 }
 
-func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...apikey.Scope) string {
+func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...access.Scope) string {
 	b.t.Helper()
 	key, _, err := b.keys.Create(b.t.Context(), ws.ID, "test", scopes)
 	testkit.Must(b.t, err)
@@ -108,13 +109,13 @@ func (s starter) Start(ctx context.Context, _, _ string, r run.Run) error {
 func (starter) Ended(context.Context, string) error { return nil }
 
 // ends ends the run of a session with a result of its agent.
-func (b *bundle) ends(ref run.Ref, e agentrun.RunResult, tasks ...memoryagent.Task) {
+func (b *bundle) ends(ref run.Ref, e run.Result, tasks ...memoryagent.Task) {
 	b.t.Helper()
 	b.reports(ref, e, memoryagent.Summary{Tasks: tasks})
 }
 
 // reports ends the run of a session with a result of its agent and a report.
-func (b *bundle) reports(ref run.Ref, e agentrun.RunResult, report memoryagent.Summary) {
+func (b *bundle) reports(ref run.Ref, e run.Result, report memoryagent.Summary) {
 	b.t.Helper()
 	raw, err := json.Marshal(report)
 	testkit.Must(b.t, err)
@@ -135,7 +136,7 @@ func (b *bundle) remembers(user, content string) func(run.Ref) {
 		who.Subject = agent.MemoryScope{Type: string(memory.Personal), Target: user}
 		items, err := b.longTerm.AddMemories(b.t.Context(), who, []longterm.NewMemory{{Content: content}})
 		testkit.Must(b.t, err)
-		b.ends(ref, agentrun.RunResult{Reason: agent.Final, Status: memoryagent.OK},
+		b.ends(ref, run.Result{Reason: agent.Final, Status: memoryagent.OK},
 			memoryagent.Task{SpecialistReport: memoryagent.SpecialistReport{Added: []string{items[0].ID}}})
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/service/completion"
-	"cairn/internal/service/conversation"
 )
 
 // Prefixes of the IDs of a run and of the response that it gives.
@@ -244,7 +244,8 @@ func (c *call) stored() (*turn, responseForm, error) {
 	if err != nil {
 		return nil, form, fmt.Errorf("read the response: %w", err)
 	}
-	return &turn{call: c, Accepted: found.Accepted(c.from.Workspace.Key), form: form, model: form.shown.Model,
+	return &turn{call: c, Accepted: completion.AcceptedResponse(found, c.from.Workspace.Key), form: form,
+		model:   form.shown.Model,
 		created: found.CreatedAt}, form, nil
 }
 

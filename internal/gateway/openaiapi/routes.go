@@ -6,14 +6,14 @@ import (
 	"net/http"
 	"slices"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/gateway/edge"
-	"cairn/internal/service/apikey"
 )
 
 // route is a route of OpenAI's API. Its answer writes the response, unless it returns an error.
 type route struct {
 	pattern string
-	scope   apikey.Scope
+	scope   access.Scope
 	person  personRule
 	answer  func(*call) error
 }
@@ -28,13 +28,13 @@ const (
 )
 
 var table = []route{
-	{"GET /v1/models", apikey.Read, noneAsked, (*call).models},
-	{"GET /v1/models/{id...}", apikey.Read, noneAsked, (*call).model},
-	{"POST /v1/chat/completions", apikey.Write, inBody, (*call).chat},
-	{"POST /v1/responses", apikey.Write, inBody, (*call).respond},
-	{"GET /v1/responses/{id}", apikey.Read, inHeader, (*call).showResponse},
-	{"DELETE /v1/responses/{id}", apikey.Write, inHeader, (*call).deleteResponse},
-	{"POST /v1/responses/{id}/cancel", apikey.Write, inHeader, (*call).cancelResponse},
+	{"GET /v1/models", access.Read, noneAsked, (*call).models},
+	{"GET /v1/models/{id...}", access.Read, noneAsked, (*call).model},
+	{"POST /v1/chat/completions", access.Write, inBody, (*call).chat},
+	{"POST /v1/responses", access.Write, inBody, (*call).respond},
+	{"GET /v1/responses/{id}", access.Read, inHeader, (*call).showResponse},
+	{"DELETE /v1/responses/{id}", access.Write, inHeader, (*call).deleteResponse},
+	{"POST /v1/responses/{id}/cancel", access.Write, inHeader, (*call).cancelResponse},
 }
 
 // Mount adds the routes to mux.

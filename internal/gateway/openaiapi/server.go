@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/completion"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/inspect"
@@ -56,7 +56,7 @@ type call struct {
 	*api
 	w    http.ResponseWriter
 	r    *http.Request
-	from apikey.Principal
+	from access.Principal
 
 	raw []byte // the body, once it is read
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/service/completion"
-	"cairn/internal/service/conversation"
 	"cairn/internal/service/replystream"
 )
 
@@ -73,7 +73,7 @@ func (t *turn) follow(e *edge.Stream, to sink) error {
 	ctx := t.r.Context()
 	news, stop := t.ReplyNews(t.Ref())
 	defer stop()
-	text := chunks{turn: t, to: to, follower: t.Replies.Follow(t.Ref(), replystream.Position{})}
+	text := chunks{turn: t, to: to, follower: t.Replies.Follow(t.Ref(), conversation.ReplyPosition{})}
 	for {
 		now, err := t.status()
 		if err != nil {

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/service/completion"
-	"cairn/internal/service/conversation"
 )
 
 // Times of a request.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"cairn/internal/service/inspect"
+	"cairn/internal/domain/readmodel"
 )
 
 var (
@@ -60,7 +60,7 @@ func (l backlog) Collect(out chan<- prometheus.Metric) {
 		show(databaseUp, 0)
 		return
 	}
-	waiting := func(count, oldest *prometheus.Desc, kind string, w inspect.Waiting) {
+	waiting := func(count, oldest *prometheus.Desc, kind string, w readmodel.Waiting) {
 		show(count, float64(w.Count), kind)
 		show(oldest, w.Oldest.Seconds(), kind)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"cairn/internal/service/inspect"
+	"cairn/internal/domain/readmodel"
 )
 
 // Meter implements httpapi.Meter. It exports these series:
@@ -44,7 +44,7 @@ type Meter struct {
 
 // BacklogReader counts open work.
 type BacklogReader interface {
-	Backlog(ctx context.Context) (inspect.Backlog, error)
+	Backlog(ctx context.Context) (readmodel.Backlog, error)
 }
 
 // New returns a meter that also exports the backlog that l reads.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cairn/internal/app"
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/service/conversation"
 	"cairn/internal/testkit"
 )
@@ -17,7 +18,7 @@ func (b *Bundle) Message(conversationID, id, text string) conversation.Request {
 
 // Say sends a message and waits for its reply.
 func (b *Bundle) Say(conversationID string, n int, text string,
-	change ...func(*conversation.Request)) conversation.TurnStatus {
+	change ...func(*conversation.Request)) domainconversation.TurnStatus {
 	b.T.Helper()
 	r := b.Message(conversationID, fmt.Sprintf("m%d", n), text)
 	for _, f := range change {

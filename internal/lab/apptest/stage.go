@@ -4,8 +4,8 @@ import (
 	"crypto/rand"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/service/promptmemory"
-	"cairn/internal/service/schedule"
 	"cairn/internal/testkit"
 )
 
@@ -20,7 +20,7 @@ func (b *Bundle) StageMemory(content string) {
 // AddSchedule schedules a prompt.
 func (b *Bundle) AddSchedule(name, cron, zone string) {
 	b.T.Helper()
-	_, err := b.Schedules.Add(b.T.Context(), b.Workspace.ID, schedule.Draft{Name: name, Cron: cron, Zone: zone,
+	_, err := b.Schedules.Add(b.T.Context(), b.Workspace.ID, scheduled.Draft{Name: name, Cron: cron, Zone: zone,
 		Prompt: "Remind me."})
 	testkit.Must(b.T, err)
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/browsertest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -19,7 +19,7 @@ func TestALinkSignsIn(t *testing.T) {
 	t.Parallel()
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
-	code, err := f.Sessions.Link(t.Context(), f.Workspace, "ada", []apikey.Scope{apikey.Read, apikey.Write})
+	code, err := f.Sessions.Link(t.Context(), f.Workspace, "ada", []access.Scope{access.Read, access.Write})
 	testkit.Must(t, err)
 	link := "/console/link?" + url.Values{"code": {code}, "next": {f.At("memories")}}.Encode()
 	b := browsertest.Open(t, f.URL)
@@ -113,7 +113,7 @@ func TestASecondWorkspaceIsAdded(t *testing.T) {
 	f, b := signedIn(t)
 	other, err := f.Store.Workspace(t.Context(), "garden", true)
 	testkit.Must(t, err)
-	key, _, err := f.Keys.Create(t.Context(), other.ID, "garden", []apikey.Scope{apikey.Read})
+	key, _, err := f.Keys.Create(t.Context(), other.ID, "garden", []access.Scope{access.Read})
 	testkit.Must(t, err)
 	b.Click("header a[href$='/sign-in']")
 	b.Await("#key")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/llm"
@@ -18,7 +19,6 @@ import (
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
@@ -177,21 +177,21 @@ func (f *Fixture) remembers() {
 }
 
 // Needs returns the scope that a page needs.
-func Needs(page string) apikey.Scope {
+func Needs(page string) access.Scope {
 	switch page {
 	case "keys", "audit", "edit", "erase":
-		return apikey.Admin
+		return access.Admin
 	case "chat", "new chat":
-		return apikey.Write
+		return access.Write
 	}
-	return apikey.Read
+	return access.Read
 }
 
 // At returns the path of a page of the workspace.
 func (f *Fixture) At(parts ...string) string { return console.PagePath(f.Workspace.Name, parts...) }
 
 // Reader returns a key with one scope.
-func (f *Fixture) Reader(scope apikey.Scope) string { return f.Bundle.Key("reader", string(scope)) }
+func (f *Fixture) Reader(scope access.Scope) string { return f.Bundle.Key("reader", string(scope)) }
 
 // Pages returns the addresses of all pages by their names.
 func (f *Fixture) Pages() map[string]string {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/llm"
 	"cairn/internal/lab/browsertest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -180,9 +180,9 @@ func TestActionsWithoutTheScopeAreDisabled(t *testing.T) {
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
 	b := browsertest.Open(t, f.URL)
-	b.SignIn(f.Reader(apikey.Read))
+	b.SignIn(f.Reader(access.Read))
 	for name, path := range f.Pages() {
-		if b.Expect(200); browsertest.Needs(name) != apikey.Read {
+		if b.Expect(200); browsertest.Needs(name) != access.Read {
 			b.Expect(403)
 		}
 		b.Visit(path)
@@ -371,7 +371,7 @@ func TestOperatorsSeeNumbers(t *testing.T) {
 	t.Parallel()
 	browsertest.Chromium(t)
 	f := browsertest.Fill(t)
-	key, _, err := f.Keys.CreateOperator(t.Context(), "ops", []apikey.Scope{apikey.Support}, nil)
+	key, _, err := f.Keys.CreateOperator(t.Context(), "ops", []access.Scope{access.Support}, nil)
 	testkit.Must(t, err)
 	b := browsertest.Open(t, f.URL)
 	b.Visit("/console/sign-in")

@@ -12,20 +12,20 @@ import (
 	"time"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/lab/pgtest"
-	"cairn/internal/service/erase"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -49,7 +49,7 @@ func decisive(b *apptest.Bundle) {
 
 // live remembers a session whose spans alternate between trees and keys. Each kind needs its own
 // skill.
-func live(b *apptest.Bundle, trace string, spans int) (made []decision.Decision) {
+func live(b *apptest.Bundle, trace string, spans int) (made []learning.Decision) {
 	b.T.Helper()
 	var said []transcript.Message
 	for i := range spans {
@@ -70,18 +70,18 @@ func live(b *apptest.Bundle, trace string, spans int) (made []decision.Decision)
 }
 
 // right returns the skill that a span of live needs.
-func right(d decision.Decision) string { return []string{"insert", "noop"}[d.Span%2] }
+func right(d learning.Decision) string { return []string{"insert", "noop"}[d.Span%2] }
 
-func chose(d decision.Decision, skill string) bool {
+func chose(d learning.Decision, skill string) bool {
 	return strings.HasPrefix(d.Choice.Chosen[0], skill+"@")
 }
 
 // outcomes records for each decision whether it was right.
-func outcomes(b *apptest.Bundle, made []decision.Decision) {
+func outcomes(b *apptest.Bundle, made []learning.Decision) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q store.Tx) error {
 		for _, d := range made {
-			o := decision.Outcome{Op: "says/" + d.ID, Run: d.Run, Source: decision.FromPraise}
+			o := learning.Outcome{Op: "says/" + d.ID, Run: d.Run, Source: learning.FromPraise}
 			if chose(d, right(d)) {
 				o.Score = 1
 			}
@@ -130,7 +130,7 @@ func adaptOnce(b *apptest.Bundle) (adaptation.Result, run.Run) {
 
 // probable returns the mean probability with which a version of the policy chooses the right
 // skill in live decisions.
-func probable(b *apptest.Bundle, version int, made []decision.Decision) float64 {
+func probable(b *apptest.Bundle, version int, made []learning.Decision) float64 {
 	b.T.Helper()
 	head, err := b.Learning.Banks.At(b.T.Context(), b.Workspace.ID, bank.Default, version)
 	testkit.Must(b.T, err)
@@ -164,7 +164,7 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	decisive(b)
-	var first []decision.Decision
+	var first []learning.Decision
 	var last run.Run
 	const updates = 2
 	for n := range updates {
@@ -177,7 +177,7 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 		}
 		outcomes(b, made)
 		got, r := adaptOnce(b)
-		if got.Outcome != adaptation.OnCanary || got.Decisions != 40 || got.Update != n+1 || got.Base != n+1 ||
+		if got.Outcome != learning.OnCanary || got.Decisions != 40 || got.Update != n+1 || got.Base != n+1 ||
 			got.Report == nil {
 			t.Fatalf("update %d: %+v", n, got)
 		}
@@ -261,7 +261,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.votes"); n != 5 {
 		t.Errorf("%d votes of five voters", n)
 	}
-	erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: view(b, "c").ID, Derived: erase.Keep})
+	erased(b, erasure.Target{Workspace: b.Workspace.ID, Conversation: view(b, "c").ID, Derived: erasure.Keep})
 	if n := len(outcomesOf(b)) + count(b, "select count(*) from cairn.votes"); n != 0 {
 		t.Errorf("%d outcomes and votes are left of an erased conversation", n)
 	}
@@ -269,7 +269,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 
 // drawAlike gives the decisions of a build the choices that were drawn before, if there are any.
 // Choices are drawn by the ID of their run, which is random.
-func drawAlike(b *apptest.Bundle, made []decision.Decision, before *[]string) []decision.Decision {
+func drawAlike(b *apptest.Bundle, made []learning.Decision, before *[]string) []learning.Decision {
 	b.T.Helper()
 	if *before == nil {
 		*before = column[string](b, "select choice::text from cairn.decisions order by span")
@@ -313,7 +313,7 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	}
 	whole := apptest.Open(t, offlineRules)
 	want := update(whole, func() {})
-	if want.Outcome != adaptation.OnCanary || want.Decisions != 40 || want.Shadow.Comparison == nil ||
+	if want.Outcome != learning.OnCanary || want.Decisions != 40 || want.Shadow.Comparison == nil ||
 		want.Shadow.Comparison.Traces != 1 {
 		t.Fatalf("%+v", want)
 	}
@@ -391,7 +391,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 			t.Errorf("another workspace sees %+v, %v", seen, err)
 		}
 		if err := q.Outcomes().PutOutcomes(t.Context(), []string{made[0].ID},
-			decision.Outcome{Op: "theirs", Run: made[0].Run, Source: decision.FromPraise, Score: 1}); err != nil {
+			learning.Outcome{Op: "theirs", Run: made[0].Run, Source: learning.FromPraise, Score: 1}); err != nil {
 			t.Error(err)
 		}
 		return q.Outcomes().Claim(t.Context(), made[0].Run, []string{made[10].ID})
@@ -466,7 +466,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	}
 	setLearning(b, `{"frozen":false,"version":0}`)
 	got, _ := adaptOnce(b)
-	if got.Outcome != adaptation.OnCanary || got.Decisions != 40 {
+	if got.Outcome != learning.OnCanary || got.Decisions != 40 {
 		t.Errorf("thawed: %+v", got)
 	}
 	// While learning is frozen, no build uses the canary policy and no answer judges it.
@@ -479,13 +479,13 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 		}
 	}
 	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
-	if adapts(b); state(b).State != adaptation.OnCanary {
+	if adapts(b); state(b).State != learning.OnCanary {
 		t.Errorf("%+v", state(b))
 	}
 }
 
 // state returns the latest update.
-func state(b *apptest.Bundle) adaptation.Update {
+func state(b *apptest.Bundle) learning.Update {
 	b.T.Helper()
 	all, _, err := b.Learning.Updates.List(b.T.Context(), b.Workspace.ID, bank.Default, "", 1)
 	testkit.Must(b.T, err)
@@ -496,7 +496,7 @@ func state(b *apptest.Bundle) adaptation.Update {
 }
 
 // arms remembers sessions until both sides of a canary have 20 decisions.
-func arms(b *apptest.Bundle, of adaptation.Result) (candidate, incumbent []decision.Decision) {
+func arms(b *apptest.Bundle, of adaptation.Result) (candidate, incumbent []learning.Decision) {
 	b.T.Helper()
 	setLearning(b, `{"explore_per_day":0,"canary_percent":50}`)
 	for n := 0; len(candidate) == 0 || len(incumbent) == 0; n++ {
@@ -518,12 +518,12 @@ func arms(b *apptest.Bundle, of adaptation.Result) (candidate, incumbent []decis
 }
 
 // rated records the same score for all decisions of a side, by five voters in turn.
-func rated(b *apptest.Bundle, made []decision.Decision, score float64) {
+func rated(b *apptest.Bundle, made []learning.Decision, score float64) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q store.Tx) error {
 		for i, d := range made {
 			if err := q.Outcomes().PutOutcomes(ctx, []string{d.ID},
-				decision.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: cases.FromFeedback, Score: score,
+				learning.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: cases.FromFeedback, Score: score,
 					Voter: fmt.Sprint("key/", i%5)}); err != nil {
 				return err
 			}
@@ -533,12 +533,12 @@ func rated(b *apptest.Bundle, made []decision.Decision, score float64) {
 }
 
 // judgedLive judges an update on canary by the feedback on both sides.
-func judgedLive(b *apptest.Bundle, of adaptation.Result, candidate, incumbent float64) adaptation.Update {
+func judgedLive(b *apptest.Bundle, of adaptation.Result, candidate, incumbent float64) learning.Update {
 	b.T.Helper()
 	theirs, ours := arms(b, of)
 	rated(b, theirs[:19], candidate)
 	rated(b, ours, incumbent)
-	if adapts(b); state(b).State != adaptation.OnCanary {
+	if adapts(b); state(b).State != learning.OnCanary {
 		b.T.Errorf("judged by 19 answers: %+v", state(b))
 	}
 	rated(b, theirs, candidate)
@@ -556,7 +556,7 @@ func onCanary(t *testing.T) (*apptest.Bundle, adaptation.Result) {
 	decisive(b)
 	outcomes(b, live(b, "t", 40))
 	got, _ := adaptOnce(b)
-	if got.Outcome != adaptation.OnCanary {
+	if got.Outcome != learning.OnCanary {
 		t.Fatalf("%+v", got)
 	}
 	return b, got
@@ -592,7 +592,7 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	b, _ := onCanary(t)
 	adapts(b)
 	exec(b, "update cairn.policy_updates set canary_at = now() - interval '29 days'")
-	if adapts(b); state(b).State != adaptation.OnCanary {
+	if adapts(b); state(b).State != learning.OnCanary {
 		t.Errorf("after 29 days: %+v", state(b))
 	}
 	if seen, err := b.Store.Backlog(t.Context()); err != nil || seen.Canaries.Count != 1 ||

@@ -11,6 +11,8 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/conversation"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/prompt"
@@ -18,10 +20,8 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/reflection"
 	"cairn/internal/store"
@@ -115,7 +115,7 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 	if !slices.Equal(led, expect) {
 		t.Errorf("led by %q, want %q", led, expect)
 	}
-	var decided []decision.Decision
+	var decided []learning.Decision
 	b.Within(func(ctx context.Context, q store.Tx) (err error) {
 		decided, err = q.Decisions().Decisions(ctx, r.Ref.Run)
 		return err
@@ -208,7 +208,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	}
 	// A correction in a conversation creates one case with the correct answer.
 	b.Within(func(ctx context.Context, q store.Tx) error {
-		return q.Transcripts().PutMessages(ctx, agentrun.Conversation{ID: id, NextSeq: 2}, 1,
+		return q.Transcripts().PutMessages(ctx, conversation.Conversation{ID: id, NextSeq: 2}, 1,
 			[]transcript.Message{{ID: "2", Role: transcript.User, Content: "How many lemon trees are there?"},
 				{ID: "3", Role: transcript.Assistant, Content: "There are two."},
 				{ID: "4", Role: transcript.User, Content: "No, it's nine!"}})

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	domainchannel "cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/lab/fakes/channeltest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/channel"
 	"cairn/internal/service/chatcommand"
 	"cairn/internal/service/promptmemory"
-	"cairn/internal/service/schedule"
 	"cairn/internal/testkit"
 )
 
@@ -73,7 +74,7 @@ func TestAGroupHasAWorkspaceOfItsOwn(t *testing.T) {
 	if got := c.lastRequest(); strings.Contains(got, "party") {
 		t.Errorf("a private chat read messages of the group: %s", got)
 	}
-	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindGroup, group, channel.RoleBlocked))
+	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindGroup, group, domainchannel.RoleBlocked))
 	before := len(c.Model.Requests())
 	c.sayIn(group, 7, "Ada", "Are you there?")
 	c.say(7, "Ada", "Done")
@@ -203,9 +204,9 @@ func TestAScheduledReplyComesToTheHomeChat(t *testing.T) {
 	now := time.Now().UTC()
 	c.change(ws.ID, map[string]any{"quiet_hours": map[string]string{"from": now.Add(-2 * time.Hour).Format("15:04"),
 		"to": now.Add(2 * time.Hour).Format("15:04")}})
-	_, err = c.App.Schedules.Add(t.Context(), ws.ID, schedule.Draft{Name: "report", Cron: "@daily", Prompt: "Report!"})
+	_, err = c.App.Schedules.Add(t.Context(), ws.ID, scheduled.Draft{Name: "report", Cron: "@daily", Prompt: "Report!"})
 	testkit.Must(t, err)
-	_, err = c.App.Schedules.Add(t.Context(), ws.ID, schedule.Draft{Name: "lost", Cron: "@daily", Prompt: "Report!",
+	_, err = c.App.Schedules.Add(t.Context(), ws.ID, scheduled.Draft{Name: "lost", Cron: "@daily", Prompt: "Report!",
 		To: "ada/99"})
 	if err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("a chat that does not exist: %v", err)
@@ -425,7 +426,7 @@ func TestACodeOfAnErasedUserLinksNothing(t *testing.T) {
 	testkit.Must(t, err)
 	blocked, err := c.App.Channels.LinkCode(t.Context(), "ada", "7", "Ada")
 	testkit.Must(t, err)
-	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindUser, "7", channel.RoleBlocked))
+	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindUser, "7", domainchannel.RoleBlocked))
 	for i, code := range []string{erased, blocked} {
 		c.post(fmt.Sprintf("e%d", i), "room", "ben", "/link "+code)
 		if got := c.got(i + 1); !strings.Contains(got, "unknown or older") {

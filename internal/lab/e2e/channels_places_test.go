@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/domain/outbox"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/channel"
-	"cairn/internal/service/relay"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -92,7 +92,7 @@ func TestEventsOfAnErasedRoute(t *testing.T) {
 	ws, _, _, err := c.App.Store.People().Find(t.Context(), "desk", channel.KindUser, "ada")
 	testkit.Must(t, err)
 	testkit.Must(t, c.App.Store.InWorkspace(t.Context(), ws.ID, func(ctx context.Context, q store.Tx) error {
-		return q.Outbox().Enqueue(ctx, relay.HandleEvents, "4711", 0)
+		return q.Outbox().Enqueue(ctx, outbox.HandleEvents, "4711", 0)
 	}))
 	testkit.Eventually(t, "the task is removed", func() bool {
 		return c.count("select count(*) from cairn.outbox where kind = 'event'") == 0

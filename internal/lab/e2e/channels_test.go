@@ -19,6 +19,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"cairn/internal/app/config"
+	domainchannel "cairn/internal/domain/channel"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/lab/apptest"
@@ -263,7 +264,7 @@ func TestAnUnknownUserGetsOneCode(t *testing.T) {
 	if _, err := c.App.Channels.Approve(t.Context(), code, ""); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a code is used twice: %v", err)
 	}
-	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindUser, "8", channel.RoleBlocked))
+	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindUser, "8", domainchannel.RoleBlocked))
 	c.say(8, "Ben", "Hello")
 	c.pair(9, "Cem")
 	if n := c.count("select count(*) from cairn.channel_events"); n != 0 || len(c.Model.Requests()) != 0 {
@@ -408,7 +409,7 @@ func TestAnAccountHasOneFirstUser(t *testing.T) {
 	t.Parallel()
 	c := openChats(t)
 	c.pair(7, "Ada")
-	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindUser, "7", channel.RoleBlocked))
+	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindUser, "7", domainchannel.RoleBlocked))
 	c.pair(8, "Eve")
 	_, role, _, err := c.App.Store.People().Find(t.Context(), "ada", channel.KindUser, "8")
 	testkit.Must(t, err)

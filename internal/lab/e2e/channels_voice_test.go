@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/lab/fakes/channeltest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/lab/fakes/telegramtest"
 	"cairn/internal/service/channel"
-	"cairn/internal/service/erase"
 	"cairn/internal/testkit"
 )
 
@@ -181,7 +181,7 @@ func TestAnErasureRemovesAttachments(t *testing.T) {
 	ws, _, _, err := c.App.Store.People().Find(t.Context(), "ada", channel.KindUser, "7")
 	testkit.Must(t, err)
 	c.Workspace = ws
-	e := erased(c.Bundle, erase.Target{Workspace: ws.ID, Conversation: conversationNumber(c.Bundle, "ada/7")})
+	e := erased(c.Bundle, erasure.Target{Workspace: ws.ID, Conversation: conversationNumber(c.Bundle, "ada/7")})
 	if e.Deleted["attachments"] != 2 || e.Remaining["attachments"] != 0 {
 		t.Errorf("deleted %v, remaining %v", e.Deleted, e.Remaining)
 	}

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/distill"
 )
 
 // An update of an active skill that passes all other checks is compared with the version in force.
@@ -27,7 +27,7 @@ func TestAnUpdateThatIsWorseWaits(t *testing.T) {
 	}
 	second := b.Distill(c2("second")).Tasks[0]
 	b.RecordEnded(second.WorkflowID, "DistillSkill/compared")
-	if second.Outcome != distill.Staged || second.SkillID != first.SkillID || b.Model.Count("compare") != 2 {
+	if second.Outcome != distillation.Staged || second.SkillID != first.SkillID || b.Model.Count("compare") != 2 {
 		t.Fatalf("ended as %+v after %d comparisons", second, b.Model.Count("compare"))
 	}
 	if head, _ := standing(b, first.SkillID); head.Version != 1 {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/distill"
 	"cairn/internal/testkit"
 )
 
@@ -105,7 +105,7 @@ func TestPostgresAwayInTheMiddleOfARun(t *testing.T) {
 func onlyOnce(b *apptest.Bundle, ref run.Ref) {
 	b.T.Helper()
 	r := b.Wait(ref)
-	if r.Outcome != run.Completed || r.Tasks[0].Outcome != distill.Created {
+	if r.Outcome != run.Completed || r.Tasks[0].Outcome != distillation.Created {
 		b.T.Errorf("run ended as %q (%s)", r.Outcome, r.Reason)
 	}
 	calls := 3

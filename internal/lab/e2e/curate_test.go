@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/curate"
@@ -49,7 +50,7 @@ func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 		exec(b, protect)
 		if what == "one that a schedule names" {
 			_, err := b.Schedules.Add(t.Context(), b.Workspace.ID,
-				schedule.Draft{Name: "weekly", Cron: "@weekly", Prompt: "Try " + name + " once."})
+				scheduled.Draft{Name: "weekly", Cron: "@weekly", Prompt: "Try " + name + " once."})
 			testkit.Must(t, err)
 		}
 		if r := curated(false); len(r.Changes) != 0 || r.Kept != 1 || status() != skill.Active {

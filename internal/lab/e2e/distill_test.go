@@ -11,10 +11,10 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/apptest"
-	"cairn/internal/service/distill"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -26,7 +26,7 @@ func TestDistillCreatesASkillPackage(t *testing.T) {
 	b.ScriptR1()
 	r := b.Distill(apptest.C1())
 
-	if r.Outcome != run.Completed || len(r.Tasks) != 1 || r.Tasks[0].Outcome != distill.Created {
+	if r.Outcome != run.Completed || len(r.Tasks) != 1 || r.Tasks[0].Outcome != distillation.Created {
 		t.Fatalf("run ended as %q (%s) with tasks %+v", r.Outcome, r.Reason, r.Tasks)
 	}
 	for stage, want := range map[string]int{"segment": 1, "extract": 1, "files": 1} {

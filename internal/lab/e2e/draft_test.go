@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
@@ -90,7 +91,8 @@ type overtakenStore struct {
 	first func()
 }
 
-func (s *overtakenStore) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.CommitResult,
+func (s *overtakenStore) CommitVersion(ctx context.Context, t distillation.Task,
+	c distillation.Commit) (distillation.CommitResult,
 	error) {
 	s.first()
 	return s.Store.CommitVersion(ctx, t, c)

@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/lab/apptest"
-	"cairn/internal/service/erase"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -21,21 +21,21 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 		derived         string
 		memory, skill   string // states afterwards, empty when gone
 		found, mayStand bool
-	}{{erase.Keep, "active", "active", true, true}, {erase.Quarantine, "quarantined", "quarantined", false, true},
-		{erase.Delete, "", "", false, false}} {
+	}{{erasure.Keep, "active", "active", true, true}, {erasure.Quarantine, "quarantined", "quarantined", false, true},
+		{erasure.Delete, "", "", false, false}} {
 		t.Run(c.derived, func(t *testing.T) {
 			t.Parallel()
 			b := apptest.Open(t)
 			full(b)
 			talk := conversationNumber(b, "talk")
-			plan, err := b.Erase.Plan(t.Context(), erase.Target{Workspace: b.Workspace.ID, Conversation: talk})
+			plan, err := b.Erase.Plan(t.Context(), erasure.Target{Workspace: b.Workspace.ID, Conversation: talk})
 			testkit.Must(t, err)
 			if len(plan.Derived) != 2 || plan.Derived[0].Kind != "memory" || plan.Derived[1].Ref != "bee-keeping" ||
 				!plan.Derived[0].Sole || !plan.Derived[1].Sole {
 				t.Fatalf("came of the conversation: %+v", plan.Derived)
 			}
 			before, objects := rows(b, b.Workspace), len(tree(t, b.Packages))
-			e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: talk, Derived: c.derived})
+			e := erased(b, erasure.Target{Workspace: b.Workspace.ID, Conversation: talk, Derived: c.derived})
 
 			for _, query := range []string{
 				"select count(*) from cairn.conversations where external_id <> 'c1'",
@@ -124,7 +124,7 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 	exec(b, "update cairn.outbox set due_at = 'infinity'")
 	hang(b)
 	talk := conversationNumber(b, "open")
-	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: talk})
+	e := erased(b, erasure.Target{Workspace: b.Workspace.ID, Conversation: talk})
 	if e.Workflows != 2 || e.WorkflowsLeft != 0 {
 		t.Errorf("%d workflows were stopped and %d are left, want the conversation's and its turn's stopped",
 			e.Workflows, e.WorkflowsLeft)
@@ -183,8 +183,8 @@ func TestADistilledSkillIsErasedWithItsConversation(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	full(b)
-	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, "c1"),
-		Derived: erase.Delete})
+	e := erased(b, erasure.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, "c1"),
+		Derived: erasure.Delete})
 	if e.Skills != 1 || e.Deleted["skills"] != 1 || e.Deleted["packages"] != 1 || e.Objects != 2 ||
 		e.Deleted["distill_tasks"] != 1 || e.Deleted["messages"] != 14 {
 		t.Errorf("erased %+v", e)

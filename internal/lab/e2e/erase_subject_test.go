@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/memory"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/erase"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
@@ -92,7 +92,7 @@ func TestEraseOfASubjectLeavesNothingOfIt(t *testing.T) {
 	}
 	bob := column[string](b, "select content from cairn.memories where status = 'active' and content ~* 'turin'")
 
-	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Subject: "alice"})
+	e := erased(b, erasure.Target{Workspace: b.Workspace.ID, Subject: "alice"})
 	if left := textsWith(b, "osaka|alice"); len(left) > 0 {
 		t.Errorf("left are %v", left)
 	}

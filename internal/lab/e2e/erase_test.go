@@ -16,12 +16,12 @@ import (
 	"cairn/internal/adapter/objectstore"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/erase"
 	"cairn/internal/testkit"
 )
 
@@ -84,7 +84,7 @@ where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and not
 }
 
 // erased accepts an erase and waits for its end.
-func erased(b *apptest.Bundle, target erase.Target) erase.Erasure {
+func erased(b *apptest.Bundle, target erasure.Target) erasure.Erasure {
 	b.T.Helper()
 	e, err := b.Erase.Accept(b.T.Context(), target)
 	testkit.Must(b.T, err)
@@ -92,7 +92,7 @@ func erased(b *apptest.Bundle, target erase.Target) erase.Erasure {
 	return untilErased(b, e.ID)
 }
 
-func untilErased(b *apptest.Bundle, id int64) (e erase.Erasure) {
+func untilErased(b *apptest.Bundle, id int64) (e erasure.Erasure) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the erase has ended", func() bool {
 		var err error
@@ -104,7 +104,7 @@ func untilErased(b *apptest.Bundle, id int64) (e erase.Erasure) {
 }
 
 // nothingLeft checks that no data of a workspace remains anywhere.
-func nothingLeft(b *apptest.Bundle, e erase.Erasure) {
+func nothingLeft(b *apptest.Bundle, e erasure.Erasure) {
 	b.T.Helper()
 	for table, n := range rows(b, b.Workspace) {
 		if n != 0 || e.Remaining[table] != 0 {
@@ -147,7 +147,7 @@ func TestEraseLeavesNothingOfAWorkspaceAnywhere(t *testing.T) {
 		}
 	}
 
-	e := erased(b, erase.Target{Workspace: b.Workspace.ID})
+	e := erased(b, erasure.Target{Workspace: b.Workspace.ID})
 	b.Model.Release("hang")
 	nothingLeft(b, e)
 	for table, n := range had {
@@ -214,7 +214,7 @@ func TestEraseGoesOnWhereAWorkerDied(t *testing.T) {
 	testkit.Must(t, err)
 
 	worker := b.StartProcess()
-	e, err := b.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID})
+	e, err := b.Erase.Accept(t.Context(), erasure.Target{Workspace: b.Workspace.ID})
 	testkit.Must(t, err)
 	testkit.Must(t, b.Driver.Erase(t.Context(), e.Start()))
 	testkit.Eventually(t, "some rows are deleted and the next wait", func() bool {
@@ -250,7 +250,7 @@ func TestTheRelayDrivesAnErase(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	full(b)
-	e, err := b.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID})
+	e, err := b.Erase.Accept(t.Context(), erasure.Target{Workspace: b.Workspace.ID})
 	testkit.Must(t, err)
 	testkit.Must(t, b.Relay.Tidy(t.Context()))
 	nothingLeft(b, untilErased(b, e.ID))
@@ -286,7 +286,7 @@ func TestAnUploadThatAnEraseOvertakesLeavesNothing(t *testing.T) {
 		imported <- err
 	}()
 	<-slow.came
-	e, err := b.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID})
+	e, err := b.Erase.Accept(t.Context(), erasure.Target{Workspace: b.Workspace.ID})
 	testkit.Must(t, err)
 	testkit.Must(t, b.Driver.Erase(t.Context(), e.Start()))
 	e = untilErased(b, e.ID)

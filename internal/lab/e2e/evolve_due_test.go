@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/schedule"
@@ -48,7 +49,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 		testkit.Must(t, err)
 	}
 	fail("1")
-	night("agents build", schedule.Empty, 0)
+	night("agents build", scheduled.Empty, 0)
 	withSkills(b)
 	night("1", schedule.Started, 1)
 	night("1, again", schedule.Started, 1) // the round has not begun: it is the same one
@@ -66,14 +67,14 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	_, err := b.Learning.Rounds.Open(t.Context(), ref)
 	testkit.Must(t, err)
 	fail("2")
-	night("while it runs", schedule.Empty, 1)
+	night("while it runs", scheduled.Empty, 1)
 	b.Within(func(ctx context.Context, q store.Tx) error {
 		return q.Runs().EndRun(ctx, id, run.Completed, "", map[string]any{})
 	})
 	night("2", schedule.Started, 2)
 	exec(b, "update cairn.cases set state = 'resolved'")
 	exec(b, "delete from cairn.outbox")
-	night("nothing is open", schedule.Empty, 2)
+	night("nothing is open", scheduled.Empty, 2)
 }
 
 // The sweep only checks banks and starts nothing: most workspaces have no failed question.
@@ -95,7 +96,7 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 		}
 		return task.Last.Outcome
 	}
-	if got := sweep("one"); got != schedule.Empty || evolutions(b) != 0 {
+	if got := sweep("one"); got != scheduled.Empty || evolutions(b) != 0 {
 		t.Errorf("without a failure: %s, %d rounds", got, evolutions(b))
 	}
 	_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "1",

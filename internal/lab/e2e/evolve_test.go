@@ -10,6 +10,7 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -26,7 +27,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-func evolveOnce(b *apptest.Bundle, change ...func(*evolution.Spec)) (out evolution.Round, r run.Run) {
+func evolveOnce(b *apptest.Bundle, change ...func(*evolution.Spec)) (out learning.Round, r run.Run) {
 	b.T.Helper()
 	spec := evolution.Spec{Spec: app.EvolveSpec(b.Config)}
 	spec.Keeping = runspec.DefaultSpanOptions()
@@ -107,7 +108,7 @@ func TestABetterBankIsPromoted(t *testing.T) {
 	designs(b, true)
 	failing(b)
 	got, r := evolveOnce(b)
-	if got.Outcome != trial.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 ||
+	if got.Outcome != learning.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 ||
 		got.Comparison.Traces != designer.MinTraces || len(got.Cases) != 1 || got.Comparison.Lower <= 0 ||
 		got.Comparison.All.Lower <= 0 || got.Comparison.Fixed.Lower <= 0 {
 		t.Fatalf("%+v %+v", got, got.Comparison)
@@ -168,13 +169,13 @@ func TestARoundSurvivesACrash(t *testing.T) {
 	failing(b)
 	exec(b, "update cairn.cases set question = '维拉在棚子后面种了哪一种树？' where failures > 0")
 	worker := b.StartProcess()
-	round := make(chan evolution.Round, 1)
+	round := make(chan learning.Round, 1)
 	go func() { out, _ := evolveOnce(b); round <- out }()
 	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "trial", 1))
 	worker.Kill()
 	b.Model.Release("trial")
 	b.StartProcess()
-	if got := <-round; got.Outcome != trial.Promoted || got.Number != 1 {
+	if got := <-round; got.Outcome != learning.Promoted || got.Number != 1 {
 		t.Errorf("%+v", got)
 	}
 	if n := count(b, "select count(*) from cairn.bank_versions"); n != 2 {
@@ -205,7 +206,7 @@ func TestAWorseBankIsRejected(t *testing.T) {
 	designs(b, false)
 	failing(b)
 	got, r := evolveOnce(b)
-	if got.Outcome != trial.Rejected || got.Comparison.Mean >= 0 {
+	if got.Outcome != learning.Rejected || got.Comparison.Mean >= 0 {
 		t.Fatalf("%+v", got)
 	}
 	if head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil || head.Head != 1 ||
@@ -251,11 +252,11 @@ func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
 	if err != nil || len(started) != 0 {
 		t.Errorf("%d rounds are due, %v", len(started), err)
 	}
-	if got, _ := evolveOnce(b, func(s *evolution.Spec) { s.Due = true }); got.Outcome != trial.Rejected ||
+	if got, _ := evolveOnce(b, func(s *evolution.Spec) { s.Due = true }); got.Outcome != learning.Rejected ||
 		got.Comparison == nil || !got.Comparison.Promote {
 		t.Errorf("a round that was under way: %+v", got)
 	}
-	if got, _ := evolveOnce(b); got.Outcome != trial.Promoted {
+	if got, _ := evolveOnce(b); got.Outcome != learning.Promoted {
 		t.Errorf("a round that was asked for: %+v", got)
 	}
 }
@@ -271,7 +272,7 @@ func TestAnAutomaticRoundWaitsWhereFewVote(t *testing.T) {
 		approve bool
 		version int
 		outcome string
-	}{{5, false, 2, trial.Promoted}, {4, true, 2, trial.Promoted}, {4, false, 1, trial.Rejected}} {
+	}{{5, false, 2, learning.Promoted}, {4, true, 2, learning.Promoted}, {4, false, 1, learning.Rejected}} {
 		b := apptest.Open(t)
 		designs(b, true)
 		failing(b)
@@ -282,7 +283,7 @@ func TestAnAutomaticRoundWaitsWhereFewVote(t *testing.T) {
 		}
 		got, _ := evolveOnce(b, due)
 		if c.voters == 5 {
-			if got.Outcome != trial.Promoted {
+			if got.Outcome != learning.Promoted {
 				t.Errorf("five voters: %+v", got)
 			}
 			continue

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/decision"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -29,11 +29,11 @@ func brought(b *apptest.Bundle, name, description string) string {
 }
 
 // unbiased reports whether a choice used the policy's own probabilities.
-func unbiased(d decision.Decision) bool { return d.Choice.Bias == 0 && len(d.Choice.Fresh) == 0 }
+func unbiased(d learning.Decision) bool { return d.Choice.Bias == 0 && len(d.Choice.Fresh) == 0 }
 
 // biasOf returns what training adds to the logits of a decision's new skills at iteration t, and
 // the resulting log-probability of the choice.
-func biasOf(d decision.Decision, t int, fresh ...string) (bias, logProb float64) {
+func biasOf(d learning.Decision, t int, fresh ...string) (bias, logProb float64) {
 	isNew, chosen := make([]bool, len(d.Choice.Candidates)), []int{}
 	for i, id := range d.Choice.Candidates {
 		isNew[i] = slices.Contains(fresh, id)
@@ -119,7 +119,7 @@ select workspace_id, 'past/' || $1::int || '/' || i, run_id, conversation_id, $1
 }
 
 // gotBias reports whether a choice has the bias of training for these new skills.
-func gotBias(d decision.Decision, t int, fresh ...string) bool {
+func gotBias(d learning.Decision, t int, fresh ...string) bool {
 	bias, logProb := biasOf(d, t, fresh...)
 	slices.Sort(fresh)
 	return !d.Choice.Greedy && math.Abs(d.Choice.Bias-bias) <= 1e-12 && math.Abs(d.Choice.LogProb-logProb) <= 1e-12 &&

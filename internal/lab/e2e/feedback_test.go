@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/learning"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/memoryagent"
@@ -13,7 +14,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-func openCases(b *apptest.Bundle) []cases.Case {
+func openCases(b *apptest.Bundle) []learning.Case {
 	b.T.Helper()
 	out, err := b.Learning.Cases.List(b.T.Context(), b.Workspace.ID, "", 100)
 	testkit.Must(b.T, err)

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/lab/apptest"
-	"cairn/internal/service/library"
 	"cairn/internal/testkit"
 )
 
@@ -51,6 +51,6 @@ func systemMessage(body []byte) string {
 	return request.Messages[0].Content
 }
 
-func libraryUse(id int64, use, outcome string) library.Use {
-	return library.Use{Skill: id, ID: use, Version: 1, Outcome: outcome}
+func libraryUse(id int64, use, outcome string) skill.Use {
+	return skill.Use{Skill: id, ID: use, Version: 1, Outcome: outcome}
 }

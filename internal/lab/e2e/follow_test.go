@@ -149,8 +149,9 @@ func promoteTrained(b *apptest.Bundle, sha string) {
 			if err != nil {
 				return err
 			}
-			_, err = b.Learning.Banks.Advance(ctx, tx, head.Row, bank.Draft{Base: head.Head, Action: bank.ActionTrain,
-				Bank: head.Bank, Policy: chooser, Optimizer: optimizer, Reason: "trained"})
+			_, err = b.Learning.Banks.Advance(ctx, tx, head.BankRow, bank.Draft{Base: head.Head,
+				Action: bank.ActionTrain,
+				Bank:   head.Bank, Policy: chooser, Optimizer: optimizer, Reason: "trained"})
 			return err
 		}))
 }

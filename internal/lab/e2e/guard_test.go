@@ -10,11 +10,11 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/store"
@@ -38,7 +38,7 @@ func TestSecretsAndInjectionsAreKeptOutOfUse(t *testing.T) {
 	c.Messages[4].Content = "r41 ok / r42 failing; OPENAI_API_KEY=" + key + "; " + injection
 	task := b.Distill(c).Tasks[0]
 
-	if task.Outcome != distill.Created {
+	if task.Outcome != distillation.Created {
 		t.Fatalf("task %+v", task)
 	}
 	for _, call := range b.Model.Requests() {
@@ -97,7 +97,7 @@ func TestARiskyUpdateWaitsForApproval(t *testing.T) {
 	b.ScriptR1()
 	first := b.Distill(apptest.C1()).Tasks[0]
 	second := b.Distill(c2("risky")).Tasks[0]
-	if second.Outcome != distill.Staged || second.Version != 1 {
+	if second.Outcome != distillation.Staged || second.Version != 1 {
 		t.Fatalf("task %+v", second)
 	}
 	waiting := pendingChanges(t, b)

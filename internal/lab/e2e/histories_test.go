@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
@@ -60,7 +61,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 		b.Model.On(openaitest.Rule{Stage: "segment", Reply: apptest.R1Segment})
 		b.Model.On(openaitest.Rule{Stage: "extract", Reply: "I would rather not say it in JSON."})
 		r := b.Distill(apptest.C1())
-		if r.Outcome != run.Failed || r.Tasks[0].Outcome != distill.Failed || b.Model.Count("extract") != 3 {
+		if r.Outcome != run.Failed || r.Tasks[0].Outcome != distillation.Failed || b.Model.Count("extract") != 3 {
 			t.Errorf("ended as %q, task %q, after %d extract requests", r.Outcome, r.Tasks[0].Outcome,
 				b.Model.Count("extract"))
 		}

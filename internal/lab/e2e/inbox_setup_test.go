@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/skill"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/library"
 	"cairn/internal/testkit"
 )
 
 // pendingChanges returns the changes of skills that wait for a person.
-func pendingChanges(t *testing.T, b *apptest.Bundle) (out []library.Pending) {
+func pendingChanges(t *testing.T, b *apptest.Bundle) (out []skill.Pending) {
 	t.Helper()
 	const most = 10
 	proposals, err := b.Library.Proposals(t.Context(), b.Workspace.ID, most)

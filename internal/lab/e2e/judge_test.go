@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/app/config"
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/apptest"
@@ -67,7 +68,7 @@ func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 	r := b.Distill(apptest.C1())
 	first := r.Tasks[0]
 	b.RecordEnded(first.WorkflowID, "DistillSkill/judged")
-	if r.Outcome != run.Completed || first.Outcome != distill.Created || len(b.Model.Requests()) != 4 {
+	if r.Outcome != run.Completed || first.Outcome != distillation.Created || len(b.Model.Requests()) != 4 {
 		t.Fatalf("ended as %q (%+v) after %d requests, want the three of R1 and the judge's", r.Outcome, first,
 			len(b.Model.Requests()))
 	}
@@ -86,7 +87,7 @@ func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 	}
 
 	second := b.Distill(c2("second")).Tasks[0]
-	if second.Outcome != distill.Updated || second.SkillID != first.SkillID || second.Version != 2 {
+	if second.Outcome != distillation.Updated || second.SkillID != first.SkillID || second.Version != 2 {
 		t.Fatalf("the draft was not recalled: %+v", second)
 	}
 	if head, v := standing(b, first.SkillID); head.Status != skill.Active || v.Quality.Score != 8.8 || !found(b) {
@@ -120,7 +121,8 @@ func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 		t.Errorf("approved: %+v, %v", head, err)
 	}
 	// A poor change of an active skill waits.
-	if second := b.Distill(c2("second")).Tasks[0]; second.Outcome != distill.Staged || second.Status != skill.Active {
+	if second := b.Distill(c2("second")).Tasks[0]; second.Outcome != distillation.Staged ||
+		second.Status != skill.Active {
 		t.Errorf("second task: %+v", second)
 	}
 
@@ -164,7 +166,7 @@ func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 			scriptJudge(b, c.rule)
 			r := b.Distill(apptest.C1(), func(r *distill.Request) { r.Spec.Timing.Model = 2 * time.Second })
 			task := r.Tasks[0]
-			if r.Outcome != run.Completed || task.Outcome != distill.Created || len(task.Degraded) != 0 {
+			if r.Outcome != run.Completed || task.Outcome != distillation.Created || len(task.Degraded) != 0 {
 				t.Fatalf("ended as %q: %+v", r.Outcome, task)
 			}
 			head, v := standing(b, task.SkillID)
@@ -213,14 +215,14 @@ func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
 	b.ScriptR1()
 	first := b.Distill(apptest.C1()).Tasks[0]
-	if first.Outcome != distill.Created || first.Status != skill.Candidate || found(b) {
+	if first.Outcome != distillation.Created || first.Status != skill.Candidate || found(b) {
 		t.Fatalf("a new skill: %+v", first)
 	}
 	_, err := b.Library.Approve(t.Context(), b.Workspace.ID, first.SkillID, approval.Decision{})
 	testkit.Must(t, err)
 
 	second := b.Distill(c2("second")).Tasks[0]
-	if head, _ := standing(b, first.SkillID); second.Outcome != distill.Staged || head.Version != 1 || !found(b) {
+	if head, _ := standing(b, first.SkillID); second.Outcome != distillation.Staged || head.Version != 1 || !found(b) {
 		t.Fatalf("a change went ahead: %+v, head %+v", second, head)
 	}
 	waiting := pendingChanges(t, b)

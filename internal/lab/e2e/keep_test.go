@@ -9,12 +9,12 @@ import (
 
 	"cairn/internal/app/config"
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/distill"
 	"cairn/internal/testkit"
 )
 
@@ -146,11 +146,12 @@ func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 	}
 	for i, id := range []string{"second", "third"} {
 		task := b.Distill(c2(id)).Tasks[0]
-		if i == 0 && task.Outcome == distill.Staged { // a person imported the version in force
+		if i == 0 && task.Outcome == distillation.Staged { // a person imported the version in force
 			change := pendingChanges(t, b)[0].ID
 			_, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, change, approval.Decision{})
 			testkit.Must(t, err)
-		} else if i == 0 || task.Outcome != distill.Updated || task.SkillID != first.Head.ID || task.Version != i+2 {
+		} else if i == 0 || task.Outcome != distillation.Updated || task.SkillID != first.Head.ID ||
+			task.Version != i+2 {
 			t.Fatalf("%s task: %+v", id, task)
 		}
 		_, packed, _, err := b.Library.Package(t.Context(), b.Workspace.ID, first.Head.ID, 0, "")

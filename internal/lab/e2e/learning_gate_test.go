@@ -11,6 +11,7 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	domainlearning "cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
@@ -22,7 +23,6 @@ import (
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/evolution"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/training"
@@ -121,7 +121,7 @@ func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 	designs(other, true)
 	failing(other, 4)
 	got, _ := evolveOnce(other)
-	if got.Outcome != trial.NotEnough || got.Outcomes != (episode.Outcomes{Of: 12, Masked: 8}) ||
+	if got.Outcome != trial.NotEnough || got.Outcomes != (domainlearning.EpisodeOutcomes{Of: 12, Masked: 8}) ||
 		!strings.Contains(got.Note, "masked") {
 		t.Errorf("%s %+v: %s", got.Outcome, got.Outcomes, got.Note)
 	}
@@ -157,7 +157,7 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 		}
 		w, err := service.Trainings.Progress(t.Context(), ref)
 		testkit.Must(t, err)
-		if w.Outcomes != (episode.Outcomes{Of: 12, Masked: c.masked}) {
+		if w.Outcomes != (domainlearning.EpisodeOutcomes{Of: 12, Masked: c.masked}) {
 			t.Errorf("%s: shown %+v", c.lost, w.Outcomes)
 		}
 		now := metrics.Read().Learnt["train"]
@@ -249,7 +249,7 @@ func TestALiveCaseExpires(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	withSkills(b)
-	fail := func(op, question string) cases.Case {
+	fail := func(op, question string) domainlearning.Case {
 		c, err := b.Learning.Cases.RecordFailure(t.Context(), b.Workspace.ID,
 			cases.FailedQuestion{Op: op, Source: cases.FromFeedback, Question: question})
 		testkit.Must(t, err)

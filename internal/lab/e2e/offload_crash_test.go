@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
@@ -43,7 +44,7 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 		b.Model.Release(held)
 		worker = b.StartProcess()
 	}
-	if got := answered(b, "c", "last"); got.Reply != "Noted." || got.Status != conversation.StatusEnded {
+	if got := answered(b, "c", "last"); got.Reply != "Noted." || got.Status != domainconversation.StatusEnded {
 		t.Errorf("answered %+v", got)
 	}
 	for key, n := range b.Model.Paid() {
@@ -127,7 +128,7 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 			blobs := column[string](b, "select encode(sha256, 'hex') from cairn.offload_uses order by position")
 			die(t, b, temporal, worker.Kill)
 			b.StartProcess()
-			if got := answered(b, "c", "last"); got.Reply != "Noted." || got.Status != conversation.StatusEnded {
+			if got := answered(b, "c", "last"); got.Reply != "Noted." || got.Status != domainconversation.StatusEnded {
 				t.Errorf("answered %+v", got)
 			}
 			if n := len(asked(b, "offload")); n != 1 {

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/conversation"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )

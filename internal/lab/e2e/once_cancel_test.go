@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
@@ -24,7 +25,7 @@ func TestACancelledRunEndsAndCanBeRetried(t *testing.T) {
 	p.atBarrier("extract", 1)
 	testkit.Must(t, p.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
 	report := p.Wait(r.Ref)
-	p.ended(report, run.CancelledOutcome, distill.Failed)
+	p.ended(report, run.CancelledOutcome, distillation.Failed)
 	if task := report.Tasks[0]; !strings.HasPrefix(task.Reason, string(fault.Cancelled)+":") {
 		t.Errorf("the task ended because of %q", task.Reason)
 	}
@@ -37,7 +38,7 @@ func TestACancelledRunEndsAndCanBeRetried(t *testing.T) {
 		return p.number("select count(*) from llm_calls where state = 'started'") == 0
 	})
 
-	p.ended(p.retry(r.Ref, false), run.Completed, distill.Created)
+	p.ended(p.retry(r.Ref, false), run.Completed, distillation.Created)
 	p.asked("segment 1, extract 2, files 1")
 	p.paidOnce()
 	p.skills(1, 1)
@@ -56,8 +57,8 @@ func TestACancelledRunLeavesNoTaskOpen(t *testing.T) {
 	r := p.begin(apptest.C1())
 	p.atBarrier("extract", 1) // the second task waits for its place
 	testkit.Must(t, p.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
-	p.ended(p.Wait(r.Ref), run.CancelledOutcome, distill.Failed, distill.Failed)
-	p.ended(p.retry(r.Ref, false), run.NothingToExtract, distill.Skipped, distill.Skipped)
+	p.ended(p.Wait(r.Ref), run.CancelledOutcome, distillation.Failed, distillation.Failed)
+	p.ended(p.retry(r.Ref, false), run.NothingToExtract, distillation.Skipped, distillation.Skipped)
 }
 
 // scriptTwoTasks divides C1 after its eighth message.
@@ -85,7 +86,7 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 			testkit.Must(t, p.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "test"))
 			p.Model.Release("held")
 			p.exec("update outbox set due_at = now()")
-			p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
+			p.ended(p.Wait(r.Ref), run.Completed, distillation.Created)
 			p.paidOnce()
 			p.skills(1, 1)
 			status := p.finished(p.report(r.Ref).WorkflowID, "")
@@ -108,11 +109,11 @@ func TestARunWhoseTaskWasTerminatedEndsAndCanBeRetried(t *testing.T) {
 	p.atBarrier("extract", 1)
 	testkit.Must(t, p.Temporal.TerminateWorkflow(t.Context(), p.report(r.Ref).Tasks[0].WorkflowID, "", "test"))
 	report := p.Wait(r.Ref)
-	p.ended(report, run.Failed, distill.Failed)
+	p.ended(report, run.Failed, distillation.Failed)
 	if report.Tasks[0].Reason == "" {
 		t.Error("the task does not say why")
 	}
-	p.ended(p.retry(r.Ref, false), run.Completed, distill.Created)
+	p.ended(p.retry(r.Ref, false), run.Completed, distillation.Created)
 	p.skills(1, 1)
 }
 
@@ -123,7 +124,7 @@ func TestAnAcceptedRunRunsWithoutItsCaller(t *testing.T) {
 	p := openProtocol(t)
 	p.ScriptR1()
 	r := p.Accept(apptest.C1())
-	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
+	p.ended(p.Wait(r.Ref), run.Completed, distillation.Created)
 	p.asked(allOnce)
 }
 
@@ -135,7 +136,7 @@ func TestStartingARunTwiceIsOneExecution(t *testing.T) {
 	for range 3 {
 		testkit.Must(t, p.Driver.Start(t.Context(), p.Workspace.Key, "import", r))
 	}
-	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
+	p.ended(p.Wait(r.Ref), run.Completed, distillation.Created)
 	p.finished(r.WorkflowID, "")
 	testkit.Must(t, p.Driver.Start(t.Context(), p.Workspace.Key, "import", r)) // it has run
 	if again := p.Accept(apptest.C1()); again.Ref != r.Ref {
@@ -159,5 +160,5 @@ func TestARunThatHasNotEndedCannotBeRetried(t *testing.T) {
 		}
 	}
 	p.Model.Release("segment")
-	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
+	p.ended(p.Wait(r.Ref), run.Completed, distillation.Created)
 }

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/distill"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -78,7 +78,7 @@ func TestTwoCreationsOfOneNameAtOnceAreOneSkill(t *testing.T) {
 	}
 	p.atBarrier("extract", 2)
 	p.Model.Release("extract")
-	var outcomes []distill.Outcome
+	var outcomes []distillation.Outcome
 	for _, ref := range refs {
 		r := p.Wait(ref)
 		outcomes = append(outcomes, r.Tasks[0].Outcome)
@@ -87,7 +87,7 @@ func TestTwoCreationsOfOneNameAtOnceAreOneSkill(t *testing.T) {
 		}
 	}
 	slices.Sort(outcomes)
-	if !slices.Equal(outcomes, []distill.Outcome{distill.Created, distill.Updated}) {
+	if !slices.Equal(outcomes, []distillation.Outcome{distillation.Created, distillation.Updated}) {
 		t.Errorf("outcomes %v, want one created and one updated", outcomes)
 	}
 	p.skills(1, 2)
@@ -109,7 +109,7 @@ func TestConcurrentUpdatesOfOneSkillAreLinear(t *testing.T) {
 	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", ReplyFunc: func(c openaitest.Call) string {
 		return lesson(wordOf(c, words...))
 	}})
-	p.ended(p.Distill(named("first", "first")), run.Completed, distill.Created)
+	p.ended(p.Distill(named("first", "first")), run.Completed, distillation.Created)
 	var refs []run.Ref
 	for _, w := range words[1:] {
 		refs = append(refs, p.begin(named(w, w)).Ref)
@@ -117,7 +117,7 @@ func TestConcurrentUpdatesOfOneSkillAreLinear(t *testing.T) {
 	p.atBarrier("extract", len(refs))
 	p.Model.Release("extract")
 	for _, ref := range refs {
-		p.ended(p.Wait(ref), run.Completed, distill.Updated)
+		p.ended(p.Wait(ref), run.Completed, distillation.Updated)
 	}
 	p.skills(1, len(words))
 	p.linear(len(words))

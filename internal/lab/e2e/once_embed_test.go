@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"cairn/internal/app/config"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/distill"
 	"cairn/internal/testkit"
 )
 
@@ -18,7 +18,7 @@ func TestASkillGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	p := openProtocol(t, func(c *config.Config) { c.EmbeddingModel, c.EmbeddingDimensions = "scripted-embedding", 64 })
 	p.Model.On(openaitest.Rule{Stage: "embed", Status: 503})
 	p.ScriptR1()
-	p.ended(p.Distill(apptest.C1()), run.Completed, distill.Created)
+	p.ended(p.Distill(apptest.C1()), run.Completed, distillation.Created)
 	if n := p.number("select count(*) from embeddings"); n != 0 {
 		t.Fatalf("%d vectors without an embedder", n)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
@@ -32,7 +33,7 @@ func TestARetryMakesOnlyTheMissingCalls(t *testing.T) {
 			p.asked(want.before)
 			ref := run.Ref{Workspace: p.Workspace.ID, Run: r.Run}
 			again := p.retry(ref, false)
-			p.ended(again, run.Completed, distill.Created)
+			p.ended(again, run.Completed, distillation.Created)
 			if !strings.HasSuffix(again.WorkflowID, "/retry-2") {
 				t.Errorf("the retry runs as %s", again.WorkflowID)
 			}
@@ -58,9 +59,9 @@ func TestAFreshRetryIsANewGenerationWithCallsOfItsOwn(t *testing.T) {
 	p.ScriptR1()
 	p.Model.On(openaitest.Rule{Stage: "merge", Reply: apptest.R1Extract})
 	first := p.Distill(apptest.C1())
-	p.ended(first, run.Completed, distill.Created)
+	p.ended(first, run.Completed, distillation.Created)
 	second := p.retry(run.Ref{Workspace: p.Workspace.ID, Run: first.Run}, true)
-	p.ended(second, run.Completed, distill.Unchanged)
+	p.ended(second, run.Completed, distillation.Unchanged)
 	if second.Run == first.Run || second.Request != first.Request || !strings.HasSuffix(second.WorkflowID, "/redo-2") {
 		t.Errorf("run %s as %s after run %s", second.Run, second.WorkflowID, first.Run)
 	}
@@ -99,7 +100,7 @@ func TestATaskThatFailsLeavesTheOthersStanding(t *testing.T) {
 			p.Model.On(rule)
 			p.ScriptR1()
 			r := p.Distill(apptest.C1())
-			p.ended(r, run.CompletedPartial, distill.Created, distill.Failed)
+			p.ended(r, run.CompletedPartial, distillation.Created, distillation.Failed)
 			p.asked(c.requests)
 			p.skills(1, 1)
 			if failed := r.Tasks[1]; failed.Reason == "" || failed.Skill != "" {
@@ -115,7 +116,7 @@ func TestABadAnswerIsRepaired(t *testing.T) {
 	p := openProtocol(t)
 	p.Model.On(openaitest.Rule{Stage: "extract", Times: 2, Reply: "no JSON at all"})
 	p.ScriptR1()
-	p.ended(p.Distill(apptest.C1()), run.Completed, distill.Created)
+	p.ended(p.Distill(apptest.C1()), run.Completed, distillation.Created)
 	p.asked("segment 1, extract 3, files 1")
 	p.paidOnce()
 	if n := p.number("select count(*) from llm_calls where step like '%/extract' and state = 'done' and round in " +
@@ -159,7 +160,7 @@ func TestAnEndpointInTroubleIsAskedAgain(t *testing.T) {
 			p.Model.On(rule)
 			p.ScriptR1()
 			r := p.Distill(apptest.C1())
-			p.ended(r, run.Completed, distill.Created)
+			p.ended(r, run.Completed, distillation.Created)
 			p.asked("segment 1, extract 2, files 1")
 			p.paidOnce()
 			if r.Usage.Unknown != c.unknown || r.Usage.Attempts != 4 || r.Usage.Keys != 3 {
@@ -190,7 +191,7 @@ func TestATextTooLongForTheModelIsSentShort(t *testing.T) {
 	p.ScriptR1()
 	c := apptest.C1()
 	c.Messages[4].Content = strings.Repeat("r41 ok / r42 failing. ", 60)
-	p.ended(p.Distill(c), run.Completed, distill.Created)
+	p.ended(p.Distill(c), run.Completed, distillation.Created)
 	p.asked("segment 1, extract 2, files 1")
 	if bodies := p.bodies("extract"); len(bodies[1]) >= len(bodies[0])-500 {
 		t.Errorf("%d bytes, then %d", len(bodies[0]), len(bodies[1]))
@@ -213,7 +214,7 @@ func TestAPromptThatDriftsIsNotSent(t *testing.T) {
 	// again by each attempt, so changing them changes what it would send.
 	p.exec(`update messages set content = 'DRIFTED ' || content`)
 	p.Model.Release("extract")
-	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
+	p.ended(p.Wait(r.Ref), run.Completed, distillation.Created)
 	if bodies := p.bodies("extract"); len(bodies) != 2 || bodies[0] != bodies[1] ||
 		strings.Contains(bodies[1], "DRIFTED") {
 		t.Errorf("%d requests, the last with drift %t", len(bodies), strings.Contains(bodies[len(bodies)-1], "DRIFTED"))
@@ -234,7 +235,7 @@ func TestANULCharacterDoesNotStopARun(t *testing.T) {
 	c := apptest.C1()
 	c.Messages[0].Content += "\x00"
 	r := p.Distill(c)
-	p.ended(r, run.Completed, distill.Created)
+	p.ended(r, run.Completed, distillation.Created)
 	p.asked(allOnce)
 	if text := readFile(t, r.Tasks[0].SkillMD); bytes.Contains(text, []byte{0}) {
 		t.Error("SKILL.md holds a NUL")

@@ -5,6 +5,7 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
@@ -20,7 +21,7 @@ func TestResettingAFinishedRunRepeatsNothing(t *testing.T) {
 	p := openProtocol(t)
 	p.ScriptR1()
 	r := p.Distill(apptest.C1())
-	p.ended(r, run.Completed, distill.Created)
+	p.ended(r, run.Completed, distillation.Created)
 	ops := p.number("select count(*) from tool_op_log")
 	for _, id := range []string{r.WorkflowID, r.Tasks[0].WorkflowID, r.WorkflowID} {
 		if status := p.finished(id, p.reset(id)); status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
@@ -32,7 +33,7 @@ func TestResettingAFinishedRunRepeatsNothing(t *testing.T) {
 	if n := p.number("select count(*) from tool_op_log"); n != ops {
 		t.Errorf("%d operations logged, were %d", n, ops)
 	}
-	p.ended(p.Wait(run.Ref{Workspace: p.Workspace.ID, Run: r.Run}), run.Completed, distill.Created)
+	p.ended(p.Wait(run.Ref{Workspace: p.Workspace.ID, Run: r.Run}), run.Completed, distillation.Created)
 }
 
 // Case E6: the parent is reset while the task's child workflow is running.
@@ -47,7 +48,7 @@ func TestResettingARunWhoseTaskIsUnderWayRepeatsNothing(t *testing.T) {
 	again := p.reset(r.WorkflowID)
 	p.until("the new execution to meet the task", func() bool { return p.scheduled(r.WorkflowID, again, "AwaitTask") })
 	p.Model.Release("extract")
-	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
+	p.ended(p.Wait(r.Ref), run.Completed, distillation.Created)
 	if status := p.finished(r.WorkflowID, again); status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
 		t.Errorf("the new execution: %s", status)
 	}
@@ -67,7 +68,7 @@ func TestResettingATaskUnderWayPaysNoReplyTwice(t *testing.T) {
 	p.reset(tasks[0].WorkflowID)
 	p.Model.Release("files")
 	p.until("the skill", func() bool { return p.number("select count(*) from skills") == 1 })
-	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
+	p.ended(p.Wait(r.Ref), run.Completed, distillation.Created)
 	p.skills(1, 1)
 	// The held call may have been interrupted and sent again. Stored replies are not requested
 	// again.

@@ -15,6 +15,7 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
@@ -102,9 +103,9 @@ func (p *protocol) paidOnce() {
 }
 
 // ended checks the outcome of a run and the outcomes of its tasks in any order.
-func (p *protocol) ended(r distill.Report, outcome run.Outcome, tasks ...distill.Outcome) {
+func (p *protocol) ended(r distill.Report, outcome run.Outcome, tasks ...distillation.Outcome) {
 	p.t.Helper()
-	var got []distill.Outcome
+	var got []distillation.Outcome
 	for _, task := range r.Tasks {
 		got = append(got, task.Outcome)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/service/distill"
 	"cairn/internal/testkit"
 )
@@ -53,7 +54,7 @@ func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 	// The next attempt uploads it again.
-	if c, err := p.App.Distill.Publish(t.Context(), ref, key); err != nil || c.Outcome != distill.Created {
+	if c, err := p.App.Distill.Publish(t.Context(), ref, key); err != nil || c.Outcome != distillation.Created {
 		t.Errorf("published %+v: %v", c, err)
 	}
 }
@@ -61,6 +62,7 @@ func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
 // deadStore is the store of a worker that dies before it commits a version.
 type deadStore struct{ distill.Store }
 
-func (s *deadStore) CommitVersion(context.Context, distill.Task, distill.Commit) (distill.CommitResult, error) {
-	return distill.CommitResult{}, errCut
+func (s *deadStore) CommitVersion(context.Context, distillation.Task, distillation.Commit) (distillation.CommitResult,
+	error) {
+	return distillation.CommitResult{}, errCut
 }

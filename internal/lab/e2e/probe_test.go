@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/erasure"
+	domainlearning "cairn/internal/domain/learning"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/erase"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
@@ -117,7 +118,7 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 		conversation = of.Conversation
 		return err
 	})
-	erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversation, Derived: erase.Keep})
+	erased(b, erasure.Target{Workspace: b.Workspace.ID, Conversation: conversation, Derived: erasure.Keep})
 	for _, table := range []string{"probes", "decision_outcomes", "llm_calls where stage = 'probe'"} {
 		if n := count(b, "select count(*) from cairn."+table); n != 0 {
 			t.Errorf("%d of %s are left of an erased conversation", n, table)
@@ -402,7 +403,7 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 			t.Errorf("another workspace has spent %d, %v", n, err)
 		}
 		if ended, err := q.Probes().EndProbe(t.Context(),
-			probe.Probe{Run: ref.Run, State: probe.StateError}); err != nil || ended {
+			domainlearning.Probe{Run: ref.Run, State: probe.StateError}); err != nil || ended {
 			t.Errorf("another workspace ended one: %v, %v", ended, err)
 		}
 		return nil

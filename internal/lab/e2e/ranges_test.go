@@ -5,10 +5,10 @@ import (
 	"reflect"
 	"testing"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/distill"
 	"cairn/internal/store"
 )
 
@@ -39,7 +39,7 @@ func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 		tasks, err := q.Tasks().Tasks(ctx, r.Run)
 		for _, task := range tasks {
 			got[task.Name] = task.Seqs
-			if task.Outcome != distill.Skipped {
+			if task.Outcome != distillation.Skipped {
 				t.Errorf("task %s ended as %q", task.Name, task.Outcome)
 			}
 		}
@@ -69,7 +69,7 @@ func TestDistillKeepsHostileNamesInsideThePackage(t *testing.T) {
 	})
 	r := b.Distill(apptest.C1())
 
-	if len(r.Tasks) != 1 || r.Tasks[0].Outcome != distill.Created {
+	if len(r.Tasks) != 1 || r.Tasks[0].Outcome != distillation.Created {
 		t.Fatalf("run ended as %q with %+v", r.Outcome, r.Tasks)
 	}
 	task := r.Tasks[0]

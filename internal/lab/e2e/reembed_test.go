@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/promptmemory"
@@ -33,11 +34,11 @@ func changedModel(t *testing.T, n int, change ...func(*config.Config)) (b *appte
 	testkit.Must(t, err)
 	hashed := embedding.HashingVectors(embedding.DefaultDims)
 	for first := 0; first < n; first += 500 {
-		var docs []search.Doc
+		var docs []index.Doc
 		var texts []string
 		for i := first; i < min(first+500, n); i++ {
 			texts = append(texts, fmt.Sprintf("Crate number%d stands in hall%d.", i, i%17))
-			docs = append(docs, search.NewDoc(search.KindMemory, int64(1_000_000+i), "active", texts[len(texts)-1]))
+			docs = append(docs, index.NewDoc(index.KindMemory, int64(1_000_000+i), "active", texts[len(texts)-1]))
 		}
 		b.Within(func(ctx context.Context, q store.Tx) error {
 			ids, err := q.Documents().IndexNew(ctx, docs)
@@ -186,9 +187,9 @@ func TestReembedEndsInEachWay(t *testing.T) {
 	b.Model.Forget()
 	started, err := b.Reembed.Start(t.Context(), b.Workspace, rate)
 	testkit.Must(t, err)
-	until(vectorspace.Running)
+	until(index.ReembedRunning)
 	steer(contract.PauseReembed)
-	until(vectorspace.Paused)
+	until(index.ReembedPaused)
 	steer(contract.CancelReembed)
 	if r := endedReembed(b, started.Space); r.Reembed.State != vectorspace.Cancelled {
 		t.Errorf("cancelled: %+v", r.Reembed)
@@ -199,9 +200,9 @@ func TestReembedEndsInEachWay(t *testing.T) {
 	}
 	_, err = b.Reembed.Start(t.Context(), b.Workspace, vectorspace.Options{Rate: 2})
 	testkit.Must(t, err)
-	until(vectorspace.Running)
+	until(index.ReembedRunning)
 	steer(contract.PauseReembed)
-	until(vectorspace.Paused)
+	until(index.ReembedPaused)
 	steer(contract.ResumeReembed)
 	if r := endedReembed(b, started.Space); r.Reembed.State != vectorspace.Completed || r.Spaces[0].State != "active" {
 		t.Errorf("completed: %+v, %+v", r.Reembed, r.Spaces)

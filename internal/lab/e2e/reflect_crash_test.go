@@ -9,12 +9,13 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/llm"
+	domainreflection "cairn/internal/domain/reflection"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/erase"
 	"cairn/internal/service/reflection"
 	"cairn/internal/testkit"
 )
@@ -54,7 +55,7 @@ func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
 	b.Model.Release("held")
 	b.StartProcess()
 	got := reflected(b, opened.Run)
-	if got.Status != reflection.Saved || len(got.Notes) != 1 || got.Memories != 1 || got.Runs[0].Steps != 2 {
+	if got.Status != domainreflection.Saved || len(got.Notes) != 1 || got.Memories != 1 || got.Runs[0].Steps != 2 {
 		t.Errorf("the day came to %+v", got)
 	}
 	if n := count(b, "select count(*) from cairn.memory_revisions"); n != 2 {
@@ -76,7 +77,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "reflection", Times: 3, Status: 401, Reply: "no such key"})
 	scriptReflection(b, noting("It was windy, then calm, then sunny.", 1, 3))
 	for n, date := range []string{"2026-03-01", "2026-03-02", "2026-03-03"} {
-		if out := sweeps(b, date); out.Status != reflection.Failed {
+		if out := sweeps(b, date); out.Status != domainreflection.Failed {
 			t.Fatalf("%s came to %+v", date, out)
 		}
 		if marks := count(b, "select count(*) from cairn.conversation_marks where kind = 'reflection'"); marks != n/2 {
@@ -90,7 +91,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 		t.Errorf("the third failure came to %+v", failed)
 	}
 	b.Record(failed.Runs[0].WorkflowID, "Reflection/failed")
-	if out := sweeps(b, "2026-03-04"); out.Status != reflection.Saved {
+	if out := sweeps(b, "2026-03-04"); out.Status != domainreflection.Saved {
 		t.Fatalf("the fourth night came to %+v", out)
 	}
 	told := asked(b, "reflection")[3].Messages[1].Content
@@ -101,8 +102,8 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 		"select count(*) from cairn.conversation_marks where kind = 'reflection' and seq = 1"); marks != 4 {
 		t.Errorf("%d conversations are read", marks)
 	}
-	if got := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"}); got.Status != reflection.Saved &&
-		got.Status != reflection.Nothing {
+	if got := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"}); got.Status != domainreflection.Saved &&
+		got.Status != domainreflection.Nothing {
 		t.Errorf("the day that was passed over cannot be made up for: %+v", got)
 	}
 }
@@ -120,7 +121,7 @@ func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 	testkit.Must(t, b.Temporal.CancelWorkflow(t.Context(), opened.Run.WorkflowID, ""))
 	got := reflected(b, opened.Run) // while the request is open: one that fails first is a failure of the endpoint's
 	b.Model.Release("held")
-	if r := got.Runs[0]; r.Status != reflection.Failed || r.Reason != "interrupted" || r.Failures != 0 {
+	if r := got.Runs[0]; r.Status != domainreflection.Failed || r.Reason != "interrupted" || r.Failures != 0 {
 		t.Errorf("cancelled it came to %+v", r)
 	}
 	if n := count(b, "select count(*) from cairn.reflection_reads") +
@@ -128,7 +129,7 @@ func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 		t.Errorf("%d rows say that it was read", n)
 	}
 	b.Record(opened.Run.WorkflowID, "Reflection/cancelled")
-	if again := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"}); again.Status != reflection.Saved ||
+	if again := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"}); again.Status != domainreflection.Saved ||
 		again.Runs[0].Generation != 2 {
 		t.Errorf("done again it came to %+v", again)
 	}
@@ -151,7 +152,7 @@ func TestALongDayIsShownInParts(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "segment", Reply: `{"tasks":[]}`})
 	got := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"})
 	r := got.Runs[0]
-	if got.Status != reflection.Saved || r.Parts < 2 || r.PartsRead != r.Parts || r.Steps != r.Parts+1 {
+	if got.Status != domainreflection.Saved || r.Parts < 2 || r.PartsRead != r.Parts || r.Steps != r.Parts+1 {
 		t.Fatalf("the day came to %+v", r)
 	}
 	shown := map[int]int{}
@@ -183,7 +184,7 @@ func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	scriptReflection(b)
 	b.Say("c", 1, "We fly on Friday.")
-	if got := reflectOn(b, reflection.DateRequest{}); got.Status != reflection.Nothing {
+	if got := reflectOn(b, reflection.DateRequest{}); got.Status != domainreflection.Nothing {
 		t.Fatalf("so far the day came to %+v", got)
 	}
 	b.Say("c", 2, "No, on Saturday.")
@@ -244,7 +245,7 @@ func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
 		t.Fatalf("the day came to %+v", got)
 	}
 	e, err := b.App.Erase.Accept(t.Context(),
-		erase.Target{Workspace: b.Workspace.ID, Conversation: id, Derived: "delete"})
+		erasure.Target{Workspace: b.Workspace.ID, Conversation: id, Derived: "delete"})
 	testkit.Must(t, err)
 	testkit.Must(t, b.Driver.Erase(t.Context(), e.Start()))
 	testkit.Eventually(t, "it is erased", func() bool {

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/memory"
+	domainreflection "cairn/internal/domain/reflection"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/evaluation/locomo"
@@ -100,7 +101,7 @@ func replay(t *testing.T, messages []transcript.Message) {
 	}
 	for _, date := range dates {
 		got := reflectOn(b, reflection.DateRequest{Date: date})
-		if got.Status != reflection.Saved || len(got.Notes) == 0 {
+		if got.Status != domainreflection.Saved || len(got.Notes) == 0 {
 			t.Errorf("%s came to %s with %d notes: %+v", date, got.Status, len(got.Notes), got.Runs)
 		}
 		for _, n := range got.Notes {

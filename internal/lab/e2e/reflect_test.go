@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
+	domainreflection "cairn/internal/domain/reflection"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/promptmemory"
@@ -29,7 +30,7 @@ func TestADayBecomesNotesAndMemoriesThatPointToItsMessages(t *testing.T) {
 		remembering("The user is allergic to peanuts.", 3))
 
 	got := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"})
-	if got.Status != reflection.Saved || len(got.Notes) != 1 || got.Day.Notes != 1 || got.Memories != 1 ||
+	if got.Status != domainreflection.Saved || len(got.Notes) != 1 || got.Day.Notes != 1 || got.Memories != 1 ||
 		got.Runs[0].Turns != 2 || got.Runs[0].Messages != 4 {
 		t.Fatalf("the day came to %+v", got)
 	}
@@ -71,7 +72,7 @@ func TestADateThatIsDoneStaysAsItIs(t *testing.T) {
 	}
 	redone := reflectOn(b, reflection.DateRequest{Date: "2026-03-01", Redo: true})
 	if len(redone.Runs) != 2 || redone.Runs[0].Generation != 2 || redone.Runs[0].Messages != 2 ||
-		len(redone.Notes) != 1 || redone.Status != reflection.Saved {
+		len(redone.Notes) != 1 || redone.Status != domainreflection.Saved {
 		t.Errorf("a redo came to %+v", redone)
 	}
 }
@@ -102,7 +103,7 @@ func TestOnlyWhatPeopleSaidIsLookedAt(t *testing.T) {
 	b.Say("c", 1, "<memory-context>The user likes ships.</memory-context> My key is sk-"+strings.Repeat("aB3dE6gH", 3))
 	b.Say("c", 2, "the daily report", from("scheduled"))
 	got := reflectOn(b, reflection.DateRequest{})
-	if got.Status != reflection.Nothing || got.Runs[0].Turns != 1 || got.Runs[0].Messages != 2 {
+	if got.Status != domainreflection.Nothing || got.Runs[0].Turns != 1 || got.Runs[0].Messages != 2 {
 		t.Errorf("the day came to %+v", got)
 	}
 	told := asked(b, "reflection")[0].Messages[1].Content
@@ -134,7 +135,7 @@ func TestAReflectionStopsAfterFifteenCalls(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "segment", Reply: `{"tasks":[]}`})
 	got := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"})
 	r := got.Runs[0]
-	if got.Status != reflection.Partial || r.Steps != 15 || b.Model.Count("reflection") != 15 ||
+	if got.Status != domainreflection.Partial || r.Steps != 15 || b.Model.Count("reflection") != 15 ||
 		r.Report.Memories != 3 || r.Report.Notes < 10 || r.Refused == 0 {
 		t.Errorf("%+v after %d requests", r, b.Model.Count("reflection"))
 	}
@@ -180,7 +181,7 @@ func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
 		"query_sha from cairn.note_recalls) q) update cairn.note_recalls r set day = r.day - n.n from n where "+
 		"n.query_sha = r.query_sha")
 	got := reflectOn(b, reflection.DateRequest{Date: "2026-03-02", Redo: true})
-	if got.Runs[0].Promoted != 1 || got.Runs[0].Status != reflection.Saved {
+	if got.Runs[0].Promoted != 1 || got.Runs[0].Status != domainreflection.Saved {
 		t.Errorf("the note was not promoted: %+v", got.Runs[0])
 	}
 	if n := count(b, "select count(*) from cairn.memories where type = 'core' and origin = 'reflection' and content "+

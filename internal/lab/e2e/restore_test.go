@@ -11,11 +11,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"cairn/internal/domain/erasure"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/bench/runbook"
 	"cairn/internal/lab/devtest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/erase"
 	"cairn/internal/testkit"
 )
 
@@ -96,7 +96,7 @@ func TestARestoredDatabaseAnswersMessagesAgain(t *testing.T) {
 		b.Say(fmt.Sprintf("new-%d", n), 1, "after the dump")
 		b.Say(fmt.Sprintf("new-%d", n), 2, "after the dump")
 	}
-	erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, "secret")})
+	erased(b, erasure.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, "secret")})
 	send(b, b.Message("held", "m1", "hold on"))
 	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	lost := b.Workspace

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/conversation"
-	"cairn/internal/service/erase"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
 )
@@ -187,8 +187,8 @@ func TestErasureOfAMovedEntryFollowsItsSource(t *testing.T) {
 		conversation string
 		want         int
 	}{{"mover", 1}, {"source", 0}} {
-		erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, c.conversation),
-			Derived: erase.Delete})
+		erased(b, erasure.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, c.conversation),
+			Derived: erasure.Delete})
 		if n := count(b, anvil); n != c.want {
 			t.Errorf("after the erasure of %s: %d entries, want %d", c.conversation, n, c.want)
 		}

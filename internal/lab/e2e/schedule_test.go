@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/domain/settings"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/schedule"
@@ -27,7 +28,7 @@ func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
 		})
 		return out, err
 	}
-	next := func(name string) schedule.Task {
+	next := func(name string) scheduled.Task {
 		t.Helper()
 		task, err := b.Schedules.Get(t.Context(), b.Workspace.ID, name)
 		testkit.Must(t, err)
@@ -37,7 +38,7 @@ func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
 		t.Errorf("a fresh workspace has %+v", task)
 	}
 	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID,
-		schedule.Draft{Name: "of-tokyo", Cron: "0 9 * * *", Zone: "Asia/Tokyo", Prompt: "Look."})
+		scheduled.Draft{Name: "of-tokyo", Cron: "0 9 * * *", Zone: "Asia/Tokyo", Prompt: "Look."})
 	testkit.Must(t, err)
 	tokyo := next("of-tokyo").DueAt
 	if s, err := set(`{"time_zone":"America/Nuuk","reflection_cron":"30 22 * * *"}`); err != nil ||
@@ -73,23 +74,24 @@ func TestTasksAreAddedPausedAndRemoved(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	ctx, ws := t.Context(), b.Workspace.ID
-	good := schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."}
+	good := scheduled.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."}
 	made, err := b.Schedules.Add(ctx, ws, good)
 	testkit.Must(t, err)
-	if made.Channel != "scheduled" || made.CatchUp != 12*time.Hour || made.Overlap != schedule.OverlapSkip ||
+	if made.Channel != "scheduled" || made.CatchUp != 12*time.Hour || made.Overlap != scheduled.OverlapSkip ||
 		made.DueAt == nil {
 		t.Errorf("made %+v", made)
 	}
-	for code, change := range map[fault.Code][]func(*schedule.Draft){
-		fault.AlreadyExists: {func(*schedule.Draft) {}},
-		fault.TooLarge:      {func(d *schedule.Draft) { d.Prompt = strings.Repeat("x", 32_001) }},
-		fault.InvalidArgument: {func(d *schedule.Draft) { d.Name = "Report" }, func(d *schedule.Draft) {
+	for code, change := range map[fault.Code][]func(*scheduled.Draft){
+		fault.AlreadyExists: {func(*scheduled.Draft) {}},
+		fault.TooLarge:      {func(d *scheduled.Draft) { d.Prompt = strings.Repeat("x", 32_001) }},
+		fault.InvalidArgument: {func(d *scheduled.Draft) { d.Name = "Report" }, func(d *scheduled.Draft) {
 			d.Name = ""
-		}, func(d *schedule.Draft) { d.Prompt = " \n" }, func(d *schedule.Draft) { d.Cron = "61 * * * *" },
-			func(d *schedule.Draft) { d.Cron = "0 8 1 * 1" }, func(d *schedule.Draft) {
+		}, func(d *scheduled.Draft) { d.Prompt = " \n" }, func(d *scheduled.Draft) { d.Cron = "61 * * * *" },
+			func(d *scheduled.Draft) { d.Cron = "0 8 1 * 1" }, func(d *scheduled.Draft) {
 				d.Zone = "Local"
-			}, func(d *schedule.Draft) { d.Channel = "fax" }, func(d *schedule.Draft) { d.MaxTurns = 51 },
-			func(d *schedule.Draft) { d.CatchUp = 169 * time.Hour }, func(d *schedule.Draft) { d.Overlap = "both" }}} {
+			}, func(d *scheduled.Draft) { d.Channel = "fax" }, func(d *scheduled.Draft) { d.MaxTurns = 51 },
+			func(d *scheduled.Draft) { d.CatchUp = 169 * time.Hour },
+			func(d *scheduled.Draft) { d.Overlap = "both" }}} {
 		for i, f := range change {
 			d := good
 			f(&d)
@@ -129,9 +131,9 @@ func TestABackfillFiresEachMissedTimeOnce(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID,
-		schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
+		scheduled.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
 	testkit.Must(t, err)
-	fill := func(from, until int) []schedule.FiringRecord {
+	fill := func(from, until int) []scheduled.FiringRecord {
 		t.Helper()
 		fired, err := b.Schedules.Backfill(t.Context(), b.Workspace.ID, b.Workspace.Key, "report",
 			recurrence.Date{Year: 2026, Month: 3, Day: from}, recurrence.Date{Year: 2026, Month: 3, Day: until})

@@ -13,6 +13,7 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/domain/fault"
+	domainlearning "cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
@@ -192,7 +193,7 @@ func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 
 // playTraining runs a training step by step. It runs each step with the function through.
 func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service,
-	with func(what string, step func() error)) (out training.Result, ref run.Ref) {
+	with func(what string, step func() error)) (out domainlearning.TrainingResult, ref run.Ref) {
 	t.Helper()
 	traces := lessons(4)
 	for i := range traces { // without feedback these stay hard cases
@@ -234,7 +235,7 @@ func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service,
 
 // trainedState returns the results of a training: the outcome, the bank and its policy, the
 // buffer of hard cases and the skill statistics.
-func trainedState(b *apptest.Bundle, out training.Result) (state []string) {
+func trainedState(b *apptest.Bundle, out domainlearning.TrainingResult) (state []string) {
 	b.T.Helper()
 	head, err := b.Learning.Banks.Head(b.T.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(b.T, err)

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/distill"
-	"cairn/internal/service/library"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -38,7 +38,7 @@ func TestGateSaysWhyNothingIsDistilled(t *testing.T) {
 		t.Errorf("ended as %q (%s) after %d requests", r.Outcome, r.Reason, len(b.Model.Requests()))
 	}
 	b.Within(func(ctx context.Context, q store.Tx) error {
-		heads, err := q.Skills().Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: 10})
+		heads, err := q.Skills().Skills(ctx, skill.Listing{Statuses: skill.Statuses(), Max: 10})
 		if len(heads) != 0 {
 			t.Errorf("skills %+v", heads)
 		}
@@ -226,14 +226,14 @@ func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
 	reward := 0.0
 	alone := c2("alone")
 	alone.Reward = &reward
-	if r := b.Distill(alone); r.Tasks[0].Outcome != distill.Skipped {
+	if r := b.Distill(alone); r.Tasks[0].Outcome != distillation.Skipped {
 		t.Errorf("a failed conversation made %+v", r.Tasks)
 	}
 	first := b.Distill(apptest.C1()).Tasks[0]
 	second := c2("second")
 	second.Reward = &reward
 	r := b.Distill(second).Tasks[0]
-	if r.Outcome != distill.Staged || r.SkillID != first.SkillID { // the lessons were not seen to work
+	if r.Outcome != distillation.Staged || r.SkillID != first.SkillID { // the lessons were not seen to work
 		t.Fatalf("task %+v", r)
 	}
 	head, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, pendingChanges(t, b)[0].ID, approval.Decision{})

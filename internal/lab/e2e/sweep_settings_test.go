@@ -12,6 +12,8 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
+	domainreflection "cairn/internal/domain/reflection"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
@@ -248,7 +250,8 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		Get(t.Context(), &out))
 	got, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, day(1))
 	testkit.Must(t, err)
-	if r := got.Runs[0]; out.Status != reflection.Saved || r.Messages != 2 || r.Skipped != 2 || got.Day.Notes != 1 {
+	if r := got.Runs[0]; out.Status != domainreflection.Saved || r.Messages != 2 || r.Skipped != 2 ||
+		got.Day.Notes != 1 {
 		t.Errorf("on again the day came to %+v", got)
 	}
 	if got := sweepOn(day(0)); got.Started != 0 || got.Empty != 1 {
@@ -263,7 +266,7 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		}))
 	made, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, day(30))
 	testkit.Must(t, err)
-	if len(dates) != 3 || made.Status != reflection.Saved || made.Messages != 2 {
+	if len(dates) != 3 || made.Status != domainreflection.Saved || made.Messages != 2 {
 		t.Errorf("made up for %v: %+v", dates, made)
 	}
 }
@@ -289,7 +292,8 @@ insert into cairn.turns (workspace_id, conversation_id, number, message_id, mode
 			WorkflowID: "w", Spec: app.ReflectionSpec(b.Config)})
 	testkit.Must(t, err)
 	day, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, date)
-	if err != nil || o.Ended == nil || day.Status != reflection.Empty || day.Reason != reflection.EmptyWeekReason ||
+	if err != nil || o.Ended == nil || day.Status != reflection.Empty ||
+		day.Reason != domainreflection.EmptyWeekReason ||
 		!day.Runs[0].EmptyWeek {
 		t.Errorf("the day came to %+v, %v", day, err)
 	}
@@ -301,7 +305,7 @@ func TestSettingsOfTheSweepAreShown(t *testing.T) {
 	b.Schedules.Planner.Jitter = 15 * time.Minute
 	choose(b, `{"time_zone":"Europe/Berlin","quiet_hours":{"from":"22:00","to":"07:00"}}`)
 	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID,
-		schedule.Draft{Name: "night", Cron: "0 2 * * *", Prompt: "Look."})
+		scheduled.Draft{Name: "night", Cron: "0 2 * * *", Prompt: "Look."})
 	testkit.Must(t, err)
 	tasks, err := b.Schedules.List(t.Context(), b.Workspace.ID)
 	testkit.Must(t, err)

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/schedule"
 	"cairn/internal/testkit"
@@ -106,7 +107,7 @@ type crashing struct {
 	started int
 }
 
-func (c *crashing) StartSlot(ctx context.Context, s schedule.ClaimedFiring) (string, string, error) {
+func (c *crashing) StartSlot(ctx context.Context, s scheduled.ClaimedFiring) (string, string, error) {
 	c.mu.Lock()
 	c.started++
 	hit := c.started == c.at
@@ -233,13 +234,13 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 	}
 	// The first holder resumes. It can no longer settle the slot.
 	testkit.Must(t, b.Store.Claims().SettleSlots(t.Context(), "lost",
-		[]schedule.DispatchResult{{Slot: taken.Slots[0], Outcome: schedule.Failed}}))
+		[]scheduled.DispatchResult{{Slot: taken.Slots[0], Outcome: schedule.Failed}}))
 	if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'failed'"); n != 0 {
 		t.Error("a page settled a slot of another")
 	}
 }
 
-func sorted(slots []schedule.ClaimedFiring) map[int64]string {
+func sorted(slots []scheduled.ClaimedFiring) map[int64]string {
 	out := map[int64]string{}
 	for _, s := range slots {
 		out[s.Task] = s.WorkspaceKey + " " + s.Key + " " + s.At.UTC().String()

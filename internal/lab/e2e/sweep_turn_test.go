@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/schedule"
@@ -39,7 +40,7 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	task, err := b.Schedules.Add(t.Context(), b.Workspace.ID,
-		schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
+		scheduled.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
 	testkit.Must(t, err)
 	exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '1 minute', due_date = '2026-11-19', "+
 		"due_key = '2026-11-19' where name = 'report'")
@@ -74,12 +75,12 @@ func TestATurnWithoutAnAnswerKeepsTheNextFromStarting(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t) // no worker answers
-	for name, overlap := range map[string]string{"skips": schedule.OverlapSkip, "queues": schedule.OverlapQueue} {
+	for name, overlap := range map[string]string{"skips": scheduled.OverlapSkip, "queues": scheduled.OverlapQueue} {
 		_, err := b.Schedules.Add(t.Context(), b.Workspace.ID,
-			schedule.Draft{Name: name, Cron: "@hourly", Prompt: "Look.", Overlap: overlap, Channel: "sms"})
+			scheduled.Draft{Name: name, Cron: "@hourly", Prompt: "Look.", Overlap: overlap, Channel: "sms"})
 		testkit.Must(t, err)
-		second := map[string]string{schedule.OverlapSkip: schedule.Skipped,
-			schedule.OverlapQueue: schedule.Started}[overlap]
+		second := map[string]string{scheduled.OverlapSkip: schedule.Skipped,
+			scheduled.OverlapQueue: schedule.Started}[overlap]
 		for _, want := range []string{schedule.Started, second} {
 			f, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, name, "")
 			testkit.Must(t, err)
@@ -134,7 +135,7 @@ func TestTheWorkerSchedulesTheSweepOnce(t *testing.T) {
 		"kind = 'reflection'")
 	testkit.Eventually(t, "the sweep has been at it", func() bool {
 		task, err := b.Schedules.Get(t.Context(), b.Workspace.ID, "daily-reflection")
-		return err == nil && task.Last != nil && task.Last.Outcome == schedule.Empty
+		return err == nil && task.Last != nil && task.Last.Outcome == scheduled.Empty
 	})
 	b.Config.SweepEvery = time.Hour
 	testkit.Must(t, b.ScheduleSweep(t.Context()))

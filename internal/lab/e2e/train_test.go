@@ -10,10 +10,11 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/erasure"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
-	"cairn/internal/service/erase"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/training"
@@ -62,7 +63,7 @@ func train(b *apptest.Bundle, change ...func(*training.Request)) run.Run {
 	return out
 }
 
-func trainedTo(b *apptest.Bundle, ref run.Ref) (out training.Result) {
+func trainedTo(b *apptest.Bundle, ref run.Ref) (out learning.TrainingResult) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the training ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q store.Tx) error {
@@ -100,7 +101,7 @@ func skillStats(b *apptest.Bundle) []string {
 
 // trainedAlone returns the result of a training whose episodes run in sequence, and the skill
 // statistics after it.
-func trainedAlone(t *testing.T) (training.Result, []string) {
+func trainedAlone(t *testing.T) (learning.TrainingResult, []string) {
 	t.Helper()
 	alone := apptest.Open(t, offlineRules)
 	r := train(alone, func(r *training.Request) { r.Parallel = 1 })
@@ -141,7 +142,7 @@ func trainedAlone(t *testing.T) (training.Result, []string) {
 	}
 	taught := column[int64](alone, "select conversation_id from cairn.cases where array_to_string(gold, ' ') ~ "+
 		"'lemon' limit 1")[0]
-	erased(alone, erase.Target{Workspace: alone.Workspace.ID, Conversation: taught, Derived: erase.Delete})
+	erased(alone, erasure.Target{Workspace: alone.Workspace.ID, Conversation: taught, Derived: erasure.Delete})
 	for _, query := range lemon {
 		if n := count(alone, query); n != 0 {
 			t.Errorf("%s: %d", query, n)
@@ -158,7 +159,7 @@ func trainedAlone(t *testing.T) (training.Result, []string) {
 }
 
 // trainedManyAtOnce checks that a training with concurrent episodes has the same result.
-func trainedManyAtOnce(t *testing.T, want training.Result, known []string) {
+func trainedManyAtOnce(t *testing.T, want learning.TrainingResult, known []string) {
 	t.Helper()
 	many := apptest.Open(t, offlineRules)
 	if got := trainedTo(many, train(many, func(r *training.Request) { r.Parallel = 16 }).
@@ -171,7 +172,7 @@ func trainedManyAtOnce(t *testing.T, want training.Result, known []string) {
 }
 
 // trainedUnderKills checks that a training whose worker is killed twice has the same result.
-func trainedUnderKills(t *testing.T, want training.Result) {
+func trainedUnderKills(t *testing.T, want learning.TrainingResult) {
 	t.Helper()
 	b := apptest.OpenIdle(t, offlineRules)
 	worker := b.StartProcess()

@@ -14,6 +14,7 @@ import (
 
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
@@ -51,7 +52,7 @@ func quiet(b *apptest.Bundle, conversationID string) {
 	})
 }
 
-func numbers(reviews []conversation.ReviewView) (out []int) {
+func numbers(reviews []domainconversation.ReviewView) (out []int) {
 	for _, r := range reviews {
 		out = append(out, r.Turn)
 	}
@@ -73,7 +74,7 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	scriptSaves(b)
 	secret := "remember the key sk-" + strings.Repeat("aB3dE6gH", 3)
 	n := 0
-	say := func(text string, change ...func(*conversation.Request)) conversation.TurnStatus {
+	say := func(text string, change ...func(*conversation.Request)) domainconversation.TurnStatus {
 		n++
 		return b.Say("c", n, text, change...)
 	}

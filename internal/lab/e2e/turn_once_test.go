@@ -13,11 +13,11 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/conversation"
 	"cairn/internal/testkit"
 )
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
@@ -104,7 +105,7 @@ func cancel(b *apptest.Bundle, conversationID, message string) {
 }
 
 // answered waits until a message has a reply.
-func answered(b *apptest.Bundle, conversationID, message string) (out conversation.TurnStatus) {
+func answered(b *apptest.Bundle, conversationID, message string) (out domainconversation.TurnStatus) {
 	b.T.Helper()
 	testkit.Eventually(b.T, message+" of "+conversationID+" is answered", func() bool {
 		var err error
@@ -115,7 +116,7 @@ func answered(b *apptest.Bundle, conversationID, message string) (out conversati
 }
 
 // view returns the row of a conversation.
-func view(b *apptest.Bundle, conversationID string) (v conversation.View) {
+func view(b *apptest.Bundle, conversationID string) (v domainconversation.View) {
 	b.T.Helper()
 	testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID,
 		func(_ context.Context, q store.Tx) (err error) {
@@ -126,7 +127,7 @@ func view(b *apptest.Bundle, conversationID string) (v conversation.View) {
 }
 
 // reviews returns the nudges of a conversation, the oldest first, when none is open.
-func reviews(b *apptest.Bundle, conversationID string, n int) (out []conversation.ReviewView) {
+func reviews(b *apptest.Bundle, conversationID string, n int) (out []domainconversation.ReviewView) {
 	b.T.Helper()
 	id := view(b, conversationID).ID
 	testkit.Eventually(b.T, fmt.Sprintf("%d reviews have ended", n), func() bool {
@@ -135,7 +136,7 @@ func reviews(b *apptest.Bundle, conversationID string, n int) (out []conversatio
 				out, err = q.ConversationViews().Reviews(b.T.Context(), id, 100)
 				return err
 			}))
-		return len(out) >= n && !slices.ContainsFunc(out, func(r conversation.ReviewView) bool {
+		return len(out) >= n && !slices.ContainsFunc(out, func(r domainconversation.ReviewView) bool {
 			return r.Status == "open"
 		})
 	})

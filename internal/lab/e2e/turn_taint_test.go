@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -73,7 +73,7 @@ func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
 	if got := text(b, "select string_agg(content, ',') from cairn.memories"); got != "Ada likes tea." {
 		t.Errorf("remembered %q", got)
 	}
-	var turns []agentrun.Turn
+	var turns []conversation.Turn
 	id := view(b, "c").ID
 	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID,
 		func(_ context.Context, q store.Tx) (err error) {

@@ -7,14 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/distill"
-	"cairn/internal/service/library"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -50,7 +49,7 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 	})
 	second := b.Distill(c2("second")).Tasks[0]
 
-	if second.Outcome != distill.Updated || second.SkillID != first.SkillID || second.Version != 2 {
+	if second.Outcome != distillation.Updated || second.SkillID != first.SkillID || second.Version != 2 {
 		t.Fatalf("second task: %+v", second)
 	}
 	members := unzip(t, readFile(t, second.Package))
@@ -130,7 +129,7 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 		"not-a-uuid", "1'; drop table skills; --"} {
 		r := b.Distill(c2(forged))
 		task := r.Tasks[0]
-		if task.Outcome != distill.Created || task.SkillID == victim.SkillID {
+		if task.Outcome != distillation.Created || task.SkillID == victim.SkillID {
 			t.Errorf("%q: task %+v", forged, task)
 		}
 		if !strings.Contains(strings.Join(task.Notes, " "), "rejected_target") {
@@ -139,7 +138,7 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 	}
 	b.Workspace = other
 	b.Within(func(ctx context.Context, q store.Tx) error {
-		heads, err := q.Skills().Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: 10})
+		heads, err := q.Skills().Skills(ctx, skill.Listing{Statuses: skill.Statuses(), Max: 10})
 		if len(heads) != 1 || heads[0].Version != 1 {
 			t.Errorf("the other workspace has %+v", heads)
 		}

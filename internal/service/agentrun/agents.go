@@ -28,17 +28,17 @@ type Agent interface {
 	Brief(ctx context.Context, w RunView, short bool) (PromptInput, error)
 	// Finish does the remaining work before the run is closed, when no further response follows. It
 	// may be repeated: its effects use operation IDs of the run.
-	Finish(ctx context.Context, w RunView, e RunResult) (json.RawMessage, error)
+	Finish(ctx context.Context, w RunView, e run.Result) (json.RawMessage, error)
 	// Result sets Status and Report from the steps of the run and the result of Finish. It has no
 	// side effects.
-	Result(w RunView, finished json.RawMessage, e *RunResult) (run.Outcome, error)
+	Result(w RunView, finished json.RawMessage, e *run.Result) (run.Outcome, error)
 }
 
 // RunView is the part of a run that its Agent can read.
 type RunView struct {
 	Run   run.Run
 	Spec  Spec
-	Steps []Step
+	Steps []run.Step
 }
 
 // PromptInput is a request without the steps of the run itself.
@@ -94,7 +94,7 @@ func (st *runState) withdrawn(tool string, n int) bool {
 		return false
 	}
 	before, _ := st.step(n - 1)
-	return slices.ContainsFunc(before.Calls, func(c Call) bool {
+	return slices.ContainsFunc(before.Calls, func(c run.ToolCall) bool {
 		return c.Tool == tools.Think && c.Code != string(agent.SkipUnknownTool)
 	})
 }
@@ -117,7 +117,7 @@ func (st *runState) class(c agent.Class) agent.Class {
 
 // sequence returns the positions of calls in the order in which they run: the order of the
 // response, or the order of the tools if the run is ordered.
-func (st *runState) sequence(calls []Call) []int {
+func (st *runState) sequence(calls []run.ToolCall) []int {
 	out := make([]int, len(calls))
 	for i := range out {
 		out[i] = i
@@ -157,7 +157,7 @@ func (s *Service) subject(ctx context.Context, st *runState, base Base) (err err
 }
 
 // closeAgent ends a run that has an Agent.
-func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *RunResult, err error) {
+func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *run.Result, err error) {
 	text := func() string {
 		if e.answer != "" {
 			return e.answer
@@ -169,7 +169,7 @@ func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *
 		}
 		return ""
 	}
-	finished, err := st.agent.Finish(ctx, st.work(), RunResult{Reason: e.reason, Detail: e.detail, Text: text()})
+	finished, err := st.agent.Finish(ctx, st.work(), run.Result{Reason: e.reason, Detail: e.detail, Text: text()})
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *
 			out, err = st.ended()
 			return err
 		}
-		out = &RunResult{Reason: e.reason, Detail: e.detail, Steps: len(st.steps), ReplySeq: -1, Text: text()}
+		out = &run.Result{Reason: e.reason, Detail: e.detail, Steps: len(st.steps), ReplySeq: -1, Text: text()}
 		outcome, err := st.agent.Result(st.work(), finished, out)
 		if err != nil {
 			return err
@@ -209,7 +209,7 @@ func (s *Service) RunThrough(
 	if err = s.subject(ctx, st, base); err != nil {
 		return st.work(), result, false, err
 	}
-	at := slices.IndexFunc(st.steps, func(s Step) bool { return s.N == n })
+	at := slices.IndexFunc(st.steps, func(s run.Step) bool { return s.N == n })
 	for _, i := range st.sequence(st.steps[at].Calls) {
 		if before := &st.steps[at].Calls[i]; !before.Done && before.Class == agent.Fast {
 			if err := s.runCall(ctx, st, before); err != nil {
@@ -242,14 +242,14 @@ func (s *Service) Tell(ctx context.Context, ref run.Ref, n, position int, result
 	})
 }
 
-func (s *Service) control(ctx context.Context, ref run.Ref, n, position int) (*runState, *Call, error) {
+func (s *Service) control(ctx context.Context, ref run.Ref, n, position int) (*runState, *run.ToolCall, error) {
 	st, err := s.loadRun(ctx, ref)
 	if err != nil || st.run.Status == run.Ended {
-		return st, &Call{}, err
+		return st, &run.ToolCall{}, err
 	}
-	at := slices.IndexFunc(st.steps, func(s Step) bool { return s.N == n })
+	at := slices.IndexFunc(st.steps, func(s run.Step) bool { return s.N == n })
 	if at < 0 || position >= len(st.steps[at].Calls) {
-		return st, &Call{}, fault.New(fault.NotFound,
+		return st, &run.ToolCall{}, fault.New(fault.NotFound,
 			fmt.Sprintf("run %s has no call %d in step %d", ref.Run, position, n), "")
 	}
 	return st, &st.steps[at].Calls[position], nil

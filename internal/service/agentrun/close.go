@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/prompt"
@@ -17,46 +18,20 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// RunResult is the stored result of a run.
-type RunResult struct {
-	Reason   agent.Reason   `json:"reason"`
-	Detail   string         `json:"detail,omitempty"`
-	Steps    int            `json:"steps"`
-	Writes   []Write        `json:"writes,omitempty"` // applied changes
-	Staged   int            `json:"staged,omitempty"` // proposed changes that need approval
-	ReplySeq int            `json:"reply_seq"`
-	Counters nudge.Counters `json:"counters"`         // of the conversation, after a turn
-	MayNudge bool           `json:"may_nudge"`        // after a turn: the daily limit allows a review
-	Status   string         `json:"status,omitempty"` // of a review: saved, nothing, budget or failed
-	Number   int            `json:"turn,omitempty"`
-
-	// Fields of runs of a memory agent.
-	Text   string          `json:"text,omitempty"`   // last text of the model
-	Report json.RawMessage `json:"report,omitempty"` // set by Agent.Result
-}
-
-// Write is one change that a tool call made.
-type Write struct {
-	Tool    string `json:"tool"`
-	Action  string `json:"action"`
-	Name    string `json:"name,omitempty"`
-	Version int    `json:"version,omitempty"`
-}
-
 // ending describes how a run is closed.
 type ending struct {
 	reason agent.Reason
 	detail string
-	step   *Step  // the response that closes the run, not stored yet
-	answer string // if empty, the reply is taken from earlier steps or a canned text
-	told   bool   // answer states which files were not read
+	step   *run.Step // the response that closes the run, not stored yet
+	answer string    // if empty, the reply is taken from earlier steps or a canned text
+	told   bool      // answer states which files were not read
 	// stores more in the closing transaction; if the run has ended, close returns errEnded
 	extra func(context.Context, Tx) error
 }
 
 // Close ends a run without a final response: it was canceled, its time limit passed, or its model
 // did not reply. Committed changes are kept, and a turn still gets a reply.
-func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base Base) (*RunResult,
+func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base Base) (*run.Result,
 	error) {
 	st, err := s.loadRun(ctx, ref)
 	if err != nil {
@@ -76,7 +51,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, d
 
 // Await returns the result of a run that has ended. Until then it returns an error with code
 // Unavailable, and the caller retries.
-func (s *Service) Await(ctx context.Context, ref run.Ref) (*RunResult, error) {
+func (s *Service) Await(ctx context.Context, ref run.Ref) (*run.Result, error) {
 	st := &runState{}
 	err := s.Store.WithRuns(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 		st.run, err = tx.Runs().Run(ctx, ref.Run)
@@ -92,8 +67,8 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (*RunResult, error) {
 }
 
 // ended decodes the result of a run that has ended.
-func (st *runState) ended() (*RunResult, error) {
-	out := &RunResult{}
+func (st *runState) ended() (*run.Result, error) {
+	out := &run.Result{}
 	if err := json.Unmarshal(st.run.Result, out); err != nil {
 		return nil, fmt.Errorf("decode the result of run %s: %w", st.run.Ref.Run, err)
 	}
@@ -101,12 +76,12 @@ func (st *runState) ended() (*RunResult, error) {
 }
 
 // close ends a run. If another attempt has ended it already, close returns the stored result.
-func (s *Service) close(ctx context.Context, st *runState, base Base, e ending) (out *RunResult, err error) {
+func (s *Service) close(ctx context.Context, st *runState, base Base, e ending) (out *run.Result, err error) {
 	if st.agent != nil {
 		return s.closeAgent(ctx, st, e)
 	}
 	err = s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
-		var c Conversation
+		var c conversation.Conversation
 		over, err := st.settle(ctx, tx, e, &c)
 		switch {
 		case err != nil:
@@ -125,9 +100,9 @@ func (s *Service) close(ctx context.Context, st *runState, base Base, e ending) 
 
 // lock locks a run, after its conversation if c is set, and reads its steps. If it fails, the state is
 // unchanged, because the ledger repeats a transaction that the database could not run.
-func (st *runState) lock(ctx context.Context, tx Tx, c *Conversation) error {
+func (st *runState) lock(ctx context.Context, tx Tx, c *conversation.Conversation) error {
 	var locked run.Run
-	var steps []Step
+	var steps []run.Step
 	var err error
 	if c != nil {
 		*c, locked, steps, err = tx.Steps().LockTurn(ctx, st.run.Conversation, st.run.Ref.Run, st.turn.FirstSeq)
@@ -144,7 +119,7 @@ func (st *runState) lock(ctx context.Context, tx Tx, c *Conversation) error {
 // effect of such a call is stored, it becomes the result; otherwise the operation is voided and can
 // no longer take effect. Over is true if the run had already ended. If c is set, the conversation
 // is locked before the run.
-func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation) (over bool, err error) {
+func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *conversation.Conversation) (over bool, err error) {
 	id := st.run.Ref.Run
 	if err := st.lock(ctx, tx, c); err != nil {
 		return false, err
@@ -170,14 +145,14 @@ func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation
 	}
 	for _, s := range st.steps {
 		for i, c := range s.Calls {
-			if c.Done || c.theirs() {
+			if c.Done || c.AtClient() {
 				continue
 			}
 			effect, err := tx.Steps().VoidOp(ctx, st.run.Op(stepKey(c.Step), c.Position))
 			if err != nil {
 				return false, err
 			}
-			if c, err = c.settled(effect, e.reason.SkipReason()); err != nil {
+			if c, err = settled(c, effect, e.reason.SkipReason()); err != nil {
 				return false, err
 			}
 			if s.Calls[i], err = tx.Steps().EndCall(ctx, id, c); err != nil {
@@ -189,12 +164,12 @@ func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation
 }
 
 // settled returns the call with its stored effect as result, or with the reason why it has none.
-func (c Call) settled(effect json.RawMessage, unrun agent.SkipReason) (Call, error) {
+func settled(c run.ToolCall, effect json.RawMessage, unrun agent.SkipReason) (run.ToolCall, error) {
 	if len(effect) > 0 && c.Class == agent.Isolated { // the command was started and nothing more is recorded
 		unrun, effect = agent.SkipUnknown, nil
 	}
 	if len(effect) == 0 {
-		c.Result, c.Code = c.result(unrun), string(unrun)
+		c.Result, c.Code = c.Answer(unrun), string(unrun)
 		return c, nil
 	}
 	result, err := tools.Recorded(effect)
@@ -214,13 +189,14 @@ func mayNudge(ctx context.Context, tx Tx, s nudge.Settings, c nudge.Counters) (b
 }
 
 // redirected reports that a later message has cancelled the turn. The reply to that message answers both.
-func (st *runState) redirected(c Conversation, e ending) bool {
+func (st *runState) redirected(c conversation.Conversation, e ending) bool {
 	return st.spec.Redirect && e.reason == agent.Interrupted && c.NextTurn > st.turn.Number+1
 }
 
 // closeTurn stores the reply and the counters of a turn and ends it, in one transaction.
-func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*RunResult, error) {
-	out := &RunResult{
+func (st *runState) closeTurn(ctx context.Context, tx Tx, c conversation.Conversation, base Base,
+	e ending) (*run.Result, error) {
+	out := &run.Result{
 		Reason:   e.reason,
 		Detail:   e.detail,
 		Steps:    len(st.steps),
@@ -269,7 +245,8 @@ func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base B
 }
 
 // putAnswer adds the messages of the turn to the conversation and returns the position of the reply.
-func (st *runState) putAnswer(ctx context.Context, tx Tx, c *Conversation, e ending) (reply int, err error) {
+func (st *runState) putAnswer(ctx context.Context, tx Tx, c *conversation.Conversation, e ending) (reply int,
+	err error) {
 	messages := st.answer(e, c.Notice)
 	Number(messages, c.NextSeq)
 	if err := tx.Transcripts().PutMessages(ctx, *c, st.turn.Number, messages); err != nil {
@@ -306,13 +283,13 @@ func (st *runState) replyText(e ending) string {
 }
 
 // facts returns the input for the review counters.
-func (st *runState) facts(e ending, writes []Write) nudge.Turn {
+func (st *runState) facts(e ending, writes []run.Write) nudge.Turn {
 	f := nudge.Turn{Origin: agent.Origin(st.turn.Origin), Role: "user",
 		Delivered:   e.reason != agent.ClientTools, // the turn that continues is counted
 		Interrupted: e.reason == agent.Interrupted,
 		Failed:      e.reason == agent.ProviderError || e.reason == agent.OverBudget || e.reason == agent.Lost}
 	for _, s := range st.steps {
-		if slices.ContainsFunc(s.Calls, Call.ran) {
+		if slices.ContainsFunc(s.Calls, run.ToolCall.Ran) {
 			f.ToolIters++
 		}
 	}
@@ -320,7 +297,7 @@ func (st *runState) facts(e ending, writes []Write) nudge.Turn {
 }
 
 // Saves adds to the facts of a turn whether its writes saved memories or skills.
-func Saves(f nudge.Turn, writes []Write) nudge.Turn {
+func Saves(f nudge.Turn, writes []run.Write) nudge.Turn {
 	for _, w := range writes {
 		f.SavedMemory = f.SavedMemory || strings.HasPrefix(w.Tool, "memory_")
 		f.SavedSkill = f.SavedSkill || w.Tool == "skill_save" || w.Tool == "skill_patch"
@@ -329,7 +306,7 @@ func Saves(f nudge.Turn, writes []Write) nudge.Turn {
 }
 
 // writes returns the applied changes of the run.
-func (st *runState) writes() (out []Write) {
+func (st *runState) writes() (out []run.Write) {
 	for _, s := range st.steps {
 		for _, c := range s.Calls {
 			if w, ok := Wrote(c.Tool, c.Result); ok && c.Done {
@@ -356,17 +333,17 @@ func (st *runState) staged() (n int) {
 }
 
 // Wrote returns the change that a tool result reports. Staged, unchanged and failed writes report false.
-func Wrote(tool, result string) (Write, bool) {
+func Wrote(tool, result string) (run.Write, bool) {
 	w, ok := parseWrite(tool, result)
 	switch w.Action {
 	case "", stagedAction, "unchanged", "noop":
-		return Write{}, false
+		return run.Write{}, false
 	}
 	return w, ok
 }
 
 // parseWrite decodes the write that a successful tool result reports.
-func parseWrite(tool, result string) (Write, bool) {
+func parseWrite(tool, result string) (run.Write, bool) {
 	var r struct {
 		OK      bool   `json:"ok"`
 		Action  string `json:"action"`
@@ -374,9 +351,9 @@ func parseWrite(tool, result string) (Write, bool) {
 		Version int    `json:"version"`
 	}
 	if json.Unmarshal([]byte(result), &r) != nil || !r.OK {
-		return Write{}, false
+		return run.Write{}, false
 	}
-	return Write{Tool: tool, Action: r.Action, Name: r.Name, Version: r.Version}, true
+	return run.Write{Tool: tool, Action: r.Action, Name: r.Name, Version: r.Version}, true
 }
 
 // OutcomeOf returns the outcome of a run that ended for a reason.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/media"
 	"cairn/internal/domain/transcript"
@@ -24,7 +25,7 @@ func (st *runState) loadFiles(ctx context.Context, tx Tx) (err error) {
 	if st.spec.Images {
 		after -= imageTurns
 	}
-	shows := slices.ContainsFunc(st.earlier, func(m TurnMessage) bool {
+	shows := slices.ContainsFunc(st.earlier, func(m conversation.TurnMessage) bool {
 		return m.Turn > after && m.Role == transcript.User && strings.Contains(m.Content, media.ImagePrefix)
 	})
 	if st.spec.Voice > 0 || st.spec.Images && shows {
@@ -45,13 +46,13 @@ func (st *runState) images(short bool) map[int][]llm.Image {
 		if n, size = n+1, size+f.Bytes; n > mostImages || size > imageBytes {
 			break
 		}
-		out[f.Seq] = slices.Insert(out[f.Seq], 0, llm.Image{URL: f.url()})
+		out[f.Seq] = slices.Insert(out[f.Seq], 0, llm.Image{URL: f.Url()})
 	}
 	return out
 }
 
 // recordings returns the recordings of this turn.
-func (st *runState) recordings() (out []Attachment) {
+func (st *runState) recordings() (out []conversation.Attachment) {
 	for _, f := range st.files {
 		if f.Kind == media.Voice && f.Turn == st.turn.Number {
 			out = append(out, f)

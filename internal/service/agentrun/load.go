@@ -4,23 +4,25 @@ import (
 	"context"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
 )
 
 // runState is the state of a run in one activity: its pinned configuration and its stored steps.
 type runState struct {
-	run            run.Run
-	spec           Spec
-	turn           Turn
-	session        Session // of a turn: the one stored with the run, else the live one of its channel, else empty
-	hasSession     bool    // session is stored with the run
-	steps          []Step
-	tools          Tools             // tools of this run
-	agent          Agent             // nil for turns and reviews
-	subject        agent.MemoryScope // memory scope of the calls
-	identity, meta string            // identity and targets of long-term memory, for the context of a turn
-	earlier        []TurnMessage     // messages of earlier turns and the user message of this turn
-	files          []Attachment      // of this turn and, if the model takes images, of some earlier ones
+	run  run.Run
+	spec Spec
+	turn conversation.Turn
+	// of a turn: the one stored with the run, else the live one of its channel, else empty
+	session        conversation.Session
+	hasSession     bool // session is stored with the run
+	steps          []run.Step
+	tools          Tools                      // tools of this run
+	agent          Agent                      // nil for turns and reviews
+	subject        agent.MemoryScope          // memory scope of the calls
+	identity, meta string                     // identity and targets of long-term memory, for the context of a turn
+	earlier        []conversation.TurnMessage // messages of earlier turns and the user message of this turn
+	files          []conversation.Attachment  // of this turn and, if the model takes images, of some earlier ones
 }
 
 // loadRun reads a run and the data for its next request.
@@ -59,13 +61,13 @@ func (st *runState) after() int {
 }
 
 // step returns the stored response n.
-func (st *runState) step(n int) (Step, bool) {
+func (st *runState) step(n int) (run.Step, bool) {
 	for _, s := range st.steps {
 		if s.N == n {
 			return s, true
 		}
 	}
-	return Step{}, false
+	return run.Step{}, false
 }
 
 // history returns the finished calls up to response n, in order, for the loop guard. Calls for
@@ -84,7 +86,7 @@ func (st *runState) history(n int) []agent.CallRecord {
 }
 
 // actor returns the identity under which a call of this run acts.
-func (st *runState) actor(c Call) agent.Actor {
+func (st *runState) actor(c run.ToolCall) agent.Actor {
 	a := agent.Actor{Workspace: st.run.Workspace, Origin: st.spec.Origin, Run: st.run.Ref.Run,
 		Conversation: st.run.Conversation, Channel: st.spec.Channel,
 		FromSeq: st.spec.FromSeq, ToSeq: st.spec.ToSeq, Op: st.run.Op(stepKey(c.Step), c.Position),

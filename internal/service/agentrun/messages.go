@@ -2,9 +2,9 @@ package agentrun
 
 import (
 	"fmt"
-	"strings"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/transcript"
 )
 
@@ -39,11 +39,11 @@ func (st *runState) answer(e ending, notice string) (out []transcript.Message) {
 		}
 		out = append(out, m)
 		for _, c := range s.Calls {
-			if c.theirs() {
+			if c.AtClient() {
 				continue // the client sends its result with the next turn
 			}
 			out = append(out, transcript.Message{Role: transcript.Tool, Name: c.Tool, ToolCallID: c.ID,
-				Content: c.result(e.reason.SkipReason())})
+				Content: c.Answer(e.reason.SkipReason())})
 		}
 	}
 	if e.reason != agent.ClientTools { // else the calls are the reply
@@ -69,13 +69,5 @@ func MessageID(of string, i int) string {
 	if i == 0 {
 		return of
 	}
-	return fmt.Sprintf("%s%s%d", of, withinTurn, i)
-}
-
-const withinTurn = "\x1f"
-
-// TurnMessageID returns the channel's message ID for the ID of any message of a turn.
-func TurnMessageID(id string) string {
-	of, _, _ := strings.Cut(id, withinTurn)
-	return of
+	return fmt.Sprintf("%s%s%d", of, conversation.WithinTurn, i)
 }

@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/nudge"
@@ -32,7 +33,7 @@ type Review struct {
 type Reviewing struct {
 	Run   run.Run
 	Spec  Spec
-	Ended *RunResult // set if the run had already ended
+	Ended *run.Result // set if the run had already ended
 }
 
 // OpenNudge records a review, once per turn, with the outbox task that runs it, and pins the
@@ -50,7 +51,7 @@ func (s *Service) openReview(ctx context.Context, r Review) (out Reviewing, err 
 	var (
 		key    = fmt.Sprintf("%d/%d", r.Conversation, r.Number)
 		spec   = r.Spec
-		unread []TurnMessage
+		unread []conversation.TurnMessage
 		found  bool
 	)
 	spec.Origin, spec.Budget, spec.Number, spec.Turn = agent.OriginNudge, agent.ForNudge(), r.Number, r.Turn
@@ -59,7 +60,7 @@ func (s *Service) openReview(ctx context.Context, r Review) (out Reviewing, err 
 			return err
 		}
 		if capped, err := cappedToday(ctx, tx); err != nil || capped {
-			out.Ended = &RunResult{Status: NudgeCapped, Reason: agent.OverBudget, Number: r.Number, ReplySeq: -1}
+			out.Ended = &run.Result{Status: NudgeCapped, Reason: agent.OverBudget, Number: r.Number, ReplySeq: -1}
 			return err
 		}
 		c, err := tx.Conversations().LockConversation(ctx, r.Conversation)
@@ -103,7 +104,7 @@ func cappedToday(ctx context.Context, tx Tx) (bool, error) {
 }
 
 func (s *Service) recordReview(ctx context.Context, r Review, key string, spec Spec,
-	unread []TurnMessage) (made run.Run, err error) {
+	unread []conversation.TurnMessage) (made run.Run, err error) {
 	if err := s.pinReview(ctx, r, &spec, unread); err != nil {
 		return made, err
 	}
@@ -112,7 +113,7 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 		return made, err
 	}
 	err = s.Store.WithRuns(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
-		made, err = tx.Runs().PutRun(ctx, NewRun{Kind: run.Nudge, Key: key, ArgsSHA: sha256.Sum256([]byte(key)),
+		made, err = tx.Runs().PutRun(ctx, run.NewRun{Kind: run.Nudge, Key: key, ArgsSHA: sha256.Sum256([]byte(key)),
 			Conversation: r.Conversation, Spec: raw,
 			WorkflowID: contract.NudgeID(r.WorkspaceKey, r.Conversation, r.Number)})
 		if err != nil || made.Status == run.Ended {
@@ -137,7 +138,7 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 
 // pinReview renders the prompt of the review: instructions, tools, and the transcript as data
 // without secrets.
-func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, unread []TurnMessage) (err error) {
+func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, unread []conversation.TurnMessage) (err error) {
 	known, err := s.Memory.Remembered(ctx, r.Workspace)
 	if err != nil {
 		return fmt.Errorf("read what is remembered: %w", err)
@@ -210,8 +211,8 @@ func reviewStatus(reason agent.Reason, writes int) string {
 }
 
 // closeNudge ends a review. The next reply of the conversation announces its saved and pending changes.
-func (st *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e ending) (*RunResult, error) {
-	out := &RunResult{
+func (st *runState) closeNudge(ctx context.Context, tx Tx, c conversation.Conversation, e ending) (*run.Result, error) {
+	out := &run.Result{
 		Reason:   e.reason,
 		Detail:   e.detail,
 		Steps:    len(st.steps),
@@ -238,7 +239,7 @@ func (st *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e end
 }
 
 // reviewed returns the counters after a review. After a failed review, its messages stay unreviewed.
-func reviewed(c nudge.Counters, e *RunResult) nudge.Counters {
+func reviewed(c nudge.Counters, e *run.Result) nudge.Counters {
 	if e.Status == NudgeFailed {
 		return nudge.Lost(c, e.Number)
 	}
@@ -246,7 +247,7 @@ func reviewed(c nudge.Counters, e *RunResult) nudge.Counters {
 }
 
 // notice renders what a review has saved: skills by name, memories and pending changes by number.
-func notice(lang string, writes []Write, staged int) string {
+func notice(lang string, writes []run.Write, staged int) string {
 	var skills []string
 	memories := 0
 	for _, w := range writes {

@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
@@ -15,13 +16,6 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 )
-
-// Record is the compaction of the first turns of a conversation. Requests start with it.
-type Record struct {
-	Upto    int // last turn that it covers, 0 without a record
-	Content string
-	Run     string // run that created it
-}
 
 // Compactor shortens conversations that do not fit the context window of their model.
 type Compactor interface {
@@ -32,9 +26,9 @@ type Compactor interface {
 type Overflow struct {
 	Workspace    int64
 	Conversation int64
-	After, Upto  int           // last turn that a record covers already, and last turn to compact
-	Said         []TurnMessage // messages to compact
-	Tokens       int           // estimated size of Said
+	After, Upto  int                        // last turn that a record covers already, and last turn to compact
+	Said         []conversation.TurnMessage // messages to compact
+	Tokens       int                        // estimated size of Said
 	Lang         string
 	Flush        *Spec // review before the compaction
 	AtOnce       bool  // the time limit leaves no room for a model call
@@ -216,12 +210,12 @@ func (f Flush) Brief(_ context.Context, w RunView, _ bool) (PromptInput, error) 
 }
 
 // Finish does nothing.
-func (f Flush) Finish(context.Context, RunView, RunResult) (json.RawMessage, error) {
+func (f Flush) Finish(context.Context, RunView, run.Result) (json.RawMessage, error) {
 	return json.RawMessage("null"), nil
 }
 
 // Result reports the notes that were written.
-func (f Flush) Result(w RunView, _ json.RawMessage, e *RunResult) (run.Outcome, error) {
+func (f Flush) Result(w RunView, _ json.RawMessage, e *run.Result) (run.Outcome, error) {
 	e.Writes = (&runState{steps: w.Steps}).writes()
 	e.Status, e.Number = reviewStatus(e.Reason, len(e.Writes)), w.Spec.Turn
 	return OutcomeOf(e.Reason), nil

@@ -105,8 +105,8 @@ func TestAFlushTakesNotesOfItsDate(t *testing.T) {
 	t.Parallel()
 	s := spec()
 	s.System, s.Material, s.Date, s.Turn = "Take notes.", "<material>", "2026-03-01", 7
-	noted := agentrun.Call{Step: 1, Tool: "note_add", Done: true, Result: `{"ok":true,"action":"added"}`}
-	w := agentrun.RunView{Spec: s, Steps: []agentrun.Step{{N: 1, Calls: []agentrun.Call{noted}}}}
+	noted := run.ToolCall{Step: 1, Tool: "note_add", Done: true, Result: `{"ok":true,"action":"added"}`}
+	w := agentrun.RunView{Spec: s, Steps: []run.Step{{N: 1, Calls: []run.ToolCall{noted}}}}
 	notes, err := tools.NewRegistry()
 	testkit.Must(t, err)
 	f := agentrun.Flush{Notes: notes}
@@ -121,18 +121,18 @@ func TestAFlushTakesNotesOfItsDate(t *testing.T) {
 		func(a, b llm.Message) bool { return a.Content == b.Content && a.Role == b.Role }) {
 		t.Errorf("it is told %+v, %v", told, err)
 	}
-	finished, err := f.Finish(t.Context(), w, agentrun.RunResult{})
+	finished, err := f.Finish(t.Context(), w, run.Result{})
 	testkit.Must(t, err)
 	for reason, want := range map[agent.Reason]string{agent.Final: agentrun.NudgeSaved,
 		agent.Exhausted: agentrun.NudgeBudget, agent.ProviderError: agentrun.NudgeFailed} {
-		e := agentrun.RunResult{Reason: reason}
+		e := run.Result{Reason: reason}
 		outcome, err := f.Result(w, finished, &e)
 		if err != nil || e.Status != want || e.Number != 7 || len(e.Writes) != 1 || outcome == "" {
 			t.Errorf("after %s: %s with %+v, %v", reason, outcome, e, err)
 		}
 	}
 	w.Steps = nil
-	e := agentrun.RunResult{Reason: agent.Final}
+	e := run.Result{Reason: agent.Final}
 	outcome, err := f.Result(w, finished, &e)
 	if err != nil || outcome != run.Completed || e.Status != agentrun.NudgeNothing {
 		t.Errorf("without notes: %s with %+v, %v", outcome, e, err)

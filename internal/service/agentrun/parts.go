@@ -1,6 +1,10 @@
 package agentrun
 
-import "slices"
+import (
+	"slices"
+
+	"cairn/internal/domain/run"
+)
 
 // MultipartAgent is an Agent whose work has several parts, which are shown one after another. A
 // response without calls ends a part. It ends the run after the last part.
@@ -14,7 +18,7 @@ type MultipartAgent interface {
 // response, next the part of the next response, and since the last response about an earlier part.
 // A part ends with a response without calls or after share responses. The last part has no such
 // limit.
-func Divided(steps []Step, parts, share int) (of []int, next, since int) {
+func Divided(steps []run.Step, parts, share int) (of []int, next, since int) {
 	in := 0
 	for _, s := range steps {
 		of = append(of, next)
@@ -35,6 +39,6 @@ func (st *runState) reached(n int) (since int, more bool) {
 		return 0, false
 	}
 	w := st.work()
-	w.Steps = slices.DeleteFunc(slices.Clone(w.Steps), func(s Step) bool { return s.N >= n })
+	w.Steps = slices.DeleteFunc(slices.Clone(w.Steps), func(s run.Step) bool { return s.N >= n })
 	return c.Reached(w)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
@@ -15,22 +16,22 @@ import (
 
 // promptPlan is the plan for the model call of a step.
 type promptPlan struct {
-	step     agent.Step   // without tools if the loop guard demands an answer
-	reason   agent.Reason // reason of the end if the model must answer without tools
-	note     string       // instruction before the response
-	more     bool         // another part of the work follows
-	unsent   []*Call      // calls whose results are stored with the request
-	response *Step        // stored by an earlier attempt
-	end      *ending      // set if the run ends without a model call
+	step     agent.Step      // without tools if the loop guard demands an answer
+	reason   agent.Reason    // reason of the end if the model must answer without tools
+	note     string          // instruction before the response
+	more     bool            // another part of the work follows
+	unsent   []*run.ToolCall // calls whose results are stored with the request
+	response *run.Step       // stored by an earlier attempt
+	end      *ending         // set if the run ends without a model call
 }
 
 // unusable reports whether the response has neither text nor calls.
-func (p promptPlan) unusable(resp Step) bool {
+func (p promptPlan) unusable(resp run.Step) bool {
 	return resp.Content == "" && (len(resp.Calls) == 0 || p.step.Toolless)
 }
 
 // ends returns how a response closes the run, nil if it does not.
-func (p promptPlan) ends(resp *Step) *ending {
+func (p promptPlan) ends(resp *run.Step) *ending {
 	switch {
 	case p.unusable(*resp):
 		return nil
@@ -42,7 +43,7 @@ func (p promptPlan) ends(resp *Step) *ending {
 		return &ending{reason: agent.Exhausted, step: resp}
 	case len(resp.Calls) == 0:
 		return &ending{reason: agent.Final, step: resp, answer: resp.Content}
-	case !slices.ContainsFunc(resp.Calls, Call.ours):
+	case !slices.ContainsFunc(resp.Calls, run.ToolCall.AtCairn):
 		return &ending{reason: agent.ClientTools, step: resp}
 	}
 	return nil
@@ -108,7 +109,7 @@ func (s *Service) loadMemoryContext(ctx context.Context, st *runState) (err erro
 // pinContext stores, once per turn, the data that must not be part of the session: the time of
 // acceptance and the changes since the session was frozen. Every request of the turn sends it with
 // the user message.
-func (st *runState) pinContext(ctx context.Context, tx Tx, news SessionChanges) error {
+func (st *runState) pinContext(ctx context.Context, tx Tx, news conversation.SessionChanges) error {
 	zone, err := time.LoadLocation(news.Zone)
 	if err != nil {
 		return fmt.Errorf("load the workspace's time zone: %w", err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -62,7 +63,7 @@ func (st *runState) priorMessages(n, since int) (out []llm.Message) {
 		out = append(out, m)
 		for _, c := range s.Calls {
 			out = append(out, llm.Message{Role: llm.RoleTool, CallID: c.ID,
-				Content: transcript.Clip(c.result(agent.SkipInterrupted), st.spec.Limits.ResultChars)})
+				Content: transcript.Clip(c.Answer(agent.SkipInterrupted), st.spec.Limits.ResultChars)})
 		}
 	}
 	return out
@@ -155,7 +156,7 @@ const shortPart = 4
 // thread renders the messages of one turn, or of turns that tools of the client connect. A transcript may
 // lack calls or results. Endpoints reject a call without its result directly after it, and a result without its
 // call.
-func (st *runState) thread(ms []TurnMessage, images map[int][]llm.Image) (out []llm.Message, tokens int) {
+func (st *runState) thread(ms []conversation.TurnMessage, images map[int][]llm.Image) (out []llm.Message, tokens int) {
 	used := make([]bool, len(ms)) // results rendered with their call
 	context := st.turn.Context    // of the first user message of the turn
 	for i, m := range ms {

@@ -8,25 +8,27 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/metrics"
+	"cairn/internal/domain/modelcall"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
 )
 
 // response is the response of a model in a step.
 type response struct {
-	step   Step
+	step   run.Step
 	stored bool
-	ended  *RunResult // set if the response closed the run
+	ended  *run.Result // set if the response closed the run
 
 	overflow *CompactionPlan // set if there is no response: the model rejected the conversation as too long
 }
 
 // conclude stores a response and closes the run if the response is the last. More runs in the same
 // transaction while the run is locked.
-func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, base Base, resp *Step,
-	more func(context.Context, Tx) error) (*RunResult, error) {
+func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, base Base, resp *run.Step,
+	more func(context.Context, Tx) error) (*run.Result, error) {
 	if e := plan.ends(resp); e != nil {
 		e.extra = more
 		return s.close(ctx, st, base, *e)
@@ -83,8 +85,8 @@ func (s *Service) ask(ctx context.Context, st *runState, plan promptPlan, base B
 func (s *Service) call(ctx context.Context, st *runState, plan promptPlan, k run.CallKey,
 	request func() (llm.Request, error), keep ledger.StoreReply) (llm.Reply, error) {
 	var (
-		wanted    ledger.CallRequest
-		admission ledger.Admission
+		wanted    modelcall.Request
+		admission modelcall.Admission
 	)
 	err := s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := st.resume(ctx, tx, plan.unsent, true); err != nil {
@@ -115,8 +117,8 @@ func (s *Service) call(ctx context.Context, st *runState, plan promptPlan, k run
 
 // resume locks the run and stores the tool results and the session of its next request. It returns
 // errRevoked if the session was revoked.
-func (st *runState) resume(ctx context.Context, tx Tx, unsent []*Call, asks bool) error {
-	in := StepResume{}
+func (st *runState) resume(ctx context.Context, tx Tx, unsent []*run.ToolCall, asks bool) error {
+	in := conversation.StepResume{}
 	for _, c := range unsent {
 		in.Calls = append(in.Calls, *c)
 	}
@@ -178,7 +180,7 @@ func (s *Service) keeper(st *runState, plan promptPlan, base Base, k run.CallKey
 			}
 			// The store removes characters that it cannot hold.
 			if resp = st.read(plan.step, plan.note, stored); (plan.ends(&resp) != nil) != ends {
-				return ledger.ErrReplyExists
+				return modelcall.ErrReplyExists
 			}
 			return nil
 		})
@@ -190,8 +192,8 @@ func (s *Service) keeper(st *runState, plan promptPlan, base Base, k run.CallKey
 }
 
 // read converts a reply into a step of the run.
-func (st *runState) read(step agent.Step, note string, reply llm.Reply) Step {
-	out := Step{N: step.N, Note: note, Content: strings.TrimSpace(reply.Text), Finish: reply.Finish}
+func (st *runState) read(step agent.Step, note string, reply llm.Reply) run.Step {
+	out := run.Step{N: step.N, Note: note, Content: strings.TrimSpace(reply.Text), Finish: reply.Finish}
 	if reply.Refusal != "" { // the user gets the endpoint's text
 		out.Content = strings.TrimSpace(reply.Refusal)
 		return out
@@ -211,7 +213,7 @@ func (st *runState) read(step agent.Step, note string, reply llm.Reply) Step {
 		if !known { // gets an error at once
 			class = agent.Fast
 		}
-		out.Calls = append(out.Calls, Call{Step: step.N, Position: i, ID: c.ID, Tool: c.Name, Class: class,
+		out.Calls = append(out.Calls, run.ToolCall{Step: step.N, Position: i, ID: c.ID, Tool: c.Name, Class: class,
 			Arguments: c.Arguments})
 	}
 	return out

@@ -3,15 +3,12 @@ package agentrun
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
-	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/tools"
 )
@@ -82,107 +79,4 @@ func New(p Ports) (*Service, error) {
 		return nil, err
 	}
 	return &Service{Ports: p}, nil
-}
-
-// Conversation is the row of a conversation with the fields that turns need.
-type Conversation struct {
-	ID       int64
-	Name     string // ID that the gateway uses
-	Channel  string
-	NextSeq  int
-	NextTurn int
-	Counters nudge.Counters // after the counted turns
-	Counts   int            // number of counted turns
-	Reviewed int            // last turn that a review has read
-	Notice   string
-	Last     ActivityWindow // zero if it was not read
-}
-
-// ActivityWindow describes the latest messages of a conversation when it was read. The messages of
-// one session follow each other without a long pause.
-type ActivityWindow struct {
-	Now       time.Time  // database clock
-	Session   int32      // sequence number of the session's first message, -1 without messages
-	EventTime *time.Time // of the last message
-}
-
-// Turn is one user message and its reply.
-type Turn struct {
-	Conversation int64
-	Number       int
-	MessageID    string
-	Mode         string
-	Origin       string
-	ArgsSHA      [32]byte
-	Run          string
-	Context      string
-	FirstSeq     int
-	ReplySeq     int // -1 without a reply
-	Ended        bool
-	Reason       string
-	Facts        nudge.Turn
-	Tainted      bool
-	AcceptedAt   time.Time
-	Record       Record // record of earlier turns at the time the run was read
-	EndedAt      *time.Time
-}
-
-// SessionChanges are changes that the session of a turn does not contain.
-type SessionChanges struct {
-	Zone     string   // IANA time zone of the workspace
-	Changed  []string // skills changed since the session was frozen
-	Approved []string // skills whose changes from this conversation were approved since the previous turn
-	Rejected []string
-	Memories int // number of pending memory changes decided since the previous turn
-}
-
-// TurnMessage is a message with the number of its turn.
-type TurnMessage struct {
-	Turn int
-	transcript.Message
-}
-
-// Step is one model response of a run.
-type Step struct {
-	N       int
-	Note    string // instruction sent before the response
-	Content string
-	Finish  string
-	Calls   []Call
-}
-
-// Call is one tool call of a response. Result is the text sent to the model.
-type Call struct {
-	Step      int
-	Position  int
-	ID        string
-	Tool      string
-	Class     agent.Class
-	Arguments string
-	Done      bool
-	Result    string
-	Code      string // error code of a failed call
-}
-
-// StepResume is stored when a run continues: the results of calls and the session to store, 0 for
-// none. The returned value holds what was stored first and, for a turn, the data of its context.
-type StepResume struct {
-	Calls   []Call
-	Session int64
-	Kept    int64 // session that the run has already, 0 to skip the check; returned as the current one
-
-	Turn    *Turn     // turn whose context is not pinned, nil otherwise
-	Frozen  time.Time // creation time of its session
-	News    SessionChanges
-	Context string // context pinned by another attempt
-}
-
-// NewRun is a run to record. If a run with its key exists, that one is returned.
-type NewRun struct {
-	Kind         run.Kind
-	Key          string
-	ArgsSHA      [32]byte
-	Conversation int64
-	Spec         json.RawMessage
-	WorkflowID   string
 }

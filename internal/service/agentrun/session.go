@@ -7,29 +7,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/tools"
 )
-
-// Session is the frozen start of all requests of a channel for a limited time. Providers cache the
-// prefix of a prompt, so it must not change between turns.
-type Session struct {
-	ID        int64
-	Channel   string
-	Lang      string
-	Rendered  string
-	Tools     []llm.Tool
-	SHA       [32]byte // of Rendered and Tools
-	Epoch     int64    // epoch of the workspace's sessions when the content was read
-	CreatedAt time.Time
-	ExpiresAt time.Time
-}
 
 // sessions returns the key of the sessions that a turn may use: channel, agent, tool groups, denied tools, whether
 // the conversation has offloaded content, and the client's tools. Only sessions of offloaded conversations have the
@@ -100,34 +86,34 @@ func (s *Service) tryFreeze(ctx context.Context, st *runState) (stored bool, err
 }
 
 // freeze renders a session from the current memories and skills.
-func (s *Service) freeze(ctx context.Context, ws int64, spec Spec, offloaded bool) (Session, error) {
+func (s *Service) freeze(ctx context.Context, ws int64, spec Spec, offloaded bool) (conversation.Session, error) {
 	specs := slices.DeleteFunc(s.turnTools(spec).Offered(spec.Origin), func(t agent.ToolSpec) bool {
 		return !offloaded && slices.Contains(tools.Working, t.Name)
 	})
-	out := Session{Channel: spec.sessions(offloaded), Lang: spec.Lang,
+	out := conversation.Session{Channel: spec.sessions(offloaded), Lang: spec.Lang,
 		Tools: append(offered(specs), spec.Client.Tools...)}
 	err := s.Store.WithRuns(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		out.Epoch, err = tx.Sessions().SessionEpoch(ctx)
 		return err
 	})
 	if err != nil {
-		return Session{}, err
+		return conversation.Session{}, err
 	}
 	known, err := s.Memory.Remembered(ctx, ws)
 	if err != nil {
-		return Session{}, fmt.Errorf("read the session context: %w", err)
+		return conversation.Session{}, fmt.Errorf("read the session context: %w", err)
 	}
 	if spec.Agent == settings.Remy {
 		if known.Identity, known.Meta, err = s.Memory.About(ctx, ws); err != nil {
-			return Session{}, fmt.Errorf("read the identity and the memory targets: %w", err)
+			return conversation.Session{}, fmt.Errorf("read the identity and the memory targets: %w", err)
 		}
 	}
 	if out.Rendered, err = prompt.Session(spec.Lang, spec.Channel, known); err != nil {
-		return Session{}, err
+		return conversation.Session{}, err
 	}
 	raw, err := json.Marshal(out.Tools)
 	if err != nil {
-		return Session{}, fmt.Errorf("encode the tools: %w", err)
+		return conversation.Session{}, fmt.Errorf("encode the tools: %w", err)
 	}
 	out.SHA = sha256.Sum256(append([]byte(out.Rendered+"\x00"), raw...))
 	return out, nil

@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/domain/agent"
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -179,7 +180,7 @@ func (b *bundle) step(ref run.Ref, step agent.Step) agentrun.StepResult {
 }
 
 // drive runs all steps of a run, as its workflow does.
-func (b *bundle) drive(r run.Run) *agentrun.RunResult {
+func (b *bundle) drive(r run.Run) *run.Result {
 	b.t.Helper()
 	s, err := agentrun.SpecOf(r)
 	testkit.Must(b.t, err)
@@ -209,7 +210,7 @@ func (b *bundle) drive(r run.Run) *agentrun.RunResult {
 }
 
 // answer returns the status of a message.
-func (b *bundle) answer(id string) conversation.TurnStatus {
+func (b *bundle) answer(id string) domainconversation.TurnStatus {
 	b.t.Helper()
 	out, err := b.inbox.Answer(b.t.Context(), b.A.ID, "c", id)
 	testkit.Must(b.t, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -55,22 +56,22 @@ func TestRoomIsWhatAWindowHasLeft(t *testing.T) {
 // share of responses. The last part has no limit.
 func TestDividedFindsThePartOfEachResponse(t *testing.T) {
 	t.Parallel()
-	busy := func(n int) agentrun.Step { return agentrun.Step{N: n, Calls: []agentrun.Call{{Step: n}}} }
-	quiet := func(n int) agentrun.Step { return agentrun.Step{N: n, Content: "done"} }
-	spoilt := func(n int) agentrun.Step { return agentrun.Step{N: n} }
+	busy := func(n int) run.Step { return run.Step{N: n, Calls: []run.ToolCall{{Step: n}}} }
+	quiet := func(n int) run.Step { return run.Step{N: n, Content: "done"} }
+	spoilt := func(n int) run.Step { return run.Step{N: n} }
 	for name, c := range map[string]struct {
-		steps        []agentrun.Step
+		steps        []run.Step
 		parts, share int
 		of           []int
 		next, since  int
 	}{
 		"nothing yet":        {nil, 3, 2, nil, 0, 0},
-		"one part":           {[]agentrun.Step{busy(1), busy(2), quiet(3)}, 1, 1, []int{0, 0, 0}, 0, 0},
-		"done with each":     {[]agentrun.Step{quiet(1), quiet(2)}, 3, 5, []int{0, 1}, 2, 2},
-		"its share":          {[]agentrun.Step{busy(1), busy(2), busy(3)}, 2, 2, []int{0, 0, 1}, 1, 2},
-		"the last goes on":   {[]agentrun.Step{quiet(1), busy(2), busy(3), busy(4)}, 2, 1, []int{0, 1, 1, 1}, 1, 1},
-		"a spoilt response":  {[]agentrun.Step{spoilt(1), busy(2), spoilt(3), busy(4)}, 2, 2, []int{0, 0, 0, 0}, 1, 4},
-		"responses left out": {[]agentrun.Step{quiet(2), busy(5)}, 2, 3, []int{0, 1}, 1, 2},
+		"one part":           {[]run.Step{busy(1), busy(2), quiet(3)}, 1, 1, []int{0, 0, 0}, 0, 0},
+		"done with each":     {[]run.Step{quiet(1), quiet(2)}, 3, 5, []int{0, 1}, 2, 2},
+		"its share":          {[]run.Step{busy(1), busy(2), busy(3)}, 2, 2, []int{0, 0, 1}, 1, 2},
+		"the last goes on":   {[]run.Step{quiet(1), busy(2), busy(3), busy(4)}, 2, 1, []int{0, 1, 1, 1}, 1, 1},
+		"a spoilt response":  {[]run.Step{spoilt(1), busy(2), spoilt(3), busy(4)}, 2, 2, []int{0, 0, 0, 0}, 1, 4},
+		"responses left out": {[]run.Step{quiet(2), busy(5)}, 2, 3, []int{0, 1}, 1, 2},
 	} {
 		of, next, since := agentrun.Divided(c.steps, c.parts, c.share)
 		if !slices.Equal(of, c.of) || next != c.next || since != c.since {
@@ -109,8 +110,8 @@ func TestMessagesOfATurnAreCalledAfterTheOneThatItAnswers(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 3 {
 		id := agentrun.MessageID("m1/1", i)
-		if seen[id] || agentrun.TurnMessageID(id) != "m1/1" {
-			t.Errorf("message %d is called %q, of the turn of %q", i, id, agentrun.TurnMessageID(id))
+		if seen[id] || conversation.TurnMessageID(id) != "m1/1" {
+			t.Errorf("message %d is called %q, of the turn of %q", i, id, conversation.TurnMessageID(id))
 		}
 		seen[id] = true
 	}
@@ -128,23 +129,23 @@ func TestMessagesOfATurnAreCalledAfterTheOneThatItAnswers(t *testing.T) {
 func TestWroteTellsAWriteFromAnAttempt(t *testing.T) {
 	t.Parallel()
 	w, wrote := agentrun.Wrote("skill_save", `{"ok":true,"action":"updated","name":"bake","version":2}`)
-	if want := (agentrun.Write{Tool: "skill_save", Action: "updated", Name: "bake", Version: 2}); !wrote || w != want {
+	if want := (run.Write{Tool: "skill_save", Action: "updated", Name: "bake", Version: 2}); !wrote || w != want {
 		t.Errorf("read as %+v, %t", w, wrote)
 	}
 	for _, result := range []string{`{"ok":true}`, `{"ok":true,"action":"staged"}`, `{"ok":true,"action":"unchanged"}`,
 		`{"ok":true,"action":"noop"}`, `{"ok":false,"action":"updated"}`, "no JSON", ""} {
-		if w, wrote := agentrun.Wrote("skill_save", result); wrote || w != (agentrun.Write{}) {
+		if w, wrote := agentrun.Wrote("skill_save", result); wrote || w != (run.Write{}) {
 			t.Errorf("%s is read as %+v, %t", result, w, wrote)
 		}
 	}
-	memory, skill := agentrun.Write{Tool: "memory_batch"}, agentrun.Write{Tool: "skill_patch"}
+	memory, skill := run.Write{Tool: "memory_batch"}, run.Write{Tool: "skill_patch"}
 	for name, c := range map[string]struct {
-		writes        []agentrun.Write
+		writes        []run.Write
 		memory, skill bool
 	}{
-		"none": {nil, false, false}, "memory": {[]agentrun.Write{memory}, true, false},
-		"skill": {[]agentrun.Write{skill}, false, true}, "both": {[]agentrun.Write{skill, memory}, true, true},
-		"another": {[]agentrun.Write{{Tool: "skill_delete"}}, false, false},
+		"none": {nil, false, false}, "memory": {[]run.Write{memory}, true, false},
+		"skill": {[]run.Write{skill}, false, true}, "both": {[]run.Write{skill, memory}, true, true},
+		"another": {[]run.Write{{Tool: "skill_delete"}}, false, false},
 	} {
 		got := agentrun.Saves(nudge.Turn{Number: 3}, c.writes)
 		if got.SavedMemory != c.memory || got.SavedSkill != c.skill || got.Number != 3 {

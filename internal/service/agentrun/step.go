@@ -25,7 +25,7 @@ type Base struct {
 // StepResult is the result of a step. Ended is set if the step closed the run.
 type StepResult struct {
 	agent.StepDone
-	Ended *RunResult
+	Ended *run.Result
 
 	Overflow *CompactionPlan // set if the model was not called: compact the conversation first
 }
@@ -115,7 +115,8 @@ func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, 
 		out.Unusable = true
 	case len(resp.Calls) == 0: // one part of the work is complete and another follows
 		out.More = true
-	case plan.step.Last && !slices.ContainsFunc(resp.Calls, Call.theirs): // the calls of the last response still run
+	// the calls of the last response still run
+	case plan.step.Last && !slices.ContainsFunc(resp.Calls, run.ToolCall.AtClient):
 		if _, err := s.runCalls(ctx, st, plan.step.N, "", true); err != nil {
 			return out, err
 		}
@@ -123,7 +124,7 @@ func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, 
 	default:
 		for _, i := range st.sequence(resp.Calls) {
 			c := resp.Calls[i]
-			if c.theirs() {
+			if c.AtClient() {
 				out.Client = true
 				continue
 			}

@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
@@ -234,7 +235,7 @@ func TestASessionReadBeforeARevocationIsNotStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	testkit.Must(t, b.Service.Store.WithRuns(t.Context(), b.A.ID, func(ctx context.Context, tx agentrun.Tx) error {
-		s := agentrun.Session{Channel: "chat", Lang: "en", Rendered: "old"}
+		s := domainconversation.Session{Channel: "chat", Lang: "en", Rendered: "old"}
 		var err error
 		if s.Epoch, err = tx.Sessions().SessionEpoch(ctx); err != nil {
 			return err
@@ -396,11 +397,13 @@ func (a *away) WithRuns(ctx context.Context, ws int64, fn func(context.Context, 
 
 func (t awayTx) Steps() agentrun.StepRepository { return awaySteps{t.Tx.Steps(), t.away} }
 
-func (s awaySteps) LockTurn(ctx context.Context, conversation int64, id string, from int) (agentrun.Conversation,
-	run.Run, []agentrun.Step, error) {
+func (s awaySteps) LockTurn(ctx context.Context, conversation int64, id string,
+	from int) (domainconversation.Conversation,
+	run.Run, []run.Step, error) {
 	if s.away.left > 0 {
 		s.away.left--
-		return agentrun.Conversation{}, run.Run{}, nil, fault.New(fault.Unavailable, "the database is read-only", "")
+		return domainconversation.Conversation{}, run.Run{}, nil, fault.New(fault.Unavailable,
+			"the database is read-only", "")
 	}
 	return s.StepRepository.LockTurn(ctx, conversation, id, from)
 }

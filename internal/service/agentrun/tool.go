@@ -18,8 +18,8 @@ import (
 
 // callResults summarizes the calls of one response.
 type callResults struct {
-	tripped bool    // the loop guard demands an answer now
-	unsent  []*Call // calls whose results are stored with the next request
+	tripped bool            // the loop guard demands an answer now
+	unsent  []*run.ToolCall // calls whose results are stored with the next request
 }
 
 // runCalls runs the calls of response n that have no result, in order, each under its own operation
@@ -28,7 +28,7 @@ type callResults struct {
 // stored with it.
 func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent.SkipReason,
 	last bool) (out callResults, err error) {
-	at := slices.IndexFunc(st.steps, func(s Step) bool { return s.N == n })
+	at := slices.IndexFunc(st.steps, func(s run.Step) bool { return s.N == n })
 	if at < 0 || len(st.steps[at].Calls) == 0 {
 		return out, nil
 	}
@@ -61,7 +61,7 @@ func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent
 }
 
 // lost returns why a call for a sandboxed worker has no result: it was started, or it never will be.
-func (s *Service) lost(ctx context.Context, st *runState, c Call, last bool) (why agent.SkipReason, err error) {
+func (s *Service) lost(ctx context.Context, st *runState, c run.ToolCall, last bool) (why agent.SkipReason, err error) {
 	err = s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
 		begun, err := tx.Steps().VoidOp(ctx, st.run.Op(stepKey(c.Step), c.Position))
 		switch {
@@ -101,7 +101,7 @@ func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, bas
 
 // runCall runs one call and stores its result. If an attempt fails before that, the operation log
 // has the effect, and the next attempt finds it.
-func (s *Service) runCall(ctx context.Context, st *runState, c *Call) error {
+func (s *Service) runCall(ctx context.Context, st *runState, c *run.ToolCall) error {
 	if err := s.execute(ctx, st, c, ""); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *Service) runCall(ctx context.Context, st *runState, c *Call) error {
 }
 
 // execute runs a call unless a rule prevents it, and sets its result.
-func (s *Service) execute(ctx context.Context, st *runState, c *Call, unrun agent.SkipReason) error {
+func (s *Service) execute(ctx context.Context, st *runState, c *run.ToolCall, unrun agent.SkipReason) error {
 	if unrun == "" {
 		unrun = st.judge(*c)
 		if unrun == "" && st.withdrawn(c.Tool, c.Step) {
@@ -125,13 +125,13 @@ func (s *Service) execute(ctx context.Context, st *runState, c *Call, unrun agen
 		c.Result, c.Code = string(result.JSON), string(result.Code)
 	}
 	if unrun != "" {
-		c.Result, c.Code = c.result(unrun), string(unrun)
+		c.Result, c.Code = c.Answer(unrun), string(unrun)
 	}
 	return nil
 }
 
 // storeCall stores the result of a call.
-func (s *Service) storeCall(ctx context.Context, st *runState, c *Call) error {
+func (s *Service) storeCall(ctx context.Context, st *runState, c *run.ToolCall) error {
 	return s.whileOpen(ctx, st, func(ctx context.Context, tx Tx) (err error) {
 		*c, err = tx.Steps().EndCall(ctx, st.run.Ref.Run, *c)
 		return err
@@ -139,7 +139,7 @@ func (s *Service) storeCall(ctx context.Context, st *runState, c *Call) error {
 }
 
 // storeToolResults stores the results of calls that no request follows.
-func (s *Service) storeToolResults(ctx context.Context, st *runState, unsent []*Call) error {
+func (s *Service) storeToolResults(ctx context.Context, st *runState, unsent []*run.ToolCall) error {
 	if len(unsent) == 0 {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (s *Service) whileOpen(ctx context.Context, st *runState, fn func(context.C
 }
 
 // judge returns why a call must not run, or an empty reason.
-func (st *runState) judge(c Call) agent.SkipReason {
+func (st *runState) judge(c run.ToolCall) agent.SkipReason {
 	switch agent.Judge(st.history(c.Step), c.Tool, agent.ArgsSHA([]byte(c.Arguments))) {
 	case agent.Repeat:
 		return agent.SkipRepeated
@@ -185,7 +185,7 @@ func (st *runState) judge(c Call) agent.SkipReason {
 
 // callTool calls the tool. If the time limit passes, the call is abandoned; its effect is stored under
 // its operation ID.
-func (s *Service) callTool(ctx context.Context, st *runState, c Call) (tools.Result, agent.SkipReason, error) {
+func (s *Service) callTool(ctx context.Context, st *runState, c run.ToolCall) (tools.Result, agent.SkipReason, error) {
 	limit, cancel := context.WithTimeout(ctx, st.spec.Timing.Tool)
 	defer cancel()
 	result, err := attempts(limit, st.tools, st.actor(c), c)
@@ -207,7 +207,7 @@ func (s *Service) callTool(ctx context.Context, st *runState, c Call) (tools.Res
 }
 
 // attempts calls a tool and retries errors.
-func attempts(ctx context.Context, t Tools, a agent.Actor, c Call) (result tools.Result, err error) {
+func attempts(ctx context.Context, t Tools, a agent.Actor, c run.ToolCall) (result tools.Result, err error) {
 	const most, pause = 3, 100 * time.Millisecond
 	for n := 1; ; n++ {
 		if result, err = t.Call(ctx, a, c.Tool, json.RawMessage(c.Arguments)); err == nil || n == most {
@@ -221,39 +221,15 @@ func attempts(ctx context.Context, t Tools, a agent.Actor, c Call) (result tools
 	}
 }
 
-// ours reports whether Cairn runs the call.
-func (c Call) ours() bool { return c.Class != agent.Client }
-
-// theirs reports whether the client of the API runs the call.
-func (c Call) theirs() bool { return c.Class == agent.Client }
-
-// ran reports whether the tool was called.
-func (c Call) ran() bool {
-	switch agent.SkipReason(c.Code) {
-	case agent.SkipBudget, agent.SkipWallClock, agent.SkipGuardrail, agent.SkipRepeated, agent.SkipInterrupted,
-		agent.SkipUnknownTool, agent.SkipArguments, agent.SkipUntaken:
-		return false
-	}
-	return c.Done
-}
-
-// result returns the text that the model gets for a call. Every call has one.
-func (c Call) result(unrun agent.SkipReason) string {
-	if c.Done {
-		return c.Result
-	}
-	return agent.Answers([]agent.Call{{ID: c.ID, Tool: c.Tool, Arguments: c.Arguments}}, nil, unrun)[0].Content
-}
-
 // target returns the skill or memory that the arguments name.
-func target(c Call) string {
+func target(c run.ToolCall) string {
 	var named struct{ Name, Match, Store string }
 	_ = json.Unmarshal([]byte(c.Arguments), &named) // without a name there is no target
 	return named.Name + named.Match + named.Store
 }
 
 // record converts a call for the loop guard.
-func record(c Call) agent.CallRecord {
+func record(c run.ToolCall) agent.CallRecord {
 	r := agent.CallRecord{Tool: c.Tool, ArgsSHA: agent.ArgsSHA([]byte(c.Arguments)), Target: target(c),
 		Failed: c.Code != ""}
 	sum := sha256.Sum256([]byte(c.Result))

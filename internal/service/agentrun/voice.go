@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/media"
@@ -61,13 +62,13 @@ type spoken struct {
 }
 
 // transcribe returns the words of the recording number n of a turn. Errors may pass.
-func (s *Service) transcribe(ctx context.Context, st *runState, n int, f Attachment) (spoken, error) {
+func (s *Service) transcribe(ctx context.Context, st *runState, n int, f conversation.Attachment) (spoken, error) {
 	if s.Transcriber == nil {
 		return spoken{problem: media.NoModel}, nil
 	}
 	step := fmt.Sprintf("transcribe/%d", n)
 	reply, err := s.Transcriber.Ledger.Call(ctx, run.CallKey{Ref: st.run.Ref, Step: step},
-		llm.Request{Model: s.Transcriber.Model, Audio: &llm.Audio{URL: f.url(), Bytes: f.Bytes},
+		llm.Request{Model: s.Transcriber.Model, Audio: &llm.Audio{URL: f.Url(), Bytes: f.Bytes},
 			Label: llm.Label{Stage: "transcribe", Run: st.run.Ref.Run, Task: step}}, 0)
 	if f, permanent := ledger.IsPermanent(err); permanent {
 		if f.Code == fault.QuotaExceeded || f.Code == fault.ModelAuth { // not because of the recording

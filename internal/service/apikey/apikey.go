@@ -11,28 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
-	"cairn/internal/domain/tenancy"
 )
-
-// Scope is a permission of a key.
-type Scope string
-
-const (
-	Read  Scope = "read"  // read data
-	Write Scope = "write" // read and change data
-	Admin Scope = "admin" // approve changes, and everything else
-)
-
-// Allows reports whether a key with the given scopes has the permission s.
-func (s Scope) Allows(scopes []string) bool {
-	has := func(o Scope) bool { return slices.Contains(scopes, string(o)) }
-	if s == Gateway { // concerns an account, not the workspace of an administrator
-		return has(s)
-	}
-	return has(Admin) || has(s) || s == Read && has(Write)
-}
 
 const (
 	keyPrefix = "cairn_" // lets people and secret scanners recognize a key
@@ -44,61 +26,19 @@ const (
 	kept      = 10_000 // maximum number of cached keys
 )
 
-// Key is the visible part of an API key. Of the key itself it has only the hint.
-type Key struct {
-	ID        int64      `json:"id"`
-	Name      string     `json:"name"`
-	Hint      string     `json:"hint"` // first characters, to distinguish keys
-	Scopes    []string   `json:"scopes"`
-	Account   string     `json:"account,omitempty"` // of the key of a gateway
-	CreatedAt time.Time  `json:"created_at"`
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`   // nil means never
-	UsedAt    *time.Time `json:"last_used_at,omitempty"` // to five minutes
-	RevokedAt *time.Time `json:"revoked_at,omitempty"`
-}
-
-// Rotation replaces an active key by one with the same name and scopes.
-type Rotation struct {
-	Old       int64
-	Overlap   time.Duration // time for which the old key still works
-	ExpiresAt *time.Time    // of the new key; nil means that it lives as long as the old one was made for
-	Hint      string        // of the new key
-	Hash      Hash          // of the new key
-}
-
-// Usage is what authentication needs to know about a key.
-type Usage struct {
-	Left time.Duration // until the key expires; 0 means that it does not
-	Idle bool          // no use was recorded in the last five minutes
-}
-
-// Hash is the SHA-256 hash of a key, the only stored form.
-type Hash = [sha256.Size]byte
-
-// Principal is the workspace and the scopes of a key.
-type Principal struct {
-	Workspace tenancy.Workspace
-	Key       int64
-	Scopes    []string
-	Account   string // of the key of a gateway; its workspace is that of the user whom the request names
-	Person    string // the caller's ID of that user
-	// ExpiresAt is the end of the key, zero for never.
-	ExpiresAt time.Time
-}
-
 // Store stores the hashes of keys.
 type Store interface {
 	// PutKey stores the hash of a new key and sets the ID and time of k.
-	PutKey(ctx context.Context, ws int64, k Key, hash Hash) (Key, error)
+	PutKey(ctx context.Context, ws int64, k access.Key, hash access.KeyHash) (access.Key, error)
 	// Keys returns the keys of a workspace in order of creation, including revoked ones.
-	Keys(ctx context.Context, ws int64) ([]Key, error)
+	Keys(ctx context.Context, ws int64) ([]access.Key, error)
 	// RotateKey stores a key that replaces an active one. It returns NotFound if there is no such key.
-	RotateKey(ctx context.Context, ws int64, r Rotation) (Key, error)
+	RotateKey(ctx context.Context, ws int64, r access.KeyRotation) (access.Key, error)
 	// RevokeKey revokes a key. It returns NotFound if the key is unknown or already revoked.
 	RevokeKey(ctx context.Context, ws, id int64) error
 	// Principal returns the principal of a key. It returns NotFound if the key is unknown, revoked or
 	// expired.
-	Principal(ctx context.Context, hash Hash) (Principal, Usage, error)
+	Principal(ctx context.Context, hash access.KeyHash) (access.Principal, access.KeyUsage, error)
 	// UseKey records the time of a use, unless one was recorded in the last five minutes.
 	UseKey(ctx context.Context, ws, id int64) error
 }
@@ -115,8 +55,8 @@ type Ports struct {
 type Service struct {
 	Ports
 
-	principals cache[Principal]
-	operators  cache[Operator]
+	principals cache[access.Principal]
+	operators  cache[access.Operator]
 	uses       recorder
 }
 
@@ -134,14 +74,15 @@ func New(p Ports) (*Service, error) {
 func (k *Service) Close() { k.uses.wait() }
 
 // Create stores a new key, which does not expire, and returns it. The key cannot be displayed again.
-func (k *Service) Create(ctx context.Context, ws int64, name string, scopes []Scope) (key string, made Key, err error) {
+func (k *Service) Create(ctx context.Context, ws int64, name string, scopes []access.Scope) (key string,
+	made access.Key, err error) {
 	return k.CreateUntil(ctx, ws, name, scopes, nil)
 }
 
 // CreateUntil is Create for a key that expires, unless expires is nil.
-func (k *Service) CreateUntil(ctx context.Context, ws int64, name string, scopes []Scope,
-	expires *time.Time) (key string, made Key, err error) {
-	if made, err = describe(name, scopes, expires, Read, Write, Admin); err != nil {
+func (k *Service) CreateUntil(ctx context.Context, ws int64, name string, scopes []access.Scope,
+	expires *time.Time) (key string, made access.Key, err error) {
+	if made, err = describe(name, scopes, expires, access.Read, access.Write, access.Admin); err != nil {
 		return "", made, err
 	}
 	key = generate(keyPrefix)
@@ -153,13 +94,14 @@ func (k *Service) CreateUntil(ctx context.Context, ws int64, name string, scopes
 }
 
 // describe checks the properties of a new key, which may have the given scopes.
-func describe(name string, scopes []Scope, expires *time.Time, allowed ...Scope) (made Key, err error) {
+func describe(name string, scopes []access.Scope, expires *time.Time, allowed ...access.Scope) (made access.Key,
+	err error) {
 	name = strings.TrimSpace(name)
 	if n := len([]rune(name)); n == 0 || n > 100 {
 		return made, fault.New(fault.InvalidArgument,
 			fmt.Sprintf("invalid key name: %d characters", n), "use 1 to 100 characters, for example \"mobile app\"")
 	}
-	made = Key{Name: name, ExpiresAt: expires}
+	made = access.Key{Name: name, ExpiresAt: expires}
 	var names []string
 	for _, s := range allowed {
 		names = append(names, string(s))
@@ -202,7 +144,7 @@ const maxOverlap = 90 * 24 * time.Hour
 // overlap of 0 ends the old key at once; gateways reject it within keyMemory. The new key cannot be
 // displayed again. If expires is nil, it lives as long as the old one was made for.
 func (k *Service) Rotate(ctx context.Context, ws, id int64, overlap time.Duration, expires *time.Time) (key string,
-	made Key, err error) {
+	made access.Key, err error) {
 	if overlap < 0 || overlap > maxOverlap {
 		return "", made, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid overlap %s", overlap),
 			"use 0 to 90d, for example 24h")
@@ -211,7 +153,7 @@ func (k *Service) Rotate(ctx context.Context, ws, id int64, overlap time.Duratio
 		return "", made, err
 	}
 	key = generate(keyPrefix)
-	made, err = k.Store.RotateKey(ctx, ws, Rotation{Old: id, Overlap: overlap, ExpiresAt: expires,
+	made, err = k.Store.RotateKey(ctx, ws, access.KeyRotation{Old: id, Overlap: overlap, ExpiresAt: expires,
 		Hint: key[:hintChars], Hash: sha256.Sum256([]byte(key))})
 	if err != nil {
 		return "", made, err
@@ -220,7 +162,7 @@ func (k *Service) Rotate(ctx context.Context, ws, id int64, overlap time.Duratio
 }
 
 // List returns the keys of a workspace.
-func (k *Service) List(ctx context.Context, ws int64) ([]Key, error) {
+func (k *Service) List(ctx context.Context, ws int64) ([]access.Key, error) {
 	return k.Store.Keys(ctx, ws)
 }
 
@@ -231,11 +173,12 @@ func (k *Service) Revoke(ctx context.Context, ws, id int64) error {
 
 // Principal returns the principal of a key. It returns NotFound if the key is invalid, whether it is
 // unknown, revoked or expired.
-func (k *Service) Principal(ctx context.Context, key string) (Principal, error) {
+func (k *Service) Principal(ctx context.Context, key string) (access.Principal, error) {
 	if !wellFormed(key, keyPrefix) {
-		return Principal{}, fault.New(fault.NotFound, "invalid API key", "create a key with `cairn keys create`")
+		return access.Principal{}, fault.New(fault.NotFound, "invalid API key", "create a key with `cairn keys create`")
 	}
-	return k.principals.find(sha256.Sum256([]byte(key)), func(hash Hash) (Principal, Usage, error) {
+	return k.principals.find(sha256.Sum256([]byte(key)), func(hash access.KeyHash) (access.Principal, access.KeyUsage,
+		error) {
 		h, u, err := k.Store.Principal(ctx, hash)
 		if u.Left > 0 {
 			h.ExpiresAt = time.Now().Add(u.Left).Round(time.Second)
@@ -256,10 +199,10 @@ func (k *Service) Seen(key string) bool {
 
 // CreateWithin is CreateUntil for the holder of another key. The new key has no scope that the holder lacks, and
 // expires no later than the holder's.
-func (k *Service) CreateWithin(ctx context.Context, h Principal, name string, scopes []Scope,
-	expires *time.Time) (key string, made Key, err error) {
+func (k *Service) CreateWithin(ctx context.Context, h access.Principal, name string, scopes []access.Scope,
+	expires *time.Time) (key string, made access.Key, err error) {
 	for _, s := range scopes {
-		if slices.Contains([]Scope{Read, Write, Admin}, s) && !s.Allows(h.Scopes) {
+		if slices.Contains([]access.Scope{access.Read, access.Write, access.Admin}, s) && !s.Allows(h.Scopes) {
 			return "", made, fault.New(fault.OutOfScope, fmt.Sprintf("the key has %s, and cannot give %s",
 				strings.Join(h.Scopes, ", "), s), "choose scopes that your own key has")
 		}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/apikey"
@@ -35,7 +36,7 @@ func setup(t *testing.T) *bundle {
 }
 
 // make makes a key of workspace A.
-func (b *bundle) make(name string, scopes ...apikey.Scope) (string, apikey.Key) {
+func (b *bundle) make(name string, scopes ...access.Scope) (string, access.Key) {
 	b.t.Helper()
 	key, made, err := b.Create(b.t.Context(), b.db.A.ID, name, scopes)
 	testkit.Must(b.t, err)
@@ -47,7 +48,7 @@ func (b *bundle) elsewhere() *apikey.Service {
 	return &apikey.Service{Ports: apikey.Ports{Store: b.db.Keys(), Operators: b.db.OperatorKeys()}}
 }
 
-func (b *bundle) list() []apikey.Key {
+func (b *bundle) list() []access.Key {
 	b.t.Helper()
 	out, err := b.List(b.t.Context(), b.db.A.ID)
 	testkit.Must(b.t, err)
@@ -65,7 +66,7 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 func TestAKeySpeaksForItsWorkspace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	key, made := b.make(" the shop ", apikey.Write, apikey.Read, apikey.Write)
+	key, made := b.make(" the shop ", access.Write, access.Read, access.Write)
 	if made.ID == 0 || made.Name != "the shop" || made.CreatedAt.IsZero() || made.RevokedAt != nil ||
 		!slices.Equal(made.Scopes, []string{"write", "read"}) ||
 		len(made.Hint) > 12 || !strings.HasPrefix(key, made.Hint) {
@@ -83,8 +84,8 @@ func TestAKeySpeaksForItsWorkspace(t *testing.T) {
 func TestKeysOfOneNameAreDifferentKeys(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	one, first := b.make("robot", apikey.Read)
-	two, second := b.make("robot", apikey.Read)
+	one, first := b.make("robot", access.Read)
+	two, second := b.make("robot", access.Read)
 	if one == two || first.ID == second.ID {
 		t.Errorf("%+v and %+v", first, second)
 	}
@@ -96,7 +97,7 @@ func TestKeysOfOneNameAreDifferentKeys(t *testing.T) {
 func TestAListOfKeysShowsNoKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	key, _ := b.make("robot", apikey.Read)
+	key, _ := b.make("robot", access.Read)
 	raw, err := json.Marshal(b.list())
 	testkit.Must(t, err)
 	if strings.Contains(string(raw), key[12:]) {
@@ -114,18 +115,18 @@ func TestAListOfKeysShowsNoKey(t *testing.T) {
 func TestKeysThatCannotBeMadeAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	read := []apikey.Scope{apikey.Read}
+	read := []access.Scope{access.Read}
 	for what, c := range map[string]struct {
 		name   string
-		scopes []apikey.Scope
+		scopes []access.Scope
 	}{
 		"no name":                {"", read},
 		"a blank name":           {" \n\t", read},
 		"a long name":            {strings.Repeat("é", 101), read},
 		"no scope":               {"robot", nil},
-		"an unknown scope":       {"robot", []apikey.Scope{"root"}},
-		"a scope in capitals":    {"robot", []apikey.Scope{"READ"}},
-		"one unknown among good": {"robot", []apikey.Scope{apikey.Admin, "everything"}},
+		"an unknown scope":       {"robot", []access.Scope{"root"}},
+		"a scope in capitals":    {"robot", []access.Scope{"READ"}},
+		"one unknown among good": {"robot", []access.Scope{access.Admin, "everything"}},
 	} {
 		key, _, err := b.Create(t.Context(), b.db.A.ID, c.name, c.scopes)
 		if wants(t, what, err, fault.InvalidArgument); key != "" {
@@ -135,14 +136,14 @@ func TestKeysThatCannotBeMadeAreRefused(t *testing.T) {
 	if rows := b.db.Rows("api_keys"); rows != "api_keys 0" {
 		t.Errorf("stored: %s", rows)
 	}
-	b.make(strings.Repeat("é", 100), apikey.Read)
+	b.make(strings.Repeat("é", 100), access.Read)
 }
 
 func TestARevokedKeyIsNoGoodElsewhere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	key, made := b.make("robot", apikey.Read)
-	other, _ := b.make("another", apikey.Read)
+	key, made := b.make("robot", access.Read)
+	other, _ := b.make("another", access.Read)
 	wants(t, "revoked from another workspace", b.Revoke(t.Context(), b.db.B.ID, made.ID), fault.NotFound)
 	_, err := b.elsewhere().Principal(t.Context(), key)
 	testkit.Must(t, err)
@@ -161,7 +162,7 @@ func TestARevokedKeyIsNoGoodElsewhere(t *testing.T) {
 func TestKeysOfAnotherWorkspaceAreNotListed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.make("robot", apikey.Read)
+	b.make("robot", access.Read)
 	if all, err := b.List(t.Context(), b.db.B.ID); err != nil || len(all) != 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -170,7 +171,7 @@ func TestKeysOfAnotherWorkspaceAreNotListed(t *testing.T) {
 func TestWhatIsNoKeySpeaksForNobody(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	key, _ := b.make("robot", apikey.Admin)
+	key, _ := b.make("robot", access.Admin)
 	last := "A"
 	if strings.HasSuffix(key, last) {
 		last = "B"
@@ -189,7 +190,7 @@ func TestWhatIsNoKeySpeaksForNobody(t *testing.T) {
 func TestManyMayAskForAKeyAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	key, made := b.make("robot", apikey.Read)
+	key, made := b.make("robot", access.Read)
 	var all sync.WaitGroup
 	for range 16 {
 		all.Go(func() {
@@ -209,12 +210,12 @@ type oneKey struct {
 	asked   int
 }
 
-func (s *oneKey) Principal(context.Context, apikey.Hash) (apikey.Principal, apikey.Usage, error) {
+func (s *oneKey) Principal(context.Context, access.KeyHash) (access.Principal, access.KeyUsage, error) {
 	s.asked++
 	if s.revoked {
-		return apikey.Principal{}, apikey.Usage{}, fault.New(fault.NotFound, "the key is not known", "")
+		return access.Principal{}, access.KeyUsage{}, fault.New(fault.NotFound, "the key is not known", "")
 	}
-	return apikey.Principal{Key: 7}, apikey.Usage{Left: s.left}, nil
+	return access.Principal{Key: 7}, access.KeyUsage{Left: s.left}, nil
 }
 
 // A gateway does not ask for a key at every request, and so a revoked one is good for
@@ -257,7 +258,7 @@ func TestAScopeAllowsWhatItStandsFor(t *testing.T) {
 		{[]string{"read", "admin"}, true, true, true},
 		{[]string{"everything"}, false, false, false},
 	} {
-		got := [3]bool{apikey.Read.Allows(c.scopes), apikey.Write.Allows(c.scopes), apikey.Admin.Allows(c.scopes)}
+		got := [3]bool{access.Read.Allows(c.scopes), access.Write.Allows(c.scopes), access.Admin.Allows(c.scopes)}
 		if want := [3]bool{c.read, c.write, c.admin}; got != want {
 			t.Errorf("%v allows %v, want %v", c.scopes, got, want)
 		}

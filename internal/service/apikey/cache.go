@@ -6,13 +6,15 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"cairn/internal/domain/access"
 )
 
 // cache holds the holders of keys for keyMemory, and for less if a key expires before. Unknown keys
 // are not cached. If it is full, it forgets the key that was used least recently. The zero value is ready for use.
 type cache[T any] struct {
 	made  sync.Once
-	known *lru.Cache[Hash, cached[T]]
+	known *lru.Cache[access.KeyHash, cached[T]]
 }
 
 type cached[T any] struct {
@@ -20,13 +22,13 @@ type cached[T any] struct {
 	until  time.Time
 }
 
-func (c *cache[T]) keys() *lru.Cache[Hash, cached[T]] {
-	c.made.Do(func() { c.known, _ = lru.New[Hash, cached[T]](kept) }) // fails only for a size of 0
+func (c *cache[T]) keys() *lru.Cache[access.KeyHash, cached[T]] {
+	c.made.Do(func() { c.known, _ = lru.New[access.KeyHash, cached[T]](kept) }) // fails only for a size of 0
 	return c.known
 }
 
 // find returns the holder of a key. If it is not cached, it calls look.
-func (c *cache[T]) find(hash Hash, look func(Hash) (T, Usage, error)) (T, error) {
+func (c *cache[T]) find(hash access.KeyHash, look func(access.KeyHash) (T, access.KeyUsage, error)) (T, error) {
 	asked := time.Now() // before the lookup, so that a key revoked in the meantime is not cached for longer
 	known, ok := c.keys().Get(hash)
 	if ok && asked.Before(known.until) {
@@ -45,12 +47,12 @@ func (c *cache[T]) find(hash Hash, look func(Hash) (T, Usage, error)) (T, error)
 }
 
 // see makes has report a key whose holders are cached for each user. find looks it up again.
-func (c *cache[T]) see(hash Hash) { c.keys().Add(hash, cached[T]{}) }
+func (c *cache[T]) see(hash access.KeyHash) { c.keys().Add(hash, cached[T]{}) }
 
 // has reports whether a key is remembered, even if it must be looked up again.
-func (c *cache[T]) has(hash Hash) bool { return c.keys().Contains(hash) }
+func (c *cache[T]) has(hash access.KeyHash) bool { return c.keys().Contains(hash) }
 
-func (c *cache[T]) drop(hash Hash) { c.keys().Remove(hash) }
+func (c *cache[T]) drop(hash access.KeyHash) { c.keys().Remove(hash) }
 
 const (
 	writers     = 2               // uses that are recorded at once

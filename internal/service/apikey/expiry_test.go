@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
@@ -18,13 +19,13 @@ func TestUnknownRevokedAndExpiredKeysAreRefusedAlike(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	end := time.Now().Add(time.Hour)
-	expired, made, err := b.CreateUntil(t.Context(), b.db.A.ID, "robot", []apikey.Scope{apikey.Read}, &end)
+	expired, made, err := b.CreateUntil(t.Context(), b.db.A.ID, "robot", []access.Scope{access.Read}, &end)
 	testkit.Must(t, err)
 	if _, err := b.Principal(t.Context(), expired); err != nil || made.ExpiresAt == nil || !made.ExpiresAt.Equal(end) {
 		t.Fatalf("before its end: %+v, %v", made, err)
 	}
 	b.db.Exec("update api_keys set expires_at = now() where id = $1", made.ID)
-	revoked, gone := b.make("robot", apikey.Read)
+	revoked, gone := b.make("robot", access.Read)
 	testkit.Must(t, b.Revoke(t.Context(), b.db.A.ID, gone.ID))
 	var messages []string
 	for _, key := range []string{expired, revoked, "cairn_" + strings.Repeat("A", 43), "sk-1234"} {
@@ -66,9 +67,9 @@ func TestAnEndInThePastIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	past := time.Now().Add(-time.Second)
-	_, _, err := b.CreateUntil(t.Context(), b.db.A.ID, "robot", []apikey.Scope{apikey.Read}, &past)
+	_, _, err := b.CreateUntil(t.Context(), b.db.A.ID, "robot", []access.Scope{access.Read}, &past)
 	wants(t, "a past end", err, fault.InvalidArgument)
-	_, made := b.make("robot", apikey.Read)
+	_, made := b.make("robot", access.Read)
 	_, _, err = b.Rotate(t.Context(), b.db.A.ID, made.ID, 0, &past)
 	wants(t, "a past end of the new key", err, fault.InvalidArgument)
 	for _, overlap := range []time.Duration{-1, 91 * 24 * time.Hour} {
@@ -83,7 +84,7 @@ func TestAnEndInThePastIsRefused(t *testing.T) {
 func TestARotatedKeyWorksDuringTheOverlap(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	old, made := b.make("robot", apikey.Write, apikey.Read)
+	old, made := b.make("robot", access.Write, access.Read)
 	key, next, err := b.Rotate(t.Context(), b.db.A.ID, made.ID, time.Hour, nil)
 	testkit.Must(t, err)
 	if next.ID == made.ID || next.Name != "robot" || !slices.Equal(next.Scopes, made.Scopes) || next.ExpiresAt != nil ||
@@ -127,7 +128,7 @@ func TestARotatedKeyLivesAsLongAsTheOldOneWasMadeFor(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	end := time.Now().Add(90 * 24 * time.Hour)
-	_, made, err := b.CreateUntil(t.Context(), b.db.A.ID, "robot", []apikey.Scope{apikey.Read}, &end)
+	_, made, err := b.CreateUntil(t.Context(), b.db.A.ID, "robot", []access.Scope{access.Read}, &end)
 	testkit.Must(t, err)
 	b.db.Exec(
 		"update api_keys set created_at = created_at - interval '80 d', expires_at = expires_at - interval '80 d'",
@@ -152,7 +153,7 @@ func TestARotatedKeyLivesAsLongAsTheOldOneWasMadeFor(t *testing.T) {
 func TestTheLastUseOfAKeyIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	key, made := b.make("robot", apikey.Read)
+	key, made := b.make("robot", access.Read)
 	use := func() {
 		t.Helper()
 		other := b.elsewhere()

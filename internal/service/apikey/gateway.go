@@ -7,13 +7,9 @@ import (
 	"regexp"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/tenancy"
 )
-
-// Gateway is the scope of the keys of gateways. Their requests act for users of one account, with read and write. Only
-// the command line makes them.
-const Gateway Scope = "gateway"
 
 // gatewayPrefix distinguishes the keys of gateways from those of workspaces, which have another length.
 const gatewayPrefix = "cairn_gw_"
@@ -22,32 +18,26 @@ const gatewayPrefix = "cairn_gw_"
 // users of two accounts share a workspace.
 var accountName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
 
-// GatewayHolder is the account of a key, and one of its users.
-type GatewayHolder struct {
-	Key       int64
-	Account   string
-	Workspace tenancy.Workspace // of the user; its ID is 0 if the user is not known
-	Blocked   bool
-}
-
 // GatewayStore stores the hashes of the keys of gateways.
 type GatewayStore interface {
 	// PutGatewayKey stores the hash of a new key with its account, and sets the ID and time of k.
-	PutGatewayKey(ctx context.Context, k Key, hash Hash) (Key, error)
+	PutGatewayKey(ctx context.Context, k access.Key, hash access.KeyHash) (access.Key, error)
 	// GatewayHolder returns the holder of a key and the user with an ID. It returns NotFound if the key is unknown,
 	// revoked or expired.
-	GatewayHolder(ctx context.Context, hash Hash, person string) (GatewayHolder, Usage, error)
+	GatewayHolder(ctx context.Context, hash access.KeyHash, person string) (access.GatewayHolder, access.KeyUsage,
+		error)
 }
 
 // CreateGateway stores a new key for the gateway of an account and returns it. The key cannot be displayed again. No
 // gateway calls it: the holder of a workspace's key must not be able to make one.
-func (k *Service) CreateGateway(ctx context.Context, name, account string, expires *time.Time) (key string, made Key,
+func (k *Service) CreateGateway(ctx context.Context, name, account string, expires *time.Time) (key string,
+	made access.Key,
 	err error) {
 	if !accountName.MatchString(account) {
 		return "", made, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid account of a gateway: %.60q", account),
 			"use 1 to 40 lower-case letters, digits, - and _, for example \"webui\"")
 	}
-	if made, err = describe(name, []Scope{Gateway}, expires, Gateway, Gateway); err != nil {
+	if made, err = describe(name, []access.Scope{access.Gateway}, expires, access.Gateway, access.Gateway); err != nil {
 		return "", made, err
 	}
 	key = generate(gatewayPrefix)
@@ -63,9 +53,10 @@ func IsGateway(key string) bool { return wellFormed(key, gatewayPrefix) }
 
 // GatewayPrincipal returns the principal of the key of a gateway for a user. Its workspace has the ID 0 if the user is
 // not known, or if person is empty. It returns NotFound if the key is invalid, and OutOfScope if the user is blocked.
-func (k *Service) GatewayPrincipal(ctx context.Context, key, person string) (Principal, error) {
+func (k *Service) GatewayPrincipal(ctx context.Context, key, person string) (access.Principal, error) {
 	hash := sha256.Sum256([]byte(key))
-	h, err := k.principals.find(sha256.Sum256([]byte(key+"\x00"+person)), func(Hash) (Principal, Usage, error) {
+	h, err := k.principals.find(sha256.Sum256([]byte(key+"\x00"+person)), func(access.KeyHash) (access.Principal,
+		access.KeyUsage, error) {
 		h, u, err := k.Gateways.GatewayHolder(ctx, hash, person)
 		if err == nil && u.Idle {
 			k.uses.record(ctx, func(ctx context.Context) error { return k.Operators.UseOperatorKey(ctx, h.Key) })
@@ -73,10 +64,10 @@ func (k *Service) GatewayPrincipal(ctx context.Context, key, person string) (Pri
 		if err == nil && h.Blocked {
 			err = fault.New(fault.OutOfScope, "the user is blocked", "run `cairn people list` to see all users")
 		}
-		return Principal{
+		return access.Principal{
 			Workspace: h.Workspace,
 			Key:       h.Key,
-			Scopes:    []string{string(Read), string(Write), string(Gateway)},
+			Scopes:    []string{string(access.Read), string(access.Write), string(access.Gateway)},
 			Account:   h.Account,
 			Person:    person,
 		}, u, err

@@ -3,41 +3,27 @@ package apikey
 import (
 	"context"
 	"crypto/sha256"
-	"slices"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 )
 
 // Scopes of operator keys. None contains another one.
-const (
-	Codec   Scope = "codec"   // encrypt and decrypt workflow payloads
-	Metrics Scope = "metrics" // read the metrics of a gateway
-	Support Scope = "support" // see numbers of all workspaces in the console of operators
-)
 
 // operatorPrefix distinguishes operator keys from the keys of workspaces, which have another length.
 const operatorPrefix = "cairn_op_"
 
-// Operator is the holder of an operator key. It belongs to no workspace.
-type Operator struct {
-	Key    int64
-	Scopes []string
-}
-
-// Allows reports whether the operator has exactly the scope s.
-func (o Operator) Allows(s Scope) bool { return slices.Contains(o.Scopes, string(s)) }
-
 // OperatorStore stores the hashes of operator keys.
 type OperatorStore interface {
 	// PutOperatorKey stores the hash of a new key and sets the ID and time of k.
-	PutOperatorKey(ctx context.Context, k Key, hash Hash) (Key, error)
+	PutOperatorKey(ctx context.Context, k access.Key, hash access.KeyHash) (access.Key, error)
 	// OperatorKeys returns the keys in order of creation, including revoked ones.
-	OperatorKeys(ctx context.Context) ([]Key, error)
+	OperatorKeys(ctx context.Context) ([]access.Key, error)
 	// RevokeOperatorKey revokes a key. It returns NotFound if the key is unknown or already revoked.
 	RevokeOperatorKey(ctx context.Context, id int64) error
 	// Operator returns the holder of a key. It returns NotFound if the key is unknown, revoked or expired.
-	Operator(ctx context.Context, hash Hash) (Operator, Usage, error)
+	Operator(ctx context.Context, hash access.KeyHash) (access.Operator, access.KeyUsage, error)
 	// UseOperatorKey records the time of a use, unless one was recorded in the last five minutes.
 	UseOperatorKey(ctx context.Context, id int64) error
 }
@@ -45,9 +31,10 @@ type OperatorStore interface {
 // CreateOperator stores a new operator key and returns it. The key cannot be displayed again. It does
 // not expire if expires is nil. No gateway calls it: the holder of a workspace's key must not be able
 // to make one.
-func (k *Service) CreateOperator(ctx context.Context, name string, scopes []Scope, expires *time.Time) (key string,
-	made Key, err error) {
-	if made, err = describe(name, scopes, expires, Codec, Metrics, Support); err != nil {
+func (k *Service) CreateOperator(ctx context.Context, name string, scopes []access.Scope,
+	expires *time.Time) (key string,
+	made access.Key, err error) {
+	if made, err = describe(name, scopes, expires, access.Codec, access.Metrics, access.Support); err != nil {
 		return "", made, err
 	}
 	key = generate(operatorPrefix)
@@ -59,7 +46,7 @@ func (k *Service) CreateOperator(ctx context.Context, name string, scopes []Scop
 }
 
 // ListOperators returns the operator keys.
-func (k *Service) ListOperators(ctx context.Context) ([]Key, error) {
+func (k *Service) ListOperators(ctx context.Context) ([]access.Key, error) {
 	return k.Operators.OperatorKeys(ctx)
 }
 
@@ -73,12 +60,13 @@ func IsOperator(key string) bool { return wellFormed(key, operatorPrefix) }
 
 // Operator returns the holder of an operator key. It returns NotFound if the key is invalid, whether it
 // is unknown, revoked, expired or the key of a workspace.
-func (k *Service) Operator(ctx context.Context, key string) (Operator, error) {
+func (k *Service) Operator(ctx context.Context, key string) (access.Operator, error) {
 	if !IsOperator(key) {
-		return Operator{}, fault.New(fault.NotFound, "invalid operator key",
+		return access.Operator{}, fault.New(fault.NotFound, "invalid operator key",
 			"create a key with `cairn keys create --operator`")
 	}
-	return k.operators.find(sha256.Sum256([]byte(key)), func(hash Hash) (Operator, Usage, error) {
+	return k.operators.find(sha256.Sum256([]byte(key)), func(hash access.KeyHash) (access.Operator, access.KeyUsage,
+		error) {
 		o, u, err := k.Operators.Operator(ctx, hash)
 		if err == nil && u.Idle {
 			k.uses.record(ctx, func(ctx context.Context) error { return k.Operators.UseOperatorKey(ctx, o.Key) })

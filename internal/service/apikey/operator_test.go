@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
 func TestAnOperatorKeyBelongsToNoWorkspace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	key, made, err := b.CreateOperator(t.Context(), " support ", []apikey.Scope{apikey.Support, apikey.Codec}, nil)
+	key, made, err := b.CreateOperator(t.Context(), " support ", []access.Scope{access.Support, access.Codec}, nil)
 	testkit.Must(t, err)
 	if made.ID == 0 || made.Name != "support" || !strings.HasPrefix(key, made.Hint) || len(made.Hint) > 15 {
 		t.Errorf("made %+v", made)
@@ -22,15 +22,15 @@ func TestAnOperatorKeyBelongsToNoWorkspace(t *testing.T) {
 	for range 2 {
 		who, err := b.Operator(t.Context(), key)
 		testkit.Must(t, err)
-		if who.Key != made.ID || !who.Allows(apikey.Support) || !who.Allows(apikey.Codec) ||
-			who.Allows(apikey.Metrics) ||
-			who.Allows(apikey.Admin) {
+		if who.Key != made.ID || !who.Allows(access.Support) || !who.Allows(access.Codec) ||
+			who.Allows(access.Metrics) ||
+			who.Allows(access.Admin) {
 			t.Errorf("the key is of %+v", who)
 		}
 	}
 	_, err = b.Principal(t.Context(), key)
 	wants(t, "an operator key as the key of a workspace", err, fault.NotFound)
-	admin, _ := b.make("admin", apikey.Admin)
+	admin, _ := b.make("admin", access.Admin)
 	_, err = b.Operator(t.Context(), admin)
 	wants(t, "an admin key as the key of an operator", err, fault.NotFound)
 	if all := b.list(); len(all) != 1 {
@@ -45,9 +45,9 @@ func TestOperatorKeysAreRevokedAndExpire(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	end := time.Now().Add(time.Hour)
-	revoked, first, err := b.CreateOperator(t.Context(), "one", []apikey.Scope{apikey.Codec}, &end)
+	revoked, first, err := b.CreateOperator(t.Context(), "one", []access.Scope{access.Codec}, &end)
 	testkit.Must(t, err)
-	expired, second, err := b.CreateOperator(t.Context(), "two", []apikey.Scope{apikey.Codec}, &end)
+	expired, second, err := b.CreateOperator(t.Context(), "two", []access.Scope{access.Codec}, &end)
 	testkit.Must(t, err)
 	other := b.elsewhere()
 	_, err = other.Operator(t.Context(), expired)
@@ -72,12 +72,12 @@ func TestOperatorKeysAreRevokedAndExpire(t *testing.T) {
 func TestScopesOfOperatorsAndWorkspacesDoNotMix(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, scopes := range [][]apikey.Scope{nil, {apikey.Admin}, {apikey.Read}, {apikey.Codec, apikey.Write}} {
+	for _, scopes := range [][]access.Scope{nil, {access.Admin}, {access.Read}, {access.Codec, access.Write}} {
 		_, _, err := b.CreateOperator(t.Context(), "x", scopes, nil)
 		wants(t, "an operator with scopes of workspaces", err, fault.InvalidArgument)
 	}
-	for _, scope := range []apikey.Scope{apikey.Codec, apikey.Metrics, apikey.Support} {
-		_, _, err := b.Create(t.Context(), b.db.A.ID, "x", []apikey.Scope{scope})
+	for _, scope := range []access.Scope{access.Codec, access.Metrics, access.Support} {
+		_, _, err := b.Create(t.Context(), b.db.A.ID, "x", []access.Scope{scope})
 		wants(t, "a workspace's key with the scope "+string(scope), err, fault.InvalidArgument)
 	}
 	if n := b.db.Number("select (select count(*) from operator_keys) + (select count(*) from api_keys)"); n != 0 {

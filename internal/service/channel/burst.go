@@ -15,8 +15,8 @@ const (
 
 // divide returns a Divide that joins the messages of a user which follow each other within a time. 0 joins none.
 // Changes of a message belong to its burst; commands and buttons are alone.
-func (s *Service) divide(window time.Duration) Divide {
-	return func(open []StoredEvent) ([]StoredEvent, time.Duration) {
+func (s *Service) divide(window time.Duration) channel.Divide {
+	return func(open []channel.StoredEvent) ([]channel.StoredEvent, time.Duration) {
 		head := open[0]
 		if head.First != 0 { // selected before
 			return selected(open, head.First), 0
@@ -24,7 +24,7 @@ func (s *Service) divide(window time.Duration) Divide {
 		if wait := filesWait(head); wait > 0 {
 			return nil, wait
 		}
-		joins := func(e StoredEvent) bool {
+		joins := func(e channel.StoredEvent) bool {
 			_, _, command := s.commandOf(e.Event)
 			return e.Kind == channel.Message && !command && e.Sender.ID == head.Sender.ID &&
 				e.Mentioned == head.Mentioned
@@ -63,7 +63,7 @@ const (
 )
 
 // filesWait returns how long an event waits for its files.
-func filesWait(e StoredEvent) time.Duration {
+func filesWait(e channel.StoredEvent) time.Duration {
 	if !e.FilesOpen || e.Age >= filesPatience {
 		return 0
 	}
@@ -71,8 +71,8 @@ func filesWait(e StoredEvent) time.Duration {
 }
 
 // selected returns the first events of a list that belong to a burst.
-func selected(open []StoredEvent, first int64) []StoredEvent {
-	n := slices.IndexFunc(open, func(e StoredEvent) bool { return e.First != first })
+func selected(open []channel.StoredEvent, first int64) []channel.StoredEvent {
+	n := slices.IndexFunc(open, func(e channel.StoredEvent) bool { return e.First != first })
 	if n < 0 {
 		return open
 	}
@@ -80,17 +80,20 @@ func selected(open []StoredEvent, first int64) []StoredEvent {
 }
 
 // changesOneOf reports whether an event edits or deletes a message of a burst.
-func changesOneOf(burst []StoredEvent, e StoredEvent) bool {
+func changesOneOf(burst []channel.StoredEvent, e channel.StoredEvent) bool {
 	if e.Kind != channel.Edited && e.Kind != channel.Deleted {
 		return false
 	}
-	return slices.ContainsFunc(burst, func(b StoredEvent) bool { return b.MessageID == e.MessageID })
+	return slices.ContainsFunc(burst, func(b channel.StoredEvent) bool { return b.MessageID == e.MessageID })
 }
 
 // compose returns the messages of a burst as their last edits left them, without the deleted ones.
-func compose(burst []StoredEvent) (out []StoredEvent) {
+func compose(burst []channel.StoredEvent) (out []channel.StoredEvent) {
 	for _, e := range burst {
-		at := slices.IndexFunc(out, func(o StoredEvent) bool { return o.MessageID == e.MessageID && e.MessageID != "" })
+		at := slices.IndexFunc(out, func(o channel.StoredEvent) bool {
+			return o.MessageID == e.MessageID &&
+				e.MessageID != ""
+		})
 		switch {
 		case e.Kind == channel.Message:
 			out = append(out, e)

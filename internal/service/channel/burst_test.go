@@ -26,9 +26,9 @@ func (noCommands) Report(context.Context, run.Ref) (string, bool, error) { retur
 
 // open returns messages of a user with the given ages, oldest first. A text may name another user, or an edit or
 // deletion of a message: "ben: text", "edit 1: text", "delete 1".
-func open(ages []time.Duration, texts ...string) (out []StoredEvent) {
+func open(ages []time.Duration, texts ...string) (out []channel.StoredEvent) {
 	for i, text := range texts {
-		e := StoredEvent{ID: int64(i + 1), Age: ages[min(i, len(ages)-1)]}
+		e := channel.StoredEvent{ID: int64(i + 1), Age: ages[min(i, len(ages)-1)]}
 		e.Kind, e.Sender.ID, e.MessageID, e.Text = channel.Message, "ada", string(rune('1'+i)), text
 		head, rest, _ := strings.Cut(text, ": ")
 		switch {
@@ -56,7 +56,7 @@ func TestMessagesOfAUserAreOneBurst(t *testing.T) {
 	late := []time.Duration{9500 * time.Millisecond, 0}
 	for name, c := range map[string]struct {
 		window time.Duration
-		open   []StoredEvent
+		open   []channel.StoredEvent
 		want   int // events of the burst
 		wait   time.Duration
 	}{
@@ -85,13 +85,13 @@ func TestMessagesOfAUserAreOneBurst(t *testing.T) {
 }
 
 // mentioned makes the first message one that mentions the bot.
-func mentioned(all []StoredEvent) []StoredEvent {
+func mentioned(all []channel.StoredEvent) []channel.StoredEvent {
 	all[0].Mentioned = true
 	return all
 }
 
 // chosen makes the first n events a burst.
-func chosen(all []StoredEvent, n int) []StoredEvent {
+func chosen(all []channel.StoredEvent, n int) []channel.StoredEvent {
 	for i := range n {
 		all[i].First = all[0].ID
 	}
@@ -102,7 +102,7 @@ func TestABurstHasTheLastEdits(t *testing.T) {
 	t.Parallel()
 	age := []time.Duration{0}
 	for name, c := range map[string]struct {
-		burst []StoredEvent
+		burst []channel.StoredEvent
 		want  []string
 	}{
 		"plain":    {open(age, "a", "b"), []string{"a", "b"}},

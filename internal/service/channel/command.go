@@ -34,8 +34,9 @@ func (s *Service) commandOf(e channel.Event) (name, rest string, ok bool) {
 }
 
 // command runs a command.
-func (s *Service) command(ctx context.Context, ws tenancy.Workspace, b Burst, name, rest string, p Profile) (
-	out Outcome, err error) {
+func (s *Service) command(ctx context.Context, ws tenancy.Workspace, b channel.Burst, name, rest string,
+	p channel.Profile) (
+	out channel.Outcome, err error) {
 	e := b.Events[0]
 	_, role, _, err := s.People.Find(ctx, e.Place.Account, KindUser, e.Sender.ID)
 	if err != nil {
@@ -54,16 +55,17 @@ func (s *Service) command(ctx context.Context, ws tenancy.Workspace, b Burst, na
 		Chinese:      chinese(e.Text),
 	})
 	if f := fault.From(err); err != nil && !fault.Table[f.Code].Retryable && f.Code != fault.Internal {
-		return Outcome{Reply: explain(f)}, nil // the user can repair it
+		return channel.Outcome{Reply: explain(f)}, nil // the user can repair it
 	}
 	if err != nil {
 		return out, fmt.Errorf("run the command /%s: %w", name, err)
 	}
 	if reply.Ask != "" {
 		e.Text = reply.Ask
-		return s.ask(ctx, ws, b, []StoredEvent{e}, p)
+		return s.ask(ctx, ws, b, []channel.StoredEvent{e}, p)
 	}
-	return Outcome{Reply: reply.Text, Buttons: reply.Buttons, Renew: reply.Renew, Home: reply.Home, Run: reply.Run}, nil
+	return channel.Outcome{Reply: reply.Text, Buttons: reply.Buttons, Renew: reply.Renew, Home: reply.Home,
+		Run: reply.Run}, nil
 }
 
 // Report sends the result of a run to a chat. Done is false until the run has ended.

@@ -94,7 +94,8 @@ func (s *Service) SendPart(ctx context.Context, a Account, ws, id int64) (out Pr
 }
 
 // send sends a message and returns its ID. The first one of a reply replaces what is shown of it.
-func (s *Service) send(ctx context.Context, a Account, ws int64, d Delivery, p StoredPart) (id string, err error) {
+func (s *Service) send(ctx context.Context, a Account, ws int64, d channel.Delivery, p channel.StoredPart) (id string,
+	err error) {
 	if p.Number == 1 {
 		if id, done, err := s.replace(ctx, a, ws, d, p.Text); done || err != nil {
 			return id, err
@@ -117,7 +118,8 @@ func (s *Service) ambiguous(a Account, delivery int64, part int) {
 }
 
 // part returns the next message of a delivery. The first call divides the text into messages.
-func (s *Service) part(ctx context.Context, ws int64, d Delivery, limits channel.Limits) (StoredPart, error) {
+func (s *Service) part(ctx context.Context, ws int64, d channel.Delivery, limits channel.Limits) (channel.StoredPart,
+	error) {
 	p, err := s.Deliveries.NextPart(ctx, ws, d.ID)
 	if err != nil || p.Number != 0 || p.Parts != 0 {
 		return p, err
@@ -134,7 +136,8 @@ func (s *Service) part(ctx context.Context, ws int64, d Delivery, limits channel
 
 // refused stores that a platform refused a message. A permanent refusal ends the delivery. If the chat is gone, the
 // route pauses.
-func (s *Service) refused(ctx context.Context, ws int64, d Delivery, p StoredPart, why *SendError) error {
+func (s *Service) refused(ctx context.Context, ws int64, d channel.Delivery, p channel.StoredPart,
+	why *SendError) error {
 	if err := s.Deliveries.EndPart(ctx, ws, d.ID, p.Number, "", false); err != nil {
 		return err
 	}
@@ -151,7 +154,8 @@ func (s *Service) GiveUp(ctx context.Context, ws, id int64, reason string) error
 }
 
 // ListDeliveries returns a page of the deliveries in a state, or of all: dead ones first, then the latest.
-func (s *Service) ListDeliveries(ctx context.Context, ws int64, state, cursor string, limit int) (page []DeliveryView,
+func (s *Service) ListDeliveries(ctx context.Context, ws int64, state, cursor string,
+	limit int) (page []channel.DeliveryView,
 	next string, err error) {
 	var before, dead int64
 	max, err := paging.Rows(limit)
@@ -168,7 +172,7 @@ func (s *Service) ListDeliveries(ctx context.Context, ws int64, state, cursor st
 		return nil, "", err
 	}
 	rows, err := s.List.Deliveries(ctx, ws, state, before, dead == 1, max)
-	page, next = paging.Cut(rows, limit, func(last DeliveryView) string {
+	page, next = paging.Cut(rows, limit, func(last channel.DeliveryView) string {
 		dead := "0"
 		if last.State == DeliveryDead {
 			dead = "1"

@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/domain/channel"
-	"cairn/internal/domain/lang"
 	"cairn/internal/domain/media"
 	"cairn/internal/domain/transcript"
 )
@@ -74,7 +72,7 @@ func (s *Service) readLost(ctx context.Context, a Account) {
 var errHandled = errors.New("the event is handled without its files")
 
 // readEvent reads the files of a claimed event, and handles the event.
-func (s *Service) readEvent(ctx context.Context, a Account, ref EventRef) {
+func (s *Service) readEvent(ctx context.Context, a Account, ref channel.EventRef) {
 	ctx, cancel := context.WithTimeout(ctx, filesTime)
 	defer cancel()
 	ws, route, e, found, err := s.Events.EventFiles(ctx, ref)
@@ -138,7 +136,7 @@ func (s *Service) withFiles(ctx context.Context, a Account, e *channel.Event, sa
 
 // withoutOpenFiles marks files that were not read in time. What is handled again has the same marks, because no process
 // reads the files of an event that is handled.
-func withoutOpenFiles(said []StoredEvent) []StoredEvent {
+func withoutOpenFiles(said []channel.StoredEvent) []channel.StoredEvent {
 	for _, e := range said {
 		for i := range e.Attachments {
 			if f := &e.Attachments[i]; !f.Done && f.Problem == "" {
@@ -248,7 +246,7 @@ func fetchFile(ctx context.Context, a Account, f channel.Attachment) ([]byte, er
 
 // messageOf returns the message of an event. Its text names the images and the files that were not read, and ends with
 // a mark for each recording.
-func messageOf(e StoredEvent, observed bool) transcript.Message {
+func messageOf(e channel.StoredEvent, observed bool) transcript.Message {
 	m := transcript.Message{Role: transcript.User}
 	parts, marks := []string{e.Text}, []string(nil)
 	for i, f := range e.Attachments {
@@ -270,7 +268,7 @@ func messageOf(e StoredEvent, observed bool) transcript.Message {
 }
 
 // unread returns the files of messages that were not read, and whether there is anything else to answer.
-func unread(said []StoredEvent) (files []media.Unread, rest bool) {
+func unread(said []channel.StoredEvent) (files []media.Unread, rest bool) {
 	for _, e := range said {
 		rest = rest || strings.TrimSpace(e.Text) != ""
 		for _, f := range e.Attachments {
@@ -281,15 +279,6 @@ func unread(said []StoredEvent) (files []media.Unread, rest bool) {
 		}
 	}
 	return files, rest
-}
-
-// language returns the language of notices.
-func (p Profile) language(said []StoredEvent) string {
-	var ms []transcript.Message
-	for _, e := range said {
-		ms = append(ms, transcript.Message{Role: transcript.User, Content: e.Text})
-	}
-	return cmp.Or(p.Language, lang.OfMessages(ms))
 }
 
 // typing shows that a reply is being written, where a platform can.

@@ -86,7 +86,7 @@ func TestFilesOfAMessageAreReadByTheirContent(t *testing.T) {
 		if f.Kind != c.kind || f.Problem != c.problem || (len(contents[0]) > 0) != f.Stored() || !f.Done {
 			t.Errorf("%s: %q, %q, %d bytes", ref, f.Kind, f.Problem, len(contents[0]))
 		}
-		m := messageOf(StoredEvent{Event: e, ID: 7}, false)
+		m := messageOf(channel.StoredEvent{Event: e, ID: 7}, false)
 		if ref != "photo" && m.Content != c.text || !strings.HasPrefix(m.Content, c.text[:6]) ||
 			(len(m.Attachments) == 1) != f.Stored() {
 			t.Errorf("%s: the message is %q with %d files", ref, m.Content, len(m.Attachments))
@@ -121,7 +121,7 @@ func TestFilesAreNotFetchedInVain(t *testing.T) {
 		e.Attachments[1].Problem != media.Unasked || e.Text != "[file n]\nBuy milk." {
 		t.Errorf("of a message to others, fetched %v: %+v", platform.fetched, e)
 	}
-	if files, rest := unread([]StoredEvent{{Event: e}}); media.Notice("en", files) != "" || !rest {
+	if files, rest := unread([]channel.StoredEvent{{Event: e}}); media.Notice("en", files) != "" || !rest {
 		t.Errorf("the user is told %+v", files)
 	}
 }

@@ -35,22 +35,7 @@ type Account struct {
 	Platform string
 	Access   Access
 	Adapter  Adapter
-	Profile  Profile
-}
-
-// Profile configures how messages of an account are answered.
-type Profile struct {
-	Channel  string        `json:"channel"`  // that sets the budget; empty means chat
-	Language string        `json:"language"` // of the replies; empty means that of the message
-	Budget   int           `json:"budget"`   // model responses of a turn; 0 means that of the channel
-	Coalesce time.Duration `json:"coalesce"` // within which messages of a user become one turn
-	// Redirect makes a message in a private chat cancel the reply in progress. The reply to it answers both.
-	Redirect bool     `json:"redirect"`
-	Deny     []string `json:"deny"` // tools that turns do not have, sorted
-	// Allow are the groups that are served, or *. Another one is served after an administrator has mentioned the bot.
-	Allow   []string `json:"allow"`
-	Unasked bool     `json:"unasked"` // answers messages of groups that do not mention the bot
-	Partial bool     `json:"partial"` // shows replies while a model writes them; the adapter is a Streamer
+	Profile  channel.Profile
 }
 
 // UsualCoalesce is the usual time within which messages of a user become one turn.
@@ -62,7 +47,7 @@ func (s *Service) admit(ctx context.Context, a Account, e channel.Event) (ws ten
 	switch {
 	case err != nil:
 		return ws, false, err
-	case role == RoleBlocked:
+	case role == channel.RoleBlocked:
 		return ws, false, nil
 	case e.Group:
 		return s.admitGroup(ctx, a, e, role == RoleAdmin)
@@ -77,7 +62,8 @@ func (s *Service) admit(ctx context.Context, a Account, e channel.Event) (ws ten
 	}
 	switch a.Access {
 	case AccessOpen:
-		ws, _, err = s.join(ctx, Identity{Account: a.Name, Kind: KindUser, User: e.Sender.ID, Name: e.Sender.Name}, "")
+		ws, _, err = s.join(ctx, channel.Identity{Account: a.Name, Kind: KindUser, User: e.Sender.ID,
+			Name: e.Sender.Name}, "")
 		return ws, err == nil, err
 	case AccessPairing:
 		return ws, false, s.pair(ctx, a, e)
@@ -91,14 +77,14 @@ func (s *Service) admitGroup(ctx context.Context, a Account, e channel.Event, ad
 	ok bool, err error) {
 	ws, role, found, err := s.People.Find(ctx, a.Name, KindGroup, e.Place.Chat)
 	if err != nil || found {
-		return ws, role != RoleBlocked, err
+		return ws, role != channel.RoleBlocked, err
 	}
 	allowed := admin || a.Access == AccessOpen || slices.Contains(a.Profile.Allow, e.Place.Chat) ||
 		slices.Contains(a.Profile.Allow, "*")
 	if !allowed || !e.Mentioned && !a.Profile.Unasked || e.Kind != channel.Message {
 		return ws, false, nil
 	}
-	ws, _, err = s.join(ctx, Identity{Account: a.Name, Kind: KindGroup, User: e.Place.Chat}, "")
+	ws, _, err = s.join(ctx, channel.Identity{Account: a.Name, Kind: KindGroup, User: e.Place.Chat}, "")
 	return ws, err == nil, err
 }
 
@@ -110,7 +96,7 @@ func (s *Service) Handle(ctx context.Context, ws tenancy.Workspace, route int64)
 	if err != nil {
 		return err
 	}
-	var p Profile
+	var p channel.Profile
 	if account != "" {
 		if p, err = s.Accounts.Profile(ctx, account); err != nil {
 			return err
@@ -121,7 +107,8 @@ func (s *Service) Handle(ctx context.Context, ws tenancy.Workspace, route int64)
 }
 
 // handleRoute handles bursts until none is left, or the next one waits.
-func (s *Service) handleRoute(ctx context.Context, ws tenancy.Workspace, route int64, p Profile) (wait time.Duration,
+func (s *Service) handleRoute(ctx context.Context, ws tenancy.Workspace, route int64,
+	p channel.Profile) (wait time.Duration,
 	err error) {
 	for {
 		b, err := s.Events.NextBurst(ctx, ws.ID, route, s.divide(p.Coalesce))
@@ -144,17 +131,20 @@ func (s *Service) handleRoute(ctx context.Context, ws tenancy.Workspace, route i
 const surrenderAfter = 10 * time.Minute
 
 // surrender ends a burst whose error does not pass, so that it does not stop the chat. It returns other errors.
-func (s *Service) surrender(b Burst, err error) (out Outcome, _ error) {
+func (s *Service) surrender(b channel.Burst, err error) (out channel.Outcome, _ error) {
 	head := b.Events[0]
 	if head.Age < surrenderAfter || fault.Table[fault.CodeOf(err)].Retryable {
 		return out, err
 	}
 	s.Log.Error("event given up", "account", head.Place.Account, "route", b.Route, "event", head.ID, "error", err)
-	return Outcome{Reply: "I could not handle your message because of an internal error. Please send it again."}, nil
+	return channel.Outcome{
+		Reply: "I could not handle your message because of an internal error. Please send it again.",
+	}, nil
 }
 
 // handle handles a burst. It may be repeated: messages and commands have the keys of their events.
-func (s *Service) handle(ctx context.Context, ws tenancy.Workspace, b Burst, p Profile) (out Outcome, err error) {
+func (s *Service) handle(ctx context.Context, ws tenancy.Workspace, b channel.Burst,
+	p channel.Profile) (out channel.Outcome, err error) {
 	head := b.Events[0]
 	if name, rest, ok := s.commandOf(head.Event); ok {
 		return s.command(ctx, ws, b, name, rest, p)
@@ -163,10 +153,10 @@ func (s *Service) handle(ctx context.Context, ws tenancy.Workspace, b Burst, p P
 	case channel.Button: // of a command that is not known any more
 		return out, nil
 	case channel.Deleted:
-		return Outcome{Withdraw: []string{head.MessageID}}, nil
+		return channel.Outcome{Withdraw: []string{head.MessageID}}, nil
 	case channel.Edited:
 		head.Text = "(edited an earlier message) " + head.Text
-		return s.observe(ctx, ws, b, []StoredEvent{head}, p)
+		return s.observe(ctx, ws, b, []channel.StoredEvent{head}, p)
 	}
 	said := withoutOpenFiles(compose(b.Events))
 	switch {
@@ -179,7 +169,8 @@ func (s *Service) handle(ctx context.Context, ws tenancy.Workspace, b Burst, p P
 }
 
 // request returns the request with the messages of a burst. Members of a group are named.
-func (s *Service) request(ws tenancy.Workspace, b Burst, said []StoredEvent, p Profile, mode string) (
+func (s *Service) request(ws tenancy.Workspace, b channel.Burst, said []channel.StoredEvent, p channel.Profile,
+	mode string) (
 	r conversation.Request) {
 	head := b.Events[0]
 	r = conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: b.Conversation,
@@ -205,20 +196,21 @@ func speakerOf(s channel.Sender) string {
 }
 
 // ask makes a burst a turn.
-func (s *Service) ask(ctx context.Context, ws tenancy.Workspace, b Burst, said []StoredEvent, p Profile) (out Outcome,
+func (s *Service) ask(ctx context.Context, ws tenancy.Workspace, b channel.Burst, said []channel.StoredEvent,
+	p channel.Profile) (out channel.Outcome,
 	err error) {
 	files, rest := unread(said)
 	if !rest && len(files) > 0 {
-		return Outcome{Reply: media.Notice(p.language(said), files)}, nil
+		return channel.Outcome{Reply: media.Notice(p.LanguageOf(said), files)}, nil
 	}
 	r := s.request(ws, b, said, p, contract.Answer)
 	r.Spec.Unread = files
 	turn, err := s.Inbox.Accept(ctx, r)
 	switch code := fault.CodeOf(err); {
 	case code == fault.InvalidArgument || code == fault.TooLarge:
-		return Outcome{Reply: refusal(said[0].Text, fault.From(err))}, nil
+		return channel.Outcome{Reply: refusal(said[0].Text, fault.From(err))}, nil
 	case code == fault.OpReused: // accepted before, with another profile of the account
-		return Outcome{Messages: named(r, said)}, nil
+		return channel.Outcome{Messages: named(r, said)}, nil
 	case err != nil:
 		return out, fmt.Errorf("accept a message of %s: %w", said[0].Place.Account, err)
 	}
@@ -229,7 +221,7 @@ func (s *Service) ask(ctx context.Context, ws tenancy.Workspace, b Burst, said [
 		}
 	}
 	s.stream(streamed{turn.Run.Ref, b.Route, said[0].Place})
-	return Outcome{Messages: named(r, said)}, nil
+	return channel.Outcome{Messages: named(r, said)}, nil
 }
 
 // start starts a turn. If it fails, the relay starts it.
@@ -243,8 +235,9 @@ func (s *Service) start(ctx context.Context, ws tenancy.Workspace, channel strin
 }
 
 // observe adds a burst to the conversation without a reply.
-func (s *Service) observe(ctx context.Context, ws tenancy.Workspace, b Burst, said []StoredEvent, p Profile) (
-	out Outcome, err error) {
+func (s *Service) observe(ctx context.Context, ws tenancy.Workspace, b channel.Burst, said []channel.StoredEvent,
+	p channel.Profile) (
+	out channel.Outcome, err error) {
 	r := s.request(ws, b, said, p, contract.Observe)
 	r.Mode, r.Messages, r.Inputs, r.Spec.Deliver, r.Spec.Stream = contract.Observe, r.Inputs, nil, false, false
 	turn, err := s.Inbox.Accept(ctx, r)
@@ -252,17 +245,17 @@ func (s *Service) observe(ctx context.Context, ws tenancy.Workspace, b Burst, sa
 	case fault.InvalidArgument, fault.TooLarge: // an empty or a long text
 		return out, nil
 	case fault.OpReused: // accepted before
-		return Outcome{Messages: named(r, said)}, nil
+		return channel.Outcome{Messages: named(r, said)}, nil
 	}
 	if err != nil {
 		return out, fmt.Errorf("record a message of %s: %w", b.Events[0].Place.Account, err)
 	}
 	s.start(ctx, ws, r.Channel, turn.Run)
-	return Outcome{Messages: named(r, said)}, nil
+	return channel.Outcome{Messages: named(r, said)}, nil
 }
 
 // named returns the IDs of the messages of a request by their events.
-func named(r conversation.Request, said []StoredEvent) map[int64]string {
+func named(r conversation.Request, said []channel.StoredEvent) map[int64]string {
 	out := map[int64]string{}
 	for i, e := range said {
 		out[e.ID] = agentrun.MessageID(r.MessageID, i)

@@ -7,24 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/tenancy"
 )
-
-// Identity is a user of a platform who may write, or a group that is served. Both can be blocked.
-type Identity struct {
-	Account   string    `json:"account"`
-	Kind      string    `json:"kind"` // user or group
-	User      string    `json:"user"` // of a group: the ID of its chat
-	Name      string    `json:"name"`
-	Role      string    `json:"role"` // admin, user or blocked
-	Workspace string    `json:"workspace"`
-	CreatedAt time.Time `json:"created_at"`
-}
 
 // Kinds of identities.
 const (
@@ -34,19 +22,9 @@ const (
 
 // Roles of identities.
 const (
-	RoleAdmin   = "admin"
-	RoleUser    = "user"
-	RoleBlocked = "blocked"
+	RoleAdmin = "admin"
+	RoleUser  = "user"
 )
-
-// Pairing is the request of a user to write.
-type Pairing struct {
-	Account   string    `json:"account"`
-	User      string    `json:"user"`
-	Name      string    `json:"name"`
-	Code      string    `json:"code"`
-	ExpiresAt time.Time `json:"expires_at"`
-}
 
 // People are the users of all accounts. Each method is one transaction.
 type People interface {
@@ -55,10 +33,10 @@ type People interface {
 	// First reports whether an account has no user yet.
 	First(ctx context.Context, account string) (bool, error)
 	// PutIdentity stores a new identity; one that exists is kept.
-	PutIdentity(ctx context.Context, ws int64, i Identity) (made bool, err error)
+	PutIdentity(ctx context.Context, ws int64, i channel.Identity) (made bool, err error)
 	SetRole(ctx context.Context, ws int64, account, kind, user, role string) (found bool, err error)
-	Identities(ctx context.Context) ([]Identity, error)
-	IdentitiesOf(ctx context.Context, ws int64, max int) ([]Identity, error)
+	Identities(ctx context.Context) ([]channel.Identity, error)
+	IdentitiesOf(ctx context.Context, ws int64, max int) ([]channel.Identity, error)
 	// Move makes another workspace that of a user, and Remembers reports whether a workspace has memories.
 	Move(ctx context.Context, account, user string, ws int64) error
 	Remembers(ctx context.Context, ws int64) (bool, error)
@@ -67,12 +45,12 @@ type People interface {
 // Pairings are open requests to write. Each method is one transaction.
 type Pairings interface {
 	// PutPairing stores a code. It reports false if the user got one within the hour, or if the account has most codes.
-	PutPairing(ctx context.Context, p Pairing, most int) (tell bool, err error)
-	Pairings(ctx context.Context) ([]Pairing, error)
+	PutPairing(ctx context.Context, p channel.Pairing, most int) (tell bool, err error)
+	Pairings(ctx context.Context) ([]channel.Pairing, error)
 	DeletePairing(ctx context.Context, account, user string) error
 	// PutLink stores the code with which a known user links another platform. ClaimLink returns its user for the first
 	// user who sends it, also when that user repeats it.
-	PutLink(ctx context.Context, p Pairing) error
+	PutLink(ctx context.Context, p channel.Pairing) error
 	ClaimLink(ctx context.Context, code, by string) (account, user string, found bool, err error)
 }
 
@@ -97,7 +75,7 @@ func (s *Service) pair(ctx context.Context, a Account, e channel.Event) error {
 	code := newCode()
 	tell, err := s.Pairings.PutPairing(
 		ctx,
-		Pairing{Account: a.Name, User: e.Sender.ID, Name: e.Sender.Name, Code: code},
+		channel.Pairing{Account: a.Name, User: e.Sender.ID, Name: e.Sender.Name, Code: code},
 		mostPairings,
 	)
 	if err != nil || !tell {
@@ -116,7 +94,7 @@ func (s *Service) pair(ctx context.Context, a Account, e channel.Event) error {
 
 // Approve lets the user with a code write, in a workspace with the given name, or in a new one. If an account has no
 // user yet, the approved one is its administrator. Repeating it after a failure has no effect on what was done.
-func (s *Service) Approve(ctx context.Context, code, workspace string) (out Identity, err error) {
+func (s *Service) Approve(ctx context.Context, code, workspace string) (out channel.Identity, err error) {
 	code = strings.ToUpper(strings.TrimSpace(code))
 	open, err := s.Pairings.Pairings(ctx)
 	if err != nil {
@@ -126,7 +104,7 @@ func (s *Service) Approve(ctx context.Context, code, workspace string) (out Iden
 		if p.Code != code {
 			continue
 		}
-		i := Identity{Account: p.Account, Kind: KindUser, User: p.User, Name: p.Name}
+		i := channel.Identity{Account: p.Account, Kind: KindUser, User: p.User, Name: p.Name}
 		first, err := s.People.First(ctx, p.Account)
 		if err != nil {
 			return out, err
@@ -144,13 +122,13 @@ func (s *Service) Approve(ctx context.Context, code, workspace string) (out Iden
 }
 
 // ApproveFor is Approve for a code of one account, in a new workspace.
-func (s *Service) ApproveFor(ctx context.Context, account, code string) (out Identity, err error) {
+func (s *Service) ApproveFor(ctx context.Context, account, code string) (out channel.Identity, err error) {
 	open, err := s.Pairings.Pairings(ctx)
 	if err != nil {
 		return out, err
 	}
 	code = strings.ToUpper(strings.TrimSpace(code))
-	if !slices.ContainsFunc(open, func(p Pairing) bool { return p.Account == account && p.Code == code }) {
+	if !slices.ContainsFunc(open, func(p channel.Pairing) bool { return p.Account == account && p.Code == code }) {
 		return out, fault.New(fault.NotFound, fmt.Sprintf("pairing code %.20q not found", code),
 			"a code is valid for an hour; the user gets a new one by writing again after that")
 	}
@@ -159,16 +137,16 @@ func (s *Service) ApproveFor(ctx context.Context, account, code string) (out Ide
 
 // Join returns the workspace of a user of an account, and makes one for the first request of a user.
 func (s *Service) Join(ctx context.Context, account, user string) (tenancy.Workspace, error) {
-	ws, _, err := s.join(ctx, Identity{Account: account, Kind: KindUser, User: user}, "")
+	ws, _, err := s.join(ctx, channel.Identity{Account: account, Kind: KindUser, User: user}, "")
 	return ws, err
 }
 
 // join makes a user or a group an identity of a workspace.
 func (s *Service) join(
 	ctx context.Context,
-	i Identity,
+	i channel.Identity,
 	workspace string,
-) (ws tenancy.Workspace, _ Identity, err error) {
+) (ws tenancy.Workspace, _ channel.Identity, err error) {
 	i.Role = cmp.Or(i.Role, RoleUser)
 	if workspace == "" {
 		prefix := map[string]string{KindUser: "person/", KindGroup: "group/"}[i.Kind]
@@ -186,7 +164,7 @@ func (s *Service) join(
 }
 
 // PeopleOf lists the users and groups of a workspace.
-func (s *Service) PeopleOf(ctx context.Context, ws int64, max int) ([]Identity, error) {
+func (s *Service) PeopleOf(ctx context.Context, ws int64, max int) ([]channel.Identity, error) {
 	return s.People.IdentitiesOf(ctx, ws, max)
 }
 
@@ -195,7 +173,7 @@ func (s *Service) SetRole(ctx context.Context, account, kind, user, role string)
 	if kind == KindGroup && role == RoleAdmin {
 		return fault.New(fault.InvalidArgument, "a group cannot be an administrator", "use user or blocked")
 	}
-	if role != RoleAdmin && role != RoleUser && role != RoleBlocked {
+	if role != RoleAdmin && role != RoleUser && role != channel.RoleBlocked {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid role %.20q", role), "use admin, user or blocked")
 	}
 	ws, _, found, err := s.People.Find(ctx, account, kind, user)
@@ -213,7 +191,7 @@ func (s *Service) SetRole(ctx context.Context, account, kind, user, role string)
 // user.
 func (s *Service) LinkCode(ctx context.Context, account, user, name string) (code string, err error) {
 	code = newCode()
-	return code, s.Pairings.PutLink(ctx, Pairing{Account: account, User: user, Name: name, Code: code})
+	return code, s.Pairings.PutLink(ctx, channel.Pairing{Account: account, User: user, Name: name, Code: code})
 }
 
 // link lets an unknown user write who sends the code of a known one.
@@ -230,10 +208,10 @@ func (s *Service) link(ctx context.Context, a Account, e channel.Event) (ws tena
 		return ws, false, err
 	}
 	ws, role, found, err := s.People.Find(ctx, account, KindUser, user)
-	if err != nil || !found || role == RoleBlocked {
+	if err != nil || !found || role == channel.RoleBlocked {
 		return ws, false, err
 	}
-	_, err = s.People.PutIdentity(ctx, ws.ID, Identity{Account: a.Name, Kind: KindUser, User: e.Sender.ID,
+	_, err = s.People.PutIdentity(ctx, ws.ID, channel.Identity{Account: a.Name, Kind: KindUser, User: e.Sender.ID,
 		Name: e.Sender.Name, Role: RoleUser})
 	return ws, err == nil, err
 }
@@ -273,7 +251,7 @@ func (s *Service) Link(ctx context.Context, account, user, code string) (workspa
 		return "", err
 	}
 	theirs, role, found, err := s.People.Find(ctx, other, KindUser, otherUser)
-	if err == nil && (!found || role == RoleBlocked) { // erased or blocked since
+	if err == nil && (!found || role == channel.RoleBlocked) { // erased or blocked since
 		err = unknownLink()
 	}
 	if err != nil || ours.ID == theirs.ID {

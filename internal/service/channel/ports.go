@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"cairn/internal/domain/channel"
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
@@ -81,8 +82,8 @@ func (e *SendError) Error() string { return "the platform refused the message: "
 
 // Accounts are the accounts of all processes. Each method is one transaction.
 type Accounts interface {
-	PutAccount(ctx context.Context, name, platform string, p Profile) error
-	Profile(ctx context.Context, name string) (Profile, error)
+	PutAccount(ctx context.Context, name, platform string, p channel.Profile) error
+	Profile(ctx context.Context, name string) (channel.Profile, error)
 	// Lease takes an account, or extends the lease. It is not held while another process has it.
 	Lease(ctx context.Context, name string, holder uuid.UUID, lease time.Duration) (cursor string, held bool, err error)
 	Release(ctx context.Context, name string, holder uuid.UUID) error
@@ -97,56 +98,23 @@ type Events interface {
 	PutEvent(ctx context.Context, ws int64, e channel.Event) (route int64, err error)
 	// NextBurst returns the first events of a route that are not handled, as divide selects them, or how long to wait
 	// for more. The selection is stored, so that a repetition returns the same. Without events, it removes the task.
-	NextBurst(ctx context.Context, ws, route int64, divide Divide) (Burst, error)
+	NextBurst(ctx context.Context, ws, route int64, divide channel.Divide) (channel.Burst, error)
 	// EndBurst marks events as handled and stores what follows from them.
-	EndBurst(ctx context.Context, ws int64, b Burst, o Outcome) error
+	EndBurst(ctx context.Context, ws int64, b channel.Burst, o channel.Outcome) error
 
 	// ClaimFiles lets this process read the files of the oldest events of an account for a time, unless another process
 	// does.
-	ClaimFiles(ctx context.Context, account string, lease time.Duration, most int) ([]EventRef, error)
+	ClaimFiles(ctx context.Context, account string, lease time.Duration, most int) ([]channel.EventRef, error)
 	// EventFiles returns a claimed event with its workspace and route. It is not found if it is handled without its
 	// files.
-	EventFiles(ctx context.Context, ref EventRef) (ws tenancy.Workspace, route int64, e channel.Event, found bool,
+	EventFiles(ctx context.Context, ref channel.EventRef) (ws tenancy.Workspace, route int64, e channel.Event,
+		found bool,
 		err error)
 	// PutEventFiles stores what is known of the files of an event, with their content, and extends the claim if files
 	// are open. It stores nothing if the event is handled without them.
-	PutEventFiles(ctx context.Context, ref EventRef, route int64, e channel.Event, lease time.Duration) (stored bool,
+	PutEventFiles(ctx context.Context, ref channel.EventRef, route int64, e channel.Event,
+		lease time.Duration) (stored bool,
 		err error)
-}
-
-// EventRef identifies an event.
-type EventRef struct{ Workspace, ID int64 }
-
-// Divide selects the first events of a list that are handled together. With a time to wait, it selects none.
-type Divide func(open []StoredEvent) (together []StoredEvent, wait time.Duration)
-
-// StoredEvent is an event that is not handled.
-type StoredEvent struct {
-	channel.Event
-	ID    int64
-	First int64         // the first event of its burst; 0 if none is selected
-	Age   time.Duration // since it was stored
-	// FilesOpen reports that a process reads its files, or will.
-	FilesOpen bool
-}
-
-// Burst are events that are handled together. It has none if there are none, or if Wait is set.
-type Burst struct {
-	Route        int64
-	Conversation string // of the place
-	Events       []StoredEvent
-	Wait         time.Duration
-}
-
-// Outcome is what follows from a burst besides a turn.
-type Outcome struct {
-	Reply    string // a delivery, unless it is empty
-	Buttons  []channel.Choice
-	Renew    bool             // the place begins another conversation
-	Home     bool             // the place becomes the home chat
-	Run      string           // a run whose result is sent when it ends
-	Withdraw []string         // platform's IDs of messages whose text is withdrawn from the conversation
-	Messages map[int64]string // IDs of messages in the conversation, by their events
 }
 
 // Deliveries are messages to send. Each method is one transaction.
@@ -156,10 +124,10 @@ type Deliveries interface {
 	// NextDelivery returns the first open delivery of a route, in quiet hours the first that does not wait for their
 	// end; 0 without one.
 	NextDelivery(ctx context.Context, ws, route int64, quiet bool) (id int64, err error)
-	Delivery(ctx context.Context, ws, id int64) (Delivery, error)
+	Delivery(ctx context.Context, ws, id int64) (channel.Delivery, error)
 	PutParts(ctx context.Context, ws, id int64, texts []string) error
 	// NextPart returns the first message that is not sent, and counts the attempt. Number is 0 if all are sent.
-	NextPart(ctx context.Context, ws, id int64) (StoredPart, error)
+	NextPart(ctx context.Context, ws, id int64) (channel.StoredPart, error)
 	// EndPart stores that a message was sent, or that the platform refused the attempt.
 	EndPart(ctx context.Context, ws, id int64, number int, messageID string, sent bool) error
 	// PutResult stores the delivery of the result of a run, once, and removes the task that waits for it. An empty
@@ -173,7 +141,8 @@ type Deliveries interface {
 type Partials interface {
 	// BeginPartial lets a process change the partial reply of a run for a time. Message is whether the platform shows
 	// it as a message. Ok is false if it must not be changed now.
-	BeginPartial(ctx context.Context, ref run.Ref, route int64, message bool, lease time.Duration) (p Partial, ok bool,
+	BeginPartial(ctx context.Context, ref run.Ref, route int64, message bool, lease time.Duration) (p channel.Partial,
+		ok bool,
 		err error)
 	// EndPartial ends the change. ID is the platform's ID of the message, nil if there is none.
 	EndPartial(ctx context.Context, ref run.Ref, id *string) error
@@ -181,15 +150,9 @@ type Partials interface {
 	PartialOpen(ctx context.Context, ref run.Ref) (bool, error)
 }
 
-// Partial is the state of a partial reply.
-type Partial struct {
-	First bool    // nothing of the reply was shown
-	ID    *string // of its message; empty if a process ended while it sent it, nil without a message
-}
-
 // Replies is the text of replies that models write.
 type Replies interface {
-	Follow(ref run.Ref, seen replystream.Position) *replystream.Follower
+	Follow(ref run.Ref, seen domainconversation.ReplyPosition) *replystream.Follower
 	// News returns channels that receive when a run has new text, and when it may have ended. Call stop to end the
 	// subscriptions.
 	News(ref run.Ref) (text, ended <-chan struct{}, stop func())
@@ -199,47 +162,10 @@ type Replies interface {
 type DeliveryList interface {
 	// Deliveries lists deliveries, dead ones first, then the latest. Before is the ID of the last one that was listed,
 	// which was dead or not; 0 is none.
-	Deliveries(ctx context.Context, ws int64, state string, before int64, dead bool, max int) ([]DeliveryView, error)
+	Deliveries(ctx context.Context, ws int64, state string, before int64, dead bool, max int) ([]channel.DeliveryView,
+		error)
 	// Reopen makes a dead delivery open again, or drops one. It reports false if there is none.
 	Reopen(ctx context.Context, ws, id int64, drop bool) (bool, error)
-}
-
-// Delivery is a text to send to a place.
-type Delivery struct {
-	ID    int64
-	Route int64
-	Run   string // of the turn that it replies to; empty for others
-	State string
-	Place channel.Place
-	Body  DeliveryBody
-
-	Partial *string       // ID of the message with the partial reply; see Partial
-	Busy    time.Duration // for which a process may be changing the partial reply
-}
-
-// DeliveryBody is the stored content of a delivery.
-type DeliveryBody struct {
-	Text    string           `json:"text"`
-	Buttons []channel.Choice `json:"buttons,omitempty"`
-}
-
-// StoredPart is a message of a delivery.
-type StoredPart struct {
-	Number, Parts int
-	Text          string
-	Attempts      int // this one included
-}
-
-// DeliveryView is a delivery in a list.
-type DeliveryView struct {
-	ID        int64         `json:"id"`
-	Source    string        `json:"source"`
-	State     string        `json:"state"`
-	Reason    string        `json:"reason,omitempty"`
-	Place     channel.Place `json:"place"`
-	Attempts  int           `json:"attempts"` // most of one message
-	CreatedAt time.Time     `json:"created_at"`
-	EndedAt   *time.Time    `json:"ended_at,omitempty"`
 }
 
 // States of deliveries.

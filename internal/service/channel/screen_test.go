@@ -198,7 +198,7 @@ func openDesk(t *testing.T) *desk {
 		TurnSpec: func() agentrun.Spec { return agentrun.Spec{} }})
 	testkit.Must(t, err)
 	d.account = service.Account{Name: "desk", Platform: "screen", Access: service.AccessOpen, Adapter: d.screen,
-		Profile: service.Profile{Partial: true}}
+		Profile: channel.Profile{Partial: true}}
 	testkit.Must(t, d.service.Register(t.Context(), []service.Account{d.account}))
 	d.serve()
 	t.Cleanup(func() { d.stop() })

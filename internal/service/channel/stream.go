@@ -12,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/replystream"
 )
@@ -116,7 +117,7 @@ func (st *stream) show(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, streamMost)
 	defer cancel()
-	st.follower = st.Replies.Follow(st.ref, replystream.Position{})
+	st.follower = st.Replies.Follow(st.ref, conversation.ReplyPosition{})
 	var stop func()
 	st.news, st.ended, stop = st.Replies.News(st.ref)
 	defer stop()
@@ -229,7 +230,7 @@ func (st *stream) change(ctx context.Context, text string) error {
 var errElsewhere = errors.New("another process has begun to show the reply")
 
 // send sends a text, or replaces the one that is shown. It returns the ID of the message, nil without one.
-func (st *stream) send(ctx context.Context, p Partial, text string) (id *string, err error) {
+func (st *stream) send(ctx context.Context, p channel.Partial, text string) (id *string, err error) {
 	switch {
 	case st.pace.Preview > 0:
 		previewer, ok := st.adapter.(Previewer)
@@ -253,7 +254,7 @@ func (st *stream) send(ctx context.Context, p Partial, text string) (id *string,
 func partialKey(ref run.Ref) string { return fmt.Sprintf("p%d-%s", ref.Workspace, ref.Run) }
 
 // quiesce waits until no process changes the partial reply of a delivery any more. None begins to.
-func (s *Service) quiesce(ctx context.Context, ws int64, d Delivery) (Delivery, error) {
+func (s *Service) quiesce(ctx context.Context, ws int64, d channel.Delivery) (channel.Delivery, error) {
 	const look = 100 * time.Millisecond
 	for d.Busy > 0 {
 		select {
@@ -271,7 +272,8 @@ func (s *Service) quiesce(ctx context.Context, ws int64, d Delivery) (Delivery, 
 
 // replace makes the message with the partial reply of a delivery the first message of the reply. Done is false if there
 // is no such message, so that the reply is sent.
-func (s *Service) replace(ctx context.Context, a Account, ws int64, d Delivery, text string) (id string, done bool,
+func (s *Service) replace(ctx context.Context, a Account, ws int64, d channel.Delivery, text string) (id string,
+	done bool,
 	err error) {
 	adapter, ok := a.Adapter.(Streamer)
 	if !ok || d.Partial == nil {
@@ -295,7 +297,8 @@ func (s *Service) replace(ctx context.Context, a Account, ws int64, d Delivery, 
 
 // findPartial returns the ID of the message with a partial reply, empty if it cannot be found. If a process ended while
 // it sent the message, a platform that recognizes keys finds it, or shows the text.
-func (s *Service) findPartial(ctx context.Context, a Account, d Delivery, ref run.Ref, text string) (string, error) {
+func (s *Service) findPartial(ctx context.Context, a Account, d channel.Delivery, ref run.Ref, text string) (string,
+	error) {
 	if *d.Partial != "" {
 		return *d.Partial, nil
 	}
@@ -311,7 +314,7 @@ func (s *Service) findPartial(ctx context.Context, a Account, d Delivery, ref ru
 }
 
 // withdraw deletes the message with the partial reply of a turn that ended without one.
-func (s *Service) withdraw(ctx context.Context, a Account, ws int64, d Delivery) error {
+func (s *Service) withdraw(ctx context.Context, a Account, ws int64, d channel.Delivery) error {
 	adapter, ok := a.Adapter.(Streamer)
 	if !ok || d.Partial == nil {
 		return nil

@@ -8,14 +8,15 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/ports"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/conversation"
-	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/inspect"
@@ -24,7 +25,6 @@ import (
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/reflection"
-	"cairn/internal/service/schedule"
 )
 
 // Conversations reads conversations and cancels turns.
@@ -63,7 +63,7 @@ type LongTerm interface {
 type Workspaces interface {
 	Settings(ctx context.Context, ws int64) (settings.Settings, error)
 	ChangeSettings(ctx context.Context, ws int64, patch json.RawMessage) (settings.Settings, error)
-	Insights(ctx context.Context, ws int64, days int) (curate.Insights, error)
+	Insights(ctx context.Context, ws int64, days int) (readmodel.Insights, error)
 }
 
 // Runs lists runs.
@@ -74,7 +74,7 @@ type Runs interface {
 
 // Schedules lists scheduled tasks.
 type Schedules interface {
-	List(ctx context.Context, ws int64) ([]schedule.Task, error)
+	List(ctx context.Context, ws int64) ([]scheduled.Task, error)
 }
 
 // Distills starts the distillation of a conversation.

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/replystream"
 )
 
 // Request is a request of a client.
@@ -69,7 +69,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 			return out, err
 		}
 		out.AcceptedTurn, err = s.Inbox.Accept(ctx, out.Request)
-		if !errors.Is(err, conversation.ErrMoved) {
+		if !errors.Is(err, domainconversation.ErrMoved) {
 			return out, err
 		}
 	}
@@ -107,7 +107,7 @@ func (s *Service) place(ctx context.Context, r Request, d divided) (out conversa
 		WorkspaceKey: r.WorkspaceKey,
 		Inputs:       d.now,
 		Spec:         r.Spec,
-		History: &conversation.History{
+		History: &domainconversation.History{
 			Thread: r.thread(),
 			SHA:    historySHA(r.Messages),
 			Body:   r.Body,
@@ -115,7 +115,7 @@ func (s *Service) place(ctx context.Context, r Request, d divided) (out conversa
 		},
 	}
 	out.Spec.Lang = lang.OfMessages(r.Messages)
-	if same.repeatedBy(r) {
+	if repeats(r, same) {
 		out.Conversation, out.MessageID = same.Conversation, same.Message
 		return out, nil
 	}
@@ -153,8 +153,8 @@ func (d divided) earlier() []transcript.Message {
 	return all[from:]
 }
 
-// repeatedBy reports whether r repeats the request of the turn.
-func (s Same) repeatedBy(r Request) bool {
+// repeats reports whether r repeats an earlier request.
+func repeats(r Request, s domainconversation.SameRequest) bool {
 	switch {
 	case s.Times == 0:
 		return false
@@ -187,13 +187,13 @@ func (r Request) thread() string {
 const candidates = 20
 
 // continued returns the last turn of the conversation that a request continues.
-func (s *Service) continued(ctx context.Context, r Request, d divided) (Turn, bool, error) {
+func (s *Service) continued(ctx context.Context, r Request, d divided) (domainconversation.EarlierTurn, bool, error) {
 	if len(d.reply) == 0 {
-		return Turn{}, false, nil
+		return domainconversation.EarlierTurn{}, false, nil
 	}
 	turns, err := s.Store.Before(ctx, r.Workspace, r.thread(), historySHA(d.before), candidates)
 	if err != nil {
-		return Turn{}, false, err
+		return domainconversation.EarlierTurn{}, false, err
 	}
 	for _, t := range turns {
 		if same, err := s.replied(ctx, r.Workspace, t, d.reply); err != nil || same {
@@ -201,20 +201,21 @@ func (s *Service) continued(ctx context.Context, r Request, d divided) (Turn, bo
 		}
 	}
 	if r.Conversation == "" {
-		return Turn{}, false, nil
+		return domainconversation.EarlierTurn{}, false, nil
 	}
 	// The client may have left out the oldest messages, or the turn came from another API.
 	last, _, err := s.Store.Last(ctx, r.Workspace, r.Conversation)
 	if err != nil || last.Number == 0 || !last.Ended || len(d.before) == 0 ||
 		plain(last.Said) != plain(d.before[len(d.before)-1].Content) {
-		return Turn{}, false, err
+		return domainconversation.EarlierTurn{}, false, err
 	}
 	same, err := s.replied(ctx, r.Workspace, last, d.reply)
 	return last, same, err
 }
 
 // replied reports whether messages of the assistant are the reply of a turn.
-func (s *Service) replied(ctx context.Context, ws int64, t Turn, said []transcript.Message) (bool, error) {
+func (s *Service) replied(ctx context.Context, ws int64, t domainconversation.EarlierTurn,
+	said []transcript.Message) (bool, error) {
 	if t.Run == "" { // observed or imported
 		return matches(said, t.Reply, nil, false), nil
 	}
@@ -240,7 +241,7 @@ func (s *Service) opened(ctx context.Context, r Request, message string) (name s
 
 // Reply is what a client gets of a turn.
 type Reply struct {
-	Outcome
+	domainconversation.TurnOutcome
 	Text   string // of all model responses of the turn
 	Reason agent.Reason
 }
@@ -250,10 +251,10 @@ const Between = "\n\n"
 
 // Reply returns what a client gets of an ended turn with a reply.
 func (s *Service) Reply(ctx context.Context, ref run.Ref, reply string) (out Reply, err error) {
-	if out.Outcome, err = s.Store.Outcome(ctx, ref); err != nil {
+	if out.TurnOutcome, err = s.Store.Outcome(ctx, ref); err != nil {
 		return out, err
 	}
-	deltas, err := s.Replies.Follow(ref, replystream.Position{}).Finish(ctx, reply)
+	deltas, err := s.Replies.Follow(ref, domainconversation.ReplyPosition{}).Finish(ctx, reply)
 	var parts []string
 	for _, d := range deltas {
 		if text := strings.TrimSpace(d.Text); text != "" {
@@ -265,7 +266,7 @@ func (s *Service) Reply(ctx context.Context, ref run.Ref, reply string) (out Rep
 }
 
 // Status returns the status of an accepted request.
-func (s *Service) Status(ctx context.Context, a Accepted) (conversation.TurnStatus, error) {
+func (s *Service) Status(ctx context.Context, a Accepted) (domainconversation.TurnStatus, error) {
 	if a.Request.Conversation == "" {
 		return s.taskStatus(ctx, a.Ref())
 	}

@@ -3,10 +3,9 @@ package completion
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"time"
 
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -17,34 +16,16 @@ import (
 // transaction.
 type Responses interface {
 	// Response returns the turn of a response. A deleted one is not found.
-	Response(ctx context.Context, ref run.Ref) (Response, error)
+	Response(ctx context.Context, ref run.Ref) (domainconversation.Response, error)
 	DeleteResponse(ctx context.Context, ref run.Ref) error
 	// Messages returns the latest messages of a conversation up to the end of a turn, the oldest first.
 	Messages(ctx context.Context, ws int64, conversation string, turn, max int) ([]transcript.Message, error)
 }
 
-// Response is the turn of a response.
-type Response struct {
-	Run          run.Ref
-	Conversation string
-	Message      string
-	Number       int
-	Last         bool // no other turn follows
-	Shown        json.RawMessage
-	CreatedAt    time.Time
-	EndedAt      *time.Time
-}
-
-// ErrNoResponse means that an ID names no response of the workspace.
-func ErrNoResponse(ref run.Ref) error {
-	return fault.New(fault.NotFound, fmt.Sprintf("response of %s not found", ref.Run),
-		"use the ID of a response that is stored and was not deleted")
-}
-
 // Response returns a response that a client may read.
-func (s *Service) Response(ctx context.Context, ref run.Ref) (out Response, err error) {
+func (s *Service) Response(ctx context.Context, ref run.Ref) (out domainconversation.Response, err error) {
 	if !run.ValidID(ref.Run) {
-		return out, ErrNoResponse(ref)
+		return out, domainconversation.ErrNoResponse(ref)
 	}
 	return s.Responses.Response(ctx, ref)
 }
@@ -57,8 +38,8 @@ func (s *Service) Delete(ctx context.Context, ref run.Ref) error {
 	return s.Responses.DeleteResponse(ctx, ref)
 }
 
-// Accepted returns the accepted request of a response.
-func (r Response) Accepted(workspaceKey string) (out Accepted) {
+// AcceptedResponse returns the accepted request of a response.
+func AcceptedResponse(r domainconversation.Response, workspaceKey string) (out Accepted) {
 	out.Run.Ref, out.Turn.AcceptedAt, out.Turn.Ended = r.Run, r.CreatedAt, r.EndedAt != nil
 	out.Request = conversation.Request{Workspace: r.Run.Workspace, WorkspaceKey: workspaceKey,
 		Conversation: r.Conversation, MessageID: r.Message}

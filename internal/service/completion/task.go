@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/lang"
@@ -24,19 +25,10 @@ import (
 // Tasks reads and writes the runs of tasks. Each method is one transaction.
 type Tasks interface {
 	// SameTask returns the latest run with a key; Times is 0 without one.
-	SameTask(ctx context.Context, ws int64, key string) (Same, error)
+	SameTask(ctx context.Context, ws int64, key string) (domainconversation.SameRequest, error)
 	// PutTask stores a run, or returns the one with its key and generation.
-	PutTask(ctx context.Context, ws int64, t NewTask) (run.Run, error)
+	PutTask(ctx context.Context, ws int64, t domainconversation.NewTask) (run.Run, error)
 	Task(ctx context.Context, ref run.Ref) (run.Run, error)
-}
-
-// NewTask is the run of a task to store.
-type NewTask struct {
-	Key        string
-	Generation int
-	SHA        [32]byte // of the request
-	Spec       json.RawMessage
-	WorkflowID string
 }
 
 // task is the part of a run's configuration that only tasks have.
@@ -59,7 +51,7 @@ func (s *Service) acceptTask(ctx context.Context, r Request) (out Accepted, err 
 	if err != nil {
 		return out, err
 	}
-	made := NewTask{Key: cmp.Or(r.Message, "api-"+hex.EncodeToString(r.Body[:16]))}
+	made := domainconversation.NewTask{Key: cmp.Or(r.Message, "api-"+hex.EncodeToString(r.Body[:16]))}
 	if made.Spec, err = r.pinTask(!chosen.RedactTurns); err != nil {
 		return out, err
 	}
@@ -72,7 +64,7 @@ func (s *Service) acceptTask(ctx context.Context, r Request) (out Accepted, err 
 	if err != nil {
 		return out, err
 	}
-	if made.Generation = same.Times; !same.repeatedBy(r) {
+	if made.Generation = same.Times; !repeats(r, same) {
 		made.Generation++
 	}
 	made.WorkflowID = contract.CompletionID(r.WorkspaceKey, contract.VisibleKey(made.Key), made.Generation)
@@ -84,7 +76,8 @@ func (s *Service) acceptTask(ctx context.Context, r Request) (out Accepted, err 
 		return out, fault.New(fault.OpReused, fmt.Sprintf("message ID %q was used with another request", made.Key),
 			"use a new message ID, or repeat the original request")
 	}
-	out.Turn = agentrun.Turn{Run: out.Run.Ref.Run, AcceptedAt: out.Run.CreatedAt, Ended: out.Run.Status == run.Ended}
+	out.Turn = domainconversation.Turn{Run: out.Run.Ref.Run, AcceptedAt: out.Run.CreatedAt,
+		Ended: out.Run.Status == run.Ended}
 	return out, nil
 }
 
@@ -103,16 +96,16 @@ func (r Request) pinTask(plain bool) (json.RawMessage, error) {
 }
 
 // taskStatus returns the status of a task.
-func (s *Service) taskStatus(ctx context.Context, ref run.Ref) (out conversation.TurnStatus, err error) {
+func (s *Service) taskStatus(ctx context.Context, ref run.Ref) (out domainconversation.TurnStatus, err error) {
 	r, err := s.Tasks.Task(ctx, ref)
 	if err != nil {
 		return out, err
 	}
-	out = conversation.TurnStatus{Run: ref.Run, Status: string(r.Status)}
+	out = domainconversation.TurnStatus{Run: ref.Run, Status: string(r.Status)}
 	if r.Status != run.Ended {
 		return out, nil
 	}
-	var result agentrun.RunResult
+	var result run.Result
 	if err := json.Unmarshal(r.Result, &result); err != nil {
 		return out, fmt.Errorf("decode the result of run %s: %w", ref.Run, err)
 	}
@@ -163,12 +156,12 @@ func (TaskAgent) Brief(_ context.Context, w agentrun.RunView, _ bool) (out agent
 }
 
 // Finish does nothing.
-func (TaskAgent) Finish(context.Context, agentrun.RunView, agentrun.RunResult) (out json.RawMessage, err error) {
+func (TaskAgent) Finish(context.Context, agentrun.RunView, run.Result) (out json.RawMessage, err error) {
 	return out, nil
 }
 
 // Result sets the detail of a failure as the reason of the run.
-func (TaskAgent) Result(_ agentrun.RunView, _ json.RawMessage, e *agentrun.RunResult) (run.Outcome, error) {
+func (TaskAgent) Result(_ agentrun.RunView, _ json.RawMessage, e *run.Result) (run.Outcome, error) {
 	e.Status = e.Detail
 	return agentrun.OutcomeOf(e.Reason), nil
 }

@@ -15,11 +15,10 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/domain/audit"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/service/apikey"
 )
 
 const (
@@ -30,61 +29,24 @@ const (
 	Life = 7 * 24 * time.Hour
 )
 
-// Hash is the SHA-256 hash of a cookie or a code, the only stored form.
-type Hash = [sha256.Size]byte
-
-// Grant is the access of a cookie to one workspace.
-type Grant struct {
-	ID        int64
-	Workspace tenancy.Workspace
-	Key       int64  // 0 for a sign-in link
-	Account   string // who made the sign-in link, empty for a key
-	Scopes    []string
-	Idle      bool // no use was recorded in the last minute
-}
-
-// Acting returns a context in which the holder of the grant is recorded as the author of what is done.
-func (g Grant) Acting(ctx context.Context) context.Context {
-	a := audit.From(ctx)
-	a.Kind, a.KeyID, a.Account, a.Console = audit.CLI, 0, g.Account, true
-	if g.Key != 0 {
-		a.Kind, a.KeyID, a.Account = audit.Key, g.Key, ""
-	}
-	return audit.With(ctx, a)
-}
-
-// Allows reports whether the grant has a scope.
-func (g Grant) Allows(s apikey.Scope) bool { return s.Allows(g.Scopes) }
-
-// Session is a grant in a list.
-type Session struct {
-	ID        int64     `json:"id"`
-	Key       int64     `json:"key_id,omitempty" doc:"Number of the API key; absent for a sign-in link"`
-	Name      string    `json:"name" doc:"Name of the key, or account that made the sign-in link"`
-	Scopes    []string  `json:"scopes"`
-	CreatedAt time.Time `json:"created_at"`
-	UsedAt    time.Time `json:"last_used_at"` // to one minute
-	EndsAt    time.Time `json:"ends_at"`
-}
-
 // Store stores the hashes of cookies and codes.
 type Store interface {
 	// PutGrant adds a grant to a new cookie.
-	PutGrant(ctx context.Context, cookie Hash, g Grant) error
+	PutGrant(ctx context.Context, cookie access.CookieHash, g access.Grant) error
 	// MoveGrant moves a grant to another cookie. Its end stays.
-	MoveGrant(ctx context.Context, g Grant, cookie Hash) error
+	MoveGrant(ctx context.Context, g access.Grant, cookie access.CookieHash) error
 	// Grants returns the grants of a cookie that have not ended, by workspace.
-	Grants(ctx context.Context, cookie Hash) ([]Grant, error)
+	Grants(ctx context.Context, cookie access.CookieHash) ([]access.Grant, error)
 	// UseGrant records the time of a use.
-	UseGrant(ctx context.Context, g Grant) error
+	UseGrant(ctx context.Context, g access.Grant) error
 	// Sessions lists the sessions of a workspace, the latest first.
-	Sessions(ctx context.Context, ws int64) ([]Session, error)
+	Sessions(ctx context.Context, ws int64) ([]access.ConsoleSession, error)
 	// EndSession ends a session. It returns NotFound if there is none.
 	EndSession(ctx context.Context, ws, id int64) error
 	// PutCode stores a code that creates a grant.
-	PutCode(ctx context.Context, code Hash, g Grant) error
+	PutCode(ctx context.Context, code access.CookieHash, g access.Grant) error
 	// Redeem deletes a code and adds its grant to a cookie. It returns NotFound if there is no such code.
-	Redeem(ctx context.Context, code, cookie Hash) (Grant, error)
+	Redeem(ctx context.Context, code, cookie access.CookieHash) (access.Grant, error)
 }
 
 // Ports are the dependencies of the service.
@@ -103,13 +65,13 @@ func New(p Ports) (*Service, error) {
 
 // SignIn gives a new cookie the access of a key, and the grants of the present cookie, which may be empty. The
 // cookie changes with each sign-in, so that a cookie that someone else has planted gains nothing.
-func (s *Service) SignIn(ctx context.Context, present string, h apikey.Principal) (cookie string, err error) {
+func (s *Service) SignIn(ctx context.Context, present string, h access.Principal) (cookie string, err error) {
 	if h.Workspace.ID == 0 || h.Key == 0 || h.Account != "" {
 		return "", fault.New(fault.OutOfScope, "the key of a gateway cannot sign in to the console",
 			"use an API key of a workspace, from `cairn keys create`")
 	}
 	cookie = token()
-	g := Grant{Workspace: h.Workspace, Key: h.Key, Scopes: h.Scopes}
+	g := access.Grant{Workspace: h.Workspace, Key: h.Key, Scopes: h.Scopes}
 	if err := s.Store.PutGrant(g.Acting(ctx), sha256.Sum256([]byte(cookie)), g); err != nil {
 		return "", err
 	}
@@ -117,7 +79,7 @@ func (s *Service) SignIn(ctx context.Context, present string, h apikey.Principal
 }
 
 // Redeem gives a new cookie the access of a link's code, and the grants of the present cookie.
-func (s *Service) Redeem(ctx context.Context, present, code string) (cookie string, g Grant, err error) {
+func (s *Service) Redeem(ctx context.Context, present, code string) (cookie string, g access.Grant, err error) {
 	cookie = token()
 	g, err = s.Store.Redeem(ctx, sha256.Sum256([]byte(code)), sha256.Sum256([]byte(cookie)))
 	if err != nil {
@@ -127,7 +89,7 @@ func (s *Service) Redeem(ctx context.Context, present, code string) (cookie stri
 }
 
 // carry moves the grants of a cookie to another cookie, which has the grant of one workspace already.
-func (s *Service) carry(ctx context.Context, from, to string, has Grant) error {
+func (s *Service) carry(ctx context.Context, from, to string, has access.Grant) error {
 	grants, err := s.Grants(ctx, from)
 	if err != nil {
 		return err
@@ -145,7 +107,7 @@ func (s *Service) carry(ctx context.Context, from, to string, has Grant) error {
 	return nil
 }
 
-func (s *Service) end(ctx context.Context, g Grant) error {
+func (s *Service) end(ctx context.Context, g access.Grant) error {
 	err := s.Store.EndSession(g.Acting(ctx), g.Workspace.ID, g.ID)
 	if fault.CodeOf(err) == fault.NotFound { // ended in the meantime
 		return nil
@@ -154,7 +116,7 @@ func (s *Service) end(ctx context.Context, g Grant) error {
 }
 
 // Grants returns the grants of a cookie, none if it is unknown.
-func (s *Service) Grants(ctx context.Context, cookie string) ([]Grant, error) {
+func (s *Service) Grants(ctx context.Context, cookie string) ([]access.Grant, error) {
 	if cookie == "" {
 		return nil, nil
 	}
@@ -162,7 +124,7 @@ func (s *Service) Grants(ctx context.Context, cookie string) ([]Grant, error) {
 }
 
 // Use records the use of a grant, at most once a minute.
-func (s *Service) Use(ctx context.Context, g Grant) error {
+func (s *Service) Use(ctx context.Context, g access.Grant) error {
 	if !g.Idle {
 		return nil
 	}
@@ -184,11 +146,11 @@ func (s *Service) SignOut(ctx context.Context, cookie string) error {
 }
 
 // Link returns a new code that signs a browser in to a workspace once, within CodeLife.
-func (s *Service) Link(ctx context.Context, ws tenancy.Workspace, account string, scopes []apikey.Scope) (code string,
+func (s *Service) Link(ctx context.Context, ws tenancy.Workspace, account string, scopes []access.Scope) (code string,
 	err error) {
-	g := Grant{Workspace: ws, Account: strings.TrimSpace(account)}
+	g := access.Grant{Workspace: ws, Account: strings.TrimSpace(account)}
 	for _, scope := range scopes {
-		if !slices.Contains([]apikey.Scope{apikey.Read, apikey.Write, apikey.Admin}, scope) {
+		if !slices.Contains([]access.Scope{access.Read, access.Write, access.Admin}, scope) {
 			return "", fault.New(fault.InvalidArgument, fmt.Sprintf("invalid scope %.40q", scope),
 				"use read, write or admin")
 		}
@@ -205,7 +167,7 @@ func (s *Service) Link(ctx context.Context, ws tenancy.Workspace, account string
 }
 
 // List lists the sessions of a workspace, the latest first.
-func (s *Service) List(ctx context.Context, ws int64) ([]Session, error) {
+func (s *Service) List(ctx context.Context, ws int64) ([]access.ConsoleSession, error) {
 	return s.Store.Sessions(ctx, ws)
 }
 

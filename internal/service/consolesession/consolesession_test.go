@@ -3,6 +3,7 @@ package consolesession_test
 import (
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/apikey"
@@ -10,17 +11,17 @@ import (
 	"cairn/internal/testkit"
 )
 
-func setup(t *testing.T) (*consolesession.Service, *pgtest.Store, func(ws int64, scopes ...string) apikey.Principal) {
+func setup(t *testing.T) (*consolesession.Service, *pgtest.Store, func(ws int64, scopes ...string) access.Principal) {
 	t.Helper()
 	db := pgtest.Open(t)
 	s, err := consolesession.New(consolesession.Ports{Store: db.ConsoleSessions()})
 	testkit.Must(t, err)
 	keys := &apikey.Service{Ports: apikey.Ports{Store: db.Keys(), Operators: db.OperatorKeys()}}
-	return s, db, func(ws int64, scopes ...string) apikey.Principal {
+	return s, db, func(ws int64, scopes ...string) access.Principal {
 		t.Helper()
-		var all []apikey.Scope
+		var all []access.Scope
 		for _, name := range scopes {
-			all = append(all, apikey.Scope(name))
+			all = append(all, access.Scope(name))
 		}
 		key, _, err := keys.Create(t.Context(), ws, "laptop", all)
 		testkit.Must(t, err)
@@ -43,8 +44,8 @@ func TestACookieCarriesItsGrantsToTheNext(t *testing.T) {
 	}
 	both, err := s.Grants(t.Context(), second)
 	testkit.Must(t, err)
-	if len(both) != 2 || both[0].Workspace != db.A || both[1].Workspace != db.B || !both[1].Allows(apikey.Write) ||
-		both[0].Allows(apikey.Write) {
+	if len(both) != 2 || both[0].Workspace != db.A || both[1].Workspace != db.B || !both[1].Allows(access.Write) ||
+		both[0].Allows(access.Write) {
 		t.Fatalf("the second cookie has %+v", both)
 	}
 	if n := db.Number("select count(*) from console_sessions where ends_at < now() + interval '2 hours'"); n != 1 {
@@ -53,7 +54,7 @@ func TestACookieCarriesItsGrantsToTheNext(t *testing.T) {
 	third, err := s.SignIn(t.Context(), second, holder(db.A.ID, "admin")) // replaces the grant of the workspace
 	testkit.Must(t, err)
 	both, err = s.Grants(t.Context(), third)
-	if err != nil || len(both) != 2 || !both[0].Allows(apikey.Admin) {
+	if err != nil || len(both) != 2 || !both[0].Allows(access.Admin) {
 		t.Errorf("the third cookie has %+v, %v", both, err)
 	}
 	testkit.Must(t, s.SignOut(t.Context(), third))
@@ -107,7 +108,7 @@ func TestAUseIsRecordedOnceAMinute(t *testing.T) {
 func TestLinksAreRefused(t *testing.T) {
 	t.Parallel()
 	s, db, _ := setup(t)
-	for what, scopes := range map[string][]apikey.Scope{"no scope": nil, "an unknown one": {"root"},
+	for what, scopes := range map[string][]access.Scope{"no scope": nil, "an unknown one": {"root"},
 		"that of an operator": {"codec"}} {
 		if _, err := s.Link(t.Context(), db.A, "ada", scopes); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %v", what, err)
@@ -119,7 +120,7 @@ func TestLinksAreRefused(t *testing.T) {
 	if _, err := s.SignIn(
 		t.Context(),
 		"",
-		apikey.Principal{Account: "webui", Key: 7},
+		access.Principal{Account: "webui", Key: 7},
 	); fault.CodeOf(
 		err,
 	) != fault.OutOfScope {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/media"
@@ -35,35 +35,17 @@ type Request struct {
 	Speaker  string               // who wrote Text, if the conversation has several users
 	Messages []transcript.Message // messages in mode observe
 	Mode     string
-	Inputs   []transcript.Message // in mode answer, instead of Text: results of the client's tools, and user messages
-	History  *History             // of a request that carries earlier messages, else nil
-	MaxTurns int                  // replaces the channel's budget, 1 to 50; 0 keeps it
-	Spec     agentrun.Spec        // configuration to pin; a wall clock other than 0 replaces the channel's
+	Inputs   []transcript.Message  // in mode answer, instead of Text: results of the client's tools, and user messages
+	History  *conversation.History // of a request that carries earlier messages, else nil
+	MaxTurns int                   // replaces the channel's budget, 1 to 50; 0 keeps it
+	Spec     agentrun.Spec         // configuration to pin; a wall clock other than 0 replaces the channel's
 }
-
-// History is what a request of an OpenAI-compatible API states about its conversation. It is stored with
-// the turn, so that later requests find it.
-type History struct {
-	Thread string   // of requests that can continue each other
-	SHA    [32]byte // of the visible messages of the request
-	Body   [32]byte // of the request
-	Times  int      // number of the request among equal ones; if one has it already, Accept returns ErrMoved
-	// Turn is the number that the turn must get, 0 for any. If the conversation has changed meanwhile,
-	// Accept returns ErrMoved.
-	Turn    int
-	Earlier []transcript.Message // to import into a conversation without turns
-	Indexed bool                 // searches find the imported messages
-}
-
-// ErrMoved means that the conversation has other turns than the caller has read, or that an equal request was
-// accepted meanwhile.
-var ErrMoved = errors.New("the conversation has changed")
 
 // AcceptedTurn is a turn that is stored.
 type AcceptedTurn struct {
 	Run          run.Run
 	Conversation int64
-	Turn         agentrun.Turn
+	Turn         conversation.Turn
 	Made         bool // false if the turn was accepted before
 }
 
@@ -123,7 +105,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out AcceptedTurn, err 
 		case known != nil:
 			out, err = acceptedBefore(ctx, tx, *known, sha)
 		case r.History != nil && r.History.Turn > 0 && c.NextTurn != r.History.Turn:
-			err = ErrMoved
+			err = conversation.ErrMoved
 		default:
 			if err = r.importEarlier(ctx, tx, &c); err == nil {
 				out, err = accept(ctx, tx, r, c, chosen, spec, sha, messages)
@@ -136,7 +118,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out AcceptedTurn, err 
 
 // importEarlier adds the earlier messages of a request to a conversation without turns. They are turns
 // that no counter counts.
-func (r Request) importEarlier(ctx context.Context, tx Tx, c *agentrun.Conversation) error {
+func (r Request) importEarlier(ctx context.Context, tx Tx, c *conversation.Conversation) error {
 	if r.History == nil || c.NextTurn > 1 {
 		return nil
 	}
@@ -148,7 +130,7 @@ func (r Request) importEarlier(ctx context.Context, tx Tx, c *agentrun.Conversat
 			exchange[i].ID = agentrun.MessageID(of, i+1)
 		}
 		agentrun.Number(exchange, c.NextSeq)
-		t := agentrun.Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: agentrun.MessageID(of, 1),
+		t := conversation.Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: agentrun.MessageID(of, 1),
 			Mode: contract.Observe, Origin: "user", FirstSeq: c.NextSeq, ReplySeq: -1, Reason: imports}
 		if err := tx.Turns().PutImported(ctx, t); err != nil {
 			return err
@@ -176,7 +158,7 @@ func exchanges(ms []transcript.Message) (out [][]transcript.Message) {
 	return out
 }
 
-func acceptedBefore(ctx context.Context, tx Tx, t agentrun.Turn, sha [32]byte) (AcceptedTurn, error) {
+func acceptedBefore(ctx context.Context, tx Tx, t conversation.Turn, sha [32]byte) (AcceptedTurn, error) {
 	if t.ArgsSHA != sha {
 		return AcceptedTurn{}, fault.New(fault.OpReused,
 			fmt.Sprintf("message %q was already accepted with another text or other options", t.MessageID),
@@ -186,7 +168,7 @@ func acceptedBefore(ctx context.Context, tx Tx, t agentrun.Turn, sha [32]byte) (
 	return AcceptedTurn{Run: r, Conversation: t.Conversation, Turn: t}, err
 }
 
-func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chosen settings.Settings,
+func accept(ctx context.Context, tx Tx, r Request, c conversation.Conversation, chosen settings.Settings,
 	spec agentrun.Spec, sha [32]byte, messages []transcript.Message) (out AcceptedTurn, err error) {
 	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
 	spec.Toolsets, spec.PlainTurns = chosen.Tools.Chosen(), !chosen.RedactTurns
@@ -203,7 +185,7 @@ func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chos
 		return out, err
 	}
 	out = AcceptedTurn{Conversation: c.ID, Made: true}
-	out.Turn = agentrun.Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: r.MessageID, Mode: r.Mode,
+	out.Turn = conversation.Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: r.MessageID, Mode: r.Mode,
 		Origin: r.Origin, ArgsSHA: sha, FirstSeq: c.NextSeq, ReplySeq: -1,
 		Facts: nudge.Turn{Origin: agent.Origin(r.Origin), Role: "user"}}
 	if r.Mode == contract.Observe {
@@ -213,7 +195,7 @@ func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chos
 		messages[i].ID = agentrun.MessageID(r.MessageID, i)
 	}
 	out.Run, err = tx.Turns().PutTurn(ctx, out.Turn,
-		agentrun.NewRun{Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
+		run.NewRun{Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
 			WorkflowID: contract.TurnID(r.WorkspaceKey, c.ID, contract.VisibleKey(r.MessageID), 1)})
 	if err != nil {
 		return out, err
@@ -238,7 +220,7 @@ func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chos
 }
 
 // putMessages stores the messages of the next turn with their attachments.
-func putMessages(ctx context.Context, tx Tx, c agentrun.Conversation, messages []transcript.Message) error {
+func putMessages(ctx context.Context, tx Tx, c conversation.Conversation, messages []transcript.Message) error {
 	if err := tx.Transcripts().PutMessages(ctx, c, c.NextTurn, messages); err != nil {
 		return err
 	}
@@ -262,10 +244,10 @@ func recordings(messages []transcript.Message) (n int) {
 
 // observed returns the position of the reply in an observed exchange, -1 without one, and the facts
 // for the review counters.
-func observed(t agentrun.Turn, messages []transcript.Message) (reply int, facts nudge.Turn) {
+func observed(t conversation.Turn, messages []transcript.Message) (reply int, facts nudge.Turn) {
 	reply, facts = -1, t.Facts
 	called := map[string]string{}
-	var writes []agentrun.Write
+	var writes []run.Write
 	for i, m := range messages {
 		if w, ok := agentrun.Wrote(called[m.ToolCallID], m.Content); ok && m.Role == transcript.Tool {
 			writes = append(writes, w)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 )
@@ -44,7 +45,7 @@ func NewSender(p SenderPorts) (*Sender, error) {
 
 // SendMessage stores a message, starts its turn and waits for the reply until ctx ends. If there is
 // no reply by then, it returns the status accepted and no error; the turn continues.
-func (s *Sender) SendMessage(ctx context.Context, r Request) (out TurnStatus, err error) {
+func (s *Sender) SendMessage(ctx context.Context, r Request) (out conversation.TurnStatus, err error) {
 	accepted, err := s.Service.Accept(ctx, r)
 	if err != nil {
 		return out, err
@@ -58,7 +59,7 @@ func (s *Sender) SendMessage(ctx context.Context, r Request) (out TurnStatus, er
 // Answer starts the turn of an accepted message and returns the reply as soon as it is stored,
 // which is before the workflow ends. If ctx ends first, it returns the status without a reply. If
 // Temporal is unavailable, it does so, too, and the relay starts the turn later.
-func (s *Sender) Answer(ctx context.Context, r Request, turn run.Run) (out TurnStatus, err error) {
+func (s *Sender) Answer(ctx context.Context, r Request, turn run.Run) (out conversation.TurnStatus, err error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	told := make(chan struct{})
@@ -74,14 +75,14 @@ func (s *Sender) Answer(ctx context.Context, r Request, turn run.Run) (out TurnS
 		out, err = s.answerOf(ctx, r)
 		return run.Status(out.Status), nil // on a database error, the next poll may succeed
 	})
-	if err == nil && out.Status == StatusEnded {
+	if err == nil && out.Status == conversation.StatusEnded {
 		return out, nil
 	}
 	return s.answerOf(ctx, r)
 }
 
 // answerOf reads the status of a message, even if ctx has ended.
-func (s *Sender) answerOf(ctx context.Context, r Request) (TurnStatus, error) {
+func (s *Sender) answerOf(ctx context.Context, r Request) (conversation.TurnStatus, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
 	return s.Service.Answer(ctx, r.Workspace, r.Conversation, r.MessageID)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/contract"
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
@@ -61,7 +62,7 @@ func TestSendMessageReturnsTheAnswerOnce(t *testing.T) {
 	s, _ := b.sender(w)
 	first, err := s.SendMessage(t.Context(), b.message("c", "m1", "hello"))
 	testkit.Must(t, err)
-	if first.Status != conversation.StatusEnded || first.Reply == "" {
+	if first.Status != domainconversation.StatusEnded || first.Reply == "" {
 		t.Errorf("answered %+v", first)
 	}
 	again, err := s.SendMessage(t.Context(), b.message("c", "m1", "hello"))
@@ -86,7 +87,7 @@ func TestSendMessageDoesNotWaitForTheWorkflowOfAnAnswer(t *testing.T) {
 	s, _ := b.sender(w)
 	s.Waiter = waiter{ended}
 	got, err := s.SendMessage(t.Context(), b.message("c", "m1", "hello"))
-	if err != nil || got.Status != conversation.StatusEnded {
+	if err != nil || got.Status != domainconversation.StatusEnded {
 		t.Errorf("answered %+v, %v", got, err)
 	}
 }
@@ -113,7 +114,7 @@ func TestSendMessageReturnsAStoredMessageWithoutAnAnswer(t *testing.T) {
 	} {
 		s, log := b.sender(c.workflows)
 		got, err := s.SendMessage(c.ctx, b.message(name, "m1", "hello"))
-		if err != nil || got.Status != conversation.StatusAccepted || got.Reply != "" || got.ReplySeq != -1 {
+		if err != nil || got.Status != domainconversation.StatusAccepted || got.Reply != "" || got.ReplySeq != -1 {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 		if !strings.Contains(log.String(), c.log) || (c.log == "") != (log.Len() == 0) {

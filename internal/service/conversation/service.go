@@ -3,19 +3,19 @@ package conversation
 import (
 	"context"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/agentrun"
 )
 
 // Store opens transactions.
 type Store interface {
 	WithConversations(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 	// Answer reads the status of a turn in one round trip, because callers wait for it.
-	Answer(ctx context.Context, ws int64, conversation, message string) (TurnStatus, error)
+	Answer(ctx context.Context, ws int64, conversation, message string) (conversation.TurnStatus, error)
 }
 
 // Tx accesses the conversations of one workspace in one transaction.
@@ -30,27 +30,28 @@ type Tx interface {
 type Repository interface {
 	// OpenConversation creates or finds a conversation and locks it. It also returns the turn of
 	// the message, nil if it has none, and the settings of the workspace.
-	OpenConversation(ctx context.Context, name, channel, title, message string) (agentrun.Conversation, *agentrun.Turn,
+	OpenConversation(ctx context.Context, name, channel, title, message string) (conversation.Conversation,
+		*conversation.Turn,
 		settings.Settings, error)
-	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
-	SaveSequence(ctx context.Context, c agentrun.Conversation) error
+	LockConversation(ctx context.Context, id int64) (conversation.Conversation, error)
+	SaveSequence(ctx context.Context, c conversation.Conversation) error
 	CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error
 }
 
 // TurnRepository writes turns.
 type TurnRepository interface {
-	PutTurn(ctx context.Context, t agentrun.Turn, n agentrun.NewRun) (run.Run, error) // also stores its run
-	PutImported(ctx context.Context, t agentrun.Turn) error                           // it has ended, and has no run
-	PutHistory(ctx context.Context, t agentrun.Turn, h History) error
+	PutTurn(ctx context.Context, t conversation.Turn, n run.NewRun) (run.Run, error) // also stores its run
+	PutImported(ctx context.Context, t conversation.Turn) error                      // it has ended, and has no run
+	PutHistory(ctx context.Context, t conversation.Turn, h conversation.History) error
 }
 
 // TranscriptRepository writes messages.
 type TranscriptRepository interface {
 	// PutMessages appends messages of a turn to the conversation.
-	PutMessages(ctx context.Context, c agentrun.Conversation, turn int, ms []transcript.Message) error
+	PutMessages(ctx context.Context, c conversation.Conversation, turn int, ms []transcript.Message) error
 	// PutAttachments stores the images and recordings of messages that have their Seq.
 	PutAttachments(ctx context.Context, conversation int64, turn int, ms []transcript.Message) error
-	IndexSaid(ctx context.Context, c agentrun.Conversation, ms []transcript.Message) error
+	IndexSaid(ctx context.Context, c conversation.Conversation, ms []transcript.Message) error
 }
 
 // RunRepository reads runs.
@@ -76,7 +77,7 @@ func New(p Ports) (*Service, error) {
 }
 
 // Answer returns the status of a message.
-func (s *Service) Answer(ctx context.Context, ws int64, conversation, message string) (TurnStatus, error) {
+func (s *Service) Answer(ctx context.Context, ws int64, conversation, message string) (conversation.TurnStatus, error) {
 	return s.Store.Answer(ctx, ws, conversation, message)
 }
 

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
 	"cairn/internal/testkit"
 )
 

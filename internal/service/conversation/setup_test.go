@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
@@ -54,7 +55,7 @@ func (b *bundle) accept(r conversation.Request) conversation.AcceptedTurn {
 }
 
 // answer returns the status of a message of workspace A.
-func (b *bundle) answer(conversationID, message string) conversation.TurnStatus {
+func (b *bundle) answer(conversationID, message string) domainconversation.TurnStatus {
 	b.t.Helper()
 	out, err := b.Answer(b.t.Context(), b.A.ID, conversationID, message)
 	testkit.Must(b.t, err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/ports"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
 )
@@ -28,22 +29,6 @@ const (
 // to returns the state that an action leads to.
 func (a Action) to() skill.Status {
 	return map[Action]skill.Status{Stale: skill.Stale, Archive: skill.Archived, Restore: skill.Active}[a]
-}
-
-// Skill holds the fields of a skill that the rules use. Ages are measured by the database clock.
-type Skill struct {
-	ID          int64
-	Name        string
-	Status      skill.Status
-	Managed     bool
-	Pinned      bool
-	Scheduled   bool // named by a scheduled prompt
-	Eta         float64
-	Trials      int
-	Unused      time.Duration // time since its last use, or since its version was written
-	Unchanged   time.Duration // time since its state or pin was changed
-	Description string
-	BodySHA     string
 }
 
 // SkillChange is one change and its reason.
@@ -76,7 +61,7 @@ func (r Report) Count(a Action) (n int) {
 
 // Tx accesses the skills of one workspace in one transaction.
 type Tx interface {
-	CuratedSkills(ctx context.Context) ([]Skill, error) // active and stale skills
+	CuratedSkills(ctx context.Context) ([]readmodel.CuratedSkill, error) // active and stale skills
 	SetStatus(ctx context.Context, id int64, was, status skill.Status) error
 	Settings(ctx context.Context) (settings.Settings, error)
 }
@@ -107,7 +92,7 @@ func New(p Ports) (*Service, error) {
 // Curate applies the rules to a workspace. With dryRun it only reports the changes. A repeated call
 // right after the first changes nothing.
 func (s *Service) Curate(ctx context.Context, ws int64, dryRun bool) (out Report, err error) {
-	var skills []Skill
+	var skills []readmodel.CuratedSkill
 	err = s.Store.WithCuration(ctx, ws, func(ctx context.Context, tx Tx) error {
 		chosen, err := tx.Settings(ctx)
 		if err != nil {
@@ -147,7 +132,7 @@ func (s *Service) Curate(ctx context.Context, ws int64, dryRun bool) (out Report
 const mercy = 7 * 24 * time.Hour
 
 // Decide applies the rules to one skill. Due is false if no change is needed.
-func Decide(k Skill, c settings.Curation) (out SkillChange, due bool) {
+func Decide(k readmodel.CuratedSkill, c settings.Curation) (out SkillChange, due bool) {
 	const day = 24 * time.Hour
 	stale, archive := time.Duration(c.StaleDays)*day, time.Duration(c.ArchiveDays)*day
 	out = SkillChange{Skill: k.ID, Name: k.Name, Was: k.Status}

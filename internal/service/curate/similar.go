@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/skill"
 )
 
@@ -28,7 +29,7 @@ const (
 
 // similar compares every pair of skills; a workspace has a few hundred. Without the embedder, only
 // bodies and names are compared.
-func (s *Service) similar(ctx context.Context, skills []Skill) []SimilarPair {
+func (s *Service) similar(ctx context.Context, skills []readmodel.CuratedSkill) []SimilarPair {
 	out := []SimilarPair{} // encodes as [], not null
 	texts := make([]string, len(skills))
 	for i, k := range skills {
@@ -57,7 +58,7 @@ func (s *Service) similar(ctx context.Context, skills []Skill) []SimilarPair {
 	return out[:min(len(out), mostPairs)]
 }
 
-func compare(a, b Skill) (SimilarPair, bool) {
+func compare(a, b readmodel.CuratedSkill) (SimilarPair, bool) {
 	if a.BodySHA != "" && a.BodySHA == b.BodySHA {
 		return SimilarPair{a.Name, b.Name, 1, "body"}, true
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -73,7 +74,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool
 	if err != nil {
 		return run.Run{}, false, err
 	}
-	return s.Store.Accept(ctx, AcceptedRequest{Workspace: r.Workspace, Key: r.ID, ArgsSHA: sha, Spec: raw,
+	return s.Store.Accept(ctx, distillation.AcceptedRequest{Workspace: r.Workspace, Key: r.ID, ArgsSHA: sha, Spec: raw,
 		Conversation: r.Conversation, Channel: r.Channel, Fresh: r.Fresh,
 		WorkflowID: func(generation, attempt int) string {
 			return contract.DistillID(r.WorkspaceKey, contract.VisibleKey(r.ID), generation, attempt)
@@ -119,7 +120,7 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 		}
 		out, _, err = s.Store.Accept(
 			ctx,
-			AcceptedRequest{Workspace: r.Workspace, Key: j.run.Key, ArgsSHA: j.run.ArgsSHA,
+			distillation.AcceptedRequest{Workspace: r.Workspace, Key: j.run.Key, ArgsSHA: j.run.ArgsSHA,
 				Spec: raw, Conversation: j.conv, Channel: channel, Fresh: true, WorkflowID: id},
 		)
 		return out, err

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/modelcall"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -110,7 +111,7 @@ func (s *Service) keep(ctx context.Context, j job, q question, k run.CallKey, re
 		}
 		// The store removes characters that it cannot hold.
 		if stored.Refusal != "" || stored.Truncated() || q.decode(stored.Text) != nil {
-			return ledger.ErrReplyExists
+			return modelcall.ErrReplyExists
 		}
 		return q.save(ctx, tx)
 	})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/skill"
 )
@@ -145,8 +146,8 @@ func (p private) cleanDraft(d skill.Draft) (skill.Draft, []string, error) {
 }
 
 // cleanFile cleans a written file. The text of documents is checked for passages, too.
-func (p private) cleanFile(f WrittenFile) string {
-	if text := p.clean(f.Content); p.on && f.Kind == Reference {
+func (p private) cleanFile(f distillation.WrittenFile) string {
+	if text := p.clean(f.Content); p.on && f.Kind == distillation.Reference {
 		return withoutPassages(p.values(), p.values().Generalize(text))
 	}
 	return p.clean(f.Content)

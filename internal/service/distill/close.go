@@ -6,38 +6,29 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/transcript"
 )
-
-// Result is the stored result of a run.
-type Result struct {
-	Outcome run.Outcome          `json:"-"`
-	Gate    *transcript.Decision `json:"gate,omitempty"`
-	Code    string               `json:"code,omitempty"` // code of the error that ended the run early
-	Tasks   int                  `json:"tasks"`
-	Created int                  `json:"created"`
-	Updated int                  `json:"updated"`
-	Failed  int                  `json:"failed"`
-}
 
 // EndTask ends a task that was not committed, with the code and reason of what stopped it. Without
 // a code, the task must have ended already. Calls of an attempt before the latest retry have no
 // effect.
-func (s *Service) EndTask(ctx context.Context, ref run.Ref, attempt int, key, code, reason string) (t Task, err error) {
+func (s *Service) EndTask(ctx context.Context, ref run.Ref, attempt int, key, code,
+	reason string) (t distillation.Task, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Runs().RunState(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
-		if t, err = tx.Tasks().Task(ctx, ref.Run, key); err != nil || t.Stage == EndedTask || r.Attempt != attempt {
+		if t, err = tx.Tasks().Task(ctx, ref.Run, key); err != nil || t.Stage == distillation.EndedTask ||
+			r.Attempt != attempt {
 			return err
 		}
 		if code == "" {
 			return fmt.Errorf("end task %s: stage is %s", key, t.Stage)
 		}
-		t.Outcome, t.Reason = Failed, code+": "+reason
+		t.Outcome, t.Reason = distillation.Failed, code+": "+reason
 		return tx.Tasks().EndTask(ctx, t)
 	})
 	return t, err
@@ -48,12 +39,12 @@ func (s *Service) EndTask(ctx context.Context, ref run.Ref, attempt int, key, co
 func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error {
 	const looks, pause = 20, 250 * time.Millisecond
 	for range looks {
-		var t Task
+		var t distillation.Task
 		err := s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 			t, err = tx.Tasks().Task(ctx, ref.Run, key)
 			return err
 		})
-		if err != nil || t.Stage == EndedTask {
+		if err != nil || t.Stage == distillation.EndedTask {
 			return err
 		}
 		select {
@@ -68,7 +59,8 @@ func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error 
 // Close ends a run with the code of what stopped it or, without a code, with the summary of its
 // tasks. It does not change a run that has ended, nor one whose next attempt has started. A step,
 // such as the last commit, may end the run before its workflow calls Close.
-func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (out Result, err error) {
+func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (out distillation.Result,
+	err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Runs().RunState(ctx, ref.Run)
 		if err != nil {
@@ -82,11 +74,11 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, rea
 		if err != nil {
 			return err
 		}
-		outcomes := make([]Outcome, len(tasks))
+		outcomes := make([]distillation.Outcome, len(tasks))
 		for i, t := range tasks {
 			outcomes[i] = t.Outcome
 		}
-		out = AddUp(outcomes)
+		out = distillation.AddUp(outcomes)
 		if code != "" {
 			out.Code, out.Outcome = code, run.Failed
 			if code == string(fault.Cancelled) {
@@ -96,32 +88,6 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, rea
 		return tx.Runs().EndRun(ctx, ref.Run, out.Outcome, reason, out)
 	})
 	return out, err
-}
-
-// AddUp counts tasks by outcome ("" for a task that has not ended) and derives the result of the run.
-func AddUp(outcomes []Outcome) Result {
-	r := Result{Tasks: len(outcomes)}
-	for _, outcome := range outcomes {
-		switch outcome {
-		case Created:
-			r.Created++
-		case Updated, Unchanged, Staged:
-			r.Updated++
-		case Failed, "":
-			r.Failed++
-		}
-	}
-	switch {
-	case r.Failed > 0 && r.Failed == r.Tasks:
-		r.Outcome = run.Failed
-	case r.Failed > 0:
-		r.Outcome = run.CompletedPartial
-	case r.Created+r.Updated == 0:
-		r.Outcome = run.NothingToExtract
-	default:
-		r.Outcome = run.Completed
-	}
-	return r
 }
 
 // outcomeOf returns the outcome of a run that an error ended before it had tasks.

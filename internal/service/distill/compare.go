@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"strings"
 
-	"cairn/internal/domain/approval"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/review"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/ledger"
@@ -19,31 +18,13 @@ import (
 
 // Results of a comparison.
 const (
-	BetterNew     = "new"
-	BetterCurrent = "current"
-	BetterNone    = "tie" // equal, or equal in one order and not in the other
-	NoVerdict     = ""    // no usable answer, or the answers follow the place and not the text
+	NoVerdict = "" // no usable answer, or the answers follow the place and not the text
 )
-
-// Comparison is the result of comparing an update with the version in force.
-type Comparison struct {
-	Base   int    `json:"base"` // the version in force
-	SHA    string `json:"sha"`  // content of the update
-	Better string `json:"better,omitempty"`
-	Reason string `json:"reason,omitempty"` // the model's, or why there is no verdict
-}
-
-// of reports whether the comparison is that of a package.
-func (c *Comparison) of(p Package) bool {
-	return c != nil && c.Base == p.Base && c.SHA == contentOf(p)
-}
-
-func contentOf(p Package) string { return fmt.Sprintf("%x", p.Version.ContentSHA) }
 
 // needsComparison reports whether a package is to be compared before its commit: it would change an active
 // skill at once.
-func (j job) needsComparison(t Task, p Package) bool {
-	return j.judged() && p.Active && !p.Staged && !p.Same && !t.Comparison.of(p)
+func (j job) needsComparison(t distillation.Task, p distillation.Package) bool {
+	return j.judged() && p.Active && !p.Staged && !p.Same && !t.Comparison.Covers(p)
 }
 
 // Compare asks a model which version is better, the one in force or the packaged one, without saying which is
@@ -51,20 +32,20 @@ func (j job) needsComparison(t Task, p Package) bool {
 // the model returns none, the task gets a note, and the update needs a person.
 func (s *Service) Compare(ctx context.Context, ref run.Ref, key string) error {
 	var current skill.Version
-	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, _ job, t Task) (err error) {
-		if t.Package == nil || t.Stage == EndedTask {
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, _ job, t distillation.Task) (err error) {
+		if t.Package == nil || t.Stage == distillation.EndedTask {
 			return nil
 		}
 		current, err = tx.Skills().Version(ctx, t.Package.Skill, t.Package.Base)
 		return err
 	})
-	if err != nil || t.Stage == EndedTask {
+	if err != nil || t.Stage == distillation.EndedTask {
 		return err
 	}
 	if t.Package == nil {
 		return fmt.Errorf("compare task %s: no package", key)
 	}
-	if t.Comparison.of(*t.Package) {
+	if t.Comparison.Covers(*t.Package) {
 		return nil
 	}
 	out, err := s.compare(ctx, j, t, current)
@@ -82,8 +63,9 @@ func (s *Service) Compare(ctx context.Context, ref run.Ref, key string) error {
 }
 
 // compare asks in both orders.
-func (s *Service) compare(ctx context.Context, j job, t Task, current skill.Version) (out Comparison, err error) {
-	out = Comparison{Base: t.Package.Base, SHA: contentOf(*t.Package)}
+func (s *Service) compare(ctx context.Context, j job, t distillation.Task,
+	current skill.Version) (out distillation.Comparison, err error) {
+	out = distillation.Comparison{Base: t.Package.Base, SHA: distillation.ContentOf(*t.Package)}
 	shown := []prompt.Candidate{showDocument(current.Document()), showDocument(t.Package.Version.Document())}
 	var better, reasons [2]string
 	for order := range better {
@@ -104,28 +86,12 @@ func (s *Service) compare(ctx context.Context, j job, t Task, current skill.Vers
 	out.Better, out.Reason = better[0], j.private.clean(reasons[0])
 	switch {
 	case better[0] == better[1]:
-	case better[0] == BetterNone || better[1] == BetterNone:
-		out.Better = BetterNone
+	case better[0] == distillation.BetterNone || better[1] == distillation.BetterNone:
+		out.Better = distillation.BetterNone
 	default:
 		out.Better, out.Reason = NoVerdict, "it prefers the same place in both orders"
 	}
 	return out, nil
-}
-
-// finding returns why an update with this comparison needs a person, nil if the model prefers the update.
-func (c Comparison) finding() []approval.Finding {
-	text := ""
-	switch c.Better {
-	case BetterNew:
-		return nil
-	case BetterCurrent:
-		text = "the judge prefers the current version: " + c.Reason
-	case BetterNone:
-		text = "the judge finds the update no better than the current version: " + c.Reason
-	default:
-		text = "the judge gave no verdict on the update: " + c.Reason
-	}
-	return []approval.Finding{approval.NewFinding(review.Compare, approval.Review, "", "", text)}
 }
 
 // maxComparison limits the reason of a comparison, in characters.
@@ -141,7 +107,7 @@ func readComparison(text string, order int) (better, reason string, err error) {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return "", "", fault.Wrap(err, fault.ModelInvalid, "the reply is not an object with reason and better", "")
 	}
-	versions := []string{BetterCurrent, BetterNew}
+	versions := []string{distillation.BetterCurrent, distillation.BetterNew}
 	reason = strings.Join(strings.Fields(in.Reason), " ")
 	if runes := []rune(reason); len(runes) > maxComparison {
 		reason = string(runes[:maxComparison]) + "…"
@@ -152,7 +118,7 @@ func readComparison(text string, order int) (better, reason string, err error) {
 	case "b":
 		return versions[1-order], reason, nil
 	case "tie":
-		return BetterNone, reason, nil
+		return distillation.BetterNone, reason, nil
 	}
 	return "", "", errors.New("better must be a, b or tie")
 }

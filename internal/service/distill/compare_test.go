@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
@@ -27,7 +28,7 @@ func (m *model) prefers(text string) {
 }
 
 // improved creates an active skill, and a run whose update of it is ready to be published. prepare runs between.
-func (d *distilling) improved(prepare ...func()) (publish func() distill.CommitResult) {
+func (d *distilling) improved(prepare ...func()) (publish func() distillation.CommitResult) {
 	d.t.Helper()
 	judged := func(r *distill.Request) { r.Spec.Quality = true }
 	d.model.says("extract", draft("Wait 30 seconds before the next probe runs"))
@@ -42,7 +43,7 @@ func (d *distilling) improved(prepare ...func()) (publish func() distill.CommitR
 		"Tell the team first"}}))
 	ref, key = d.written(d.request(talk("Payments"), judged))
 	testkit.Must(d.t, d.Judge(d.t.Context(), ref, key))
-	return func() distill.CommitResult {
+	return func() distillation.CommitResult {
 		d.t.Helper()
 		c, err := d.Publish(d.t.Context(), ref, key)
 		testkit.Must(d.t, err)
@@ -60,9 +61,9 @@ func TestAnUpdateIsComparedBlindInBothOrders(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
 		say     func(*model)
-		outcome distill.Outcome
+		outcome distillation.Outcome
 	}{
-		"the new version is better": {func(m *model) { m.prefers("Tell the team first") }, distill.Updated},
+		"the new version is better": {func(m *model) { m.prefers("Tell the team first") }, distillation.Updated},
 		"the current version is better": {func(m *model) {
 			m.answers["compare"] = func(p prompt.Material) (string, error) {
 				for _, c := range p.Candidates {
@@ -72,7 +73,7 @@ func TestAnUpdateIsComparedBlindInBothOrders(t *testing.T) {
 				}
 				return "", nil
 			}
-		}, distill.Staged},
+		}, distillation.Staged},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +83,7 @@ func TestAnUpdateIsComparedBlindInBothOrders(t *testing.T) {
 			if got := publish(); got.Outcome != c.outcome || got.Compare {
 				t.Errorf("ended as %+v, want %s", got, c.outcome)
 			}
-			if c.outcome != distill.Staged {
+			if c.outcome != distillation.Staged {
 				return
 			}
 			p := d.waiting()
@@ -142,7 +143,7 @@ func TestAnUpdateWithoutAVerdictWaits(t *testing.T) {
 				d := setup(t)
 				d.model.prefers("Tell the team first")
 				publish := d.improved(func() { spoil(d, role) })
-				if got := publish(); got.Outcome != distill.Staged || got.Version != 1 {
+				if got := publish(); got.Outcome != distillation.Staged || got.Version != 1 {
 					t.Fatalf("ended as %+v", got)
 				}
 				p := d.waiting()
@@ -172,7 +173,7 @@ func TestOnlyUpdatesThatWouldTakeEffectAreCompared(t *testing.T) {
 	d.model.prefers("Tell the team first")
 	publish := d.improved()
 	d.Exec("update cairn.skills set pinned = true")
-	if got := publish(); got.Outcome != distill.Staged || d.model.counts["compare"] != 0 {
+	if got := publish(); got.Outcome != distillation.Staged || d.model.counts["compare"] != 0 {
 		t.Errorf("a pinned skill: %+v after %d comparisons", got, d.model.counts["compare"])
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -25,19 +26,19 @@ type Plan struct {
 // files. Ended is true if the task is over: nothing reusable, or no usable output.
 func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan, ended bool, err error) {
 	var d *drafting
-	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t Task) (err error) {
-		if t.Draft == nil && t.Stage != Chunked {
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t distillation.Task) (err error) {
+		if t.Draft == nil && t.Stage != distillation.Chunked {
 			d, err = s.openDraft(ctx, tx, j, t)
 		}
 		return err
 	})
-	if err != nil || t.Stage == EndedTask {
-		return Plan{}, t.Stage == EndedTask, err
+	if err != nil || t.Stage == distillation.EndedTask {
+		return Plan{}, t.Stage == distillation.EndedTask, err
 	}
 	if t.Draft != nil { // created by an earlier attempt
 		return j.planOf(*t.Draft), false, nil
 	}
-	if t.Stage == Chunked {
+	if t.Stage == distillation.Chunked {
 		w := s.wants(ctx, j, t)
 		err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 			if err = s.recall(ctx, tx, j, &t, w); err != nil {
@@ -56,7 +57,7 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 // drafting is the state of a draft request.
 type drafting struct {
 	memo       [sha256.Size]byte
-	failed     CachedFailure
+	failed     distillation.CachedFailure
 	failedOnce bool // the same messages failed within the last day
 	views      []view
 	q          question
@@ -65,7 +66,7 @@ type drafting struct {
 
 // openDraft opens the draft call of a task after its recall. The call about a task that is longer than a window
 // is opened after those about its parts.
-func (s *Service) openDraft(ctx context.Context, tx Tx, j job, t Task) (d *drafting, err error) {
+func (s *Service) openDraft(ctx context.Context, tx Tx, j job, t distillation.Task) (d *drafting, err error) {
 	d = &drafting{}
 	stage := extractStage(j.spec)
 	if d.memo, err = memoKey(j, t, stage); err != nil {
@@ -88,9 +89,10 @@ func (s *Service) openDraft(ctx context.Context, tx Tx, j job, t Task) (d *draft
 }
 
 // draft calls the model for the draft.
-func (s *Service) draft(ctx context.Context, j job, t Task, d *drafting) (plan Plan, ended bool, err error) {
+func (s *Service) draft(ctx context.Context, j job, t distillation.Task, d *drafting) (plan Plan, ended bool,
+	err error) {
 	if d.failedOnce {
-		return Plan{}, true, s.endTask(ctx, t, Failed, d.failed.refusal(t.Ref))
+		return Plan{}, true, s.endTask(ctx, t, distillation.Failed, d.failed.Refusal(t.Ref))
 	}
 	if len(d.views) > 1 {
 		d.q.material.Findings, err = s.findings(ctx, j, t, d.views)
@@ -104,13 +106,13 @@ func (s *Service) draft(ctx context.Context, j job, t Task, d *drafting) (plan P
 		}
 		return Plan{}, false, err
 	}
-	if d.made.task.Stage == EndedTask {
+	if d.made.task.Stage == distillation.EndedTask {
 		return Plan{}, true, nil
 	}
 	return j.planOf(*d.made.task.Draft), false, nil
 }
 
-func extractStep(t Task) string { return t.Key + "/extract" }
+func extractStep(t distillation.Task) string { return t.Key + "/extract" }
 
 func extractStage(s Spec) prompt.Stage {
 	if s.Mode == Simple {
@@ -121,12 +123,13 @@ func extractStage(s Spec) prompt.Stage {
 
 // drafted is a task with its draft, or an ended task.
 type drafted struct {
-	task  Task
+	task  distillation.Task
 	notes []string
 }
 
 // extraction is the question that asks for a draft.
-func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidate, made *drafted) question {
+func (j job) extraction(t distillation.Task, stage prompt.Stage, candidates []prompt.Candidate,
+	made *drafted) question {
 	ms := j.messages(t.Seqs)
 	var known []string
 	for _, c := range candidates {
@@ -150,7 +153,7 @@ func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidat
 			return err
 		},
 		save: func(ctx context.Context, tx Tx) error {
-			if made.task.Stage == EndedTask {
+			if made.task.Stage == distillation.EndedTask {
 				return tx.Tasks().EndTask(ctx, made.task)
 			}
 			return tx.Drafts().SaveDraft(ctx, made.task, made.notes)
@@ -161,8 +164,8 @@ func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidat
 const rejectedTarget = "rejected_target: "
 
 // settle applies a draft to its task.
-func (j job) settle(t Task, draft skill.Draft, notes []string) drafted {
-	if draft.Target != "" && !slices.ContainsFunc(t.Candidates, func(c Candidate) bool {
+func (j job) settle(t distillation.Task, draft skill.Draft, notes []string) drafted {
+	if draft.Target != "" && !slices.ContainsFunc(t.Candidates, func(c distillation.Candidate) bool {
 		return c.Handle == draft.Target
 	}) {
 		// A handle that was not shown is never used as a key. The content of the draft decides instead.
@@ -170,33 +173,27 @@ func (j job) settle(t Task, draft skill.Draft, notes []string) drafted {
 		draft.Target = ""
 	}
 	if reason := unfit(draft, j.spec.Limits); reason != "" {
-		return drafted{task: t.skipped(reason)}
+		return drafted{task: t.Skipped(reason)}
 	}
 	draft, cleaned, err := j.private.cleanDraft(draft)
 	if err != nil {
-		return drafted{task: t.skipped(err.Error())}
+		return drafted{task: t.Skipped(err.Error())}
 	}
 	notes = append(notes, cleaned...)
 	if j.lessonsOnly() {
 		draft = lessonsOf(draft)
 		notes = append(notes, "the conversation failed: only its lessons are kept")
 		if len(draft.Experience)+len(draft.Pitfalls) == 0 {
-			return drafted{task: t.skipped("the conversation failed, and taught no lesson")}
+			return drafted{task: t.Skipped("the conversation failed, and taught no lesson")}
 		}
 	}
 	t.Draft = &draft
 	for _, c := range t.Candidates {
 		if c.Handle == draft.Target {
-			t.Based = Base{Skill: c.Skill, Version: c.Version}
+			t.Based = distillation.Base{Skill: c.Skill, Version: c.Version}
 		}
 	}
 	return drafted{task: t, notes: notes}
-}
-
-// skipped returns the task ended without a skill.
-func (t Task) skipped(reason string) Task {
-	t.Stage, t.Outcome, t.Reason = EndedTask, Skipped, reason
-	return t
 }
 
 // unfit returns why a draft cannot become a skill, or an empty string.
@@ -219,7 +216,7 @@ func lessonsOf(d skill.Draft) skill.Draft {
 }
 
 func (j job) planOf(d skill.Draft) Plan {
-	return Plan{Files: len(Task{Draft: &d}.unwritten()), Judge: j.judged()}
+	return Plan{Files: len(distillation.Task{Draft: &d}.Unwritten()), Judge: j.judged()}
 }
 
 // toolsSeen returns the names of the called tools, once each, in order.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -16,36 +17,32 @@ import (
 )
 
 // Kinds of files, which are also their folders in a package.
-const (
-	Scripts   = skill.Scripts
-	Reference = skill.Reference
-)
 
 // Write writes the scripts and documents of a task, from its draft and the messages that it cites. If no model
 // can write them, the reason is stored instead and the skill is degraded.
 func (s *Service) Write(ctx context.Context, ref run.Ref, key string) (degraded bool, err error) {
 	var q question
-	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t Task) error {
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t distillation.Task) error {
 		if t.Draft == nil {
 			return fmt.Errorf("write files of task %s: no draft", t.Key)
 		}
-		q = j.writing(t, t.unwritten(), t.Key+"/files")
+		q = j.writing(t, t.Unwritten(), t.Key+"/files")
 		return s.open(ctx, tx, j, &q)
 	})
-	if err != nil || t.Stage == EndedTask {
+	if err != nil || t.Stage == distillation.EndedTask {
 		return false, err
 	}
 	err = s.ask(ctx, j, q)
-	if ledger.IsTruncated(err) && len(t.unwritten()) > 1 {
+	if ledger.IsTruncated(err) && len(t.Unwritten()) > 1 {
 		return s.writeApart(ctx, j, t)
 	}
 	f, over := ledger.IsPermanent(err)
 	if !over {
 		return false, err
 	}
-	var files []WrittenFile
-	for _, planned := range t.unwritten() {
-		files = append(files, WrittenFile{Name: planned.File, Reason: f.Error()})
+	var files []distillation.WrittenFile
+	for _, planned := range t.Unwritten() {
+		files = append(files, distillation.WrittenFile{Name: planned.File, Reason: f.Error()})
 	}
 	return true, s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		return saveFiles(ctx, tx, t, files)
@@ -54,8 +51,8 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string) (degraded 
 
 // writeApart writes each file in one call, because one reply does not hold all of them. Each file has its own
 // key in the ledger, so a repeated step finds the files that are paid for.
-func (s *Service) writeApart(ctx context.Context, j job, t Task) (degraded bool, err error) {
-	for _, planned := range t.unwritten() {
+func (s *Service) writeApart(ctx context.Context, j job, t distillation.Task) (degraded bool, err error) {
+	for _, planned := range t.Unwritten() {
 		err := s.ask(ctx, j, j.writing(t, []skill.FilePlan{planned}, t.Key+"/files/"+planned.File))
 		f, over := ledger.IsPermanent(err)
 		if err != nil && !over {
@@ -65,7 +62,7 @@ func (s *Service) writeApart(ctx context.Context, j job, t Task) (degraded bool,
 			continue
 		}
 		degraded = true
-		missing := []WrittenFile{{Name: planned.File, Reason: f.Error()}}
+		missing := []distillation.WrittenFile{{Name: planned.File, Reason: f.Error()}}
 		err = s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
 			return saveFiles(ctx, tx, t, missing)
 		})
@@ -77,16 +74,16 @@ func (s *Service) writeApart(ctx context.Context, j job, t Task) (degraded bool,
 }
 
 // saveFiles stores written files by kind. Documents end in .md.
-func saveFiles(ctx context.Context, tx Tx, t Task, files []WrittenFile) error {
-	byKind := map[string][]WrittenFile{}
+func saveFiles(ctx context.Context, tx Tx, t distillation.Task, files []distillation.WrittenFile) error {
+	byKind := map[string][]distillation.WrittenFile{}
 	for _, f := range files {
-		kind := Scripts
+		kind := distillation.Scripts
 		if strings.EqualFold(path.Ext(f.Name), ".md") {
-			kind = Reference
+			kind = distillation.Reference
 		}
 		byKind[kind] = append(byKind[kind], f)
 	}
-	for _, kind := range []string{Scripts, Reference} {
+	for _, kind := range []string{distillation.Scripts, distillation.Reference} {
 		if err := tx.Drafts().SaveWritten(ctx, t, kind, byKind[kind]); err != nil {
 			return err
 		}
@@ -95,8 +92,8 @@ func saveFiles(ctx context.Context, tx Tx, t Task, files []WrittenFile) error {
 }
 
 // writing is the question that asks for planned files of a draft, under a key in the ledger.
-func (j job) writing(t Task, plan []skill.FilePlan, step string) question {
-	var files []WrittenFile
+func (j job) writing(t distillation.Task, plan []skill.FilePlan, step string) question {
+	var files []distillation.WrittenFile
 	draft := showDraft(*t.Draft)
 	q := question{step: step, stage: prompt.Files, role: "files", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Draft: &draft, Messages: j.excerpts(t), Language: t.Lang},
@@ -111,7 +108,7 @@ func (j job) writing(t Task, plan []skill.FilePlan, step string) question {
 			}
 			files = nil
 			for _, name := range slices.Sorted(maps.Keys(returned)) {
-				files = append(files, WrittenFile{Name: name, Content: returned[name]})
+				files = append(files, distillation.WrittenFile{Name: name, Content: returned[name]})
 			}
 			return nil
 		},
@@ -121,16 +118,4 @@ func (j job) writing(t Task, plan []skill.FilePlan, step string) question {
 			prompt.FilePlan{File: f.File, Purpose: f.Purpose, Inputs: f.Inputs, Outputs: f.Outputs})
 	}
 	return q
-}
-
-// unwritten returns the files of a task that a model must write.
-func (t Task) unwritten() []skill.FilePlan {
-	return slices.Concat(unwritten(t.Draft.Scripts, Scripts), unwritten(t.Draft.Others, Reference))
-}
-
-// unwritten returns the planned files that a model must write: valid names, each once, without text
-// in the draft.
-func unwritten(plan []skill.FilePlan, kind string) []skill.FilePlan {
-	kept, _ := skill.CheckPlan(plan, kind)
-	return slices.DeleteFunc(kept, func(f skill.FilePlan) bool { return f.Code != "" })
 }

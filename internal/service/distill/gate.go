@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
@@ -23,14 +24,14 @@ func (j job) verdict() transcript.Verdict { return cmp.Or(j.spec.Outcome, j.conv
 
 // findings checks a version before it is committed on the current one, which is the zero version for a
 // new skill. head is nil for a new skill.
-func (j job) findings(t Task, current, next skill.Version, head *skill.Head) []approval.Finding {
+func (j job) findings(t distillation.Task, current, next skill.Version, head *skill.Head) []approval.Finding {
 	out := review.Changes(current, next)
 	out = append(out, review.Tools(current, next, j.said())...)
 	out = append(out, j.residue(next)...)
 	out = append(out, j.worth(t, head != nil)...)
 	if c := t.Comparison; c != nil && head != nil && c.Base == head.Version &&
 		c.SHA == fmt.Sprintf("%x", next.ContentSHA) {
-		out = append(out, c.finding()...)
+		out = append(out, c.Findings()...)
 	}
 	if head != nil && head.Pinned {
 		out = append(out, approval.NewFinding(review.Pinned, approval.Review, "", "",
@@ -74,7 +75,7 @@ func heldOut(ctx context.Context, tx Tx, j job, id int64) (out [][]transcript.Me
 
 // worth returns findings about the value of a draft: who wrote it, its score, and how its conversation
 // ended.
-func (j job) worth(t Task, update bool) (out []approval.Finding) {
+func (j job) worth(t distillation.Task, update bool) (out []approval.Finding) {
 	add := func(check, format string, args ...any) {
 		out = append(out, approval.NewFinding(check, approval.Review, "", "", fmt.Sprintf(format, args...)))
 	}
@@ -99,7 +100,7 @@ func (j job) worth(t Task, update bool) (out []approval.Finding) {
 }
 
 // doubt returns why the draft of a conversation with an unknown outcome needs a person, or "".
-func (j job) doubt(t Task) string {
+func (j job) doubt(t distillation.Task) string {
 	_, seen := transcript.Observed(j.messages(t.Seqs))
 	switch {
 	case t.Verdict == string(transcript.Failure):
@@ -150,23 +151,4 @@ func stateOf(findings []approval.Finding, asks bool) skill.Status {
 		return skill.Candidate
 	}
 	return skill.Active
-}
-
-// waitReason returns the texts of the findings that need a person, in one line.
-func waitReason(findings []approval.Finding) string {
-	var out []string
-	for _, f := range findings {
-		if f.Severity == approval.Note {
-			continue
-		}
-		text := f.Check + ": " + f.Text
-		if f.Place != "" {
-			text += " in " + f.Place
-		}
-		out = append(out, text)
-	}
-	if out == nil {
-		return "every change needs approval"
-	}
-	return strings.Join(out, "; ")
 }

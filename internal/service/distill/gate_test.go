@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
@@ -87,12 +88,12 @@ func TestUpdatesThatLoseOrContradictWait(t *testing.T) {
 				t.Fatalf("it updated skill %d: %+v", got.Skill, report.Tasks[0])
 			}
 			if c.check == "" {
-				if got.Outcome != distill.Updated || got.Version != 2 {
+				if got.Outcome != distillation.Updated || got.Version != 2 {
 					t.Errorf("ended as %+v", got)
 				}
 				return
 			}
-			if got.Outcome != distill.Staged || got.Version != 1 {
+			if got.Outcome != distillation.Staged || got.Version != 1 {
 				t.Fatalf("ended as %+v", got)
 			}
 			p := d.waiting()
@@ -175,13 +176,13 @@ func TestAnUpdateThatForgetsWhatWorkedBeforeWaits(t *testing.T) {
 	for _, word := range []string{"Payments", "Search", "Mail", "Login"} {
 		d.model.says("extract", update(map[string]any{"procedure": procedure, "experience": []string{
 			fmt.Sprintf("Tell the %s team first", word)}}))
-		if _, c := d.published(d.request(serviced(word))); c.Outcome != distill.Updated {
+		if _, c := d.published(d.request(serviced(word))); c.Outcome != distillation.Updated {
 			t.Fatalf("%s ended as %+v: %+v", word, c, d.waiting())
 		}
 	}
 	d.model.says("extract", update(map[string]any{"procedure": "1. Confirm the symptom\n2. Restore the last healthy " +
 		"release\n3. Probe again"}))
-	if _, c := d.published(d.request(serviced("Shop"))); c.Outcome != distill.Staged {
+	if _, c := d.published(d.request(serviced("Shop"))); c.Outcome != distillation.Staged {
 		t.Fatalf("ended as %+v", c)
 	}
 	if p := d.waiting(); len(p) != 1 || !slices.ContainsFunc(p[0].Findings, func(f approval.Finding) bool {
@@ -202,7 +203,7 @@ func TestAnUpdateOfAUsedSkillIsACanary(t *testing.T) {
 		d.Exec(fmt.Sprintf(`insert into skill_uses (workspace_id, skill_id, use_id, version, outcome, decided_at)
 select workspace_id, id, '%s' || g, head_version, 'pass', now() from skills, generate_series(1, %d) g`, prefix, n))
 	}
-	next := func(word string) distill.CommitResult {
+	next := func(word string) distillation.CommitResult {
 		d.model.says("extract", update(map[string]any{"procedure": procedure, "experience": []string{
 			fmt.Sprintf("Tell the %s team first", word)}}))
 		_, c := d.published(d.request(talk(word)))
@@ -210,12 +211,12 @@ select workspace_id, id, '%s' || g, head_version, 'pass', now() from skills, gen
 	}
 	used("run/", 4)
 	used("elsewhere/", 5) // no canary is shown there
-	if c := next("Payments"); c.Outcome != distill.Updated {
+	if c := next("Payments"); c.Outcome != distillation.Updated {
 		t.Fatalf("without enough outcomes: %+v", c)
 	}
 	used("run/later-", 5)
 	c := next("Search")
-	if c.Outcome != distill.Staged || c.Version != 2 || c.Skill != first.Tasks[0].SkillID {
+	if c.Outcome != distillation.Staged || c.Version != 2 || c.Skill != first.Tasks[0].SkillID {
 		t.Fatalf("with enough outcomes: %+v", c)
 	}
 	p := d.waiting()
@@ -223,7 +224,7 @@ select workspace_id, id, '%s' || g, head_version, 'pass', now() from skills, gen
 		!strings.Contains(p[0].Change.Reason, "20 % of the conversations") {
 		t.Fatalf("the inbox has %+v", p)
 	}
-	if c := next("Mail"); c.Outcome != distill.Staged {
+	if c := next("Mail"); c.Outcome != distillation.Staged {
 		t.Fatalf("beside a canary: %+v", c)
 	}
 	if p := d.waiting(); len(p) != 2 || p[1].Canary != nil || !strings.Contains(p[1].Change.Reason, "is one already") {

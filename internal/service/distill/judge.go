@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -17,7 +18,7 @@ import (
 // the task. If the model returns none, the task gets a note, and the version needs a person.
 func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
 	j, t, err := s.loadTask(ctx, ref, key, nil)
-	if err != nil || t.Stage == EndedTask || t.Quality != nil {
+	if err != nil || t.Stage == distillation.EndedTask || t.Quality != nil {
 		return err
 	}
 	if t.Draft == nil {
@@ -47,7 +48,7 @@ func (j job) judged() bool { return j.spec.Quality && !j.lessonsOnly() }
 
 // wouldBe returns the skill that a task's draft would create: the draft joined with its base
 // version, if it has one.
-func (s *Service) wouldBe(ctx context.Context, t Task) (shown prompt.Candidate, err error) {
+func (s *Service) wouldBe(ctx context.Context, t distillation.Task) (shown prompt.Candidate, err error) {
 	shown = showDraft(*t.Draft)
 	if t.Based.Skill == 0 {
 		return shown, nil
@@ -72,7 +73,8 @@ func (s *Service) wouldBe(ctx context.Context, t Task) (shown prompt.Candidate, 
 
 // judge shows the model the window of the task if the endpoint has it in its cache, else the messages that the
 // draft cites. The quotes of its reply are looked up in the texts that it was shown.
-func (s *Service) judge(ctx context.Context, j job, t Task, shown prompt.Candidate) (quality skill.Quality, err error) {
+func (s *Service) judge(ctx context.Context, j job, t distillation.Task,
+	shown prompt.Candidate) (quality skill.Quality, err error) {
 	var texts rubric.Texts
 	q := question{step: t.Key + "/judge", stage: prompt.Judge, role: "judge", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Draft: &shown, Language: t.Lang},

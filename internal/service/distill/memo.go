@@ -7,46 +7,18 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 )
 
 // memoFresh is the time for which a permanent failure is remembered.
 const memoFresh = 24 * time.Hour
 
-// CachedFailure is the reason why an identical request failed.
-type CachedFailure struct {
-	Code   fault.Code
-	Reason string
-	Left   time.Duration // until it is forgotten
-}
-
-// refusal says why a task of a run is not attempted, and how to attempt it now.
-func (f CachedFailure) refusal(ref run.Ref) string {
-	return fmt.Sprintf(
-		"not repeated for another %s: the same messages failed before (%s: %s); to repeat them now, run "+
-			"`cairn runs retry %s --fresh`",
-		remaining(f.Left),
-		f.Code,
-		f.Reason,
-		ref.Run,
-	)
-}
-
-// remaining formats a duration in hours and minutes, rounded up.
-func remaining(d time.Duration) string {
-	minutes := max(1, int((d+time.Minute-1)/time.Minute))
-	if minutes < 60 {
-		return fmt.Sprintf("%d min", minutes)
-	}
-	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
-}
-
 // memoKey hashes the input of a task's extraction: messages, instructions and model. The name of
 // the conversation is not part of it.
-func memoKey(j job, t Task, stage prompt.Stage) ([sha256.Size]byte, error) {
+func memoKey(j job, t distillation.Task, stage prompt.Stage) ([sha256.Size]byte, error) {
 	ms := j.messages(t.Seqs)
 	texts := make([]transcript.Message, len(ms))
 	for i, m := range ms {
@@ -61,7 +33,8 @@ func memoKey(j job, t Task, stage prompt.Stage) ([sha256.Size]byte, error) {
 }
 
 // remembered looks up a cached failure. A fresh run ignores them.
-func remembered(ctx context.Context, tx Tx, j job, key [sha256.Size]byte) (m CachedFailure, found bool, err error) {
+func remembered(ctx context.Context, tx Tx, j job, key [sha256.Size]byte) (m distillation.CachedFailure, found bool,
+	err error) {
 	if j.run.Generation > 1 {
 		return m, false, nil
 	}
@@ -78,11 +51,12 @@ func reasonOf(f *fault.Error) string {
 
 // failTask ends a task that no model could complete. It caches failures of the model, so that the
 // same input is not sent again soon.
-func (s *Service) failTask(ctx context.Context, t Task, key [sha256.Size]byte, f *fault.Error) error {
-	t.Outcome, t.Reason = Failed, reasonOf(f)
+func (s *Service) failTask(ctx context.Context, t distillation.Task, key [sha256.Size]byte, f *fault.Error) error {
+	t.Outcome, t.Reason = distillation.Failed, reasonOf(f)
 	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if f.Code == fault.ModelInvalid || f.Code == fault.ModelRefused {
-			if err := tx.Tasks().PutMemo(ctx, key, CachedFailure{Code: f.Code, Reason: f.Error()}); err != nil {
+			if err := tx.Tasks().PutMemo(ctx, key, distillation.CachedFailure{Code: f.Code,
+				Reason: f.Error()}); err != nil {
 				return err
 			}
 		}

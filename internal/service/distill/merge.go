@@ -4,18 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/ledger"
 )
-
-// Base is the version on which a draft was written.
-type Base struct {
-	Skill   int64
-	Version int
-}
 
 // mergeHandle is the handle of the current head in a merge prompt.
 const mergeHandle = "S1"
@@ -25,7 +20,7 @@ const mergeHandle = "S1"
 // fields.
 func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 	j, t, err := s.loadTask(ctx, ref, key, nil)
-	if err != nil || t.Stage == EndedTask {
+	if err != nil || t.Stage == distillation.EndedTask {
 		return err
 	}
 	if t.Draft == nil {
@@ -61,13 +56,14 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 			t.Draft = &merged
 		}
 	}
-	t.Based = Base{Skill: current.SkillID, Version: current.Number}
+	t.Based = distillation.Base{Skill: current.SkillID, Version: current.Number}
 	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		return tx.Drafts().SaveBase(ctx, t)
 	})
 }
 
-func (s *Service) merge(ctx context.Context, j job, t Task, current skill.Version) (draft skill.Draft, err error) {
+func (s *Service) merge(ctx context.Context, j job, t distillation.Task, current skill.Version) (draft skill.Draft,
+	err error) {
 	shown, mine := showVersion(current), showDraft(*t.Draft)
 	shown.Handle = mergeHandle
 	err = s.ask(ctx, j, question{step: fmt.Sprintf("%s/merge/%d-%d", t.Key, current.SkillID, current.Number),

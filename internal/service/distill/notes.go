@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
@@ -17,7 +18,7 @@ import (
 const findingsShare = 40
 
 // findings asks for notes of each part of a task that is longer than a window.
-func (s *Service) findings(ctx context.Context, j job, t Task, views []view) ([]prompt.Finding, error) {
+func (s *Service) findings(ctx context.Context, j job, t distillation.Task, views []view) ([]prompt.Finding, error) {
 	var all []prompt.Finding
 	for i, v := range views {
 		var found []prompt.Finding

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 )
 
@@ -32,7 +33,7 @@ func (j job) open(ctx context.Context, tx Tx) (bool, error) {
 	if err != nil || !open || decision.Pass {
 		return open, err
 	}
-	return false, tx.Runs().EndRun(ctx, j.run.Ref.Run, run.Gated, decision.Reason, Result{Gate: &decision})
+	return false, tx.Runs().EndRun(ctx, j.run.Ref.Run, run.Gated, decision.Reason, distillation.Result{Gate: &decision})
 }
 
 // pinModels stores the models of this process, which runs the first step, for all later steps. A request does not

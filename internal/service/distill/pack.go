@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/review"
@@ -23,7 +24,7 @@ import (
 // true, and nothing is done, if the draft's model has not seen that head: call Merge first.
 func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen bool, err error) {
 	_, t, made, unseen, err := s.pack(ctx, ref, key)
-	if err != nil || unseen || t.Stage == EndedTask {
+	if err != nil || unseen || t.Stage == distillation.EndedTask {
 		return unseen, err
 	}
 	if err := s.upload(ctx, *t.Package, made); err != nil {
@@ -33,14 +34,15 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 }
 
 // pack is Pack without the upload.
-func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, made packageBytes, unseen bool,
+func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t distillation.Task, made packageBytes,
+	unseen bool,
 	err error) {
-	var written []WrittenFile
-	j, t, err = s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, _ job, t Task) (err error) {
+	var written []distillation.WrittenFile
+	j, t, err = s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, _ job, t distillation.Task) (err error) {
 		written, err = tx.Drafts().Written(ctx, t)
 		return err
 	})
-	if err != nil || t.Stage == EndedTask {
+	if err != nil || t.Stage == distillation.EndedTask {
 		return j, t, made, false, err
 	}
 	if t.Draft == nil {
@@ -52,13 +54,13 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 	files, degraded, violations := attach(*t.Draft, written)
 	fresh := j.newDocument(*t.Draft)
 	vector := s.embed(ctx, ref.Workspace, fresh.SearchText())
-	var p Package
+	var p distillation.Package
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector)
 		return err
 	})
 	if errors.Is(err, errNoSkill) {
-		t = t.skipped("a failed conversation can add lessons to a skill but not create one")
+		t = t.Skipped("a failed conversation can add lessons to a skill but not create one")
 		return j, t, made, false, s.endTask(ctx, t, t.Outcome, t.Reason)
 	}
 	if err != nil || unseen {
@@ -84,7 +86,7 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 
 // record stores a task's package as pending before the upload, so that garbage collection and
 // erasure know its objects.
-func (s *Service) record(ctx context.Context, t Task) error {
+func (s *Service) record(ctx context.Context, t distillation.Task) error {
 	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
 		held, err := tx.Tasks().HoldTask(ctx, t)
 		if err == nil && !held {
@@ -103,7 +105,7 @@ func (s *Service) record(ctx context.Context, t Task) error {
 
 // discardErased deletes the uploaded objects of a package if it or its task was erased during the
 // upload. It returns cause, if set.
-func (s *Service) discardErased(ctx context.Context, t Task, cause error) error {
+func (s *Service) discardErased(ctx context.Context, t distillation.Task, cause error) error {
 	ctx = context.WithoutCancel(ctx)
 	ws, sha := t.Ref.Workspace, t.Package.Version.PackageSHA
 	erased := false
@@ -139,9 +141,10 @@ var errNoSkill = errors.New("no skill to add lessons to")
 const originDistill = "distill"
 
 // attach builds the file list from the plan and the written files.
-func attach(d skill.Draft, written []WrittenFile) (files []skill.File, degraded, violations []string) {
+func attach(d skill.Draft, written []distillation.WrittenFile) (files []skill.File, degraded, violations []string) {
 	reasons := map[string]string{}
-	for kind, plan := range map[string][]skill.FilePlan{Scripts: d.Scripts, Reference: d.Others} {
+	for kind, plan := range map[string][]skill.FilePlan{distillation.Scripts: d.Scripts,
+		distillation.Reference: d.Others} {
 		returned := map[string]string{}
 		for _, w := range written {
 			if w.Kind != kind {
@@ -169,62 +172,62 @@ func attach(d skill.Draft, written []WrittenFile) (files []skill.File, degraded,
 
 // rebase decides to which skill the draft belongs and joins it with that skill's head. The model
 // only proposes a target. A head that the model has not seen is unseen.
-func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, files []skill.File,
-	vector search.Vector) (p Package, unseen bool, err error) {
+func (s *Service) rebase(ctx context.Context, tx Tx, j job, t distillation.Task, fresh skill.Document,
+	files []skill.File, vector search.Vector) (p distillation.Package, unseen bool, err error) {
 	head, free, err := s.target(ctx, tx, j, t, fresh, vector)
 	if err != nil {
-		return Package{}, false, err
+		return distillation.Package{}, false, err
 	}
 	if head == nil && j.lessonsOnly() {
-		return Package{}, false, errNoSkill
+		return distillation.Package{}, false, errNoSkill
 	}
 	if head == nil {
 		if err := t.Draft.Complete(); err != nil { // an update of a skill that no longer exists
-			return Package{}, false, fault.Wrap(err, fault.ModelInvalid, "the draft is not a complete skill", "")
+			return p, false, fault.Wrap(err, fault.ModelInvalid, "the draft is not a complete skill", "")
 		}
 		name := skill.Canonical(fresh.Name)
 		if !free {
 			if name, err = freeName(ctx, tx, name); err != nil {
-				return Package{}, false, err
+				return distillation.Package{}, false, err
 			}
 		}
 		carried, violations := skill.CarryOver(nil, files)
 		doc, violations, err := fitted(fresh.WithFiles(carried), violations)
 		if err != nil {
-			return Package{}, false, err
+			return distillation.Package{}, false, err
 		}
-		p = Package{Version: versionOf(name, doc, carried, 1, 0, "", violations)}
+		p = distillation.Package{Version: versionOf(name, doc, carried, 1, 0, "", violations)}
 		p.Version.Risk = riskOf(p.Version, skill.Version{})
 		p.Version.Findings = j.findings(t, skill.Version{}, p.Version, nil)
 		p.State = stateOf(p.Version.Findings, j.spec.Approval)
 		return p, false, nil
 	}
-	if t.Based != (Base{Skill: head.ID, Version: head.Version}) {
-		return Package{}, true, nil
+	if t.Based != (distillation.Base{Skill: head.ID, Version: head.Version}) {
+		return distillation.Package{}, true, nil
 	}
 	current, err := tx.Skills().Version(ctx, head.ID, head.Version)
 	if err != nil {
-		return Package{}, false, err
+		return distillation.Package{}, false, err
 	}
 	merged := skill.Merge(current.Document(), current.Files, *t.Draft)
 	carried, violations := skill.CarryOver(merged.Files, files)
 	doc, violations, err := fitted(merged.Document.WithFiles(carried), violations)
 	if err != nil {
-		return Package{}, false, err
+		return distillation.Package{}, false, err
 	}
-	p = Package{Skill: head.ID, Base: head.Version,
+	p = distillation.Package{Skill: head.ID, Base: head.Version,
 		Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
 	p.Version.Category = current.Category
 	p.Version.Risk = riskOf(p.Version, current)
 	held, err := heldOut(ctx, tx, j, head.ID)
 	if err != nil {
-		return Package{}, false, err
+		return distillation.Package{}, false, err
 	}
 	p.Version.Findings = append(j.findings(t, current, p.Version, head), review.HeldOut(current, p.Version, held)...)
 	p.State = stateOf(p.Version.Findings, j.spec.Approval)
 	p.Active = head.Status == skill.Active
 	p.Staged = p.Active && p.State != skill.Active
-	p.Version.Extra, p.basePackage = current.Extra, current.PackageKey
+	p.Version.Extra, p.BasePackage = current.Extra, current.PackageKey
 	p.Same = p.Version.ContentSHA == current.ContentSHA
 	if p.Same {
 		p.Version.ChangeSummary = "adds nothing to the skill"
@@ -236,7 +239,7 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 // target returns the skill to update: the one that the draft was written on, one of the same name,
 // or one with high similarity. It returns nil to create a skill; free then reports that the name is
 // unused.
-func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document,
+func (s *Service) target(ctx context.Context, tx Tx, j job, t distillation.Task, fresh skill.Document,
 	vector search.Vector) (head *skill.Head, free bool, err error) {
 	if t.Based.Skill != 0 {
 		head, err = usableHead(ctx, tx, t.Based.Skill)
@@ -301,7 +304,7 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 type packageBytes struct{ archive, markdown []byte }
 
 // upload stores the bytes of p.
-func (s *Service) upload(ctx context.Context, p Package, made packageBytes) error {
+func (s *Service) upload(ctx context.Context, p distillation.Package, made packageBytes) error {
 	puts, ctx := errgroup.WithContext(ctx)
 	puts.Go(func() error { return s.Blobs.Put(ctx, markdownKey(p.Version.PackageKey), made.markdown) })
 	puts.Go(func() error { return s.Blobs.Put(ctx, p.Version.PackageKey, made.archive) })
@@ -313,11 +316,11 @@ func (s *Service) upload(ctx context.Context, p Package, made packageBytes) erro
 
 // carry copies files of the previous package other than SKILL.md, scripts and references into this
 // one. It records files that exceed the size limits.
-func (s *Service) carry(ctx context.Context, p *Package) ([]skill.File, error) {
+func (s *Service) carry(ctx context.Context, p *distillation.Package) ([]skill.File, error) {
 	if len(p.Version.Extra) == 0 {
 		return nil, nil
 	}
-	archive, err := s.Blobs.Get(ctx, p.basePackage)
+	archive, err := s.Blobs.Get(ctx, p.BasePackage)
 	if err != nil {
 		return nil, fmt.Errorf("fetch the package of version %d: %w", p.Base, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
@@ -106,7 +107,7 @@ func TestADraftThatOnlyDescribesACustomerIsSkipped(t *testing.T) {
 	ref, key := d.chunked(d.request(customer()))
 	_, ended, err := d.Draft(t.Context(), ref, key)
 	testkit.Must(t, err)
-	if r := d.report(ref).Tasks[0]; !ended || r.Outcome != distill.Skipped ||
+	if r := d.report(ref).Tasks[0]; !ended || r.Outcome != distillation.Skipped ||
 		!strings.Contains(r.Reason, "one person") {
 		t.Errorf("ended %v, %+v", ended, r)
 	}

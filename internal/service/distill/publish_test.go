@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -32,7 +33,7 @@ func TestPublishMakesASkillWithItsPackage(t *testing.T) {
 	d := setup(t)
 	r, c := d.published(d.request(talk("Checkout")))
 	task := r.Tasks[0]
-	if r.Outcome != run.Completed || c.Outcome != distill.Created || c.Version != 1 || task.SkillID != c.Skill ||
+	if r.Outcome != run.Completed || c.Outcome != distillation.Created || c.Version != 1 || task.SkillID != c.Skill ||
 		task.Skill != "service_deployment_rollback" && task.Skill != "service-deployment-rollback" ||
 		task.Status != skill.Active {
 		t.Fatalf("ended as %q with %+v", r.Outcome, task)
@@ -91,7 +92,8 @@ func TestPackRepeatedLeavesOnePackageToCommit(t *testing.T) {
 		t.Errorf("there are %s", rows)
 	}
 	for range 2 {
-		if c, err := d.Commit(t.Context(), ref, key); err != nil || c.Outcome != distill.Created || c.Version != 1 {
+		if c, err := d.Commit(t.Context(), ref, key); err != nil || c.Outcome != distillation.Created ||
+			c.Version != 1 {
 			t.Errorf("committed %+v: %v", c, err)
 		}
 	}
@@ -109,7 +111,7 @@ func TestMergeJoinsADraftWithTheHeadThatItHasNotSeen(t *testing.T) {
 	if unseen, err := d.Pack(t.Context(), ref, key); !unseen || err != nil {
 		t.Fatalf("unseen %t: %v", unseen, err)
 	}
-	if c, err := d.Publish(t.Context(), ref, key); err != nil || c != (distill.CommitResult{Unseen: true}) {
+	if c, err := d.Publish(t.Context(), ref, key); err != nil || c != (distillation.CommitResult{Unseen: true}) {
 		t.Errorf("published %+v: %v", c, err)
 	}
 	for range 2 {
@@ -119,7 +121,7 @@ func TestMergeJoinsADraftWithTheHeadThatItHasNotSeen(t *testing.T) {
 		t.Errorf("the merge was paid %d times", n)
 	}
 	c, err := d.Publish(t.Context(), ref, key)
-	if err != nil || c.Outcome != distill.Updated || c.Skill != first.Tasks[0].SkillID || c.Version != 2 {
+	if err != nil || c.Outcome != distillation.Updated || c.Skill != first.Tasks[0].SkillID || c.Version != 2 {
 		t.Fatalf("published %+v: %v", c, err)
 	}
 	lessons := strings.Join(d.document(c.Skill, 2).Document().Experience, "\n")
@@ -154,7 +156,7 @@ func TestPublishOfWhatASkillSaysAlreadyMakesNoVersion(t *testing.T) {
 	first, _ := d.published(d.request(talk("Checkout")))
 	d.model.says("extract", draft("Probe before every change", with("update", true), with("old_memory_id", "S1")))
 	_, c := d.published(d.request(talk("Payments")))
-	if c.Outcome != distill.Unchanged || c.Skill != first.Tasks[0].SkillID {
+	if c.Outcome != distillation.Unchanged || c.Skill != first.Tasks[0].SkillID {
 		t.Errorf("published %+v", c)
 	}
 	if rows := d.Rows("skills", "skill_versions"); rows != "skills 1, skill_versions 1" {
@@ -169,7 +171,7 @@ func TestASkillWaitsForApprovalWhereItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
 	r, _ := d.published(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Approval = true }))
-	if task := r.Tasks[0]; task.Outcome != distill.Created || task.Status != skill.Candidate {
+	if task := r.Tasks[0]; task.Outcome != distillation.Created || task.Status != skill.Candidate {
 		t.Errorf("%+v", task)
 	}
 }
@@ -293,7 +295,7 @@ func TestAFailedConversationMakesNoSkill(t *testing.T) {
 			t.Errorf("%s: published %+v: %v", what, got, err)
 		}
 		task := d.report(ref).Tasks[0]
-		if c.failed && (task.Outcome != distill.Skipped || !strings.Contains(task.Reason, "failed")) {
+		if c.failed && (task.Outcome != distillation.Skipped || !strings.Contains(task.Reason, "failed")) {
 			t.Errorf("%s: %+v", what, task)
 		}
 		if rows := d.Rows("skills"); rows != map[bool]string{true: "skills 0", false: "skills 1"}[c.failed] {
@@ -371,7 +373,7 @@ func TestPublishGoesOnAfterThePackageStoreWasAway(t *testing.T) {
 		t.Errorf("there are %s", rows)
 	}
 	d.Blobs = d.blobs
-	if c, err := d.Publish(t.Context(), ref, key); err != nil || c.Outcome != distill.Created {
+	if c, err := d.Publish(t.Context(), ref, key); err != nil || c.Outcome != distillation.Created {
 		t.Errorf("published %+v: %v", c, err)
 	}
 	d.paid("extract 1, files 1, segment 1")

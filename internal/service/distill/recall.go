@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -25,14 +27,14 @@ type wanted struct {
 }
 
 // wants returns the query of a task with its vector.
-func (s *Service) wants(ctx context.Context, j job, t Task) wanted {
+func (s *Service) wants(ctx context.Context, j job, t distillation.Task) wanted {
 	query := cmp.Or(t.Query, j.firstRequest(t))
 	return wanted{query: query, vector: s.embed(ctx, j.run.Workspace, query)}
 }
 
 // recall finds candidate skills for t and stores them under handles.
-func (s *Service) recall(ctx context.Context, tx Tx, j job, t *Task, w wanted) (err error) {
-	t.Query, t.Stage = w.query, Recalled
+func (s *Service) recall(ctx context.Context, tx Tx, j job, t *distillation.Task, w wanted) (err error) {
+	t.Query, t.Stage = w.query, distillation.Recalled
 	if t.Candidates, err = s.candidates(ctx, tx, j.spec.Limits, w.query, w.vector); err != nil {
 		return err
 	}
@@ -42,8 +44,8 @@ func (s *Service) recall(ctx context.Context, tx Tx, j job, t *Task, w wanted) (
 // Recall finds the candidates for Draft. It returns their number, and ended if the task is over.
 func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidates int, ended bool, err error) {
 	j, t, err := s.loadTask(ctx, ref, key, nil)
-	if err != nil || t.Stage != Chunked {
-		return len(t.Candidates), t.Stage == EndedTask, err
+	if err != nil || t.Stage != distillation.Chunked {
+		return len(t.Candidates), t.Stage == distillation.EndedTask, err
 	}
 	w := s.wants(ctx, j, t)
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
@@ -53,7 +55,7 @@ func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidat
 }
 
 // firstRequest returns the name of a task and the first user message in it.
-func (j job) firstRequest(t Task) string {
+func (j job) firstRequest(t distillation.Task) string {
 	for _, m := range j.messages(t.Seqs) {
 		if m.FromHuman() {
 			return t.Name + ": " + transcript.Clip(m.Content, fallbackQueryChars)
@@ -63,13 +65,14 @@ func (j job) firstRequest(t Task) string {
 }
 
 // candidates searches skills and keeps those above the minimum similarity.
-func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string, vector search.Vector) ([]Candidate,
+func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
+	vector search.Vector) ([]distillation.Candidate,
 	error) {
 	hits, err := tx.Skills().Search(ctx, skillQuery(query, vector, 4*l.RecallTopK))
 	if err != nil {
 		return nil, err
 	}
-	var out []Candidate
+	var out []distillation.Candidate
 	for _, h := range hits {
 		if h.Cosine < l.RecallMinSim && !search.Relevant(h) {
 			continue
@@ -81,7 +84,8 @@ func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Candidate{Handle: fmt.Sprintf("S%d", len(out)+1), Skill: h.Owner, Version: head.Version})
+		out = append(out, distillation.Candidate{Handle: fmt.Sprintf("S%d", len(out)+1), Skill: h.Owner,
+			Version: head.Version})
 		if len(out) == l.RecallTopK {
 			break
 		}
@@ -90,9 +94,9 @@ func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
 }
 
 // skillQuery searches active skills, candidates and drafts, because new evidence can improve each of them.
-func skillQuery(text string, vector search.Vector, limit int) search.Query {
-	q := search.Query{
-		Kind: search.KindSkill,
+func skillQuery(text string, vector search.Vector, limit int) index.Query {
+	q := index.Query{
+		Kind: index.KindSkill,
 		States: []string{
 			string(skill.Active),
 			string(skill.Candidate),
@@ -115,7 +119,7 @@ func (s *Service) embed(ctx context.Context, ws int64, text string) search.Vecto
 }
 
 // readCandidates loads the candidate versions of a task.
-func readCandidates(ctx context.Context, tx Tx, t Task) ([]prompt.Candidate, error) {
+func readCandidates(ctx context.Context, tx Tx, t distillation.Task) ([]prompt.Candidate, error) {
 	var out []prompt.Candidate
 	for _, c := range t.Candidates {
 		v, err := tx.Skills().Version(ctx, c.Skill, c.Version)

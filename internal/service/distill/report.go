@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 )
@@ -36,30 +37,30 @@ type Report struct {
 
 // TaskReport is one task of a Report.
 type TaskReport struct {
-	Key         string         `json:"key"`
-	Name        string         `json:"task"`
-	Stage       Stage          `json:"stage"`
-	Outcome     Outcome        `json:"outcome,omitempty"`
-	Reason      string         `json:"reason,omitempty"`
-	Messages    int            `json:"messages"`
-	Lang        string         `json:"lang"`
-	Verdict     string         `json:"verdict,omitempty"` // how the task seemed to end
-	Proof       []int          `json:"proof,omitempty"`   // messages that show it
-	Skill       string         `json:"skill,omitempty"`   // canonical name
-	SkillID     int64          `json:"skill_id,omitempty"`
-	Version     int            `json:"version,omitempty"`
-	Status      skill.Status   `json:"status,omitempty"` // current state of the skill
-	Quality     *skill.Quality `json:"quality,omitempty"`
-	Description string         `json:"description,omitempty"`
-	Package     string         `json:"package,omitempty"`  // location of the zip
-	SkillMD     string         `json:"skill_md,omitempty"` // location of SKILL.md
-	Degraded    []string       `json:"degraded,omitempty"`
-	Violations  []string       `json:"violations,omitempty"`
-	Notes       []string       `json:"notes,omitempty"`
-	Calls       int            `json:"model_calls"`
-	Tokens      int64          `json:"tokens"`
-	WorkflowID  string         `json:"workflow_id"`
-	Link        string         `json:"link,omitempty"`
+	Key         string               `json:"key"`
+	Name        string               `json:"task"`
+	Stage       distillation.Stage   `json:"stage"`
+	Outcome     distillation.Outcome `json:"outcome,omitempty"`
+	Reason      string               `json:"reason,omitempty"`
+	Messages    int                  `json:"messages"`
+	Lang        string               `json:"lang"`
+	Verdict     string               `json:"verdict,omitempty"` // how the task seemed to end
+	Proof       []int                `json:"proof,omitempty"`   // messages that show it
+	Skill       string               `json:"skill,omitempty"`   // canonical name
+	SkillID     int64                `json:"skill_id,omitempty"`
+	Version     int                  `json:"version,omitempty"`
+	Status      skill.Status         `json:"status,omitempty"` // current state of the skill
+	Quality     *skill.Quality       `json:"quality,omitempty"`
+	Description string               `json:"description,omitempty"`
+	Package     string               `json:"package,omitempty"`  // location of the zip
+	SkillMD     string               `json:"skill_md,omitempty"` // location of SKILL.md
+	Degraded    []string             `json:"degraded,omitempty"`
+	Violations  []string             `json:"violations,omitempty"`
+	Notes       []string             `json:"notes,omitempty"`
+	Calls       int                  `json:"model_calls"`
+	Tokens      int64                `json:"tokens"`
+	WorkflowID  string               `json:"workflow_id"`
+	Link        string               `json:"link,omitempty"`
 }
 
 // Report returns the full status of a run.
@@ -74,7 +75,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	if j.run.StartedAt != nil && j.run.EndedAt != nil {
 		out.Seconds = j.run.EndedAt.Sub(*j.run.StartedAt).Seconds()
 	}
-	var result Result
+	var result distillation.Result
 	if err := json.Unmarshal(j.run.Result, &result); err != nil {
 		return Report{}, fmt.Errorf("decode the result of run %s: %w", ref.Run, err)
 	}
@@ -104,7 +105,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	return out, err
 }
 
-func (s *Service) reportTask(ctx context.Context, tx Tx, t Task, calls []run.Call) (TaskReport, error) {
+func (s *Service) reportTask(ctx context.Context, tx Tx, t distillation.Task, calls []run.Call) (TaskReport, error) {
 	r := TaskReport{Key: t.Key, Name: t.Name, Stage: t.Stage, Outcome: t.Outcome, Reason: t.Reason,
 		Messages: len(t.Seqs), Lang: t.Lang, Verdict: t.Verdict, Proof: t.Proof, Notes: t.Notes, Quality: t.Quality}
 	for _, c := range calls {

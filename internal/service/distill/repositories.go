@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"time"
 
+	"cairn/internal/domain/distillation"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
-	"cairn/internal/service/search"
 )
 
 // Tx accesses the rows of one workspace in one transaction.
@@ -31,32 +32,32 @@ type RunRepository interface {
 	StartRun(ctx context.Context, id string) (bool, error)
 	Reopen(ctx context.Context, r run.Run, workflowID string) error
 	EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error
-	Progress(ctx context.Context, id string) (Progress, error)
+	Progress(ctx context.Context, id string) (distillation.Progress, error)
 	Usage(ctx context.Context, id string) (run.Usage, error)
 }
 
 // TaskRepository reads and writes tasks and cached failures.
 type TaskRepository interface {
-	RunTask(ctx context.Context, id string, key string) (run.Run, Task, error)
-	PutTasks(ctx context.Context, ts []Task) error
-	Tasks(ctx context.Context, id string) ([]Task, error)
-	Task(ctx context.Context, id string, key string) (Task, error)
-	HoldTask(ctx context.Context, t Task) (bool, error)
-	EndTask(ctx context.Context, t Task) error
-	Memo(ctx context.Context, key [32]byte, fresh time.Duration) (CachedFailure, bool, error)
-	PutMemo(ctx context.Context, key [32]byte, m CachedFailure) error
+	RunTask(ctx context.Context, id string, key string) (run.Run, distillation.Task, error)
+	PutTasks(ctx context.Context, ts []distillation.Task) error
+	Tasks(ctx context.Context, id string) ([]distillation.Task, error)
+	Task(ctx context.Context, id string, key string) (distillation.Task, error)
+	HoldTask(ctx context.Context, t distillation.Task) (bool, error)
+	EndTask(ctx context.Context, t distillation.Task) error
+	Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distillation.CachedFailure, bool, error)
+	PutMemo(ctx context.Context, key [32]byte, m distillation.CachedFailure) error
 }
 
 // DraftRepository reads and writes drafts, files and packages of tasks.
 type DraftRepository interface {
-	SaveRecall(ctx context.Context, t Task) error
-	SaveDraft(ctx context.Context, t Task, notes []string) error
-	SaveBase(ctx context.Context, t Task) error
-	SaveQuality(ctx context.Context, t Task, notes []string) error
-	SaveComparison(ctx context.Context, t Task, notes []string) error
-	SaveWritten(ctx context.Context, t Task, kind string, files []WrittenFile) error
-	Written(ctx context.Context, t Task) ([]WrittenFile, error)
-	SavePackage(ctx context.Context, t Task) error
+	SaveRecall(ctx context.Context, t distillation.Task) error
+	SaveDraft(ctx context.Context, t distillation.Task, notes []string) error
+	SaveBase(ctx context.Context, t distillation.Task) error
+	SaveQuality(ctx context.Context, t distillation.Task, notes []string) error
+	SaveComparison(ctx context.Context, t distillation.Task, notes []string) error
+	SaveWritten(ctx context.Context, t distillation.Task, kind string, files []distillation.WrittenFile) error
+	Written(ctx context.Context, t distillation.Task) ([]distillation.WrittenFile, error)
+	SavePackage(ctx context.Context, t distillation.Task) error
 }
 
 // TranscriptRepository reads and writes conversations.
@@ -68,7 +69,7 @@ type TranscriptRepository interface {
 // PackageRepository reads and writes packages.
 type PackageRepository interface {
 	TouchPackage(ctx context.Context, sha [32]byte, key string, bytes int) error
-	AbandonPackage(ctx context.Context, t Task) (bool, error) // true if the task or its package was erased
+	AbandonPackage(ctx context.Context, t distillation.Task) (bool, error) // true if the task or its package was erased
 	ForgetPackage(ctx context.Context, sha [32]byte) error
 }
 
@@ -79,7 +80,7 @@ type SkillRepository interface {
 	Version(ctx context.Context, id int64, number int) (skill.Version, error)
 	// LearntFrom returns conversations that the skill was learnt from, except one, the latest first.
 	LearntFrom(ctx context.Context, id, except int64, max int) ([]int64, error)
-	Search(ctx context.Context, q search.Query) ([]search.Hit, error)
+	Search(ctx context.Context, q index.Query) ([]index.Hit, error)
 }
 
 // CallRepository reads and writes model calls.

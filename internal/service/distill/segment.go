@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
@@ -20,7 +21,7 @@ import (
 // output.
 func (s *Service) Segment(ctx context.Context, ref run.Ref) ([]string, error) {
 	var (
-		tasks []Task // created by an earlier attempt
+		tasks []distillation.Task // created by an earlier attempt
 		open  bool
 		d     division
 		first question
@@ -48,7 +49,7 @@ func (s *Service) Segment(ctx context.Context, ref run.Ref) ([]string, error) {
 		}
 		err := s.ask(ctx, j, q)
 		if f, ended := ledger.IsPermanent(err); ended {
-			return nil, s.endRun(ctx, ref, outcomeOf(f), reasonOf(f), Result{Code: string(f.Code)})
+			return nil, s.endRun(ctx, ref, outcomeOf(f), reasonOf(f), distillation.Result{Code: string(f.Code)})
 		}
 		if err != nil {
 			return nil, err
@@ -60,7 +61,7 @@ func (s *Service) Segment(ctx context.Context, ref run.Ref) ([]string, error) {
 // endEmpty ends a run whose conversation contains no task.
 func endEmpty(ctx context.Context, tx Tx, ref run.Ref) error {
 	return tx.Runs().EndRun(ctx, ref.Run, run.NothingToExtract,
-		"the conversation contains no reusable task", Result{})
+		"the conversation contains no reusable task", distillation.Result{})
 }
 
 // division divides a conversation into tasks, window by window. The output of the last window creates the
@@ -71,7 +72,7 @@ type division struct {
 	end     int // number after the last message
 	lang    string
 	found   [][]json.RawMessage // by window
-	tasks   []Task
+	tasks   []distillation.Task
 }
 
 // division returns one without windows if the conversation is empty.
@@ -152,13 +153,13 @@ func (d *division) decode(found []json.RawMessage) ([]transcript.Task, error) {
 }
 
 // join creates the run's tasks from the output about all windows.
-func (d *division) join() (out []Task, err error) {
+func (d *division) join() (out []distillation.Task, err error) {
 	decoded, err := d.decode(slices.Concat(d.found...))
 	if err != nil {
 		return nil, err
 	}
 	for i, t := range d.job.own(decoded) {
-		out = append(out, Task{Ref: d.job.run.Ref, Key: t.Key, Position: i, Name: t.Name, Seqs: t.Seqs,
+		out = append(out, distillation.Task{Ref: d.job.run.Ref, Key: t.Key, Position: i, Name: t.Name, Seqs: t.Seqs,
 			Query:   strings.ReplaceAll(t.Query, "\x00", ""), // no store holds NUL
 			Verdict: t.Outcome, Proof: t.Proof, Lang: lang.OfMessages(d.job.messages(t.Seqs))})
 	}
@@ -185,7 +186,7 @@ func (j job) own(tasks []transcript.Task) []transcript.Task {
 // batch is the part of task keys that identifies the request. All generations share it.
 func (j job) batch() string { return j.run.Key }
 
-func keys(ts []Task) []string {
+func keys(ts []distillation.Task) []string {
 	var out []string
 	for _, t := range ts {
 		out = append(out, t.Key)

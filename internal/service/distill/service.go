@@ -15,6 +15,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -26,8 +27,8 @@ import (
 // Store opens transactions on runs, tasks and skills.
 type Store interface {
 	Within(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-	Accept(ctx context.Context, a AcceptedRequest) (r run.Run, made bool, err error)
-	CommitVersion(ctx context.Context, t Task, c Commit) (CommitResult, error)
+	Accept(ctx context.Context, a distillation.AcceptedRequest) (r run.Run, made bool, err error)
+	CommitVersion(ctx context.Context, t distillation.Task, c distillation.Commit) (distillation.CommitResult, error)
 }
 
 // Embedder returns vectors for texts.
@@ -140,14 +141,14 @@ func (j job) lessonsOnly() bool { return j.verdict() == transcript.Failure }
 
 // loadTask is load with one task of the run. It does not call also if the task has ended.
 func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string,
-	also func(ctx context.Context, tx Tx, j job, t Task) error) (j job, t Task, err error) {
+	also func(ctx context.Context, tx Tx, j job, t distillation.Task) error) (j job, t distillation.Task, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, task, err := tx.Tasks().RunTask(ctx, ref.Run, key)
 		if err != nil {
 			return err
 		}
 		t = task
-		if j, err = s.read(ctx, tx, r); err != nil || t.Stage == EndedTask || also == nil {
+		if j, err = s.read(ctx, tx, r); err != nil || t.Stage == distillation.EndedTask || also == nil {
 			return err
 		}
 		return also(ctx, tx, j, t)
@@ -178,7 +179,7 @@ func (s *Service) endRun(ctx context.Context, ref run.Ref, outcome run.Outcome, 
 }
 
 // endTask ends a task without a version.
-func (s *Service) endTask(ctx context.Context, t Task, outcome Outcome, reason string) error {
+func (s *Service) endTask(ctx context.Context, t distillation.Task, outcome distillation.Outcome, reason string) error {
 	t.Outcome, t.Reason = outcome, reason
 	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
 		return tx.Tasks().EndTask(ctx, t)

@@ -14,6 +14,7 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/objectstore"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
@@ -163,7 +164,7 @@ func (d *distilling) written(r distill.Request) (run.Ref, string) {
 }
 
 // published creates a run that has ended with a skill.
-func (d *distilling) published(r distill.Request) (distill.Report, distill.CommitResult) {
+func (d *distilling) published(r distill.Request) (distill.Report, distillation.CommitResult) {
 	d.t.Helper()
 	ref, key := d.written(r)
 	c, err := d.Publish(d.t.Context(), ref, key)

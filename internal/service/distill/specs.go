@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"cairn/internal/domain/run"
 )
 
@@ -14,16 +16,16 @@ import (
 const specsKept = 256
 
 // specs caches the configurations of recent runs. A configuration never changes, is long, and every
-// step needs it. It contains no text of conversations.
+// step needs it. It contains no text of conversations. The zero value is ready for use.
 type specs struct {
-	mu    sync.Mutex
-	known map[run.Ref]Spec
-	order []run.Ref // oldest first
+	made  sync.Once
+	known *lru.Cache[run.Ref, Spec]
 }
 
 // of returns the configuration of a run that tx has found, so that access to the run is checked first.
 func (s *specs) of(ctx context.Context, tx Tx, ref run.Ref) (Spec, error) {
-	if spec, ok := s.held(ref); ok {
+	s.made.Do(func() { s.known, _ = lru.New[run.Ref, Spec](specsKept) }) // fails only for a size of 0
+	if spec, ok := s.known.Get(ref); ok {
 		return spec, nil
 	}
 	raw, err := tx.Runs().RunSpec(ctx, ref.Run)
@@ -38,30 +40,6 @@ func (s *specs) of(ctx context.Context, tx Tx, ref run.Ref) (Spec, error) {
 		spec.Models = map[string]string{}
 		return spec, nil
 	}
-	s.hold(ref, spec)
+	s.known.Add(ref, spec)
 	return spec, nil
-}
-
-func (s *specs) held(ref run.Ref) (Spec, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	spec, ok := s.known[ref]
-	return spec, ok
-}
-
-func (s *specs) hold(ref run.Ref, spec Spec) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.known[ref]; ok {
-		return
-	}
-	if s.known == nil {
-		s.known = make(map[run.Ref]Spec, specsKept)
-	}
-	if len(s.order) == specsKept {
-		delete(s.known, s.order[0])
-		s.order = s.order[1:]
-	}
-	s.known[ref] = spec
-	s.order = append(s.order, ref)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
@@ -29,7 +30,7 @@ func TestSegmentRepeatedFindsTheTasksThatWerePaid(t *testing.T) {
 	}
 	d.paid("segment 1")
 	p, err := d.Progress(t.Context(), ref)
-	if err != nil || len(p.Tasks) != 2 || p.Tasks[1].Name != "Two" || p.Tasks[0].Stage != distill.Chunked ||
+	if err != nil || len(p.Tasks) != 2 || p.Tasks[1].Name != "Two" || p.Tasks[0].Stage != distillation.Chunked ||
 		p.Calls != 1 {
 		t.Errorf("progress %+v, %v", p, err)
 	}
@@ -148,12 +149,12 @@ func TestDraftEndsATaskThatMakesNoSkill(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
 		reply   string
-		outcome distill.Outcome
+		outcome distillation.Outcome
 		reason  string
 	}{
-		"nothing reusable": {`{"action":"skip","reason":"small talk"}`, distill.Skipped, "small talk"},
-		"little trust":     {draft("x", with("confidence", 0.2)), distill.Skipped, "confidence 0.20"},
-		"no answer":        {"no JSON at all", distill.Failed, "repairs"},
+		"nothing reusable": {`{"action":"skip","reason":"small talk"}`, distillation.Skipped, "small talk"},
+		"little trust":     {draft("x", with("confidence", 0.2)), distillation.Skipped, "confidence 0.20"},
+		"no answer":        {"no JSON at all", distillation.Failed, "repairs"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -266,7 +267,7 @@ func TestADraftWithoutAScoreStaysADraft(t *testing.T) {
 	testkit.Must(t, d.Judge(t.Context(), ref, key))
 	c, err := d.Publish(t.Context(), ref, key)
 	task := d.report(ref).Tasks[0]
-	if err != nil || c.Outcome != distill.Created || task.Quality != nil || task.Status != "draft" ||
+	if err != nil || c.Outcome != distillation.Created || task.Quality != nil || task.Status != "draft" ||
 		!strings.Contains(strings.Join(task.Notes, " "), "not judged: ") {
 		t.Errorf("%+v, %v", task, err)
 	}
@@ -300,12 +301,12 @@ func TestEndTaskKeepsTheFirstEnd(t *testing.T) {
 		t.Error("a task that is under way has ended by itself")
 	}
 	late, err := d.EndTask(t.Context(), ref, 7, key, "cancelled", "x")
-	if err != nil || late.Stage == distill.EndedTask {
+	if err != nil || late.Stage == distillation.EndedTask {
 		t.Errorf("another attempt ends it: %+v, %v", late, err)
 	}
 	for _, reason := range []string{"first", "second"} {
 		got, err := d.EndTask(t.Context(), ref, 1, key, "unavailable", reason)
-		if err != nil || got.Outcome != distill.Failed || got.Reason != "unavailable: first" {
+		if err != nil || got.Outcome != distillation.Failed || got.Reason != "unavailable: first" {
 			t.Errorf("%s: %+v, %v", reason, got, err)
 		}
 	}
@@ -353,17 +354,17 @@ func TestCloseKeepsTheFirstEnd(t *testing.T) {
 func TestAddUpTellsWhatARunComesTo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		outcomes []distill.Outcome
+		outcomes []distillation.Outcome
 		want     run.Outcome
 	}{
 		{nil, run.NothingToExtract},
-		{[]distill.Outcome{distill.Skipped}, run.NothingToExtract},
-		{[]distill.Outcome{distill.Failed, ""}, run.Failed},
-		{[]distill.Outcome{distill.Failed, distill.Created}, run.CompletedPartial},
-		{[]distill.Outcome{distill.Skipped, distill.Staged}, run.Completed},
-		{[]distill.Outcome{distill.Unchanged, distill.Updated, distill.Created}, run.Completed},
+		{[]distillation.Outcome{distillation.Skipped}, run.NothingToExtract},
+		{[]distillation.Outcome{distillation.Failed, ""}, run.Failed},
+		{[]distillation.Outcome{distillation.Failed, distillation.Created}, run.CompletedPartial},
+		{[]distillation.Outcome{distillation.Skipped, distillation.Staged}, run.Completed},
+		{[]distillation.Outcome{distillation.Unchanged, distillation.Updated, distillation.Created}, run.Completed},
 	} {
-		if got := distill.AddUp(c.outcomes); got.Outcome != c.want || got.Tasks != len(c.outcomes) {
+		if got := distillation.AddUp(c.outcomes); got.Outcome != c.want || got.Tasks != len(c.outcomes) {
 			t.Errorf("%q: %+v", c.outcomes, got)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/transcript"
@@ -103,7 +104,7 @@ func tokens(messages []prompt.Message) int {
 
 // views returns what requests about a task show: one view if a request can hold the task, else one for each
 // window. With share, they show the whole window, which other requests about it show as well.
-func (j job) views(t Task, share bool) []view {
+func (j job) views(t distillation.Task, share bool) []view {
 	inTask := make(map[int]bool, len(t.Seqs))
 	for _, seq := range t.Seqs {
 		inTask[seq] = true
@@ -156,7 +157,7 @@ const (
 )
 
 // excerpts returns the messages that a draft cites, shortened to a fraction of the task.
-func (j job) excerpts(t Task) []prompt.Message {
+func (j job) excerpts(t distillation.Task) []prompt.Message {
 	cited := transcript.Material(j.messages(t.Draft.Evidence), j.spec.Limits.ToolOutputChars)
 	limit := min(max(tokens(j.task(t))/excerptShare, leastExcerpts), mostExcerpts)
 	for chars := 1200; tokens(cited) > limit && chars >= 75; chars /= 2 {
@@ -172,6 +173,6 @@ func (j job) excerpts(t Task) []prompt.Message {
 }
 
 // task returns the messages of a task.
-func (j job) task(t Task) []prompt.Message {
+func (j job) task(t distillation.Task) []prompt.Message {
 	return transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars)
 }

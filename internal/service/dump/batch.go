@@ -9,6 +9,7 @@ import (
 	"hash"
 	"slices"
 
+	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
@@ -27,7 +28,7 @@ type batch struct {
 	rows     int
 	bytes    int
 	sum      hash.Hash // of its lines
-	memories []*LoadedMemory
+	memories []*dumpfile.LoadedMemory
 	ignored  int // lines of other programs that are not memories
 }
 
@@ -71,7 +72,7 @@ func (l *loading) batch() (*batch, error) {
 }
 
 // decode returns the memory in a line, or nil if the line has none.
-func (l *loading) decode(raw []byte) (*LoadedMemory, error) {
+func (l *loading) decode(raw []byte) (*dumpfile.LoadedMemory, error) {
 	if l.legacy {
 		return foreign(l.from.n, raw)
 	}
@@ -79,9 +80,9 @@ func (l *loading) decode(raw []byte) (*LoadedMemory, error) {
 	if err != nil || part(kind) != 1 {
 		return nil, err
 	}
-	m := &LoadedMemory{}
+	m := &dumpfile.LoadedMemory{}
 	if err := json.Unmarshal(raw, &m.Memory); err != nil {
-		return nil, wrong(l.from.n, "%v", err)
+		return nil, dumpfile.Wrong(l.from.n, "%v", err)
 	}
 	if !l.header.Vectors || l.header.Model != l.Model || l.header.Dims != l.Dims {
 		m.Vector = nil
@@ -92,7 +93,7 @@ func (l *loading) decode(raw []byte) (*LoadedMemory, error) {
 // memories loads a batch. Vectors that the file does not have are computed before the transaction.
 func (l *loading) memories(ctx context.Context, b *batch) error {
 	out := LoadResult{Ignored: b.ignored}
-	var owners []Target
+	var owners []dumpfile.Target
 	for _, m := range b.memories {
 		if owner := l.ids.apply(m); owner != nil {
 			owners = append(owners, *owner)
@@ -101,8 +102,8 @@ func (l *loading) memories(ctx context.Context, b *batch) error {
 		for i, id := range m.Histories {
 			m.Histories[i] = l.session(id)
 		}
-		if l.signed != Verified && m.distrust() ||
-			m.Status == memory.Active && suspicious(guard.Dangerous, m.Content, m.WhenToUse, m.Metadata.Text()) {
+		unsafe := dumpfile.Suspicious(guard.Dangerous, m.Content, m.WhenToUse, m.Metadata.Text())
+		if l.signed != Verified && m.Distrust() || m.Status == memory.Active && unsafe {
 			m.Status = memory.Quarantined
 			out.Quarantined++
 		}
@@ -129,14 +130,14 @@ func (l *loading) memories(ctx context.Context, b *batch) error {
 		if err := to.Rows().LoadMemories(ctx, b.memories, l.op); err != nil {
 			return err
 		}
-		var index []IndexedEntry
+		var index []dumpfile.IndexedEntry
 		for _, m := range b.memories {
 			count(&done.LoadResult, &done.Memories, m.Key != 0)
 			if m.Key == 0 || m.Status != memory.Active {
 				continue
 			}
 			text, _ := m.Entry().Embedded()
-			e := IndexedEntry{Entry: m.Entry(), Vector: vectors.Vectors[text]}
+			e := dumpfile.IndexedEntry{Entry: m.Entry(), Vector: vectors.Vectors[text]}
 			if len(e.Vector) == 0 && vectors.Space == l.Space {
 				e.Vector = m.Vector
 			}
@@ -156,8 +157,8 @@ func (l *loading) memories(ctx context.Context, b *batch) error {
 // vectors embeds the texts of new memories that have no vector in the file. It returns none if the
 // part is done, or if the embedder has failed in this load. Vectors of the file are in l.Space; they
 // are used unless the workspace uses another space.
-func (l *loading) vectors(ctx context.Context, b *batch) (memorywrite.Embedded, error) {
-	none := memorywrite.Embedded{Space: l.Space}
+func (l *loading) vectors(ctx context.Context, b *batch) (memory.Embedded, error) {
+	none := memory.Embedded{Space: l.Space}
 	var ids []string
 	for _, m := range b.memories {
 		ids = append(ids, m.ID)
@@ -196,17 +197,17 @@ func (l *loading) vectors(ctx context.Context, b *batch) (memorywrite.Embedded, 
 
 // findEvidence finds the conversations of the evidence. A memory is kept without evidence if its
 // conversation does not exist.
-func findEvidence(ctx context.Context, to Destination, all []*LoadedMemory) error {
+func findEvidence(ctx context.Context, to Destination, all []*dumpfile.LoadedMemory) error {
 	var names []string
-	each := func(use func(e *Evidence) *memory.Evidence) {
+	each := func(use func(e *dumpfile.Evidence) *memory.Evidence) {
 		for _, m := range all {
-			m.from, m.revisionsFrom = use(m.Evidence), make([]*memory.Evidence, len(m.Revisions))
+			m.From, m.RevisionsFrom = use(m.Evidence), make([]*memory.Evidence, len(m.Revisions))
 			for i, r := range m.Revisions {
-				m.revisionsFrom[i] = use(r.Evidence)
+				m.RevisionsFrom[i] = use(r.Evidence)
 			}
 		}
 	}
-	each(func(e *Evidence) *memory.Evidence {
+	each(func(e *dumpfile.Evidence) *memory.Evidence {
 		if e != nil {
 			names = append(names, e.Conversation)
 		}
@@ -217,7 +218,7 @@ func findEvidence(ctx context.Context, to Destination, all []*LoadedMemory) erro
 	if err != nil {
 		return err
 	}
-	each(func(e *Evidence) *memory.Evidence {
+	each(func(e *dumpfile.Evidence) *memory.Evidence {
 		if e == nil || ids[e.Conversation] == 0 {
 			return nil
 		}

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/decoding"
+	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
@@ -63,11 +64,6 @@ func (r *reader) err() error {
 	return r.s.Err()
 }
 
-func wrong(line int, format string, args ...any) error {
-	return fault.New(fault.InvalidArgument, fmt.Sprintf("line %d: ", line)+fmt.Sprintf(format, args...),
-		"correct the file or create the dump again; nothing was loaded")
-}
-
 // checked describes a file that can be loaded.
 type checked struct {
 	header Header
@@ -96,9 +92,10 @@ func check(r io.Reader, signed hash.Hash) (out checked, err error) {
 			"send a file that `cairn memories dump FILE` has written",
 		)
 	case c.missing > 0:
-		return out, wrong(c.n, "conversation %q has %d messages less than announced", c.conversation, c.missing)
+		return out, dumpfile.Wrong(c.n, "conversation %q has %d messages less than announced", c.conversation,
+			c.missing)
 	case !c.legacy && !c.ended:
-		return out, wrong(c.n, "file is truncated: no last line")
+		return out, dumpfile.Wrong(c.n, "file is truncated: no last line")
 	}
 	return checked{header: c.header, legacy: c.legacy, ids: c.ids, signed: c.signature}, nil
 }
@@ -144,7 +141,7 @@ func (c *checker) line(n int, raw []byte) error {
 		c.n = n
 	}()
 	if c.ended {
-		return wrong(n, "unexpected data after the last line of the dump")
+		return dumpfile.Wrong(n, "unexpected data after the last line of the dump")
 	}
 	if n == 1 {
 		first, err := isHeader(raw)
@@ -165,24 +162,24 @@ func (c *checker) line(n int, raw []byte) error {
 	}
 	kind, err := kindOf(raw)
 	if err != nil {
-		return wrong(n, "invalid JSON: %v", err)
+		return dumpfile.Wrong(n, "invalid JSON: %v", err)
 	}
 	if kind == KindEnd {
 		return c.end(n, raw)
 	}
 	l, known, err := decode(kind, raw)
 	if err != nil {
-		return wrong(n, "%v", err)
+		return dumpfile.Wrong(n, "%v", err)
 	}
 	if !known {
-		return wrong(n, "unknown kind of line %q", kind)
+		return dumpfile.Wrong(n, "unknown kind of line %q", kind)
 	}
 	if part(kind) < part(c.kind) {
-		return wrong(n, "unexpected %s after a line of kind %q", kind, c.kind)
+		return dumpfile.Wrong(n, "unexpected %s after a line of kind %q", kind, c.kind)
 	}
 	c.kind = kind
 	if c.missing > 0 && l.Message == nil {
-		return wrong(n, "conversation %q has %d messages less than announced", c.conversation, c.missing)
+		return dumpfile.Wrong(n, "conversation %q has %d messages less than announced", c.conversation, c.missing)
 	}
 	return c.content(n, l)
 }
@@ -193,7 +190,7 @@ func part(kind string) int {
 	switch kind {
 	case KindMemory:
 		return 1
-	case KindIdentity, KindSoul:
+	case dumpfile.KindIdentity, dumpfile.KindSoul:
 		return 2
 	}
 	return 0
@@ -217,13 +214,14 @@ func kindOf(raw []byte) (string, error) {
 func isHeader(raw []byte) (*Header, error) {
 	var h Header
 	if err := json.Unmarshal(raw, &h); err != nil {
-		return nil, wrong(1, "invalid JSON: %v", err)
+		return nil, dumpfile.Wrong(1, "invalid JSON: %v", err)
 	}
 	if h.Kind != KindHeader {
 		return nil, nil
 	}
 	if h.Format != Format || h.Version != Version {
-		return nil, wrong(1, "unsupported format %s version %d, expected %s version %d", h.Format, h.Version, Format,
+		return nil, dumpfile.Wrong(1, "unsupported format %s version %d, expected %s version %d", h.Format, h.Version,
+			Format,
 			Version)
 	}
 	return &h, nil
@@ -232,10 +230,10 @@ func isHeader(raw []byte) (*Header, error) {
 func (c *checker) end(n int, raw []byte) error {
 	var e End
 	if err := json.Unmarshal(raw, &e); err != nil {
-		return wrong(n, "%v", err)
+		return dumpfile.Wrong(n, "%v", err)
 	}
 	if sum := hex.EncodeToString(c.sum.Sum(nil)); e.Lines != n-1 || e.SHA256 != sum {
-		return wrong(n, "file was changed: the number of lines or the SHA-256 does not match")
+		return dumpfile.Wrong(n, "file was changed: the number of lines or the SHA-256 does not match")
 	}
 	c.ended, c.signature = true, signature(e.HMAC, c.signed)
 	return nil
@@ -248,14 +246,14 @@ func (c *checker) content(n int, l one) error {
 	switch {
 	case l.Target != nil:
 		if t := l.Target; !slices.Contains(memory.Registered, memory.Type(t.Type)) || t.Key == "" || t.Display == "" {
-			return wrong(n, "target without type, key or name")
+			return dumpfile.Wrong(n, "target without type, key or name")
 		}
 		c.ids.note(*l.Target)
 	case l.Conversation != nil:
 		if l.Conversation.ID == "" || l.Conversation.Messages < 0 {
-			return wrong(n, "conversation without ID or number of messages")
+			return dumpfile.Wrong(n, "conversation without ID or number of messages")
 		}
-		if err := l.Conversation.numbers(n); err != nil {
+		if err := l.Conversation.Numbers(n); err != nil {
 			return err
 		}
 		c.conversation, c.seq, c.missing = l.Conversation.ID, 0, l.Conversation.Messages
@@ -264,15 +262,15 @@ func (c *checker) content(n int, l one) error {
 		if c.missing == 0 || m.Seq != c.seq ||
 			!slices.Contains([]transcript.Role{transcript.User, transcript.Assistant, transcript.Tool,
 				transcript.System}, m.Role) {
-			return wrong(n, "message out of order")
+			return dumpfile.Wrong(n, "message out of order")
 		}
 		c.seq, c.missing = c.seq+1, c.missing-1
 	case l.History != nil:
 		if h := l.History; !idForm.MatchString(h.ID) || h.Range.FromSeq < 0 || h.Range.ToSeq < h.Range.FromSeq ||
 			h.Range.Conversation == "" {
-			return wrong(n, "session without ID or range of messages")
+			return dumpfile.Wrong(n, "session without ID or range of messages")
 		}
-		if err := whole(n, l.History.Range.ToSeq); err != nil {
+		if err := dumpfile.Whole(n, l.History.Range.ToSeq); err != nil {
 			return err
 		}
 		c.sessions[l.History.ID] = true
@@ -284,9 +282,9 @@ func (c *checker) content(n int, l one) error {
 			d = l.Soul
 		}
 		if d.Version < 1 {
-			return wrong(n, "document without version")
+			return dumpfile.Wrong(n, "document without version")
 		}
-		if err := whole(n, d.Version); err != nil {
+		if err := dumpfile.Whole(n, d.Version); err != nil {
 			return err
 		}
 		return c.refers(n, d.History)
@@ -294,30 +292,31 @@ func (c *checker) content(n int, l one) error {
 	return nil
 }
 
-func (c *checker) memory(n int, m *Memory) error {
+func (c *checker) memory(n int, m *dumpfile.Memory) error {
 	sum := sha256.Sum256([]byte(m.Content))
 	switch {
 	case !idForm.MatchString(m.ID) || !slices.Contains(types, m.Type) || m.Content == "" || m.Version < 1 ||
 		len(m.Revisions) == 0:
-		return wrong(n, "memory without ID, type, content, version or history")
+		return dumpfile.Wrong(n, "memory without ID, type, content, version or history")
 	case m.SHA256 != hex.EncodeToString(sum[:]):
-		return wrong(n, "content of memory %s does not match its hash", m.ID)
+		return dumpfile.Wrong(n, "content of memory %s does not match its hash", m.ID)
 	case !slices.Contains([]memory.Status{memory.Active, memory.Superseded, memory.Removed, memory.Quarantined},
 		m.Status):
-		return wrong(n, "memory %s has invalid status %q", m.ID, m.Status)
+		return dumpfile.Wrong(n, "memory %s has invalid status %q", m.ID, m.Status)
 	case len(m.Vector) > 0 && len(m.Vector) != c.header.Dims:
-		return wrong(n, "vector of memory %s has %d dimensions, expected %d", m.ID, len(m.Vector), c.header.Dims)
+		return dumpfile.Wrong(n, "vector of memory %s has %d dimensions, expected %d", m.ID, len(m.Vector),
+			c.header.Dims)
 	}
 	if err := origin(n, m.Origin); err != nil {
 		return err
 	}
-	if err := m.numbers(n); err != nil {
+	if err := m.Numbers(n); err != nil {
 		return err
 	}
 	versions := map[int]bool{}
 	for _, r := range m.Revisions {
 		if r.Version < 1 || versions[r.Version] || !slices.Contains(actions, r.Action) {
-			return wrong(n, "memory %s has invalid or repeated versions", m.ID)
+			return dumpfile.Wrong(n, "memory %s has invalid or repeated versions", m.ID)
 		}
 		versions[r.Version] = true
 	}
@@ -331,7 +330,7 @@ var origins = []string{"user", "agent", "nudge", "reflection", "distill", "desig
 
 func origin(n int, name string) error {
 	if !slices.Contains(origins, name) {
-		return wrong(n, "unknown origin %q", name)
+		return dumpfile.Wrong(n, "unknown origin %q", name)
 	}
 	return nil
 }
@@ -339,7 +338,7 @@ func origin(n int, name string) error {
 func (c *checker) refers(n int, sessions ...string) error {
 	for _, id := range sessions {
 		if id != "" && !c.sessions[id] {
-			return wrong(n, "session %s not found in the file", id)
+			return dumpfile.Wrong(n, "session %s not found in the file", id)
 		}
 	}
 	return nil

@@ -11,37 +11,22 @@ import (
 	"time"
 
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/dumpfile"
 )
-
-// Counts are the numbers of objects in a workspace.
-type Counts struct {
-	Workspace     string `json:"workspace"`
-	Targets       int64  `json:"targets"`
-	Histories     int64  `json:"histories"`
-	Memories      int64  `json:"memories"`
-	Active        int64  `json:"active_memories"`
-	Revisions     int64  `json:"revisions"`
-	Identities    int64  `json:"identity_versions"`
-	Souls         int64  `json:"soul_versions"`
-	Conversations int64  `json:"conversations"`
-	Messages      int64  `json:"messages"`
-	Model         string `json:"-"` // of the space that the workspace uses, empty if it has none yet
-	Dims          int    `json:"-"`
-}
 
 // Source is a consistent snapshot of a workspace, read in pages. Each list starts after its second
 // argument.
 type Source interface {
-	Counts(ctx context.Context) (Counts, error)
-	DumpTargets(ctx context.Context, after int64, max int) ([]Target, error)
-	DumpConversations(ctx context.Context, after int64, max int) ([]Conversation, error)
-	DumpMessages(ctx context.Context, conversation int64, from, to int) ([]Message, error)
-	DumpHistories(ctx context.Context, after string, max int) ([]History, error)
+	Counts(ctx context.Context) (dumpfile.Counts, error)
+	DumpTargets(ctx context.Context, after int64, max int) ([]dumpfile.Target, error)
+	DumpConversations(ctx context.Context, after int64, max int) ([]dumpfile.Conversation, error)
+	DumpMessages(ctx context.Context, conversation int64, from, to int) ([]dumpfile.Message, error)
+	DumpHistories(ctx context.Context, after string, max int) ([]dumpfile.History, error)
 	// DumpMemories returns vectors of the workspace's space, of vectors if it has none yet; none if
 	// vectors is nil.
-	DumpMemories(ctx context.Context, after int64, max int, vectors *int16) ([]Memory, error)
-	DumpIdentities(ctx context.Context, after, max int) ([]Document, error)
-	DumpSouls(ctx context.Context, after, max int) ([]Document, error)
+	DumpMemories(ctx context.Context, after int64, max int, vectors *int16) ([]dumpfile.Memory, error)
+	DumpIdentities(ctx context.Context, after, max int) ([]dumpfile.Document, error)
+	DumpSouls(ctx context.Context, after, max int) ([]dumpfile.Document, error)
 }
 
 // page is the number of rows held in memory.
@@ -102,7 +87,7 @@ func (s *Service) head(ctx context.Context, from Source, w *writer, o Options) e
 	return w.line(Header{Kind: KindHeader, Format: Format, Version: Version, Workspace: c.Workspace,
 		DumpedAt: time.Now().UTC().Truncate(time.Second), Model: model, Dims: dims, Vectors: o.Vectors,
 		Counts: map[string]int64{KindTarget: c.Targets, KindHistory: c.Histories, KindMemory: c.Memories,
-			KindIdentity: c.Identities, KindSoul: c.Souls}})
+			dumpfile.KindIdentity: c.Identities, dumpfile.KindSoul: c.Souls}})
 }
 
 // pages writes a list page by page. Next returns the value after which the next page starts.
@@ -125,18 +110,18 @@ func pages[T, K any](w *writer, first K, read func(after K) ([]T, error), next f
 }
 
 func dumpTargets(ctx context.Context, from Source, w *writer, _ Options) error {
-	return pages(w, 0, func(after int64) ([]Target, error) {
+	return pages(w, 0, func(after int64) ([]dumpfile.Target, error) {
 		return from.DumpTargets(ctx, after, page)
-	}, func(t Target) int64 { return t.Row }, func(t Target) error {
+	}, func(t dumpfile.Target) int64 { return t.Row }, func(t dumpfile.Target) error {
 		t.Kind = KindTarget
 		return w.line(t)
 	})
 }
 
 func dumpConversations(ctx context.Context, from Source, w *writer, _ Options) error {
-	return pages(w, 0, func(after int64) ([]Conversation, error) {
+	return pages(w, 0, func(after int64) ([]dumpfile.Conversation, error) {
 		return from.DumpConversations(ctx, after, page)
-	}, func(c Conversation) int64 { return c.Row }, func(c Conversation) error {
+	}, func(c dumpfile.Conversation) int64 { return c.Row }, func(c dumpfile.Conversation) error {
 		c.Kind = KindConversation
 		if err := w.line(c); err != nil {
 			return err
@@ -158,9 +143,9 @@ func dumpConversations(ctx context.Context, from Source, w *writer, _ Options) e
 }
 
 func dumpHistories(ctx context.Context, from Source, w *writer, _ Options) error {
-	return pages(w, "", func(after string) ([]History, error) {
+	return pages(w, "", func(after string) ([]dumpfile.History, error) {
 		return from.DumpHistories(ctx, after, page)
-	}, func(h History) string { return h.ID }, func(h History) error {
+	}, func(h dumpfile.History) string { return h.ID }, func(h dumpfile.History) error {
 		h.Kind = KindHistory
 		return w.line(h)
 	})
@@ -171,9 +156,9 @@ func (s *Service) dumpMemories(ctx context.Context, from Source, w *writer, o Op
 	if o.Vectors {
 		space = &s.Space
 	}
-	return pages(w, 0, func(after int64) ([]Memory, error) {
+	return pages(w, 0, func(after int64) ([]dumpfile.Memory, error) {
 		return from.DumpMemories(ctx, after, page, space)
-	}, func(m Memory) int64 { return m.Key }, func(m Memory) error {
+	}, func(m dumpfile.Memory) int64 { return m.Key }, func(m dumpfile.Memory) error {
 		m.Kind = KindMemory
 		return w.line(m)
 	})
@@ -182,11 +167,11 @@ func (s *Service) dumpMemories(ctx context.Context, from Source, w *writer, o Op
 func dumpDocuments(ctx context.Context, from Source, w *writer, _ Options) error {
 	for _, d := range []struct {
 		kind string
-		read func(context.Context, int, int) ([]Document, error)
-	}{{KindIdentity, from.DumpIdentities}, {KindSoul, from.DumpSouls}} {
-		err := pages(w, 0, func(after int) ([]Document, error) {
+		read func(context.Context, int, int) ([]dumpfile.Document, error)
+	}{{dumpfile.KindIdentity, from.DumpIdentities}, {dumpfile.KindSoul, from.DumpSouls}} {
+		err := pages(w, 0, func(after int) ([]dumpfile.Document, error) {
 			return d.read(ctx, after, page)
-		}, func(v Document) int { return v.Version }, func(v Document) error {
+		}, func(v dumpfile.Document) int { return v.Version }, func(v dumpfile.Document) error {
 			v.Kind = d.kind
 			return w.line(v)
 		})

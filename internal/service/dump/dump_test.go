@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/dump"
@@ -142,7 +143,7 @@ type broken struct {
 	err error
 }
 
-func (b broken) DumpSouls(context.Context, int, int) ([]dump.Document, error) { return nil, b.err }
+func (b broken) DumpSouls(context.Context, int, int) ([]dumpfile.Document, error) { return nil, b.err }
 
 type brokenStore struct {
 	dump.Store

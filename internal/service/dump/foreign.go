@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 
+	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/memory"
 )
 
@@ -36,10 +36,10 @@ var foreignTypes = map[string]memory.Type{"personal": memory.Personal, "procedur
 
 // foreign decodes a line of another program's dump. It returns nil for lines that are not memories:
 // identities and raw transcripts.
-func foreign(n int, raw []byte) (*LoadedMemory, error) {
+func foreign(n int, raw []byte) (*dumpfile.LoadedMemory, error) {
 	var v node
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return nil, wrong(n, "invalid JSON of a memory: %v", err)
+		return nil, dumpfile.Wrong(n, "invalid JSON of a memory: %v", err)
 	}
 	text := func(known string, name string) string {
 		if known == "" {
@@ -58,13 +58,13 @@ func foreign(n int, raw []byte) (*LoadedMemory, error) {
 		v.WhenToUse, content = content, held
 		delete(v.Metadata, "content")
 	}
-	m := &LoadedMemory{Memory: Memory{Kind: KindMemory, Type: foreignTypes[kind],
+	m := &dumpfile.LoadedMemory{Memory: dumpfile.Memory{Kind: KindMemory, Type: foreignTypes[kind],
 		Target: text(v.Target, "memory_target"), Content: content, WhenToUse: text(v.WhenToUse, "when_to_use"),
 		Author: text(v.Author, "author"), Importance: cmp.Or(v.Importance, v.Score), EventTime: v.EventTime, Version: 1,
 		Status: memory.Active, Origin: "import", CreatedAt: moment(text(v.Created, "time_created")),
 		UpdatedAt: moment(text(v.Modified, "time_modified"))}}
 	if m.Type == "" || content == "" {
-		return nil, wrong(n, "neither a line of a Cairn dump nor a memory: memory_type %q", kind)
+		return nil, dumpfile.Wrong(n, "neither a line of a Cairn dump nor a memory: memory_type %q", kind)
 	}
 	if m.UpdatedAt.Before(m.CreatedAt) {
 		m.UpdatedAt = m.CreatedAt
@@ -73,31 +73,7 @@ func foreign(n int, raw []byte) (*LoadedMemory, error) {
 	if id := cmp.Or(v.MemoryID, v.UniqueID); id != "" {
 		m.Metadata["legacy_id"] = id
 	}
-	return m, m.normalize(n)
-}
-
-// normalize checks a memory of another program and brings it into the form that is stored.
-func (m *LoadedMemory) normalize(n int) (err error) {
-	if fixed, ok := memory.FixedTarget(m.Type); ok {
-		if m.Target = fixed.Key; m.WhenToUse == "" {
-			return wrong(n, "guideline without a tool")
-		}
-	}
-	if slices.Contains(memory.Registered, m.Type) {
-		if m.named, err = memory.NewTarget(m.Type, cmp.Or(m.Target, unnamed)); err != nil {
-			return wrong(n, "%v", err)
-		}
-	}
-	if m.Content, err = memory.NormalizeLong(m.Content); err != nil {
-		return wrong(n, "%v", err)
-	}
-	if m.WhenToUse, err = memory.NormalizeUse(m.WhenToUse); err != nil {
-		return wrong(n, "%v", err)
-	}
-	if err := m.Metadata.Check(); err != nil {
-		return wrong(n, "%v", err)
-	}
-	return m.numbers(n)
+	return m, m.Normalize(n)
 }
 
 // moment parses the local times of ReMe, which have no zone, as UTC.
@@ -110,35 +86,32 @@ func moment(text string) time.Time {
 	return time.Now().UTC().Truncate(time.Microsecond)
 }
 
-// unnamed is the target of memories without a target.
-const unnamed = "default"
-
 // resolve finds or creates the targets that a batch of another program's memories names, and gives
 // the memories their IDs.
 func (l *loading) resolve(ctx context.Context, to Destination, b *batch, out *LoadResult) error {
 	keys := map[memory.Scope]string{}
 	for _, m := range b.memories {
-		if m.named.Key != "" {
-			key, known := keys[m.named.Scope()]
+		if m.Named.Key != "" {
+			key, known := keys[m.Named.Scope()]
 			if !known {
 				var err error
 				if key, err = registered(ctx, to, m, out); err != nil {
 					return err
 				}
-				keys[m.named.Scope()] = key
+				keys[m.Named.Scope()] = key
 			}
 			m.Target = key
 		}
 		m.ID = memory.NewID(l.ws, m.Type, m.Target, m.Content, 0)
-		m.Revisions = []Revision{{Version: 1, Action: memory.Add, Status: m.Status, Content: m.Content,
+		m.Revisions = []dumpfile.Revision{{Version: 1, Action: memory.Add, Status: m.Status, Content: m.Content,
 			WhenToUse: m.WhenToUse, Metadata: m.Metadata, Origin: m.Origin, Author: m.Author, CreatedAt: m.CreatedAt}}
 	}
 	return nil
 }
 
 // registered returns the key of the target that a memory names.
-func registered(ctx context.Context, to Destination, m *LoadedMemory, out *LoadResult) (string, error) {
-	known, found, err := to.Present().Target(ctx, m.named)
+func registered(ctx context.Context, to Destination, m *dumpfile.LoadedMemory, out *LoadResult) (string, error) {
+	known, found, err := to.Present().Target(ctx, m.Named)
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +120,7 @@ func registered(ctx context.Context, to Destination, m *LoadedMemory, out *LoadR
 		return known.Key, nil
 	}
 	out.Targets++
-	_, err = to.Rows().LoadTargets(ctx, []Target{{Type: string(m.named.Type), Key: m.named.Key,
-		Display: m.named.Display, CreatedAt: m.CreatedAt, LastUsedAt: m.CreatedAt}})
-	return m.named.Key, err
+	_, err = to.Rows().LoadTargets(ctx, []dumpfile.Target{{Type: string(m.Named.Type), Key: m.Named.Key,
+		Display: m.Named.Display, CreatedAt: m.CreatedAt, LastUsedAt: m.CreatedAt}})
+	return m.Named.Key, err
 }

@@ -13,17 +13,10 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/memory"
 	"cairn/internal/domain/ports"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
 )
-
-// IndexedEntry is a memory to index, with its vector if it has one.
-type IndexedEntry struct {
-	Entry  memory.Entry
-	Vector []float32
-}
 
 // Store opens snapshots to dump and transactions to load.
 type Store interface {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/llm"
@@ -131,7 +132,7 @@ func (l *loading) references(ctx context.Context) error {
 		for l.from.next() {
 			kind, err := kindOf(l.from.line())
 			if err != nil {
-				return wrong(l.from.n, "%v", err)
+				return dumpfile.Wrong(l.from.n, "%v", err)
 			}
 			if part(kind) > 0 || kind == KindEnd {
 				l.from.unread()
@@ -162,7 +163,7 @@ type referring struct {
 
 	foreign bool // the file has no valid signature
 
-	targets      []Target
+	targets      []dumpfile.Target
 	conversation int64 // conversation whose messages follow
 	kept         bool  // the conversation exists; its messages are compared
 	messages     []transcript.Message
@@ -176,8 +177,8 @@ func (r *referring) line(ctx context.Context, n int, kind string, raw []byte) er
 	}
 	switch {
 	case o.Target != nil:
-		t := o.Target.exact()
-		if r.foreign && suspicious(guard.Caution, t.Description) {
+		t := o.Target.Exact()
+		if r.foreign && dumpfile.Suspicious(guard.Caution, t.Description) {
 			t.Description = ""
 		}
 		if r.targets = append(r.targets, t); len(r.targets) == batchRows {
@@ -186,11 +187,11 @@ func (r *referring) line(ctx context.Context, n int, kind string, raw []byte) er
 	case o.Conversation != nil:
 		c := *o.Conversation
 		if r.foreign {
-			c = c.distrust()
+			c = c.Distrust()
 		}
 		err = r.open(ctx, c)
 	case o.Message != nil:
-		err = r.message(ctx, o.Message.message())
+		err = r.message(ctx, o.Message.Message())
 	case o.History != nil:
 		err = r.history(ctx, *o.History)
 	}
@@ -211,7 +212,7 @@ func (r *referring) flush(ctx context.Context) error {
 	return err
 }
 
-func (r *referring) open(ctx context.Context, c Conversation) error {
+func (r *referring) open(ctx context.Context, c dumpfile.Conversation) error {
 	id, has, err := r.to.Rows().LoadConversation(ctx, c)
 	if err != nil {
 		return err
@@ -252,7 +253,7 @@ func (r *referring) message(ctx context.Context, m transcript.Message) error {
 }
 
 // history finds an existing session with the same messages, or stores the session under its ID in the file.
-func (r *referring) history(ctx context.Context, h History) error {
+func (r *referring) history(ctx context.Context, h dumpfile.History) error {
 	found, err := r.to.Rows().FindConversations(ctx, []string{h.Range.Conversation})
 	id := found[h.Range.Conversation]
 	if err != nil || id == 0 {
@@ -357,16 +358,16 @@ func (l *loading) documents(ctx context.Context, to Destination, out *LoadResult
 
 // withheld reports whether a version of a document is not loaded because of its text: there is no quarantine for
 // what is part of every prompt. Without a valid signature, it also replaces the stated writer.
-func (l *loading) withheld(d *Document) bool {
+func (l *loading) withheld(d *dumpfile.Document) bool {
 	if l.signed == Verified {
-		return suspicious(guard.Dangerous, d.Content)
+		return dumpfile.Suspicious(guard.Dangerous, d.Content)
 	}
-	d.Origin, d.Author = imported, ""
-	return suspicious(guard.Caution, d.Content)
+	d.Origin, d.Author = dumpfile.Imported, ""
+	return dumpfile.Suspicious(guard.Caution, d.Content)
 }
 
 func setHeads(ctx context.Context, to Destination, heads map[string]int) error {
-	for _, kind := range []string{KindIdentity, KindSoul} {
+	for _, kind := range []string{dumpfile.KindIdentity, dumpfile.KindSoul} {
 		if heads[kind] > 0 {
 			if err := to.Rows().SetHead(ctx, kind, heads[kind]); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 )
@@ -20,25 +21,25 @@ type Destination interface {
 // RowRepository reads and writes loaded rows.
 type RowRepository interface {
 	// LoadTargets returns the number of targets that did not exist.
-	LoadTargets(ctx context.Context, all []Target) (made int, err error)
+	LoadTargets(ctx context.Context, all []dumpfile.Target) (made int, err error)
 	// LoadConversation creates or finds a conversation and returns its number of messages.
-	LoadConversation(ctx context.Context, c Conversation) (id int64, messages int, err error)
+	LoadConversation(ctx context.Context, c dumpfile.Conversation) (id int64, messages int, err error)
 	FindConversations(ctx context.Context, names []string) (map[string]int64, error)
 	LoadMessages(ctx context.Context, conversation int64, from int, ms []transcript.Message) error
 	LoadHistory(ctx context.Context, h *memory.History, id string, chunks []memory.Chunk, op string) error
 	KnownMemories(ctx context.Context, ids []string) (map[string]bool, error)
 	// LoadMemories sets the keys of the memories that did not exist, and their event times if they
 	// have none.
-	LoadMemories(ctx context.Context, all []*LoadedMemory, op string) error
+	LoadMemories(ctx context.Context, all []*dumpfile.LoadedMemory, op string) error
 	SetHead(ctx context.Context, kind string, version int) error
 }
 
 // DocumentRepository reads and writes the identity, the soul and the search index.
 type DocumentRepository interface {
-	IndexLoaded(ctx context.Context, all []IndexedEntry, space int16) error
+	IndexLoaded(ctx context.Context, all []dumpfile.IndexedEntry, space int16) error
 	// HasDocuments reports whether the workspace has a version of the identity or the soul.
 	HasDocuments(ctx context.Context, kind string) (bool, error)
-	LoadDocument(ctx context.Context, d Document, op string) error
+	LoadDocument(ctx context.Context, d dumpfile.Document, op string) error
 }
 
 // PresentRepository reads existing rows.
@@ -55,30 +56,4 @@ type OperationRepository interface {
 	// Logged returns the result of an operation that was done before.
 	Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error)
 	LockMemories(ctx context.Context) error
-}
-
-// LoadedMemory is a memory to load. Key is 0 if it existed before.
-type LoadedMemory struct {
-	Memory
-	from          *memory.Evidence   // Evidence, if its conversation exists
-	revisionsFrom []*memory.Evidence // the same of each revision
-	named         memory.Target      // target to find or to register; zero if the dump contains it
-}
-
-// Entry returns the memory as an entry.
-func (m *LoadedMemory) Entry() memory.Entry {
-	return memory.Entry{Key: m.Key, ID: m.ID, Type: m.Type, Target: m.Target, Content: m.Content, Version: m.Version,
-		Status: m.Status, Origin: m.Origin, Tainted: m.Tainted, Evidence: m.from, EventTime: m.EventTime,
-		CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, WhenToUse: m.WhenToUse, Metadata: m.Metadata,
-		Author: m.Author, Importance: m.Importance, Targets: m.Targets, SupersededBy: m.SupersededBy,
-		Retrieved: m.Retrieved, Moved: m.Moved, Approved: m.Approved, ConfirmedAt: m.ConfirmedAt}
-}
-
-// Revision returns a revision of the memory.
-func (m *LoadedMemory) Revision(i int) memory.Revision {
-	r := m.Revisions[i]
-	return memory.Revision{Version: r.Version, Action: r.Action, Content: r.Content, Origin: r.Origin,
-		Tainted: r.Tainted, Evidence: m.revisionsFrom[i], CreatedAt: r.CreatedAt, Status: r.Status,
-		WhenToUse: r.WhenToUse, Metadata: r.Metadata, Targets: r.Targets, Author: r.Author, Moved: r.Moved,
-		ValidUntil: r.ValidUntil}
 }

@@ -8,10 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
-
-	"cairn/internal/domain/agent"
-	"cairn/internal/domain/guard"
-	"cairn/internal/domain/memory"
 )
 
 // Signatures of a file.
@@ -48,43 +44,4 @@ func signature(stated string, lines hash.Hash) string {
 		return Verified
 	}
 	return Invalid
-}
-
-// imported is the channel of conversations and the origin of what a file states without a valid signature.
-const imported = string(agent.OriginImport)
-
-// distrust replaces what only a signed file can state about a memory: who wrote it, and that its text was accepted.
-func (m *LoadedMemory) distrust() (quarantined bool) {
-	m.Origin, m.Author = imported, ""
-	for i := range m.Revisions {
-		r := &m.Revisions[i]
-		r.Origin, r.Author = imported, ""
-		if r.Status != memory.Removed && suspicious(guard.Caution, r.Content, r.WhenToUse, r.Metadata.Text()) {
-			r.Status = memory.Quarantined
-		}
-	}
-	if m.Status == memory.Active && suspicious(guard.Caution, m.Content, m.WhenToUse, m.Metadata.Text()) {
-		m.Status, quarantined = memory.Quarantined, true
-	}
-	return quarantined
-}
-
-// distrust is the same for a conversation: it is imported, and has no outcome from which Cairn would learn.
-func (c Conversation) distrust() Conversation {
-	c.Channel, c.Reward = imported, nil
-	return c
-}
-
-// suspicious reports whether a text has a secret, or a finding of at least a level.
-func suspicious(level guard.Severity, texts ...string) bool {
-	for _, text := range texts {
-		if text == "" {
-			continue
-		}
-		verdict := guard.Verdict(guard.Scan(text, guard.Strict))
-		if len(guard.Secrets(text)) > 0 || verdict == guard.Dangerous || level == guard.Caution && verdict == level {
-			return true
-		}
-	}
-	return false
 }

@@ -4,23 +4,16 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/memory"
 )
 
 // subjects holds the IDs of targets that a file names by a folded key, as dumps before exact IDs do.
 type subjects map[memory.Scope]string
 
-// exact gives a target its ID as key and returns it.
-func (t Target) exact() Target {
-	if id, err := memory.NewTarget(memory.Type(t.Type), t.Display); err == nil {
-		t.Key, t.Display = id.Key, id.Display
-	}
-	return t
-}
-
 // note keeps the ID of a target with another key.
-func (s subjects) note(t Target) {
-	if id := t.exact().Key; id != t.Key {
+func (s subjects) note(t dumpfile.Target) {
+	if id := t.Exact().Key; id != t.Key {
 		s[memory.Scope{Type: memory.Type(t.Type), Target: t.Key}] = id
 	}
 }
@@ -36,7 +29,7 @@ func (s subjects) named(scope string) string {
 
 // apply gives a memory the ID of its target. The memory of a mem0 client belongs to the entity that the
 // client named, which is returned if the file may not list it as a target.
-func (s subjects) apply(m *LoadedMemory) (owner *Target) {
+func (s subjects) apply(m *dumpfile.LoadedMemory) (owner *dumpfile.Target) {
 	old := m.Target
 	if id, other := s[memory.Scope{Type: m.Type, Target: m.Target}]; other {
 		m.Target = id
@@ -60,7 +53,7 @@ func (s subjects) apply(m *LoadedMemory) (owner *Target) {
 			return nil
 		}
 		m.Target = t.Key
-		return &Target{Type: string(t.Type), Key: t.Key, Display: t.Display, CreatedAt: m.CreatedAt,
+		return &dumpfile.Target{Type: string(t.Type), Key: t.Key, Display: t.Display, CreatedAt: m.CreatedAt,
 			LastUsedAt: m.UpdatedAt}
 	}
 	return nil

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/erase"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -26,7 +26,7 @@ func TestPlanCountsWhatWouldGoAndTakesNothing(t *testing.T) {
 		if len(plan.Derived) != 0 {
 			t.Errorf("a workspace has derived %+v", plan.Derived)
 		}
-		talk := erase.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")}
+		talk := erasure.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")}
 		if plan, err = e.Plan(t.Context(), talk); err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestPlanCountsWhatWouldGoAndTakesNothing(t *testing.T) {
 	if got := e.holds(e.A); got != full {
 		t.Errorf("after the plans it holds %s", got)
 	}
-	_, err := e.Plan(t.Context(), erase.Target{Workspace: e.A.ID, Derived: "burn"})
+	_, err := e.Plan(t.Context(), erasure.Target{Workspace: e.A.ID, Derived: "burn"})
 	wants(t, "an unknown choice", err, fault.InvalidArgument)
 }
 
@@ -48,14 +48,14 @@ func TestAcceptLetsNobodyIntoTheWorkspace(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	got := e.accept(e.whole())
-	if got.Ended || got.ID == 0 || got.Workspace != e.A.ID || got.Derived != erase.Keep ||
+	if got.Ended || got.ID == 0 || got.Workspace != e.A.ID || got.Derived != erasure.Keep ||
 		got.WorkflowID() != "erase/"+e.A.Key {
 		t.Errorf("accepted %+v as %s", got, got.WorkflowID())
 	}
 	noop := func(context.Context, store.Tx) error { return nil }
 	wants(t, "entered", e.InWorkspace(t.Context(), e.A.ID, noop), fault.Erasing)
 	testkit.Must(t, e.InWorkspace(t.Context(), e.B.ID, noop))
-	_, err := e.Accept(t.Context(), erase.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")})
+	_, err := e.Accept(t.Context(), erasure.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")})
 	wants(t, "a conversation of it", err, fault.Erasing)
 	if got := e.holds(e.A); got != full {
 		t.Errorf("nothing is deleted yet, but it holds %s", got)
@@ -66,8 +66,8 @@ func TestAcceptTakesTheNameOfAConversation(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	talk := e.conversation(e.A, "talk")
-	got := e.accept(erase.Target{Workspace: e.A.ID, Conversation: talk, Derived: erase.Delete})
-	if got.Conversation != talk || got.Derived != erase.Delete ||
+	got := e.accept(erasure.Target{Workspace: e.A.ID, Conversation: talk, Derived: erasure.Delete})
+	if got.Conversation != talk || got.Derived != erasure.Delete ||
 		got.WorkflowID() != fmt.Sprintf("erase/%s/%d", e.A.Key, talk) {
 		t.Errorf("accepted %+v as %s", got, got.WorkflowID())
 	}
@@ -87,8 +87,8 @@ func TestAcceptTakesTheNameOfAConversation(t *testing.T) {
 func TestAcceptRepeatedIsTheSameErasure(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	talk := erase.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")}
-	for _, target := range []erase.Target{talk, e.whole()} {
+	talk := erasure.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")}
+	for _, target := range []erasure.Target{talk, e.whole()} {
 		first := e.accept(target)
 		if again := e.accept(target); again.ID != first.ID || !again.RequestedAt.Equal(first.RequestedAt) {
 			t.Errorf("accepted %+v, and then %+v", first, again)
@@ -103,13 +103,13 @@ func TestAcceptRefusesWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	for what, c := range map[string]struct {
-		target erase.Target
+		target erasure.Target
 		code   fault.Code
 	}{
-		"an unknown choice":       {erase.Target{Workspace: e.A.ID, Derived: "burn"}, fault.InvalidArgument},
-		"an unknown workspace":    {erase.Target{Workspace: 999_999}, fault.NotFound},
-		"an unknown conversation": {erase.Target{Workspace: e.A.ID, Conversation: 999_999}, fault.NotFound},
-		"a neighbor's conversation": {erase.Target{Workspace: e.A.ID, Conversation: e.conversation(e.B, "talk")},
+		"an unknown choice":       {erasure.Target{Workspace: e.A.ID, Derived: "burn"}, fault.InvalidArgument},
+		"an unknown workspace":    {erasure.Target{Workspace: 999_999}, fault.NotFound},
+		"an unknown conversation": {erasure.Target{Workspace: e.A.ID, Conversation: 999_999}, fault.NotFound},
+		"a neighbor's conversation": {erasure.Target{Workspace: e.A.ID, Conversation: e.conversation(e.B, "talk")},
 			fault.NotFound},
 	} {
 		_, err := e.Accept(t.Context(), c.target)

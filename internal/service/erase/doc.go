@@ -2,7 +2,7 @@
 // open workflows. Each method is one step and may be repeated at any time. The transactions that delete
 // rows also count them. An erasure ends only when a final count finds nothing left.
 //
-//	e, err := service.Accept(ctx, erase.Target{Workspace: 42}) // closes the workspace
+//	e, err := service.Accept(ctx, erasure.Target{Workspace: 42}) // closes the workspace
 //	err = service.Fence(ctx, e.ID)                             // waits for active writers
 //	err = service.Stop(ctx, e.ID)                              // terminates its workflows
 //	err = errors.Join(service.CountObjects(ctx, e.ID), service.Rows(ctx, e.ID), service.Objects(ctx, e.ID))

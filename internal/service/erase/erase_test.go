@@ -6,10 +6,11 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/erase"
-	"cairn/internal/service/relay"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -87,8 +88,8 @@ func TestEraseOfAConversationDoesAsWasChosen(t *testing.T) {
 		derived string
 		status  string
 		left    int
-	}{{e.A, erase.Quarantine, "quarantined", 1}, {e.B, erase.Delete, "active", 0}} {
-		target := erase.Target{Workspace: c.ws.ID, Conversation: e.conversation(c.ws, "talk"), Derived: c.derived}
+	}{{e.A, erasure.Quarantine, "quarantined", 1}, {e.B, erasure.Delete, "active", 0}} {
+		target := erasure.Target{Workspace: c.ws.ID, Conversation: e.conversation(c.ws, "talk"), Derived: c.derived}
 		id := e.accept(target).ID
 		if !e.steps(id) {
 			t.Fatalf("%s has not ended: %+v", c.derived, e.report(id))
@@ -111,7 +112,7 @@ func TestEraseOfAConversationDoesAsWasChosen(t *testing.T) {
 func TestEraseKeepsWhatCameOfAConversationUnlessAsked(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	id := e.accept(erase.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")}).ID
+	id := e.accept(erasure.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")}).ID
 	testkit.Must(t, e.Derived(t.Context(), id))
 	testkit.Must(t, e.Derived(t.Context(), id))
 	const kept = `select count(*) from memories
@@ -132,11 +133,11 @@ func TestFenceWaitsForWritersWhoWereThereBefore(t *testing.T) {
 		left <- e.InWorkspace(t.Context(), e.A.ID, func(ctx context.Context, tx store.Tx) error {
 			close(entered)
 			<-leave
-			return tx.Outbox().Enqueue(ctx, relay.DriveRun, "1", 0)
+			return tx.Outbox().Enqueue(ctx, outbox.DriveRun, "1", 0)
 		})
 	}()
 	<-entered
-	target := erase.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")}
+	target := erasure.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")}
 	id := e.accept(target).ID
 	fenced := make(chan error, 1)
 	go func() { fenced <- e.Fence(t.Context(), id) }()

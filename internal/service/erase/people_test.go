@@ -8,11 +8,11 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/erase"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
@@ -333,7 +333,7 @@ func (p *people) found(ws tenancy.Workspace, query, target string) (out []string
 }
 
 // ben is the subject that the tests erase, in another spelling than his memories have.
-func (p *people) ben() erase.Target { return erase.Target{Workspace: p.ws.ID, Subject: "Ben Ito"} }
+func (p *people) ben() erasure.Target { return erasure.Target{Workspace: p.ws.ID, Subject: "Ben Ito"} }
 
 func twoTowns(t *testing.T) (a, b *people) {
 	t.Helper()

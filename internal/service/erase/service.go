@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 )
@@ -19,13 +20,13 @@ type Store interface {
 
 // ErasureStore stores the state of erasures.
 type ErasureStore interface {
-	PlanErasure(ctx context.Context, t Target) (Plan, error)
-	AcceptErasure(ctx context.Context, t Target) (int64, error)
+	PlanErasure(ctx context.Context, t erasure.Target) (erasure.Plan, error)
+	AcceptErasure(ctx context.Context, t erasure.Target) (int64, error)
 	// MeantSubject returns the ID of the subject that a person means by a name.
 	MeantSubject(ctx context.Context, ws int64, name string) (id string, err error)
-	Erasure(ctx context.Context, id int64) (Erasure, error)
+	Erasure(ctx context.Context, id int64) (erasure.Erasure, error)
 	FenceErasure(ctx context.Context, id int64) error
-	NoteErasure(ctx context.Context, id int64, s ExternalCounts) error
+	NoteErasure(ctx context.Context, id int64, s erasure.ExternalCounts) error
 	EndErasure(ctx context.Context, id int64) (bool, error)
 	// ErasedConversations lists the conversations of a subject that are erased completely.
 	ErasedConversations(ctx context.Context, id int64) ([]int64, error)
@@ -39,9 +40,9 @@ type RowStore interface {
 	// EraseSubject removes up to most messages and most memories of a subject and returns their number.
 	EraseSubject(ctx context.Context, id int64, most int) (int, error)
 	EraseConversation(ctx context.Context, id int64) error
-	ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) ([]Package, error)
+	ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) ([]erasure.Package, error)
 	// ErasePackages deletes the rows of packages whose objects are deleted.
-	ErasePackages(ctx context.Context, id int64, gone []Package) error
+	ErasePackages(ctx context.Context, id int64, gone []erasure.Package) error
 }
 
 // Blobs is the package store.
@@ -100,10 +101,10 @@ func (s *Service) Meant(ctx context.Context, ws int64, name string) (string, err
 }
 
 // Plan counts what an erasure would delete and lists derived data.
-func (s *Service) Plan(ctx context.Context, t Target) (Plan, error) {
-	t, err := t.check()
+func (s *Service) Plan(ctx context.Context, t erasure.Target) (erasure.Plan, error) {
+	t, err := t.Check()
 	if err != nil {
-		return Plan{}, err
+		return erasure.Plan{}, err
 	}
 	return s.Store.PlanErasure(ctx, t)
 }
@@ -111,14 +112,14 @@ func (s *Service) Plan(ctx context.Context, t Target) (Plan, error) {
 // Accept stores an erasure. From then on, the workspace rejects all access, and a conversation
 // cannot be found by its name. What a subject loses is determined here: a memory of it that is
 // written later belongs to its next erasure.
-func (s *Service) Accept(ctx context.Context, t Target) (Erasure, error) {
-	t, err := t.check()
+func (s *Service) Accept(ctx context.Context, t erasure.Target) (erasure.Erasure, error) {
+	t, err := t.Check()
 	if err != nil {
-		return Erasure{}, err
+		return erasure.Erasure{}, err
 	}
 	id, err := s.Store.AcceptErasure(ctx, t)
 	if err != nil {
-		return Erasure{}, err
+		return erasure.Erasure{}, err
 	}
 	return s.Store.Erasure(ctx, id)
 }
@@ -152,7 +153,7 @@ func (s *Service) Stop(ctx context.Context, id int64) error {
 	}
 	if len(conversations) == 0 {
 		none := 0
-		return s.Store.NoteErasure(ctx, id, ExternalCounts{WorkflowsLeft: &none})
+		return s.Store.NoteErasure(ctx, id, erasure.ExternalCounts{WorkflowsLeft: &none})
 	}
 	for some := range slices.Chunk(conversations, stopped) {
 		if err := s.stop(ctx, e, some); err != nil {
@@ -163,14 +164,14 @@ func (s *Service) Stop(ctx context.Context, id int64) error {
 }
 
 // stop terminates the workflows of conversations, of all if there are none.
-func (s *Service) stop(ctx context.Context, e Erasure, conversations []int64) error {
+func (s *Service) stop(ctx context.Context, e erasure.Erasure, conversations []int64) error {
 	for {
 		open, err := s.Workflows.Open(ctx, e.WorkspaceKey, conversations)
 		if err != nil {
 			return err
 		}
 		left := len(open)
-		seen := ExternalCounts{WorkflowsLeft: &left}
+		seen := erasure.ExternalCounts{WorkflowsLeft: &left}
 		for _, x := range open {
 			seen.Stopped = append(seen.Stopped, x.Run)
 		}
@@ -211,13 +212,13 @@ func (s *Service) CountObjects(ctx context.Context, id int64) error {
 			n, after = n+found, p.SHA
 		}
 		if len(ps) < page {
-			return s.Store.NoteErasure(ctx, id, ExternalCounts{Objects: &n})
+			return s.Store.NoteErasure(ctx, id, erasure.ExternalCounts{Objects: &n})
 		}
 	}
 }
 
 // present counts the existing objects of a package.
-func (s *Service) present(ctx context.Context, p Package) (n int, err error) {
+func (s *Service) present(ctx context.Context, p erasure.Package) (n int, err error) {
 	for _, object := range s.ObjectsOf(p.Key) {
 		there, err := s.Blobs.Exists(ctx, object)
 		if err != nil {
@@ -291,11 +292,11 @@ func (s *Service) Objects(ctx context.Context, id int64) error {
 		}
 	}
 	none := 0
-	return s.Store.NoteErasure(ctx, id, ExternalCounts{ObjectsLeft: &none})
+	return s.Store.NoteErasure(ctx, id, erasure.ExternalCounts{ObjectsLeft: &none})
 }
 
 // remove deletes the objects of packages and checks that they no longer exist.
-func (s *Service) remove(ctx context.Context, ps []Package) error {
+func (s *Service) remove(ctx context.Context, ps []erasure.Package) error {
 	for _, p := range ps {
 		for _, object := range s.ObjectsOf(p.Key) {
 			if err := s.Blobs.Delete(ctx, object); err != nil {
@@ -315,7 +316,7 @@ func (s *Service) remove(ctx context.Context, ps []Package) error {
 
 // End counts the remaining rows and ends the erasure if there are none. It returns the state of the
 // erasure.
-func (s *Service) End(ctx context.Context, id int64) (e Erasure, ended bool, err error) {
+func (s *Service) End(ctx context.Context, id int64) (e erasure.Erasure, ended bool, err error) {
 	if ended, err = s.Store.EndErasure(ctx, id); err != nil {
 		return e, false, err
 	}
@@ -325,10 +326,10 @@ func (s *Service) End(ctx context.Context, id int64) (e Erasure, ended bool, err
 
 // Report returns the state of an erasure of the given workspace. A workspace of 0 allows access to
 // every erasure.
-func (s *Service) Report(ctx context.Context, workspace, id int64) (Erasure, error) {
+func (s *Service) Report(ctx context.Context, workspace, id int64) (erasure.Erasure, error) {
 	e, err := s.Store.Erasure(ctx, id)
 	if err == nil && workspace != 0 && e.Workspace != workspace {
-		return Erasure{}, fault.Newf(fault.NotFound, "erasure %d not found", id)
+		return erasure.Erasure{}, fault.Newf(fault.NotFound, "erasure %d not found", id)
 	}
 	return e, err
 }

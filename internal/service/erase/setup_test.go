@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/objectstore"
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
@@ -108,7 +109,7 @@ var (
 	empty = "conversations 0, messages 0, memories 0, packages 0, objects 0"
 )
 
-func (e *erasing) accept(t erase.Target) erase.Erasure {
+func (e *erasing) accept(t erasure.Target) erasure.Erasure {
 	e.t.Helper()
 	out, err := e.Accept(e.t.Context(), t)
 	testkit.Must(e.t, err)
@@ -116,7 +117,7 @@ func (e *erasing) accept(t erase.Target) erase.Erasure {
 }
 
 // whole is all of workspace A.
-func (e *erasing) whole() erase.Target { return erase.Target{Workspace: e.A.ID} }
+func (e *erasing) whole() erasure.Target { return erasure.Target{Workspace: e.A.ID} }
 
 // steps runs all steps of a workflow and reports whether the erasure has ended.
 func (e *erasing) steps(id int64) bool {
@@ -130,7 +131,7 @@ func (e *erasing) steps(id int64) bool {
 	return ended
 }
 
-func (e *erasing) report(id int64) erase.Erasure {
+func (e *erasing) report(id int64) erasure.Erasure {
 	e.t.Helper()
 	out, err := e.Report(e.t.Context(), 0, id)
 	testkit.Must(e.t, err)

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/service/erase"
-	"cairn/internal/service/relay"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -67,7 +68,7 @@ func TestEraseOfASubjectLeavesNothingOfIt(t *testing.T) {
 	}
 	_, err := a.Accept(t.Context(), a.ben())
 	testkit.Must(t, err) // a client of mem0 still names him
-	wantsHint(t, "a subject that is unknown", a.plan(erase.Target{Workspace: a.ws.ID, Subject: "Cleo"}),
+	wantsHint(t, "a subject that is unknown", a.plan(erasure.Target{Workspace: a.ws.ID, Subject: "Cleo"}),
 		fault.NotFound, "cairn targets")
 }
 
@@ -85,7 +86,7 @@ func wantsHint(t *testing.T, what string, err error, code fault.Code, hint strin
 	}
 }
 
-func (p *people) plan(target erase.Target) error {
+func (p *people) plan(target erasure.Target) error {
 	_, err := p.Plan(p.t.Context(), target)
 	return err
 }
@@ -154,7 +155,7 @@ func TestPlanOfASubjectIsWhatIsErased(t *testing.T) {
 }
 
 // mixed checks the list of what needs a review.
-func (p *people) mixed(items []erase.Item) {
+func (p *people) mixed(items []erasure.Item) {
 	p.t.Helper()
 	var got []string
 	for _, item := range items {
@@ -324,19 +325,19 @@ func TestAcceptRefusesASubjectThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	for what, c := range map[string]struct {
-		target erase.Target
+		target erasure.Target
 		code   fault.Code
 	}{
-		"an unknown name":      {erase.Target{Workspace: e.A.ID, Subject: "Cleo"}, fault.NotFound},
-		"no name":              {erase.Target{Workspace: e.A.ID, Subject: " "}, fault.InvalidArgument},
-		"a long name":          {erase.Target{Workspace: e.A.ID, Subject: strings.Repeat("x", 101)}, fault.TooLarge},
-		"an unknown workspace": {erase.Target{Workspace: 999_999, Subject: "Cleo"}, fault.NotFound},
+		"an unknown name":      {erasure.Target{Workspace: e.A.ID, Subject: "Cleo"}, fault.NotFound},
+		"no name":              {erasure.Target{Workspace: e.A.ID, Subject: " "}, fault.InvalidArgument},
+		"a long name":          {erasure.Target{Workspace: e.A.ID, Subject: strings.Repeat("x", 101)}, fault.TooLarge},
+		"an unknown workspace": {erasure.Target{Workspace: 999_999, Subject: "Cleo"}, fault.NotFound},
 	} {
 		_, err := e.Accept(t.Context(), c.target)
 		wants(t, what, err, c.code)
 	}
 	e.accept(e.whole())
-	_, err := e.Accept(t.Context(), erase.Target{Workspace: e.A.ID, Subject: "Cleo"})
+	_, err := e.Accept(t.Context(), erasure.Target{Workspace: e.A.ID, Subject: "Cleo"})
 	wants(t, "in a workspace that is being erased", err, fault.Erasing)
 }
 
@@ -350,7 +351,7 @@ func TestAcceptOfASubjectWaitsForWriters(t *testing.T) {
 		left <- e.InWorkspace(t.Context(), e.A.ID, func(ctx context.Context, tx store.Tx) error {
 			close(entered)
 			<-leave
-			return tx.Outbox().Enqueue(ctx, relay.DriveRun, "1", 0)
+			return tx.Outbox().Enqueue(ctx, outbox.DriveRun, "1", 0)
 		})
 	}()
 	<-entered

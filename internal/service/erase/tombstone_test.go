@@ -3,8 +3,8 @@ package erase_test
 import (
 	"testing"
 
+	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/erase"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -18,9 +18,9 @@ func TestErasuresAreRepeatedAfterARestore(t *testing.T) {
 		values ($1, 'aa112233445566ff', 'personal', 'Ada works at night.', sha256('y'), 'user', 'op2', 'Ada')`, e.B.ID)
 	e.Exec(`insert into memory_targets (workspace_id, type, target_key, target, match_key)
 		values ($1, 'personal', 'Ada', 'Ada', 'ada')`, e.B.ID)
-	talk := erase.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk"), Derived: erase.Delete}
-	ada := erase.Target{Workspace: e.B.ID, Subject: "Ada"}
-	for _, target := range []erase.Target{talk, ada} {
+	talk := erasure.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk"), Derived: erasure.Delete}
+	ada := erasure.Target{Workspace: e.B.ID, Subject: "Ada"}
+	for _, target := range []erasure.Target{talk, ada} {
 		testkit.Must(t, e.Fence(t.Context(), e.accept(target).ID))
 	}
 	all, err := e.Tombstones(t.Context())
@@ -46,7 +46,7 @@ func TestErasuresAreRepeatedAfterARestore(t *testing.T) {
 		t.Fatalf("repeated %+v", repeated)
 	}
 	for _, r := range repeated {
-		if r.Conversation != 0 && (r.Conversation != talk.Conversation || r.Derived != erase.Delete) {
+		if r.Conversation != 0 && (r.Conversation != talk.Conversation || r.Derived != erasure.Delete) {
 			t.Errorf("repeated %+v", r)
 		}
 		if !e.steps(r.ID) {

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/ports"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
 )
 
 // Store reads the rows. Each method has a transaction of its own.
@@ -29,24 +30,25 @@ type Store interface {
 
 // RunStore reads runs.
 type RunStore interface {
-	ExploreRuns(ctx context.Context, ws int64, f RunFilter, max int) ([]Run, error)
+	ExploreRuns(ctx context.Context, ws int64, f readmodel.RunFilter, max int) ([]readmodel.Run, error)
 	// ExploreParts returns the steps, tool calls, model calls and children of a run.
-	ExploreParts(ctx context.Context, ref run.Ref, runes int) (Parts, error)
-	ExploreUsage(ctx context.Context, ws int64, zone string, since, until time.Time) ([]Usage, error)
+	ExploreParts(ctx context.Context, ref run.Ref, runes int) (readmodel.Parts, error)
+	ExploreUsage(ctx context.Context, ws int64, zone string, since, until time.Time) ([]readmodel.Usage, error)
 }
 
 // ConversationStore reads conversations.
 type ConversationStore interface {
-	ExploreConversations(ctx context.Context, ws int64, f ConversationFilter, max int) ([]conversation.View, error)
-	ExploreTurns(ctx context.Context, ws int64, conversation string, from, to, runes int) ([]Turn, error)
+	ExploreConversations(ctx context.Context, ws int64, f readmodel.ConversationFilter, max int) ([]conversation.View,
+		error)
+	ExploreTurns(ctx context.Context, ws int64, conversation string, from, to, runes int) ([]readmodel.Turn, error)
 	Excerpt(ctx context.Context, ws, conversation int64, from, to int) (transcript.Conversation, error)
 }
 
 // MemoryStore reads memories.
 type MemoryStore interface {
-	ExploreMemories(ctx context.Context, ws int64, f MemoryFilter, runes, max int) ([]Memory, error)
+	ExploreMemories(ctx context.Context, ws int64, f readmodel.MemoryFilter, runes, max int) ([]readmodel.Memory, error)
 	ExploreMemoryViews(ctx context.Context, ws int64, id string, before time.Time, beforeID string, max int) (
-		[]MemoryView, error)
+		[]readmodel.MemoryView, error)
 }
 
 // SkillStore reads skills and what chooses them.
@@ -57,13 +59,13 @@ type SkillStore interface {
 		before time.Time,
 		beforeID string,
 		max int,
-	) ([]SkillUse, error)
-	ExploreScores(ctx context.Context, ws int64, bank, zone string, since time.Time) ([]DayScore, error)
+	) ([]readmodel.SkillUse, error)
+	ExploreScores(ctx context.Context, ws int64, bank, zone string, since time.Time) ([]readmodel.DayScore, error)
 }
 
 // DutyStore reads the outbox.
 type DutyStore interface {
-	ExploreOutbox(ctx context.Context, ws int64, after OutboxKey, max int) ([]OutboxTask, error)
+	ExploreOutbox(ctx context.Context, ws int64, after readmodel.OutboxKey, max int) ([]readmodel.OutboxTask, error)
 	// RetryOutbox makes a task due. It returns NotFound if there is none.
 	RetryOutbox(ctx context.Context, ws, id int64) error
 }

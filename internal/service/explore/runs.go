@@ -10,86 +10,24 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/paging"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
 )
 
-// RunFilter selects runs. Zero values select all.
-type RunFilter struct {
-	Kind         string
-	Status       string
-	Outcome      string
-	Conversation string
-	Model        string
-	Since        time.Time
-
-	Before   time.Time // position after which the page begins; the store's, from the cursor
-	BeforeID string
-}
-
-// Run is a run in a list.
-type Run struct {
-	run.Run
-	Title        string
-	Conversation string
-	Calls        int64
-	Tokens       int64
-	CostMicros   int64 // of the calls with a known price
-	Unpriced     int64 // calls of models without a known price
-	Models       string
-}
-
-// Cost returns the cost in micro-dollars, nil if no call has a price.
-func (r Run) Cost() *int64 { return cost(r.CostMicros, r.Calls, r.Unpriced) }
-
-func cost(micros, calls, unpriced int64) *int64 {
-	if calls > 0 && unpriced == calls {
-		return nil
-	}
-	return &micros
-}
-
 // Runs returns a page of runs, the newest first.
-func (s *Service) Runs(ctx context.Context, ws int64, f RunFilter, cursor string, limit int) (page []Run, next string,
+func (s *Service) Runs(ctx context.Context, ws int64, f readmodel.RunFilter, cursor string,
+	limit int) (page []readmodel.Run, next string,
 	err error) {
 	var max int
 	if f.Before, f.BeforeID, max, err = paging.Time(cursor, limit); err != nil {
 		return nil, "", err
 	}
 	rows, err := s.Store.ExploreRuns(ctx, ws, f, max)
-	page, next = paging.Cut(rows, limit, func(last Run) string { return paging.ByTime(last.CreatedAt, last.Ref.Run) })
+	page, next = paging.Cut(rows, limit, func(last readmodel.Run) string {
+		return paging.ByTime(last.CreatedAt,
+			last.Ref.Run)
+	})
 	return page, next, err
-}
-
-// Parts are what a run did.
-type Parts struct {
-	Run      run.Run
-	Steps    []Step
-	Tools    []AgentToolCall
-	Calls    []run.Call
-	Children []run.Run
-}
-
-// Step is a response of the model to an agent.
-type Step struct {
-	Step      int
-	Note      string
-	Content   string // shortened
-	Runes     int    // of the whole content
-	Finish    string
-	CreatedAt time.Time
-}
-
-// AgentToolCall is a tool call of an agent. Arguments and result are shortened.
-type AgentToolCall struct {
-	Step      int        `json:"step"`
-	Position  int        `json:"position"`
-	Tool      string     `json:"tool"`
-	Class     string     `json:"class"`
-	Arguments string     `json:"arguments" doc:"Shortened; secrets are replaced"`
-	Result    string     `json:"result,omitempty" doc:"Shortened; secrets are replaced"`
-	Code      string     `json:"code,omitempty" doc:"Error code of a failed call"`
-	BegunAt   time.Time  `json:"begun_at"`
-	EndedAt   *time.Time `json:"ended_at,omitempty"`
 }
 
 // Kinds of spans.
@@ -121,10 +59,10 @@ func (s Span) Failed() bool {
 
 // Timeline is what a run did, in the order of time.
 type Timeline struct {
-	From  time.Time       `json:"from" doc:"When the run started, or was accepted if it has not"`
-	To    *time.Time      `json:"to,omitempty" doc:"Absent while the run is open"`
-	Spans []Span          `json:"spans"`
-	Tools []AgentToolCall `json:"tool_calls"`
+	From  time.Time                 `json:"from" doc:"When the run started, or was accepted if it has not"`
+	To    *time.Time                `json:"to,omitempty" doc:"Absent while the run is open"`
+	Spans []Span                    `json:"spans"`
+	Tools []readmodel.AgentToolCall `json:"tool_calls"`
 }
 
 // State returns a text that changes whenever something happens in the run.
@@ -145,7 +83,7 @@ func (s *Service) Timeline(ctx context.Context, ref run.Ref) (out Timeline, err 
 		return out, err
 	}
 	redactor := guard.NewRedactor(guard.Options{})
-	out = Timeline{From: begun(parts.Run), To: parts.Run.EndedAt, Spans: []Span{}, Tools: []AgentToolCall{}}
+	out = Timeline{From: begun(parts.Run), To: parts.Run.EndedAt, Spans: []Span{}, Tools: []readmodel.AgentToolCall{}}
 	for _, c := range parts.Calls {
 		out.Spans = append(out.Spans, Span{Kind: SpanModel, Name: c.Key.Step, Detail: c.Model, Round: c.Key.Round,
 			State: string(c.State), Retries: max(c.Attempts-1, 0), Unknown: c.Unknown, Tokens: c.Input + c.Output,
@@ -181,26 +119,13 @@ func begun(r run.Run) time.Time {
 	return r.CreatedAt
 }
 
-// Usage is the usage of one model by one kind of run on one local day.
-type Usage struct {
-	Day      string `json:"day" doc:"Local date"`
-	Model    string `json:"model"`
-	Kind     string `json:"kind" doc:"Kind of the runs"`
-	Calls    int64  `json:"calls"`
-	Input    int64  `json:"input_tokens"`
-	Output   int64  `json:"output_tokens"`
-	Cached   int64  `json:"cached_tokens" doc:"Part of the input that was read from a cache"`
-	Micros   int64  `json:"cost_micros" doc:"Micro-dollars, of calls with a known price"`
-	Unpriced int64  `json:"unpriced_calls" doc:"Calls of models without a known price"`
-	Failed   int64  `json:"failed_calls" doc:"Calls without a reply"`
-}
-
 // Usage returns the usage from one local date to another, both included, the latest first.
-func (s *Service) Usage(ctx context.Context, ws int64, zone *time.Location, from, to time.Time) ([]Usage, error) {
+func (s *Service) Usage(ctx context.Context, ws int64, zone *time.Location, from, to time.Time) ([]readmodel.Usage,
+	error) {
 	since := time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, zone)
 	until := time.Date(to.Year(), to.Month(), to.Day()+1, 0, 0, 0, 0, zone)
 	out, err := s.Store.ExploreUsage(ctx, ws, zone.String(), since, until)
-	return append([]Usage{}, out...), err
+	return append([]readmodel.Usage{}, out...), err
 }
 
 // Spent returns the tokens and the micro-dollars of the model calls of today, in UTC as the daily limits count them.

@@ -16,15 +16,6 @@ type Score struct {
 	High   float64 `json:"high" doc:"Upper end"`
 }
 
-// DayScore is the mean and the standard deviation of the scores of a day.
-type DayScore struct {
-	Day       string
-	Canary    bool
-	N         int64
-	Mean      float64
-	Deviation float64
-}
-
 // scoreDays is the number of days of a curve.
 const scoreDays = 90
 

@@ -10,7 +10,6 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
@@ -142,7 +141,7 @@ func end(ctx context.Context, tx Tx, b batch, i int, p plan, r longterm.SessionR
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
-	e := agentrun.RunResult{Reason: agent.Final, Steps: 1, Status: status, Report: raw}
+	e := run.Result{Reason: agent.Final, Steps: 1, Status: status, Report: raw}
 	if err := tx.Adds().EndRun(ctx, s.Run.Ref.Run, outcome, "", e); err != nil || !s.Pinned.Idle {
 		return err
 	}
@@ -225,7 +224,7 @@ func endFailed(ctx context.Context, tx Tx, runs []run.Run, reason agent.Reason, 
 	if err != nil {
 		return errors.New("encode the report")
 	}
-	e := agentrun.RunResult{Reason: reason, Detail: code, Status: memoryagent.Failed, Report: raw}
+	e := run.Result{Reason: reason, Detail: code, Status: memoryagent.Failed, Report: raw}
 	for _, r := range runs {
 		if err := tx.Adds().EndRun(ctx, r.Ref.Run, outcome, code, e); err != nil {
 			return err

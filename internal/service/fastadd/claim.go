@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
@@ -74,7 +75,7 @@ func (s *Service) claim(ctx context.Context, ws int64, subject string) (out batc
 
 // members returns the adds of the next call: those of a call that was made, or else the first one and
 // those after it that fit.
-func members(open []OpenAdd, most int) (out []OpenAdd) {
+func members(open []run.OpenAdd, most int) (out []run.OpenAdd) {
 	first := open[0]
 	out = open[:1:1]
 	if first.Step != "" {
@@ -98,7 +99,7 @@ func members(open []OpenAdd, most int) (out []OpenAdd) {
 
 // stepOf returns the key of the call of adds. Calls with other adds have other keys, so that no reply
 // is taken for one about other messages.
-func stepOf(all []OpenAdd) string {
+func stepOf(all []run.OpenAdd) string {
 	if len(all) == 1 {
 		return step
 	}
@@ -111,7 +112,7 @@ func stepOf(all []OpenAdd) string {
 }
 
 // join stores which adds the call has.
-func join(ctx context.Context, tx Tx, all []OpenAdd) error {
+func join(ctx context.Context, tx Tx, all []run.OpenAdd) error {
 	var ids []string
 	for _, one := range all[1:] {
 		if one.Batch != all[0].Run.Ref.Run {

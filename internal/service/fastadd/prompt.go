@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
@@ -36,12 +37,12 @@ func (s *Service) shown(ctx context.Context, ws int64, b batch) ([]memory.Entry,
 		return b.subject.Memories, nil
 	}
 	queries := statements(b.sessions)
-	found := make([][]search.Result, len(queries))
+	found := make([][]index.Result, len(queries))
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(parallelQueries)
 	for i, query := range queries {
 		group.Go(func() (err error) {
-			found[i], err = s.Finder.Find(within, ws, search.Request{Query: query, Kinds: []string{search.KindMemory},
+			found[i], err = s.Finder.Find(within, ws, search.Request{Query: query, Kinds: []string{index.KindMemory},
 				Types: []memory.Type{b.subject.Scope.Type}, Targets: []string{b.subject.Scope.Target},
 				Limit: perStatement})
 			return err
@@ -78,7 +79,7 @@ func statements(all []session) (out []string) {
 }
 
 // bestOf returns the IDs of results, those with the best places first.
-func bestOf(found [][]search.Result) (ids []string) {
+func bestOf(found [][]index.Result) (ids []string) {
 	for place := range perStatement {
 		for _, results := range found {
 			if place < len(results) && !slices.Contains(ids, results[place].ID) && len(ids) < mostShown {

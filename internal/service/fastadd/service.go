@@ -27,7 +27,7 @@ type Tx interface {
 type Repository interface {
 	// Waiting locks up to most open adds of a subject, the first one first. Those that another
 	// transaction has locked are left out.
-	Waiting(ctx context.Context, subject string, most int) ([]OpenAdd, error)
+	Waiting(ctx context.Context, subject string, most int) ([]run.OpenAdd, error)
 	// Join makes adds part of the call of another run.
 	Join(ctx context.Context, first string, ids []string) error
 	Settings(ctx context.Context) (settings.Settings, error)
@@ -36,15 +36,6 @@ type Repository interface {
 	RunLocked(ctx context.Context, id string) (run.Status, error)
 	EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error
 	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id string) error
-}
-
-// OpenAdd is an add that has not ended.
-type OpenAdd struct {
-	Run    run.Run
-	Joins  string // adds of one call have the same
-	Tokens int
-	Batch  string // first run of its call, if it is another
-	Step   string // of its call in the ledger, empty if it has none
 }
 
 // Asker makes each model call once.

@@ -12,13 +12,15 @@ import (
 	"github.com/google/uuid"
 
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
+	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/library"
@@ -48,7 +50,7 @@ type Input struct {
 // Result is the effect of feedback.
 type Result struct {
 	Question string
-	Case     *cases.Case // hard case of a bad reply, else nil
+	Case     *learning.Case // hard case of a bad reply, else nil
 	Voter    string
 	Burst    bool // the voter rated too much within a minute: the vote is stored and does not count
 }
@@ -68,7 +70,7 @@ type Answers interface {
 
 // Cases records failed and answered questions.
 type Cases interface {
-	RecordFailure(ctx context.Context, ws int64, f cases.FailedQuestion) (cases.Case, error)
+	RecordFailure(ctx context.Context, ws int64, f cases.FailedQuestion) (learning.Case, error)
 	RecordSuccess(ctx context.Context, ws int64, p cases.PositiveFeedback) (counts bool, err error)
 }
 
@@ -157,7 +159,7 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 				Run: failed.Run, Conversation: failed.Conversation, Voter: failed.Voter, Sender: failed.Sender,
 				Rated: failed.Rated})
 		out.Burst = err == nil && !counts
-		return out, s.apply(ctx, ws, failed.Run, library.Pass, out.Burst, err)
+		return out, s.apply(ctx, ws, failed.Run, skill.Pass, out.Burst, err)
 	}
 	if f.Correction != "" {
 		failed.Source, failed.Gold = cases.FromCorrection, []string{f.Correction}

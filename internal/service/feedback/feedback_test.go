@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/conversation"
@@ -72,7 +73,7 @@ func (b *bundle) vote(account, op string, in feedback.Input) feedback.Result {
 	return out
 }
 
-func (b *bundle) open() []cases.Case {
+func (b *bundle) open() []learning.Case {
 	b.t.Helper()
 	out, err := b.learning.Cases.List(b.t.Context(), b.db.A.ID, "", 100)
 	testkit.Must(b.t, err)

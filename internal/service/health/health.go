@@ -13,31 +13,16 @@ import (
 	"time"
 
 	"cairn/internal/domain/ports"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
 )
-
-// Fact is something that the rows of a workspace say.
-type Fact struct {
-	Code   Code
-	Name   string // of the model, the queue, the run or the day
-	Detail string
-	Count  int64
-	Since  time.Time
-}
-
-// Beat is when a worker of a queue was alive last.
-type Beat struct {
-	Queue  string
-	SeenAt time.Time
-	Live   bool // lately
-}
 
 // Store reads the rows.
 type Store interface {
 	// HealthFacts returns what is wrong in a workspace. Vectors may be late by patience.
-	HealthFacts(ctx context.Context, ws int64, patience time.Duration) ([]Fact, error)
+	HealthFacts(ctx context.Context, ws int64, patience time.Duration) ([]readmodel.HealthFact, error)
 	// WorkerBeats returns the queues that a worker has ever served. A worker is live for a time after its beat.
-	WorkerBeats(ctx context.Context, live time.Duration) ([]Beat, error)
+	WorkerBeats(ctx context.Context, live time.Duration) ([]readmodel.WorkerBeat, error)
 	Settings(ctx context.Context, ws int64) (settings.Settings, error)
 }
 
@@ -66,7 +51,7 @@ type Service struct {
 
 	mu     sync.Mutex
 	asked  time.Time // of the probes
-	failed map[Code]failure
+	failed map[readmodel.HealthCode]failure
 }
 
 // failure is the result of a probe that failed.
@@ -82,7 +67,7 @@ func New(p Ports, i Installation) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{Ports: p, Installation: i, ProbeValid: probeValid, failed: map[Code]failure{}}, nil
+	return &Service{Ports: p, Installation: i, ProbeValid: probeValid, failed: map[readmodel.HealthCode]failure{}}, nil
 }
 
 const (
@@ -101,17 +86,17 @@ const (
 func (s *Service) Reasons(ctx context.Context, ws int64) ([]Reason, error) {
 	out := s.probe(ctx)
 	facts, err := s.facts(ctx, ws)
-	if err != nil && !slices.ContainsFunc(out, func(r Reason) bool { return r.Code == SchemaBehind }) {
+	if err != nil && !slices.ContainsFunc(out, func(r Reason) bool { return r.Code == readmodel.SchemaBehind }) {
 		return nil, err // with an old schema, statements are expected to fail
 	}
 	for _, f := range facts {
 		known := slices.ContainsFunc(out, func(r Reason) bool { return r.Code == f.Code && r.Name == f.Name })
 		if !known {
-			out = append(out, f.reason())
+			out = append(out, reasonOf(f))
 		}
 	}
 	if s.Installation.Offline {
-		out = append(out, Fact{Code: OfflineModel}.reason())
+		out = append(out, reasonOf(readmodel.HealthFact{Code: readmodel.OfflineModel}))
 	}
 	slices.SortStableFunc(out, bySeverity)
 	return out, nil
@@ -125,10 +110,10 @@ func (s *Service) Installed(ctx context.Context) ([]Reason, error) {
 		return out, err
 	}
 	for _, f := range s.silent(beats) {
-		out = append(out, f.reason())
+		out = append(out, reasonOf(f))
 	}
 	if s.Installation.Offline {
-		out = append(out, Fact{Code: OfflineModel}.reason())
+		out = append(out, reasonOf(readmodel.HealthFact{Code: readmodel.OfflineModel}))
 	}
 	slices.SortStableFunc(out, bySeverity)
 	return out, nil
@@ -139,9 +124,9 @@ func bySeverity(a, b Reason) int {
 }
 
 // silent names the queues without a worker in one fact.
-func (s *Service) silent(beats []Beat) []Fact {
+func (s *Service) silent(beats []readmodel.WorkerBeat) []readmodel.HealthFact {
 	var queues []string
-	f := Fact{Code: NoWorker}
+	f := readmodel.HealthFact{Code: readmodel.NoWorker}
 	for _, q := range s.Installation.Queues {
 		if b := beatOf(beats, q); !b.Live {
 			queues = append(queues, q)
@@ -154,10 +139,10 @@ func (s *Service) silent(beats []Beat) []Fact {
 		return nil
 	}
 	f.Name = strings.Join(queues, ", ")
-	return []Fact{f}
+	return []readmodel.HealthFact{f}
 }
 
-func (s *Service) facts(ctx context.Context, ws int64) ([]Fact, error) {
+func (s *Service) facts(ctx context.Context, ws int64) ([]readmodel.HealthFact, error) {
 	chosen, err := s.Store.Settings(ctx, ws)
 	if err != nil {
 		return nil, err
@@ -167,8 +152,9 @@ func (s *Service) facts(ctx context.Context, ws int64) ([]Fact, error) {
 		return nil, err
 	}
 	learns := chosen.Memory.Builder == settings.BuilderSkills
-	out := slices.DeleteFunc(all, func(f Fact) bool {
-		return f.Code == BudgetExhausted && !refuses(chosen, f.Detail) || f.Code == LearningFrozen && !learns
+	out := slices.DeleteFunc(all, func(f readmodel.HealthFact) bool {
+		return f.Code == readmodel.BudgetExhausted && !refuses(chosen, f.Detail) ||
+			f.Code == readmodel.LearningFrozen && !learns
 	})
 	beats, err := s.Store.WorkerBeats(ctx, silence)
 	if err != nil {
@@ -179,25 +165,25 @@ func (s *Service) facts(ctx context.Context, ws int64) ([]Fact, error) {
 		b := beatOf(beats, s.Installation.Sandbox)
 		switch {
 		case !s.Installation.Shell:
-			out = append(out, Fact{Code: ShellUnavailable, Detail: "CAIRN_SHELL is off"})
+			out = append(out, readmodel.HealthFact{Code: readmodel.ShellUnavailable, Detail: "CAIRN_SHELL is off"})
 		case !b.Live:
-			out = append(out, Fact{Code: ShellUnavailable, Name: b.Queue, Since: b.SeenAt,
+			out = append(out, readmodel.HealthFact{Code: readmodel.ShellUnavailable, Name: b.Queue, Since: b.SeenAt,
 				Detail: "no worker with a sandbox serves the queue"})
 		}
 	}
 	if chosen.Memory.Learning.Frozen && learns {
-		out = append(out, Fact{Code: LearningFrozen})
+		out = append(out, readmodel.HealthFact{Code: readmodel.LearningFrozen})
 	}
 	return out, nil
 }
 
-func beatOf(beats []Beat, queue string) Beat {
+func beatOf(beats []readmodel.WorkerBeat, queue string) readmodel.WorkerBeat {
 	for _, b := range beats {
 		if b.Queue == queue {
 			return b
 		}
 	}
-	return Beat{Queue: queue}
+	return readmodel.WorkerBeat{Queue: queue}
 }
 
 // probe asks the dependencies, at most once in ProbeValid.
@@ -208,16 +194,17 @@ func (s *Service) probe(ctx context.Context) (out []Reason) {
 		s.ask(context.WithoutCancel(ctx))
 	}
 	for code, f := range s.failed {
-		out = append(out, Fact{Code: code, Since: f.since, Detail: f.detail}.reason())
+		out = append(out, reasonOf(readmodel.HealthFact{Code: code, Since: f.since, Detail: f.detail}))
 	}
 	return out
 }
 
 func (s *Service) ask(ctx context.Context) {
 	probes := []struct {
-		code Code
+		code readmodel.HealthCode
 		ask  func(context.Context) error
-	}{{TemporalUnreachable, s.Temporal}, {SchemaBehind, s.Schema}, {EmbeddingBehind, s.Embedder}}
+	}{{readmodel.TemporalUnreachable, s.Temporal}, {readmodel.SchemaBehind, s.Schema}, {readmodel.EmbeddingBehind,
+		s.Embedder}}
 	errs := make([]error, len(probes))
 	var asking sync.WaitGroup
 	for i, p := range probes {

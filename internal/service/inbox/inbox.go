@@ -57,8 +57,8 @@ type SkillDecisions interface {
 
 // Memories are the memory writes that wait.
 type Memories interface {
-	PendingList(ctx context.Context, a agent.Actor, max int) ([]promptmemory.Pending, error)
-	Waiting(ctx context.Context, a agent.Actor, id int64) (promptmemory.Pending, error)
+	PendingList(ctx context.Context, a agent.Actor, max int) ([]memory.Pending, error)
+	Waiting(ctx context.Context, a agent.Actor, id int64) (memory.Pending, error)
 	Approve(ctx context.Context, a agent.Actor, id int64, d approval.Decision) (promptmemory.DecisionResult, error)
 	ApproveEdited(ctx context.Context, a agent.Actor, id int64, texts []string,
 		d approval.Decision) (promptmemory.DecisionResult, error)
@@ -168,7 +168,7 @@ func (s *Service) showMemory(ctx context.Context, a agent.Actor, number int64) (
 	return s.memoryDetail(ctx, a, w)
 }
 
-func (s *Service) memoryDetail(ctx context.Context, a agent.Actor, w promptmemory.Pending) (out Detail, err error) {
+func (s *Service) memoryDetail(ctx context.Context, a agent.Actor, w memory.Pending) (out Detail, err error) {
 	out = Detail{Item: memoryItem(w), Diff: strings.Join(w.Lines(), "\n") + "\n", Editable: &Text{}}
 	for _, o := range w.Operations {
 		out.Editable.Facts = append(out.Editable.Facts, o.Content)

@@ -8,9 +8,9 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/memory"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
-	"cairn/internal/service/promptmemory"
 )
 
 // Kinds of items.
@@ -107,7 +107,7 @@ func itemOf(p library.Proposal) Item {
 	return out
 }
 
-func memoryItem(w promptmemory.Pending) Item {
+func memoryItem(w memory.Pending) Item {
 	findings := w.Findings()
 	return Item{ID: fmt.Sprintf("m%d", w.ID), Kind: Memory, Title: string(w.Store), Summary: w.Gist,
 		Reason: w.Reason, Severity: approval.Worst(findings), Findings: append([]approval.Finding{}, findings...),

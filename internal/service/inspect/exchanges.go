@@ -8,15 +8,9 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
 )
-
-// StoredExchange is a model call with the bytes of its request and its reply, nil without one.
-type StoredExchange struct {
-	run.Call
-	Request string // empty if a part of it was erased
-	Reply   *llm.Reply
-}
 
 // Exchange is a model call with its request and reply. Secrets are replaced, except by Unmasked.
 type Exchange struct {
@@ -42,7 +36,7 @@ func (s *Runs) Unmasked(ctx context.Context, ref run.Ref, step string) ([]Exchan
 
 func (s *Runs) exchanges(ctx context.Context, ref run.Ref, step string, redactor *guard.Redactor) (out []Exchange,
 	err error) {
-	var stored []StoredExchange
+	var stored []readmodel.StoredExchange
 	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
 		r, err := q.RunState(ctx, ref.Run)
 		if err != nil {
@@ -64,7 +58,7 @@ func (s *Runs) exchanges(ctx context.Context, ref run.Ref, step string, redactor
 	}
 	before := map[string][]llm.Message{} // of the round before, by step
 	for _, e := range stored {
-		one, messages, err := e.open(redactor, before[e.Key.Step])
+		one, messages, err := openExchange(e, redactor, before[e.Key.Step])
 		if err != nil {
 			return nil, err
 		}
@@ -79,8 +73,9 @@ func (s *Runs) exchanges(ctx context.Context, ref run.Ref, step string, redactor
 	return out, nil
 }
 
-// open decodes a stored exchange. It also returns all messages of the request.
-func (e StoredExchange) open(redactor *guard.Redactor, before []llm.Message) (out Exchange, all []llm.Message,
+// openExchange decodes a stored exchange. It also returns all messages of the request.
+func openExchange(e readmodel.StoredExchange, redactor *guard.Redactor, before []llm.Message) (out Exchange,
+	all []llm.Message,
 	err error) {
 	out = Exchange{Call: e.Call, Erased: e.Request == ""}
 	var asked llm.ParsedRequest

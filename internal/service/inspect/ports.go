@@ -6,14 +6,13 @@ import (
 	"encoding/json"
 	"time"
 
+	"cairn/internal/domain/conversation"
+	"cairn/internal/domain/dumpfile"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/agentrun"
-	"cairn/internal/service/conversation"
-	"cairn/internal/service/curate"
-	"cairn/internal/service/dump"
 )
 
 // RunStore opens transactions to read runs.
@@ -35,15 +34,15 @@ type RunReader interface {
 	Usage(ctx context.Context, id string) (run.Usage, error)
 	Calls(ctx context.Context, ref run.Ref) ([]run.Call, error)
 	// Exchanges lists the calls of a run, or of one of its steps, with their requests and replies.
-	Exchanges(ctx context.Context, ref run.Ref, step string) ([]StoredExchange, error)
+	Exchanges(ctx context.Context, ref run.Ref, step string) ([]readmodel.StoredExchange, error)
 	AgentProgress(ctx context.Context, id string) (conversation.Progress, error)
 }
 
 // TurnReader reads the turn of a run.
 type TurnReader interface {
 	ConversationName(ctx context.Context, id int64) (name, title string, err error)
-	TurnOfRun(ctx context.Context, id string) (agentrun.Turn, error)
-	Record(ctx context.Context, id string) (agentrun.Record, error)
+	TurnOfRun(ctx context.Context, id string) (conversation.Turn, error)
+	Record(ctx context.Context, id string) (conversation.Record, error)
 	MessageText(ctx context.Context, conversation int64, seq int) (string, error)
 }
 
@@ -59,7 +58,7 @@ type ConversationTx interface {
 	Lines(ctx context.Context, conversation int64, after, max int) ([]conversation.Line, error)
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
 	Statements(ctx context.Context, conversation int64) ([]transcript.Statement, error)
-	TurnOf(ctx context.Context, conversation int64, message string) (agentrun.Turn, bool, error)
+	TurnOf(ctx context.Context, conversation int64, message string) (conversation.Turn, bool, error)
 	Run(ctx context.Context, id string) (run.Run, error)
 }
 
@@ -67,20 +66,11 @@ type ConversationTx interface {
 type WorkspaceStore interface {
 	// Workspace finds a workspace by the caller's name for it. If make is set, it creates a missing one.
 	Workspace(ctx context.Context, name string, make bool) (tenancy.Workspace, error)
-	Insights(ctx context.Context, ws int64, span time.Duration) (curate.Insights, error)
-	Counts(ctx context.Context, ws int64) (dump.Counts, error)
-	Entities(ctx context.Context, ws int64, max int) ([]Entity, error)
+	Insights(ctx context.Context, ws int64, span time.Duration) (readmodel.Insights, error)
+	Counts(ctx context.Context, ws int64) (dumpfile.Counts, error)
+	Entities(ctx context.Context, ws int64, max int) ([]readmodel.Entity, error)
 	Settings(ctx context.Context, ws int64) (settings.Settings, error)
 	// PatchSettings applies a JSON merge patch. Check validates the resulting settings before the commit.
 	PatchSettings(ctx context.Context, ws int64, patch json.RawMessage,
 		check func(settings.Settings) error) (settings.Settings, error)
-}
-
-// Entity is a subject of memories in the terms of mem0.
-type Entity struct {
-	Kind     string // user, agent, app or run
-	Name     string
-	Memories int64 // number of active memories
-	FirstAt  time.Time
-	LastAt   time.Time
 }

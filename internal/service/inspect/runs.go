@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/agentrun"
-	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/offload"
 )
@@ -30,13 +29,13 @@ type AgentReport struct {
 	MessageID    string `json:"message_id,omitempty"` // of a turn
 	Turn         int    `json:"turn,omitempty"`
 	// Record is, for a turn, the run that created the record at the start of its prompt.
-	Record string           `json:"record_run,omitempty"`
-	Reason string           `json:"reason,omitempty"` // why it ended
-	Detail string           `json:"detail,omitempty"`
-	Result string           `json:"result,omitempty"` // of a review: saved, nothing, budget or failed
-	Reply  string           `json:"reply,omitempty"`
-	Writes []agentrun.Write `json:"writes,omitempty"`
-	Staged int              `json:"staged,omitempty" doc:"Proposed changes that need approval"`
+	Record string      `json:"record_run,omitempty"`
+	Reason string      `json:"reason,omitempty"` // why it ended
+	Detail string      `json:"detail,omitempty"`
+	Result string      `json:"result,omitempty"` // of a review: saved, nothing, budget or failed
+	Reply  string      `json:"reply,omitempty"`
+	Writes []run.Write `json:"writes,omitempty"`
+	Staged int         `json:"staged,omitempty" doc:"Proposed changes that need approval"`
 }
 
 // RunPorts are the dependencies of Runs.
@@ -186,7 +185,7 @@ func agentReport(ctx context.Context, q RunTx, ref run.Ref) (*AgentReport, disti
 		about.Seconds = r.EndedAt.Sub(*r.StartedAt).Seconds()
 	}
 	out.Conversation = name
-	var ended agentrun.RunResult
+	var ended run.Result
 	if r.Status == run.Ended {
 		if err := json.Unmarshal(r.Result, &ended); err != nil {
 			return nil, about, fmt.Errorf("decode the result of run %s: %w", ref.Run, err)

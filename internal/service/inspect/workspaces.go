@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"time"
 
+	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/ports"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/service/curate"
-	"cairn/internal/service/dump"
 )
 
 // WorkspacePorts are the dependencies of Workspaces.
@@ -37,19 +37,19 @@ func (s *Workspaces) Find(ctx context.Context, name string) (tenancy.Workspace, 
 }
 
 // Insights returns the usage and cost of a workspace in the last days.
-func (s *Workspaces) Insights(ctx context.Context, ws int64, days int) (curate.Insights, error) {
+func (s *Workspaces) Insights(ctx context.Context, ws int64, days int) (readmodel.Insights, error) {
 	out, err := s.Store.Insights(ctx, ws, time.Duration(days)*24*time.Hour)
 	out.Days = days
 	return out, err
 }
 
 // Counts returns the numbers of objects in a workspace.
-func (s *Workspaces) Counts(ctx context.Context, ws int64) (dump.Counts, error) {
+func (s *Workspaces) Counts(ctx context.Context, ws int64) (dumpfile.Counts, error) {
 	return s.Store.Counts(ctx, ws)
 }
 
 // Entities lists the subjects of memories by kind and name.
-func (s *Workspaces) Entities(ctx context.Context, ws int64, max int) ([]Entity, error) {
+func (s *Workspaces) Entities(ctx context.Context, ws int64, max int) ([]readmodel.Entity, error) {
 	return s.Store.Entities(ctx, ws, max)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
@@ -19,56 +20,6 @@ import (
 	"cairn/internal/service/distill"
 )
 
-// Channel is the channel of conversations that were read from files.
-const Channel = "import"
-
-// NewImport is a file that is to be stored.
-type NewImport struct {
-	Name         string
-	Format       string // that the caller stated; empty if it was detected
-	AllowUnknown bool
-	Distill      bool
-	Outcome      transcript.Verdict // of the conversations, as a person states it; may be empty
-	SHA256       [sha256.Size]byte  // of the file
-	Bytes        int64              // of the file
-	Compressed   []byte             // the file, as zstd
-	Report       transcript.ImportReport
-}
-
-// StoredImport is an import with its file.
-type StoredImport struct {
-	Name         string
-	Format       string
-	AllowUnknown bool
-	Distill      bool
-	Outcome      transcript.Verdict
-	Compressed   []byte
-	Stored       int  // conversations that the latest reading has stored
-	Ended        bool // all are stored
-}
-
-// Import is an imported file.
-type Import struct {
-	ID            int64                   `json:"id"`
-	Name          string                  `json:"name"`
-	SHA256        string                  `json:"sha256"` // of the file, in hexadecimal digits
-	Bytes         int64                   `json:"bytes"`  // of the file
-	New           bool                    `json:"new"`    // the workspace did not have the file
-	Distill       bool                    `json:"distill"`
-	Report        transcript.ImportReport `json:"report"`
-	Stored        int                     `json:"stored"`        // conversations that the latest reading has stored
-	Conversations []string                `json:"conversations"` // IDs of those that any reading has stored
-	CreatedAt     time.Time               `json:"created_at"`
-	StoredAt      *time.Time              `json:"stored_at"` // when all were stored; null until then
-}
-
-// Place is where a conversation of a file is stored.
-type Place struct {
-	Number int64  // of the conversation
-	ID     string // of the conversation; it keeps the ID that it had before its session grew
-	Longer bool   // it has more messages, from a later version of the session
-}
-
 // Store stores imports. Each method is one transaction.
 type Store interface {
 	// PutImports stores files and a task that stores their conversations after a time, and returns their IDs. A file
@@ -76,21 +27,22 @@ type Store interface {
 	PutImports(
 		ctx context.Context,
 		ws int64,
-		files []NewImport,
+		files []conversation.NewImport,
 		after time.Duration,
 	) (ids []int64, made []bool, err error)
 	// Import returns an import, or NotFound.
-	Import(ctx context.Context, ws, id int64) (StoredImport, error)
+	Import(ctx context.Context, ws, id int64) (conversation.StoredImport, error)
 	// Place stores a conversation of a file, or what its session has in addition to an earlier version, and returns
 	// where it is. Ok is false if the file was erased.
-	Place(ctx context.Context, ws, id int64, c transcript.Conversation) (at Place, ok bool, err error)
+	Place(ctx context.Context, ws, id int64, c transcript.Conversation) (at conversation.ImportPlace, ok bool,
+		err error)
 	// PutConversation stores conversation number n of the latest reading. Last also removes the task. Ok is false if
 	// another process has stored it, or the file was erased.
 	PutConversation(ctx context.Context, ws, id int64, n int, c transcript.Conversation, last bool) (ok bool, err error)
 	// Reparse lets the conversations be stored again, from a new reading.
 	Reparse(ctx context.Context, ws, id int64, report transcript.ImportReport, after time.Duration) error
 	// Page returns up to max imports before an ID, the latest first. ID 0 stands for all.
-	Page(ctx context.Context, ws, id, before int64, max int) ([]Import, error)
+	Page(ctx context.Context, ws, id, before int64, max int) ([]conversation.Import, error)
 }
 
 // Distills accepts conversations to distill.
@@ -131,10 +83,10 @@ type Request struct {
 }
 
 // Accept stores files durably. Their conversations follow. A repeated file is not stored again.
-func (s *Service) Accept(ctx context.Context, r Request) ([]Import, error) {
-	var files []NewImport
+func (s *Service) Accept(ctx context.Context, r Request) ([]conversation.Import, error) {
+	var files []conversation.NewImport
 	for _, f := range r.Files {
-		one := NewImport{
+		one := conversation.NewImport{
 			Name:         f.Name,
 			Format:       r.Format,
 			AllowUnknown: r.AllowUnknown,
@@ -154,7 +106,7 @@ func (s *Service) Accept(ctx context.Context, r Request) ([]Import, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Import
+	var out []conversation.Import
 	for i, id := range ids {
 		one, err := s.Get(ctx, r.Workspace, id)
 		if err != nil {
@@ -176,7 +128,7 @@ func (s *Service) StoreConversations(ctx context.Context, ws tenancy.Workspace, 
 	if err != nil {
 		return err
 	}
-	result, err := stored.read()
+	result, err := readImport(stored)
 	if err != nil {
 		return err
 	}
@@ -206,7 +158,7 @@ func (s *Service) distill(ctx context.Context, ws tenancy.Workspace, id int64, o
 	spec := s.DistillSpec()
 	spec.Outcome, c.ID = outcome, at.ID
 	_, _, err = s.Distills.Accept(ctx, distill.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: c,
-		Channel: Channel, Spec: spec})
+		Channel: conversation.ImportChannel, Spec: spec})
 	return err
 }
 
@@ -229,40 +181,40 @@ func (s *Service) Placed(ctx context.Context, ws, id int64, all []transcript.Con
 
 // Reparse reads a file again, with the formats that this version knows. Conversations that are read as before are not
 // stored again. Those that are read differently are stored in addition.
-func (s *Service) Reparse(ctx context.Context, ws, id int64, after time.Duration) (Import, error) {
+func (s *Service) Reparse(ctx context.Context, ws, id int64, after time.Duration) (conversation.Import, error) {
 	stored, err := s.Store.Import(ctx, ws, id)
 	if err != nil {
-		return Import{}, err
+		return conversation.Import{}, err
 	}
-	result, err := stored.read()
+	result, err := readImport(stored)
 	if err != nil {
-		return Import{}, err
+		return conversation.Import{}, err
 	}
 	if err := s.Store.Reparse(ctx, ws, id, result.Report, after); err != nil {
-		return Import{}, err
+		return conversation.Import{}, err
 	}
 	return s.Get(ctx, ws, id)
 }
 
 // Get returns an import, or NotFound.
-func (s *Service) Get(ctx context.Context, ws, id int64) (Import, error) {
+func (s *Service) Get(ctx context.Context, ws, id int64) (conversation.Import, error) {
 	found, err := s.Store.Page(ctx, ws, id, 0, 1)
 	if err == nil && len(found) == 0 || id <= 0 {
 		err = fault.New(fault.NotFound, fmt.Sprintf("import %d not found", id), "`cairn import list` lists the imports")
 	}
 	if err != nil {
-		return Import{}, err
+		return conversation.Import{}, err
 	}
 	return found[0], nil
 }
 
 // List returns up to max imports before an ID, 0 for the latest ones.
-func (s *Service) List(ctx context.Context, ws, before int64, max int) ([]Import, error) {
+func (s *Service) List(ctx context.Context, ws, before int64, max int) ([]conversation.Import, error) {
 	return s.Store.Page(ctx, ws, 0, before, max)
 }
 
-// read reads the stored file.
-func (i StoredImport) read() (format.Result, error) {
+// readImport reads the stored file.
+func readImport(i conversation.StoredImport) (format.Result, error) {
 	inner, err := zstd.NewReader(bytes.NewReader(i.Compressed), zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return format.Result{}, damaged(err, i.Name)

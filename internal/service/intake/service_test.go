@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -233,7 +234,7 @@ func turnsOf(session string, first, last int) (out string) {
 func TestALaterImportOfASessionContinuesItsConversation(t *testing.T) {
 	db := pgtest.Open(t)
 	s, d := open(t, db.Imports())
-	store := func(content string) intake.Import {
+	store := func(content string) conversation.Import {
 		t.Helper()
 		made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "s.jsonl", content),
 			Distill: true})
@@ -245,7 +246,7 @@ func TestALaterImportOfASessionContinuesItsConversation(t *testing.T) {
 	}
 	first, grown := store(turnsOf("s1", 1, 2)), store(turnsOf("s1", 1, 4))
 	again := store(turnsOf("s1", 1, 3)) // an earlier version that arrives late
-	for _, other := range []intake.Import{grown, again} {
+	for _, other := range []conversation.Import{grown, again} {
 		if other.Stored != 1 || !reflect.DeepEqual(other.Conversations, first.Conversations) {
 			t.Errorf("the session is stored as %+v, before as %+v", other, first)
 		}

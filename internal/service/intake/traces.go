@@ -9,18 +9,12 @@ import (
 	"log/slog"
 	"time"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	format "cairn/internal/domain/transcript/intake"
 	"cairn/internal/domain/transcript/otlp"
 )
-
-// OpenSpan is a received span that is not imported.
-type OpenSpan struct {
-	ID     int64
-	Format string
-	Line   []byte
-}
 
 // TraceStore stores received spans. Each method is one transaction.
 type TraceStore interface {
@@ -28,10 +22,10 @@ type TraceStore interface {
 	// spans, or at once if their trace is in ended. It returns the number of spans that were not received before.
 	PutSpans(ctx context.Context, ws int64, spans []otlp.Span, ended [][]byte, idle time.Duration) (int, error)
 	// OpenSpans returns the first spans of a conversation that are not imported, up to max bytes but at least one.
-	OpenSpans(ctx context.Context, ws int64, session []byte, max int64) ([]OpenSpan, error)
+	OpenSpans(ctx context.Context, ws int64, session []byte, max int64) ([]conversation.OpenSpan, error)
 	// ImportSpans stores a file made from spans, and removes their content. Without a file, it only removes the
 	// content. The task stays if other spans have arrived. Another process may have done it.
-	ImportSpans(ctx context.Context, ws int64, session []byte, spans []int64, file *NewImport) error
+	ImportSpans(ctx context.Context, ws int64, session []byte, spans []int64, file *conversation.NewImport) error
 }
 
 // TracePorts are what Traces needs.
@@ -94,7 +88,7 @@ func (t *Traces) Import(ctx context.Context, ws int64, session string) error {
 }
 
 // traceFile reads a file as any import is read.
-func traceFile(name, kind string, content []byte) (*NewImport, error) {
+func traceFile(name, kind string, content []byte) (*conversation.NewImport, error) {
 	result, err := format.Read(name, bytes.NewReader(content), format.Options{Format: kind, AllowUnknown: true})
 	if err != nil {
 		return nil, err
@@ -103,6 +97,6 @@ func traceFile(name, kind string, content []byte) (*NewImport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &NewImport{Name: name, Format: kind, AllowUnknown: true, SHA256: sha256.Sum256(content),
+	return &conversation.NewImport{Name: name, Format: kind, AllowUnknown: true, SHA256: sha256.Sum256(content),
 		Bytes: int64(len(content)), Compressed: packed, Report: result.Report}, nil
 }

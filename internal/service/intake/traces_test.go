@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/transcript/otlp"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/intake"
@@ -129,7 +130,7 @@ type meanwhile struct {
 }
 
 func (m *meanwhile) ImportSpans(ctx context.Context, ws int64, session []byte, spans []int64,
-	file *intake.NewImport) error {
+	file *conversation.NewImport) error {
 	if run := m.run; run != nil {
 		m.run = nil
 		if err := run(); err != nil {

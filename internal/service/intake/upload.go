@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
@@ -23,7 +24,7 @@ type Upload struct {
 
 // ImportedFiles are the session files of an upload.
 type ImportedFiles struct {
-	Imports []Import                `json:"imports" doc:"One for each session file"`
+	Imports []conversation.Import   `json:"imports" doc:"One for each session file"`
 	Report  transcript.ImportReport `json:"report" doc:"What all files held: what was kept, skipped and not understood"`
 }
 

@@ -12,10 +12,10 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/modelcall"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/lab/pgtest"
-	"cairn/internal/service/ledger"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -95,7 +95,7 @@ func (b *bundle) dies(ref run.Ref, step string) {
 	testkit.Must(b.t, err)
 	w.Lease = 0
 	a, err := b.store.BeginCall(b.t.Context(), w)
-	if err != nil || a.Verdict != ledger.Send {
+	if err != nil || a.Verdict != modelcall.Send {
 		b.t.Fatalf("%+v, %v", a, err)
 	}
 }
@@ -276,12 +276,12 @@ func limited(b *testing.B, db *store.Store, name string) run.Ref {
 
 // admission makes a call and returns the time of its admission.
 func admission(b *testing.B, db *store.Store, ref run.Ref, step string) time.Duration {
-	w := ledger.CallRequest{Key: run.CallKey{Ref: ref, Step: step}, Lease: time.Minute, Reserve: 1000, Micros: 1000,
+	w := modelcall.Request{Key: run.CallKey{Ref: ref, Step: step}, Lease: time.Minute, Reserve: 1000, Micros: 1000,
 		Cap: 1_000_000_000, Request: llm.PreparedRequest{Model: "priced", Body: []byte(`{"user":"hi"}`)}}
 	began := time.Now()
 	a, err := db.BeginCall(b.Context(), w)
 	took := time.Since(began)
-	if err != nil || a.Verdict != ledger.Send {
+	if err != nil || a.Verdict != modelcall.Send {
 		b.Errorf("%+v, %v", a, err)
 		return took
 	}

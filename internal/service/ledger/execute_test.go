@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/modelcall"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
-	"cairn/internal/service/relay"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -20,7 +21,7 @@ func (b *bundle) execute(ctx context.Context, step string, keep ledger.StoreRepl
 	request, err := b.Prepare(run.CallKey{Ref: b.run, Step: step},
 		llm.Request{Model: "scripted", Messages: llm.User("ask")}, 0)
 	testkit.Must(b.t, err)
-	var admission ledger.Admission
+	var admission modelcall.Admission
 	testkit.Must(b.t, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q store.Tx) error {
 		admission, err = q.Calls().AdmitCall(ctx, request)
 		return err
@@ -36,7 +37,7 @@ func (b *bundle) kept(step string, err error) ledger.StoreReply {
 			if failed != nil {
 				return failed
 			}
-			if failed = q.Outbox().Enqueue(ctx, relay.EmbedDoc, step, 0); failed != nil {
+			if failed = q.Outbox().Enqueue(ctx, outbox.EmbedDoc, step, 0); failed != nil {
 				return failed
 			}
 			return err
@@ -104,9 +105,9 @@ func (b *bundle) question(parallel int) ledger.Question {
 					return err
 				}
 				if good(stored.Text) != nil {
-					return ledger.ErrReplyExists
+					return modelcall.ErrReplyExists
 				}
-				return q.Outbox().Enqueue(ctx, relay.EmbedDoc, fmt.Sprintf("s/%d", k.Round), 0)
+				return q.Outbox().Enqueue(ctx, outbox.EmbedDoc, fmt.Sprintf("s/%d", k.Round), 0)
 			})
 		}
 	}
@@ -153,7 +154,8 @@ func TestAQuestionThatFoundNoPlaceWaitsForOne(t *testing.T) {
 	}()
 	until(t, "the only place to be taken", func() bool { return g.held.Load() == 1 })
 	q := b.question(1)
-	if q.Admitted.Admission.Verdict != ledger.Full || b.number("select count(*) from llm_calls where step = 's'") != 0 {
+	if q.Admitted.Admission.Verdict != modelcall.Full ||
+		b.number("select count(*) from llm_calls where step = 's'") != 0 {
 		t.Errorf("verdict %s", q.Admitted.Admission.Verdict)
 	}
 	asked := make(chan string, 1)

@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/modelcall"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
 )
@@ -24,8 +25,8 @@ func (a *away) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *in
 	return r, nil
 }
 
-func (a *away) BeginCall(_ context.Context, w ledger.CallRequest) (ledger.Admission, error) {
-	return ledger.Admission{Verdict: ledger.Send, Request: w.Request}, nil
+func (a *away) BeginCall(_ context.Context, w modelcall.Request) (modelcall.Admission, error) {
+	return modelcall.Admission{Verdict: modelcall.Send, Request: w.Request}, nil
 }
 
 type once struct{ sent int }

@@ -19,67 +19,20 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/modelcall"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 )
 
-// Verdict is the decision of the ledger about a request.
-type Verdict string
-
-const (
-	Send       Verdict = "send"        // lease acquired: send Admission.Request
-	Stored     Verdict = "stored"      // reply exists: Admission.Reply
-	Busy       Verdict = "busy"        // another attempt holds a live lease
-	Full       Verdict = "full"        // the run has reached its limit of calls in flight
-	OverBudget Verdict = "over_budget" // the daily budget of the workspace is used up
-)
-
-// CallRequest is a call that a caller wants to make.
-type CallRequest struct {
-	Asked    llm.Request
-	Key      run.CallKey
-	Holder   run.Holder
-	Lease    time.Duration
-	Request  llm.PreparedRequest
-	SHA      [sha256.Size]byte
-	Reserve  int64 // tokens reserved from the daily budget until the reply is stored
-	Micros   int64 // maximum cost in micro-dollars, 0 if the price is unknown; no limit of cost refuses 0
-	Parallel int   // limit of this run's calls in flight, 0 for none
-	// Cap limits the cost of all workspaces in a UTC day; 0 and settings.Unlimited are no limit.
-	Cap settings.Spend
-	// Emit receives the parts of a streamed reply. Nothing may depend on them: another attempt can give
-	// other text. nil means that the reply is not streamed.
-	Emit func(text string)
-}
-
-// Admission is the response of the ledger to a CallRequest.
-type Admission struct {
-	Verdict Verdict
-	Request llm.PreparedRequest // request to send: the stored one, if it exists
-	Reply   llm.Reply           // with Stored
-	Attempt int                 // with Send: number of this attempt at the call, from 1
-	Wait    time.Duration       // with Busy: time until the other lease expires
-	Reason  string              // with OverBudget: the limit, what was used of it and how to raise it
-}
-
 // Store accesses the rows of the ledger. Each method is one transaction. Leases use the database clock.
 type Store interface {
-	BeginCall(ctx context.Context, w CallRequest) (Admission, error)
+	BeginCall(ctx context.Context, w modelcall.Request) (modelcall.Admission, error)
 	ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error
 	ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.PreparedRequest, sha [sha256.Size]byte) error
 	// EndCall stores a reply and returns the first stored one.
 	EndCall(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)
-	FailCall(ctx context.Context, k run.CallKey, h run.Holder, f FailedCall) error
-}
-
-// FailedCall is a request without a reply.
-type FailedCall struct {
-	Class   string
-	Message string
-	Unknown bool          // the endpoint may have processed the request
-	Status  int           // HTTP status, 0 without a response
-	RetryIn time.Duration // when the call is sent again; 0 if it is not
+	FailCall(ctx context.Context, k run.CallKey, h run.Holder, f modelcall.Failed) error
 }
 
 // Delays between the attempts at a call whose endpoint does not state one. They double.
@@ -157,13 +110,13 @@ func (l *Ledger) call(ctx context.Context, k run.CallKey, req llm.Request, paral
 
 // Prepare prepares a call. A caller that stores more in the same transaction gets the admission
 // from Repository and then calls Execute.
-func (l *Ledger) Prepare(k run.CallKey, req llm.Request, parallel int) (CallRequest, error) {
+func (l *Ledger) Prepare(k run.CallKey, req llm.Request, parallel int) (modelcall.Request, error) {
 	prepared, err := l.Model.Prepare(req)
 	if err != nil {
-		return CallRequest{}, fmt.Errorf("prepare %s: %w", k.Step, err)
+		return modelcall.Request{}, fmt.Errorf("prepare %s: %w", k.Step, err)
 	}
 	most := reserve(prepared, req)
-	request := CallRequest{Asked: req, Key: k, Holder: uuid.New(), Lease: l.Lease, Request: prepared,
+	request := modelcall.Request{Asked: req, Key: k, Holder: uuid.New(), Lease: l.Lease, Request: prepared,
 		SHA: sha256.Sum256(prepared.Body), Reserve: int64(most.Input + most.Output), Parallel: parallel, Cap: l.Cap}
 	request.Micros, _ = l.Prices.Cost(prepared.Model, most)
 	return request, nil
@@ -171,13 +124,10 @@ func (l *Ledger) Prepare(k run.CallKey, req llm.Request, parallel int) (CallRequ
 
 // Repository accesses the ledger in a transaction of the caller.
 type Repository interface {
-	AdmitCall(ctx context.Context, w CallRequest) (Admission, error)
+	AdmitCall(ctx context.Context, w modelcall.Request) (modelcall.Admission, error)
 	// StoreReply returns ErrReplyExists, and so fails the transaction, if another reply is stored.
 	StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)
 }
-
-// ErrReplyExists means that another attempt has stored a reply first.
-var ErrReplyExists = errors.New("another attempt has stored a reply")
 
 // StoreReply stores a reply together with the caller's own data, in one transaction, and returns
 // the stored reply.
@@ -196,15 +146,16 @@ func (keep StoreReply) try(ctx context.Context, reply llm.Reply, cost *int64) (s
 
 // Execute returns the reply to an admitted request. If keep is set, it stores the reply. If keep
 // fails, the reply is stored alone, so that it is not lost.
-func (l *Ledger) Execute(ctx context.Context, request CallRequest, admission Admission, keep StoreReply) (llm.Reply,
+func (l *Ledger) Execute(ctx context.Context, request modelcall.Request, admission modelcall.Admission,
+	keep StoreReply) (llm.Reply,
 	error) {
 	k, req := request.Key, request.Asked
 	switch admission.Verdict {
-	case Stored:
+	case modelcall.Stored:
 		return admission.Reply, nil
-	case Busy:
+	case modelcall.Busy:
 		return llm.Reply{}, &BusyError{After: admission.Wait}
-	case OverBudget:
+	case modelcall.OverBudget:
 		return llm.Reply{}, fault.New(fault.QuotaExceeded, admission.Reason,
 			"raise the limit, or wait for the next UTC day; then resume the run with `cairn runs retry RUN`")
 	}
@@ -248,16 +199,16 @@ func (l *Ledger) keep(ctx context.Context, k run.CallKey, reply llm.Reply, cost 
 }
 
 // admit asks for admission until the run is below its limit of calls.
-func (l *Ledger) admit(ctx context.Context, w CallRequest) (Admission, error) {
+func (l *Ledger) admit(ctx context.Context, w modelcall.Request) (modelcall.Admission, error) {
 	const first, most = 5 * time.Millisecond, 100 * time.Millisecond
 	for wait := first; ; wait = min(2*wait, most) {
 		t, err := l.Store.BeginCall(ctx, w)
-		if err != nil || t.Verdict != Full {
+		if err != nil || t.Verdict != modelcall.Full {
 			return t, err
 		}
 		select {
 		case <-ctx.Done():
-			return Admission{}, ctx.Err()
+			return modelcall.Admission{}, ctx.Err()
 		case <-time.After(wait):
 		}
 	}
@@ -265,7 +216,8 @@ func (l *Ledger) admit(ctx context.Context, w CallRequest) (Admission, error) {
 
 // send sends the request, renews the lease meanwhile and records a failure. If the endpoint does
 // not support a feature of the request, send tries once more without it.
-func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, a Admission) (llm.Reply, error) {
+func (l *Ledger) send(ctx context.Context, w modelcall.Request, req llm.Request, a modelcall.Admission) (llm.Reply,
+	error) {
 	stop := l.keepLease(ctx, w)
 	defer stop()
 	reply, err := l.post(ctx, w, a.Request)
@@ -276,7 +228,7 @@ func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, a Adm
 		return reply, nil
 	}
 	var failed *llm.Error
-	f := FailedCall{Unknown: true} // after cancellation, the outcome at the endpoint is unknown
+	f := modelcall.Failed{Unknown: true} // after cancellation, the outcome at the endpoint is unknown
 	if errors.As(err, &failed) {
 		f.Class, f.Unknown, f.Status = string(failed.Class), failed.Sent && failed.Status == 0, failed.Status
 		failed.Role = cmp.Or(failed.Role, w.Asked.Label.Stage)
@@ -295,7 +247,7 @@ func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, a Adm
 }
 
 // post sends a request, as a stream if Emit is set.
-func (l *Ledger) post(ctx context.Context, w CallRequest, p llm.PreparedRequest) (llm.Reply, error) {
+func (l *Ledger) post(ctx context.Context, w modelcall.Request, p llm.PreparedRequest) (llm.Reply, error) {
 	if l.Files != nil {
 		p.Files = func(ctx context.Context, sha256 string) ([]byte, error) {
 			return l.Files.AttachmentContent(ctx, w.Key.Workspace, sha256)
@@ -308,7 +260,7 @@ func (l *Ledger) post(ctx context.Context, w CallRequest, p llm.PreparedRequest)
 }
 
 // sendInstead stores and sends a simpler request than the rejected one.
-func (l *Ledger) sendInstead(ctx context.Context, w CallRequest, plainer llm.Request) (llm.Reply, error) {
+func (l *Ledger) sendInstead(ctx context.Context, w modelcall.Request, plainer llm.Request) (llm.Reply, error) {
 	prepared, err := l.Model.Prepare(plainer)
 	if err != nil {
 		return llm.Reply{}, fmt.Errorf("prepare a simpler request: %w", err)
@@ -320,7 +272,7 @@ func (l *Ledger) sendInstead(ctx context.Context, w CallRequest, plainer llm.Req
 }
 
 // keepLease renews the lease until the returned function is called.
-func (l *Ledger) keepLease(ctx context.Context, w CallRequest) (stop func()) {
+func (l *Ledger) keepLease(ctx context.Context, w modelcall.Request) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

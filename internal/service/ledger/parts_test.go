@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"cairn/internal/domain/llm"
-	"cairn/internal/service/ledger"
+	"cairn/internal/domain/modelcall"
 	"cairn/internal/testkit"
 )
 
 // whole joins a divided request.
-func whole(d ledger.Divided) string {
+func whole(d modelcall.Divided) string {
 	out := d.Pieces[0]
 	for i, part := range d.Parts {
 		out += part + d.Pieces[i+1]
@@ -39,7 +39,7 @@ func TestADividedRequestIsTheSameAgain(t *testing.T) {
 		`{"messages":{},"x":1}`:   0,
 		`{"tools":` + tools + `}`: 1,
 	} {
-		d := ledger.Divide([]byte(body), false)
+		d := modelcall.Divide([]byte(body), false)
 		if got := whole(d); got != body || len(d.Parts) != parts || len(d.SHAs()) != parts {
 			t.Errorf("%.80s: %d parts, want %d; joined %.80s", body, len(d.Parts), parts, got)
 		}
@@ -51,10 +51,10 @@ func TestConstantPartsAreShared(t *testing.T) {
 	text := strings.Repeat("Write what you learn. ", 10)
 	body := []byte(`{"messages":[{"role":"system","content":"` + text + `"},{"role":"user","content":"` + text +
 		`"}],"response_format":{"type":"json_schema","text":"` + text + `"},"metadata":{"text":"` + text + `"}}`)
-	if d := ledger.Divide(body, true); !slices.Equal(d.Shared, []bool{true, false, true, false}) {
+	if d := modelcall.Divide(body, true); !slices.Equal(d.Shared, []bool{true, false, true, false}) {
 		t.Errorf("constant: %v", d.Shared)
 	}
-	if d := ledger.Divide(body, false); slices.Contains(d.Shared, true) {
+	if d := modelcall.Divide(body, false); slices.Contains(d.Shared, true) {
 		t.Errorf("not constant: %v", d.Shared)
 	}
 }
@@ -62,7 +62,7 @@ func TestConstantPartsAreShared(t *testing.T) {
 func FuzzDivide(f *testing.F) {
 	f.Add([]byte(`{"messages":[{"role":"user","content":"Hi"}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if got := whole(ledger.Divide(body, false)); got != string(body) {
+		if got := whole(modelcall.Divide(body, false)); got != string(body) {
 			t.Errorf("%q became %q", body, got)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/modelcall"
 	"cairn/internal/domain/run"
 )
 
@@ -27,8 +28,8 @@ type Question struct {
 
 // AdmittedCall is a request with the admission from the caller's transaction.
 type AdmittedCall struct {
-	Request   CallRequest
-	Admission Admission
+	Request   modelcall.Request
+	Admission modelcall.Admission
 }
 
 // Ask sends q to its model and repeats it with a repair message while the reply does not decode. It
@@ -69,7 +70,7 @@ func (l *Ledger) round(ctx context.Context, q Question, n int, req llm.Request) 
 	if q.StoreReply != nil {
 		keep = q.StoreReply(k)
 	}
-	if n == 0 && q.Admitted != nil && q.Admitted.Admission.Verdict != Full {
+	if n == 0 && q.Admitted != nil && q.Admitted.Admission.Verdict != modelcall.Full {
 		return l.Execute(ctx, q.Admitted.Request, q.Admitted.Admission, keep)
 	}
 	return l.call(ctx, k, req, q.Parallel, keep)

@@ -8,12 +8,13 @@ import (
 
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/modelcall"
 	"cairn/internal/domain/prompt"
 )
 
 // conceal logs the endpoint's text for operators and returns the error that tenants may see. Secrets
 // in the text are replaced, because an endpoint can quote the request.
-func (l *Ledger) conceal(w CallRequest, failed *llm.Error) error {
+func (l *Ledger) conceal(w modelcall.Request, failed *llm.Error) error {
 	id := "err_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:16]
 	shown := failed.Conceal(id)
 	if l.Log == nil || shown == failed {
@@ -35,7 +36,7 @@ const (
 // its system message. Some endpoints reject a prompt because of its wording; comparing the hashes
 // with those of an accepted request shows which section it is. The text itself is only in the
 // ledger.
-func (l *Ledger) logRejected(w CallRequest, failed *llm.Error) {
+func (l *Ledger) logRejected(w modelcall.Request, failed *llm.Error) {
 	if l.Log == nil || failed.Status != badRequest && failed.Status != unprocessable {
 		return
 	}

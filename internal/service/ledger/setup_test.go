@@ -11,12 +11,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
-	"cairn/internal/service/distill"
 	"cairn/internal/service/ledger"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -62,7 +62,7 @@ func setup(t *testing.T) *bundle {
 func (b *bundle) newRun(key string) run.Ref {
 	b.t.Helper()
 	r, _, err := b.store.Accept(b.t.Context(),
-		distill.AcceptedRequest{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
+		distillation.AcceptedRequest{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
 			Conversation: transcript.Conversation{ID: key,
 				Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
 			WorkflowID: func(int, int) string { return key }})

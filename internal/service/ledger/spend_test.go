@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/distill"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -48,7 +48,7 @@ func (b *bundle) runOf(ws tenancy.Workspace) run.Ref {
 func accept(t testing.TB, db *store.Store, ws tenancy.Workspace) run.Ref {
 	t.Helper()
 	r, _, err := db.Accept(t.Context(),
-		distill.AcceptedRequest{Workspace: ws.ID, Key: "r", Spec: []byte("{}"), Channel: "import",
+		distillation.AcceptedRequest{Workspace: ws.ID, Key: "r", Spec: []byte("{}"), Channel: "import",
 			Conversation: transcript.Conversation{ID: "c",
 				Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
 			WorkflowID: func(int, int) string { return ws.Name }})

@@ -70,18 +70,10 @@ func notManaged(h skill.Head) error {
 		"do not change it; save new content as a new skill")
 }
 
-// toolOrigins are the writers that the hourly limits apply to. Imports and distillations have their
-// own limits.
-var toolOrigins = []string{string(agent.OriginUser), string(agent.OriginAgent), string(agent.OriginNudge),
-	string(agent.OriginReflection), string(agent.OriginDesigner)}
-
-// CountedOrigins returns the writers whose versions count toward the hourly limits.
-func CountedOrigins() []string { return toolOrigins }
-
 var unwatchedOrigins = []string{string(agent.OriginNudge), string(agent.OriginReflection), string(agent.OriginDesigner)}
 
 func withinRates(ctx context.Context, tx Tx, a agent.Actor, s Settings) error {
-	n, err := tx.Uses().RecentWrites(ctx, toolOrigins, unwatchedOrigins)
+	n, err := tx.Uses().RecentWrites(ctx, skill.ToolOrigins, unwatchedOrigins)
 	if err != nil {
 		return err
 	}

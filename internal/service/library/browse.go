@@ -36,12 +36,6 @@ type ListResult struct {
 	Hint       string         `json:"hint"`
 }
 
-// CategoryCount is the number of skills in a category. The category "" counts skills without one.
-type CategoryCount struct {
-	Category string
-	Skills   int
-}
-
 // Browse lists skills by category and name or, with a query, best match first. It counts no use and
 // returns no bodies.
 func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out ListResult, err error) {
@@ -49,7 +43,7 @@ func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out
 	if in.IncludeArchived {
 		statuses = append(statuses, skill.Archived)
 	}
-	var counts []CategoryCount
+	var counts []skill.CategoryCount
 	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		counts, err = tx.Skills().Categories(ctx, statuses)
 		return err

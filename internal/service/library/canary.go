@@ -61,7 +61,7 @@ func (l *Library) decideCanary(ctx context.Context, tx Tx, head skill.Head) (_ s
 }
 
 // promote puts a canary in force.
-func (l *Library) promote(ctx context.Context, tx Tx, head skill.Head, c Pending) (skill.Head, error) {
+func (l *Library) promote(ctx context.Context, tx Tx, head skill.Head, c skill.Pending) (skill.Head, error) {
 	head, err := l.advance(ctx, tx, head, c.Version)
 	if err != nil {
 		return head, err
@@ -82,7 +82,7 @@ type CanaryState struct {
 }
 
 // stateOf returns how a pending change does as a canary, nil if it is none.
-func stateOf(ctx context.Context, tx Tx, c Pending) (*CanaryState, error) {
+func stateOf(ctx context.Context, tx Tx, c skill.Pending) (*CanaryState, error) {
 	if !c.Canary {
 		return nil, nil
 	}

@@ -26,7 +26,7 @@ func (b *bundle) canary(id int64) (change int64) {
 		}
 		v.Body, v.Op, v.Number = strings.Replace(v.Body, "Build", "Make", 1), skill.OpUpdate, 0
 		v.ContentSHA = skill.ContentHash(v.Document(), v.Files)
-		change, err = tx.Pending().PutPending(ctx, library.Pending{Skill: id, Base: 1, Version: v, Canary: true,
+		change, err = tx.Pending().PutPending(ctx, skill.Pending{Skill: id, Base: 1, Version: v, Canary: true,
 			Reason: "canary", Origin: string(agent.OriginDistill)})
 		return err
 	}))

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
 )
@@ -223,7 +224,7 @@ func (l *Library) advanceWith(ctx context.Context, tx Tx, head skill.Head, v ski
 		return head, err
 	}
 	number, err := tx.Versions().AdvanceSkill(ctx, head.ID, head.Version, v,
-		search.NewDoc(search.KindSkill, head.ID, string(head.Status), text), vector.Values, vector.Space)
+		index.NewDoc(index.KindSkill, head.ID, string(head.Status), text), vector.Values, vector.Space)
 	if err != nil {
 		return head, err
 	}

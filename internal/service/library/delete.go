@@ -87,7 +87,8 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 			op = OpArchive
 		}
 		out.PendingID, err = tx.Pending().PutPending(ctx,
-			Pending{Skill: f.head.ID, Base: f.head.Version, Version: f.current, Op: op, Gist: op + " " + f.head.Name,
+			skill.Pending{Skill: f.head.ID, Base: f.head.Version, Version: f.current, Op: op, Gist: op + " " +
+				f.head.Name,
 				Reason: in.Reason, Origin: string(a.Origin), AbsorbedInto: into})
 	case a.Origin.Autonomous():
 		out.Action = Shelved

@@ -12,10 +12,10 @@ import (
 	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/search"
 )
 
 // ImportResult is the result of an import.
@@ -68,7 +68,7 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 				return err
 			}
 			id, err := tx.Versions().CreateSkill(ctx, v, status,
-				search.NewDoc(search.KindSkill, 0, string(status), text), vector.Values, vector.Space)
+				index.NewDoc(index.KindSkill, 0, string(status), text), vector.Values, vector.Space)
 			if err != nil {
 				return err
 			}
@@ -137,7 +137,7 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 		return err
 	}
 	out.Pending, err = tx.Pending().PutPending(ctx,
-		Pending{Skill: id, Base: out.Head.Version, Version: v, Reason: "upload", Origin: v.Origin,
+		skill.Pending{Skill: id, Base: out.Head.Version, Version: v, Reason: "upload", Origin: v.Origin,
 			Gist: l.gist(current, v)})
 	return err
 }

@@ -19,16 +19,6 @@ const (
 	indexRest        = 16  // tokens reserved for the line with the number of omitted skills
 )
 
-// IndexEntry is a skill for the index.
-type IndexEntry struct {
-	ID          int64
-	Name        string
-	Status      skill.Status
-	Description string
-	Category    string
-	Risk        []string // risks that were accepted with its version
-}
-
 // Index is the list of skills in a prompt: name and description, grouped by category. It has
 // nothing that changes with use.
 type Index struct {
@@ -43,7 +33,7 @@ func (x Index) Text() string { return strings.Join(x.Lines, "\n") }
 // Index lists the skills for a new prompt session. If there are too many, it keeps pinned and
 // recently used ones.
 func (l *Library) Index(ctx context.Context, ws int64) (Index, error) {
-	var offered []IndexEntry
+	var offered []skill.IndexEntry
 	err := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		offered, err = tx.Skills().Offered(ctx)
 		return err
@@ -63,7 +53,7 @@ func (l *Library) Index(ctx context.Context, ws int64) (Index, error) {
 }
 
 // layOut keeps the lines that fit, in the order of offered, and sorts them.
-func layOut(offered []IndexEntry, lines []string) Index {
+func layOut(offered []skill.IndexEntry, lines []string) Index {
 	kept, tokens := []int{}, 0
 	headed := map[string]bool{"": true}
 	for i, o := range offered {

@@ -15,7 +15,6 @@ package library
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/skill"
@@ -73,52 +72,11 @@ type Finder interface {
 	SkillsThatAre(ctx context.Context, ws int64, text string, states []skill.Status, limit int) ([]search.Found, error)
 }
 
-// VersionInfo is a version in a history.
-type VersionInfo struct {
-	Number        int            `json:"version"`
-	Base          int            `json:"base_version"`
-	Description   string         `json:"description"`
-	Category      string         `json:"category,omitempty"`
-	Origin        string         `json:"origin"`
-	Op            string         `json:"op"`
-	ChangeSummary string         `json:"change_summary"`
-	Model         string         `json:"model,omitempty"`
-	Run           string         `json:"run,omitempty"`
-	Degraded      []string       `json:"degraded,omitempty"`
-	Violations    []string       `json:"violations,omitempty"`
-	Risk          []string       `json:"risk,omitempty"`
-	Quality       *skill.Quality `json:"quality,omitempty"`
-	PackageKey    string         `json:"package_key"`
-	PackageBytes  int            `json:"package_bytes"`
-	CreatedAt     time.Time      `json:"created_at"`
-}
-
 // Operations of a pending change other than a new version.
 const (
 	OpArchive = "archive"
 	OpDelete  = "delete"
 )
-
-// Pending is a pending change.
-type Pending struct {
-	ID           int64         `json:"id"`
-	Skill        int64         `json:"skill_id"`
-	Name         string        `json:"name"`
-	Base         int           `json:"base_version"`
-	Version      skill.Version `json:"version"`
-	Op           string        `json:"op"`   // operation of the version, or OpArchive, OpDelete
-	Gist         string        `json:"gist"` // summary in one line
-	Reason       string        `json:"reason"`
-	Origin       string        `json:"origin"`
-	AbsorbedInto int64         `json:"absorbed_into,omitempty"` // for OpArchive and OpDelete
-	// State is pending, or expired if it can no longer be approved.
-	State     string    `json:"state"`
-	CreatedAt time.Time `json:"created_at"`
-	ExpiresAt time.Time `json:"expires_at"`
-	// Canary is set while the change is shown in a part of the conversations, until CanaryUntil.
-	Canary      bool      `json:"canary,omitempty"`
-	CanaryUntil time.Time `json:"canary_until,omitzero"`
-}
 
 // Head finds a skill by ID or, if id is 0, by name.
 func Head(ctx context.Context, tx Tx, id int64, name string) (skill.Head, error) {
@@ -150,7 +108,7 @@ func (l *Library) Find(ctx context.Context, ws int64, ref string, number int) (h
 }
 
 // History returns the versions of a skill, latest first.
-func (l *Library) History(ctx context.Context, ws, id int64, max int) (out []VersionInfo, err error) {
+func (l *Library) History(ctx context.Context, ws, id int64, max int) (out []skill.VersionInfo, err error) {
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.Skills().SkillHead(ctx, id); err != nil {
 			return err

@@ -33,21 +33,6 @@ type Page struct {
 	Next   string
 }
 
-// Listing is the store query of a page: at most Max skills after a position.
-type Listing struct {
-	Statuses []skill.Status
-	Category string
-	Holds    string
-	After    Place
-	Max      int
-}
-
-// Place is the position of a skill in a list. Skills without a category come first.
-type Place struct {
-	Category string `json:"c,omitempty"`
-	Name     string `json:"n"`
-}
-
 // List returns a page of skills by category, then by name. The cursor is a position, not a count,
 // so changes between two pages neither skip nor repeat skills.
 func (l *Library) List(ctx context.Context, ws int64, f Filter) (out Page, err error) {
@@ -61,7 +46,8 @@ func (l *Library) List(ctx context.Context, ws int64, f Filter) (out Page, err e
 			"use a smaller limit, and continue with the cursor")
 	}
 	// One more skill shows whether another page follows.
-	listing := Listing{Statuses: f.Statuses, Category: f.Category, Holds: strings.TrimSpace(f.Holds), Max: limit + 1}
+	listing := skill.Listing{Statuses: f.Statuses, Category: f.Category, Holds: strings.TrimSpace(f.Holds),
+		Max: limit + 1}
 	if len(listing.Statuses) == 0 {
 		listing.Statuses = []skill.Status{skill.Active, skill.Candidate, skill.DraftStatus}
 	}
@@ -75,20 +61,12 @@ func (l *Library) List(ctx context.Context, ws int64, f Filter) (out Page, err e
 	if err == nil && len(out.Skills) > limit {
 		out.Skills = out.Skills[:limit]
 		last := out.Skills[limit-1]
-		out.Next, err = Place{last.Category, last.Name}.cursor()
+		out.Next, err = skill.ListPlace{Category: last.Category, Name: last.Name}.Cursor()
 	}
 	return out, err
 }
 
-func (p Place) cursor() (string, error) {
-	raw, err := json.Marshal(p)
-	if err != nil {
-		return "", fmt.Errorf("encode the cursor: %w", err)
-	}
-	return base64.RawURLEncoding.EncodeToString(raw), nil
-}
-
-func placeOf(cursor string) (p Place, err error) {
+func placeOf(cursor string) (p skill.ListPlace, err error) {
 	if cursor == "" {
 		return p, nil
 	}
@@ -97,7 +75,7 @@ func placeOf(cursor string) (p Place, err error) {
 		err = json.Unmarshal(raw, &p)
 	}
 	if err != nil || p.Name == "" || strings.ContainsRune(p.Category+p.Name, 0) {
-		return Place{}, fault.New(fault.InvalidArgument, "invalid cursor",
+		return skill.ListPlace{}, fault.New(fault.InvalidArgument, "invalid cursor",
 			"send next_cursor of the previous page unchanged, or no cursor for the first page")
 	}
 	return p, nil

@@ -14,25 +14,14 @@ import (
 
 // Outcomes of uses.
 const (
-	Pass = "pass"
 	Fail = "fail"
 )
 
 // Opinions are the outcomes for votes.
-var Opinions = map[string]string{"up": Pass, "down": Fail, "none": ""}
+var Opinions = map[string]string{"up": skill.Pass, "down": Fail, "none": ""}
 
 // outcomes are those of uses in a conversation that ended so.
-var outcomes = map[transcript.Verdict]string{transcript.Success: Pass, transcript.Failure: Fail}
-
-// Use is one use of a skill. ID is set by the caller; each ID counts once.
-type Use struct {
-	Skill   int64
-	ID      string
-	Version int
-	Change  int64  // the canary that was shown, 0 for a version of the skill
-	Outcome string // "", Pass or Fail; a later call may set or change it
-	Vote    bool   // a person's opinion of the version, which is not counted as a use
-}
+var outcomes = map[transcript.Verdict]string{transcript.Success: skill.Pass, transcript.Failure: Fail}
 
 // UseEffect is the effect of an outcome on a skill.
 type UseEffect struct {
@@ -46,7 +35,7 @@ type UseEffect struct {
 
 // RecordUse counts a use of a skill, once per use ID. An outcome may withdraw the version in force, or
 // decide about a canary.
-func (l *Library) RecordUse(ctx context.Context, ws int64, u Use) error {
+func (l *Library) RecordUse(ctx context.Context, ws int64, u skill.Use) error {
 	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		_, err := l.use(ctx, tx, u)
 		return err
@@ -88,7 +77,7 @@ func (l *Library) Vote(ctx context.Context, ws, id int64, voter, opinion string)
 		if err != nil {
 			return err
 		}
-		out, err = l.decide(ctx, tx, Use{Skill: id, ID: fmt.Sprintf("vote/%s/%d", voter, head.Version),
+		out, err = l.decide(ctx, tx, skill.Use{Skill: id, ID: fmt.Sprintf("vote/%s/%d", voter, head.Version),
 			Version: head.Version, Outcome: opinion, Vote: true})
 		return err
 	})
@@ -111,7 +100,7 @@ func (l *Library) JudgeTurn(ctx context.Context, ws int64, run, outcome string) 
 	})
 }
 
-func (l *Library) decideAll(ctx context.Context, tx Tx, uses []Use, outcome string) ([]UseEffect, error) {
+func (l *Library) decideAll(ctx context.Context, tx Tx, uses []skill.Use, outcome string) ([]UseEffect, error) {
 	out := []UseEffect{}
 	for _, u := range uses {
 		u.Outcome = outcome
@@ -125,7 +114,7 @@ func (l *Library) decideAll(ctx context.Context, tx Tx, uses []Use, outcome stri
 }
 
 // decide sets the outcome of a use, or removes it.
-func (l *Library) decide(ctx context.Context, tx Tx, u Use) (UseEffect, error) {
+func (l *Library) decide(ctx context.Context, tx Tx, u skill.Use) (UseEffect, error) {
 	if u.Outcome != "" {
 		return l.use(ctx, tx, u)
 	}
@@ -141,7 +130,7 @@ func effectOf(head skill.Head, withdrawn string) UseEffect {
 }
 
 // use records a use. With its outcome, it decides about a canary and withdraws a version that fails too often.
-func (l *Library) use(ctx context.Context, tx Tx, u Use) (out UseEffect, err error) {
+func (l *Library) use(ctx context.Context, tx Tx, u skill.Use) (out UseEffect, err error) {
 	if u.Outcome != "" { // before any row is locked, in the order of all changes
 		if err := tx.Versions().LockSkills(ctx); err != nil {
 			return out, err
@@ -213,7 +202,7 @@ func (l *Library) withdrawFailing(ctx context.Context, tx Tx, head skill.Head) (
 	failing.Number, failing.Base, failing.Op = head.Version+1, head.Version, skill.OpUpdate
 	failing.Findings = append(failing.Findings, failed(reason))
 	_, err = tx.Pending().
-		PutPending(ctx, Pending{Skill: head.ID, Base: head.Version, Version: failing, Op: skill.OpUpdate,
+		PutPending(ctx, skill.Pending{Skill: head.ID, Base: head.Version, Version: failing, Op: skill.OpUpdate,
 			Reason: reason, Origin: failing.Origin, Gist: l.gist(next, failing)})
 	return head, reason, err
 }
@@ -267,7 +256,8 @@ func (l *Library) proposeArchive(ctx context.Context, tx Tx, head skill.Head, re
 	if err != nil {
 		return err
 	}
-	_, err = tx.Pending().PutPending(ctx, Pending{Skill: head.ID, Base: head.Version, Version: current, Op: OpArchive,
+	_, err = tx.Pending().PutPending(ctx, skill.Pending{Skill: head.ID, Base: head.Version, Version: current,
+		Op:     OpArchive,
 		Reason: "pinned, and " + reason, Origin: current.Origin, Gist: OpArchive + " " + head.Name})
 	return err
 }

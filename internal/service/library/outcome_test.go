@@ -27,7 +27,7 @@ func (b *bundle) talk(name string, id int64, version int) {
 (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, first_seq)
 select $1, id, 1, 'm', 'answer', 'user', sha256('x'), $3, 0
 from conversations where external_id = $2`, b.ws.ID, name, run)
-	testkit.Must(b.t, b.RecordUse(b.t.Context(), b.ws.ID, library.Use{Skill: id, ID: "run/" + run, Version: version}))
+	testkit.Must(b.t, b.RecordUse(b.t.Context(), b.ws.ID, skill.Use{Skill: id, ID: "run/" + run, Version: version}))
 }
 
 // states records how a conversation ended for a person, and returns the effects.
@@ -43,13 +43,13 @@ func (b *bundle) uses(id int64, outcomes string) (head skill.Head) {
 	b.t.Helper()
 	for _, r := range outcomes {
 		head = b.head(id)
-		outcome := library.Pass
+		outcome := skill.Pass
 		if r == 'f' {
 			outcome = library.Fail
 		}
 		testkit.Must(
 			b.t,
-			b.RecordUse(b.t.Context(), b.ws.ID, library.Use{Skill: id, ID: fmt.Sprint("use-", b.ops.Add(1)),
+			b.RecordUse(b.t.Context(), b.ws.ID, skill.Use{Skill: id, ID: fmt.Sprint("use-", b.ops.Add(1)),
 				Version: head.Version, Outcome: outcome}),
 		)
 	}
@@ -220,7 +220,7 @@ func TestConcurrentFailuresWithdrawAVersionOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
-			err := b.RecordUse(t.Context(), b.ws.ID, library.Use{Skill: id, ID: fmt.Sprint("at-once-", i), Version: 2,
+			err := b.RecordUse(t.Context(), b.ws.ID, skill.Use{Skill: id, ID: fmt.Sprint("at-once-", i), Version: 2,
 				Outcome: library.Fail})
 			if err != nil {
 				t.Error(err)
@@ -240,7 +240,7 @@ func TestVotesOnASkill(t *testing.T) {
 	for _, step := range []struct {
 		voter, opinion, want string
 	}{
-		{"a", library.Pass, "0 1 1"}, {"a", library.Fail, "0 1 0"}, {"b", library.Fail, "0 2 0"}, {"b", "", "0 1 0"},
+		{"a", skill.Pass, "0 1 1"}, {"a", library.Fail, "0 1 0"}, {"b", library.Fail, "0 2 0"}, {"b", "", "0 1 0"},
 		{"c", "", "0 1 0"},
 	} {
 		_, err := b.Vote(t.Context(), b.ws.ID, id, step.voter, step.opinion)
@@ -256,7 +256,7 @@ func TestVotesOnASkill(t *testing.T) {
 	if head := b.head(id); head.Status != skill.DraftStatus {
 		t.Errorf("three people reject it: %+v", head)
 	}
-	_, err := b.Vote(audit.With(t.Context(), audit.Actor{Kind: audit.CLI}), b.ws.ID, id+1, "a", library.Pass)
+	_, err := b.Vote(audit.With(t.Context(), audit.Actor{Kind: audit.CLI}), b.ws.ID, id+1, "a", skill.Pass)
 	if fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a vote on an unknown skill: %v", err)
 	}

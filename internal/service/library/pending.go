@@ -74,7 +74,7 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64, d approv
 
 // joined returns a pending change rebased on the head. If both changed the same part, the change stays pending: a
 // person rejects it or approves it with a text of their own.
-func (l *Library) joined(ctx context.Context, ws int64, p Pending, head skill.Head) (skill.Version, error) {
+func (l *Library) joined(ctx context.Context, ws int64, p skill.Pending, head skill.Head) (skill.Version, error) {
 	if p.Op == OpDelete || p.Op == OpArchive { // the content to remove differs from what was reviewed
 		return skill.Version{}, moved(head, p.Base)
 	}
@@ -82,7 +82,7 @@ func (l *Library) joined(ctx context.Context, ws int64, p Pending, head skill.He
 }
 
 // carryOut applies a pending change.
-func (l *Library) carryOut(ctx context.Context, tx Tx, head skill.Head, p Pending) (skill.Head, error) {
+func (l *Library) carryOut(ctx context.Context, tx Tx, head skill.Head, p skill.Pending) (skill.Head, error) {
 	switch p.Op {
 	case OpDelete:
 		// No caller needs the end of the undo period.

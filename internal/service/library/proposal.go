@@ -15,7 +15,7 @@ import (
 // Proposal is what waits for a person: a new skill, or a change of a skill.
 type Proposal struct {
 	Head     skill.Head
-	Change   *Pending           // nil for a new skill, which Head describes
+	Change   *skill.Pending     // nil for a new skill, which Head describes
 	Base     skill.Version      // on which the change is based, if the head has moved since and it is kept
 	Current  skill.Version      // the version in force, zero for a new skill
 	Next     skill.Version      // the version to approve, zero for a removal
@@ -49,7 +49,7 @@ func (l *Library) ThreeWay(p Proposal) (theirs, proposed string) {
 // Proposals returns at most max new skills that wait and as many pending changes, the oldest changes first.
 func (l *Library) Proposals(ctx context.Context, ws int64, max int) (out []Proposal, err error) {
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		heads, err := tx.Skills().Skills(ctx, Listing{Statuses: waiting, Max: max})
+		heads, err := tx.Skills().Skills(ctx, skill.Listing{Statuses: waiting, Max: max})
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func newSkill(ctx context.Context, tx Tx, head skill.Head) (Proposal, error) {
 }
 
 // change returns the proposal of a change, joined with the head if that has changed since.
-func change(ctx context.Context, tx Tx, c Pending) (p Proposal, err error) {
+func change(ctx context.Context, tx Tx, c skill.Pending) (p Proposal, err error) {
 	p.Change = &c
 	if p.Head, err = tx.Skills().SkillHead(ctx, c.Skill); err != nil {
 		return p, err

@@ -13,7 +13,8 @@ import (
 
 // rebased applies a proposed change to a head that has changed since. It changes only what the
 // proposal changed. It returns an error if both changed the same part.
-func (l *Library) rebased(ctx context.Context, ws int64, p Pending, head skill.Head) (v skill.Version, err error) {
+func (l *Library) rebased(ctx context.Context, ws int64, p skill.Pending, head skill.Head) (v skill.Version,
+	err error) {
 	var base, now skill.Version
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if base, err = tx.Versions().Version(ctx, p.Skill, p.Base); err != nil {

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/search"
 )
 
 // Tx accesses the skills of one workspace in one transaction.
@@ -28,12 +28,12 @@ type Tx interface {
 type SkillRepository interface {
 	SkillHead(ctx context.Context, id int64) (skill.Head, error)
 	SkillNamed(ctx context.Context, name string) (skill.Head, error)
-	Skills(ctx context.Context, l Listing) ([]skill.Head, error)
-	Categories(ctx context.Context, statuses []skill.Status) ([]CategoryCount, error)
+	Skills(ctx context.Context, l skill.Listing) ([]skill.Head, error)
+	Categories(ctx context.Context, statuses []skill.Status) ([]skill.CategoryCount, error)
 	SkillNames(ctx context.Context) ([]skill.Head, error)
 	SkillsOfBody(ctx context.Context, sha [32]byte) ([]string, error)
-	Offered(ctx context.Context) ([]IndexEntry, error)
-	Search(ctx context.Context, q search.Query) ([]search.Hit, error)
+	Offered(ctx context.Context) ([]skill.IndexEntry, error)
+	Search(ctx context.Context, q index.Query) ([]index.Hit, error)
 }
 
 // VersionRepository reads and writes versions of skills.
@@ -41,10 +41,10 @@ type VersionRepository interface {
 	LockSkills(ctx context.Context) error
 	SkillCount(ctx context.Context) (int, error)
 	Version(ctx context.Context, id int64, number int) (skill.Version, error)
-	Versions(ctx context.Context, id int64, max int) ([]VersionInfo, error)
-	CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc, vector []float32,
+	Versions(ctx context.Context, id int64, max int) ([]skill.VersionInfo, error)
+	CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d index.Doc, vector []float32,
 		space int16) (int64, error)
-	AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc, vector []float32,
+	AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d index.Doc, vector []float32,
 		space int16) (number int, err error)
 	PruneVersions(ctx context.Context, id int64, keep int) error
 }
@@ -55,20 +55,20 @@ type StateRepository interface {
 	SetPinned(ctx context.Context, id int64, pinned bool) error
 	SetManaged(ctx context.Context, id int64, managed bool) error
 	SetTainted(ctx context.Context, id int64, tainted bool) error
-	Use(ctx context.Context, u Use) error
-	Listed(ctx context.Context, ids []int64) error // counts impressions
-	DecideUse(ctx context.Context, u Use) error    // sets, changes or removes the outcome of a recorded use
+	Use(ctx context.Context, u skill.Use) error
+	Listed(ctx context.Context, ids []int64) error    // counts impressions
+	DecideUse(ctx context.Context, u skill.Use) error // sets, changes or removes the outcome of a recorded use
 }
 
 // PendingRepository reads and writes pending changes.
 type PendingRepository interface {
-	PutPending(ctx context.Context, p Pending) (int64, error)
-	Pending(ctx context.Context, id int64) (Pending, error)
-	PendingList(ctx context.Context, max int) ([]Pending, error)
+	PutPending(ctx context.Context, p skill.Pending) (int64, error)
+	Pending(ctx context.Context, id int64) (skill.Pending, error)
+	PendingList(ctx context.Context, max int) ([]skill.Pending, error)
 	Decide(ctx context.Context, id int64, state string) error
-	Canary(ctx context.Context, skill int64) (p Pending, found bool, err error) // of the version in force
+	Canary(ctx context.Context, skill int64) (p skill.Pending, found bool, err error) // of the version in force
 	EndCanary(ctx context.Context, id int64) error
-	CanaryTrials(ctx context.Context, p Pending, max int) (review.Canary, error)
+	CanaryTrials(ctx context.Context, p skill.Pending, max int) (review.Canary, error)
 	AdoptCanary(ctx context.Context, skill, change int64, version int) error // counts its uses as those of a version
 }
 
@@ -80,15 +80,16 @@ type PackageRepository interface {
 
 // UseRepository reads and writes views, uses and references of skills.
 type UseRepository interface {
-	RecentWrites(ctx context.Context, tools, autonomous []string) (Writes, error)
+	RecentWrites(ctx context.Context, tools, autonomous []string) (skill.Writes, error)
 	PutView(ctx context.Context, run string, skill int64, version int) error
 	LastView(ctx context.Context, run string, skill int64) (version int, err error)
 	TasksNaming(ctx context.Context, skill string) ([]string, error) // scheduled tasks whose prompts contain its name
 	// PutStatement returns at most max uses of skills in the conversation, and how it ended by the
 	// statements of all people.
-	PutStatement(ctx context.Context, conversation string, s transcript.Statement, max int) ([]Use, transcript.Verdict,
+	PutStatement(ctx context.Context, conversation string, s transcript.Statement, max int) ([]skill.Use,
+		transcript.Verdict,
 		error)
-	UsesOfRun(ctx context.Context, run string, max int) ([]Use, error)
+	UsesOfRun(ctx context.Context, run string, max int) ([]skill.Use, error)
 	Trials(ctx context.Context, skill int64, max int) ([]review.Trial, error) // the latest first
 }
 

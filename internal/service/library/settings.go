@@ -64,6 +64,3 @@ func (l *Library) settings(ctx context.Context, ws int64) (Settings, error) {
 	}
 	return l.Settings(ctx, ws)
 }
-
-// Writes counts changes and proposed changes of skills in the last hour.
-type Writes struct{ All, Autonomous int }

@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
 )
@@ -82,7 +83,7 @@ func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Setting
 		out.Action, out.Notes = Staged, append(out.Notes, "candidate until a user approves it: "+d.reason)
 	}
 	id, err := tx.Versions().CreateSkill(ctx, p.version, status,
-		search.NewDoc(search.KindSkill, 0, string(status), x.text), x.vector.Values, x.vector.Space)
+		index.NewDoc(index.KindSkill, 0, string(status), x.text), x.vector.Values, x.vector.Space)
 	if err != nil {
 		return err
 	}
@@ -100,8 +101,9 @@ func (l *Library) settlePending(ctx context.Context, tx Tx, f facts, p plan, d d
 	}
 	out.Action, out.Version = Staged, f.head.Version
 	out.Pending, err = tx.Pending().PutPending(ctx,
-		Pending{Skill: f.head.ID, Base: f.head.Version, Version: p.version, Reason: d.reason, Origin: p.version.Origin,
-			Gist: l.gist(f.current, p.version)})
+		skill.Pending{Skill: f.head.ID, Base: f.head.Version, Version: p.version, Reason: d.reason,
+			Origin: p.version.Origin,
+			Gist:   l.gist(f.current, p.version)})
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/library"
@@ -175,7 +176,7 @@ func raw(t *testing.T, args object) json.RawMessage {
 }
 
 // changes returns the pending changes.
-func (b *bundle) changes() (out []library.Pending) {
+func (b *bundle) changes() (out []skill.Pending) {
 	b.t.Helper()
 	const most = 10
 	proposals, err := b.Proposals(b.t.Context(), b.ws.ID, most)

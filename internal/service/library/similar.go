@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
 )
@@ -74,7 +75,7 @@ func (l *Library) meant(
 	}
 	var heads []skill.Head
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		hits, err := tx.Skills().Search(ctx, search.Query{Kind: search.KindSkill,
+		hits, err := tx.Skills().Search(ctx, index.Query{Kind: index.KindSkill,
 			States: []string{string(skill.Active), string(skill.Candidate), string(skill.Stale)}, Vector: vector.Values,
 			Space: vector.Space, Limit: 2 * maxNamed})
 		if err != nil {

@@ -171,7 +171,7 @@ func (l *Library) countUse(ctx context.Context, a agent.Actor, r reading) {
 		return
 	}
 	_ = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		use := Use{Skill: r.head.ID, ID: id, Version: r.version.Number, Change: r.change}
+		use := skill.Use{Skill: r.head.ID, ID: id, Version: r.version.Number, Change: r.change}
 		if err := tx.States().Use(ctx, use); err != nil || r.head.Status != skill.Stale {
 			return err
 		}

@@ -163,7 +163,7 @@ func (g *writing) place(ctx context.Context, all []addition, named []memory.Targ
 }
 
 // embedded returns the vectors of valid memories.
-func (l *Service) embedded(ctx context.Context, a agent.Actor, all []addition) memorywrite.Embedded {
+func (l *Service) embedded(ctx context.Context, a agent.Actor, all []addition) memory.Embedded {
 	var texts []string
 	for _, m := range all {
 		if m.refused == nil {
@@ -211,7 +211,7 @@ func inspectAll(texts ...string) (risky bool, err error) {
 		if text == "" {
 			continue
 		}
-		risk, err := memorywrite.Inspect("the memory", text)
+		risk, err := memory.Inspect("the memory", text)
 		if err != nil {
 			return false, err
 		}

@@ -10,16 +10,9 @@ import (
 	"cairn/internal/domain/memory"
 )
 
-// Lease is a time-limited claim of one run to write to a target. Writes carry its fencing token.
-type Lease struct {
-	Holder string    `json:"holder"`
-	Fence  int64     `json:"fence"`
-	Until  time.Time `json:"until"` // by the database's clock
-}
-
 // TakeLease takes or extends the lease of the actor's target for the given time. If another holder
 // has the lease, TakeLease returns Unavailable, and the caller retries.
-func (l *Service) TakeLease(ctx context.Context, a agent.Actor, holder string, lives time.Duration) (out Lease,
+func (l *Service) TakeLease(ctx context.Context, a agent.Actor, holder string, lives time.Duration) (out memory.Lease,
 	err error) {
 	if holder == "" || lives <= 0 {
 		return out, fault.New(fault.InvalidArgument, "lease holder and duration are required", "")
@@ -44,7 +37,7 @@ func (l *Service) TakeLease(ctx context.Context, a agent.Actor, holder string, l
 
 // FreeLease releases the lease of the actor's target early. If another holder has the lease,
 // FreeLease does nothing.
-func (l *Service) FreeLease(ctx context.Context, a agent.Actor, lease Lease) error {
+func (l *Service) FreeLease(ctx context.Context, a agent.Actor, lease memory.Lease) error {
 	return l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		t, err := subject(a)
 		if err != nil {
@@ -52,12 +45,4 @@ func (l *Service) FreeLease(ctx context.Context, a agent.Actor, lease Lease) err
 		}
 		return tx.Leases().FreeLease(ctx, t.Scope(), lease)
 	})
-}
-
-// WrittenEntry is an entry that a run wrote.
-type WrittenEntry struct {
-	Entry   memory.Entry
-	First   int  // first version that the runs wrote
-	Last    int  // last version that the runs wrote
-	MovedOn bool // another writer changed it after First
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/search"
 )
 
 // SessionChanges is a session with all changes of its subject's memories. The subject is that of the
@@ -39,7 +39,7 @@ type PreparedSession struct {
 	in      SessionChanges
 	sum     [32]byte
 	chunks  []memory.Chunk
-	vectors memorywrite.Embedded
+	vectors memory.Embedded
 
 	refused  []error // of updates
 	risky    []bool  // of updates
@@ -121,7 +121,7 @@ func (l *Service) ApplySessions(ctx context.Context, tx Tx, all []*PreparedSessi
 	if len(all) == 0 {
 		return nil, nil
 	}
-	var parts []search.Doc
+	var parts []index.Doc
 	var dirty []memory.Entry
 	within := func(ctx context.Context, _ int64, fn func(context.Context, Tx) error) error { return fn(ctx, tx) }
 	for _, p := range all {
@@ -138,12 +138,12 @@ func (l *Service) ApplySessions(ctx context.Context, tx Tx, all []*PreparedSessi
 		}
 		out = append(out, one)
 	}
-	return out, tx.References().IndexSession(ctx, parts, dirty, memorywrite.Writer{}.With(all[0].vectors))
+	return out, tx.References().IndexSession(ctx, parts, dirty, memory.Writer{}.With(all[0].vectors))
 }
 
 // remember stores one session with its changes. It returns the parts of the session, which are not
 // indexed yet.
-func (g *writing) remember(ctx context.Context, p *PreparedSession) (out SessionResult, parts []search.Doc, err error) {
+func (g *writing) remember(ctx context.Context, p *PreparedSession) (out SessionResult, parts []index.Doc, err error) {
 	parts, fresh, err := g.keepHistory(ctx, p)
 	if err != nil {
 		return out, nil, err
@@ -191,7 +191,7 @@ func (g *writing) remember(ctx context.Context, p *PreparedSession) (out Session
 }
 
 // keepHistory stores the session of the call, unless it is stored. It returns the parts to index.
-func (g *writing) keepHistory(ctx context.Context, p *PreparedSession) (parts []search.Doc, fresh bool, err error) {
+func (g *writing) keepHistory(ctx context.Context, p *PreparedSession) (parts []index.Doc, fresh bool, err error) {
 	known, found, err := g.tx.Sessions().HistoryBySum(ctx, p.sum)
 	if err != nil {
 		return nil, false, err

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/search"
 )
 
 // Tx reads and writes the long-term memory of one workspace in one transaction.
@@ -29,12 +29,12 @@ type Repository interface {
 	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
 	// AddLongTerm adds entries and sets their keys and IDs. The key of an entry is 0 if there is no
 	// free ID for it.
-	AddLongTerm(ctx context.Context, entries []*memory.Entry, w memorywrite.Writer) error
+	AddLongTerm(ctx context.Context, entries []*memory.Entry, w memory.Writer) error
 	// Revise writes e as the version after the one that was read.
-	Revise(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error
+	Revise(ctx context.Context, e *memory.Entry, action memory.Action, w memory.Writer) error
 	RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error)
 	Park(ctx context.Context, keys []int64) error
-	WrittenBy(ctx context.Context, runs []string) ([]WrittenEntry, error)
+	WrittenBy(ctx context.Context, runs []string) ([]memory.WrittenEntry, error)
 	LongTermList(ctx context.Context, in memory.Filter) ([]memory.Entry, error)
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
 }
@@ -69,9 +69,9 @@ type ReferenceRepository interface {
 	// ExpectMany prepares the transaction for hundreds of new entries.
 	ExpectMany(ctx context.Context) error
 	// IndexLongTerm indexes entries for search. Call it at most once per transaction.
-	IndexLongTerm(ctx context.Context, entries []memory.Entry, w memorywrite.Writer) error
+	IndexLongTerm(ctx context.Context, entries []memory.Entry, w memory.Writer) error
 	// IndexSession is IndexLongTerm for entries and the parts of their sessions.
-	IndexSession(ctx context.Context, parts []search.Doc, entries []memory.Entry, w memorywrite.Writer) error
+	IndexSession(ctx context.Context, parts []index.Doc, entries []memory.Entry, w memory.Writer) error
 	// Closest returns the active entry of a scope whose vector is nearest.
 	Closest(ctx context.Context, s memory.Scope, vector []float32, space int16) (memory.Entry, float64, bool, error)
 	// EraseDeleted permanently removes up to most skills and memories whose undo period has passed.
@@ -101,9 +101,9 @@ type SessionRepository interface {
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
 	HistoryBySum(ctx context.Context, sum [32]byte) (memory.History, bool, error)
 	History(ctx context.Context, id string) (memory.History, bool, error)
-	PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w memorywrite.Writer) error
+	PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w memory.Writer) error
 	// StoreHistory is PutHistory without the index. It returns the documents for IndexSession.
-	StoreHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w memorywrite.Writer) ([]search.Doc,
+	StoreHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w memory.Writer) ([]index.Doc,
 		error)
 	RankChunks(ctx context.Context, history, query string, vector []float32, space int16) ([]memory.Chunk, error)
 }
@@ -113,14 +113,14 @@ type IdentityRepository interface {
 	Identity(ctx context.Context) (memory.IdentityVersion, error)
 	IdentityAt(ctx context.Context, version int) (memory.IdentityVersion, error)
 	IdentityHistory(ctx context.Context, max int) ([]memory.IdentityVersion, error)
-	AdvanceIdentity(ctx context.Context, base int, content, action, history string, w memorywrite.Writer) (int, error)
+	AdvanceIdentity(ctx context.Context, base int, content, action, history string, w memory.Writer) (int, error)
 	// RevokeSessions makes prompt sessions read the memories in their prompts again.
 	RevokeSessions(ctx context.Context) (int, error)
 }
 
 // LeaseRepository reads and writes leases of targets.
 type LeaseRepository interface {
-	TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (Lease, bool, error)
-	FreeLease(ctx context.Context, s memory.Scope, l Lease) error
+	TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (memory.Lease, bool, error)
+	FreeLease(ctx context.Context, s memory.Scope, l memory.Lease) error
 	FenceOf(ctx context.Context, s memory.Scope) (int64, error)
 }

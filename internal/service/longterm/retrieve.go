@@ -12,6 +12,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
@@ -37,10 +38,10 @@ type RankedItem struct {
 func (l *Service) Rank(ctx context.Context, ws int64, in SearchRequest) ([]RankedItem, error) {
 	r := search.Request{Query: in.Query, Types: in.Types, After: in.From, Before: in.Until, Limit: search.MostFound}
 	if len(in.Types) > 0 {
-		r.Kinds = append(r.Kinds, search.KindMemory)
+		r.Kinds = append(r.Kinds, index.KindMemory)
 	}
 	if in.Skills {
-		r.Kinds, r.Types = append(r.Kinds, search.KindSkill), append(slices.Clone(in.Types), "")
+		r.Kinds, r.Types = append(r.Kinds, index.KindSkill), append(slices.Clone(in.Types), "")
 	}
 	if len(r.Kinds) == 0 { // no kinds would mean all kinds
 		return nil, nil
@@ -48,7 +49,7 @@ func (l *Service) Rank(ctx context.Context, ws int64, in SearchRequest) ([]Ranke
 	found, err := l.Finder.Find(ctx, ws, r)
 	out := make([]RankedItem, len(found))
 	for i, f := range found {
-		out[i] = RankedItem{ID: f.ID, Skill: f.Kind == search.KindSkill, Score: f.Score, Cosine: f.Cosine}
+		out[i] = RankedItem{ID: f.ID, Skill: f.Kind == index.KindSkill, Score: f.Score, Cosine: f.Cosine}
 	}
 	return out, err
 }

@@ -52,7 +52,7 @@ func (l *Service) spaces() search.Spaces {
 }
 
 // embed returns the vectors of texts for a write of an actor.
-func (l *Service) embed(ctx context.Context, a agent.Actor, texts []string) memorywrite.Embedded {
+func (l *Service) embed(ctx context.Context, a agent.Actor, texts []string) memory.Embedded {
 	return memorywrite.Embed(ctx, l.spaces(), a.Workspace, texts)
 }
 
@@ -116,7 +116,7 @@ type writing struct {
 	*Service
 	tx    Tx
 	a     agent.Actor
-	w     memorywrite.Writer
+	w     memory.Writer
 	dirty []memory.Entry // last state of each entry, in the order of first change
 	items []ItemResult
 	shown map[int64]bool // nil if the run may change its whole scope
@@ -129,7 +129,7 @@ type writing struct {
 
 // change runs effect once. It checks the fencing token, requires that at least one item succeeds,
 // and indexes the changed entries.
-func (l *Service) change(ctx context.Context, a agent.Actor, name string, args any, vectors memorywrite.Embedded,
+func (l *Service) change(ctx context.Context, a agent.Actor, name string, args any, vectors memory.Embedded,
 	effect func(*writing) error) ([]ItemResult, error) {
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, name, args,
 		func(ctx context.Context, tx Tx) ([]ItemResult, error) {

@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
@@ -182,7 +183,7 @@ func TestASummaryIsContextOfWhatItSummarizes(t *testing.T) {
 		}
 		return listed, context
 	}
-	listed, context := find(search.Request{Query: "Kyoto in May", Kinds: []string{search.KindMemory}})
+	listed, context := find(search.Request{Query: "Kyoto in May", Kinds: []string{index.KindMemory}})
 	if !slices.Equal(listed, []string{fact[0].ID, elsewhere[0].ID}) || !slices.Equal(context, []string{summary[0].ID}) {
 		t.Errorf("listed %v with %v; want %s and %s, with %s", listed, context, fact[0].ID, elsewhere[0].ID,
 			summary[0].ID)

@@ -75,7 +75,7 @@ func (l *Service) SummaryTargets(ctx context.Context, a agent.Actor, targets []m
 	if a.Subject.History == "" {
 		return nil, fault.New(fault.OutOfScope, "session is required", "")
 	}
-	return l.change(ctx, a, "summary_targets", targets, memorywrite.Embedded{}, func(g *writing) error {
+	return l.change(ctx, a, "summary_targets", targets, memory.Embedded{}, func(g *writing) error {
 		names, err := g.summaryTargets(ctx, targets)
 		if err != nil {
 			return err

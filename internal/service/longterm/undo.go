@@ -30,7 +30,7 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 	if err := memorywrite.RequirePerson(a, "restoring a memory"); err != nil {
 		return nil, err
 	}
-	return l.change(ctx, a, "restore_memory", in, memorywrite.Embedded{}, func(g *writing) error {
+	return l.change(ctx, a, "restore_memory", in, memory.Embedded{}, func(g *writing) error {
 		// Memories whose undo period has passed cannot be restored.
 		if _, err := g.tx.References().EraseDeleted(ctx, erasedAtOnce); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 	if err := memorywrite.RequirePerson(a, "undoing a run"); err != nil {
 		return nil, err
 	}
-	return l.change(ctx, a, "undo_run", in, memorywrite.Embedded{}, func(g *writing) error {
+	return l.change(ctx, a, "undo_run", in, memory.Embedded{}, func(g *writing) error {
 		runs := append([]string{in.Run}, in.With...)
 		touched, err := g.tx.Memories().WrittenBy(ctx, runs)
 		if err != nil {
@@ -130,7 +130,7 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 		if err := g.undoEntries(ctx, touched); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(touched, func(t WrittenEntry) bool {
+		if slices.ContainsFunc(touched, func(t memory.WrittenEntry) bool {
 			return slices.Contains(memory.PromptTypes, t.Entry.Type)
 		}) {
 			if _, err := g.tx.Identities().RevokeSessions(ctx); err != nil {
@@ -160,7 +160,7 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 
 // undoEntries parks all entries before it reverts any, because the new text of one entry may be the
 // old text of another.
-func (g *writing) undoEntries(ctx context.Context, touched []WrittenEntry) error {
+func (g *writing) undoEntries(ctx context.Context, touched []memory.WrittenEntry) error {
 	var keys []int64
 	for _, t := range touched {
 		if !t.MovedOn && t.Entry.Version == t.Last {
@@ -191,7 +191,7 @@ func (g *writing) undoEntries(ctx context.Context, touched []WrittenEntry) error
 	return nil
 }
 
-func (g *writing) undoEntry(ctx context.Context, t WrittenEntry) error {
+func (g *writing) undoEntry(ctx context.Context, t memory.WrittenEntry) error {
 	at := max(t.First-1, 1)
 	r, err := g.tx.Memories().RevisionAt(ctx, t.Entry.Key, at)
 	if err != nil {

@@ -65,7 +65,7 @@ func CheckMetadata(m memory.Metadata) error {
 	if err := m.Check(); err != nil {
 		return err
 	}
-	_, err := memorywrite.Inspect("the metadata", m.Text())
+	_, err := memory.Inspect("the metadata", m.Text())
 	return err
 }
 
@@ -195,7 +195,7 @@ func (g *writing) merge(ctx context.Context, e, other memory.Entry, change memor
 
 // DeleteMemories deletes memories of the actor's target. Their history is kept.
 func (l *Service) DeleteMemories(ctx context.Context, a agent.Actor, in []DeleteRequest) ([]ItemResult, error) {
-	return l.change(ctx, a, "delete_memory", in, memorywrite.Embedded{}, func(g *writing) error {
+	return l.change(ctx, a, "delete_memory", in, memory.Embedded{}, func(g *writing) error {
 		for _, one := range in {
 			e, err := g.editable(ctx, one.ID)
 			if err == nil {

@@ -19,7 +19,7 @@ import (
 
 // Finish adds the targets to the summary of the session. If the agent wrote no summary, Finish
 // writes a simple one, so that search can find the session.
-func (s AgentHooks) Finish(ctx context.Context, w agentrun.RunView, e agentrun.RunResult) (json.RawMessage, error) {
+func (s AgentHooks) Finish(ctx context.Context, w agentrun.RunView, e run.Result) (json.RawMessage, error) {
 	if w.Run.Kind != run.Summarize {
 		return nil, nil
 	}

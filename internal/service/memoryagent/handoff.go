@@ -141,7 +141,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p P
 			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
 		}
 		made, err := tx.Runs().PutAgentRun(ctx,
-			NewRun{Kind: run.Specialist, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)),
+			run.NewAgentRun{Kind: run.Specialist, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)),
 				Conversation: w.Run.Conversation, Parent: w.Run.Ref.Run, Spec: raw,
 				WorkflowID: contract.SpecialistID(p.Workspace, w.Run.Ref.Run, string(t.Type), t.Target, try, number)})
 		if err != nil {
@@ -234,7 +234,7 @@ func (s *Service) FreeTarget(ctx context.Context, ref run.Ref, fence int64) erro
 	if err != nil {
 		return err
 	}
-	return s.LongTerm.FreeLease(ctx, a, longterm.Lease{Holder: holder(r), Fence: fence})
+	return s.LongTerm.FreeLease(ctx, a, memory.Lease{Holder: holder(r), Fence: fence})
 }
 
 func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.Actor, w agentrun.RunView, err error) {

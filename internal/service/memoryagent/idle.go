@@ -55,7 +55,7 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 		generation := before.Generation + 1
 		r, err := s.accept(ctx, tx, Request{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Spec: in.Spec},
 			chosen.Memory, messages,
-			NewRun{Kind: run.Summarize, Key: key, Generation: generation, ArgsSHA: sha256.Sum256([]byte(key)),
+			run.NewAgentRun{Kind: run.Summarize, Key: key, Generation: generation, ArgsSHA: sha256.Sum256([]byte(key)),
 				Conversation: in.Conversation,
 				WorkflowID: contract.SummarizeID(in.WorkspaceKey, fmt.Sprintf("idle-%d-%d", in.Conversation, to),
 					generation)}, true)

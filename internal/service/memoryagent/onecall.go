@@ -24,12 +24,6 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// AddQueue is the number of open adds and the age of the oldest.
-type AddQueue struct {
-	Mine, Everyone       int           // of the workspace and of the deployment
-	MineAge, EveryoneAge time.Duration // of the oldest
-}
-
 // Bounds of the time after which a refused add can be repeated.
 const (
 	leastRetry = time.Second
@@ -135,7 +129,8 @@ func sessionSize(messages []transcript.Message, chars int) (n int) {
 }
 
 // fastRun completes a run that one model call does.
-func (r Request) fastRun(n NewRun, subject memory.Task, messages []transcript.Message, idle bool) (NewRun, error) {
+func (r Request) fastRun(n run.NewAgentRun, subject memory.Task, messages []transcript.Message,
+	idle bool) (run.NewAgentRun, error) {
 	spec := r.specOf(messages)
 	spec.Origin, spec.Channel = agent.OriginDistill, "chat"
 	system, err := prompt.Instructions(prompt.Facts, spec.Lang)
@@ -156,7 +151,7 @@ func (r Request) fastRun(n NewRun, subject memory.Task, messages []transcript.Me
 		return n, err
 	}
 	joins := sha256.Sum256([]byte(strings.Join([]string{spec.Model, spec.Lang, p.choices().Guidance}, "\x1f")))
-	n.Add = &Add{Subject: contract.SubjectOf(t.Scope().Name()), Joins: fmt.Sprintf("%x", joins[:6]),
+	n.Add = &run.Add{Subject: contract.SubjectOf(t.Scope().Name()), Joins: fmt.Sprintf("%x", joins[:6]),
 		Tokens: sessionSize(messages, spec.Limits.ResultChars)}
 	n.WorkflowID = contract.RememberID(r.WorkspaceKey, n.Add.Subject)
 	return n, nil

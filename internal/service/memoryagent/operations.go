@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/agentrun"
+	"cairn/internal/domain/run"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/tools"
@@ -22,7 +22,7 @@ type Operation struct {
 }
 
 // operations collects the changes from the results of tool calls.
-func operations(steps []agentrun.Step) []Operation {
+func operations(steps []run.Step) []Operation {
 	out := []Operation{}
 	for _, s := range steps {
 		for _, c := range s.Calls {
@@ -52,7 +52,7 @@ func operations(steps []agentrun.Step) []Operation {
 }
 
 // registered returns the targets that the run added.
-func registered(steps []agentrun.Step) []memory.Task {
+func registered(steps []run.Step) []memory.Task {
 	out := []memory.Task{}
 	for _, s := range steps {
 		for _, c := range s.Calls {

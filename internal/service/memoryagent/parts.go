@@ -143,7 +143,7 @@ func partOf(w agentrun.RunView, p PinnedSpec, n int) (number int, part *Part) {
 	if len(p.Parts) < 2 {
 		return 0, nil
 	}
-	w.Steps = slices.DeleteFunc(slices.Clone(w.Steps), func(s agentrun.Step) bool { return s.N >= n })
+	w.Steps = slices.DeleteFunc(slices.Clone(w.Steps), func(s run.Step) bool { return s.N >= n })
 	_, next, _ := divided(w, p)
 	next = min(next, len(p.Parts)-1)
 	return next + 1, &p.Parts[next]

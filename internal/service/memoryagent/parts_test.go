@@ -100,21 +100,21 @@ func TestPiecesAreAllOfAText(t *testing.T) {
 // A run that ends early has read the parts that it has finished.
 func TestARunIsThroughWithTheFinishedParts(t *testing.T) {
 	t.Parallel()
-	text, call := agentrun.Step{Content: "So much for that."},
-		agentrun.Step{Calls: []agentrun.Call{{Tool: "hands_off"}}}
+	text, call := run.Step{Content: "So much for that."},
+		run.Step{Calls: []run.ToolCall{{Tool: "hands_off"}}}
 	p := PinnedSpec{Parts: []Part{{FromSeq: 3, ToSeq: 5}, {FromSeq: 6, ToSeq: 6, Piece: 1, Pieces: 2},
 		{FromSeq: 6, ToSeq: 6, Piece: 2, Pieces: 2}}}
 	for name, c := range map[string]struct {
-		steps  []agentrun.Step
+		steps  []run.Step
 		reason agent.Reason
 		to     int
 		any    bool
 	}{
-		"in the first part":    {[]agentrun.Step{call}, agent.ProviderError, 2, false},
-		"after the first part": {[]agentrun.Step{call, text, call}, agent.ProviderError, 5, true},
-		"within a message":     {[]agentrun.Step{text, text}, agent.Exhausted, 5, true},
-		"after all parts":      {[]agentrun.Step{text, text, text}, agent.OverBudget, 6, true},
-		"at its end":           {[]agentrun.Step{text, text, text, text}, agent.Final, 6, true},
+		"in the first part":    {[]run.Step{call}, agent.ProviderError, 2, false},
+		"after the first part": {[]run.Step{call, text, call}, agent.ProviderError, 5, true},
+		"within a message":     {[]run.Step{text, text}, agent.Exhausted, 5, true},
+		"after all parts":      {[]run.Step{text, text, text}, agent.OverBudget, 6, true},
+		"at its end":           {[]run.Step{text, text, text, text}, agent.Final, 6, true},
 	} {
 		w := agentrun.RunView{Run: run.Run{Kind: run.Summarize}}
 		w.Spec.FromSeq, w.Spec.ToSeq, w.Spec.Budget.Max = 3, 6, 80

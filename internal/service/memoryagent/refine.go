@@ -19,7 +19,6 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill/memos"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 )
 
@@ -237,7 +236,7 @@ func (s *Service) refinedAnswer(
 	r run.Run,
 	p PinnedSpec,
 	in RefineReport,
-	e agentrun.RunResult,
+	e run.Result,
 ) (Answer,
 	error) {
 	out := Answer{Mode: Fast, Status: e.Status, Text: e.Text, Run: r.Ref.Run, Memories: []Found{}, Note: in.Note,

@@ -106,7 +106,7 @@ func (s *Service) endRefine(ctx context.Context, w agentrun.RunView, p PinnedSpe
 		}
 		report.Candidates = append(report.Candidates, c)
 	}
-	e := agentrun.RunResult{Reason: agent.Final, Status: OK, Text: text}
+	e := run.Result{Reason: agent.Final, Status: OK, Text: text}
 	outcome := run.Completed
 	if problem != "" {
 		done := "neither reranked nor rewritten"

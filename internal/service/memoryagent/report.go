@@ -10,7 +10,6 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 )
 
@@ -60,7 +59,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 		out.Tasks, err = s.tasks(ctx, r)
 		return out, err
 	}
-	var e agentrun.RunResult
+	var e run.Result
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return out, fmt.Errorf("decode the result of run %s: %w", ref.Run, err)
 	}

@@ -3,11 +3,11 @@ package memoryagent
 import (
 	"context"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/agentrun"
 )
 
 // Tx reads and writes the rows of one workspace in one transaction.
@@ -26,8 +26,8 @@ type RunRepository interface {
 	Usage(ctx context.Context, id string) (run.Usage, error)
 	StartRun(ctx context.Context, id string) (bool, error)
 	EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error
-	PutAgentRun(ctx context.Context, r NewRun) (run.Run, error)
-	Steps(ctx context.Context, id string) ([]agentrun.Step, error)
+	PutAgentRun(ctx context.Context, r run.NewAgentRun) (run.Run, error)
+	Steps(ctx context.Context, id string) ([]run.Step, error)
 }
 
 // AgentRepository reads parent and child runs, and stores up to which message runs have read.
@@ -36,7 +36,7 @@ type AgentRepository interface {
 	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (string, bool, error)
 	Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error)
 	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id string) error
-	OpenAdds(ctx context.Context) (AddQueue, error)
+	OpenAdds(ctx context.Context) (run.AddQueue, error)
 }
 
 // WorkspaceRepository reads and writes the workspace.
@@ -45,7 +45,7 @@ type WorkspaceRepository interface {
 	AnyLongTerm(ctx context.Context) (bool, error)
 	// SkillsNamed reads the active skills with the given names, in any order.
 	SkillsNamed(ctx context.Context, names []string) ([]skill.Head, error)
-	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
+	LockConversation(ctx context.Context, id int64) (conversation.Conversation, error)
 }
 
 // TranscriptRepository reads and writes conversations.

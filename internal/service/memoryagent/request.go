@@ -172,8 +172,9 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 			return err
 		}
 		out, err = s.accept(ctx, tx, r, chosen.Memory, messages,
-			NewRun{Kind: run.Summarize, Key: r.ID, Generation: before.Generation + 1, ArgsSHA: sha, Conversation: id,
-				WorkflowID: contract.SummarizeID(r.WorkspaceKey, contract.VisibleKey(r.ID), before.Generation+1)},
+			run.NewAgentRun{Kind: run.Summarize, Key: r.ID, Generation: before.Generation + 1, ArgsSHA: sha,
+				Conversation: id,
+				WorkflowID:   contract.SummarizeID(r.WorkspaceKey, contract.VisibleKey(r.ID), before.Generation+1)},
 			false)
 		return err
 	})
@@ -209,7 +210,7 @@ func (r *Request) identify(messages []transcript.Message) (sha [sha256.Size]byte
 // accept records a run for messages of a conversation, and the outbox task that starts its
 // workflow.
 func (s *Service) accept(ctx context.Context, tx Tx, r Request, chosen settings.LongTerm,
-	messages []transcript.Message, n NewRun, idle bool) (out run.Run, err error) {
+	messages []transcript.Message, n run.NewAgentRun, idle bool) (out run.Run, err error) {
 	subject, fast, err := r.fast(chosen, messages)
 	if err != nil {
 		return out, err
@@ -229,8 +230,8 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, chosen settings.
 }
 
 // agentsRun completes a run of the summarizer.
-func (s *Service) agentsRun(n NewRun, r Request, chosen settings.LongTerm, messages []transcript.Message,
-	idle bool) (out NewRun, err error) {
+func (s *Service) agentsRun(n run.NewAgentRun, r Request, chosen settings.LongTerm, messages []transcript.Message,
+	idle bool) (out run.NewAgentRun, err error) {
 	d, err := s.Registry.chosen(run.Summarize, "", chosen, r.Choices.over)
 	if err != nil {
 		return n, err

@@ -113,7 +113,7 @@ func taskOf(r run.Run) (Task, error) {
 	if r.Status != run.Ended {
 		return t, nil
 	}
-	var e agentrun.RunResult
+	var e run.Result
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return t, fmt.Errorf("decode the result of run %s: %w", r.Ref.Run, err)
 	}
@@ -130,7 +130,7 @@ func taskOf(r run.Run) (Task, error) {
 }
 
 // Result builds the report of a run from the results of its tool calls.
-func (s AgentHooks) Result(w agentrun.RunView, finished json.RawMessage, e *agentrun.RunResult) (outcome run.Outcome,
+func (s AgentHooks) Result(w agentrun.RunView, finished json.RawMessage, e *run.Result) (outcome run.Outcome,
 	err error) {
 	done := operations(w.Steps)
 	switch w.Run.Kind {
@@ -144,7 +144,7 @@ func (s AgentHooks) Result(w agentrun.RunView, finished json.RawMessage, e *agen
 	return outcomeOf(e), err
 }
 
-func outcomeOf(e *agentrun.RunResult) run.Outcome {
+func outcomeOf(e *run.Result) run.Outcome {
 	switch {
 	case e.Reason == agent.OverBudget:
 		return run.OverBudget
@@ -166,7 +166,7 @@ func broken(r agent.Reason) bool {
 		r == agent.Lost
 }
 
-func specialist(w agentrun.RunView, done []Operation, e *agentrun.RunResult) (json.RawMessage, string, error) {
+func specialist(w agentrun.RunView, done []Operation, e *run.Result) (json.RawMessage, string, error) {
 	p, err := pinned(w)
 	if err != nil {
 		return nil, "", err
@@ -201,7 +201,7 @@ func specialist(w agentrun.RunView, done []Operation, e *agentrun.RunResult) (js
 	return raw, status, err
 }
 
-func summarized(w agentrun.RunView, done []Operation, finished json.RawMessage, e *agentrun.RunResult) (json.RawMessage,
+func summarized(w agentrun.RunView, done []Operation, finished json.RawMessage, e *run.Result) (json.RawMessage,
 	string, error) {
 	out := Summary{}
 	if err := json.Unmarshal(finished, &out); err != nil {
@@ -232,7 +232,7 @@ func summarized(w agentrun.RunView, done []Operation, finished json.RawMessage, 
 	return raw, status, err
 }
 
-func retrieved(w agentrun.RunView, done []Operation, e *agentrun.RunResult) (json.RawMessage, string, error) {
+func retrieved(w agentrun.RunView, done []Operation, e *run.Result) (json.RawMessage, string, error) {
 	out := RetrievalReport{IDs: []string{}, Sessions: []string{}, Operations: done}
 	for _, s := range w.Steps {
 		for _, c := range s.Calls {

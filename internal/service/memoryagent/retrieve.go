@@ -341,7 +341,7 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 // other arguments is refused.
 func (q Question) put(ctx context.Context, tx Tx, sha [sha256.Size]byte, spec json.RawMessage) (run.Run, error) {
 	out, err := tx.Runs().PutAgentRun(ctx,
-		NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec,
+		run.NewAgentRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec,
 			WorkflowID: contract.RetrieveID(q.WorkspaceKey, contract.VisibleKey(q.ID), 1)})
 	switch {
 	case err != nil:
@@ -367,7 +367,7 @@ func (s *Service) answer(ctx context.Context, ref run.Ref) (Answer, error) {
 		return out, err
 	}
 	out.Metadata = p.Metadata
-	var e agentrun.RunResult
+	var e run.Result
 	var l RetrievalReport
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return out, fmt.Errorf("decode the result of run %s: %w", ref.Run, err)

@@ -2,7 +2,6 @@ package memoryagent
 
 import (
 	"context"
-	"encoding/json"
 
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
@@ -57,24 +56,4 @@ func New(p Ports) (*Service, error) {
 		return nil, err
 	}
 	return &Service{Ports: p}, nil
-}
-
-// NewRun is a run to record. If a run with the same Key exists, it is returned instead.
-type NewRun struct {
-	Kind         run.Kind
-	Key          string
-	Generation   int // from 1; increased if a request is repeated on purpose
-	ArgsSHA      [32]byte
-	Conversation int64  // 0 for none
-	Parent       string // "" for none
-	Spec         json.RawMessage
-	WorkflowID   string
-	Add          *Add // of a session that one model call adds
-}
-
-// Add is what a run that one model call does has in the queue of its subject.
-type Add struct {
-	Subject string // hash of the subject
-	Joins   string // runs of one call have the same
-	Tokens  int    // estimated size of the session
 }

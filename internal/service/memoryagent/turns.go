@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
@@ -60,7 +61,7 @@ func (s *Service) withTurns(ctx context.Context, ws int64, query string, f turnF
 	if a.Status != NoRelevant || len(a.Memories) > 0 || query == "" || f.None {
 		return a, nil
 	}
-	look := search.Request{Query: query, Kinds: []string{search.KindTurn}, Limit: cmp.Or(f.Max, mostTurns)}
+	look := search.Request{Query: query, Kinds: []string{index.KindTurn}, Limit: cmp.Or(f.Max, mostTurns)}
 	for _, t := range f.Targets {
 		if t.Target == "" { // all targets of a type
 			return a, nil

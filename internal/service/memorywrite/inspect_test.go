@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
 )
 
@@ -16,7 +17,7 @@ const (
 
 func TestInspectLetsHonestTextPass(t *testing.T) {
 	t.Parallel()
-	if risk, err := memorywrite.Inspect("memory", honest); err != nil || len(risk) != 0 {
+	if risk, err := memory.Inspect("memory", honest); err != nil || len(risk) != 0 {
 		t.Errorf("risk %v, %v", risk, err)
 	}
 }
@@ -25,7 +26,7 @@ func TestInspectLetsHonestTextPass(t *testing.T) {
 func TestInspectRefusesSecretsAndAttacks(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"secret": secret, "attack": attack} {
-		_, err := memorywrite.Inspect("memory", honest+"\n"+text)
+		_, err := memory.Inspect("memory", honest+"\n"+text)
 		refusal := fault.From(err)
 		if refusal == nil || refusal.Code == fault.Internal || refusal.Hint == "" ||
 			!strings.Contains(refusal.Message, "line 2") {
@@ -59,7 +60,7 @@ func TestSanitizeReplacesWhatMustNotBeShown(t *testing.T) {
 // Text that might be honest is accepted, with a line for the reviewer.
 func TestInspectTellsOfARisk(t *testing.T) {
 	t.Parallel()
-	risk, err := memorywrite.Inspect("memory", "Ada drinks\u200b tea at four.")
+	risk, err := memory.Inspect("memory", "Ada drinks\u200b tea at four.")
 	if err != nil || len(risk) != 1 || !strings.Contains(risk[0], "memory, line 1") {
 		t.Errorf("risk %q, %v", risk, err)
 	}

@@ -104,7 +104,7 @@ func TestAWriterIsWhoCalls(t *testing.T) {
 	t.Parallel()
 	a := agent.Actor{Origin: agent.OriginAgent, Tainted: true, Run: "run_7", Op: "run_7/step-1/0",
 		Conversation: 3, FromSeq: 4, ToSeq: 5}
-	w := memorywrite.WriterFor(a).With(memorywrite.Embedded{Space: 2})
+	w := memorywrite.WriterFor(a).With(memory.Embedded{Space: 2})
 	if w.Person || !w.Tainted || w.Origin != "agent" || w.Run != a.Run || w.Op != a.Op || w.Space != 2 {
 		t.Errorf("the agent's writer is %+v", w)
 	}
@@ -135,14 +135,14 @@ func (e embedder) Embed(_ context.Context, texts []string) ([][]float32, error) 
 func TestVectorsAreByTextOrLeftOut(t *testing.T) {
 	t.Parallel()
 	texts := []string{"tea", "milk"}
-	embed := func(e embedder, texts []string) memorywrite.Embedded {
+	embed := func(e embedder, texts []string) memory.Embedded {
 		return memorywrite.Embed(t.Context(), search.OneSpace{ID: 3, Embedder: e}, 1, texts)
 	}
 	got := embed(embedder{}, texts)
 	if len(got.Vectors) != 2 || got.Vectors["tea"][0] != 0 || got.Vectors["milk"][0] != 1 || got.Space != 3 {
 		t.Errorf("vectors %v", got)
 	}
-	for name, got := range map[string]memorywrite.Embedded{
+	for name, got := range map[string]memory.Embedded{
 		"no texts":         embed(embedder{}, nil),
 		"an embedder away": embed(embedder{fails: errors.New("away")}, texts),
 		"too few vectors":  embed(embedder{short: 1}, texts),

@@ -13,7 +13,6 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/memoryagent"
 )
 
 // ConversationCompactor compacts conversations.
@@ -91,7 +90,7 @@ func (c ConversationCompactor) record(ctx context.Context, tx Tx, o agentrun.Ove
 		if err != nil {
 			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
 		}
-		return tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: kind, Key: key, Generation: 1,
+		return tx.Runs().PutAgentRun(ctx, run.NewAgentRun{Kind: kind, Key: key, Generation: 1,
 			ArgsSHA: sha256.Sum256([]byte(key)), Conversation: o.Conversation, Parent: parent, Spec: raw,
 			WorkflowID: workflow})
 	}
@@ -157,8 +156,9 @@ func (s *Service) closeCycle(ctx context.Context, j job, out *CompactionResult) 
 	}
 	return s.Store.WithOffload(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := tx.Items().PutCompaction(ctx,
-			Compaction{Conversation: j.run.Conversation, Upto: out.Upto, Run: j.run.Ref.Run, Content: content,
-				Tokens: out.Tokens, Degraded: out.Degraded}); err != nil {
+			workingmemory.Compaction{Conversation: j.run.Conversation, Upto: out.Upto, Run: j.run.Ref.Run,
+				Content: content,
+				Tokens:  out.Tokens, Degraded: out.Degraded}); err != nil {
 			return err
 		}
 		return tx.Runs().EndRun(ctx, j.run.Ref.Run, outcomeOf(*out), out.Degraded, out)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
@@ -36,7 +37,7 @@ func (w *working) talk(turns int) (id int64) {
 func (w *working) overflow(conversation int64, after, upto int) agentrun.Overflow {
 	o := agentrun.Overflow{Workspace: w.A.ID, Conversation: conversation, After: after, Upto: upto, Lang: "en"}
 	for i, m := range thread(upto)[4*after:] {
-		o.Said = append(o.Said, agentrun.TurnMessage{Turn: after + 1 + i/4, Message: m})
+		o.Said = append(o.Said, domainconversation.TurnMessage{Turn: after + 1 + i/4, Message: m})
 		o.Tokens += workingmemory.Tokens([]transcript.Message{m})
 	}
 	return o
@@ -50,7 +51,7 @@ func (w *working) begin(o agentrun.Overflow) agentrun.CompactionPlan {
 }
 
 // record returns the record of a conversation after a turn.
-func (w *working) record(conversation int64, upto int) (c offload.Compaction, found bool) {
+func (w *working) record(conversation int64, upto int) (c workingmemory.Compaction, found bool) {
 	w.t.Helper()
 	err := w.Service.Store.WithOffload(w.t.Context(), w.A.ID, func(ctx context.Context, tx offload.Tx) (err error) {
 		c, found, err = tx.Items().CompactionAt(ctx, conversation, upto)

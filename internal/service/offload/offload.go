@@ -19,7 +19,6 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
-	"cairn/internal/service/memoryagent"
 )
 
 // Request requests to shorten a thread.
@@ -271,7 +270,7 @@ func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.
 			generation = known.Generation + 1
 		}
 		out, err = tx.Runs().PutAgentRun(ctx,
-			memoryagent.NewRun{Kind: run.Offload, Key: key, Generation: generation, ArgsSHA: sha, Spec: raw,
+			run.NewAgentRun{Kind: run.Offload, Key: key, Generation: generation, ArgsSHA: sha, Spec: raw,
 				WorkflowID: contract.OffloadID(r.WorkspaceKey, contract.VisibleKey(key), generation)})
 		if err != nil {
 			return err

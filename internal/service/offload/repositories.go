@@ -7,7 +7,6 @@ import (
 
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/workingmemory"
-	"cairn/internal/service/memoryagent"
 )
 
 // Tx accesses the rows of one workspace in one transaction.
@@ -24,7 +23,7 @@ type RunRepository interface {
 	StartRun(ctx context.Context, id string) (bool, error)
 	EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error
 	EnqueueRun(ctx context.Context, id string) error
-	PutAgentRun(ctx context.Context, r memoryagent.NewRun) (run.Run, error)
+	PutAgentRun(ctx context.Context, r run.NewAgentRun) (run.Run, error)
 }
 
 // ItemRepository reads and writes offloaded content.
@@ -35,8 +34,8 @@ type ItemRepository interface {
 	// Offloaded finds content that has not expired. If s is set, it searches only that session.
 	Offloaded(ctx context.Context, s workingmemory.Session, sha [sha256.Size]byte) (workingmemory.Blob, bool, error)
 	OffloadedBy(ctx context.Context, s workingmemory.Session, most int) ([][sha256.Size]byte, error)
-	PutCompaction(ctx context.Context, c Compaction) error
-	CompactionAt(ctx context.Context, conversation int64, upto int) (Compaction, bool, error)
+	PutCompaction(ctx context.Context, c workingmemory.Compaction) error
+	CompactionAt(ctx context.Context, conversation int64, upto int) (workingmemory.Compaction, bool, error)
 }
 
 // WorkspaceRepository reads the workspace.

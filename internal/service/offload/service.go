@@ -84,16 +84,6 @@ type Cycle struct {
 	Pace   agentrun.Timing `json:"pace,omitzero"`   // of the review
 }
 
-// Compaction is the record at the start of a conversation's requests.
-type Compaction struct {
-	Conversation int64
-	Upto         int // last turn that it covers
-	Run          string
-	Content      string
-	Tokens       int
-	Degraded     string // why no model has created it; empty if one has
-}
-
 // CompactionResult is the result of a run.
 type CompactionResult struct {
 	Degraded string   `json:"degraded,omitempty"` // why there are no records

@@ -8,7 +8,6 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/memorywrite"
 )
 
 // NoteArgs is one observation of a day.
@@ -41,7 +40,7 @@ func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (N
 	w := k.writer(a)
 	if refusal == nil {
 		var risk []string
-		if risk, refusal = memorywrite.Inspect("the observation", content); refusal == nil {
+		if risk, refusal = memory.Inspect("the observation", content); refusal == nil {
 			w = w.With(k.embed(ctx, a.Workspace, []string{content}))
 			w.Tainted = w.Tainted || len(risk) > 0 // stored for search, but not promoted without approval
 		}

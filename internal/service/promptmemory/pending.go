@@ -2,70 +2,16 @@ package promptmemory
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/review"
 	"cairn/internal/service/memorywrite"
 )
-
-// Pending is a write that needs approval. It has no effect until it is approved, and expires after
-// 30 days.
-type Pending struct {
-	ID         int64              `json:"id"`
-	Store      memory.Type        `json:"store"`
-	Operations []memory.Operation `json:"operations"`
-	Base       map[string]int     `json:"base"` // version of each entry that it changes
-	Adds       int                `json:"adds"`
-	Gist       string             `json:"gist"`
-	Risk       []string           `json:"risk,omitempty"`
-	Reason     string             `json:"reason"`
-	Origin     string             `json:"origin"`
-	Tainted    bool               `json:"tainted,omitempty"`
-	Run        string             `json:"run,omitempty"`
-	Evidence   *memory.Evidence   `json:"evidence,omitempty"`
-	State      string             `json:"state"` // pending, or expired: can no longer be approved
-	CreatedAt  time.Time          `json:"created_at"`
-	ExpiresAt  time.Time          `json:"expires_at"`
-}
-
-// Lines returns the operations as lines for the person who decides.
-func (p Pending) Lines() (out []string) {
-	for _, o := range p.Operations {
-		line := string(o.Op)
-		if o.Match != "" {
-			line += " " + o.Match
-		}
-		if o.Content != "" {
-			line += ": " + o.Content
-		}
-		out = append(out, string(p.Store)+", "+line)
-	}
-	return out
-}
-
-// Findings returns what the security scan found in the write.
-func (p Pending) Findings() (out []approval.Finding) {
-	for _, line := range p.Risk {
-		out = append(out, review.RiskLine(line))
-	}
-	return out
-}
-
-// SHA returns a hash of the write and of the versions that it is based on.
-func (p Pending) SHA() string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%d %s %v\n%s", p.ID, p.Store, p.Base, strings.Join(p.Lines(), "\n"))
-	return fmt.Sprintf("%x", h.Sum(nil))
-}
 
 // maxPending is the maximum number of pending writes in a workspace. The limit stops an agent that
 // writes faster than people review.
@@ -78,7 +24,7 @@ const (
 	conflict = "conflict" // an entry has changed since
 )
 
-func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w memorywrite.Writer, reason string) (int64,
+func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w memory.Writer, reason string) (int64,
 	error) {
 	n, err := tx.Pending().CountPendingMemories(ctx)
 	if err != nil {
@@ -89,17 +35,17 @@ func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w memorywrit
 			"ask the user to approve or reject pending writes first")
 	}
 	return tx.Pending().PutPendingMemory(ctx,
-		Pending{Store: r.store, Operations: plan.Resolved, Base: plan.Base(), Adds: plan.Count(memory.Add),
+		memory.Pending{Store: r.store, Operations: plan.Resolved, Base: plan.Base(), Adds: plan.Count(memory.Add),
 			Gist: plan.Gist(r.store), Risk: r.risk, Reason: reason}, w)
 }
 
 // Waiting returns a pending write.
-func (k *Service) Waiting(ctx context.Context, a agent.Actor, id int64) (Pending, error) {
+func (k *Service) Waiting(ctx context.Context, a agent.Actor, id int64) (memory.Pending, error) {
 	return k.pending(ctx, a.Workspace, id)
 }
 
 // PendingList lists the pending writes, oldest first.
-func (k *Service) PendingList(ctx context.Context, a agent.Actor, max int) (out []Pending, err error) {
+func (k *Service) PendingList(ctx context.Context, a agent.Actor, max int) (out []memory.Pending, err error) {
 	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		out, err = tx.Pending().PendingMemories(ctx, max)
 		return err
@@ -121,7 +67,7 @@ func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64, d approv
 	if err := memorywrite.RequirePerson(a, "approving"); err != nil {
 		return DecisionResult{}, err
 	}
-	var vectors memorywrite.Embedded
+	var vectors memory.Embedded
 	if waiting, err := k.pending(ctx, a.Workspace, id); err == nil { // a retry finds it decided
 		vectors = k.embed(ctx, a.Workspace, contents(waiting.Operations))
 	}
@@ -147,7 +93,7 @@ func (k *Service) ApproveEdited(ctx context.Context, a agent.Actor, id int64, te
 	if err := memorywrite.RequirePerson(a, "approving"); err != nil {
 		return DecisionResult{}, err
 	}
-	var vectors memorywrite.Embedded
+	var vectors memory.Embedded
 	if waiting, err := k.pending(ctx, a.Workspace, id); err == nil { // a retry finds it decided
 		edited, err := waiting.Edited(texts)
 		if err != nil {
@@ -165,38 +111,9 @@ func (k *Service) ApproveEdited(ctx context.Context, a agent.Actor, id int64, te
 	return out, conflicted(id, out, err)
 }
 
-// Edited returns the write with the texts of a person, which are scanned. The SHA stays that of the write as it was
-// proposed.
-func (p Pending) Edited(texts []string) (Pending, error) {
-	if len(texts) != len(p.Operations) {
-		return p, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("%d texts for %d operations", len(texts), len(p.Operations)),
-			"send one text for each operation of the write, empty for a removal")
-	}
-	out := p
-	out.Operations, out.Risk, out.Run, out.Evidence = nil, nil, "", p.Evidence
-	out.Origin, out.Tainted = string(agent.OriginUser), false
-	for i, o := range p.Operations {
-		if o.Op != memory.Remove {
-			content, err := memory.Normalize(texts[i])
-			if err != nil {
-				return p, err
-			}
-			risk, err := memorywrite.Inspect(fmt.Sprintf("operation %d", i+1), content)
-			if err != nil {
-				return p, err
-			}
-			o.Content = content
-			out.Risk = append(out.Risk, risk...)
-		}
-		out.Operations = append(out.Operations, o)
-	}
-	return out, nil
-}
-
 // approve applies a pending write, or what a person made of it.
 func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, texts []string, d approval.Decision,
-	vectors memorywrite.Embedded) (DecisionResult, error) {
+	vectors memory.Embedded) (DecisionResult, error) {
 	p, err := tx.Pending().PendingMemory(ctx, id)
 	if err != nil {
 		return DecisionResult{}, err
@@ -211,7 +128,7 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, t
 	if err := d.Check(sha, p.Findings()); err != nil {
 		return DecisionResult{}, err
 	}
-	if outdated, err := p.outdated(ctx, tx); err != nil {
+	if outdated, err := isOutdated(ctx, tx, p); err != nil {
 		return DecisionResult{}, err
 	} else if outdated {
 		return DecisionResult{Pending: id, State: conflict}, tx.Pending().DecideMemory(ctx, id, conflict)
@@ -252,8 +169,8 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, t
 	return out, tx.Pending().DecideMemory(ctx, id, approved)
 }
 
-// outdated reports whether an entry that the write is based on has changed or is not active any more.
-func (p Pending) outdated(ctx context.Context, tx Tx) (bool, error) {
+// isOutdated reports whether an entry that the write is based on has changed or is not active any more.
+func isOutdated(ctx context.Context, tx Tx, p memory.Pending) (bool, error) {
 	for entry, version := range p.Base {
 		e, err := tx.Memories().Memory(ctx, entry)
 		if err != nil || e.Status != memory.Active {
@@ -293,7 +210,7 @@ func (k *Service) Reject(ctx context.Context, a agent.Actor, id int64) (Decision
 	})
 }
 
-func (k *Service) pending(ctx context.Context, ws, id int64) (p Pending, err error) {
+func (k *Service) pending(ctx context.Context, ws, id int64) (p memory.Pending, err error) {
 	err = k.Store.WithMemory(ctx, ws, func(ctx context.Context, tx Tx) error {
 		p, err = tx.Pending().PendingMemory(ctx, id)
 		return err

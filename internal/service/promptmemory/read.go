@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
@@ -181,9 +182,9 @@ func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sea
 		}
 		types = append(types, sources[s]...)
 	}
-	kinds := []string{search.KindMemory}
+	kinds := []string{index.KindMemory}
 	if slices.Contains(in.Sources, "chunks") {
-		kinds = append(kinds, search.KindTurn)
+		kinds = append(kinds, index.KindTurn)
 	}
 	found, err := k.Finder.Find(ctx, a.Workspace,
 		search.Request{Query: in.Query, Kinds: kinds, Types: types, Limit: in.K})
@@ -196,7 +197,7 @@ func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sea
 	}
 	var shown []memory.Entry
 	for _, f := range found {
-		if f.Kind == search.KindTurn {
+		if f.Kind == index.KindTurn {
 			out.Results = append(out.Results, turnResult(a, f))
 			continue
 		}
@@ -220,7 +221,7 @@ func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sea
 }
 
 // turnResult returns the search result for a turn.
-func turnResult(a agent.Actor, f search.Result) FoundMemory {
+func turnResult(a agent.Actor, f index.Result) FoundMemory {
 	r := FoundMemory{ID: f.ID, Type: Said, Content: f.Text, Score: f.Score,
 		Source: &Source{Conversation: f.Conversation, FromSeq: f.FromSeq, ToSeq: f.ToSeq}}
 	if a.Origin != agent.OriginUser {
@@ -260,14 +261,14 @@ func (k *Service) recalled(ctx context.Context, a agent.Actor, in SearchArgs, fo
 }
 
 // entries returns the found memories by ID.
-func (k *Service) entries(ctx context.Context, ws int64, found []search.Result) (map[string]memory.Entry, error) {
+func (k *Service) entries(ctx context.Context, ws int64, found []index.Result) (map[string]memory.Entry, error) {
 	if len(found) == 0 {
 		return nil, nil
 	}
 	var ids []string
 	out := map[string]memory.Entry{}
 	for _, f := range found {
-		if f.Kind == search.KindMemory {
+		if f.Kind == index.KindMemory {
 			ids = append(ids, f.ID)
 		}
 	}

@@ -35,7 +35,7 @@ type MemoryRepository interface {
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
 	AddedBy(ctx context.Context, run string, types []memory.Type) (int, error)
 	// WriteMemories writes the steps and the moves of a plan.
-	WriteMemories(ctx context.Context, p memory.Plan, w memorywrite.Writer) error
+	WriteMemories(ctx context.Context, p memory.Plan, w memory.Writer) error
 	Confirm(ctx context.Context, entries []*memory.Entry) error
 }
 
@@ -63,9 +63,9 @@ type RecallRepository interface {
 
 // PendingRepository reads and writes changes that need approval.
 type PendingRepository interface {
-	PutPendingMemory(ctx context.Context, p Pending, w memorywrite.Writer) (int64, error)
-	PendingMemory(ctx context.Context, id int64) (Pending, error)
-	PendingMemories(ctx context.Context, max int) ([]Pending, error)
+	PutPendingMemory(ctx context.Context, p memory.Pending, w memory.Writer) (int64, error)
+	PendingMemory(ctx context.Context, id int64) (memory.Pending, error)
+	PendingMemories(ctx context.Context, max int) ([]memory.Pending, error)
 	CountPendingMemories(ctx context.Context) (int, error)
 	DecideMemory(ctx context.Context, id int64, state string) error
 }
@@ -75,6 +75,6 @@ type SoulRepository interface {
 	Soul(ctx context.Context) (memory.Soul, error)
 	SoulAt(ctx context.Context, version int) (memory.Soul, error)
 	SoulHistory(ctx context.Context, max int) ([]memory.Soul, error)
-	AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w memorywrite.Writer) (int,
+	AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w memory.Writer) (int,
 		error)
 }

@@ -64,7 +64,7 @@ func (k *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) (W
 // restore writes the content of a revision as the version after e.
 func (k *Service) restore(ctx context.Context, tx Tx, a agent.Actor, e memory.Entry, r memory.Revision) (WriteResult,
 	error) {
-	risk, err := memorywrite.Inspect("the content", r.Content) // the rules may have changed
+	risk, err := memory.Inspect("the content", r.Content) // the rules may have changed
 	if err != nil {
 		return WriteResult{}, err
 	}

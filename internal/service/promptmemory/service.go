@@ -56,11 +56,11 @@ func doOnce[T any](ctx context.Context, k *Service, a agent.Actor, name string, 
 }
 
 // writer returns the Writer for an actor.
-func (k *Service) writer(a agent.Actor) memorywrite.Writer { return memorywrite.WriterFor(a) }
+func (k *Service) writer(a agent.Actor) memory.Writer { return memorywrite.WriterFor(a) }
 
 // embed returns the vectors of texts, or none if the embedder fails; an outbox task embeds them
 // later.
-func (k *Service) embed(ctx context.Context, ws int64, texts []string) memorywrite.Embedded {
+func (k *Service) embed(ctx context.Context, ws int64, texts []string) memory.Embedded {
 	s := search.SpacesOr(k.Spaces, search.Space{ID: k.Space, Embedder: k.Embedder})
 	return memorywrite.Embed(ctx, s, ws, texts)
 }

@@ -116,7 +116,7 @@ func (k *Service) SoulRollback(ctx context.Context, a agent.Actor, in memorywrit
 
 func (k *Service) setSoul(ctx context.Context, tx Tx, a agent.Actor, current memory.Soul, content string,
 	action memory.SoulAction) (SoulResult, error) {
-	risk, err := memorywrite.Inspect("the soul", content)
+	risk, err := memory.Inspect("the soul", content)
 	if err != nil {
 		return SoulResult{}, err
 	}

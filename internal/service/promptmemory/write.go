@@ -122,7 +122,7 @@ func examine(a agent.Actor, done, store string, operations []memory.Operation) (
 		if err != nil {
 			return r, err
 		}
-		risk, err := memorywrite.Inspect(what, content)
+		risk, err := memory.Inspect(what, content)
 		if err != nil {
 			return r, err
 		}
@@ -148,7 +148,7 @@ func (k *Service) apply(
 	tx Tx,
 	a agent.Actor,
 	r request,
-	w memorywrite.Writer,
+	w memory.Writer,
 ) (WriteResult, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
@@ -193,7 +193,7 @@ func (k *Service) apply(
 }
 
 // execute writes a plan and returns the IDs of the entries that left the prompt.
-func (k *Service) execute(ctx context.Context, tx Tx, plan memory.Plan, w memorywrite.Writer) (moved []string,
+func (k *Service) execute(ctx context.Context, tx Tx, plan memory.Plan, w memory.Writer) (moved []string,
 	err error) {
 	if err := tx.Memories().WriteMemories(ctx, plan, w); err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func (k *Service) execute(ctx context.Context, tx Tx, plan memory.Plan, w memory
 }
 
 // confirm records which entries were said again, unless untrusted text may have said it.
-func (k *Service) confirm(ctx context.Context, tx Tx, plan memory.Plan, w memorywrite.Writer) error {
+func (k *Service) confirm(ctx context.Context, tx Tx, plan memory.Plan, w memory.Writer) error {
 	if len(plan.Confirmed) == 0 || w.Tainted {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/reflection"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 )
@@ -87,11 +88,11 @@ func (s Agent) Brief(ctx context.Context, w agentrun.RunView, short bool) (out a
 	if n := parts(p.Spans); n > 1 {
 		m.Task = fmt.Sprintf("%s (%d/%d)", p.Date, part+1, n)
 	}
-	var said []Message
+	var said []reflection.Message
 	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
 		said = nil
 		for _, span := range inPart(p.Spans, part) {
-			found, err := tx.Reads().Range(ctx, Read{Conversation: span.Conversation, FromSeq: span.FromSeq,
+			found, err := tx.Reads().Range(ctx, reflection.Read{Conversation: span.Conversation, FromSeq: span.FromSeq,
 				ToSeq: span.ToSeq})
 			if err != nil {
 				return err
@@ -129,8 +130,9 @@ const notesShown = 50
 
 // material renders a part of the day under the indices that calls cite, without secrets and without
 // recalled content.
-func material(said []Message, spans []Span, zone *time.Location, runes, resultRunes int) (out []prompt.Message) {
-	said = slices.DeleteFunc(said, func(m Message) bool { return !m.Human || m.Empty() })
+func material(said []reflection.Message, spans []Span, zone *time.Location, runes,
+	resultRunes int) (out []prompt.Message) {
+	said = slices.DeleteFunc(said, func(m reflection.Message) bool { return !m.Human || m.Empty() })
 	plain := make([]transcript.Message, len(said))
 	for i, m := range said {
 		plain[i] = forget(m.Message)

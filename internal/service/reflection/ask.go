@@ -3,6 +3,7 @@ package reflection
 import (
 	"context"
 
+	"cairn/internal/domain/reflection"
 	"cairn/internal/domain/run"
 )
 
@@ -14,7 +15,7 @@ func (s *Service) Generation(ctx context.Context, ws int64, date string, redo bo
 		if n = 0; err != nil || !found {
 			return err
 		}
-		if latest.Status == run.Ended && (redo || latest.Reason == Failed) {
+		if latest.Status == run.Ended && (redo || latest.Reason == reflection.Failed) {
 			n = latest.Generation + 1
 		}
 		return nil

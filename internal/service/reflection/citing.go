@@ -24,13 +24,13 @@ type citing struct {
 const citation = "messages"
 
 // writers are the tools with the argument.
-var writers = []string{tools.NoteAppend, "memory_save", "memory_replace", "memory_batch", "skill_save", "skill_patch"}
+var writers = []string{agent.NoteAppend, "memory_save", "memory_replace", "memory_batch", "skill_save", "skill_patch"}
 
 // Offered returns the tools of a review, preceded by note_append, because a day yields more notes
 // than lasting memories.
 func (c citing) Offered(o agent.Origin, names ...string) (out []agent.ToolSpec) {
 	for _, t := range c.Tools.Offered(o, names...) {
-		if t.Name != tools.NoteAppend && !t.Allows(agent.OriginNudge) { // only users and curation may delete
+		if t.Name != agent.NoteAppend && !t.Allows(agent.OriginNudge) { // only users and curation may delete
 			continue
 		}
 		if slices.Contains(writers, t.Name) {
@@ -86,7 +86,7 @@ func (c citing) Call(ctx context.Context, a agent.Actor, name string, arguments 
 		return tools.Result{}, fmt.Errorf("encode the arguments of %s: %w", name, err)
 	}
 	a.Conversation, a.FromSeq, a.ToSeq = e.Conversation, e.FromSeq, e.ToSeq
-	if name == tools.NoteAppend {
+	if name == agent.NoteAppend {
 		a.Subject = agent.MemoryScope{Type: string(memory.Note), Target: date}
 	}
 	return c.Tools.Call(ctx, a, name, rest)

@@ -8,22 +8,19 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/reflection"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 )
 
-// Patience is the number of consecutive failed runs after which the messages of the first one are
-// skipped. Otherwise a day that no model can process would block all later days.
-const Patience = 3
-
 // finished is the stored result of Finish.
 type finished struct {
-	Status string `json:"status"`
-	Report Report `json:"report"`
+	Status string            `json:"status"`
+	Report reflection.Report `json:"report"`
 }
 
 // Finish moves the marks of the conversations, or releases the messages if the run has failed.
-func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e agentrun.RunResult) (json.RawMessage, error) {
+func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e run.Result) (json.RawMessage, error) {
 	p, err := pinned(w)
 	if err != nil {
 		return nil, err
@@ -36,15 +33,15 @@ func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e agentrun.RunRes
 	}
 	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
 		out.Report = p.report()
-		out.Report.done(w.Steps)
+		out.Report.Count(w.Steps)
 		out.Report.Promoted = promoted
 		out.Report.PartsRead = shownParts(w, p)
 		out.Report.Left = p.Left || out.Report.PartsRead < out.Report.Parts
-		out.Status = out.Report.status(e.Reason)
+		out.Status = out.Report.StatusFor(e.Reason)
 		if err := tx.Reads().LockReflections(ctx); err != nil {
 			return err
 		}
-		if out.Status == Failed {
+		if out.Status == reflection.Failed {
 			out.Report.PartsRead = 0
 			if err := s.failed(ctx, tx, w, p, e.Reason, &out.Report); err != nil {
 				return err
@@ -55,7 +52,7 @@ func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e agentrun.RunRes
 		if err := tx.Days().FreeReads(ctx, id); err != nil {
 			return err
 		}
-		if err := mark(ctx, tx, id, out.Status != Failed); err != nil {
+		if err := mark(ctx, tx, id, out.Status != reflection.Failed); err != nil {
 			return err
 		}
 		if err := day(ctx, tx, id, p, out.Status, out.Report); err != nil {
@@ -64,7 +61,7 @@ func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e agentrun.RunRes
 		if p.Why != contract.ReflectionOfSweep || out.Report.Wrote()+out.Report.Staged == 0 {
 			return nil
 		}
-		return tx.Workspace().PutDigest(ctx, id, out.Report.digest())
+		return tx.Workspace().PutDigest(ctx, id, out.Report.Digest())
 	})
 	if err != nil {
 		return nil, fmt.Errorf("finish the reflection of %s: %w", p.Date, err)
@@ -85,12 +82,12 @@ func (s Agent) failed(
 	w agentrun.RunView,
 	p PinnedReflection,
 	reason agent.Reason,
-	r *Report,
+	r *reflection.Report,
 ) error {
 	if reason == agent.Interrupted {
 		return nil
 	}
-	recent, err := tx.Days().Reflections(ctx, "", 2*Patience)
+	recent, err := tx.Days().Reflections(ctx, "", 2*reflection.Patience)
 	if err != nil {
 		return err
 	}
@@ -102,7 +99,7 @@ func (s Agent) failed(
 			before.Outcome == run.NothingToExtract && before.Reason == Empty {
 			continue
 		}
-		if before.Reason != Failed || r.Failures == Patience {
+		if before.Reason != reflection.Failed || r.Failures == reflection.Patience {
 			break
 		}
 		earlier, err := pinnedOf(before)
@@ -111,7 +108,7 @@ func (s Agent) failed(
 		}
 		r.Failures, until = r.Failures+1, earlier.To
 	}
-	if r.Failures < Patience {
+	if r.Failures < reflection.Patience {
 		return nil
 	}
 	r.Alert = true
@@ -127,7 +124,7 @@ func (s Agent) failed(
 		if err != nil {
 			return err
 		}
-		later := slices.IndexFunc(messages, func(m Message) bool { return !m.Said.Before(until) })
+		later := slices.IndexFunc(messages, func(m reflection.Message) bool { return !m.Said.Before(until) })
 		if later == 0 {
 			continue
 		}
@@ -188,13 +185,13 @@ func mark(ctx context.Context, tx Tx, id string, reviewed bool) error {
 
 // day stores the result of a date: the writes of all its runs and the number of messages first
 // shown to them.
-func day(ctx context.Context, tx Tx, id string, p PinnedReflection, status string, r Report) error {
+func day(ctx context.Context, tx Tx, id string, p PinnedReflection, status string, r reflection.Report) error {
 	runs, err := tx.Days().Reflections(ctx, p.Date, runsShown)
 	if err != nil {
 		return err
 	}
 	for _, before := range runs {
-		if before.Ref.Run == id || before.Status != run.Ended || before.Reason == Failed {
+		if before.Ref.Run == id || before.Status != run.Ended || before.Reason == reflection.Failed {
 			continue
 		}
 		one, err := reportOf(before)
@@ -207,7 +204,7 @@ func day(ctx context.Context, tx Tx, id string, p PinnedReflection, status strin
 		} else {
 			r.Messages, r.Conversations = r.Messages+one.Messages, max(r.Conversations, one.Conversations)
 		}
-		if (status == Nothing || status == Empty) && one.Wrote() > 0 {
+		if (status == reflection.Nothing || status == Empty) && one.Wrote() > 0 {
 			status = one.Status
 		}
 	}
@@ -216,7 +213,7 @@ func day(ctx context.Context, tx Tx, id string, p PinnedReflection, status strin
 
 // Result returns what Finish has stored. It contains no text of the model, because the result is
 // not tied to one conversation and remains after an erasure.
-func (s Agent) Result(_ agentrun.RunView, raw json.RawMessage, e *agentrun.RunResult) (run.Outcome, error) {
+func (s Agent) Result(_ agentrun.RunView, raw json.RawMessage, e *run.Result) (run.Outcome, error) {
 	var f finished
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return "", fmt.Errorf("decode the result of the reflection: %w", err)
@@ -231,11 +228,11 @@ func (s Agent) Result(_ agentrun.RunView, raw json.RawMessage, e *agentrun.RunRe
 		return run.OverBudget, nil
 	case e.Reason == agent.Interrupted:
 		return run.CancelledOutcome, nil
-	case f.Status == Failed:
+	case f.Status == reflection.Failed:
 		return run.Failed, nil
-	case f.Status == Partial:
+	case f.Status == reflection.Partial:
 		return run.CompletedPartial, nil
-	case f.Status == Nothing:
+	case f.Status == reflection.Nothing:
 		return run.NothingToExtract, nil
 	}
 	return run.Completed, nil

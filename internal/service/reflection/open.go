@@ -14,10 +14,10 @@ import (
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/reflection"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/memoryagent"
 )
 
 // Request requests the reflection of a date.
@@ -39,8 +39,8 @@ type Request struct {
 type OpenResult struct {
 	Run   run.Run
 	Spec  agentrun.Spec
-	Ended *agentrun.RunResult // set if the run has ended
-	Made  bool                // true if the run is new
+	Ended *run.Result // set if the run has ended
+	Made  bool        // true if the run is new
 }
 
 // PinnedReflection is the part of a run's configuration that only reflections have.
@@ -104,7 +104,7 @@ func (s *Service) Open(ctx context.Context, r Request) (out OpenResult, err erro
 	if out.Spec, err = agentrun.SpecOf(out.Run); err != nil || out.Run.Status != run.Ended {
 		return out, err
 	}
-	out.Ended = &agentrun.RunResult{}
+	out.Ended = &run.Result{}
 	if err := json.Unmarshal(out.Run.Result, out.Ended); err != nil {
 		return out, fmt.Errorf("decode the result of run %s: %w", out.Run.Ref.Run, err)
 	}
@@ -116,7 +116,7 @@ func (s *Service) Open(ctx context.Context, r Request) (out OpenResult, err erro
 
 // alarm logs an error if a day is unexpectedly empty.
 func (s *Service) alarm(r Request, o OpenResult) error {
-	var report Report
+	var report reflection.Report
 	if err := json.Unmarshal(o.Ended.Report, &report); err != nil {
 		return fmt.Errorf("decode the report of run %s: %w", o.Run.Ref.Run, err)
 	}
@@ -153,7 +153,7 @@ func place(ctx context.Context, tx Tx, r Request) (placed, error) {
 	case err != nil:
 		return placed{}, err
 	case r.Generation > 1 && r.Generation > latest.Generation:
-		next.again = any && latest.Status == run.Ended && latest.Reason != Failed
+		next.again = any && latest.Status == run.Ended && latest.Reason != reflection.Failed
 		return next, nil
 	case r.Generation > 1:
 		found, _, err := tx.Days().ReflectionOf(ctx, r.Date, r.Generation)
@@ -222,7 +222,7 @@ func put(ctx context.Context, tx Tx, r Request, spec agentrun.Spec, p PinnedRefl
 	if err != nil {
 		return made, fmt.Errorf("encode the configuration: %w", err)
 	}
-	return tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Reflection, Key: r.Date, Generation: generation,
+	return tx.Runs().PutAgentRun(ctx, run.NewAgentRun{Kind: run.Reflection, Key: r.Date, Generation: generation,
 		ArgsSHA: sha256.Sum256([]byte(r.Date)), Spec: raw,
 		WorkflowID: r.workflowID(generation)})
 }
@@ -260,7 +260,7 @@ func recordEmpty(ctx context.Context, tx Tx, made run.Run, p PinnedReflection) (
 	if err != nil {
 		return made, fmt.Errorf("encode the report: %w", err)
 	}
-	e := agentrun.RunResult{Reason: agent.Final, Status: Empty, ReplySeq: -1, Report: raw}
+	e := run.Result{Reason: agent.Final, Status: Empty, ReplySeq: -1, Report: raw}
 	if err := tx.Runs().EndRun(ctx, id, run.NothingToExtract, Empty, e); err != nil {
 		return made, err
 	}
@@ -278,8 +278,9 @@ func budget(s agentrun.Spec) agent.Budget {
 
 // collect returns the messages to read, and ranges that are too old. A backfilled date has only its
 // own messages.
-func collect(ctx context.Context, tx Tx, r Request, again bool) (messages []Message, stale []Read, err error) {
-	w := Window{Until: r.To, Max: maxMessages}
+func collect(ctx context.Context, tx Tx, r Request, again bool) (messages []reflection.Message,
+	stale []reflection.Read, err error) {
+	w := reflection.Window{Until: r.To, Max: maxMessages}
 	if again || r.Why == contract.ReflectionOfBackfill {
 		w.Since, w.Again = r.From, again
 		messages, err = tx.Reads().Unread(ctx, w)
@@ -293,7 +294,7 @@ func collect(ctx context.Context, tx Tx, r Request, again bool) (messages []Mess
 }
 
 // shown returns the messages of p's spans that a model sees, and sets the counts of p.
-func shown(messages []Message, p *PinnedReflection) (out []transcript.Message) {
+func shown(messages []reflection.Message, p *PinnedReflection) (out []transcript.Message) {
 	for _, m := range messages {
 		in := slices.ContainsFunc(p.Spans, func(s Span) bool {
 			return s.Conversation == m.Conversation && s.FromSeq <= m.Seq && m.Seq <= s.ToSeq
@@ -317,14 +318,15 @@ func shown(messages []Message, p *PinnedReflection) (out []transcript.Message) {
 }
 
 // reads converts spans to ranges without gaps, per conversation and part.
-func reads(spans []Span) (out []Read) {
+func reads(spans []Span) (out []reflection.Read) {
 	for _, s := range spans {
 		if n := len(out); n > 0 && out[n-1].Conversation == s.Conversation && out[n-1].Part == s.Part &&
 			out[n-1].ToSeq+1 == s.FromSeq {
 			out[n-1].ToSeq = s.ToSeq
 			continue
 		}
-		out = append(out, Read{Conversation: s.Conversation, FromSeq: s.FromSeq, ToSeq: s.ToSeq, Part: s.Part,
+		out = append(out, reflection.Read{Conversation: s.Conversation, FromSeq: s.FromSeq, ToSeq: s.ToSeq,
+			Part:  s.Part,
 			State: readOpen})
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/reflection"
 	"cairn/internal/domain/transcript"
 )
 
@@ -31,7 +32,7 @@ const (
 
 // divide splits messages, ordered by conversation, into spans. Each part holds as many as its token
 // limit allows and ends between turns. All reports whether every message fits.
-func divide(messages []Message, zone *time.Location) (spans []Span, all bool) {
+func divide(messages []reflection.Message, zone *time.Location) (spans []Span, all bool) {
 	part, tokens, index, turns := 0, 0, 1, 0
 	for i, m := range messages {
 		opens := m.Role == "user" && m.Human
@@ -62,7 +63,7 @@ func divide(messages []Message, zone *time.Location) (spans []Span, all bool) {
 	return spans, true
 }
 
-func weight(m Message) int {
+func weight(m reflection.Message) int {
 	if !m.Human {
 		return 0
 	}

@@ -7,18 +7,20 @@ import (
 	"time"
 
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/reflection"
+	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 )
 
 // said makes messages of a conversation, a turn of two every minute.
-func said(conversation int64, from time.Time, turns int, text string) (out []Message) {
+func said(conversation int64, from time.Time, turns int, text string) (out []reflection.Message) {
 	for i := range turns {
 		at := from.Add(time.Duration(i) * time.Minute)
 		out = append(out,
-			Message{Conversation: conversation, Turn: i + 1, Said: at, Human: true,
+			reflection.Message{Conversation: conversation, Turn: i + 1, Said: at, Human: true,
 				Message: transcript.Message{Seq: 2 * i, Role: transcript.User, Content: text}},
-			Message{Conversation: conversation, Turn: i + 1, Said: at, Human: true,
+			reflection.Message{Conversation: conversation, Turn: i + 1, Said: at, Human: true,
 				Message: transcript.Message{Seq: 2*i + 1, Role: transcript.Assistant, Content: "Noted."}})
 	}
 	return out
@@ -82,18 +84,18 @@ func TestWhatIsMoreThanARunTakesUpIsLeft(t *testing.T) {
 func TestPartsFollowFromResponses(t *testing.T) {
 	t.Parallel()
 	p := PinnedReflection{Spans: []Span{{Part: 0}, {Part: 1}, {Part: 2}}}
-	call := agentrun.Step{Calls: []agentrun.Call{{Tool: "note_append"}}}
-	text := agentrun.Step{Content: "Nothing more."}
+	call := run.Step{Calls: []run.ToolCall{{Tool: "note_append"}}}
+	text := run.Step{Content: "Nothing more."}
 	for name, c := range map[string]struct {
-		steps       []agentrun.Step
+		steps       []run.Step
 		part, since int
 	}{
 		"in the beginning":          {nil, 0, 0},
-		"while it calls":            {[]agentrun.Step{call, call}, 0, 0},
-		"when it is through":        {[]agentrun.Step{call, text}, 1, 2},
-		"an empty response is none": {[]agentrun.Step{call, {}}, 0, 0},
-		"after its share":           {[]agentrun.Step{call, call, call, call, call}, 1, 5},
-		"the last goes on":          {[]agentrun.Step{text, text, text, call}, 2, 2},
+		"while it calls":            {[]run.Step{call, call}, 0, 0},
+		"when it is through":        {[]run.Step{call, text}, 1, 2},
+		"an empty response is none": {[]run.Step{call, {}}, 0, 0},
+		"after its share":           {[]run.Step{call, call, call, call, call}, 1, 5},
+		"the last goes on":          {[]run.Step{text, text, text, call}, 2, 2},
 	} {
 		w := agentrun.RunView{}
 		w.Spec.Budget.Max = 15
@@ -128,18 +130,18 @@ func TestWhatWasRecalledIsNoNews(t *testing.T) {
 
 func TestNotesAreScoredByHowTheyWereRecalled(t *testing.T) {
 	t.Parallel()
-	best := Recall{Relevance: 1, Recalls: 20, Queries: 9, Days: 9,
+	best := reflection.Recall{Relevance: 1, Recalls: 20, Queries: 9, Days: 9,
 		Note: memory.Entry{Content: strings.Repeat("x", 200)}}
 	if s := best.Score(); s < 0.999 || s > 1.001 {
 		t.Errorf("the most is %v", s)
 	}
-	for name, worse := range map[string]func(*Recall){
-		"relevance": func(r *Recall) { r.Relevance = 0.2 }, "frequency": func(r *Recall) {
+	for name, worse := range map[string]func(*reflection.Recall){
+		"relevance": func(r *reflection.Recall) { r.Relevance = 0.2 }, "frequency": func(r *reflection.Recall) {
 			r.Recalls = 2
-		}, "queries": func(r *Recall) { r.Queries = 1 },
-		"days": func(r *Recall) { r.Days = 1 }, "age": func(r *Recall) {
-			r.Age = 2 * halfLife
-		}, "length": func(r *Recall) { r.Note.Content = "x" }} {
+		}, "queries": func(r *reflection.Recall) { r.Queries = 1 },
+		"days": func(r *reflection.Recall) { r.Days = 1 }, "age": func(r *reflection.Recall) {
+			r.Age = 2 * reflection.HalfLife
+		}, "length": func(r *reflection.Recall) { r.Note.Content = "x" }} {
 		r := best
 		if worse(&r); r.Score() >= best.Score() {
 			t.Errorf("%s counts nothing: %v", name, r.Score())

@@ -4,28 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"time"
-	"unicode/utf8"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/reflection"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 )
-
-// Recall counts how often searches returned a note.
-type Recall struct {
-	Note      memory.Entry
-	Relevance float64 // mean over queries, 0 to 1
-	Recalls   int
-	Queries   int           // distinct queries
-	Days      int           // distinct days
-	Age       time.Duration // since the last recall
-}
 
 // Minimum values for a note to be considered, and the score from which it becomes a memory.
 const (
@@ -35,30 +23,13 @@ const (
 	recallsShown                          = 50 // notes considered
 )
 
-const (
-	manyRecalls, manyQueries, manyDays = 10, 5, 4 // values above these do not raise the score
-	halfLife                           = 14 * 24 * time.Hour
-	richRunes                          = 120 // length of a note that is meaningful without context
-)
-
-// Score rates a note from 0 to 1 by relevance, frequency, diversity of queries, recency, spread
-// over days, and length.
-func (r Recall) Score() float64 {
-	share := func(n, many int) float64 { return min(1, float64(n)/float64(many)) }
-	frequency := min(1, math.Log1p(float64(r.Recalls))/math.Log1p(manyRecalls))
-	recency := math.Exp2(-float64(r.Age) / float64(halfLife))
-	return 0.30*r.Relevance + 0.24*frequency + 0.15*share(r.Queries, manyQueries) + 0.15*recency +
-		0.10*share(r.Days, manyDays) +
-		0.06*share(utf8.RuneCountInString(r.Note.Content), richRunes)
-}
-
 // promote turns the note with the highest score into a memory if the score suffices. It only adds:
 // a note never replaces an existing memory.
 func (s Agent) promote(ctx context.Context, w agentrun.RunView, reason agent.Reason) (n int, err error) {
 	if reason != agent.Final && reason != agent.Exhausted {
 		return 0, nil
 	}
-	var found []Recall
+	var found []reflection.Recall
 	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
 		found, err = tx.Notes().RecalledNotes(ctx, leastRecalls, leastQueries, leastDays, recallsShown)
 		return err
@@ -66,7 +37,7 @@ func (s Agent) promote(ctx context.Context, w agentrun.RunView, reason agent.Rea
 	if err != nil {
 		return 0, fmt.Errorf("find notes that are recalled often: %w", err)
 	}
-	slices.SortStableFunc(found, func(a, b Recall) int { return cmp.Compare(b.Score(), a.Score()) })
+	slices.SortStableFunc(found, func(a, b reflection.Recall) int { return cmp.Compare(b.Score(), a.Score()) })
 	for _, r := range found {
 		if r.Score() < promotes || n == promotedEach {
 			break

@@ -3,11 +3,9 @@ package reflection
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/ports"
-	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/promptmemory"
 )
@@ -15,34 +13,10 @@ import (
 // Statuses of a reflection. Empty and nothing_to_save distinguish a day without messages from one
 // without useful content.
 const (
-	Saved   = "saved"
-	Nothing = "nothing_to_save"
-	Empty   = "empty"   // no messages: no model call
-	Partial = "partial" // saved, but the budget or the size limit left messages unread
-	Failed  = "failed"
+	Empty = "empty" // no messages: no model call
 
 	statusStarted = "started" // the run of the date is in progress
 )
-
-// Message is a message that a reflection may read.
-type Message struct {
-	transcript.Message
-	Conversation int64
-	Turn         int
-	Said         time.Time
-	Human        bool // false if no user caused it; then it is skipped
-	Reviewed     bool // a review has read it for memories and skills
-}
-
-// Read is a range of messages of a run.
-type Read struct {
-	Conversation int64
-	FromSeq      int
-	ToSeq        int
-	Part         int
-	State        string // open, read or skipped
-	Messages     int    // of a skipped range
-}
 
 // States of a range.
 const (
@@ -50,15 +24,6 @@ const (
 	readDone    = "read"
 	readSkipped = "skipped"
 )
-
-// Window selects the messages that a run may read.
-type Window struct {
-	Since    time.Time // zero means no lower bound
-	Until    time.Time // exclusive
-	PastMark bool      // only messages after the mark of each conversation
-	Again    bool      // include messages that an earlier run has read
-	Max      int
-}
 
 // Store opens transactions.
 type Store interface {

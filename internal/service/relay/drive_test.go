@@ -13,9 +13,9 @@ import (
 	temporallog "go.temporal.io/sdk/log"
 
 	"cairn/internal/adapter/launcher"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
-	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )
 
@@ -111,7 +111,7 @@ func TestWithoutTemporalTheDutyIsNotedAndKept(t *testing.T) {
 	if status := scan[string](t, admin, "select status from runs"); status != string(run.Accepted) {
 		t.Errorf("the run is %s", status)
 	}
-	for range relay.StuckFailures - 1 {
+	for range outbox.StuckFailures - 1 {
 		exec(t, admin, "update outbox set due_at = now()")
 		_, err := broken.Pass(t.Context())
 		testkit.Must(t, err)
@@ -119,13 +119,13 @@ func TestWithoutTemporalTheDutyIsNotedAndKept(t *testing.T) {
 	stuck := func() int64 {
 		seen, err := b.Store.Backlog(t.Context())
 		testkit.Must(t, err)
-		return seen.Stuck[relay.DriveRun].Count
+		return seen.Stuck[outbox.DriveRun].Count
 	}
 	var logged strings.Builder
 	broken.Log = slog.New(slog.NewTextHandler(&logged, nil))
 	testkit.Must(t, broken.Tidy(t.Context()))
 	if n := stuck(); n != 1 || !strings.Contains(logged.String(), "makes no progress") {
-		t.Errorf("%d stuck tasks after %d failures; logged %s", n, relay.StuckFailures, logged.String())
+		t.Errorf("%d stuck tasks after %d failures; logged %s", n, outbox.StuckFailures, logged.String())
 	}
 	exec(t, admin, "update outbox set due_at = now()")
 	if _, err := b.Relay.Pass(t.Context()); err != nil {

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"cairn/internal/domain/index"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/relay"
-	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -23,7 +23,7 @@ func TestAnEndedRunSettlesItsDuty(t *testing.T) {
 	b.in(func(ctx context.Context, q store.Tx) error {
 		testkit.Must(t, q.Runs().EndRun(ctx, r.Ref.Run, run.Completed, "", nil))
 		// left over, as by a claim that was under way
-		return q.Outbox().Enqueue(ctx, relay.DriveRun, r.Ref.Run, 0)
+		return q.Outbox().Enqueue(ctx, outbox.DriveRun, r.Ref.Run, 0)
 	})
 	if n := b.pass(); n != 1 { // without a Temporal client a start would panic
 		t.Errorf("took %d duties, want 1", n)
@@ -37,8 +37,8 @@ func TestADutyOfARelayThatDiedComesBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.document(1, "text")
-	claim := func() []relay.OutboxTask {
-		duties, err := b.Store.ClaimOutbox(t.Context(), relay.Kinds(), 9)
+	claim := func() []outbox.Task {
+		duties, err := b.Store.ClaimOutbox(t.Context(), outbox.Kinds(), 9)
 		testkit.Must(t, err)
 		return duties
 	}
@@ -139,7 +139,7 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 		t.Errorf("noted %q", why)
 	}
 	waits, err := b.Store.Backlog(t.Context())
-	if owed := waits.Duties[relay.EmbedDoc]; err != nil || owed.Count != 1 || owed.Oldest <= 0 {
+	if owed := waits.Duties[outbox.EmbedDoc]; err != nil || owed.Count != 1 || owed.Oldest <= 0 {
 		t.Errorf("embeddings that are owed: %+v, %v", owed, err)
 	}
 	b.embedder.set(false)
@@ -148,7 +148,7 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	testkit.Must(t, err)
 	b.in(func(ctx context.Context, q store.Tx) error {
 		hits, err := q.Documents().Search(ctx,
-			search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: want[0], Space: b.space, Limit: 5})
+			index.Query{Kind: index.KindSkill, States: []string{"active"}, Vector: want[0], Space: b.space, Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
 			t.Errorf("found %+v", hits)
 		}
@@ -173,7 +173,7 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 	<-inside
 	// The change is written, not committed, when the old vector arrives.
 	b.in(func(ctx context.Context, q store.Tx) error {
-		_, err := q.Documents().Index(ctx, search.NewDoc(search.KindSkill, 1, "active", "entirely new words"))
+		_, err := q.Documents().Index(ctx, index.NewDoc(index.KindSkill, 1, "active", "entirely new words"))
 		testkit.Must(t, err)
 		testkit.Must(t, q.Documents().PutEmbedding(ctx, doc, b.space, fresh[0]))
 		close(leave)
@@ -186,7 +186,7 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 	testkit.Must(t, <-passed)
 	b.in(func(ctx context.Context, q store.Tx) error {
 		hits, err := q.Documents().Search(ctx,
-			search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: fresh[0], Space: b.space,
+			index.Query{Kind: index.KindSkill, States: []string{"active"}, Vector: fresh[0], Space: b.space,
 				Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
 			t.Errorf("the new text has another vector: %+v", hits)
@@ -199,9 +199,9 @@ func TestOneDutyThatFailsDoesNotKeepTheOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.in(func(ctx context.Context, q store.Tx) error {
-		testkit.Must(t, q.Outbox().Enqueue(ctx, relay.EmbedDoc, "nonsense", 0))
-		testkit.Must(t, q.Outbox().Enqueue(ctx, relay.DriveRun, "999", 0)) // of no run
-		return q.Outbox().Enqueue(ctx, relay.DriveRun, "nonsense", 0)
+		testkit.Must(t, q.Outbox().Enqueue(ctx, outbox.EmbedDoc, "nonsense", 0))
+		testkit.Must(t, q.Outbox().Enqueue(ctx, outbox.DriveRun, "999", 0)) // of no run
+		return q.Outbox().Enqueue(ctx, outbox.DriveRun, "nonsense", 0)
 	})
 	b.document(1, "text")
 	if n := b.pass(); n != 4 {
@@ -220,7 +220,7 @@ func TestTheTaskOfADeletedDocumentEnds(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.in(func(ctx context.Context, q store.Tx) error {
-		return q.Outbox().Enqueue(ctx, relay.EmbedDoc, "999", 0)
+		return q.Outbox().Enqueue(ctx, outbox.EmbedDoc, "999", 0)
 	})
 	doc := b.document(1, "text")
 	b.embedder.hold = func(string) { exec(t, b.admin, "delete from search_docs where doc = $1", doc) }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/service/relay"
 )
 
@@ -21,7 +22,7 @@ func TestEachKindOfTaskIsInOneLane(t *testing.T) {
 	for _, m := range regexp.MustCompile(`'(\w+)'`).FindAllStringSubmatch(constraint, -1) {
 		exist = append(exist, m[1])
 	}
-	lanes := relay.Kinds()
+	lanes := outbox.Kinds()
 	slices.Sort(exist)
 	slices.Sort(lanes)
 	if len(exist) < 9 || !slices.Equal(lanes, exist) {

@@ -2,10 +2,10 @@ package relay
 
 import (
 	"context"
-	"crypto/sha256"
 	"time"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
@@ -13,74 +13,19 @@ import (
 )
 
 // Kinds of outbox tasks.
-const (
-	DriveTurn = "turn" // key: ID of a run that a caller waits for; stays until the run has ended
-
-	DriveRun = "drive" // key: ID of another run; stays until the run has ended
-	EmbedDoc = "embed" // key: document ID; stays until the vector is stored
-
-	NotifySettings = "settings" // key: 0; stays until running conversations are notified
-
-	HandleEvents = "event"   // key: ID of a route; stays until its events are messages of a conversation
-	ReportRun    = "report"  // key: ID of a route, a slash and a run; stays until the result of the run is a delivery
-	Deliver      = "deliver" // key: ID of a route; stays until its deliveries are sent
-
-	StoreImport = "import" // key: ID of an import; stays until its conversations are stored
-	ImportTrace = "trace"  // key: session of a trace; stays until its spans are imported
-)
-
-// OutboxTask is a row of the outbox: accepted work that is not done.
-type OutboxTask struct {
-	Workspace int64
-	ID        int64
-	Kind      string
-	Key       string
-	Attempts  int
-	Failures  int           // attempts in a row that failed
-	Claim     time.Duration // after it, another relay may claim the task
-}
 
 // A task is stuck if it has failed StuckFailures times in a row, or for StuckAge.
-const (
-	StuckFailures = 10
-	StuckAge      = 15 * time.Minute
-)
-
-// StuckTask is an outbox task that fails again and again.
-type StuckTask struct {
-	Workspace int64
-	Kind      string
-	Key       string
-	Failures  int // in a row
-	LastError string
-	Since     time.Duration // since the first of these failures
-}
-
-// IdlePackage is an upload without a skill version.
-type IdlePackage struct {
-	Workspace int64
-	SHA       [sha256.Size]byte
-}
-
-// OpenErasure is an erasure that has not ended.
-type OpenErasure struct {
-	ID           int64
-	Workspace    int64
-	WorkspaceKey string
-	Conversation int64 // 0 for the whole workspace or a subject
-	Subject      bool
-}
 
 // Store accesses the outbox.
 type Store interface {
 	// ClaimOutbox claims up to max due tasks of the given kinds, the longest due first.
-	ClaimOutbox(ctx context.Context, kinds []string, max int) ([]OutboxTask, error)
+	ClaimOutbox(ctx context.Context, kinds []string, max int) ([]outbox.Task, error)
 	// FailOutboxTask stores why an attempt at a task failed.
-	FailOutboxTask(ctx context.Context, d OutboxTask, why string) error
+	FailOutboxTask(ctx context.Context, d outbox.Task, why string) error
 	// RecoverOutboxTask clears the failures of a task that stays.
-	RecoverOutboxTask(ctx context.Context, d OutboxTask) error
+	RecoverOutboxTask(ctx context.Context, d outbox.Task) error
 	// StuckOutboxTasks lists up to max tasks that fail again and again, the longest first.
-	StuckOutboxTasks(ctx context.Context, max int) ([]StuckTask, error)
+	StuckOutboxTasks(ctx context.Context, max int) ([]outbox.StuckTask, error)
 	// InWorkspace runs fn in a transaction in workspace ws.
 	InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
 }
@@ -116,13 +61,13 @@ type RunRepository interface {
 type Leftovers interface {
 	// ExpireCalls marks calls as unknown whose lease expired longer than grace ago.
 	ExpireCalls(ctx context.Context, grace time.Duration) (int64, error)
-	OpenErasures(ctx context.Context, max int) ([]OpenErasure, error)
+	OpenErasures(ctx context.Context, max int) ([]outbox.OpenErasure, error)
 	// IdlePackages lists uploads that have had no version for longer than grace.
-	IdlePackages(ctx context.Context, grace time.Duration, max int) ([]IdlePackage, error)
+	IdlePackages(ctx context.Context, grace time.Duration, max int) ([]outbox.IdlePackage, error)
 	// CollectPackage marks an idle package. If it was marked longer than grace ago, CollectPackage
 	// returns the key of its object: the caller deletes the object and calls ForgetPackage.
-	CollectPackage(ctx context.Context, p IdlePackage, grace time.Duration) (key string, err error)
-	ForgetPackage(ctx context.Context, p IdlePackage) error
+	CollectPackage(ctx context.Context, p outbox.IdlePackage, grace time.Duration) (key string, err error)
+	ForgetPackage(ctx context.Context, p outbox.IdlePackage) error
 	// DeletedLong lists workspaces with deleted skills that can no longer be restored.
 	DeletedLong(ctx context.Context, max int) ([]int64, error)
 	// EraseDeleted erases up to max such skills of a workspace.

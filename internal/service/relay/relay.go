@@ -20,6 +20,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
@@ -69,7 +70,7 @@ func (r *Relay) Run(ctx context.Context) {
 	working, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
 	var running sync.WaitGroup
-	for _, l := range lanes {
+	for _, l := range outbox.Lanes {
 		running.Go(func() { r.serve(ctx, working, l) })
 	}
 	running.Go(func() { r.repeat(ctx, "recovery of lost work", r.Recover) })
@@ -107,11 +108,11 @@ func (r *Relay) repeat(ctx context.Context, what string, duty func(context.Conte
 
 // serve claims tasks of a lane until ctx is done, and waits for those in progress. It claims as many as
 // workers are idle, so that a task never waits for the end of another one that was claimed with it.
-func (r *Relay) serve(ctx, working context.Context, l lane) {
+func (r *Relay) serve(ctx, working context.Context, l outbox.Lane) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	idle := make(chan struct{}, l.workers) // one token for each idle worker
-	for range l.workers {
+	idle := make(chan struct{}, l.Workers) // one token for each idle worker
+	for range l.Workers {
 		idle <- struct{}{}
 	}
 	for {
@@ -121,9 +122,9 @@ func (r *Relay) serve(ctx, working context.Context, l lane) {
 		case <-idle:
 		}
 		free := 1 + drain(idle)
-		claimed, err := r.Store.ClaimOutbox(ctx, l.kinds, free)
+		claimed, err := r.Store.ClaimOutbox(ctx, l.Kinds, free)
 		if err != nil && ctx.Err() == nil {
-			r.Log.Warn("outbox tasks not claimed", "lane", l.name, "error", err)
+			r.Log.Warn("outbox tasks not claimed", "lane", l.Name, "error", err)
 		}
 		for range free - len(claimed) {
 			idle <- struct{}{}
@@ -141,7 +142,7 @@ func (r *Relay) serve(ctx, working context.Context, l lane) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(r.Every / time.Duration(l.polls)):
+		case <-time.After(r.Every / time.Duration(l.Polls)):
 		}
 	}
 }
@@ -163,8 +164,8 @@ func (r *Relay) Pass(ctx context.Context) (n int, err error) {
 	var working sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error
-	for _, l := range lanes {
-		claimed, err := r.Store.ClaimOutbox(ctx, l.kinds, l.workers)
+	for _, l := range outbox.Lanes {
+		claimed, err := r.Store.ClaimOutbox(ctx, l.Kinds, l.Workers)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("claim outbox tasks: %w", err))
 		}
@@ -184,7 +185,7 @@ func (r *Relay) Pass(ctx context.Context) (n int, err error) {
 
 // attempt does a task or stores why it failed. It stops when the claim expires, so that no two
 // relays work on the same task.
-func (r *Relay) attempt(ctx context.Context, d OutboxTask) error {
+func (r *Relay) attempt(ctx context.Context, d outbox.Task) error {
 	claim, cancel := context.WithTimeout(ctx, d.Claim)
 	defer cancel()
 	err := r.do(claim, d)
@@ -205,27 +206,27 @@ func (r *Relay) attempt(ctx context.Context, d OutboxTask) error {
 	return nil
 }
 
-func (r *Relay) do(ctx context.Context, d OutboxTask) error {
+func (r *Relay) do(ctx context.Context, d outbox.Task) error {
 	switch d.Kind {
-	case DriveTurn, DriveRun:
+	case outbox.DriveTurn, outbox.DriveRun:
 		return r.drive(ctx, d)
-	case ReportRun:
+	case outbox.ReportRun:
 		return r.report(ctx, d)
-	case EmbedDoc, HandleEvents, Deliver, StoreImport:
+	case outbox.EmbedDoc, outbox.HandleEvents, outbox.Deliver, outbox.StoreImport:
 		id, err := strconv.ParseInt(d.Key, 10, 64)
 		if err != nil {
 			return fmt.Errorf("parse the key of an outbox task: %w", err)
 		}
 		switch d.Kind {
-		case EmbedDoc:
+		case outbox.EmbedDoc:
 			return r.embed(ctx, d, id)
-		case StoreImport:
+		case outbox.StoreImport:
 			return r.importFile(ctx, d, id)
 		}
 		return r.channel(ctx, d, id)
-	case NotifySettings:
+	case outbox.NotifySettings:
 		return r.tell(ctx, d)
-	case ImportTrace:
+	case outbox.ImportTrace:
 		return r.Traces.Import(ctx, d.Workspace, d.Key)
 	}
 	return fmt.Errorf("unknown outbox task %q", d.Kind)
@@ -234,7 +235,7 @@ func (r *Relay) do(ctx context.Context, d OutboxTask) error {
 // drive starts the workflow of a run if it is not running. The task stays until the run has ended,
 // so that a Temporal that has lost the workflow gets it again. A workflow that has closed without
 // ending the run, for example because an operator terminated it, is followed by another attempt.
-func (r *Relay) drive(ctx context.Context, d OutboxTask) error {
+func (r *Relay) drive(ctx context.Context, d outbox.Task) error {
 	var (
 		todo    run.Run
 		ws      tenancy.Workspace
@@ -307,7 +308,7 @@ func (r *Relay) redrive(ctx context.Context, ws tenancy.Workspace, channel strin
 const tellMost = 1000
 
 // tell notifies running conversations about changed settings.
-func (r *Relay) tell(ctx context.Context, d OutboxTask) error {
+func (r *Relay) tell(ctx context.Context, d outbox.Task) error {
 	var (
 		ws      tenancy.Workspace
 		chosen  settings.Settings
@@ -343,7 +344,7 @@ func (r *Relay) tell(ctx context.Context, d OutboxTask) error {
 }
 
 // workspaceOf returns the workspace of a task.
-func (r *Relay) workspaceOf(ctx context.Context, d OutboxTask) (ws tenancy.Workspace, err error) {
+func (r *Relay) workspaceOf(ctx context.Context, d outbox.Task) (ws tenancy.Workspace, err error) {
 	err = r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
 		ws, err = q.Self(ctx)
 		return err
@@ -352,7 +353,7 @@ func (r *Relay) workspaceOf(ctx context.Context, d OutboxTask) (ws tenancy.Works
 }
 
 // report sends the result of a run to a chat. The task stays until the run has ended.
-func (r *Relay) report(ctx context.Context, d OutboxTask) error {
+func (r *Relay) report(ctx context.Context, d outbox.Task) error {
 	at, id, _ := strings.Cut(d.Key, "/")
 	route, err := strconv.ParseInt(at, 10, 64)
 	if err != nil {
@@ -367,12 +368,12 @@ func (r *Relay) report(ctx context.Context, d OutboxTask) error {
 }
 
 // channel handles a received message, or delivers what is open.
-func (r *Relay) channel(ctx context.Context, d OutboxTask, id int64) error {
+func (r *Relay) channel(ctx context.Context, d outbox.Task, id int64) error {
 	ws, err := r.workspaceOf(ctx, d)
 	if err != nil {
 		return err
 	}
-	if d.Kind == HandleEvents {
+	if d.Kind == outbox.HandleEvents {
 		return r.Channels.Handle(ctx, ws, id) // also removes the task
 	}
 	done, err := r.Channels.Deliver(ctx, ws, id)
@@ -385,7 +386,7 @@ func (r *Relay) channel(ctx context.Context, d OutboxTask, id int64) error {
 }
 
 // importFile stores the conversations of a session file.
-func (r *Relay) importFile(ctx context.Context, d OutboxTask, id int64) error {
+func (r *Relay) importFile(ctx context.Context, d outbox.Task, id int64) error {
 	ws, err := r.workspaceOf(ctx, d)
 	if err != nil {
 		return err
@@ -399,7 +400,7 @@ func (r *Relay) importFile(ctx context.Context, d OutboxTask, id int64) error {
 }
 
 // embed computes the missing vectors of a document.
-func (r *Relay) embed(ctx context.Context, d OutboxTask, doc int64) error {
+func (r *Relay) embed(ctx context.Context, d outbox.Task, doc int64) error {
 	var text string
 	var has []int16
 	deleted := false
@@ -439,7 +440,7 @@ func (r *Relay) embed(ctx context.Context, d OutboxTask, doc int64) error {
 }
 
 // settleDeleted ends the task of a document that was deleted, whose text cannot be read.
-func settleDeleted(ctx context.Context, q Tx, d OutboxTask, err error) error {
+func settleDeleted(ctx context.Context, q Tx, d outbox.Task, err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		return q.Settle(ctx, d.Kind, d.Key)
 	}

@@ -11,11 +11,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"cairn/internal/adapter/embedding"
+	"cairn/internal/domain/distillation"
+	"cairn/internal/domain/index"
+	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
-	"cairn/internal/service/distill"
 	"cairn/internal/service/relay"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
@@ -104,7 +106,7 @@ func (b *bundle) due() { b.t.Helper(); exec(b.t, b.admin, "update outbox set due
 func (b *bundle) accept(key string) run.Run {
 	b.t.Helper()
 	r, _, err := b.Store.Accept(b.t.Context(),
-		distill.AcceptedRequest{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
+		distillation.AcceptedRequest{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
 			Conversation: transcript.Conversation{ID: key,
 				Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
 			WorkflowID: func(int, int) string { return "distill/" + key }})
@@ -116,10 +118,10 @@ func (b *bundle) accept(key string) run.Run {
 func (b *bundle) document(owner int64, text string) (doc int64) {
 	b.t.Helper()
 	b.in(func(ctx context.Context, q store.Tx) (err error) {
-		if doc, err = q.Documents().Index(ctx, search.NewDoc(search.KindSkill, owner, "active", text)); err != nil {
+		if doc, err = q.Documents().Index(ctx, index.NewDoc(index.KindSkill, owner, "active", text)); err != nil {
 			return err
 		}
-		return q.Outbox().Enqueue(ctx, relay.EmbedDoc, number(doc), 0)
+		return q.Outbox().Enqueue(ctx, outbox.EmbedDoc, number(doc), 0)
 	})
 	return doc
 }

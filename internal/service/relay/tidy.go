@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/outbox"
 )
 
 // callGrace gives a retry time to take over a call with an expired lease before the call is marked
@@ -68,7 +69,7 @@ func (r *Relay) logStuck(ctx context.Context) error {
 }
 
 // collect advances an idle package. Its object is deleted between two transactions.
-func (r *Relay) collect(ctx context.Context, p IdlePackage) error {
+func (r *Relay) collect(ctx context.Context, p outbox.IdlePackage) error {
 	key, err := r.Leftovers.CollectPackage(ctx, p, r.Grace)
 	if err != nil || key == "" {
 		return err

@@ -12,8 +12,8 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/modelcall"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/ledger"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -24,7 +24,7 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 	r := b.accept("k")
 	for _, step := range []string{"dead", "alive", "just now"} {
 		_, err := b.Store.BeginCall(t.Context(),
-			ledger.CallRequest{Key: run.CallKey{Ref: r.Ref, Step: step}, Holder: uuid.New(), Lease: time.Hour,
+			modelcall.Request{Key: run.CallKey{Ref: r.Ref, Step: step}, Holder: uuid.New(), Lease: time.Hour,
 				Request: llm.PreparedRequest{Model: "m", Body: []byte("{}")}})
 		testkit.Must(t, err)
 	}
@@ -48,9 +48,9 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 		return err
 	})
 	ticket, err := b.Store.BeginCall(t.Context(),
-		ledger.CallRequest{Key: run.CallKey{Ref: r.Ref, Step: "dead"}, Holder: uuid.New(), Lease: time.Hour,
+		modelcall.Request{Key: run.CallKey{Ref: r.Ref, Step: "dead"}, Holder: uuid.New(), Lease: time.Hour,
 			Request: llm.PreparedRequest{Model: "m", Body: []byte("{}")}})
-	if err != nil || ticket.Verdict != ledger.Send {
+	if err != nil || ticket.Verdict != modelcall.Send {
 		t.Errorf("a retry after that: %+v, %v", ticket, err)
 	}
 	if n := scan[int](t, b.admin, "select unknown from llm_calls where step = 'dead'"); n != 1 {

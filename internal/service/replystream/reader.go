@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 )
@@ -12,15 +13,10 @@ import (
 // Source reads chunks.
 type Source interface {
 	// Chunks returns up to max chunks of a run after a position, in order.
-	Chunks(ctx context.Context, ref run.Ref, after Position, max int) ([]Chunk, error)
+	Chunks(ctx context.Context, ref run.Ref, after conversation.ReplyPosition, max int) ([]conversation.ReplyChunk,
+		error)
 	// Steps returns the stored text of each step of a run, in order.
-	Steps(ctx context.Context, ref run.Ref) ([]Step, error)
-}
-
-// Step is the stored text of a model response.
-type Step struct {
-	Number int
-	Text   string
+	Steps(ctx context.Context, ref run.Ref) ([]conversation.ReplyStep, error)
 }
 
 // Reader reads the chunks of runs.
@@ -36,14 +32,15 @@ func NewReader(source Source) (*Reader, error) {
 
 // Follow returns a follower of a run whose client has seen the deltas up to a position. The zero
 // position is the beginning.
-func (r *Reader) Follow(ref run.Ref, seen Position) *Follower {
-	return &Follower{reader: r, ref: ref, seen: seen, at: Position{Step: seen.Step, Attempt: seen.Attempt}}
+func (r *Reader) Follow(ref run.Ref, seen conversation.ReplyPosition) *Follower {
+	return &Follower{reader: r, ref: ref, seen: seen, at: conversation.ReplyPosition{Step: seen.Step,
+		Attempt: seen.Attempt}}
 }
 
 // Written returns the text of the latest attempt at the first step after a step. It is empty if there is
 // none, and ends before a lost chunk.
 func (r *Reader) Written(ctx context.Context, ref run.Ref, after int) (string, error) {
-	f := r.Follow(ref, Position{})
+	f := r.Follow(ref, conversation.ReplyPosition{})
 	f.at.Step = after + 1
 	if _, err := f.Next(ctx); err != nil {
 		return "", err
@@ -53,7 +50,7 @@ func (r *Reader) Written(ctx context.Context, ref run.Ref, after int) (string, e
 
 // Delta is text that a client has not seen.
 type Delta struct {
-	Position
+	conversation.ReplyPosition
 	Text string
 	// Reset means that an earlier attempt at the step gave other text: what the client has of the step
 	// is void, and Text is all of it.
@@ -65,8 +62,8 @@ type Delta struct {
 type Follower struct {
 	reader *Reader
 	ref    run.Ref
-	seen   Position
-	at     Position
+	seen   conversation.ReplyPosition
+	at     conversation.ReplyPosition
 	gap    bool            // a chunk of the attempt is lost, so the rest cannot be shown
 	shown  string          // text of the step that the client has
 	text   strings.Builder // text of the attempt so far
@@ -93,7 +90,7 @@ func (f *Follower) Next(ctx context.Context) (out []Delta, err error) {
 }
 
 // take adds a chunk, and returns what is new to the client.
-func (f *Follower) take(c Chunk) (d Delta, ok bool) {
+func (f *Follower) take(c conversation.ReplyChunk) (d Delta, ok bool) {
 	switch {
 	case c.Step != f.at.Step:
 		f.shown, f.gap = "", false
@@ -103,7 +100,7 @@ func (f *Follower) take(c Chunk) (d Delta, ok bool) {
 		f.text.Reset()
 	}
 	before := f.at
-	if f.at = c.Position; c.Step != before.Step || c.Attempt != before.Attempt {
+	if f.at = c.ReplyPosition; c.Step != before.Step || c.Attempt != before.Attempt {
 		before.Seq = 0
 	}
 	if f.gap = f.gap || c.Seq != before.Seq+1; f.gap {
@@ -120,9 +117,9 @@ func (f *Follower) take(c Chunk) (d Delta, ok bool) {
 	}
 	f.shown = text
 	if rest, ok := strings.CutPrefix(text, shown); ok {
-		return Delta{Position: c.Position, Text: rest}, true
+		return Delta{ReplyPosition: c.ReplyPosition, Text: rest}, true
 	}
-	return Delta{Position: c.Position, Text: text, Reset: true}, true
+	return Delta{ReplyPosition: c.ReplyPosition, Text: text, Reset: true}, true
 }
 
 // Finish returns what the client has not seen of an ended run: text whose chunks were lost or came too
@@ -133,7 +130,7 @@ func (f *Follower) Finish(ctx context.Context, reply string) (out []Delta, err e
 		return nil, err
 	}
 	if len(steps) == 0 { // the turn ended before the first response
-		steps = []Step{{Number: max(f.at.Step, 1)}}
+		steps = []conversation.ReplyStep{{Number: max(f.at.Step, 1)}}
 	}
 	steps[len(steps)-1].Text = reply
 	for _, s := range steps {
@@ -145,17 +142,17 @@ func (f *Follower) Finish(ctx context.Context, reply string) (out []Delta, err e
 }
 
 // complete compares what the client has of a step with its stored text, which has no space around it.
-func (f *Follower) complete(s Step) (d Delta, ok bool) {
+func (f *Follower) complete(s conversation.ReplyStep) (d Delta, ok bool) {
 	switch {
 	case s.Number < f.at.Step:
 		return d, false
 	case s.Number > f.at.Step:
-		f.at, f.shown = Position{Step: s.Number}, ""
+		f.at, f.shown = conversation.ReplyPosition{Step: s.Number}, ""
 	case strings.TrimSpace(f.shown) == s.Text:
 		return d, false
 	}
 	f.at.Seq++
-	d = Delta{Position: f.at, Text: s.Text, Reset: true}
+	d = Delta{ReplyPosition: f.at, Text: s.Text, Reset: true}
 	if f.shown == "" && s.Number == f.seen.Step && f.seen.Seq > 0 {
 		return d, true // the client has text whose chunks are deleted
 	}

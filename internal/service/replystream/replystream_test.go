@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/replystream"
 	"cairn/internal/testkit"
@@ -20,17 +21,17 @@ import (
 // memory stores chunks in order.
 type memory struct {
 	mu     sync.Mutex
-	chunks []replystream.Chunk
+	chunks []conversation.ReplyChunk
 	puts   []time.Time
-	steps  []replystream.Step
+	steps  []conversation.ReplyStep
 	fail   bool
 }
 
-func (m *memory) Steps(context.Context, run.Ref) ([]replystream.Step, error) {
+func (m *memory) Steps(context.Context, run.Ref) ([]conversation.ReplyStep, error) {
 	return slices.Clone(m.steps), nil
 }
 
-func (m *memory) PutChunks(_ context.Context, chunks []replystream.Chunk) error {
+func (m *memory) PutChunks(_ context.Context, chunks []conversation.ReplyChunk) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail {
@@ -40,11 +41,11 @@ func (m *memory) PutChunks(_ context.Context, chunks []replystream.Chunk) error 
 	return nil
 }
 
-func (m *memory) Chunks(_ context.Context, ref run.Ref, after replystream.Position, max int) (
-	out []replystream.Chunk, err error) {
+func (m *memory) Chunks(_ context.Context, ref run.Ref, after conversation.ReplyPosition, max int) (
+	out []conversation.ReplyChunk, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	later := func(a, b replystream.Position) bool {
+	later := func(a, b conversation.ReplyPosition) bool {
 		if a.Step != b.Step {
 			return a.Step > b.Step
 		}
@@ -54,7 +55,7 @@ func (m *memory) Chunks(_ context.Context, ref run.Ref, after replystream.Positi
 		return a.Seq > b.Seq
 	}
 	for _, c := range m.chunks {
-		if c.Ref == ref && later(c.Position, after) && len(out) < max {
+		if c.Ref == ref && later(c.ReplyPosition, after) && len(out) < max {
 			out = append(out, c)
 		}
 	}
@@ -118,7 +119,7 @@ func TestAFailureOfTheStoreLosesOnlyChunks(t *testing.T) {
 		time.Sleep(time.Second)
 		r, err := replystream.NewReader(m)
 		testkit.Must(t, err)
-		if got := all(t, r.Follow(ada, replystream.Position{})); got != "" {
+		if got := all(t, r.Follow(ada, conversation.ReplyPosition{})); got != "" {
 			t.Errorf("text with a gap was shown: %s", got)
 		}
 	})
@@ -149,7 +150,7 @@ func TestAnotherAttemptRepeatsNothing(t *testing.T) {
 	m := &memory{}
 	r, err := replystream.NewReader(m)
 	testkit.Must(t, err)
-	f := r.Follow(ada, replystream.Position{})
+	f := r.Follow(ada, conversation.ReplyPosition{})
 	for _, c := range []struct {
 		step, attempt, seq int
 		text, want         string
@@ -167,13 +168,13 @@ func TestAnotherAttemptRepeatsNothing(t *testing.T) {
 		{2, 4, 1, "The sun shines on", "2+ on"},
 		{3, 1, 1, "Done", "3+Done"},
 	} {
-		m.chunks = append(m.chunks, replystream.Chunk{Ref: ada, Text: c.text,
-			Position: replystream.Position{Step: c.step, Attempt: c.attempt, Seq: c.seq}})
+		m.chunks = append(m.chunks, conversation.ReplyChunk{Ref: ada, Text: c.text,
+			ReplyPosition: conversation.ReplyPosition{Step: c.step, Attempt: c.attempt, Seq: c.seq}})
 		if got := all(t, f); got != c.want {
 			t.Errorf("chunk %d.%d.%d: %q, want %q", c.step, c.attempt, c.seq, got, c.want)
 		}
 	}
-	for seen, want := range map[replystream.Position]string{
+	for seen, want := range map[conversation.ReplyPosition]string{
 		{}:                                "1+Let me look. 2+It is 2+ raining 2+ hard 2=The sun 2+ shines 2+ on 3+Done",
 		{Step: 2, Attempt: 1, Seq: 1}:     "2+ raining 2+ hard 2=The sun 2+ shines 2+ on 3+Done",
 		{Step: 2, Attempt: 2, Seq: 3}:     "2=The sun 2+ shines 2+ on 3+Done",
@@ -190,11 +191,11 @@ func TestAnotherAttemptRepeatsNothing(t *testing.T) {
 // At the end, the client has the stored text, whatever chunks it got.
 func TestTheEndCompletesTheText(t *testing.T) {
 	t.Parallel()
-	one := []replystream.Step{{Number: 1, Text: "Let me look."}}
-	two := append(slices.Clone(one), replystream.Step{Number: 2, Text: "Tea."})
+	one := []conversation.ReplyStep{{Number: 1, Text: "Let me look."}}
+	two := append(slices.Clone(one), conversation.ReplyStep{Number: 2, Text: "Tea."})
 	for name, c := range map[string]struct {
 		chunks []string // of step 1
-		steps  []replystream.Step
+		steps  []conversation.ReplyStep
 		reply  string
 		want   string
 	}{
@@ -210,12 +211,12 @@ func TestTheEndCompletesTheText(t *testing.T) {
 	} {
 		m := &memory{steps: c.steps}
 		for i, text := range c.chunks {
-			m.chunks = append(m.chunks, replystream.Chunk{Ref: ada, Text: text,
-				Position: replystream.Position{Step: 1, Attempt: 1, Seq: i + 1}})
+			m.chunks = append(m.chunks, conversation.ReplyChunk{Ref: ada, Text: text,
+				ReplyPosition: conversation.ReplyPosition{Step: 1, Attempt: 1, Seq: i + 1}})
 		}
 		r, err := replystream.NewReader(m)
 		testkit.Must(t, err)
-		f := r.Follow(ada, replystream.Position{})
+		f := r.Follow(ada, conversation.ReplyPosition{})
 		all(t, f)
 		deltas, err := f.Finish(t.Context(), c.reply)
 		testkit.Must(t, err)
@@ -228,10 +229,10 @@ func TestTheEndCompletesTheText(t *testing.T) {
 // The chunks that a client has seen may be deleted when it comes back.
 func TestAClientThatComesBackLateGetsTheWholeText(t *testing.T) {
 	t.Parallel()
-	m := &memory{steps: []replystream.Step{{Number: 1, Text: "It is raining."}}}
+	m := &memory{steps: []conversation.ReplyStep{{Number: 1, Text: "It is raining."}}}
 	r, err := replystream.NewReader(m)
 	testkit.Must(t, err)
-	f := r.Follow(ada, replystream.Position{Step: 1, Attempt: 1, Seq: 2})
+	f := r.Follow(ada, conversation.ReplyPosition{Step: 1, Attempt: 1, Seq: 2})
 	deltas, err := f.Finish(t.Context(), "It is raining.")
 	testkit.Must(t, err)
 	if got := short(deltas); got != "1=It is raining." {

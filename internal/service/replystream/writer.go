@@ -9,27 +9,14 @@ import (
 	"sync"
 	"time"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 )
 
-// Chunk is a part of the text that a model writes in a step of a run.
-type Chunk struct {
-	Ref run.Ref
-	Position
-	Text string
-}
-
-// Position orders the chunks of a run. Only chunks of the latest attempt at a step count.
-type Position struct {
-	Step    int
-	Attempt int // at the model call of the step
-	Seq     int // from 1
-}
-
 // Sink stores chunks and notifies their readers.
 type Sink interface {
-	PutChunks(ctx context.Context, chunks []Chunk) error
+	PutChunks(ctx context.Context, chunks []conversation.ReplyChunk) error
 }
 
 // Limits of the writer.
@@ -46,7 +33,7 @@ type Writer struct {
 	log  *slog.Logger
 
 	mu      sync.Mutex
-	pending []Chunk
+	pending []conversation.ReplyChunk
 	size    int
 	active  bool          // a goroutine stores chunks
 	full    chan struct{} // wakes it before flushEvery is over
@@ -62,13 +49,13 @@ func NewWriter(sink Sink, log *slog.Logger) (*Writer, error) {
 
 // Open returns the function that takes the parts of a reply, in order.
 func (w *Writer) Open(ref run.Ref, step, attempt int) (emit func(text string)) {
-	next := Chunk{Ref: ref, Position: Position{Step: step, Attempt: attempt}}
+	next := conversation.ReplyChunk{Ref: ref, ReplyPosition: conversation.ReplyPosition{Step: step, Attempt: attempt}}
 	return func(text string) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		// Text that waits since the last flush grows; it is found from the end, because few replies wait.
 		for i := len(w.pending) - 1; i >= 0; i-- {
-			if c := &w.pending[i]; c.Ref == ref && c.Position == next.Position {
+			if c := &w.pending[i]; c.Ref == ref && c.ReplyPosition == next.ReplyPosition {
 				c.Text += text
 				w.grow(len(text), false)
 				return

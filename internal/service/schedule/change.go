@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/scheduled"
 )
 
 // Change changes a scheduled prompt. Nil fields stay.
@@ -18,16 +19,16 @@ type Change struct {
 
 // Change changes a task that sends a prompt. Its conversation stays. A firing key belongs to one firing only: if the
 // task has fired today and fires once a day, the next firing is tomorrow.
-func (s *Service) Change(ctx context.Context, ws int64, name string, change Change) (t Task, err error) {
+func (s *Service) Change(ctx context.Context, ws int64, name string, change Change) (t scheduled.Task, err error) {
 	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if t, err = s.find(ctx, tx, name); err != nil {
 			return err
 		}
-		if t.Kind != Turn {
+		if t.Kind != scheduled.Turn {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("%s is built in and cannot be changed", name),
 				"change the settings time_zone, reflection_cron and quiet_hours of the workspace")
 		}
-		d, err := change.on(t).settle()
+		d, err := change.on(t).Settle()
 		if err != nil {
 			return err
 		}
@@ -43,9 +44,9 @@ func (s *Service) Change(ctx context.Context, ws int64, name string, change Chan
 			return err
 		}
 		d.Cron = c.String()
-		next := NextAfter(c, now)
+		next := scheduled.NextAfter(c, now)
 		if t.Last != nil && next.Key == t.Last.Key {
-			next = NextAfter(c, next.At)
+			next = scheduled.NextAfter(c, next.At)
 		}
 		if err := tx.ChangeTask(ctx, t.ID, d, next); err != nil {
 			return err
@@ -57,8 +58,8 @@ func (s *Service) Change(ctx context.Context, ws int64, name string, change Chan
 }
 
 // on returns the task with the change.
-func (c Change) on(t Task) Draft {
-	d := Draft{Name: t.Name, Cron: t.Cron, Prompt: t.Prompt, Channel: t.Channel, MaxTurns: t.MaxTurns,
+func (c Change) on(t scheduled.Task) scheduled.Draft {
+	d := scheduled.Draft{Name: t.Name, Cron: t.Cron, Prompt: t.Prompt, Channel: t.Channel, MaxTurns: t.MaxTurns,
 		CatchUp: t.CatchUp, Overlap: t.Overlap, To: t.To}
 	if t.Zoned {
 		d.Zone = t.Zone

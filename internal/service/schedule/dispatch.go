@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/learning/adaptation"
@@ -40,7 +41,7 @@ type SlotStore interface {
 
 // SlotTx is a transaction in the workspace of a slot.
 type SlotTx interface {
-	ScheduledTask(ctx context.Context, id int64) (Task, bool, error)
+	ScheduledTask(ctx context.Context, id int64) (scheduled.Task, bool, error)
 	OpenTurn(ctx context.Context, conversation, message string) (bool, error)
 }
 
@@ -75,18 +76,18 @@ var _ Starter = (*Dispatcher)(nil)
 
 // StartSlot starts the workflow of a slot or sends its prompt. The workflow or message is named
 // after the slot, so that repeated calls start it once.
-func (s *Dispatcher) StartSlot(ctx context.Context, slot ClaimedFiring) (outcome, reason string, err error) {
-	if slot.Kind == Turn {
+func (s *Dispatcher) StartSlot(ctx context.Context, slot scheduled.ClaimedFiring) (outcome, reason string, err error) {
+	if slot.Kind == scheduled.Turn {
 		return s.say(ctx, slot)
 	}
 	if s.Workflows == nil {
 		return "", "", fault.New(fault.Unavailable, "Temporal is not configured", "set TEMPORAL_ADDRESS")
 	}
-	if slot.Kind == Evolution {
+	if slot.Kind == scheduled.Evolution {
 		return s.evolve(ctx, slot)
 	}
 	began := false
-	if slot.Kind == Curate {
+	if slot.Kind == scheduled.Curate {
 		began, err = s.Workflows.Curate(ctx, slot.Key,
 			contract.CurateInput{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey,
 				Timeouts: s.Timeouts})
@@ -107,7 +108,7 @@ func (s *Dispatcher) StartSlot(ctx context.Context, slot ClaimedFiring) (outcome
 
 // evolve starts a round for each bank with new data, and an update of its policy if enough outcomes
 // of live decisions exist. Both are stored before any workflow starts.
-func (s *Dispatcher) evolve(ctx context.Context, slot ClaimedFiring) (outcome, reason string, err error) {
+func (s *Dispatcher) evolve(ctx context.Context, slot scheduled.ClaimedFiring) (outcome, reason string, err error) {
 	rounds, err := s.Rounds.AcceptDue(ctx, s.due(slot, 1))
 	if err != nil {
 		return "", "", fmt.Errorf("start the evolution rounds: %w", err)
@@ -117,25 +118,26 @@ func (s *Dispatcher) evolve(ctx context.Context, slot ClaimedFiring) (outcome, r
 	case err != nil:
 		return "", "", fmt.Errorf("start the policy updates: %w", err)
 	case len(rounds)+len(updates) == 0:
-		return Empty, "no new data, memories are built by agents, or learning is frozen", nil
+		return scheduled.Empty, "no new data, memories are built by agents, or learning is frozen", nil
 	}
 	return Started, "", nil
 }
 
-func (s *Dispatcher) due(slot ClaimedFiring, least int) runspec.Due {
+func (s *Dispatcher) due(slot scheduled.ClaimedFiring, least int) runspec.Due {
 	return runspec.Due{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey, Spec: s.LearnSpec(), Least: least}
 }
 
 // say sends the prompt of a task as a turn. A stored turn is always processed: if the start of its
 // workflow fails, the relay starts it.
-func (s *Dispatcher) say(ctx context.Context, slot ClaimedFiring) (outcome, reason string, err error) {
+func (s *Dispatcher) say(ctx context.Context, slot scheduled.ClaimedFiring) (outcome, reason string, err error) {
 	var (
-		t     Task
+		t     scheduled.Task
 		found bool
 		open  bool
 	)
 	err = s.Store.ReadSlot(ctx, slot.Workspace, func(ctx context.Context, q SlotTx) (err error) {
-		if t, found, err = q.ScheduledTask(ctx, slot.Task); err != nil || !found || t.Overlap != OverlapSkip ||
+		if t, found, err = q.ScheduledTask(ctx, slot.Task); err != nil || !found ||
+			t.Overlap != scheduled.OverlapSkip ||
 			slot.Why == contract.ReflectionOfBackfill {
 			return err
 		}

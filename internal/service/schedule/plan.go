@@ -7,61 +7,8 @@ import (
 	"time"
 
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/scheduled"
 )
-
-// Verdict is the result of the claim for a due task.
-type Verdict string
-
-const (
-	Again    Verdict = "again"     // an earlier page has claimed the slot, and its lease expired
-	Unknown  Verdict = "plan"      // the task has no planned firing yet
-	Idle     Verdict = "empty"     // nothing to do
-	Repeated Verdict = "collapsed" // the date already has a reflection
-	Off      Verdict = "off"       // disabled in the workspace
-	Recalled Verdict = "recalled"  // as Again, and disabled since
-	Ready    Verdict = "start"
-)
-
-// Due is a due task as read by the claim.
-type Due struct {
-	Workspace    int64
-	WorkspaceKey string
-	Task         int64
-	Kind         Kind
-	Cron, Zone   string
-	CatchUp      time.Duration
-	Next         Firing    // the due firing
-	Held         Firing    // with Again and Recalled
-	ReflectedTo  time.Time // end of the last reflection, zero without one
-	Quiet        QuietHours
-	EmptyWeek    bool // with Idle: a week of empty days in spite of messages
-	Verdict      Verdict
-	Now          time.Time // database clock
-}
-
-// QuietHours are the quiet hours and the time zone of the workspace. The zone of a task may differ.
-type QuietHours struct{ From, To, Zone string }
-
-// Firing is one time at which a task is due.
-type Firing struct {
-	At    time.Time
-	Date  string // local date of the scheduled time
-	Key   string
-	Start time.Time // when the sweep starts it; set for the next firing of an Advance
-}
-
-// Advance is the change that the claim makes to a task: its next firing and the due slot. There is
-// no slot if the task was only planned or its slot deferred.
-type Advance struct {
-	Due     Due
-	Next    Firing
-	Slot    Firing
-	Outcome string // empty if the slot is to be started
-	Reason  string
-}
-
-// Start reports whether the slot is held until it is started.
-func (m Advance) Start() bool { return m.Slot.Key != "" && m.Outcome == "" }
 
 // Planner plans due tasks.
 type Planner struct {
@@ -74,7 +21,7 @@ type Planner struct {
 type planner struct {
 	Planner
 	cadences map[[2]string]parsed
-	quiet    map[QuietHours]quiet
+	quiet    map[scheduled.QuietHours]quiet
 }
 
 type parsed struct {
@@ -97,7 +44,7 @@ func (p planner) cadence(expression, zone string) (recurrence.Schedule, error) {
 	return known.schedule, known.err
 }
 
-func (p planner) hours(h QuietHours) (recurrence.Quiet, error) {
+func (p planner) hours(h scheduled.QuietHours) (recurrence.Quiet, error) {
 	known, ok := p.quiet[h]
 	if !ok {
 		known.hours, known.err = recurrence.ParseQuiet(h.From, h.To, h.Zone)
@@ -107,8 +54,8 @@ func (p planner) hours(h QuietHours) (recurrence.Quiet, error) {
 }
 
 // Plan plans a page of tasks. Again contains those that are claimed again unchanged.
-func (with Planner) Plan(page []Due) (moves []Advance, again []Due) {
-	p := planner{with, map[[2]string]parsed{}, map[QuietHours]quiet{}}
+func (with Planner) Plan(page []scheduled.Due) (moves []scheduled.Advance, again []scheduled.Due) {
+	p := planner{with, map[[2]string]parsed{}, map[scheduled.QuietHours]quiet{}}
 	for _, d := range page {
 		if m, decided := p.move(d); decided {
 			moves = append(moves, m)
@@ -124,28 +71,28 @@ func (with Planner) Plan(page []Due) (moves []Advance, again []Due) {
 const unreadable = 24 * time.Hour
 
 // move returns false for a slot that is claimed again.
-func (p planner) move(d Due) (Advance, bool) {
+func (p planner) move(d scheduled.Due) (scheduled.Advance, bool) {
 	s, err := p.cadence(d.Cron, d.Zone)
 	q, unknown := p.hours(d.Quiet)
 	if err = cmp.Or(err, unknown); err != nil {
 		later := d.Now.Add(unreadable).UTC()
-		return Advance{Due: d, Next: Firing{At: later, Date: later.Format(time.DateOnly),
+		return scheduled.Advance{Due: d, Next: scheduled.Firing{At: later, Date: later.Format(time.DateOnly),
 			Key: later.Format(time.RFC3339), Start: later}, Slot: d.Next, Outcome: Failed, Reason: err.Error()}, true
 	}
-	m := Advance{Due: d, Next: p.planned(d, q, NextAfter(s, d.Now))}
+	m := scheduled.Advance{Due: d, Next: p.planned(d, q, scheduled.NextAfter(s, d.Now))}
 	switch d.Verdict {
-	case Unknown:
-	case Idle:
-		m.Slot, m.Outcome = d.Next, Empty
-	case Repeated:
+	case scheduled.Unknown:
+	case scheduled.Idle:
+		m.Slot, m.Outcome = d.Next, scheduled.Empty
+	case scheduled.Repeated:
 		m.Slot, m.Outcome, m.Reason = d.Next, Collapsed, "date already has a reflection"
-	case Off:
+	case scheduled.Off:
 		m.Slot, m.Outcome, m.Reason = d.Next, Skipped, turnedOff
-	case Recalled:
+	case scheduled.Recalled:
 		m.Slot, m.Outcome, m.Reason = d.Held, Skipped, turnedOff
-	case Again:
+	case scheduled.Again:
 		if !q.Holds(d.Now) {
-			return Advance{}, false
+			return scheduled.Advance{}, false
 		}
 		m.Next = d.Held
 		m.Next.Start = p.within(d, q, q.After(d.Now))
@@ -159,7 +106,7 @@ const turnedOff = "disabled by the setting reflection"
 
 // ready decides about a firing with work to do. It is deferred, started in place of all missed
 // firings, or skipped as too late.
-func (p planner) ready(m *Advance, s recurrence.Schedule, q recurrence.Quiet) {
+func (p planner) ready(m *scheduled.Advance, s recurrence.Schedule, q recurrence.Quiet) {
 	d := m.Due
 	start := p.planned(d, q, d.Next).Start
 	if q.Holds(d.Now) {
@@ -179,27 +126,28 @@ func (p planner) ready(m *Advance, s recurrence.Schedule, q recurrence.Quiet) {
 
 // planned returns the firing with its start: after the quiet hours and, for built-in tasks, with
 // the jitter of the workspace.
-func (p planner) planned(d Due, q recurrence.Quiet, f Firing) Firing {
+func (p planner) planned(d scheduled.Due, q recurrence.Quiet, f scheduled.Firing) scheduled.Firing {
 	f.Start = p.within(d, q, q.After(f.At))
 	return f
 }
 
 // tell sets the start of a task's next firing.
-func (with Planner) tell(t *Task) error {
+func (with Planner) tell(t *scheduled.Task) error {
 	if t.DueAt == nil || t.StartsAt != nil || t.Off || t.PausedAt != nil {
 		return nil
 	}
 	q, err := recurrence.ParseQuiet(t.Quiet.From, t.Quiet.To, t.Quiet.Zone)
-	start := planner{Planner: with}.planned(Due{Kind: t.Kind, WorkspaceKey: t.WorkspaceKey}, q, Firing{At: *t.DueAt}).
+	start := planner{Planner: with}.planned(scheduled.Due{Kind: t.Kind, WorkspaceKey: t.WorkspaceKey}, q,
+		scheduled.Firing{At: *t.DueAt}).
 		Start
 	t.StartsAt = &start
 	return err
 }
 
 // within adds the jitter, which is constant per workspace and does not extend into the quiet hours.
-func (p planner) within(d Due, q recurrence.Quiet, from time.Time) time.Time {
+func (p planner) within(d scheduled.Due, q recurrence.Quiet, from time.Time) time.Time {
 	room := p.Jitter
-	if room <= 0 || d.Kind == Turn { // the time of a prompt is exact
+	if room <= 0 || d.Kind == scheduled.Turn { // the time of a prompt is exact
 		return from
 	}
 	if !q.None() {
@@ -211,22 +159,16 @@ func (p planner) within(d Due, q recurrence.Quiet, from time.Time) time.Time {
 	return from.Add(time.Duration(h.Sum64()%places) * room / places).Truncate(time.Microsecond)
 }
 
-// NextAfter returns the first firing of a schedule after an instant.
-func NextAfter(s recurrence.Schedule, after time.Time) Firing {
-	at, date := s.Next(after)
-	return Firing{At: at, Date: date.String(), Key: s.Key(at, date)}
-}
-
 // latest returns the latest of the missed firings, which replaces all of them. If none is within
 // the catch-up, it returns the first.
-func latest(s recurrence.Schedule, due Firing, now time.Time, catchUp time.Duration) Firing {
+func latest(s recurrence.Schedule, due scheduled.Firing, now time.Time, catchUp time.Duration) scheduled.Firing {
 	last := due
 	if now.Sub(due.At) > catchUp {
-		if last = NextAfter(s, now.Add(-catchUp-1)); last.At.After(now) {
+		if last = scheduled.NextAfter(s, now.Add(-catchUp-1)); last.At.After(now) {
 			return due
 		}
 	}
-	for next := NextAfter(s, last.At); !next.At.After(now); next = NextAfter(s, last.At) {
+	for next := scheduled.NextAfter(s, last.At); !next.At.After(now); next = scheduled.NextAfter(s, last.At) {
 		last = next
 	}
 	return last

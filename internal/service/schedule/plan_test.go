@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/testkit"
 )
 
@@ -19,23 +20,24 @@ func at(t *testing.T, text string) time.Time {
 }
 
 // due is a task whose next firing was stored by an earlier page.
-func due(t *testing.T, cron, zone string, next, now time.Time, change ...func(*Due)) Due {
+func due(t *testing.T, cron, zone string, next, now time.Time, change ...func(*scheduled.Due)) scheduled.Due {
 	t.Helper()
 	c, err := recurrence.Parse(cron, zone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Due{Kind: Reflection, Cron: cron, Zone: zone, CatchUp: 12 * time.Hour, Next: NextAfter(c, next.Add(-1)),
-		Verdict: Ready, Now: now}
+	d := scheduled.Due{Kind: scheduled.Reflection, Cron: cron, Zone: zone, CatchUp: 12 * time.Hour,
+		Next:    scheduled.NextAfter(c, next.Add(-1)),
+		Verdict: scheduled.Ready, Now: now}
 	for _, f := range change {
 		f(&d)
 	}
 	return d
 }
 
-func one(t *testing.T, d Due) Advance {
+func one(t *testing.T, d scheduled.Due) scheduled.Advance {
 	t.Helper()
-	moves, again := Planner{}.Plan([]Due{d})
+	moves, again := Planner{}.Plan([]scheduled.Due{d})
 	if len(moves) != 1 || len(again) != 0 {
 		t.Fatalf("%d moves, %d again", len(moves), len(again))
 	}
@@ -51,11 +53,12 @@ func TestEveryDateHasOneSlotOverClockChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		next := NextAfter(c, at(t, "2026-01-01T00:00:00Z"))
+		next := scheduled.NextAfter(c, at(t, "2026-01-01T00:00:00Z"))
 		var last recurrence.Date
 		for day := range 730 {
-			m := one(t, Due{Kind: Reflection, Cron: recurrence.Daily, Zone: zone, CatchUp: 12 * time.Hour, Next: next,
-				Verdict: Ready, Now: next.At.Add(40 * time.Second)})
+			m := one(t, scheduled.Due{Kind: scheduled.Reflection, Cron: recurrence.Daily, Zone: zone,
+				CatchUp: 12 * time.Hour, Next: next,
+				Verdict: scheduled.Ready, Now: next.At.Add(40 * time.Second)})
 			if !m.Start() || m.Slot != next || !m.Next.At.After(next.At) {
 				t.Fatalf("%s: the slot of %v is %+v, the next %+v", zone, next, m.Slot, m.Next)
 			}
@@ -83,9 +86,9 @@ func TestTheSecondOfTwoHoursIsNotDueAgain(t *testing.T) {
 
 func TestMissedFiringsAreOneTheLatestWithinTheCatchUp(t *testing.T) {
 	t.Parallel()
-	hourly := func(d *Due) { d.CatchUp = 3 * time.Hour }
+	hourly := func(d *scheduled.Due) { d.CatchUp = 3 * time.Hour }
 	for name, c := range map[string]struct {
-		due            Due
+		due            scheduled.Due
 		slot           string
 		outcome, after string
 	}{
@@ -113,11 +116,20 @@ func TestMissedFiringsAreOneTheLatestWithinTheCatchUp(t *testing.T) {
 func TestWhatWasTakenStaysAndWhatIsUnknownIsPlanned(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-11-20T23:10:00Z")
-	moves, again := Planner{}.Plan([]Due{
-		due(t, recurrence.Daily, "UTC", now, now, func(d *Due) { d.Verdict, d.Task = Again, 1 }),
-		due(t, recurrence.Daily, "UTC", now, now, func(d *Due) { d.Verdict, d.Next, d.Task = Unknown, Firing{}, 2 }),
-		due(t, recurrence.Daily, "UTC", now.Add(-time.Hour), now, func(d *Due) { d.Verdict, d.Task = Repeated, 3 }),
-		due(t, recurrence.Daily, "UTC", now.Add(-time.Hour), now, func(d *Due) { d.Zone, d.Task = "Mars/Olympus", 4 }),
+	moves, again := Planner{}.Plan([]scheduled.Due{
+		due(t, recurrence.Daily, "UTC", now, now, func(d *scheduled.Due) { d.Verdict, d.Task = scheduled.Again, 1 }),
+		due(t, recurrence.Daily, "UTC", now, now, func(d *scheduled.Due) {
+			d.Verdict, d.Next,
+				d.Task = scheduled.Unknown, scheduled.Firing{}, 2
+		}),
+		due(t, recurrence.Daily, "UTC", now.Add(-time.Hour), now, func(d *scheduled.Due) {
+			d.Verdict,
+				d.Task = scheduled.Repeated, 3
+		}),
+		due(t, recurrence.Daily, "UTC", now.Add(-time.Hour), now, func(d *scheduled.Due) {
+			d.Zone,
+				d.Task = "Mars/Olympus", 4
+		}),
 	})
 	if len(again) != 1 || again[0].Task != 1 || len(moves) != 3 {
 		t.Fatalf("%d moves, %+v again", len(moves), again)
@@ -134,13 +146,13 @@ func TestWhatWasTakenStaysAndWhatIsUnknownIsPlanned(t *testing.T) {
 }
 
 // night are quiet hours of a workspace.
-func night(from, to, zone string) func(*Due) {
-	return func(d *Due) { d.Quiet = QuietHours{from, to, zone} }
+func night(from, to, zone string) func(*scheduled.Due) {
+	return func(d *scheduled.Due) { d.Quiet = scheduled.QuietHours{From: from, To: to, Zone: zone} }
 }
 
 // step runs the sweep for a task until its work is started: once if it is in time, and again if it
 // is deferred.
-func step(t *testing.T, p Planner, d Due) (started Advance, looks []time.Time) {
+func step(t *testing.T, p Planner, d scheduled.Due) (started scheduled.Advance, looks []time.Time) {
 	t.Helper()
 	for range 5 {
 		d.Now = d.Next.Start
@@ -148,7 +160,7 @@ func step(t *testing.T, p Planner, d Due) (started Advance, looks []time.Time) {
 			d.Now = d.Next.At
 		}
 		looks = append(looks, d.Now)
-		moves, again := p.Plan([]Due{d})
+		moves, again := p.Plan([]scheduled.Due{d})
 		if len(moves) != 1 || len(again) != 0 {
 			t.Fatalf("%d moves, %d again", len(moves), len(again))
 		}
@@ -161,36 +173,36 @@ func step(t *testing.T, p Planner, d Due) (started Advance, looks []time.Time) {
 		d.Next = moves[0].Next
 	}
 	t.Fatalf("it was put off at %v", looks)
-	return Advance{}, nil
+	return scheduled.Advance{}, nil
 }
 
 // A firing in quiet hours starts once at their end, under its scheduled date, and the end of its
 // window does not change.
 func TestQuietHoursPutOffWhatIsDueInThem(t *testing.T) {
 	t.Parallel()
-	prompt := func(d *Due) { d.Kind, d.CatchUp = Turn, 10*time.Minute }
+	prompt := func(d *scheduled.Due) { d.Kind, d.CatchUp = scheduled.Turn, 10*time.Minute }
 	for name, c := range map[string]struct {
 		cron, zone, due, start, key string
-		change                      []func(*Due)
+		change                      []func(*scheduled.Due)
 	}{
 		"the reflection of a night": {recurrence.Daily, "Europe/Berlin", "2026-11-20T22:00:00Z",
-			"2026-11-21T06:00:00Z", "2026-11-20", []func(*Due){night("22:00", "07:00", "Europe/Berlin")}},
+			"2026-11-21T06:00:00Z", "2026-11-20", []func(*scheduled.Due){night("22:00", "07:00", "Europe/Berlin")}},
 		"one that is not in them": {recurrence.Daily, "Europe/Berlin", "2026-11-20T22:00:00Z",
-			"2026-11-20T22:00:00Z", "2026-11-20", []func(*Due){night("00:00", "07:00", "Europe/Berlin")}},
+			"2026-11-20T22:00:00Z", "2026-11-20", []func(*scheduled.Due){night("00:00", "07:00", "Europe/Berlin")}},
 		"a night that is an hour shorter": {recurrence.Daily, "Europe/Berlin", "2026-03-28T22:00:00Z",
-			"2026-03-29T05:00:00Z", "2026-03-28", []func(*Due){night("22:00", "07:00", "Europe/Berlin")}},
+			"2026-03-29T05:00:00Z", "2026-03-28", []func(*scheduled.Due){night("22:00", "07:00", "Europe/Berlin")}},
 		"an end that the clock skips": {recurrence.Daily, "Europe/Berlin", "2026-03-28T22:00:00Z",
-			"2026-03-29T01:00:00Z", "2026-03-28", []func(*Due){night("22:00", "02:30", "Europe/Berlin")}},
+			"2026-03-29T01:00:00Z", "2026-03-28", []func(*scheduled.Due){night("22:00", "02:30", "Europe/Berlin")}},
 		"the first of two 23:00s": {recurrence.Daily, "America/Nuuk", "2026-10-25T00:00:00Z",
-			"2026-10-25T09:00:00Z", "2026-10-24", []func(*Due){night("22:00", "07:00", "America/Nuuk")}},
+			"2026-10-25T09:00:00Z", "2026-10-24", []func(*scheduled.Due){night("22:00", "07:00", "America/Nuuk")}},
 		"a 23:00 that the clock skips": {recurrence.Daily, "America/Nuuk", "2027-03-28T01:00:00Z",
-			"2027-03-28T08:00:00Z", "2027-03-27", []func(*Due){night("22:00", "07:00", "America/Nuuk")}},
+			"2027-03-28T08:00:00Z", "2027-03-27", []func(*scheduled.Due){night("22:00", "07:00", "America/Nuuk")}},
 		"a task in another zone": {"0 9 * * *", "Asia/Tokyo", "2026-11-20T00:00:00Z", "2026-11-20T06:00:00Z",
-			"2026-11-20", []func(*Due){night("22:00", "07:00", "Europe/Berlin"), prompt}},
+			"2026-11-20", []func(*scheduled.Due){night("22:00", "07:00", "Europe/Berlin"), prompt}},
 		"hours of prompts are one": {"0 * * * *", "UTC", "2026-11-20T22:00:00Z", "2026-11-21T07:00:00Z",
-			"2026-11-21T07:00Z", []func(*Due){night("22:00", "07:00", "UTC"), prompt}},
+			"2026-11-21T07:00Z", []func(*scheduled.Due){night("22:00", "07:00", "UTC"), prompt}},
 		"a catch-up shorter than they": {"30 23 * * *", "UTC", "2026-11-20T23:30:00Z", "2026-11-21T07:00:00Z",
-			"2026-11-20", []func(*Due){night("22:00", "07:00", "UTC"), prompt}},
+			"2026-11-20", []func(*scheduled.Due){night("22:00", "07:00", "UTC"), prompt}},
 	} {
 		d := due(t, c.cron, c.zone, at(t, c.due), time.Time{}, c.change...)
 		m, looks := step(t, Planner{}, d)
@@ -219,13 +231,13 @@ func TestNothingStartsLateIntoQuietHours(t *testing.T) {
 		!m.Next.Start.Equal(at(t, "2026-11-21T07:00:00Z")) {
 		t.Errorf("late: %+v", m)
 	}
-	d.Verdict, d.Held = Again, d.Next
-	d.Next = Firing{}
+	d.Verdict, d.Held = scheduled.Again, d.Next
+	d.Next = scheduled.Firing{}
 	if m := one(t, d); m.Start() || m.Next.Key != "2026-11-20" || !m.Next.Start.Equal(at(t, "2026-11-21T07:00:00Z")) {
 		t.Errorf("held: %+v", m)
 	}
 	d.Now = at(t, "2026-11-20T21:30:00Z")
-	if moves, again := (Planner{}).Plan([]Due{d}); len(moves) != 0 || len(again) != 1 {
+	if moves, again := (Planner{}).Plan([]scheduled.Due{d}); len(moves) != 0 || len(again) != 1 {
 		t.Errorf("held before them: %+v", moves)
 	}
 }
@@ -233,11 +245,12 @@ func TestNothingStartsLateIntoQuietHours(t *testing.T) {
 func TestWhatAWorkspaceTurnedOffIsPassedOver(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-11-20T23:10:00Z")
-	off := one(t, due(t, recurrence.Daily, "UTC", now.Add(-10*time.Minute), now, func(d *Due) { d.Verdict = Off }))
-	held := one(t, due(t, recurrence.Daily, "UTC", now, now, func(d *Due) {
-		d.Verdict, d.Held = Recalled, Firing{Key: "2026-11-19"}
+	off := one(t, due(t, recurrence.Daily, "UTC", now.Add(-10*time.Minute), now,
+		func(d *scheduled.Due) { d.Verdict = scheduled.Off }))
+	held := one(t, due(t, recurrence.Daily, "UTC", now, now, func(d *scheduled.Due) {
+		d.Verdict, d.Held = scheduled.Recalled, scheduled.Firing{Key: "2026-11-19"}
 	}))
-	for _, m := range []Advance{off, held} {
+	for _, m := range []scheduled.Advance{off, held} {
 		if m.Start() || m.Outcome != Skipped || m.Reason == "" || m.Next.Date != "2026-11-21" {
 			t.Errorf("%+v", m)
 		}
@@ -257,7 +270,7 @@ func TestStartsAreSpreadOverTheJitter(t *testing.T) {
 	p := Planner{Jitter: jitter}
 	minutes := map[int]int{}
 	for i := range 15_000 {
-		d := due(t, "55 23 * * *", "UTC", nominal, nominal, func(d *Due) {
+		d := due(t, "55 23 * * *", "UTC", nominal, nominal, func(d *scheduled.Due) {
 			d.WorkspaceKey = fmt.Sprintf("w%016x", i*7919)
 		})
 		m, looks := step(t, p, d)
@@ -281,7 +294,7 @@ func TestJitterKeepsOutOfQuietHoursAndOfPrompts(t *testing.T) {
 	t.Parallel()
 	p := Planner{Jitter: 15 * time.Minute}
 	for i := range 200 {
-		key := func(d *Due) { d.WorkspaceKey = fmt.Sprint("w", i) }
+		key := func(d *scheduled.Due) { d.WorkspaceKey = fmt.Sprint("w", i) }
 		before := due(t, "55 21 * * *", "UTC", at(t, "2026-11-20T21:55:00Z"), time.Time{},
 			night("22:00", "07:00", "UTC"), key)
 		if _, looks := step(t, p, before); looks[len(looks)-1].After(at(t, "2026-11-20T21:59:59Z")) {
@@ -293,8 +306,8 @@ func TestJitterKeepsOutOfQuietHoursAndOfPrompts(t *testing.T) {
 			!looks[len(looks)-1].Before(at(t, "2026-11-21T07:15:00Z")) {
 			t.Fatalf("started at %v", looks)
 		}
-		prompt := due(t, "*/5 * * * *", "UTC", at(t, "2026-11-20T08:00:00Z"), time.Time{}, key, func(d *Due) {
-			d.Kind = Turn
+		prompt := due(t, "*/5 * * * *", "UTC", at(t, "2026-11-20T08:00:00Z"), time.Time{}, key, func(d *scheduled.Due) {
+			d.Kind = scheduled.Turn
 		})
 		if _, looks := step(t, p, prompt); len(looks) != 1 {
 			t.Fatalf("a prompt was put off: %v", looks)

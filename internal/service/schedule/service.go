@@ -9,15 +9,16 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/scheduled"
 )
 
 // Tx accesses the tasks of a workspace in one transaction.
 type Tx interface {
-	ScheduledTasks(ctx context.Context, name string) ([]Task, error) // all tasks if name is empty
-	PutTask(ctx context.Context, d Draft, next Firing) (bool, error)
-	ChangeTask(ctx context.Context, id int64, d Draft, next Firing) error
+	ScheduledTasks(ctx context.Context, name string) ([]scheduled.Task, error) // all tasks if name is empty
+	PutTask(ctx context.Context, d scheduled.Draft, next scheduled.Firing) (bool, error)
+	ChangeTask(ctx context.Context, id int64, d scheduled.Draft, next scheduled.Firing) error
 	PauseTask(ctx context.Context, id int64) error
-	ResumeTask(ctx context.Context, id int64, next Firing) error
+	ResumeTask(ctx context.Context, id int64, next scheduled.Firing) error
 	RemoveTask(ctx context.Context, id int64) error
 	// database clock and time zone of the workspace
 	Clock(ctx context.Context) (now time.Time, zone string, err error)
@@ -49,7 +50,7 @@ func New(p Ports) (*Service, error) {
 }
 
 // List returns the tasks, built-in ones first.
-func (s *Service) List(ctx context.Context, ws int64) (out []Task, err error) {
+func (s *Service) List(ctx context.Context, ws int64) (out []scheduled.Task, err error) {
 	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		out, err = tx.ScheduledTasks(ctx, "")
 		return err
@@ -63,7 +64,7 @@ func (s *Service) List(ctx context.Context, ws int64) (out []Task, err error) {
 }
 
 // Get returns one task.
-func (s *Service) Get(ctx context.Context, ws int64, name string) (t Task, err error) {
+func (s *Service) Get(ctx context.Context, ws int64, name string) (t scheduled.Task, err error) {
 	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		t, err = s.find(ctx, tx, name)
 		return err
@@ -71,9 +72,9 @@ func (s *Service) Get(ctx context.Context, ws int64, name string) (t Task, err e
 	return t, err
 }
 
-func (s *Service) find(ctx context.Context, tx Tx, name string) (Task, error) {
+func (s *Service) find(ctx context.Context, tx Tx, name string) (scheduled.Task, error) {
 	if name == "" {
-		return Task{}, fault.New(fault.InvalidArgument, "missing task name",
+		return scheduled.Task{}, fault.New(fault.InvalidArgument, "missing task name",
 			"list the names with `cairn schedule list`")
 	}
 	found, err := tx.ScheduledTasks(ctx, name)
@@ -82,23 +83,14 @@ func (s *Service) find(ctx context.Context, tx Tx, name string) (Task, error) {
 			"list the names with `cairn schedule list`")
 	}
 	if err != nil {
-		return Task{}, err
+		return scheduled.Task{}, err
 	}
 	return found[0], s.Planner.tell(&found[0])
 }
 
-// wanted returns an error if the task is disabled in the settings.
-func (t Task) wanted() error {
-	if t.Off {
-		return fault.New(fault.TurnedOff, fmt.Sprintf("%s is disabled in the settings of the workspace", t.Name),
-			"enable it with `cairn settings set reflection=true`")
-	}
-	return nil
-}
-
 // Add creates a task that sends a prompt.
-func (s *Service) Add(ctx context.Context, ws int64, d Draft) (t Task, err error) {
-	if d, err = d.settle(); err != nil {
+func (s *Service) Add(ctx context.Context, ws int64, d scheduled.Draft) (t scheduled.Task, err error) {
+	if d, err = d.Settle(); err != nil {
 		return t, err
 	}
 	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) error {
@@ -123,7 +115,7 @@ func (s *Service) Add(ctx context.Context, ws int64, d Draft) (t Task, err error
 				fmt.Sprintf("workspace already has %d scheduled tasks, the maximum", len(known)),
 				"remove a task with `cairn schedule remove TASK`")
 		}
-		made, err := tx.PutTask(ctx, d, NextAfter(c, now))
+		made, err := tx.PutTask(ctx, d, scheduled.NextAfter(c, now))
 		if err != nil {
 			return err
 		}
@@ -138,13 +130,13 @@ func (s *Service) Add(ctx context.Context, ws int64, d Draft) (t Task, err error
 }
 
 // Pause pauses a task.
-func (s *Service) Pause(ctx context.Context, ws int64, name string) (Task, error) {
-	return s.change(ctx, ws, name, func(tx Tx, t Task) error { return tx.PauseTask(ctx, t.ID) })
+func (s *Service) Pause(ctx context.Context, ws int64, name string) (scheduled.Task, error) {
+	return s.change(ctx, ws, name, func(tx Tx, t scheduled.Task) error { return tx.PauseTask(ctx, t.ID) })
 }
 
 // Resume resumes a task. Missed firings are not started.
-func (s *Service) Resume(ctx context.Context, ws int64, name string) (Task, error) {
-	return s.change(ctx, ws, name, func(tx Tx, t Task) error {
+func (s *Service) Resume(ctx context.Context, ws int64, name string) (scheduled.Task, error) {
+	return s.change(ctx, ws, name, func(tx Tx, t scheduled.Task) error {
 		if t.PausedAt == nil {
 			return nil
 		}
@@ -152,11 +144,12 @@ func (s *Service) Resume(ctx context.Context, ws int64, name string) (Task, erro
 		if err != nil {
 			return err
 		}
-		return tx.ResumeTask(ctx, t.ID, NextAfter(c, t.Now))
+		return tx.ResumeTask(ctx, t.ID, scheduled.NextAfter(c, t.Now))
 	})
 }
 
-func (s *Service) change(ctx context.Context, ws int64, name string, do func(Tx, Task) error) (t Task, err error) {
+func (s *Service) change(ctx context.Context, ws int64, name string,
+	do func(Tx, scheduled.Task) error) (t scheduled.Task, err error) {
 	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if t, err = s.find(ctx, tx, name); err != nil {
 			return err
@@ -177,7 +170,7 @@ func (s *Service) Remove(ctx context.Context, ws int64, name string) error {
 		if err != nil {
 			return err
 		}
-		if t.Kind != Turn {
+		if t.Kind != scheduled.Turn {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("%s is built in and cannot be removed", name),
 				"pause it with `cairn schedule pause "+name+"`")
 		}
@@ -187,12 +180,13 @@ func (s *Service) Remove(ctx context.Context, ws int64, name string) error {
 
 // Trigger fires a task now, regardless of its schedule, pause or quiet hours. The same id is the
 // same firing. If id is empty, Trigger creates one.
-func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id string) (f FiringRecord, err error) {
-	var t Task
+func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id string) (f scheduled.FiringRecord,
+	err error) {
+	var t scheduled.Task
 	var reflected time.Time
 	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		if t, err = s.find(ctx, tx, name); err == nil {
-			err = t.wanted()
+			err = t.Wanted()
 		}
 		if err != nil {
 			return err
@@ -207,12 +201,12 @@ func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id 
 	if err != nil {
 		return f, err
 	}
-	slot := ClaimedFiring{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone,
+	slot := scheduled.ClaimedFiring{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone,
 		ReflectedTo: reflected, Why: contract.ReflectionNow,
-		Firing: Firing{At: t.Now, Date: recurrence.DateOf(t.Now.In(zone)).String(),
+		Firing: scheduled.Firing{At: t.Now, Date: recurrence.DateOf(t.Now.In(zone)).String(),
 			Key: "now-" + t.Now.UTC().Format("20060102T150405.000000")}}
 	switch {
-	case t.Kind == Reflection:
+	case t.Kind == scheduled.Reflection:
 		slot.Key = slot.Date
 	case id != "":
 		slot.Key = "now-" + id
@@ -220,9 +214,9 @@ func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id 
 	return s.fire(ctx, slot)
 }
 
-func (s *Service) fire(ctx context.Context, slot ClaimedFiring) (FiringRecord, error) {
+func (s *Service) fire(ctx context.Context, slot scheduled.ClaimedFiring) (scheduled.FiringRecord, error) {
 	outcome, reason, err := s.Starter.StartSlot(ctx, slot)
-	return FiringRecord{At: slot.At, Date: slot.Date, Key: slot.Key, Outcome: outcome, Reason: reason}, err
+	return scheduled.FiringRecord{At: slot.At, Date: slot.Date, Key: slot.Key, Outcome: outcome, Reason: reason}, err
 }
 
 // mostBackfill is the maximum number of firings of one backfill.
@@ -231,10 +225,10 @@ const mostBackfill = 100
 // Backfill fires a task for each scheduled time in a range of local dates, inclusive. Firings that
 // already exist are returned unchanged.
 func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name string, from,
-	until recurrence.Date) (out []FiringRecord, err error) {
+	until recurrence.Date) (out []scheduled.FiringRecord, err error) {
 	t, err := s.Get(ctx, ws, name)
 	if err == nil {
-		err = t.wanted()
+		err = t.Wanted()
 	}
 	if err != nil {
 		return nil, err
@@ -263,9 +257,10 @@ func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name str
 	}
 	before := start
 	for _, f := range firings {
-		slot := ClaimedFiring{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone,
+		slot := scheduled.ClaimedFiring{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind,
+			Zone:        t.Zone,
 			ReflectedTo: before, Why: contract.ReflectionOfBackfill,
-			Firing: Firing{At: f.At, Date: f.LocalDate.String(), Key: c.Key(f.At, f.LocalDate)}}
+			Firing: scheduled.Firing{At: f.At, Date: f.LocalDate.String(), Key: c.Key(f.At, f.LocalDate)}}
 		fired, err := s.fire(ctx, slot)
 		if err != nil {
 			return out, err

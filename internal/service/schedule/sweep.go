@@ -11,49 +11,23 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
+	"cairn/internal/domain/scheduled"
 )
-
-// ClaimedFiring is a firing that a page has claimed and that is to be started.
-type ClaimedFiring struct {
-	Workspace    int64
-	WorkspaceKey string
-	Task         int64
-	Kind         Kind
-	Zone         string
-	Firing
-	ReflectedTo time.Time // end of the last reflection, zero without one
-	Why         string    // reason, for example contract.ReflectionOfSweep
-}
-
-// ClaimResult is the result of a claim.
-type ClaimResult struct {
-	Looked, Taken, Empty, Skipped int
-	More                          bool
-	Slots                         []ClaimedFiring // claimed and not settled yet
-	EmptyWeek                     []int64         // workspaces with a week of empty days in spite of messages
-}
-
-// DispatchResult is the result of a slot.
-type DispatchResult struct {
-	Slot    ClaimedFiring
-	Outcome string
-	Reason  string
-}
 
 // Claims accesses the tasks in the database.
 type Claims interface {
 	// ClaimPage claims up to max due tasks and applies plan to them, in one transaction. A repeated
 	// claim returns the same page.
 	ClaimPage(ctx context.Context, claim string, max int, lease time.Duration,
-		plan func([]Due) ([]Advance, []Due)) (ClaimResult, error)
+		plan func([]scheduled.Due) ([]scheduled.Advance, []scheduled.Due)) (scheduled.ClaimResult, error)
 	// SettleSlots ends slots that the claim still holds.
-	SettleSlots(ctx context.Context, claim string, ended []DispatchResult) error
+	SettleSlots(ctx context.Context, claim string, ended []scheduled.DispatchResult) error
 }
 
 // Starter starts due work. It may be called again for a slot, because what it starts is named after
 // the slot.
 type Starter interface {
-	StartSlot(ctx context.Context, s ClaimedFiring) (outcome, reason string, err error)
+	StartSlot(ctx context.Context, s scheduled.ClaimedFiring) (outcome, reason string, err error)
 }
 
 // SweeperPorts are the dependencies of a Sweeper.
@@ -107,8 +81,8 @@ func (s *Sweeper) Page(ctx context.Context, claim string, rows int) (out contrac
 }
 
 // start starts the slots of a page concurrently and settles them as they finish.
-func (s *Sweeper) start(ctx context.Context, claim string, slots []ClaimedFiring) error {
-	todo, done := make(chan ClaimedFiring), make(chan DispatchResult)
+func (s *Sweeper) start(ctx context.Context, claim string, slots []scheduled.ClaimedFiring) error {
+	todo, done := make(chan scheduled.ClaimedFiring), make(chan scheduled.DispatchResult)
 	var working sync.WaitGroup
 	for range min(abreast, len(slots)) {
 		working.Go(func() {
@@ -134,27 +108,28 @@ func (s *Sweeper) start(ctx context.Context, claim string, slots []ClaimedFiring
 }
 
 // startOne returns false for a slot that stays under its lease.
-func (s *Sweeper) startOne(ctx context.Context, slot ClaimedFiring) (DispatchResult, bool) {
+func (s *Sweeper) startOne(ctx context.Context, slot scheduled.ClaimedFiring) (scheduled.DispatchResult, bool) {
 	outcome, reason, err := s.Starter.StartSlot(ctx, slot)
 	if err == nil {
-		return DispatchResult{slot, outcome, reason}, true
+		return scheduled.DispatchResult{Slot: slot, Outcome: outcome, Reason: reason}, true
 	}
 	if ctx.Err() != nil {
-		return DispatchResult{}, false
+		return scheduled.DispatchResult{}, false
 	}
 	s.Log.Warn("scheduled task start failed", "workspace", slot.Workspace, "task", slot.Task, "slot", slot.Key,
 		"error", err)
 	code := fault.CodeOf(err)
 	if code == fault.Internal || fault.Table[code].Retryable {
-		return DispatchResult{}, false
+		return scheduled.DispatchResult{}, false
 	}
-	return DispatchResult{slot, Failed, fmt.Sprintf("%s: %s", code, fault.From(err).Message)}, true
+	return scheduled.DispatchResult{Slot: slot, Outcome: Failed,
+		Reason: fmt.Sprintf("%s: %s", code, fault.From(err).Message)}, true
 }
 
 // settle reads done until it is closed, even after an error, because the starters block on it.
-func (s *Sweeper) settle(ctx context.Context, claim string, done <-chan DispatchResult) error {
+func (s *Sweeper) settle(ctx context.Context, claim string, done <-chan scheduled.DispatchResult) error {
 	var (
-		waiting []DispatchResult
+		waiting []scheduled.DispatchResult
 		errs    []error
 	)
 	flush := func() {

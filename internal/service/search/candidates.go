@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	domainindex "cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/lexplan"
@@ -16,18 +17,18 @@ import (
 // Reader reads the index of one workspace, in one transaction.
 type Reader interface {
 	// Statistics returns what is known of terms and filter keys.
-	Statistics(ctx context.Context, terms []int32) (Statistics, error)
+	Statistics(ctx context.Context, terms []int32) (domainindex.Statistics, error)
 	// Candidates returns the best documents by words; see CandidateQuery.
-	Candidates(ctx context.Context, q CandidateQuery) ([]lexplan.Hit, error)
+	Candidates(ctx context.Context, q domainindex.CandidateQuery) ([]lexplan.Hit, error)
 	// Nearest returns the documents closest to a vector, closest first.
-	Nearest(ctx context.Context, q NearestQuery) ([]Neighbor, error)
+	Nearest(ctx context.Context, q domainindex.NearestQuery) ([]domainindex.Neighbor, error)
 	// Documents returns active documents and the turns around those that are turns.
 	// Neighbors that were not asked for are Rejected.
 	Documents(ctx context.Context, ids []int64) ([]rank.Document, error)
 	// Named returns the documents that n names exactly.
-	Named(ctx context.Context, n NameQuery) ([]int64, error)
+	Named(ctx context.Context, n domainindex.NameQuery) ([]int64, error)
 	// Results returns what is shown of documents, in the order of ids.
-	Results(ctx context.Context, ids []int64) ([]Result, error)
+	Results(ctx context.Context, ids []int64) ([]domainindex.Result, error)
 	Describer
 	Selector
 }
@@ -49,43 +50,6 @@ type Selector interface {
 	Among(ctx context.Context, docs []int64, words map[int32]float32, limit int) ([]lexplan.Hit, error)
 }
 
-// Statistics are the counts behind the weights of words.
-type Statistics struct {
-	Profile rank.Profile // parameters of searches, from the settings of the workspace
-	Docs    int          // of the workspace
-	Terms   map[int32]TermStatistics
-}
-
-// TermStatistics are the counts of one term.
-type TermStatistics struct {
-	DF        int     // documents that contain it
-	Speakers  int     // turns whose speaker has it in the name
-	MaxWeight float64 // highest weight that a document ever had
-}
-
-// CandidateQuery asks for the Limit documents with the highest scores that hold all
-// keys of at least one of Sets; without Sets, of the whole workspace.
-type CandidateQuery struct {
-	Sets          [][]int32
-	Words         map[int32]float32 // weight in the query by term; nil scores 0 and returns every such document
-	After, Before time.Time         // of the event: from After on, and before Before; zero for any
-	Limit         int
-}
-
-// NearestQuery asks for the Limit closest documents among Docs; nil means all.
-type NearestQuery struct {
-	Docs   []int64
-	Vector []float32
-	Space  int16
-	Limit  int
-}
-
-// Neighbor is a document with its cosine similarity to a query.
-type Neighbor struct {
-	Doc    int64
-	Cosine float64
-}
-
 // Limits of a search.
 const (
 	leastCandidates = 60     // by words
@@ -98,7 +62,7 @@ const (
 type candidates struct {
 	lexplan.Result
 	passing filter
-	stats   Statistics
+	stats   domainindex.Statistics
 	words   []rank.Word
 	weights rank.Weights
 	limit   int     // of documents by words
@@ -137,7 +101,7 @@ func (f Finder) ByWords(ctx context.Context, ws int64, r Request, k int) (out le
 		return out, err
 	}
 	err = f.Index.Read(ctx, ws, func(ctx context.Context, index Reader) error {
-		found, err := f.byWords(ctx, index, r, hashes(r.Query), k)
+		found, err := f.byWords(ctx, index, r, domainindex.Hashes(r.Query), k)
 		out = found.Result
 		return err
 	})
@@ -150,7 +114,7 @@ func (f Finder) ByVector(ctx context.Context, ws int64, r Request, k int) (out [
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	var q Query
+	var q domainindex.Query
 	f.fill(ctx, ws, &q, r.Query)
 	err = f.Index.Read(ctx, ws, func(ctx context.Context, index Reader) error {
 		found, err := f.byWords(ctx, index, r, q.Terms, 1)
@@ -176,7 +140,7 @@ func (f Finder) ByVector(ctx context.Context, ws int64, r Request, k int) (out [
 }
 
 // read finds the candidates by words and by vector, ranks them and reads the best.
-func (f Finder) read(ctx context.Context, index Reader, r Request, q Query) (out Response, err error) {
+func (f Finder) read(ctx context.Context, index Reader, r Request, q domainindex.Query) (out Response, err error) {
 	found, err := f.byWords(ctx, index, r, q.Terms, 0)
 	if err != nil {
 		return out, err
@@ -211,7 +175,7 @@ func (f Finder) weights(workspace, request rank.Profile) rank.Weights {
 }
 
 // wordsOf returns the words of a query with their weights.
-func wordsOf(terms []int32, s Statistics) []rank.Word {
+func wordsOf(terms []int32, s domainindex.Statistics) []rank.Word {
 	words := make([]rank.Word, len(terms))
 	for i, t := range terms {
 		known := s.Terms[t]
@@ -224,14 +188,15 @@ func wordsOf(terms []int32, s Statistics) []rank.Word {
 
 // nearest returns the closest documents that may pass the filter; none without a
 // vector.
-func (f Finder) nearest(ctx context.Context, index Reader, c candidates, q Query, limit int) ([]Neighbor, error) {
+func (f Finder) nearest(ctx context.Context, index Reader, c candidates, q domainindex.Query,
+	limit int) ([]domainindex.Neighbor, error) {
 	passing, stats, docs := c.passing, c.stats, c.docs
 	if len(q.Vector) == 0 {
 		return nil, nil
 	}
-	in := NearestQuery{Vector: q.Vector, Space: q.Space, Limit: limit, Docs: docs}
+	in := domainindex.NearestQuery{Vector: q.Vector, Space: q.Space, Limit: limit, Docs: docs}
 	if docs == nil && !passing.empty() {
-		hits, err := index.Candidates(ctx, CandidateQuery{Sets: passing.keys, After: passing.After,
+		hits, err := index.Candidates(ctx, domainindex.CandidateQuery{Sets: passing.keys, After: passing.After,
 			Before: passing.Before, Limit: exactVectors + 1})
 		if err != nil {
 			return nil, err
@@ -249,7 +214,7 @@ func (f Finder) nearest(ctx context.Context, index Reader, c candidates, q Query
 }
 
 // documentsOf reads the candidates.
-func documentsOf(ctx context.Context, index Reader, passing filter, hits []lexplan.Hit, near []Neighbor) (
+func documentsOf(ctx context.Context, index Reader, passing filter, hits []lexplan.Hit, near []domainindex.Neighbor) (
 	[]rank.Document, error) {
 	ids := make([]int64, 0, len(hits)+len(near))
 	for _, h := range hits {
@@ -284,7 +249,7 @@ type wordSource struct {
 }
 
 // plan returns the words with the bounds of their scores.
-func (s wordSource) plan(stats Statistics) []lexplan.Word {
+func (s wordSource) plan(stats domainindex.Statistics) []lexplan.Word {
 	out := make([]lexplan.Word, len(s.words))
 	for i, w := range s.words {
 		out[i] = lexplan.Word{Term: int64(w.Term), DF: w.DF, IDF: w.Weight(), MaxWeight: stats.Terms[w.Term].MaxWeight}
@@ -295,7 +260,8 @@ func (s wordSource) plan(stats Statistics) []lexplan.Word {
 // Best implements lexplan.Source: each set of words is combined with each alternative
 // of the filter.
 func (s wordSource) Best(ctx context.Context, sets [][]int, n int) ([]lexplan.Hit, error) {
-	q := CandidateQuery{Words: map[int32]float32{}, After: s.filter.After, Before: s.filter.Before, Limit: n}
+	q := domainindex.CandidateQuery{Words: map[int32]float32{}, After: s.filter.After, Before: s.filter.Before,
+		Limit: n}
 	for _, w := range s.words {
 		q.Words[w.Term] = float32(w.Weight())
 	}

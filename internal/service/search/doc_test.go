@@ -4,19 +4,22 @@ import (
 	"slices"
 	"testing"
 
+	domainindex "cairn/internal/domain/index"
 	"cairn/internal/service/search"
 )
 
 func TestADocumentKnowsItsWords(t *testing.T) {
 	t.Parallel()
-	d := search.NewDoc(search.KindTurn, 7, "active", "Did the boathouse open? The boathouse opened in May 2024?")
-	if d.Kind != search.KindTurn || d.Owner != 7 || d.Status != "active" || !d.Asks || !d.Dated {
+	d := domainindex.NewDoc(domainindex.KindTurn, 7, "active",
+		"Did the boathouse open? The boathouse opened in May 2024?")
+	if d.Kind != domainindex.KindTurn || d.Owner != 7 || d.Status != "active" || !d.Asks || !d.Dated {
 		t.Errorf("the document is %+v", d)
 	}
 	if len(d.Terms) == 0 || len(d.Terms) != len(d.Weights) || !slices.IsSorted(d.Terms) {
 		t.Errorf("terms %v with weights %v", d.Terms, d.Weights)
 	}
-	if plain := search.NewDoc(search.KindTurn, 7, "active", "The boathouse is open."); plain.Asks || plain.Dated {
+	if plain := domainindex.NewDoc(domainindex.KindTurn, 7, "active", "The boathouse is open."); plain.Asks ||
+		plain.Dated {
 		t.Errorf("a plain statement is %+v", plain)
 	}
 	said := d.About("Otto Vogel")
@@ -37,7 +40,7 @@ func TestWordsAloneMakeAnAnswerWhenEnoughOfThemAreHeld(t *testing.T) {
 		{0, 0, false}, {0, 3, false}, {1, 1, true}, {1, 2, false}, {2, 2, true}, {2, 4, true}, {2, 5, false},
 		{3, 5, true},
 	} {
-		if got := search.Relevant(search.Hit{Hits: c.hits, Terms: c.terms}); got != c.want {
+		if got := search.Relevant(domainindex.Hit{Hits: c.hits, Terms: c.terms}); got != c.want {
 			t.Errorf("%d of %d words: %t", c.hits, c.terms, got)
 		}
 	}

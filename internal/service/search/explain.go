@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/search/rank"
 )
@@ -10,7 +11,7 @@ const VectorUnavailable = "unavailable"
 
 // Response is the result of a search.
 type Response struct {
-	Results     []Result
+	Results     []index.Result
 	Lexical     Lexical
 	Vector      string       // VectorUnavailable, or empty if vectors were compared
 	Explanation *Explanation // if the request asks for it
@@ -49,13 +50,6 @@ type RoundExplanation struct {
 type SetExplanation struct {
 	Words []string `json:"words"`
 	Bound float64  `json:"bound" doc:"Highest score that a document with only these words can have."`
-}
-
-// ScoreExplanation is how a result got its score.
-type ScoreExplanation struct {
-	Lexical float64    `json:"lexical" doc:"BM25 score over all words of the query."`
-	Covered float64    `json:"covered" doc:"Share of the query's idf that the document contains."`
-	Parts   rank.Parts `json:"parts" doc:"Addends of the score."`
 }
 
 func explain(query string, found candidates) *Explanation {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/search/rank"
 )
@@ -21,15 +22,15 @@ type filter struct {
 
 func newFilter(r Request, conversation int64) filter {
 	f := filter{Request: r, conversation: conversation, keys: [][]int32{nil}}
-	f.add(KeyKind, r.Kinds)
+	f.add(index.KeyKind, r.Kinds)
 	types := make([]string, len(r.Types))
 	for i, t := range r.Types {
 		types[i] = string(t)
 	}
-	f.add(KeyType, types)
-	f.add(KeyTarget, r.Targets)
+	f.add(index.KeyType, types)
+	f.add(index.KeyTarget, r.Targets)
 	if r.Conversation != "" {
-		f.add(KeyConversation, []string{strconv.FormatInt(conversation, 10)})
+		f.add(index.KeyConversation, []string{strconv.FormatInt(conversation, 10)})
 	}
 	return f
 }
@@ -66,7 +67,7 @@ func (f filter) terms() (out []int32) {
 
 // kept estimates how many documents pass: no more than the rarest key of each
 // alternative has.
-func (f filter) kept(s Statistics) int {
+func (f filter) kept(s index.Statistics) int {
 	n := 0
 	for _, set := range f.keys {
 		least := s.Docs

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/search/rank"
@@ -28,7 +29,7 @@ const (
 )
 
 // Kinds are all kinds of documents.
-var Kinds = []string{KindTurn, KindMemory, KindSkill}
+var Kinds = []string{index.KindTurn, index.KindMemory, index.KindSkill}
 
 // Types are all types of memories.
 var Types = []memory.Type{memory.Core, memory.Profile, memory.Note, "identity", "personal", "procedural", "tool",
@@ -54,37 +55,10 @@ type Request struct {
 	Explain bool // describe the search and every score
 }
 
-// Result is a found document.
-type Result struct {
-	Kind         string            `json:"kind"`
-	ID           string            `json:"id"` // memory ID, skill name, or conversation#seq of a turn
-	Text         string            `json:"text"`
-	Score        float64           `json:"score"`  // meaningful only as the order within one search
-	Cosine       float64           `json:"cosine"` // cosine similarity, 0 if not among the nearest vectors
-	Exact        bool              `json:"exact,omitempty"`
-	Also         []string          `json:"also,omitempty" doc:"IDs of near duplicates that are not listed themselves"`
-	Context      []Result          `json:"context,omitempty" doc:"Of a turn, the turns around it, if the request asks for them; also summaries of the messages that the result comes from."`
-	Explanation  *ScoreExplanation `json:"explanation,omitempty" doc:"How the result got its score, if the request asks for it."`
-	Type         string            `json:"type,omitempty"`
-	Target       string            `json:"target,omitempty"` // target of a memory, speaker of a turn
-	EventTime    *time.Time        `json:"event_time,omitempty"`
-	Conversation string            `json:"conversation,omitempty"`
-	FromSeq      int               `json:"from_seq"` // source messages in Conversation, inclusive
-	ToSeq        int               `json:"to_seq"`
-}
-
-// NameQuery holds names that the query may match exactly.
-type NameQuery struct {
-	Skill        string // canonical name
-	Memory       string // ID
-	Conversation string // with Seq, a turn
-	Seq          int
-}
-
 // Find ranks turns, memories and skills together, best match first. An exact name match comes
 // first. Results below the relevance threshold are left out. Without an embedder, only words are
 // compared.
-func (f Finder) Find(ctx context.Context, ws int64, r Request) ([]Result, error) {
+func (f Finder) Find(ctx context.Context, ws int64, r Request) ([]index.Result, error) {
 	out, err := f.Search(ctx, ws, r)
 	return out.Results, err
 }
@@ -96,7 +70,7 @@ func (f Finder) Search(ctx context.Context, ws int64, r Request) (out Response, 
 	}
 	r.Limit = cmp.Or(r.Limit, defaultLimit)
 	r.Targets = spellings(r.Targets)
-	var q Query
+	var q index.Query
 	f.fill(ctx, ws, &q, r.Query)
 	err = f.Index.Read(ctx, ws, func(ctx context.Context, index Reader) (err error) {
 		out, err = f.read(ctx, index, r, q)
@@ -153,9 +127,9 @@ func (r Request) check() error {
 }
 
 // namedBy returns the names that query may match exactly.
-func namedBy(query string) NameQuery {
+func namedBy(query string) index.NameQuery {
 	query = strings.TrimSpace(query)
-	n := NameQuery{Skill: skill.Canonical(query), Seq: -1}
+	n := index.NameQuery{Skill: skill.Canonical(query), Seq: -1}
 	if len(strings.Fields(query)) == 1 { // IDs have no spaces
 		n.Memory = strings.ToLower(query)
 	}
@@ -166,6 +140,3 @@ func namedBy(query string) NameQuery {
 	}
 	return n
 }
-
-// TurnID returns the ID of a turn.
-func TurnID(conversation string, seq int) string { return fmt.Sprintf("%s#%d", conversation, seq) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	domainindex "cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/rank"
 	"cairn/internal/domain/transcript"
@@ -27,13 +28,13 @@ func TestFindLooksIntoAllThatAWorkspaceKnows(t *testing.T) {
 	for _, r := range found {
 		kinds[r.Kind]++
 	}
-	if !slices.IsSortedFunc(found, func(a, b search.Result) int { return cmp.Compare(b.Score, a.Score) }) {
+	if !slices.IsSortedFunc(found, func(a, b domainindex.Result) int { return cmp.Compare(b.Score, a.Score) }) {
 		t.Errorf("a worse result comes before a better one: %+v", found)
 	}
-	if kinds[search.KindSkill] != 1 || kinds[search.KindMemory] != 1 || kinds[search.KindTurn] != 2 {
+	if kinds[domainindex.KindSkill] != 1 || kinds[domainindex.KindMemory] != 1 || kinds[domainindex.KindTurn] != 2 {
 		t.Errorf("found %v", kinds)
 	}
-	turns := []string{search.KindTurn}
+	turns := []string{domainindex.KindTurn}
 	for name, c := range map[string]struct {
 		request search.Request
 		want    int
@@ -66,9 +67,9 @@ func TestFindKnowsExactNames(t *testing.T) {
 	var remembered string
 	testkit.Must(t, b.Admin.QueryRow(t.Context(), "select external_id from memories").Scan(&remembered))
 	for query, kind := range map[string]string{
-		"Open-Boathouse":            search.KindSkill,
-		strings.ToUpper(remembered): search.KindMemory,
-		search.TurnID("harbour", 1): search.KindTurn,
+		"Open-Boathouse":                 domainindex.KindSkill,
+		strings.ToUpper(remembered):      domainindex.KindMemory,
+		domainindex.TurnID("harbour", 1): domainindex.KindTurn,
 	} {
 		if got := b.finds(search.Request{Query: query}); len(got) == 0 || got[0].Kind != kind || !got[0].Exact {
 			t.Errorf("%q finds %+v", query, got)
@@ -190,7 +191,7 @@ func TestFindShowsTheTurnsAroundATurn(t *testing.T) {
 	}
 }
 
-func ids(results []search.Result) (out []string) {
+func ids(results []domainindex.Result) (out []string) {
 	for _, r := range results {
 		out = append(out, r.ID)
 	}

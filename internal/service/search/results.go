@@ -4,12 +4,13 @@ import (
 	"context"
 	"slices"
 
+	domainindex "cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/rank"
 )
 
 // results reads the best documents, those that the query names first.
-func results(ctx context.Context, index Reader, r Request, ranked []rank.Scored) ([]Result, error) {
+func results(ctx context.Context, index Reader, r Request, ranked []rank.Scored) ([]domainindex.Result, error) {
 	named, err := index.Named(ctx, namedBy(r.Query))
 	if err == nil && r.Where != nil && len(named) > 0 {
 		named, err = index.Matching(ctx, filter{Request: r}.selection(len(named)), named)
@@ -32,7 +33,7 @@ func results(ctx context.Context, index Reader, r Request, ranked []rank.Scored)
 	if err != nil {
 		return nil, err
 	}
-	var kept []Result
+	var kept []domainindex.Result
 	docs := map[string]int64{} // of the kept results, by ID
 	for i, result := range shown {
 		exact := i < len(named)
@@ -42,7 +43,7 @@ func results(ctx context.Context, index Reader, r Request, ranked []rank.Scored)
 		s := scores[ids[i]]
 		result.Score, result.Cosine, result.Exact = s.Score, s.Cosine, exact
 		if r.Explain {
-			result.Explanation = &ScoreExplanation{Lexical: s.Lexical, Covered: s.Covered, Parts: s.Parts}
+			result.Explanation = &domainindex.ScoreExplanation{Lexical: s.Lexical, Covered: s.Covered, Parts: s.Parts}
 		}
 		docs[result.ID] = ids[i]
 		kept = append(kept, result)
@@ -55,7 +56,7 @@ func results(ctx context.Context, index Reader, r Request, ranked []rank.Scored)
 }
 
 // show reads documents with the names of their near duplicates.
-func show(ctx context.Context, index Reader, ids []int64, scores map[int64]rank.Scored) ([]Result, error) {
+func show(ctx context.Context, index Reader, ids []int64, scores map[int64]rank.Scored) ([]domainindex.Result, error) {
 	var duplicates []int64
 	for _, id := range ids {
 		duplicates = append(duplicates, scores[id].Also...)
@@ -77,18 +78,18 @@ func show(ctx context.Context, index Reader, ids []int64, scores map[int64]rank.
 }
 
 // shows reports whether a document that the query names is of a requested kind and type.
-func (r Request) shows(result Result) bool {
+func (r Request) shows(result domainindex.Result) bool {
 	return (len(r.Kinds) == 0 || slices.Contains(r.Kinds, result.Kind)) &&
 		(len(r.Types) == 0 || slices.Contains(r.Types, memoryType(result.Type)))
 }
 
 // coverSummaries makes a summary context of the first better result from the messages that it
 // summarizes. Exact matches remain.
-func coverSummaries(results []Result) (kept []Result) {
+func coverSummaries(results []domainindex.Result) (kept []domainindex.Result) {
 	for _, s := range results {
 		better := -1
 		if s.Type == string(memory.Summary) && !s.Exact {
-			better = slices.IndexFunc(kept, s.covers)
+			better = slices.IndexFunc(kept, s.Covers)
 		}
 		if better < 0 {
 			kept = append(kept, s)
@@ -100,17 +101,11 @@ func coverSummaries(results []Result) (kept []Result) {
 	return kept
 }
 
-// covers reports whether other comes from messages that s comes from, too.
-func (s Result) covers(other Result) bool {
-	return s.Conversation != "" && s.Conversation == other.Conversation && other.Kind != KindSkill &&
-		other.FromSeq <= s.ToSeq && other.ToSeq >= s.FromSeq
-}
-
 // addTurns adds n turns before and after each turn to its context.
-func addTurns(ctx context.Context, index Reader, results []Result, docs map[string]int64, n int) error {
+func addTurns(ctx context.Context, index Reader, results []domainindex.Result, docs map[string]int64, n int) error {
 	var turns []int64
 	for _, r := range results {
-		if r.Kind == KindTurn {
+		if r.Kind == domainindex.KindTurn {
 			turns = append(turns, docs[r.ID])
 		}
 	}
@@ -130,7 +125,7 @@ func addTurns(ctx context.Context, index Reader, results []Result, docs map[stri
 		return err
 	}
 	for i := range results {
-		if r := &results[i]; r.Kind == KindTurn {
+		if r := &results[i]; r.Kind == domainindex.KindTurn {
 			own := len(around[docs[r.ID]])
 			r.Context, shown = append(r.Context, shown[:own]...), shown[own:]
 		}

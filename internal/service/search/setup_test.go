@@ -9,6 +9,7 @@ import (
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/objectstore"
 	"cairn/internal/domain/fault"
+	domainindex "cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/domain/search/rank"
@@ -79,7 +80,7 @@ func (b *bundle) skill(name, description string) {
 }
 
 // finds looks in workspace A.
-func (b *bundle) finds(r search.Request) []search.Result {
+func (b *bundle) finds(r search.Request) []domainindex.Result {
 	b.t.Helper()
 	found, err := b.Find(b.t.Context(), b.A.ID, r)
 	testkit.Must(b.t, err)
@@ -107,12 +108,12 @@ func (away) Embed(context.Context, []string) ([][]float32, error) {
 
 // index is an index that keeps what it was asked, and answers as a test says.
 type index struct {
-	names []search.NameQuery
-	near  []search.NearestQuery
-	query search.Query
+	names []domainindex.NameQuery
+	near  []domainindex.NearestQuery
+	query domainindex.Query
 	name  string
 	named []int64
-	hits  []search.SkillHit
+	hits  []domainindex.SkillHit
 	err   error
 }
 
@@ -120,28 +121,28 @@ func (x *index) Read(ctx context.Context, _ int64, read func(context.Context, se
 	return read(ctx, x)
 }
 
-func (x *index) Statistics(context.Context, []int32) (search.Statistics, error) {
-	return search.Statistics{}, x.err
+func (x *index) Statistics(context.Context, []int32) (domainindex.Statistics, error) {
+	return domainindex.Statistics{}, x.err
 }
 
-func (x *index) Candidates(context.Context, search.CandidateQuery) ([]lexplan.Hit, error) {
+func (x *index) Candidates(context.Context, domainindex.CandidateQuery) ([]lexplan.Hit, error) {
 	return nil, nil
 }
 
-func (x *index) Nearest(_ context.Context, q search.NearestQuery) ([]search.Neighbor, error) {
+func (x *index) Nearest(_ context.Context, q domainindex.NearestQuery) ([]domainindex.Neighbor, error) {
 	x.near = append(x.near, q)
 	return nil, nil
 }
 
 func (x *index) Documents(context.Context, []int64) ([]rank.Document, error) { return nil, nil }
 
-func (x *index) Named(_ context.Context, n search.NameQuery) ([]int64, error) {
+func (x *index) Named(_ context.Context, n domainindex.NameQuery) ([]int64, error) {
 	x.names = append(x.names, n)
 	return x.named, nil
 }
 
-func (x *index) Results(_ context.Context, ids []int64) ([]search.Result, error) {
-	return make([]search.Result, len(ids)), nil
+func (x *index) Results(_ context.Context, ids []int64) ([]domainindex.Result, error) {
+	return make([]domainindex.Result, len(ids)), nil
 }
 
 func (x *index) Matching(_ context.Context, _ memory.Filter, docs []int64) ([]int64, error) {
@@ -156,7 +157,8 @@ func (x *index) Around(context.Context, []int64, int) (map[int64][]int64, error)
 
 func (x *index) Conversation(context.Context, string) (int64, error) { return 1, nil }
 
-func (x *index) FindSkills(_ context.Context, _ int64, q search.Query, name string) ([]search.SkillHit, error) {
+func (x *index) FindSkills(_ context.Context, _ int64, q domainindex.Query, name string) ([]domainindex.SkillHit,
+	error) {
 	x.query, x.name = q, name
 	return x.hits, x.err
 }

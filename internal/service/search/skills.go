@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/search/rank"
 	"cairn/internal/domain/skill"
@@ -13,16 +14,9 @@ import (
 type Index interface {
 	// FindSkills ranks skills, best match first. The skill with the canonical name comes first,
 	// even without a rank.
-	FindSkills(ctx context.Context, ws int64, q Query, name string) ([]SkillHit, error)
+	FindSkills(ctx context.Context, ws int64, q index.Query, name string) ([]index.SkillHit, error)
 	// Read calls read in one transaction on the workspace's index.
 	Read(ctx context.Context, ws int64, read func(context.Context, Reader) error) error
-}
-
-// SkillHit is a ranked skill.
-type SkillHit struct {
-	Hit
-	Head  skill.Head
-	Named bool // exact name match
 }
 
 // Embedder returns vectors for texts.
@@ -73,7 +67,7 @@ type SkillReply struct {
 // SearchSkills is SkillsThatAre with the state of the vectors.
 func (f Finder) SearchSkills(ctx context.Context, ws int64, text string, states []skill.Status, limit int) (
 	SkillReply, error) {
-	q := Query{Kind: KindSkill, Limit: 4 * limit}
+	q := index.Query{Kind: index.KindSkill, Limit: 4 * limit}
 	for _, s := range states {
 		q.States = append(q.States, string(s))
 	}
@@ -101,7 +95,7 @@ func (f Finder) SearchSkills(ctx context.Context, ws int64, text string, states 
 
 // fill sets the terms and, if an embedder is available, the vector of q. f gets the vector share of
 // the workspace's space.
-func (f *Finder) fill(ctx context.Context, ws int64, q *Query, text string) {
+func (f *Finder) fill(ctx context.Context, ws int64, q *index.Query, text string) {
 	for _, t := range lexical.Terms(text) {
 		q.Terms = append(q.Terms, t.Hash)
 	}

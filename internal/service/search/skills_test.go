@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	domainindex "cairn/internal/domain/index"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/search"
@@ -55,15 +56,15 @@ func TestSkillsLeavesOutWhatIsNotInForce(t *testing.T) {
 // Skills that match neither by words nor by vector are left out. The rest keeps its order up to the limit.
 func TestSkillsDropsWhatIsBelowTheFloor(t *testing.T) {
 	t.Parallel()
-	hit := func(name string, h search.Hit) search.SkillHit {
-		return search.SkillHit{Hit: h, Head: skill.Head{Name: name}}
+	hit := func(name string, h domainindex.Hit) domainindex.SkillHit {
+		return domainindex.SkillHit{Hit: h, Head: skill.Head{Name: name}}
 	}
-	x := &index{hits: []search.SkillHit{
+	x := &index{hits: []domainindex.SkillHit{
 		{Head: skill.Head{Name: "named"}, Named: true},
-		hit("near", search.Hit{Score: 0.4, Cosine: 0.35}),
-		hit("neither", search.Hit{Score: 0.3, Hits: 1, Terms: 4, Cosine: 0.34}),
-		hit("by words", search.Hit{Score: 0.2, Hits: 2, Terms: 4}),
-		hit("too many", search.Hit{Score: 0.1, Cosine: 0.9}),
+		hit("near", domainindex.Hit{Score: 0.4, Cosine: 0.35}),
+		hit("neither", domainindex.Hit{Score: 0.3, Hits: 1, Terms: 4, Cosine: 0.34}),
+		hit("by words", domainindex.Hit{Score: 0.2, Hits: 2, Terms: 4}),
+		hit("too many", domainindex.Hit{Score: 0.1, Cosine: 0.9}),
 	}}
 	f := search.Finder{Index: x, Embedder: away{}, MinCosine: 0.35}
 	found, err := f.Skills(t.Context(), 1, "Some Task", 3)
@@ -74,7 +75,8 @@ func TestSkillsDropsWhatIsBelowTheFloor(t *testing.T) {
 	if !found[0].Exact || found[0].Score != 1 || found[1].Exact || found[1].Score != 0.4 || found[1].Cosine != 0.35 {
 		t.Errorf("found %+v", found)
 	}
-	if x.query.Limit <= 3 || x.query.Kind != search.KindSkill || !slices.Equal(x.query.States, []string{"active"}) {
+	if x.query.Limit <= 3 || x.query.Kind != domainindex.KindSkill || !slices.Equal(x.query.States,
+		[]string{"active"}) {
 		t.Errorf("the index was asked for %+v", x.query)
 	}
 	x.hits = nil

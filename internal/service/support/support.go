@@ -10,63 +10,23 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
-	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
-	"cairn/internal/service/apikey"
 )
-
-// Hash is the SHA-256 hash of a cookie, the only stored form.
-type Hash = [sha256.Size]byte
-
-// Session is an operator who is signed in.
-type Session struct {
-	apikey.Operator
-	Idle bool // no use was recorded in the last minute
-}
-
-// Workspace is what is known of a workspace.
-type Workspace struct {
-	ID            int64     `json:"id"`
-	Key           string    `json:"key" doc:"Identifies it in workflow IDs"`
-	State         string    `json:"state" enum:"active,erasing"`
-	CreatedAt     time.Time `json:"created_at"`
-	Conversations int64     `json:"conversations"`
-	Memories      int64     `json:"memories" doc:"Active ones"`
-	Skills        int64     `json:"skills" doc:"Active ones"`
-	OpenRuns      int64     `json:"open_runs" doc:"Of the last 24 hours"`
-	FailedRuns    int64     `json:"failed_runs" doc:"Of the last 24 hours"`
-	Waiting       int64     `json:"outbox_tasks"`
-	Stuck         int64     `json:"stuck_tasks"`
-	Calls         int64     `json:"calls" doc:"Model calls of the last 24 hours"`
-	FailedCalls   int64     `json:"failed_calls"`
-	Tokens        int64     `json:"tokens"`
-	Micros        int64     `json:"cost_micros" doc:"Micro-dollars, of calls with a known price"`
-	Unpriced      int64     `json:"unpriced_calls"`
-	LastTurn      time.Time `json:"last_turn_at,omitzero"`
-}
-
-// Count is a number of calls, runs or outbox tasks of a workspace with the same code.
-type Count struct {
-	What   string    `json:"what" enum:"call,run,outbox"`
-	Kind   string    `json:"kind" doc:"Model of a call, kind of a run or a task"`
-	Code   string    `json:"code" doc:"Class of an error, outcome or state"`
-	N      int64     `json:"n"`
-	Latest time.Time `json:"latest_at"`
-}
 
 // Store reads and writes without a workspace.
 type Store interface {
-	PutOperatorSession(ctx context.Context, cookie Hash, key int64) error
+	PutOperatorSession(ctx context.Context, cookie access.SupportHash, key int64) error
 	// OperatorSession returns the operator of a cookie. It returns NotFound if it has ended.
-	OperatorSession(ctx context.Context, cookie Hash) (Session, error)
-	UseOperatorSession(ctx context.Context, cookie Hash) error
-	EndOperatorSession(ctx context.Context, cookie Hash) error
+	OperatorSession(ctx context.Context, cookie access.SupportHash) (access.SupportSession, error)
+	UseOperatorSession(ctx context.Context, cookie access.SupportHash) error
+	EndOperatorSession(ctx context.Context, cookie access.SupportHash) error
 	// SupportWorkspaces lists workspaces in order of their IDs; only, if it is not 0, names one.
-	SupportWorkspaces(ctx context.Context, after, only int64, max int) ([]Workspace, error)
-	SupportErrors(ctx context.Context, ws int64) ([]Count, error)
+	SupportWorkspaces(ctx context.Context, after, only int64, max int) ([]access.WorkspaceSummary, error)
+	SupportErrors(ctx context.Context, ws int64) ([]access.WorkspaceCount, error)
 }
 
 // Ports are the dependencies of the service.
@@ -84,8 +44,8 @@ func New(p Ports) (*Service, error) {
 }
 
 // SignIn returns a new cookie for an operator with the scope support.
-func (s *Service) SignIn(ctx context.Context, o apikey.Operator) (cookie string, err error) {
-	if !o.Allows(apikey.Support) {
+func (s *Service) SignIn(ctx context.Context, o access.Operator) (cookie string, err error) {
+	if !o.Allows(access.Support) {
 		return "", fault.New(fault.OutOfScope, "operator scope support required",
 			"create a key with `cairn keys create --operator --scopes support --name NAME`")
 	}
@@ -94,16 +54,16 @@ func (s *Service) SignIn(ctx context.Context, o apikey.Operator) (cookie string,
 }
 
 // Find returns the operator of a cookie. It returns NotFound if it is unknown or has ended.
-func (s *Service) Find(ctx context.Context, cookie string) (apikey.Operator, error) {
+func (s *Service) Find(ctx context.Context, cookie string) (access.Operator, error) {
 	if cookie == "" {
-		return apikey.Operator{}, fault.New(fault.NotFound, "not signed in as an operator",
+		return access.Operator{}, fault.New(fault.NotFound, "not signed in as an operator",
 			"sign in with an operator key")
 	}
 	found, err := s.Store.OperatorSession(ctx, hashOf(cookie))
 	if err != nil {
 		return found.Operator, err
 	}
-	if !found.Allows(apikey.Support) {
+	if !found.Allows(access.Support) {
 		return found.Operator, fault.New(fault.OutOfScope, "operator scope support required",
 			"sign in with a key that has the scope")
 	}
@@ -120,7 +80,8 @@ func (s *Service) SignOut(ctx context.Context, cookie string) error {
 
 // Workspaces returns a page of workspaces in order of their IDs, and the ID after which the next page begins, 0 on the
 // last one.
-func (s *Service) Workspaces(ctx context.Context, after int64, limit int) (page []Workspace, next int64, err error) {
+func (s *Service) Workspaces(ctx context.Context, after int64, limit int) (page []access.WorkspaceSummary, next int64,
+	err error) {
 	page, err = s.Store.SupportWorkspaces(ctx, after, 0, limit+1)
 	if len(page) > limit {
 		page, next = page[:limit], page[limit-1].ID
@@ -129,7 +90,8 @@ func (s *Service) Workspaces(ctx context.Context, after int64, limit int) (page 
 }
 
 // Workspace returns a workspace with its counts by code.
-func (s *Service) Workspace(ctx context.Context, id int64) (w Workspace, counts []Count, err error) {
+func (s *Service) Workspace(ctx context.Context, id int64) (w access.WorkspaceSummary, counts []access.WorkspaceCount,
+	err error) {
 	found, err := s.Store.SupportWorkspaces(ctx, 0, id, 1)
 	if err != nil {
 		return w, nil, err
@@ -141,4 +103,4 @@ func (s *Service) Workspace(ctx context.Context, id int64) (w Workspace, counts 
 	return found[0], counts, err
 }
 
-func hashOf(cookie string) Hash { return sha256.Sum256([]byte(cookie)) }
+func hashOf(cookie string) access.SupportHash { return sha256.Sum256([]byte(cookie)) }

@@ -10,14 +10,11 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
-// NoteAppend is the tool of reflections and of reviews before a compaction.
-const NoteAppend = "note_append"
-
 // Notes returns the tools for daily notes.
 func Notes(k *promptmemory.Service) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{
-			Name:    NoteAppend,
+			Name:    agent.NoteAppend,
 			Class:   agent.Fast,
 			Origins: []agent.Origin{agent.OriginReflection, agent.OriginNudge},
 			Description: "Add one observation to the notes of the day: an event, a decision or an open question. " +

@@ -14,39 +14,28 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/txscope"
 	"cairn/internal/service/search"
 )
 
-// Space is a row of the list of embedding spaces.
-type Space struct {
-	ID    int16
-	Model string
-	Dims  int
-}
-
-// Used are the spaces of a workspace.
-type Used struct {
-	Active   Space   // ID 0 before the first vector
-	Building []Space // targets of running re-embeddings
-}
-
 // Pointers reads which spaces a workspace uses.
 type Pointers interface {
-	UsedSpaces(ctx context.Context, ws int64) (Used, error)
+	UsedSpaces(ctx context.Context, ws int64) (index.SpaceUse, error)
 }
 
 // RegistryPorts are the dependencies of a registry.
 type RegistryPorts struct {
 	Pointers   Pointers
-	Configured Space // of the configured model; Serve serves it
+	Configured index.Space // of the configured model; Serve serves it
 	// Serve returns the embedder of a space, if this process has one.
-	Serve func(Space) (search.Space, bool)
+	Serve func(index.Space) (search.Space, bool)
 	// Fresh is how long a read pointer is used. A search with the pointer from before a change finds
 	// what it found before the change.
 	Fresh time.Duration
@@ -56,12 +45,15 @@ type RegistryPorts struct {
 // Registry returns the embedding spaces of workspaces. Its methods are safe for concurrent use.
 type Registry struct {
 	RegistryPorts
-	read   sync.Map // workspace → pointer
-	warned sync.Map // workspace → the space that no embedder serves
+	read   *lru.Cache[int64, pointer] // by workspace
+	warned *lru.Cache[int64, int16]   // by workspace: the space that no embedder serves
 }
 
+// workspacesKept is the number of workspaces of which something is remembered: those used last.
+const workspacesKept = 10_000
+
 type pointer struct {
-	space Space
+	space index.Space
 	at    time.Time
 }
 
@@ -71,7 +63,9 @@ func NewRegistry(p RegistryPorts) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Registry{RegistryPorts: p}, nil
+	read, _ := lru.New[int64, pointer](workspacesKept) // fails only for a size of 0, as the next line
+	warned, _ := lru.New[int64, int16](workspacesKept)
+	return &Registry{p, read, warned}, nil
 }
 
 // Of returns the space that searches of a workspace use. If no embedder serves it, the error is
@@ -80,28 +74,29 @@ func (r *Registry) Of(ctx context.Context, ws int64) (search.Space, error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return search.Space{}, err
 	}
-	if known, ok := r.read.Load(ws); ok && time.Since(known.(pointer).at) < r.Fresh {
-		return r.serve(ws, known.(pointer).space)
+	if known, ok := r.read.Get(ws); ok && time.Since(known.at) < r.Fresh {
+		return r.serve(ws, known.space)
 	}
 	used, err := r.Pointers.UsedSpaces(ctx, ws)
 	if err != nil {
 		return search.Space{}, err
 	}
-	r.read.Store(ws, pointer{used.Active, time.Now()})
+	r.read.Add(ws, pointer{used.Active, time.Now()})
 	return r.serve(ws, used.Active)
 }
 
 // serve returns the embedder of a workspace's space.
-func (r *Registry) serve(ws int64, space Space) (search.Space, error) {
+func (r *Registry) serve(ws int64, space index.Space) (search.Space, error) {
 	if space.ID == 0 {
 		space = r.Configured
 	}
 	if served, ok := r.Serve(space); ok {
-		r.warned.Delete(ws)
+		r.warned.Remove(ws)
 		return served, nil
 	}
 	err := Unserved(space)
-	if before, _ := r.warned.Swap(ws, space.ID); before != space.ID {
+	if before, known := r.warned.Get(ws); !known || before != space.ID {
+		r.warned.Add(ws, space.ID)
 		r.Log.Warn("no embedder serves the vectors of the workspace, searches compare words only",
 			"workspace", ws, "error", err, "hint", err.Hint)
 	}
@@ -109,7 +104,7 @@ func (r *Registry) serve(ws int64, space Space) (search.Space, error) {
 }
 
 // Unserved is the error for a space that no embedder of this process serves.
-func Unserved(s Space) *fault.Error {
+func Unserved(s index.Space) *fault.Error {
 	return fault.New(fault.Misconfigured,
 		fmt.Sprintf("the vectors are of the model %q with %d dimensions, which is not configured", s.Model, s.Dims),
 		fmt.Sprintf("run `cairn reembed` to use the configured model, or set CAIRN_EMBEDDING_PREVIOUS_MODEL to %q "+
@@ -125,7 +120,7 @@ func (r *Registry) Owed(ctx context.Context, ws int64) (active int16, needed []s
 		return 0, nil, err
 	}
 	seen := map[int16]bool{0: true}
-	for _, s := range append([]Space{used.Active, r.Configured}, used.Building...) {
+	for _, s := range append([]index.Space{used.Active, r.Configured}, used.Building...) {
 		if served, ok := r.Serve(s); ok && !seen[s.ID] {
 			needed = append(needed, served)
 		}
@@ -135,4 +130,4 @@ func (r *Registry) Owed(ctx context.Context, ws int64) (active int16, needed []s
 }
 
 // forget makes the next search read the workspace's pointer.
-func (r *Registry) forget(ws int64) { r.read.Delete(ws) }
+func (r *Registry) forget(ws int64) { r.read.Remove(ws) }

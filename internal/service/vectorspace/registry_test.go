@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/txscope"
 	"cairn/internal/service/search"
 	"cairn/internal/service/vectorspace"
@@ -17,27 +18,27 @@ import (
 
 // pointers are the spaces of every workspace.
 type pointers struct {
-	used  vectorspace.Used
+	used  index.SpaceUse
 	err   error
 	reads int
 }
 
-func (p *pointers) UsedSpaces(context.Context, int64) (vectorspace.Used, error) {
+func (p *pointers) UsedSpaces(context.Context, int64) (index.SpaceUse, error) {
 	p.reads++
 	return p.used, p.err
 }
 
 var (
-	oldModel = vectorspace.Space{ID: 1, Model: "old", Dims: 2}
-	newModel = vectorspace.Space{ID: 2, Model: "new", Dims: 3}
-	lost     = vectorspace.Space{ID: 3, Model: "lost", Dims: 4}
+	oldModel = index.Space{ID: 1, Model: "old", Dims: 2}
+	newModel = index.Space{ID: 2, Model: "new", Dims: 3}
+	lost     = index.Space{ID: 3, Model: "lost", Dims: 4}
 )
 
 // registry serves the new model, which is configured, and the old one.
 func registry(t *testing.T, p *pointers, fresh time.Duration, log *bytes.Buffer) *vectorspace.Registry {
 	t.Helper()
 	r, err := vectorspace.NewRegistry(vectorspace.RegistryPorts{Pointers: p, Configured: newModel, Fresh: fresh,
-		Serve: func(s vectorspace.Space) (search.Space, bool) { return search.Space{ID: s.ID}, s != lost },
+		Serve: func(s index.Space) (search.Space, bool) { return search.Space{ID: s.ID}, s != lost },
 		Log:   slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -50,9 +51,9 @@ func TestAWorkspaceIsSearchedInItsSpace(t *testing.T) {
 	p, log := &pointers{}, &bytes.Buffer{}
 	r := registry(t, p, 0, log)
 	for _, c := range []struct {
-		active vectorspace.Space
+		active index.Space
 		want   int16
-	}{{vectorspace.Space{}, newModel.ID}, {oldModel, oldModel.ID}, {newModel, newModel.ID}} {
+	}{{index.Space{}, newModel.ID}, {oldModel, oldModel.ID}, {newModel, newModel.ID}} {
 		p.used.Active = c.active
 		if got, err := r.Of(t.Context(), 7); err != nil || got.ID != c.want {
 			t.Errorf("%+v: space %d, %v", c.active, got.ID, err)
@@ -93,17 +94,17 @@ func TestAPointerIsReusedForAWhile(t *testing.T) {
 
 func TestDocumentsNeedTheVectorsOfAllUsedSpaces(t *testing.T) {
 	t.Parallel()
-	other := vectorspace.Space{ID: 4, Model: "other", Dims: 5}
+	other := index.Space{ID: 4, Model: "other", Dims: 5}
 	for name, c := range map[string]struct {
-		used vectorspace.Used
+		used index.SpaceUse
 		want []int16
 	}{
-		"none yet":            {vectorspace.Used{}, []int16{2}},
-		"the configured one":  {vectorspace.Used{Active: newModel}, []int16{2}},
-		"another":             {vectorspace.Used{Active: oldModel}, []int16{1, 2}},
-		"without an embedder": {vectorspace.Used{Active: lost}, []int16{2}},
-		"a rollback": {vectorspace.Used{Active: newModel,
-			Building: []vectorspace.Space{other, lost, newModel}}, []int16{2, 4}},
+		"none yet":            {index.SpaceUse{}, []int16{2}},
+		"the configured one":  {index.SpaceUse{Active: newModel}, []int16{2}},
+		"another":             {index.SpaceUse{Active: oldModel}, []int16{1, 2}},
+		"without an embedder": {index.SpaceUse{Active: lost}, []int16{2}},
+		"a rollback": {index.SpaceUse{Active: newModel,
+			Building: []index.Space{other, lost, newModel}}, []int16{2, 4}},
 	} {
 		r := registry(t, &pointers{used: c.used}, 0, &bytes.Buffer{})
 		active, needed, err := r.Owed(t.Context(), 7)

@@ -7,14 +7,13 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/tenancy"
 )
 
 // States of a re-embedding.
 const (
-	Running   = "running"
-	Paused    = "paused"
 	Completed = "completed"
 	Cancelled = "cancelled"
 	Failed    = "failed"
@@ -37,10 +36,10 @@ type Tx interface {
 
 // SpaceRepository reads and changes the spaces of the workspace.
 type SpaceRepository interface {
-	Spaces(ctx context.Context) ([]SpaceState, error)
-	Get(ctx context.Context, space int16) (Space, error)
+	Spaces(ctx context.Context) ([]index.SpaceState, error)
+	Get(ctx context.Context, space int16) (index.Space, error)
 	// Previous returns the space that the workspace can return to.
-	Previous(ctx context.Context) (Space, bool, error)
+	Previous(ctx context.Context) (index.Space, bool, error)
 	// KeepPrevious extends the time in which the workspace can return to a space.
 	KeepPrevious(ctx context.Context, space int16) error
 	// Lock waits for writers of documents, and makes new ones wait for the end of the transaction.
@@ -54,22 +53,22 @@ type ProgressRepository interface {
 	// Open begins a re-embedding, or begins an ended one again.
 	Open(ctx context.Context, space int16, total, rate int) error
 	// Held returns the progress and locks it.
-	Held(ctx context.Context, space int16) (Progress, error)
+	Held(ctx context.Context, space int16) (index.ReembedProgress, error)
 	// Last returns the latest re-embedding of the workspace.
-	Last(ctx context.Context) (Progress, bool, error)
-	Advance(ctx context.Context, space int16, to Advance) error
+	Last(ctx context.Context) (index.ReembedProgress, bool, error)
+	Advance(ctx context.Context, space int16, to index.SpaceAdvance) error
 	Mark(ctx context.Context, space int16, state, reason string) error
-	Refusals(ctx context.Context, space int16, max int) ([]Refusal, error)
+	Refusals(ctx context.Context, space int16, max int) ([]index.SpaceRefusal, error)
 	ForgetRefusals(ctx context.Context, space int16) error
 }
 
 // DocumentRepository reads documents and stores their vectors.
 type DocumentRepository interface {
-	Totals(ctx context.Context) (Size, error)
+	Totals(ctx context.Context) (index.SpaceSize, error)
 	// Missing sums the documents without a vector, except refused ones, up to max documents.
-	Missing(ctx context.Context, space int16, max int) (Size, error)
+	Missing(ctx context.Context, space int16, max int) (index.SpaceSize, error)
 	// MissingAfter returns up to max of them with a number above after.
-	MissingAfter(ctx context.Context, space int16, after int64, max int) ([]Document, error)
+	MissingAfter(ctx context.Context, space int16, after int64, max int) ([]index.SpaceDocument, error)
 	// Texts returns and locks the texts of documents.
 	Texts(ctx context.Context, docs []int64) (map[int64]string, error)
 	// AddVectors stores vectors, unless there are some, and returns the number of stored ones.
@@ -171,7 +170,7 @@ func (s *Service) needed(ctx context.Context, ws int64, space int16) (needed boo
 }
 
 // target returns the space of a new re-embedding. An embedder serves it.
-func (s *Service) target(ctx context.Context, ws int64, rollback bool) (to Space, err error) {
+func (s *Service) target(ctx context.Context, ws int64, rollback bool) (to index.Space, err error) {
 	if !rollback {
 		return s.Registry.Configured, nil
 	}
@@ -229,7 +228,7 @@ const workspacePage = 500
 
 // Steer pauses, resumes or cancels the running re-embedding of a workspace.
 func (s *Service) Steer(ctx context.Context, ws tenancy.Workspace, action string) error {
-	var last Progress
+	var last index.ReembedProgress
 	var found bool
 	err := s.Store.WithSpaces(ctx, ws.ID, func(ctx context.Context, tx Tx) (err error) {
 		last, found, err = tx.Progress().Last(ctx)

@@ -4,61 +4,9 @@ import (
 	"context"
 	"time"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/service/search"
 )
-
-// SpaceState describes a space of a workspace.
-type SpaceState struct {
-	Space
-	Retired  bool // its vectors were dropped
-	Active   bool // the workspace uses it
-	Previous bool // the workspace can return to it
-	Vectors  int  // of the workspace
-}
-
-// Size is a number of documents and of characters in them.
-type Size struct {
-	Documents  int
-	Characters int64
-}
-
-// Document is a document to embed.
-type Document struct {
-	ID   int64
-	Text string
-}
-
-// Progress is the row of a re-embedding.
-type Progress struct {
-	Space      int16
-	Model      string
-	Dims       int
-	Last       int64 // number of the last handled document
-	Done       int   // vectors written
-	Total      int
-	Failed     int // documents that the model refused
-	Rate       int
-	State      string
-	Reason     string
-	StartedAt  time.Time
-	FinishedAt *time.Time
-}
-
-// Ended reports whether the re-embedding is over.
-func (p Progress) Ended() bool { return p.State != Running && p.State != Paused }
-
-// Advance is one step of a re-embedding.
-type Advance struct {
-	Last            int64
-	Written, Failed int
-}
-
-// Refusal is a document that a model refused to embed.
-type Refusal struct {
-	Kind   string `json:"kind" doc:"Kind of the document: turn, memory, skill or chunk"`
-	Name   string `json:"name,omitempty" doc:"ID of the memory, name of the skill, or conversation#seq of the turn"`
-	Reason string `json:"reason" doc:"Error of the endpoint"`
-}
 
 // Report describes the spaces of a workspace.
 type Report struct {
@@ -81,19 +29,19 @@ type SpaceReport struct {
 
 // Reembedding is the latest re-embedding of a workspace.
 type Reembedding struct {
-	Space      int16      `json:"space"`
-	Model      string     `json:"model"`
-	Dims       int        `json:"dimensions"`
-	State      string     `json:"state" doc:"running, paused, completed, cancelled or failed"`
-	Reason     string     `json:"reason,omitempty" doc:"Why it failed"`
-	Done       int        `json:"done" doc:"Vectors written"`
-	Total      int        `json:"total" doc:"Documents without a vector"`
-	Failed     int        `json:"failed" doc:"Documents that the model refused; they are found by their words"`
-	Rate       int        `json:"rate,omitempty" doc:"Limit of documents per second"`
-	Seconds    int        `json:"eta_seconds,omitempty" doc:"Estimated time to the end"`
-	StartedAt  time.Time  `json:"started_at"`
-	FinishedAt *time.Time `json:"finished_at,omitempty"`
-	Refused    []Refusal  `json:"refused,omitempty" doc:"Up to 20 refused documents"`
+	Space      int16                `json:"space"`
+	Model      string               `json:"model"`
+	Dims       int                  `json:"dimensions"`
+	State      string               `json:"state" doc:"running, paused, completed, cancelled or failed"`
+	Reason     string               `json:"reason,omitempty" doc:"Why it failed"`
+	Done       int                  `json:"done" doc:"Vectors written"`
+	Total      int                  `json:"total" doc:"Documents without a vector"`
+	Failed     int                  `json:"failed" doc:"Documents that the model refused; they are found by their words"`
+	Rate       int                  `json:"rate,omitempty" doc:"Limit of documents per second"`
+	Seconds    int                  `json:"eta_seconds,omitempty" doc:"Estimated time to the end"`
+	StartedAt  time.Time            `json:"started_at"`
+	FinishedAt *time.Time           `json:"finished_at,omitempty"`
+	Refused    []index.SpaceRefusal `json:"refused,omitempty" doc:"Up to 20 refused documents"`
 }
 
 // shownRefusals limits Reembedding.Refused.
@@ -101,10 +49,10 @@ const shownRefusals = 20
 
 // Status describes the spaces of a workspace and its latest re-embedding.
 func (s *Service) Status(ctx context.Context, ws int64) (out Report, err error) {
-	var spaces []SpaceState
-	var last Progress
+	var spaces []index.SpaceState
+	var last index.ReembedProgress
 	var found bool
-	var refused []Refusal
+	var refused []index.SpaceRefusal
 	err = s.Store.WithSpaces(ctx, ws, func(ctx context.Context, tx Tx) error {
 		// Each statement sees what was committed before it. The progress is read first, so that the spaces
 		// are never older than the end that it reports.
@@ -135,7 +83,7 @@ func (s *Service) Status(ctx context.Context, ws int64) (out Report, err error) 
 }
 
 // describe adds the spaces to a report.
-func (s *Service) describe(out *Report, spaces []SpaceState, last Progress) {
+func (s *Service) describe(out *Report, spaces []index.SpaceState, last index.ReembedProgress) {
 	out.Spaces = []SpaceReport{}
 	for _, one := range spaces {
 		r := SpaceReport{Space: one.ID, Model: one.Model, Dims: one.Dims, State: "unused", Vectors: one.Vectors,
@@ -160,11 +108,11 @@ func (s *Service) describe(out *Report, spaces []SpaceState, last Progress) {
 	}
 }
 
-func reembedding(p Progress, refused []Refusal, now time.Time) *Reembedding {
+func reembedding(p index.ReembedProgress, refused []index.SpaceRefusal, now time.Time) *Reembedding {
 	out := &Reembedding{Space: p.Space, Model: p.Model, Dims: p.Dims, State: p.State, Reason: p.Reason, Done: p.Done,
 		Total: p.Total, Failed: p.Failed, Rate: p.Rate, StartedAt: p.StartedAt, FinishedAt: p.FinishedAt,
 		Refused: refused}
-	if handled := p.Done + p.Failed; p.State == Running && handled > 0 && p.Total > handled {
+	if handled := p.Done + p.Failed; p.State == index.ReembedRunning && handled > 0 && p.Total > handled {
 		out.Seconds = int(now.Sub(p.StartedAt).Seconds()*float64(p.Total-handled)/float64(handled)) + 1
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/llm"
 	"cairn/internal/service/search"
 )
@@ -41,8 +42,8 @@ func (s *Service) Begin(ctx context.Context, in contract.ReembedInput) error {
 // Batch embeds the next documents and returns their number. It stores the vectors and its position
 // in one transaction, so that a repeated call continues after it.
 func (s *Service) Batch(ctx context.Context, in contract.ReembedBatchInput) (n int, err error) {
-	var at Progress
-	var docs []Document
+	var at index.ReembedProgress
+	var docs []index.SpaceDocument
 	var embedder search.Space
 	err = s.Store.WithSpaces(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
 		space, err := tx.Spaces().Get(ctx, in.Space)
@@ -82,7 +83,8 @@ func batch(rate int) int {
 
 // store stores the vectors of a batch and the position after it. If another attempt was faster, it
 // stores nothing. Documents whose text has changed get their vector later.
-func (s *Service) store(ctx context.Context, in contract.ReembedBatchInput, at Progress, docs []Document,
+func (s *Service) store(ctx context.Context, in contract.ReembedBatchInput, at index.ReembedProgress,
+	docs []index.SpaceDocument,
 	vectors [][]float32, refused []error) error {
 	return s.Store.WithSpaces(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
 		now, err := tx.Progress().Held(ctx, in.Space)
@@ -118,13 +120,13 @@ func (s *Service) store(ctx context.Context, in contract.ReembedBatchInput, at P
 			return err
 		}
 		return tx.Progress().Advance(ctx, in.Space,
-			Advance{Last: ids[len(ids)-1], Written: written, Failed: failed})
+			index.SpaceAdvance{Last: ids[len(ids)-1], Written: written, Failed: failed})
 	})
 }
 
 // embedAll returns the vector of each document, or why the model refuses it. A model that refuses
 // everything is an error.
-func embedAll(ctx context.Context, e search.Embedder, docs []Document) (vectors [][]float32, refused []error,
+func embedAll(ctx context.Context, e search.Embedder, docs []index.SpaceDocument) (vectors [][]float32, refused []error,
 	err error) {
 	texts := make([]string, len(docs))
 	for i, d := range docs {

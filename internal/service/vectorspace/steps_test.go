@@ -14,6 +14,7 @@ import (
 	"cairn/internal/adapter/embedding/endpoint"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/search"
@@ -47,25 +48,25 @@ type bundle struct {
 	t        *testing.T
 	endpoint *openaitest.Server
 	starter  *starter
-	old      vectorspace.Space
-	to       vectorspace.Space
+	old      index.Space
+	to       index.Space
 	ref      contract.ReembedRef
 }
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	b := &bundle{t: t, db: pgtest.Open(t), endpoint: openaitest.New(t), starter: &starter{}}
-	b.old = vectorspace.Space{Model: embedding.HashingModel, Dims: 32}
-	b.to = vectorspace.Space{Model: "scripted-embedding", Dims: openaitest.DefaultDims}
+	b.old = index.Space{Model: embedding.HashingModel, Dims: 32}
+	b.to = index.Space{Model: "scripted-embedding", Dims: openaitest.DefaultDims}
 	var err error
-	for _, s := range []*vectorspace.Space{&b.old, &b.to} {
+	for _, s := range []*index.Space{&b.old, &b.to} {
 		s.ID, err = b.db.Space(t.Context(), s.Model, s.Dims)
 		testkit.Must(t, err)
 	}
-	embedders := map[vectorspace.Space]search.Embedder{b.old: embedding.Hashing(32), b.to: endpoint.New(
+	embedders := map[index.Space]search.Embedder{b.old: embedding.Hashing(32), b.to: endpoint.New(
 		endpoint.Config{BaseURL: b.endpoint.URL, Model: b.to.Model, Dims: b.to.Dims})}
 	registry, err := vectorspace.NewRegistry(vectorspace.RegistryPorts{Pointers: b.db, Configured: b.to,
-		Serve: func(s vectorspace.Space) (search.Space, bool) {
+		Serve: func(s index.Space) (search.Space, bool) {
 			e, ok := embedders[s]
 			return search.Space{ID: s.ID, Embedder: e}, ok
 		}, Log: slog.New(slog.DiscardHandler)})
@@ -82,9 +83,9 @@ func setup(t *testing.T) *bundle {
 func (b *bundle) write(texts ...string) {
 	b.t.Helper()
 	first := b.db.Number("select count(*) from search_docs")
-	docs := make([]search.Doc, len(texts))
+	docs := make([]index.Doc, len(texts))
 	for i, text := range texts {
-		docs[i] = search.NewDoc(search.KindMemory, int64(first+i+1), "active", text)
+		docs[i] = index.NewDoc(index.KindMemory, int64(first+i+1), "active", text)
 	}
 	vectors, err := embedding.Hashing(b.old.Dims).Embed(b.t.Context(), texts)
 	testkit.Must(b.t, err)
@@ -131,7 +132,7 @@ func (b *bundle) change(handOver bool) bool {
 	return done
 }
 
-func (b *bundle) vectors(space vectorspace.Space) int {
+func (b *bundle) vectors(space index.Space) int {
 	b.t.Helper()
 	return b.db.Number("select count(*) from embeddings where space = $1", space.ID)
 }
@@ -161,7 +162,7 @@ func TestAReembeddingChangesTheSpace(t *testing.T) {
 		t.Errorf("batches of %v documents with %d requests", sizes, len(b.endpoint.Requests()))
 	}
 	r := b.status()
-	if r.Reembed.State != vectorspace.Running || r.Reembed.Done != 300 || r.Reembed.Total != 300 ||
+	if r.Reembed.State != index.ReembedRunning || r.Reembed.Done != 300 || r.Reembed.Total != 300 ||
 		r.Spaces[0].State != "active" || r.Spaces[1].State != "building" || r.Spaces[1].Coverage != 1 {
 		t.Errorf("%+v, %+v", r, r.Reembed)
 	}
@@ -219,7 +220,7 @@ func TestAWriterInProgressDelaysTheChange(t *testing.T) {
 	b.batches()
 	changed := make(chan bool)
 	testkit.Must(t, b.db.InWorkspace(t.Context(), b.db.A.ID, func(ctx context.Context, q store.Tx) error {
-		_, err := q.Documents().IndexNew(ctx, []search.Doc{search.NewDoc(search.KindMemory, 99, "active", "slow")})
+		_, err := q.Documents().IndexNew(ctx, []index.Doc{index.NewDoc(index.KindMemory, 99, "active", "slow")})
 		testkit.Must(t, err)
 		go func() {
 			done, err := b.Switch(t.Context(), contract.ReembedSwitchInput{ReembedRef: b.ref})

@@ -1,5 +1,5 @@
 // Package apiclient has what the adapters share for requests to the APIs of platforms: errors without credentials,
-// times to wait, and tokens.
+// times to wait, tokens, and remembered results.
 package apiclient
 
 import (

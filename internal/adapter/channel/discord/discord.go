@@ -26,6 +26,7 @@ import (
 	disgo "github.com/disgoorg/disgo/discord"
 	"github.com/disgoorg/disgo/rest"
 	"github.com/disgoorg/snowflake/v2"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
@@ -47,11 +48,11 @@ type Adapter struct {
 	rest  rest.Client
 	files *http.Client
 
-	mu     sync.Mutex
-	me     snowflake.ID            // the bot, 0 until it is known
-	places map[snowflake.ID]place  // by channel
-	sent   map[snowflake.ID]string // nonces of messages of this process
-	order  []snowflake.ID          // of sent, the oldest first
+	places *lru.Cache[snowflake.ID, place]  // by channel
+	sent   *lru.Cache[snowflake.ID, string] // nonces of the latest messages of this process
+
+	mu sync.Mutex
+	me snowflake.ID // the bot, 0 until it is known
 }
 
 var (
@@ -92,8 +93,9 @@ func New(o Options) (*Adapter, error) {
 	client := rest.NewClient(o.Token, rest.WithURL(o.API), rest.WithUserAgent(userAgent),
 		rest.WithHTTPClient(&http.Client{Timeout: requestTime}), rest.WithRateLimiter(rest.NewNoopRateLimiter()),
 		rest.WithLogger(slog.New(slog.DiscardHandler))) // its records have texts of users
-	return &Adapter{Options: o, rest: client, files: &http.Client{Timeout: fileTime},
-		places: map[snowflake.ID]place{}, sent: map[snowflake.ID]string{}}, nil
+	places, _ := lru.New[snowflake.ID, place](maxPlaces) // fails only for a size of 0, as the next line
+	sent, _ := lru.New[snowflake.ID, string](maxSent)
+	return &Adapter{Options: o, rest: client, files: &http.Client{Timeout: fileTime}, places: places, sent: sent}, nil
 }
 
 // Limits returns the limits of messages. Discord counts characters; UTF-16 units are never fewer.

@@ -12,8 +12,8 @@ import (
 	"cairn/internal/domain/channel"
 )
 
-// mostPlaces is the number of channels whose kinds are kept in memory.
-const mostPlaces = 5000
+// maxPlaces is the number of channels whose kinds are kept in memory.
+const maxPlaces = 10_000
 
 // place is where the messages of a channel are read.
 type place struct {
@@ -48,10 +48,7 @@ func (a *Adapter) placeOf(r room) place {
 // find returns the place of a channel, and asks Discord for one that is new. If the bot may not read the channel,
 // the place is the channel itself; server states whether the channel is in a server.
 func (a *Adapter) find(ctx context.Context, id snowflake.ID, server bool) (place, error) {
-	a.mu.Lock()
-	p, known := a.places[id]
-	a.mu.Unlock()
-	if known {
+	if p, known := a.places.Get(id); known {
 		return p, nil
 	}
 	var r room
@@ -63,12 +60,7 @@ func (a *Adapter) find(ctx context.Context, id snowflake.ID, server bool) (place
 	if err != nil {
 		return place{}, err
 	}
-	p = a.placeOf(r)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.places) >= mostPlaces {
-		clear(a.places)
-	}
-	a.places[id] = p
+	p := a.placeOf(r)
+	a.places.Add(id, p)
 	return p, nil
 }

@@ -25,7 +25,7 @@ const (
 	mostLabel     = 80  // characters
 	mostData      = 100 // characters
 	mostReadBack  = 50  // messages
-	mostSent      = 1000
+	maxSent       = 1000
 	longestRepeat = 24 * time.Hour // of a delivery
 )
 
@@ -69,7 +69,7 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 	if err != nil {
 		return "", refusal(err)
 	}
-	a.remember(made.ID, create.Nonce)
+	a.sent.Add(made.ID, create.Nonce)
 	return made.ID.String(), nil
 }
 
@@ -117,29 +117,13 @@ func (a *Adapter) findSent(ctx context.Context, target snowflake.ID, want disgo.
 }
 
 func (a *Adapter) isSame(m message, want disgo.MessageCreate) bool {
-	a.mu.Lock()
-	known := a.sent[m.ID]
-	a.mu.Unlock()
+	known, _ := a.sent.Peek(m.ID)
 	for _, nonce := range []string{known, string(m.Nonce)} {
 		if nonce != "" {
 			return nonce == want.Nonce
 		}
 	}
 	return strings.TrimSpace(m.Content) == strings.TrimSpace(want.Content) && time.Since(m.ID.Time()) < longestRepeat
-}
-
-// remember stores the nonce of a message, for the latest ones.
-func (a *Adapter) remember(id snowflake.ID, nonce string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, known := a.sent[id]; !known {
-		a.order = append(a.order, id)
-	}
-	a.sent[id] = nonce
-	if len(a.order) > mostSent {
-		delete(a.sent, a.order[0])
-		a.order = a.order[1:]
-	}
 }
 
 // Edit replaces the text of a message.

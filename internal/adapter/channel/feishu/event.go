@@ -91,7 +91,7 @@ func (a *Adapter) message(
 		}
 	}
 	mode := value(m.ChatType)
-	a.chats.put(chat, mode, placeLife)
+	a.chats.Put(chat, mode, placeLife)
 	e.Group = mode != modePrivate
 	e.Sender.Bot = value(d.Sender.SenderType) != "user"
 	if d.Sender.SenderId != nil {
@@ -103,7 +103,7 @@ func (a *Adapter) message(
 		return e, true
 	}
 	if !e.Group {
-		a.partners.put(chat, e.Sender.ID, placeLife)
+		a.partners.Put(chat, e.Sender.ID, placeLife)
 	}
 	e.Sender.Name = a.name(ctx, e.Sender.ID)
 	if parent := value(m.ParentId); e.Group && parent != "" && !e.Mentioned {
@@ -120,7 +120,7 @@ func (a *Adapter) recall(ctx context.Context, d *larkim.P2MessageRecalledV1Data)
 	e := channel.Event{Key: "recalled/" + id, Kind: channel.Deleted, MessageID: id, Group: a.isGroup(ctx, chat),
 		Place: channel.Place{Account: a.Account, Chat: chat}, At: milliseconds(value(d.RecallTime))}
 	if !e.Group {
-		e.Sender.ID = a.partners.get(chat, func() (string, error) { return a.senderOf(ctx, id) })
+		e.Sender.ID = a.partners.Get(chat, func() (string, error) { return a.senderOf(ctx, id) })
 	}
 	return e
 }
@@ -254,7 +254,7 @@ const modePrivate = "p2p"
 
 // isGroup reports whether a chat is a group. A chat of which the server states nothing is one.
 func (a *Adapter) isGroup(ctx context.Context, chat string) bool {
-	return a.chats.get(chat, func() (string, error) {
+	return a.chats.Get(chat, func() (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, quickTime)
 		defer cancel()
 		var body struct {
@@ -270,7 +270,7 @@ func (a *Adapter) isGroup(ctx context.Context, chat string) bool {
 
 // name returns the name of a user, or the ID if the app may not read names (contact:user.base:readonly).
 func (a *Adapter) name(ctx context.Context, user string) string {
-	name := a.people.get(user, func() (string, error) {
+	name := a.people.Get(user, func() (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, quickTime)
 		defer cancel()
 		var body struct {

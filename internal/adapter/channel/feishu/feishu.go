@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	larkcore "github.com/larksuite/oapi-sdk-go/v3/core"
@@ -41,9 +40,9 @@ type Adapter struct {
 	files  *http.Client     // for downloads
 	token  *apiclient.Token // of the tenant
 
-	people   memo // names of users
-	chats    memo // modes of chats
-	partners memo // users of private chats
+	people   apiclient.Memo // names of users
+	chats    apiclient.Memo // modes of chats
+	partners apiclient.Memo // users of private chats
 }
 
 var (
@@ -84,7 +83,8 @@ func New(o Options) (*Adapter, error) {
 		Serializable: &serializer{},
 	}
 	larkcore.NewLogger(config)
-	a := &Adapter{Options: o, config: config, files: &http.Client{Timeout: fileTime}}
+	a := &Adapter{Options: o, config: config, files: &http.Client{Timeout: fileTime}, people: apiclient.NewMemo(),
+		chats: apiclient.NewMemo(), partners: apiclient.NewMemo()}
 	a.token = apiclient.NewToken(tokenMargin, a.fetchToken)
 	return a, nil
 }
@@ -166,44 +166,4 @@ func (a *Adapter) me(ctx context.Context) (string, error) {
 		err = errors.New("the server states no open_id of the bot")
 	}
 	return body.Bot.OpenID, err
-}
-
-// memo keeps the results of requests for an hour, and failures for a minute.
-type memo struct {
-	mu    sync.Mutex
-	found map[string]remembered
-}
-
-type remembered struct {
-	value string
-	until time.Time
-}
-
-// maxMemo is the number of results that are kept.
-const maxMemo = 10_000
-
-// get returns the result for a key. It asks for an unknown one, and returns "" if that fails.
-func (m *memo) get(key string, ask func() (string, error)) string {
-	m.mu.Lock()
-	known, ok := m.found[key]
-	m.mu.Unlock()
-	if ok && time.Now().Before(known.until) {
-		return known.value
-	}
-	value, err := ask()
-	kept := time.Hour
-	if err != nil {
-		value, kept = "", time.Minute
-	}
-	m.put(key, value, kept)
-	return value
-}
-
-func (m *memo) put(key, value string, kept time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.found == nil || len(m.found) >= maxMemo {
-		m.found = map[string]remembered{}
-	}
-	m.found[key] = remembered{value, time.Now().Add(kept)}
 }

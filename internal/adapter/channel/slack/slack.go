@@ -42,7 +42,7 @@ type Adapter struct {
 	Options
 	client *slackapi.Client
 	dialer *websocket.Dialer
-	names  names
+	names  apiclient.Memo // of users
 
 	mu   sync.Mutex
 	self identity // empty until it is known
@@ -95,7 +95,7 @@ func New(o Options) (*Adapter, error) {
 	client := slackapi.New(o.BotToken, slackapi.OptionAppLevelToken(o.AppToken), slackapi.OptionAPIURL(o.API),
 		slackapi.OptionHTTPClient(&http.Client{Timeout: fetchTime}))
 	dialer := &websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: dialTime}
-	return &Adapter{Options: o, client: client, dialer: dialer}, nil
+	return &Adapter{Options: o, client: client, dialer: dialer, names: apiclient.NewMemo()}, nil
 }
 
 // Receive reads events by Socket Mode. An account with a signing secret waits: its events come to Handler.

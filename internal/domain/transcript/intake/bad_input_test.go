@@ -15,7 +15,7 @@ func TestParseSaysWhereTheInputIsWrong(t *testing.T) {
 		"empty":       {"", "in: empty"},
 		"only blanks": {" \n\t\n", "in: empty"},
 		"broken JSON": {"[\n  {\"role\": \"user\",\n   \"content\" \"x\"}\n]",
-			"openai-chat: in:3:14: not valid JSON: invalid character '\"' after object key"},
+			"openai-chat: in:3:14: not valid JSON: invalid character '\"' after object name (expecting ':')"},
 		"cut off JSON": {"[{\"role\": \"user\"", "openai-chat: in:1:17: not valid JSON: unexpected EOF"},
 		"broken second line": {"{\"role\":\"user\",\"content\":\"x\"}\n{\"role\":]\n",
 			"openai-chat: in:2:9: not valid JSON: invalid character ']'"},

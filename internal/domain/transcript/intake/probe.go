@@ -2,7 +2,6 @@ package intake
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -36,12 +35,8 @@ func newProbe(name string, head []byte, whole bool) Probe {
 	if !p.json {
 		return p
 	}
-	decoder := json.NewDecoder(bytes.NewReader(head))
-	decoder.UseNumber()
-	for len(p.records) < maxRecords {
-		value, ok := jsonread.Partial(decoder)
-		p.add(value)
-		if !ok {
+	for value := range jsonread.Beginning(head) {
+		if p.add(value); len(p.records) == maxRecords {
 			break
 		}
 	}

@@ -190,7 +190,7 @@ func parse(text string) (jsonread.Value, bool) {
 	if !json.Valid(data) {
 		return jsonread.Value{}, false
 	}
-	return jsonread.NewChunk(data, 1).Root(0, len(data), ""), true
+	return jsonread.NewChunk(data, 1).Root(""), true
 }
 
 func readHermes(s *jsonread.Source, k *Sink) error {

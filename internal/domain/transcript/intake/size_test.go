@@ -30,7 +30,7 @@ func large(format string, size int) io.Reader {
 	return s
 }
 
-var play = strings.Repeat("All work and no play. ", 40)
+var play = strings.Repeat("All work and no play. ", 60)
 
 func (s *session) Read(p []byte) (int, error) {
 	if s.next.Len() == 0 && !s.ended {

@@ -42,7 +42,7 @@ func attributesOf(n jsonread.Value) jsonread.Object {
 			continue
 		}
 		c := jsonread.NewChunk(raw, item.Line())
-		out[item.Get("key").Str()] = c.Root(0, len(raw), item.Pointer())
+		out[item.Get("key").Str()] = c.Root(item.Pointer())
 	}
 	return out
 }

@@ -4,6 +4,6 @@
 //	s := jsonread.NewSource("session.jsonl", file, 64<<20, 256<<10, "see the manual")
 //	err := s.Values(func(v jsonread.Value) error { fmt.Println(v.Get("type").Str(), v.Line()); return nil })
 //
-// Errors are *fault.Error and state the format, the file, the line and the column. encoding/json has no places, and
-// libraries for paths, such as gjson, have no lines.
+// Errors are *fault.Error and state the format, the file, the line and the column. jsontext finds values,
+// offsets and pointers; this package adds lines, and reads values only when they are used.
 package jsonread

@@ -3,11 +3,12 @@ package jsonread
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
@@ -132,7 +133,7 @@ func (s *Source) Records(fn func(n Value) error) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return s.Failed(err)
 	}
-	if !json.Valid(line) || !utf8.Valid(line) {
+	if !valid(line) || !utf8.Valid(line) {
 		return s.document(skipped+1, line, fn)
 	}
 	for number := skipped + 1; ; number++ {
@@ -164,7 +165,7 @@ func (s *Source) nextLine(buffer []byte) ([]byte, error) {
 // line reads one line. A last line without an end that is not valid is only reported.
 func (s *Source) line(line []byte, number int, last bool, fn func(n Value) error) error {
 	c := &Chunk{data: line, line: number}
-	n := c.Root(0, len(line), "")
+	n := c.Root("")
 	if len(n.raw) == 0 {
 		return nil
 	}
@@ -183,22 +184,22 @@ func (s *Source) check(c *Chunk) error {
 	if problem := s.CheckText(c); problem != nil {
 		return problem
 	}
-	if json.Valid(c.data) {
-		return nil
+	d := newDecoder(c.data)
+	if _, err := d.ReadValue(); err != nil {
+		return s.syntax(c, err)
 	}
-	return s.syntax(c, json.Unmarshal(c.data, new(json.RawMessage)), 0)
+	if rest := bytes.TrimLeft(c.data[d.InputOffset():], blanks); len(rest) > 0 {
+		return s.At(c, len(c.data)-len(rest), "not valid JSON: text after the value")
+	}
+	return nil
 }
 
-// syntax returns the error for invalid JSON. base is the offset at which its decoder began.
-func (s *Source) syntax(c *Chunk, err error, base int) error {
-	end := len(bytes.TrimRight(c.data, " \t\r\n"))
-	offset := end
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) && syntax.Offset > 0 {
-		offset = base + int(syntax.Offset) - 1
-		if syntax.Error() == "unexpected end of JSON input" {
-			offset = end
-		}
+// syntax returns the error for invalid JSON. The end of the input is that of its last value.
+func (s *Source) syntax(c *Chunk, err error) error {
+	offset := len(bytes.TrimRight(c.data, blanks))
+	var syntax *jsontext.SyntacticError
+	if errors.As(err, &syntax) {
+		offset, err = min(offset, int(syntax.ByteOffset)), syntax.Err
 	}
 	return s.At(c, offset, "not valid JSON: %v", err)
 }
@@ -236,31 +237,19 @@ func (s *Source) document(line int, start []byte, fn func(n Value) error) error 
 	if problem := s.CheckText(c); problem != nil {
 		return problem
 	}
-	if json.Valid(data) {
-		return fn(c.Root(0, len(data), ""))
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	for end := 0; ; {
-		err := decoder.Decode(new(ignored))
+	for d := newDecoder(data); ; {
+		raw, err := d.ReadValue()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return s.syntax(c, err, 0)
+			return s.syntax(c, err)
 		}
-		begin := end
-		end = int(decoder.InputOffset())
-		if err := fn(c.Root(begin, end, "")); err != nil {
+		if err := fn(Value{c, raw, int(d.InputOffset()) - len(raw), ""}); err != nil {
 			return err
 		}
 	}
 }
-
-// ignored is a decoded value that is not copied.
-type ignored struct{}
-
-// UnmarshalJSON accepts any value.
-func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
 // Values is records with the items of an array that is a whole line or document.
 func (s *Source) Values(fn func(n Value) error) error {

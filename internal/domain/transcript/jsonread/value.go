@@ -2,19 +2,20 @@ package jsonread
 
 import (
 	"bytes"
-	"encoding/json"
 	"iter"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Value is a JSON value of the input, decoded only as far as it is read. The raw text is known to be
 // valid JSON.
 type Value struct {
 	chunk *Chunk
-	raw   []byte // without surrounding blanks; empty if the value is absent
-	at    int    // offset in the chunk
-	ptr   string // JSON pointer in the chunk
+	raw   jsontext.Value   // without surrounding blanks; empty if the value is absent
+	at    int              // offset in the chunk
+	ptr   jsontext.Pointer // in the chunk
 }
 
 // Chunk is a part of the input that was checked as a whole: a line, or a document.
@@ -35,26 +36,17 @@ func (c *Chunk) LineOf(at int) int {
 	return c.lineAt
 }
 
-// Root returns the value of a chunk between from and to.
-func (c *Chunk) Root(from, to int, ptr string) Value {
-	for from < to && blank(c.data[from]) {
-		from++
-	}
-	for to > from && blank(c.data[to-1]) {
-		to--
-	}
-	return Value{c, c.data[from:to], from, ptr}
+// Root returns the value of a chunk.
+func (c *Chunk) Root(ptr string) Value {
+	raw := bytes.TrimLeft(c.data, blanks)
+	return Value{c, bytes.TrimRight(raw, blanks), len(c.data) - len(raw), jsontext.Pointer(ptr)}
 }
 
-func blank(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }
+// blanks are the characters that JSON permits around values.
+const blanks = " \t\r\n"
 
-// Kind returns the first byte of a value: { [ " t f n, a digit or -, and 0 if it is absent.
-func (n Value) Kind() byte {
-	if len(n.raw) == 0 {
-		return 0
-	}
-	return n.raw[0]
-}
+// Kind returns the first byte of a value: { [ " t f n or 0 for a number, and a zero byte if it is absent.
+func (n Value) Kind() jsontext.Kind { return n.raw.Kind() }
 
 // IsObject reports whether a value is an object.
 func (n Value) IsObject() bool { return n.Kind() == '{' }
@@ -68,26 +60,37 @@ func (n Value) IsString() bool { return n.Kind() == '"' }
 // Absent reports whether a value is missing or null.
 func (n Value) Absent() bool { return n.Kind() == 0 || n.Kind() == 'n' }
 
-// Fields returns the members of an object in order.
+// Fields returns the members of an object in order. Their pointers are those of the object.
 func (n Value) Fields() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
-		if !n.IsObject() {
-			return
-		}
-		for i := skipBlanks(n.raw, 1); i < len(n.raw) && n.raw[i] == '"'; {
-			end := skipValue(n.raw, i)
-			key := unquote(n.raw[i:end])
-			i = skipBlanks(n.raw, skipBlanks(n.raw, end)+1) // the colon
-			end = skipValue(n.raw, i)
-			if !yield(key, Value{n.chunk, n.raw[i:end], n.at + i, n.ptr}) {
+		for d := n.open('{'); d.PeekKind() == '"'; {
+			name, err := d.ReadToken()
+			if err != nil {
 				return
 			}
-			i = skipBlanks(n.raw, end)
-			if i < len(n.raw) && n.raw[i] == ',' {
-				i = skipBlanks(n.raw, i+1)
+			key := Storable(name.String())
+			if value, ok := n.next(d, n.ptr); !ok || !yield(key, value) {
+				return
 			}
 		}
 	}
+}
+
+// open returns a decoder behind the first byte of an object or array, and one at its end for other values.
+func (n Value) open(kind jsontext.Kind) *jsontext.Decoder {
+	if n.raw.Kind() != kind {
+		return newDecoder(nil)
+	}
+	d := newDecoder(n.raw)
+	_, _ = d.ReadToken() // an error is also one of the next read
+	return d
+}
+
+// next reads the next value inside a value.
+func (n Value) next(d *jsontext.Decoder, ptr jsontext.Pointer) (Value, bool) {
+	raw, err := d.ReadValue()
+	end := int(d.InputOffset())
+	return Value{n.chunk, n.raw[end-len(raw) : end], n.at + end - len(raw), ptr}, err == nil
 }
 
 // Get returns a member of an object, the last one if the name is repeated. It is absent in other
@@ -99,7 +102,7 @@ func (n Value) Get(key string) (found Value) {
 		}
 	}
 	if len(found.raw) > 0 {
-		found.ptr = n.ptr + "/" + pointerToken(key)
+		found.ptr = n.ptr.AppendToken(key)
 	}
 	return found
 }
@@ -116,7 +119,7 @@ func (n Value) Path(keys ...string) Value {
 func (n Value) Members() Object {
 	o := Object{}
 	for name, value := range n.Fields() {
-		value.ptr = n.ptr + "/" + pointerToken(name)
+		value.ptr = n.ptr.AppendToken(name)
 		o[name] = value
 	}
 	return o
@@ -144,22 +147,11 @@ func (o Object) First(keys ...string) Value {
 // Items returns the items of an array, or nothing.
 func (n Value) Items() iter.Seq2[int, Value] {
 	return func(yield func(int, Value) bool) {
-		if !n.IsArray() {
-			return
-		}
-		count := 0
-		for i := skipBlanks(n.raw, 1); i < len(n.raw) && n.raw[i] != ']'; {
-			end := skipValue(n.raw, i)
-			if end == i { // only after damage that was not detected
+		d := n.open('[')
+		for i := 0; d.PeekKind() != ']'; i++ {
+			item, ok := n.next(d, n.ptr.AppendToken(strconv.Itoa(i)))
+			if !ok || !yield(i, item) {
 				return
-			}
-			if !yield(count, Value{n.chunk, n.raw[i:end], n.at + i, n.ptr + "/" + strconv.Itoa(count)}) {
-				return
-			}
-			count++
-			i = skipBlanks(n.raw, end)
-			if i < len(n.raw) && n.raw[i] == ',' {
-				i = skipBlanks(n.raw, i+1)
 			}
 		}
 	}
@@ -198,11 +190,9 @@ func (n Value) JSON() string {
 	if n.Absent() {
 		return ""
 	}
-	var b bytes.Buffer
-	if json.Compact(&b, n.raw) != nil {
-		return string(n.raw)
-	}
-	return Storable(b.String())
+	compact := n.raw.Clone()
+	_ = compact.Compact() // a value that is not valid stays
+	return Storable(string(compact))
 }
 
 // IsTrue reports whether a value is true.
@@ -230,91 +220,20 @@ func (n Value) Embedded() Value {
 		return n
 	}
 	data := []byte(strings.TrimSpace(unquote(n.raw)))
-	if len(data) == 0 || data[0] != '{' && data[0] != '[' || !json.Valid(data) {
+	if len(data) == 0 || data[0] != '{' && data[0] != '[' || !valid(data) {
 		return n
 	}
 	c := &Chunk{data: data, line: n.chunk.LineOf(n.at)}
-	return c.Root(0, len(data), n.ptr)
-}
-
-func pointerToken(key string) string {
-	if !strings.ContainsAny(key, "~/") {
-		return key
-	}
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
-
-func skipBlanks(b []byte, i int) int {
-	for i < len(b) && blank(b[i]) {
-		i++
-	}
-	return i
-}
-
-// skipValue returns the end of the value at i.
-func skipValue(b []byte, i int) int {
-	if i >= len(b) {
-		return len(b)
-	}
-	switch b[i] {
-	case '"':
-		return skipString(b, i)
-	case '{', '[':
-		depth := 0
-		for i < len(b) {
-			switch b[i] {
-			case '"':
-				i = skipString(b, i)
-				continue
-			case '{', '[':
-				depth++
-			case '}', ']':
-				if depth--; depth == 0 {
-					return i + 1
-				}
-			}
-			i++
-		}
-		return len(b)
-	default:
-		for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] != ':' && !blank(b[i]) {
-			i++
-		}
-		return i
-	}
-}
-
-func skipString(b []byte, i int) int {
-	for i++; i < len(b); {
-		end := bytes.IndexByte(b[i:], '"')
-		if end < 0 {
-			return len(b)
-		}
-		escapes := 0
-		for at := i + end - 1; at >= i && b[at] == '\\'; at-- {
-			escapes++
-		}
-		i += end + 1
-		if escapes%2 == 0 {
-			return i
-		}
-	}
-	return len(b)
+	return c.Root(n.Pointer())
 }
 
 // unquote returns the text of a JSON string without NUL, which Postgres cannot store.
 func unquote(raw []byte) string {
-	if len(raw) < 2 {
-		return ""
-	}
-	if bytes.IndexByte(raw, '\\') < 0 {
+	if bytes.IndexByte(raw, '\\') < 0 { // most texts; they are copied once
 		return string(raw[1 : len(raw)-1])
 	}
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return ""
-	}
-	return Storable(text)
+	text, _ := jsontext.AppendUnquote(nil, raw) // an error means that half of a surrogate pair was replaced
+	return Storable(string(text))
 }
 
 // Storable replaces NUL, which JSON can contain and Postgres cannot store.
@@ -335,7 +254,7 @@ func (n Value) Line() int {
 }
 
 // Pointer returns the JSON pointer of a value in its line or document.
-func (n Value) Pointer() string { return n.ptr }
+func (n Value) Pointer() string { return string(n.ptr) }
 
 // With returns other JSON text at the place of a value.
-func (n Value) With(raw string) Value { return Value{n.chunk, []byte(raw), n.at, n.ptr} }
+func (n Value) With(raw string) Value { return Value{n.chunk, jsontext.Value(raw), n.at, n.ptr} }

@@ -18,11 +18,11 @@ import (
 
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/app"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/lab/bench/ground"
 	"cairn/internal/lab/bench/workerproc"
-	"cairn/internal/service/apikey"
 	"cairn/internal/store"
 )
 
@@ -129,7 +129,7 @@ func (l *lab) serve(ctx context.Context, program string, settings []string) (err
 		return err
 	}
 	if l.key, _, err = l.host.Keys.Create(ctx, l.workspace.ID, "bench",
-		[]apikey.Scope{apikey.Read, apikey.Write}); err != nil {
+		[]access.Scope{access.Read, access.Write}); err != nil {
 		return err
 	}
 	if l.gateway, err = workerproc.Start(program, slices.Clone(settings), &l.output, "serve", "--listen",

@@ -14,13 +14,13 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"cairn/internal/adapter/openai"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/bench/audit"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/lab/pgtest"
-	"cairn/internal/service/distill"
 	"cairn/internal/service/ledger"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -90,7 +90,7 @@ func pays(t *testing.T) *paying {
 	ws, err := db.Workspace(t.Context(), "a", true)
 	testkit.Must(t, err)
 	said := transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}}
-	r, _, err := db.Accept(t.Context(), distill.AcceptedRequest{Workspace: ws.ID, Key: "k", Spec: []byte("{}"),
+	r, _, err := db.Accept(t.Context(), distillation.AcceptedRequest{Workspace: ws.ID, Key: "k", Spec: []byte("{}"),
 		Channel: "import", Conversation: said, WorkflowID: func(int, int) string { return "w" }})
 	testkit.Must(t, err)
 	p := &paying{Audit: open(t, url), server: openaitest.New(t), run: r.Ref, t: t}

@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 )
 
 // Page is the measurement of one page.
@@ -101,7 +101,7 @@ func Run(ctx context.Context, h *app.App, rows, samples int) ([]Page, error) {
 // signIn opens the sign-in page, signs in and opens the overview as a browser does. It returns the compressed size of
 // all that was loaded, in KB.
 func signIn(ctx context.Context, h *app.App, ws tenancy.Workspace, base string) (*bench, float64, error) {
-	key, _, err := h.Keys.Create(ctx, ws.ID, "bench", []apikey.Scope{apikey.Admin})
+	key, _, err := h.Keys.Create(ctx, ws.ID, "bench", []access.Scope{access.Admin})
 	if err != nil {
 		return nil, 0, err
 	}

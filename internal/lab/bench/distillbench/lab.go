@@ -10,6 +10,7 @@ import (
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/app"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
@@ -127,7 +128,7 @@ func (b *bench) distil(ctx context.Context, ws tenancy.Workspace, c transcript.C
 	if err := b.host.Driver.Start(ctx, ws.Key, "chat", r); err != nil {
 		return r, err
 	}
-	var p distill.Progress
+	var p distillation.Progress
 	err = b.host.Waiter.Await(ctx, r.Ref.Run, nil, func() (run.Status, error) {
 		p, err = b.host.Distill.Progress(ctx, r.Ref)
 		return p.Status, err
@@ -137,7 +138,7 @@ func (b *bench) distil(ctx context.Context, ws tenancy.Workspace, c transcript.C
 	}
 	created := 0
 	for _, t := range p.Tasks {
-		if t.Outcome == distill.Created {
+		if t.Outcome == distillation.Created {
 			created++
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/index"
 	"cairn/internal/lab/corpus"
-	"cairn/internal/service/search"
 	"cairn/internal/store"
 )
 
@@ -30,7 +30,7 @@ func (b *Bench) bytes(ctx context.Context) (all, graph int64, err error) {
 
 // batch is the content to copy into a workspace: documents, and vectors for each of the hosts.
 type batch struct {
-	docs    []search.Doc
+	docs    []index.Doc
 	counts  store.BulkCounts
 	vectors [][][]float32
 }

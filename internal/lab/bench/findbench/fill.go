@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/lab/corpus"
-	"cairn/internal/service/search"
 	"cairn/internal/store"
 )
 
@@ -80,11 +80,11 @@ func (b *Bench) store(ctx context.Context, n int, ws int64) error {
 }
 
 // memories returns the next n memories, starting with number at.
-func memories(w *corpus.Topics, at, n int) ([]search.Doc, []string) {
-	docs, texts := make([]search.Doc, n), make([]string, n)
+func memories(w *corpus.Topics, at, n int) ([]index.Doc, []string) {
+	docs, texts := make([]index.Doc, n), make([]string, n)
 	for i := range n {
 		texts[i] = w.Text(memoryWords)
-		docs[i] = search.NewDoc(search.KindMemory, int64(at+i+1), "active", texts[i])
+		docs[i] = index.NewDoc(index.KindMemory, int64(at+i+1), "active", texts[i])
 		docs[i].Type = string(typeOf(at + i))
 	}
 	return docs, texts

@@ -18,12 +18,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/bench/retrieval"
 	"cairn/internal/lab/corpus"
-	"cairn/internal/service/apikey"
 	"cairn/internal/service/search"
 )
 
@@ -95,8 +96,8 @@ func (b *Bench) ByWords(context.Context, int64, search.Request, int) (lexplan.Re
 }
 
 // Find searches memories over HTTP.
-func (b *Bench) Find(ctx context.Context, ws int64, r search.Request) ([]search.Result, error) {
-	q := url.Values{"q": {r.Query}, "kinds": {search.KindMemory}, "limit": {strconv.Itoa(r.Limit)},
+func (b *Bench) Find(ctx context.Context, ws int64, r search.Request) ([]index.Result, error) {
+	q := url.Values{"q": {r.Query}, "kinds": {index.KindMemory}, "limit": {strconv.Itoa(r.Limit)},
 		"targets": r.Targets}
 	var out httpapi.SearchResults
 	return out.Found, b.send(ctx, ws, http.MethodGet, "/v1/search?"+q.Encode(), nil, &out)
@@ -136,7 +137,7 @@ func (b *Bench) send(ctx context.Context, ws int64, method, path string, in, out
 // key returns the key of a workspace.
 func (b *Bench) key(ctx context.Context, ws int64) (key string, err error) {
 	if b.keys[ws] == "" {
-		b.keys[ws], _, err = b.app.Keys.Create(ctx, ws, "bench", []apikey.Scope{apikey.Write})
+		b.keys[ws], _, err = b.app.Keys.Create(ctx, ws, "bench", []access.Scope{access.Write})
 	}
 	return b.keys[ws], err
 }
@@ -156,9 +157,9 @@ func (b *Bench) Subject(ctx context.Context, size int, seed uint64) ([]Row, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := b.cairn.Store.Fill(ctx, ws, size, func(from, to int) (docs []search.Doc) {
+	if err := b.cairn.Store.Fill(ctx, ws, size, func(from, to int) (docs []index.Doc) {
 		for n := from; n < to; n++ {
-			d := search.NewDoc(search.KindMemory, int64(n+1), "active", rows.Text(n))
+			d := index.NewDoc(index.KindMemory, int64(n+1), "active", rows.Text(n))
 			d.Type = "personal"
 			name := fmt.Sprintf("person%d", n%1000)
 			if n%each == 0 {
@@ -181,7 +182,7 @@ func (b *Bench) Subject(ctx context.Context, size int, seed uint64) ([]Row, erro
 		}
 		return found.Hits[0].Doc == offset+int64(n), nil
 	}
-	text := func(find func(context.Context, int64, search.Request) ([]search.Result, error)) rowSearch {
+	text := func(find func(context.Context, int64, search.Request) ([]index.Result, error)) rowSearch {
 		return func(n int, r search.Request) (bool, error) {
 			found, err := find(ctx, ws, r)
 			return len(found) > 0 && found[0].Text == rows.Text(n), err
@@ -200,7 +201,7 @@ func (b *Bench) Subject(ctx context.Context, size int, seed uint64) ([]Row, erro
 		row, err := measure(way.name, size, func(i int) (bool, error) {
 			n := i % subjectRows * each
 			return way.find(n, search.Request{Query: rows.Question(n), Limit: 10,
-				Kinds: []string{search.KindMemory}, Targets: []string{"ben"}})
+				Kinds: []string{index.KindMemory}, Targets: []string{"ben"}})
 		})
 		if err != nil {
 			return out, err

@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cairn/internal/app"
-	"cairn/internal/service/apikey"
+	"cairn/internal/domain/access"
 	"cairn/starter/client"
 )
 
@@ -46,7 +46,7 @@ func open(ctx context.Context, h *app.App, url string, n int, seed uint64, t *ta
 	if err != nil {
 		return nil, err
 	}
-	if w.key, _, err = h.Keys.Create(ctx, ws.ID, "isolation", []apikey.Scope{apikey.Write}); err != nil {
+	if w.key, _, err = h.Keys.Create(ctx, ws.ID, "isolation", []access.Scope{access.Write}); err != nil {
 		return nil, err
 	}
 	if w.library, err = client.New(client.Config{URL: url, Key: w.key}); err != nil {

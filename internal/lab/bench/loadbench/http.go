@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/access"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/corpus"
-	"cairn/internal/service/apikey"
 )
 
 // singles is the number of requests with one memory.
@@ -78,7 +78,7 @@ func keyOf(ctx context.Context, h *app.App, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	key, _, err := h.Keys.Create(ctx, ws.ID, "load", []apikey.Scope{apikey.Write})
+	key, _, err := h.Keys.Create(ctx, ws.ID, "load", []access.Scope{access.Write})
 	return key, err
 }
 

@@ -14,13 +14,13 @@ import (
 
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/app"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/lab/bench/audit"
 	"cairn/internal/lab/bench/ground"
 	"cairn/internal/lab/bench/runbook"
 	"cairn/internal/lab/bench/workerproc"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 )
 
 //go:embed audit.sql
@@ -210,7 +210,7 @@ func newKey(ctx context.Context, h *app.App, workspace string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	key, _, err := h.Keys.Create(ctx, ws.ID, "production", []apikey.Scope{apikey.Read, apikey.Write, apikey.Admin})
+	key, _, err := h.Keys.Create(ctx, ws.ID, "production", []access.Scope{access.Read, access.Write, access.Admin})
 	return key, err
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/curate"
 	"cairn/internal/store"
 )
 
@@ -35,7 +35,7 @@ func (p profiled) MakeWorkspace(ctx context.Context, name string, modes settings
 // maxRuns exceeds the number of runs of one measurement.
 const maxRuns = 200
 
-func (p profiled) Insights(ctx context.Context, ws int64, days int) (curate.Insights, error) {
+func (p profiled) Insights(ctx context.Context, ws int64, days int) (readmodel.Insights, error) {
 	return p.App.Workspaces.Insights(ctx, ws, days)
 }
 

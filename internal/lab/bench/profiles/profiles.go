@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/curate"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -106,7 +106,7 @@ type Workspaces interface {
 	// MakeWorkspace creates a workspace whose agents use the modes.
 	MakeWorkspace(ctx context.Context, name string, modes settings.Modes) (id int64, key string, err error)
 	// Insights returns the usage of a workspace in the last days.
-	Insights(ctx context.Context, ws int64, days int) (curate.Insights, error)
+	Insights(ctx context.Context, ws int64, days int) (readmodel.Insights, error)
 	// ToolCalls returns the number of tool calls in all runs of a workspace.
 	ToolCalls(ctx context.Context, ws int64) (all, failed int, err error)
 }

@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/lab/bench/profiles"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/curate"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"
 )
@@ -85,8 +85,8 @@ func (s *stage) MakeWorkspace(_ context.Context, name string, modes settings.Mod
 	return int64(len(s.modes)), fmt.Sprint("key", len(s.modes)), s.fails("MakeWorkspace")
 }
 
-func (s *stage) Insights(context.Context, int64, int) (curate.Insights, error) {
-	return curate.Insights{Runs: []curate.KindUsage{{Kind: "summarize", Calls: 3, Tokens: 100},
+func (s *stage) Insights(context.Context, int64, int) (readmodel.Insights, error) {
+	return readmodel.Insights{Runs: []readmodel.KindUsage{{Kind: "summarize", Calls: 3, Tokens: 100},
 		{Kind: "retrieve", Calls: 4, Tokens: 50}}}, s.fails("Insights")
 }
 

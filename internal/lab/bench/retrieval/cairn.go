@@ -5,9 +5,9 @@ import (
 	"errors"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/search/rank"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/search"
 	"cairn/internal/store"
 )
 
@@ -86,7 +86,7 @@ func (m measured) Embed(ctx context.Context, ws int64) error {
 }
 
 // vectors returns the vectors of documents, nil if words alone are compared.
-func (m measured) vectors(ctx context.Context, docs []search.Doc) ([][]float32, error) {
+func (m measured) vectors(ctx context.Context, docs []index.Doc) ([][]float32, error) {
 	if m.wordsOnly {
 		return nil, nil
 	}
@@ -98,7 +98,7 @@ func (m measured) vectors(ctx context.Context, docs []search.Doc) ([][]float32, 
 }
 
 // Fill stores the documents, and many of them by COPY.
-func (m measured) Fill(ctx context.Context, ws int64, n int, page func(from, to int) []search.Doc) error {
+func (m measured) Fill(ctx context.Context, ws int64, n int, page func(from, to int) []index.Doc) error {
 	bulk, err := store.OpenBulk(ctx, m.h.Config.DatabaseURL)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (m measured) Fill(ctx context.Context, ws int64, n int, page func(from, to 
 		if err != nil {
 			return err
 		}
-		put = func(ctx context.Context, ws int64, docs []search.Doc, vectors [][]float32) error {
+		put = func(ctx context.Context, ws int64, docs []index.Doc, vectors [][]float32) error {
 			counts.Add(docs)
 			err := bulk.Documents(ctx, ws, first, docs)
 			if err == nil && len(vectors) > 0 {
@@ -152,7 +152,7 @@ func (m measured) counted(ctx context.Context, bulk *store.Bulk, ws int64, count
 }
 
 // store indexes a page as the services do.
-func (m measured) store(ctx context.Context, ws int64, docs []search.Doc, vectors [][]float32) error {
+func (m measured) store(ctx context.Context, ws int64, docs []index.Doc, vectors [][]float32) error {
 	return m.h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q store.Tx) error {
 		ids, err := q.Documents().IndexNew(ctx, docs)
 		if err != nil || len(vectors) == 0 {

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
-	"cairn/internal/service/search"
 )
 
 // exhaustive scores every document by BM25, with the same weights as the index. It keeps only the
@@ -30,7 +30,7 @@ func newExhaustive(queries []string) *exhaustive {
 	return e
 }
 
-func (e *exhaustive) add(docs []search.Doc) {
+func (e *exhaustive) add(docs []index.Doc) {
 	for _, d := range docs {
 		for i, t := range d.Terms {
 			if list, asked := e.postings[t]; asked {

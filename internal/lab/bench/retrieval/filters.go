@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/domain/search/rank"
@@ -112,22 +113,22 @@ func openFiltered(ctx context.Context, of Cairn, rows corpus.Rows, seed uint64, 
 }
 
 // page returns documents of all kinds, types, targets, conversations and times.
-func (f *filtered) page(from, to int) (out []search.Doc) {
+func (f *filtered) page(from, to int) (out []index.Doc) {
 	for n := from; n < to; n++ {
 		random := rand.New(rand.NewPCG(f.seed+11, uint64(n)))
-		kind := []string{search.KindMemory, search.KindMemory, search.KindTurn, search.KindSkill}[random.IntN(4)]
-		d := search.NewDoc(kind, int64(n+1), "active", f.rows.Text(n))
+		kind := []string{index.KindMemory, index.KindMemory, index.KindTurn, index.KindSkill}[random.IntN(4)]
+		d := index.NewDoc(kind, int64(n+1), "active", f.rows.Text(n))
 		conversation := f.talks[talk(random.IntN(talks))]
 		switch kind {
-		case search.KindMemory:
+		case index.KindMemory:
 			d.Type = string(search.Types[random.IntN(len(search.Types))])
-		case search.KindTurn:
+		case index.KindTurn:
 			d.Owner, d.Seq = conversation, n+1
 		}
-		if kind != search.KindSkill && random.IntN(10) > 0 {
+		if kind != index.KindSkill && random.IntN(10) > 0 {
 			d = d.About(target(random.IntN(targets)))
 		}
-		if kind == search.KindTurn || random.IntN(2) == 0 {
+		if kind == index.KindTurn || random.IntN(2) == 0 {
 			d.Conversation = &conversation
 		}
 		if random.IntN(20) > 0 {
@@ -142,7 +143,7 @@ func (f *filtered) page(from, to int) (out []search.Doc) {
 // readAll reads every document of the workspace.
 func (f *filtered) readAll(ctx context.Context) error {
 	return f.of.Index.Read(ctx, f.ws, func(ctx context.Context, in search.Reader) error {
-		hits, err := in.Candidates(ctx, search.CandidateQuery{Limit: f.size + talks})
+		hits, err := in.Candidates(ctx, index.CandidateQuery{Limit: f.size + talks})
 		if err != nil {
 			return err
 		}
@@ -215,8 +216,8 @@ func (f *filtered) passes(r search.Request, d rank.Document) bool {
 
 // bruteForce returns the highest scores of the documents that pass, and how many pass.
 func (f *filtered) bruteForce(ctx context.Context, r search.Request) (best []float64, kept int, err error) {
-	terms := search.NewDoc(search.KindMemory, 0, "", r.Query).Terms
-	var stats search.Statistics
+	terms := index.NewDoc(index.KindMemory, 0, "", r.Query).Terms
+	var stats index.Statistics
 	if err := f.of.Index.Read(ctx, f.ws, func(ctx context.Context, in search.Reader) (err error) {
 		stats, err = in.Statistics(ctx, terms)
 		return err

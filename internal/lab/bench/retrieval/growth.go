@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/lab/corpus"
 	"cairn/internal/service/evaluation/chart"
@@ -61,7 +62,7 @@ func (r *Report) grown(ctx context.Context, of Cairn, o Options, rows corpus.Row
 	}
 	truth, generate := newExhaustive(flat), pages(rows.Text)
 	started := time.Now()
-	if err := of.Store.Fill(ctx, ws, size, func(from, to int) []search.Doc {
+	if err := of.Store.Fill(ctx, ws, size, func(from, to int) []index.Doc {
 		docs := generate(from, to)
 		truth.add(docs)
 		return docs

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/lab/corpus"
 	"cairn/internal/service/search"
 )
@@ -18,17 +19,17 @@ const needles = 60
 var placeColumns = []string{"RANK 1", "RANK 1-10", "P50 MS", "P99 MS"}
 
 // document is generated. All are of different times, so that newer ones are no better.
-func document(n int, text string) search.Doc {
-	d := search.NewDoc(search.KindMemory, int64(n+1), "active", text)
+func document(n int, text string) index.Doc {
+	d := index.NewDoc(index.KindMemory, int64(n+1), "active", text)
 	at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
 	d.Type, d.EventTime = "personal", &at
 	return d
 }
 
 // pages returns the documents of texts by number.
-func pages(text func(n int) string) func(from, to int) []search.Doc {
-	return func(from, to int) []search.Doc {
-		docs := make([]search.Doc, 0, to-from)
+func pages(text func(n int) string) func(from, to int) []index.Doc {
+	return func(from, to int) []index.Doc {
+		docs := make([]index.Doc, 0, to-from)
 		for n := from; n < to; n++ {
 			docs = append(docs, document(n, text(n)))
 		}
@@ -64,7 +65,7 @@ func (r *Report) placed(ctx context.Context, f Finder, ws int64, took *timer, q 
 		if err != nil {
 			return fmt.Errorf("ask %s: %w", q.ID, err)
 		}
-		rank := slices.IndexFunc(found, func(one search.Result) bool { return one.Text == want }) + 1
+		rank := slices.IndexFunc(found, func(one index.Result) bool { return one.Text == want }) + 1
 		if q.Ranks = []int{rank}; rank > 0 && rank <= hit {
 			q.Score = 1
 		}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/evaluation/locomo"
 	"cairn/internal/service/evaluation/longmemeval"
@@ -210,7 +211,7 @@ type turn struct {
 
 // ask returns the found turns.
 func ask(ctx context.Context, f Finder, ws int64, question string) ([]turn, error) {
-	found, err := f.Find(ctx, ws, search.Request{Query: question, Kinds: []string{search.KindTurn}, Limit: Depth})
+	found, err := f.Find(ctx, ws, search.Request{Query: question, Kinds: []string{index.KindTurn}, Limit: Depth})
 	turns := make([]turn, len(found))
 	for i, r := range found {
 		turns[i] = turn{r.Conversation, r.FromSeq}

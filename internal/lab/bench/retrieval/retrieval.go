@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/corpus"
@@ -118,7 +119,7 @@ type Store interface {
 	PutConversation(ctx context.Context, ws int64, c transcript.Conversation) error
 	// Fill indexes the documents 0 to n-1 in order, with vectors if there is an embedder. page returns
 	// the documents from to to-1.
-	Fill(ctx context.Context, ws int64, n int, page func(from, to int) []search.Doc) error
+	Fill(ctx context.Context, ws int64, n int, page func(from, to int) []index.Doc) error
 	// Embed stores the vectors that documents of the workspace do not have yet.
 	Embed(ctx context.Context, ws int64) error
 	// Bytes returns the size of the tables of search, and of the index of words alone.
@@ -127,7 +128,7 @@ type Store interface {
 
 // Finder searches the documents of a workspace.
 type Finder interface {
-	Find(ctx context.Context, ws int64, r search.Request) ([]search.Result, error)
+	Find(ctx context.Context, ws int64, r search.Request) ([]index.Result, error)
 	ByWords(ctx context.Context, ws int64, r search.Request, k int) (lexplan.Result, error)
 }
 

@@ -16,10 +16,10 @@ import (
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
-	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -210,7 +210,7 @@ func create(ctx context.Context, h *app.App, tx library.Tx, e embedded) error {
 		return err
 	}
 	_, err := tx.Versions().CreateSkill(ctx, e.Version, skill.Active,
-		search.NewDoc(search.KindSkill, 0, string(skill.Active), e.SearchText()), e.vector, h.Space)
+		index.NewDoc(index.KindSkill, 0, string(skill.Active), e.SearchText()), e.vector, h.Space)
 	return err
 }
 

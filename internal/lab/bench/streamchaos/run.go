@@ -14,10 +14,10 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/bench/ground"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/apikey"
 )
 
 //go:embed audit.sql
@@ -118,7 +118,7 @@ func (e *experiment) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if e.key, _, err = e.App.Keys.Create(ctx, ws.ID, "stream-chaos", []apikey.Scope{apikey.Write}); err != nil {
+	if e.key, _, err = e.App.Keys.Create(ctx, ws.ID, "stream-chaos", []access.Scope{access.Write}); err != nil {
 		return err
 	}
 	server := httptest.NewServer(e.App.Gateway(httpapi.NoMeter))

@@ -18,6 +18,7 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/scheduled"
 	"cairn/internal/service/schedule"
 	"cairn/workflows"
 )
@@ -83,7 +84,7 @@ type timed struct {
 	to io.Writer
 }
 
-func (t *timed) StartSlot(ctx context.Context, s schedule.ClaimedFiring) (string, string, error) {
+func (t *timed) StartSlot(ctx context.Context, s scheduled.ClaimedFiring) (string, string, error) {
 	began := time.Now()
 	outcome, reason, err := t.Starter.StartSlot(ctx, s)
 	if err == nil {

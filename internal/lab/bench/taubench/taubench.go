@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
@@ -18,7 +19,6 @@ import (
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/lab/tempcairn"
 	"cairn/internal/service/distill"
-	"cairn/internal/service/library"
 	"cairn/internal/store"
 )
 
@@ -165,13 +165,13 @@ func (r *Result) add(report distill.Report) {
 	for _, t := range report.Tasks {
 		r.Tasks++
 		switch t.Outcome {
-		case distill.Created:
+		case distillation.Created:
 			r.Created++
-		case distill.Updated, distill.Unchanged:
+		case distillation.Updated, distillation.Unchanged:
 			r.Updated++
-		case distill.Staged:
+		case distillation.Staged:
 			r.Staged++
-		case distill.Skipped:
+		case distillation.Skipped:
 			r.Skipped++
 		default:
 			r.Failed++
@@ -184,7 +184,7 @@ func (r *Result) add(report distill.Report) {
 func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, r *Result) error {
 	personal, facts := personalOf(conversations), factsOf(conversations)
 	return l.App.Store.InWorkspace(ctx, l.Workspace.ID, func(ctx context.Context, q store.Tx) error {
-		heads, err := q.Skills().Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: most})
+		heads, err := q.Skills().Skills(ctx, skill.Listing{Statuses: skill.Statuses(), Max: most})
 		if err != nil {
 			return err
 		}

@@ -9,12 +9,12 @@ import (
 
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
+	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/lab/apptest"
-	"cairn/internal/service/distill"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -123,10 +123,10 @@ func checkFailedOnes(t *testing.T, b *apptest.Bundle, conversations []transcript
 				return err
 			}
 			for _, task := range tasks {
-				if failed[c.ID] && task.Outcome == distill.Created {
+				if failed[c.ID] && task.Outcome == distillation.Created {
 					t.Errorf("%s failed, and made skill %d", c.Title, task.Skill)
 				}
-				if task.Outcome != distill.Created && task.Outcome != distill.Updated {
+				if task.Outcome != distillation.Created && task.Outcome != distillation.Updated {
 					continue
 				}
 				v, err := q.Skills().Version(t.Context(), task.Skill, task.Version)

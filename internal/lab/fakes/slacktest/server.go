@@ -1,5 +1,8 @@
 // Package slacktest is a fake of Slack on loopback, with one workspace and one app: methods of the Web API, Socket Mode
 // and the Events API. It repeats events that are not acknowledged, sooner than Slack.
+//
+// The package slacktest of slack-go would replace none of it: it answers with constants, stores no messages, and has
+// neither acknowledgements nor signed requests, tokens or faults.
 package slacktest
 
 import (

@@ -14,7 +14,6 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/memoryagent"
 )
 
 // Made is an accepted evaluation.
@@ -155,7 +154,7 @@ func (s *Service) put(ctx context.Context, out *Made, key string) error {
 		if err != nil {
 			return err
 		}
-		out.Run, err = tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Evaluate, Key: key, Generation: 1,
+		out.Run, err = tx.Runs().PutAgentRun(ctx, run.NewAgentRun{Kind: run.Evaluate, Key: key, Generation: 1,
 			ArgsSHA: sha, Spec: raw, WorkflowID: contract.EvaluateID(out.Workspace.Key, contract.VisibleKey(key))})
 		return err
 	})

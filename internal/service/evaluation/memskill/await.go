@@ -7,22 +7,22 @@ import (
 	"slices"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/learning/training"
 )
 
 // doneUnit is the result of a unit's build.
 type doneUnit struct {
 	startedUnit
-	Usage    Usage   `json:"usage"`
-	Seconds  float64 `json:"seconds"`
-	Spans    int     `json:"spans"`
-	Failed   int     `json:"failed_spans,omitempty"`
-	Memories int     `json:"memories"` // that were inserted
+	Usage    learning.EvaluationUsage `json:"usage"`
+	Seconds  float64                  `json:"seconds"`
+	Spans    int                      `json:"spans"`
+	Failed   int                      `json:"failed_spans,omitempty"`
+	Memories int                      `json:"memories"` // that were inserted
 }
 
 // Learned is the result of a training.
@@ -37,7 +37,7 @@ type Learned struct {
 	Changes    []memoryskill.Difference `json:"changes,omitempty"` // from the seed bank
 	Policy     string                   `json:"policy"`
 	Bank       string                   `json:"bank"` // in the workspace of the evaluation
-	Usage      Usage                    `json:"usage"`
+	Usage      learning.EvaluationUsage `json:"usage"`
 	Masked     int                      `json:"masked_outcomes,omitempty"`
 	Outcomes   int                      `json:"outcomes"`
 	Note       string                   `json:"note,omitempty"`
@@ -84,7 +84,8 @@ func (s *Service) AwaitUnit(ctx context.Context, ref run.Ref, n int) error {
 }
 
 // endedRun reads a run with its usage. If the run has not ended, endedRun returns Unavailable.
-func (s *Service) endedRun(ctx context.Context, started startedUnit) (r run.Run, u Usage, err error) {
+func (s *Service) endedRun(ctx context.Context, started startedUnit) (r run.Run, u learning.EvaluationUsage,
+	err error) {
 	err = s.ports.Store.InWorkspace(ctx, started.Workspace, func(ctx context.Context, tx Tx) error {
 		if r, err = tx.Runs().Run(ctx, started.Run); err != nil {
 			return err
@@ -134,7 +135,7 @@ func (s *Service) endTraining(ctx context.Context, e evaluation, u unit, started
 		return out, fault.New(fault.ModelRejected, fmt.Sprintf("training %s failed: %s", started.Run, r.Reason),
 			"see its model calls with `cairn runs show RUN`, then run the same command again")
 	}
-	var result training.Result
+	var result learning.TrainingResult
 	if err := json.Unmarshal(r.Result, &result); err != nil {
 		return out, fmt.Errorf("decode the result of run %s: %w", started.Run, err)
 	}

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"html/template"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/llm"
-	"cairn/internal/domain/settings"
 	"cairn/internal/service/evaluation/chart"
 )
 
@@ -25,9 +25,9 @@ var report = template.Must(template.New("report").Funcs(template.FuncMap{
 		}
 		return fmt.Sprintf(format+" ["+format+", "+format+"]", i.Mean, i.Low, i.High)
 	},
-	"total":   func(r Row) Usage { return r.Build.Plus(r.Usage) },
+	"total":   func(r Row) learning.EvaluationUsage { return r.Build.Plus(r.Usage) },
 	"seconds": func(r Row) float64 { return r.BuildSeconds + r.Seconds },
-	"cost":    Usage.Cost,
+	"cost":    learning.EvaluationUsage.Cost,
 	"curve":   func(l Learned) template.HTML { return template.HTML(l.Curve()) }, //nolint:gosec // drawn from numbers
 	"offline": func(s Spec) bool { return s.Model.Name == llm.OfflineModel },
 	"json": func(v any) (string, error) {
@@ -53,14 +53,6 @@ func (l Learned) Curve() []byte {
 	}
 	return chart.SVG(chart.Chart{Title: "reward", Foot: "iteration", High: 1,
 		Lines: []chart.Line{{Points: points}}})
-}
-
-// Cost formats the cost. It is a dash if no call has a known price.
-func (u Usage) Cost() string {
-	if u.Calls > 0 && u.Unpriced == u.Calls {
-		return "–"
-	}
-	return settings.Dollars(u.CostMicros)
 }
 
 // String formats the difference of F1 with its interval.

@@ -9,50 +9,51 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/runspec"
 )
 
 // Result is the result of an evaluation.
 type Result struct {
-	Outcome  run.Outcome `json:"outcome"`
-	Note     string      `json:"note,omitempty"`
-	Manifest Spec        `json:"manifest"`
-	Rows     []Row       `json:"rows"`
-	Learned  []Learned   `json:"learned,omitempty"`
-	FixedSet []string    `json:"best_fixed_set,omitempty"`
-	Usage    Usage       `json:"usage"` // of all calls, also of trainings and selection
-	Seconds  float64     `json:"seconds"`
+	Outcome  run.Outcome              `json:"outcome"`
+	Note     string                   `json:"note,omitempty"`
+	Manifest Spec                     `json:"manifest"`
+	Rows     []Row                    `json:"rows"`
+	Learned  []Learned                `json:"learned,omitempty"`
+	FixedSet []string                 `json:"best_fixed_set,omitempty"`
+	Usage    learning.EvaluationUsage `json:"usage"` // of all calls, also of trainings and selection
+	Seconds  float64                  `json:"seconds"`
 }
 
 // Row is one row of the table.
 type Row struct {
-	Name          string    `json:"row"`
-	Scores                  // means over conversations of the means over questions
-	Categories    []Scores  `json:"categories"` // means over questions
-	Versus        *Versus   `json:"versus_static,omitempty"`
-	Conversations []Scores  `json:"conversations"`
-	Build         Usage     `json:"build_usage"`
-	BuildSeconds  float64   `json:"build_seconds"`
-	Skills        int       `json:"skills"`
-	Memories      int       `json:"memories"`
-	Spans         int       `json:"spans"`
-	FailedSpans   int       `json:"failed_spans,omitempty"`
-	Interval      *Interval `json:"f1_interval,omitempty"` // of the mean F1
+	Name          string                   `json:"row"`
+	Scores                                 // means over conversations of the means over questions
+	Categories    []Scores                 `json:"categories"` // means over questions
+	Versus        *Versus                  `json:"versus_static,omitempty"`
+	Conversations []Scores                 `json:"conversations"`
+	Build         learning.EvaluationUsage `json:"build_usage"`
+	BuildSeconds  float64                  `json:"build_seconds"`
+	Skills        int                      `json:"skills"`
+	Memories      int                      `json:"memories"`
+	Spans         int                      `json:"spans"`
+	FailedSpans   int                      `json:"failed_spans,omitempty"`
+	Interval      *Interval                `json:"f1_interval,omitempty"` // of the mean F1
 }
 
 // Scores are the mean scores of questions, and the usage of their answers and verdicts.
 type Scores struct {
-	Name      string   `json:"name"`
-	Questions int      `json:"questions"`
-	F1        float64  `json:"f1"`
-	Exact     float64  `json:"exact_match"`
-	Judge     *float64 `json:"judge,omitempty"`           // L-J, 0 to 100
-	Evidence  *float64 `json:"evidence_recall,omitempty"` // 0 to 1
-	Invalid   int      `json:"invalid,omitempty"`
-	Lost      int      `json:"lost,omitempty"` // questions that are not scored
-	Usage     Usage    `json:"usage"`
-	Seconds   float64  `json:"seconds"` // of the calls, with the waits after status 429
+	Name      string                   `json:"name"`
+	Questions int                      `json:"questions"`
+	F1        float64                  `json:"f1"`
+	Exact     float64                  `json:"exact_match"`
+	Judge     *float64                 `json:"judge,omitempty"`           // L-J, 0 to 100
+	Evidence  *float64                 `json:"evidence_recall,omitempty"` // 0 to 1
+	Invalid   int                      `json:"invalid,omitempty"`
+	Lost      int                      `json:"lost,omitempty"` // questions that are not scored
+	Usage     learning.EvaluationUsage `json:"usage"`
+	Seconds   float64                  `json:"seconds"` // of the calls, with the waits after status 429
 }
 
 // Close computes the table and ends an evaluation. Code is set if the workflow failed. The table then
@@ -100,10 +101,10 @@ func (s *Service) result(ctx context.Context, tx Tx, e evaluation) (out Result, 
 	if err != nil {
 		return out, err
 	}
-	of := map[string]Call{}
+	of := map[string]learning.EvaluationCall{}
 	for _, c := range calls {
 		one := of[c.Step]
-		one.Usage, one.Seconds = one.Plus(c.Usage), one.Seconds+c.Seconds
+		one.EvaluationUsage, one.Seconds = one.Plus(c.EvaluationUsage), one.Seconds+c.Seconds
 		of[c.Step] = one
 	}
 	rows := map[string]*rowResult{}
@@ -156,7 +157,8 @@ type rowResult struct {
 }
 
 // read adds the results of a unit to its row, if it has all its answers.
-func (r *rowResult) read(ctx context.Context, tx Tx, e evaluation, n int, calls map[string]Call) error {
+func (r *rowResult) read(ctx context.Context, tx Tx, e evaluation, n int,
+	calls map[string]learning.EvaluationCall) error {
 	u := e.units[n]
 	sample, err := readSample(ctx, tx, e, u.Sample)
 	if err != nil {
@@ -187,7 +189,8 @@ func (r *rowResult) read(ctx context.Context, tx Tx, e evaluation, n int, calls 
 			r.cats[category] = &tally{scores: Scores{Name: category}}
 		}
 		asked, judged := calls[questionStep(n, a.Place)], calls[judgeStep(n, a.Place)]
-		both := Call{Usage: asked.Plus(judged.Usage), Seconds: asked.Seconds + judged.Seconds}
+		both := learning.EvaluationCall{EvaluationUsage: asked.Plus(judged.EvaluationUsage), Seconds: asked.Seconds +
+			judged.Seconds}
 		whole.add(a, both)
 		r.cats[category].add(a, both)
 	}
@@ -241,9 +244,9 @@ type tally struct {
 	f1, exact, judge, recall float64
 }
 
-func (t *tally) add(a Answer, calls Call) {
+func (t *tally) add(a Answer, calls learning.EvaluationCall) {
 	t.scores.Questions++
-	t.scores.Usage, t.scores.Seconds = t.scores.Usage.Plus(calls.Usage), t.scores.Seconds+calls.Seconds
+	t.scores.Usage, t.scores.Seconds = t.scores.Usage.Plus(calls.EvaluationUsage), t.scores.Seconds+calls.Seconds
 	if a.Lost != "" {
 		t.scores.Lost++
 		return

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
@@ -35,18 +36,11 @@ type Repository interface {
 	// Reopen makes an ended run continue, as the attempt with this workflow ID.
 	Reopen(ctx context.Context, r run.Run, workflowID string) error
 	// Calls returns the model calls of a run.
-	Calls(ctx context.Context, run string) ([]Call, error)
+	Calls(ctx context.Context, run string) ([]learning.EvaluationCall, error)
 	// Spent returns the sums of all model calls of the workspace.
-	Spent(ctx context.Context) (Usage, error)
+	Spent(ctx context.Context) (learning.EvaluationUsage, error)
 	Settings(ctx context.Context) (settings.Settings, error)
 	SetSettings(ctx context.Context, s settings.Settings) error
-}
-
-// Call is a model call with its usage.
-type Call struct {
-	Step    string
-	Seconds float64 // from the first request to the reply
-	Usage
 }
 
 // Workspaces creates the workspaces of an evaluation.

@@ -6,32 +6,19 @@ import (
 	"strings"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/learning/runspec"
 )
 
-// Usage is the usage of model calls with stored replies.
-type Usage struct {
-	Calls      int   `json:"calls"`
-	Input      int64 `json:"input_tokens"`
-	Output     int64 `json:"output_tokens"`
-	CostMicros int64 `json:"cost_micros"`
-	Unpriced   int   `json:"unpriced_calls,omitempty"` // calls without a known price, which CostMicros lacks
-}
-
-// Plus returns the sum of u and o.
-func (u Usage) Plus(o Usage) Usage {
-	return Usage{u.Calls + o.Calls, u.Input + o.Input, u.Output + o.Output, u.CostMicros + o.CostMicros,
-		u.Unpriced + o.Unpriced}
-}
-
 // Rest returns the usage that belongs to no row and no training: that of the selection of the best fixed
 // set, and of units that were not completed.
-func (r Result) Rest() Usage {
+func (r Result) Rest() learning.EvaluationUsage {
 	out := r.Usage
-	less := func(u Usage) {
-		out = out.Plus(Usage{-u.Calls, -u.Input, -u.Output, -u.CostMicros, -u.Unpriced})
+	less := func(u learning.EvaluationUsage) {
+		out = out.Plus(learning.EvaluationUsage{Calls: -u.Calls, Input: -u.Input, Output: -u.Output,
+			CostMicros: -u.CostMicros, Unpriced: -u.Unpriced})
 	}
 	for _, row := range r.Rows {
 		less(row.Build.Plus(row.Usage))
@@ -42,15 +29,15 @@ func (r Result) Rest() Usage {
 	return out
 }
 
-func sumCalls(calls []Call) (out Usage) {
+func sumCalls(calls []learning.EvaluationCall) (out learning.EvaluationUsage) {
 	for _, c := range calls {
-		out = out.Plus(c.Usage)
+		out = out.Plus(c.EvaluationUsage)
 	}
 	return out
 }
 
 // spent returns the usage of an evaluation so far, with that of its builds.
-func (s *Service) spent(ctx context.Context, e evaluation) (out Usage, err error) {
+func (s *Service) spent(ctx context.Context, e evaluation) (out learning.EvaluationUsage, err error) {
 	ref, open := e.run.Ref, map[int64]bool{}
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if out, err = tx.Evaluations().Spent(ctx); err != nil { // trainings, answers and verdicts
@@ -129,13 +116,13 @@ func (s *Service) checkBudget(ctx context.Context, e evaluation, u unit) error {
 
 // Progress is the progress of an evaluation.
 type Progress struct {
-	Status   run.Status `json:"status"`
-	Attempt  int        `json:"attempt"`
-	Units    int        `json:"units"`
-	UnitsOf  int        `json:"units_of"`
-	Usage    Usage      `json:"usage"`
-	Estimate Estimate   `json:"estimate"`
-	Result   *Result    `json:"result,omitempty"` // set after it has ended
+	Status   run.Status               `json:"status"`
+	Attempt  int                      `json:"attempt"`
+	Units    int                      `json:"units"`
+	UnitsOf  int                      `json:"units_of"`
+	Usage    learning.EvaluationUsage `json:"usage"`
+	Estimate Estimate                 `json:"estimate"`
+	Result   *Result                  `json:"result,omitempty"` // set after it has ended
 }
 
 // Progress returns the progress of an evaluation.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/service/learning/bank"
@@ -28,7 +29,7 @@ func (s *Service) ChooseCanary(ctx context.Context, tx Tx, build string, head ba
 		return head, 0, err
 	}
 	u, found, err := tx.Updates().OpenUpdate(ctx, head.ID)
-	if err != nil || !found || u.State != OnCanary || u.Base != head.Version.Number {
+	if err != nil || !found || u.State != learning.OnCanary || u.Base != head.Version.Number {
 		return head, 0, err
 	}
 	draw := keyedrand.Key{Run: fmt.Sprintf("canary/%d", u.Number), Skill: build, Purpose: "canary"}.Stream()
@@ -42,13 +43,14 @@ func (s *Service) ChooseCanary(ctx context.Context, tx Tx, build string, head ba
 
 // measure compares the live scores of an update with those of the active policy. If the comparison
 // shows with the confidence of the gate that the update is worse, worse is set.
-func (s *Service) measure(ctx context.Context, tx Tx, bankID int64, u Update) (out *Canary, worse bool, err error) {
+func (s *Service) measure(ctx context.Context, tx Tx, bankID int64, u learning.Update) (out *learning.Canary,
+	worse bool, err error) {
 	candidate, incumbent, err := tx.Updates().CanaryScores(ctx, bankID, u)
 	if err != nil {
 		return nil, false, err
 	}
 	candidate, incumbent = decision.Capped(candidate), decision.Capped(incumbent)
-	out = &Canary{Candidate: len(candidate), Incumbent: len(incumbent),
+	out = &learning.Canary{Candidate: len(candidate), Incumbent: len(incumbent),
 		Voters: min(decision.Voters(candidate), decision.Voters(incumbent))}
 	if len(candidate) < minScores || len(incumbent) < minScores {
 		return out, false, nil
@@ -63,7 +65,7 @@ func (s *Service) measure(ctx context.Context, tx Tx, bankID int64, u Update) (o
 	return out, other.Lower > 0, err
 }
 
-func scoresOf(all []decision.Outcome) (out []float64) {
+func scoresOf(all []learning.Outcome) (out []float64) {
 	for _, o := range all {
 		out = append(out, o.Score)
 	}
@@ -71,14 +73,14 @@ func scoresOf(all []decision.Outcome) (out []float64) {
 }
 
 // passes reports whether an update is better than the active policy.
-func passes(c *Canary) bool { return c != nil && c.Comparison != nil && c.Comparison.Promote }
+func passes(c *learning.Canary) bool { return c != nil && c.Comparison != nil && c.Comparison.Promote }
 
 // waits reports whether an update that passes the gate needs the approval of the workspace's owner,
 // because too few have voted.
-func waits(c *Canary) bool { return passes(c) && c.Voters < decision.MinVoters }
+func waits(c *learning.Canary) bool { return passes(c) && c.Voters < decision.MinVoters }
 
 // waiting is the reason why an update waits.
-func waiting(c *Canary) string {
+func waiting(c *learning.Canary) string {
 	return fmt.Sprintf("waits for `cairn bank promote`: %d of %d voters", c.Voters, decision.MinVoters)
 }
 
@@ -86,14 +88,14 @@ func waiting(c *Canary) string {
 // active policy if enough voters say so; with fewer, the update waits for the owner. It drops an
 // update that is worse, that has too few scores after 30 days, or whose bank has a newer version. A
 // bank with another writer is skipped.
-func (s *Service) judgeCanary(ctx context.Context, tx Tx, row bank.Row) error {
+func (s *Service) judgeCanary(ctx context.Context, tx Tx, row learning.BankRow) error {
 	u, found, err := tx.Updates().OpenUpdate(ctx, row.ID)
-	if err != nil || !found || u.State != OnCanary {
+	if err != nil || !found || u.State != learning.OnCanary {
 		return err
 	}
 	drop := func(note string) error {
 		u.State, u.Note = Dropped, note
-		_, err := s.drop(ctx, tx, row.ID, OnCanary, u)
+		_, err := s.drop(ctx, tx, row.ID, learning.OnCanary, u)
 		return err
 	}
 	if u.Base != row.Head {
@@ -122,7 +124,7 @@ func (s *Service) judgeCanary(ctx context.Context, tx Tx, row bank.Row) error {
 
 // promote creates a version of the bank with the policy of an update. It returns false if the bank
 // has another writer, or if another writer was first.
-func (s *Service) promote(ctx context.Context, tx Tx, row bank.Row, u Update) (bool, error) {
+func (s *Service) promote(ctx context.Context, tx Tx, row learning.BankRow, u learning.Update) (bool, error) {
 	holder := fmt.Sprintf("update/%s", u.Run)
 	lease, err := s.ports.Banks.TakeLease(ctx, tx, row.Name, holder, bank.LeaseTime)
 	if fault.CodeOf(err) == fault.Unavailable {
@@ -140,7 +142,7 @@ func (s *Service) promote(ctx context.Context, tx Tx, row bank.Row, u Update) (b
 		return false, err
 	}
 	u.State = InForce
-	moved, err := tx.Updates().MoveUpdate(ctx, row.ID, OnCanary, u)
+	moved, err := tx.Updates().MoveUpdate(ctx, row.ID, learning.OnCanary, u)
 	if err != nil {
 		return false, err
 	}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
 )
@@ -57,14 +57,15 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 
 // leaveShadow starts the canary of an update, or ends it. One that changed too much stays a shadow
 // with its weights, from which the next update continues.
-func (s *Service) leaveShadow(ctx context.Context, tx Tx, ref run.Ref, bankID int64, u Update, outcome string) error {
+func (s *Service) leaveShadow(ctx context.Context, tx Tx, ref run.Ref, bankID int64, u learning.Update,
+	outcome string) error {
 	from, err := runspec.NeedStep[basis](ctx, tx, ref.Run, basisStep)
 	if err != nil {
 		return err
 	}
 	switch outcome {
-	case OnCanary:
-		u.State = OnCanary
+	case learning.OnCanary:
+		u.State = learning.OnCanary
 		_, err = tx.Updates().MoveUpdate(ctx, bankID, InShadow, u)
 	case ShadowOnly:
 		_, err = tx.Updates().MoveUpdate(ctx, bankID, InShadow, u)
@@ -110,15 +111,15 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, out *Result) e
 		return nil
 	}
 	out.Policy, out.Report = made.Policy, made.Report
-	out.Shadow = Shadow{Alike: made.Alike, OffPolicy: made.OffPolicy}
+	out.Shadow = learning.Shadow{Alike: made.Alike, OffPolicy: made.OffPolicy}
 	if worse, err := s.isWorse(ctx, tx, ref, len(from.Held), out); err != nil || worse {
 		return err
 	}
-	switch out.Outcome = OnCanary; {
+	switch out.Outcome = learning.OnCanary; {
 	case head.Head != from.Base:
 		out.Outcome, out.Note = trial.Overtaken, fmt.Sprintf("the bank has a newer version %d", head.Head)
-	case made.OffPolicy == nil || made.OffPolicy.Effective < minEffective:
-		out.Outcome, out.Note = trial.NotEnough, made.OffPolicy.tooFew()
+	case made.OffPolicy == nil || made.OffPolicy.Effective < learning.MinEffective:
+		out.Outcome, out.Note = trial.NotEnough, made.OffPolicy.TooFew()
 	case made.Alike < minAlike:
 		out.Outcome, out.Note = ShadowOnly, fmt.Sprintf("chooses the same skills for %.0f %% of the decisions, "+
 			"a canary needs %.0f %%", 100*made.Alike, 100*minAlike)
@@ -126,21 +127,12 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, out *Result) e
 	return nil
 }
 
-// tooFew is the reason why an update is not promoted.
-func (o *OffPolicy) tooFew() string {
-	n := 0.0
-	if o != nil {
-		n = o.Effective
-	}
-	return fmt.Sprintf("effective sample size %.1f, at least %d are needed: rate more answers", n, minEffective)
-}
-
 // isWorse reports whether the new policy may be worse on held-out conversations: its lower bound is below the
 // margin of the gate, or endpoint failures leave too few scores to know.
 func (s *Service) isWorse(ctx context.Context, tx Tx, ref run.Ref, held int, out *Result) (bool, error) {
 	gate := designer.DefaultGate()
 	var candidate, incumbent []float64
-	var outcomes episode.Outcomes
+	var outcomes learning.EpisodeOutcomes
 	for n := range held {
 		one, found, err := runspec.ReadStep[trial.Result](ctx, tx, ref.Run, shadowStep(n))
 		if err != nil {
@@ -167,7 +159,7 @@ func (s *Service) isWorse(ctx context.Context, tx Tx, ref run.Ref, held int, out
 	}
 	c.Promote = c.Lower > -gate.Margin // it need not be better here: live outcomes are the training data
 	if out.Shadow.Comparison = &c; !c.Promote {
-		out.Outcome, out.Note = trial.Rejected, fmt.Sprintf("%+.4f on %d held-out conversations, at least %+.4f",
+		out.Outcome, out.Note = learning.Rejected, fmt.Sprintf("%+.4f on %d held-out conversations, at least %+.4f",
 			c.Mean, c.Traces, c.Lower)
 	}
 	return !c.Promote, nil

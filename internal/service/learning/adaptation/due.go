@@ -5,13 +5,12 @@ import (
 	"crypto/sha256"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/memoryagent"
 )
 
 // AcceptDue judges the updates that are on canary. It then starts an update for each other bank
@@ -51,7 +50,8 @@ func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.R
 // accept stores the update run of a bank if there are enough outcomes and no canary is running. The
 // key of the run is the first unclaimed decision, so repeated calls return the same run until that
 // decision is claimed.
-func (s *Service) accept(ctx context.Context, tx Tx, d runspec.Due, b bank.Summary) (out run.Run, due bool, err error) {
+func (s *Service) accept(ctx context.Context, tx Tx, d runspec.Due, b learning.BankSummary) (out run.Run, due bool,
+	err error) {
 	row, found, err := tx.Banks().BankNamed(ctx, b.Name)
 	if err != nil || !found || row.Head == 0 || row.Frozen() {
 		return out, false, err
@@ -62,7 +62,7 @@ func (s *Service) accept(ctx context.Context, tx Tx, d runspec.Due, b bank.Summa
 	if row, err = tx.Banks().BankOf(ctx, row.ID); err != nil { // the default bank may just have been created
 		return out, false, err
 	}
-	if u, open, err := tx.Updates().OpenUpdate(ctx, row.ID); err != nil || open && u.State == OnCanary {
+	if u, open, err := tx.Updates().OpenUpdate(ctx, row.ID); err != nil || open && u.State == learning.OnCanary {
 		return out, false, err
 	}
 	waiting, err := tx.Outcomes().Learnable(ctx, row.ID, row.Head-maxVersions, maxDecisions)
@@ -87,7 +87,7 @@ func (s *Service) accept(ctx context.Context, tx Tx, d runspec.Due, b bank.Summa
 		return out, false, err
 	}
 	generation := before.Generation + 1
-	out, err = runspec.Accept(ctx, tx, memoryagent.NewRun{Kind: run.Adapt, Key: key, Generation: generation,
+	out, err = runspec.Accept(ctx, tx, run.NewAgentRun{Kind: run.Adapt, Key: key, Generation: generation,
 		ArgsSHA:    sha256.Sum256([]byte(key)),
 		WorkflowID: contract.AdaptID(d.WorkspaceKey, row.Name, contract.VisibleKey(key), generation)}, spec)
 	return out, err == nil, err

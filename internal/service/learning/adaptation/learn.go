@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
@@ -14,12 +15,12 @@ import (
 
 // policyResult is the new policy of an update.
 type policyResult struct {
-	Policy    string         `json:"policy"`
-	Optimizer string         `json:"optimizer"`
-	Decisions int            `json:"decisions"`
-	Alike     float64        `json:"alike"` // share of decisions for which both policies choose the same skills
-	OffPolicy *OffPolicy     `json:"off_policy,omitempty"`
-	Report    *policy.Report `json:"report,omitempty"`
+	Policy    string              `json:"policy"`
+	Optimizer string              `json:"optimizer"`
+	Decisions int                 `json:"decisions"`
+	Alike     float64             `json:"alike"` // share of decisions for which both policies choose the same skills
+	OffPolicy *learning.OffPolicy `json:"off_policy,omitempty"`
+	Report    *policy.Report      `json:"report,omitempty"`
 }
 
 // lesson is the input of an update, read from the database.
@@ -60,8 +61,8 @@ func (s *Service) Adapt(ctx context.Context, ref run.Ref) (trials int, err error
 			return err
 		}
 		if out.Decisions > 0 {
-			u := Update{Run: ref.Run, Base: l.basis.Base, Policy: out.Policy, Optimizer: out.Optimizer,
-				Decisions: out.Decisions, Shadow: Shadow{Alike: out.Alike, OffPolicy: out.OffPolicy}}
+			u := learning.Update{Run: ref.Run, Base: l.basis.Base, Policy: out.Policy, Optimizer: out.Optimizer,
+				Decisions: out.Decisions, Shadow: learning.Shadow{Alike: out.Alike, OffPolicy: out.OffPolicy}}
 			if _, err := tx.Updates().PutUpdate(ctx, l.spec.BankID, u); err != nil {
 				return err
 			}
@@ -146,7 +147,8 @@ func (s *Service) learn(ctx context.Context, l lesson) (out policyResult, curren
 }
 
 // estimate estimates two policies on the decisions of an episode that have a score.
-func estimate(before, after policy.Chooser, e policy.Episode, vectors map[string][]float64) (*OffPolicy, error) {
+func estimate(before, after policy.Chooser, e policy.Episode, vectors map[string][]float64) (*learning.OffPolicy,
+	error) {
 	own := e.Own()
 	var logged []policy.Logged
 	for _, d := range e.Decisions {
@@ -159,7 +161,7 @@ func estimate(before, after policy.Chooser, e policy.Episode, vectors map[string
 		return nil, err
 	}
 	ours, err := policy.EstimateFrom(after, logged, vectors)
-	return &OffPolicy{Candidate: ours.Mean, Incumbent: theirs.Mean, Effective: ours.Effective}, err
+	return &learning.OffPolicy{Candidate: ours.Mean, Incumbent: theirs.Mean, Effective: ours.Effective}, err
 }
 
 // agreement returns the share of decisions for which two policies choose the same skills greedily.

@@ -3,6 +3,7 @@ package adaptation
 import (
 	"context"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
@@ -101,7 +102,7 @@ func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out
 
 // shadowOf returns the weights of the bank's latest update if it ended as a shadow. Those that are
 // based on an earlier version are dropped.
-func shadowOf(ctx context.Context, tx Tx, head bank.Row) (*weights, error) {
+func shadowOf(ctx context.Context, tx Tx, head learning.BankRow) (*weights, error) {
 	last, err := tx.Updates().Updates(ctx, head.ID, 0, 1)
 	if err != nil || len(last) == 0 || last[0].State != InShadow || last[0].EndedAt == nil {
 		return nil, err
@@ -119,8 +120,8 @@ func (w *weights) drop(ctx context.Context, tx Tx) error {
 }
 
 // judgements returns one query for each score, without those that would give a voter too much weight.
-func judgements(outcomes []decision.Outcome) (out []policy.Query) {
-	var scores []decision.Outcome
+func judgements(outcomes []learning.Outcome) (out []policy.Query) {
+	var scores []learning.Outcome
 	cited := map[string][]string{} // by operation
 	for i, o := range outcomes {   // outcomes of one operation are adjacent
 		if i == 0 || outcomes[i-1].Op != o.Op {
@@ -146,7 +147,7 @@ func (s *Service) read(ctx context.Context, tx Tx, ref run.Ref) (spec Spec, from
 	if from, err = runspec.NeedStep[basis](ctx, tx, ref.Run, basisStep); err != nil {
 		return spec, from, head, err
 	}
-	head, err = s.ports.Banks.ReadVersion(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank, Head: from.Base},
+	head, err = s.ports.Banks.ReadVersion(ctx, tx, learning.BankRow{ID: spec.BankID, Name: spec.Bank, Head: from.Base},
 		from.Base)
 	return spec, from, head, err
 }

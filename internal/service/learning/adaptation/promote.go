@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/service/learning/bank"
 )
 
@@ -30,10 +31,10 @@ func (s *Service) Promote(ctx context.Context, ws int64, name string, number int
 		if err := out.CheckChangeable(); err != nil {
 			return err
 		}
-		if err := s.accepts(ctx, tx, out.Row, &u); err != nil {
+		if err := s.accepts(ctx, tx, out.BankRow, &u); err != nil {
 			return err
 		}
-		promoted, err := s.promote(ctx, tx, out.Row, u)
+		promoted, err := s.promote(ctx, tx, out.BankRow, u)
 		if err != nil {
 			return err
 		}
@@ -50,8 +51,8 @@ func (s *Service) Promote(ctx context.Context, ws int64, name string, number int
 }
 
 // accepts measures an update and returns an error unless it may be promoted.
-func (s *Service) accepts(ctx context.Context, tx Tx, row bank.Row, u *Update) (err error) {
-	if u.State != OnCanary {
+func (s *Service) accepts(ctx context.Context, tx Tx, row learning.BankRow, u *learning.Update) (err error) {
+	if u.State != learning.OnCanary {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("update %d is not on canary: %s", u.Number, u.State),
 			"list the updates with `cairn bank updates`; one whose state is canary can be promoted")
 	}

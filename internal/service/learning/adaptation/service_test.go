@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
@@ -19,7 +20,6 @@ import (
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
 	"cairn/internal/testkit"
@@ -90,8 +90,8 @@ func rated(l *pgtest.Learning, spans int, good func(i int, d policy.Decision) bo
 			if good(i, d.Choice.Decision) {
 				score = 1
 			}
-			testkit.Must(t, tx.Outcomes().PutOutcomes(ctx, []string{d.ID}, decision.Outcome{Op: "says/" + d.ID,
-				Run: r.Ref.Run, Source: decision.FromPraise, Score: score}))
+			testkit.Must(t, tx.Outcomes().PutOutcomes(ctx, []string{d.ID}, learning.Outcome{Op: "says/" + d.ID,
+				Run: r.Ref.Run, Source: learning.FromPraise, Score: score}))
 		}
 		return nil
 	}))
@@ -162,12 +162,12 @@ func TestEachStepOfAnUpdateIsDoneOnce(t *testing.T) {
 		got[i], err = l.Updates.Close(ctx, ref, "", "")
 		testkit.Must(t, err)
 	}
-	if got[0].Outcome != adaptation.OnCanary || got[0].Update != 1 || got[0].Policy == "" || !small(got[0].Report) ||
+	if got[0].Outcome != learning.OnCanary || got[0].Update != 1 || got[0].Policy == "" || !small(got[0].Report) ||
 		got[0].Shadow.OffPolicy.Effective < 30 || got[1].Outcome != got[0].Outcome {
 		t.Errorf("%+v, then %+v", got[0], got[1])
 	}
 	listed, _, err := l.Updates.List(ctx, l.DB.A.ID, bank.Default, "", 10)
-	if err != nil || len(listed) != 1 || listed[0].State != adaptation.OnCanary || listed[0].Canary == nil {
+	if err != nil || len(listed) != 1 || listed[0].State != learning.OnCanary || listed[0].Canary == nil {
 		t.Errorf("%+v, %v", listed, err)
 	}
 	if _, over, err := l.Updates.Open(ctx, ref); err != nil || over == nil {
@@ -271,7 +271,7 @@ func TestAnUpdateThatChangesTooMuchStaysAShadow(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 	}
-	if got.Outcome != adaptation.OnCanary || got.Shadow.Alike < .6 {
+	if got.Outcome != learning.OnCanary || got.Shadow.Alike < .6 {
 		t.Errorf("after %d updates: %+v", got.Update, got)
 	}
 	if n := l.DB.Number("select count(*) from policies"); n != 5 { // the first, its replacement, and the canary

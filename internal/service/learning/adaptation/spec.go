@@ -1,7 +1,7 @@
 package adaptation
 
 import (
-	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/service/learning/runspec"
 )
@@ -27,9 +27,7 @@ const (
 	MinDecisions = 40
 	// maxDecisions is the maximum number of decisions of an update, oldest first.
 	maxDecisions = 1024
-	// minEffective is the minimum effective sample size of the off-policy estimate of an update that
-	// may be promoted.
-	minEffective = 30
+
 	// minAlike is the minimum share of the decisions for which an update chooses as the policy before
 	// it. A policy that changes more at once is not tried on live builds.
 	minAlike = 0.6
@@ -37,15 +35,15 @@ const (
 
 // Result is the result of an update.
 type Result struct {
-	Outcome   string         `json:"outcome"`
-	Bank      string         `json:"bank"`
-	Base      int            `json:"base,omitempty"`   // version on which it is based
-	Update    int            `json:"update,omitempty"` // number of the update, for a look-up of its state
-	Decisions int            `json:"decisions"`        // number of decisions learned from
-	Policy    string         `json:"policy,omitempty"`
-	Shadow    Shadow         `json:"shadow"`
-	Report    *policy.Report `json:"report,omitempty"`
-	Note      string         `json:"note,omitempty"`
+	Outcome   string          `json:"outcome"`
+	Bank      string          `json:"bank"`
+	Base      int             `json:"base,omitempty"`   // version on which it is based
+	Update    int             `json:"update,omitempty"` // number of the update, for a look-up of its state
+	Decisions int             `json:"decisions"`        // number of decisions learned from
+	Policy    string          `json:"policy,omitempty"`
+	Shadow    learning.Shadow `json:"shadow"`
+	Report    *policy.Report  `json:"report,omitempty"`
+	Note      string          `json:"note,omitempty"`
 }
 
 // Outcomes of an update, in addition to those of package trial.
@@ -54,19 +52,3 @@ const (
 	Frozen     = "frozen"      // the workspace or the bank does not allow automatic changes
 	ShadowOnly = "shadow_only" // the policy changed too much to be tried on live builds
 )
-
-// Shadow compares a new policy with the one before it, without live choices of the new one.
-type Shadow struct {
-	// Share of the decisions for which both choose the same skills.
-	Alike      float64              `json:"alike"`
-	OffPolicy  *OffPolicy           `json:"off_policy,omitempty"`
-	Comparison *designer.Comparison `json:"comparison,omitempty"` // on held-out conversations, if any
-}
-
-// OffPolicy estimates both policies on the scored decisions of an update, from the probabilities
-// with which these were drawn.
-type OffPolicy struct {
-	Candidate float64 `json:"candidate"` // estimated mean score of the new policy, 0–1
-	Incumbent float64 `json:"incumbent"` // of the policy before
-	Effective float64 `json:"effective"` // effective sample size of the estimate of the new policy
-}

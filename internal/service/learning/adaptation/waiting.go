@@ -3,13 +3,11 @@ package adaptation
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/memoryskill/designer"
-	"cairn/internal/service/learning/bank"
+	"cairn/internal/domain/learning"
 )
 
 // Waiting lists the updates that pass the gate with the votes of too few voters, and wait for the
@@ -33,48 +31,19 @@ func (s *Service) Waiting(ctx context.Context, ws int64) (out []approval.Learned
 			if err != nil {
 				return err
 			}
-			if !open || u.State != OnCanary || u.Base != row.Head {
+			if !open || u.State != learning.OnCanary || u.Base != row.Head {
 				continue
 			}
 			if u.Canary, _, err = s.measure(ctx, tx, row.ID, u); err != nil {
 				return err
 			}
 			if waits(u.Canary) {
-				out = append(out, u.learned(row))
+				out = append(out, u.Learned(row))
 			}
 		}
 		return nil
 	})
 	return out, err
-}
-
-// learned returns an update in the form in which the owner decides on it.
-func (u Update) learned(row bank.Row) approval.Learned {
-	return approval.Learned{Bank: row.Name, BankID: row.ID, Number: u.Number, Base: u.Base, Run: u.Run, SHA: u.Policy,
-		Summary: fmt.Sprintf("update %d of the policy of bank %s, learned from %d decisions", u.Number, row.Name,
-			u.Decisions),
-		Reason: fmt.Sprintf("better in live builds, with the votes of %d voters", u.Canary.Voters), Lines: u.lines(),
-		CreatedAt: u.CreatedAt}
-}
-
-// lines describes the comparisons of an update.
-func (u Update) lines() string {
-	var out []string
-	add := func(what string, c *designer.Comparison) {
-		if c != nil {
-			out = append(out, fmt.Sprintf("%s: %+.4f, at least %+.4f", what, c.Mean, c.Lower))
-		}
-	}
-	add("rated replies of live builds", u.Canary.Comparison)
-	out = append(out, fmt.Sprintf("  %d replies with the update, %d without it", u.Canary.Candidate,
-		u.Canary.Incumbent))
-	add("held-out conversations", u.Shadow.Comparison)
-	out = append(out, fmt.Sprintf("same choice as before the update: %.0f %% of the decisions", 100*u.Shadow.Alike))
-	if o := u.Shadow.OffPolicy; o != nil {
-		out = append(out, fmt.Sprintf("estimate from logged choices: %.4f, before %.4f, effective sample size %.1f",
-			o.Candidate, o.Incumbent, o.Effective))
-	}
-	return strings.Join(out, "\n") + "\n"
 }
 
 // Approve promotes an update that waits. It returns the new version of the bank.
@@ -92,14 +61,14 @@ func (s *Service) Reject(ctx context.Context, ws int64, l approval.Learned) erro
 		}
 		gone := fault.New(fault.VersionConflict, fmt.Sprintf("update %d of bank %q no longer waits", l.Number, l.Bank),
 			"list the updates with `cairn bank updates`")
-		if !found || u.State != OnCanary {
+		if !found || u.State != learning.OnCanary {
 			return gone
 		}
 		if u.Canary, _, err = s.measure(ctx, tx, l.BankID, u); err != nil {
 			return err
 		}
 		u.State, u.Note = Dropped, "rejected by the owner"
-		moved, err := s.drop(ctx, tx, l.BankID, OnCanary, u)
+		moved, err := s.drop(ctx, tx, l.BankID, learning.OnCanary, u)
 		if err != nil {
 			return err
 		}

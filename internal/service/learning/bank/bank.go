@@ -9,8 +9,7 @@
 package bank
 
 import (
-	"time"
-
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/policy"
 )
@@ -29,50 +28,10 @@ const (
 	ActionPrompt   = "prompt"
 )
 
-// Row is a bank and the number of its active version.
-type Row struct {
-	ID       int64
-	Name     string
-	Head     int
-	FrozenAt *time.Time // nil if the bank may change
-}
-
-// Version is a stored version of a bank.
-type Version struct {
-	Number    int      `json:"number"`
-	Parent    int      `json:"parent,omitempty"`
-	Action    string   `json:"action"`
-	BankSHA   string   `json:"bank"`
-	Capacity  int      `json:"capacity"`
-	Members   []string `json:"skills"`
-	Fresh     []string `json:"fresh,omitempty"`
-	Policy    string   `json:"policy"`
-	Optimizer string   `json:"optimizer"`
-	Snapshot  string   `json:"snapshot"`
-	Reason    string   `json:"reason,omitempty"`
-	Run       string   `json:"run,omitempty"`
-	// Prompts replace built-in ones, by stage and language, such as remember.en.
-	Prompts   memoryskill.Prompts `json:"prompts,omitempty"`
-	CreatedAt time.Time           `json:"created_at,omitzero"`
-}
-
-// Summary is an entry in a list of banks.
-type Summary struct {
-	Name      string    `json:"name"`
-	Version   int       `json:"version"`
-	Skills    int       `json:"skills"`
-	Action    string    `json:"action"`
-	Snapshot  string    `json:"snapshot"`
-	OpenCases int       `json:"open_cases"`
-	CreatedAt time.Time `json:"created_at"`
-	// FrozenAt is the time since when the bank does not change, see Service.Freeze.
-	FrozenAt *time.Time `json:"frozen_at,omitempty" doc:"Since when the bank does not change; absent if it may"`
-}
-
 // Head is a version with its parts, whose hashes are verified.
 type Head struct {
-	Row
-	Version   Version
+	learning.BankRow
+	Version   learning.BankVersion
 	Bank      memoryskill.Bank
 	Policy    policy.Chooser
 	Optimizer policy.Optimizer

@@ -50,7 +50,7 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 			out = now
 			return nil
 		}
-		out, err = s.Advance(ctx, tx, now.Row, d)
+		out, err = s.Advance(ctx, tx, now.BankRow, d)
 		return err
 	})
 	return out, err

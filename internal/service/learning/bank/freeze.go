@@ -8,18 +8,6 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Frozen reports whether the bank must not change.
-func (r Row) Frozen() bool { return r.FrozenAt != nil }
-
-// CheckChangeable returns Protected if the bank is frozen.
-func (r Row) CheckChangeable() error {
-	if !r.Frozen() {
-		return nil
-	}
-	return fault.New(fault.Protected, fmt.Sprintf("bank %q is frozen", r.Name),
-		"run `cairn bank unfreeze --bank "+r.Name+"` first")
-}
-
 // IsFrozen reports whether err is the error of CheckChangeable and Advance for a frozen bank.
 func IsFrozen(err error) bool { return fault.CodeOf(err) == fault.Protected }
 
@@ -35,7 +23,7 @@ func (s *Service) Freeze(ctx context.Context, ws int64, name string, frozen bool
 		if err != nil {
 			return err
 		}
-		if out.Row, err = tx.Banks().BankOf(ctx, out.ID); err != nil || !changed {
+		if out.BankRow, err = tx.Banks().BankOf(ctx, out.ID); err != nil || !changed {
 			return err
 		}
 		action := audit.BankUnfreeze

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
@@ -88,7 +89,7 @@ func (s *Service) ensure(ctx context.Context, ws int64, name string) error {
 }
 
 // ReadVersion reads a version and verifies the hashes of its parts.
-func (s *Service) ReadVersion(ctx context.Context, tx Tx, row Row, number int) (out Head, err error) {
+func (s *Service) ReadVersion(ctx context.Context, tx Tx, row learning.BankRow, number int) (out Head, err error) {
 	v, err := tx.Banks().BankVersion(ctx, row.ID, number)
 	if err != nil {
 		return out, err
@@ -96,8 +97,8 @@ func (s *Service) ReadVersion(ctx context.Context, tx Tx, row Row, number int) (
 	return s.load(ctx, tx, row, v)
 }
 
-func (s *Service) load(ctx context.Context, tx Tx, row Row, v Version) (out Head, err error) {
-	out = Head{Row: row, Version: v}
+func (s *Service) load(ctx context.Context, tx Tx, row learning.BankRow, v learning.BankVersion) (out Head, err error) {
+	out = Head{BankRow: row, Version: v}
 	members, err := tx.BankContents().MemorySkills(ctx, v.Members)
 	if err != nil {
 		return out, err
@@ -114,7 +115,7 @@ func (s *Service) load(ctx context.Context, tx Tx, row Row, v Version) (out Head
 
 // Advance writes a version and moves the head to it. If the head is no longer at the base of the
 // draft, it returns VersionConflict and writes nothing. For a frozen bank it returns Protected.
-func (s *Service) Advance(ctx context.Context, tx Tx, row Row, d Draft) (Head, error) {
+func (s *Service) Advance(ctx context.Context, tx Tx, row learning.BankRow, d Draft) (Head, error) {
 	newest, err := tx.Banks().BankVersions(ctx, row.ID, 0, 1)
 	if err != nil {
 		return Head{}, err
@@ -124,7 +125,7 @@ func (s *Service) Advance(ctx context.Context, tx Tx, row Row, d Draft) (Head, e
 		number += newest[0].Number
 	}
 	snapshot := memoryskill.Bind(d.Bank, d.Policy, d.Optimizer)
-	v := Version{Number: number, Parent: d.Base, Action: d.Action, BankSHA: snapshot.Bank,
+	v := learning.BankVersion{Number: number, Parent: d.Base, Action: d.Action, BankSHA: snapshot.Bank,
 		Capacity: d.Bank.Capacity(), Fresh: d.Fresh, Policy: snapshot.Policy, Optimizer: snapshot.Optimizer,
 		Snapshot: snapshot.Hash, Reason: d.Reason, Run: d.Run}
 	for _, one := range d.Bank.Versions() {

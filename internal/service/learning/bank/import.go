@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/policy"
 )
@@ -60,7 +61,7 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 		if d.Reason == "" {
 			d.Reason = fmt.Sprintf("%d skills", len(changes))
 		}
-		if out, err = s.Advance(ctx, tx, now.Row, d); err != nil {
+		if out, err = s.Advance(ctx, tx, now.BankRow, d); err != nil {
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.BankImport, fmt.Sprintf("bank %d, %s", now.ID, d.Reason))
@@ -76,7 +77,8 @@ func (s *Service) basis(ctx context.Context, tx Tx, now Head, packed *contents) 
 	}
 	const allVersions = 1 << 30
 	versions, err := tx.Banks().BankVersions(ctx, now.ID, 0, allVersions)
-	if err != nil || slices.ContainsFunc(versions, func(v Version) bool { return v.Snapshot == packed.Snapshot.Hash }) {
+	if err != nil || slices.ContainsFunc(versions,
+		func(v learning.BankVersion) bool { return v.Snapshot == packed.Snapshot.Hash }) {
 		return d, err
 	}
 	d.Bank, d.Policy, d.Optimizer, d.Prompts, d.Fresh = packed.bank, packed.policy, packed.optimizer, &packed.Prompts,

@@ -8,14 +8,13 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/longterm"
 )
 
 // LeaseTime is the duration of a lease; a run extends it with each step.
 const LeaseTime = 10 * time.Minute
 
 // TakeLease takes the lease of a bank. If another writer has it, TakeLease returns Unavailable.
-func (s *Service) TakeLease(ctx context.Context, tx Tx, name, holder string, lives time.Duration) (longterm.Lease,
+func (s *Service) TakeLease(ctx context.Context, tx Tx, name, holder string, lives time.Duration) (memory.Lease,
 	error) {
 	lease, taken, err := tx.Leases().TakeLease(ctx, scopeOf(name), holder, lives)
 	if err == nil && !taken {
@@ -35,7 +34,7 @@ func (s *Service) HoldLease(ctx context.Context, tx Tx, ref run.Ref, name string
 }
 
 // ReturnLease releases a lease.
-func (s *Service) ReturnLease(ctx context.Context, tx Tx, name string, l longterm.Lease) error {
+func (s *Service) ReturnLease(ctx context.Context, tx Tx, name string, l memory.Lease) error {
 	return tx.Leases().FreeLease(ctx, scopeOf(name), l)
 }
 
@@ -45,7 +44,7 @@ func (s *Service) FreeLease(ctx context.Context, tx Tx, ref run.Ref, name string
 	if err != nil {
 		return err
 	}
-	return tx.Leases().FreeLease(ctx, scopeOf(name), longterm.Lease{Holder: Holder(ref), Fence: fence})
+	return tx.Leases().FreeLease(ctx, scopeOf(name), memory.Lease{Holder: Holder(ref), Fence: fence})
 }
 
 // scopeOf returns the lease scope of a bank.

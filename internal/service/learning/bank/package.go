@@ -65,7 +65,7 @@ func (s *Service) Export(ctx context.Context, ws int64, name string, number int)
 	var p Package
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if h, err = s.ReadHead(ctx, tx, name); err == nil && number != 0 && number != h.Head {
-			h, err = s.ReadVersion(ctx, tx, h.Row, number)
+			h, err = s.ReadVersion(ctx, tx, h.BankRow, number)
 		}
 		if err != nil {
 			return err

@@ -86,7 +86,7 @@ func trained(t *testing.T, l *pgtest.Learning) (out bank.Head) {
 		testkit.Must(t, err)
 	}
 	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) (err error) {
-		out, err = l.Banks.Advance(ctx, tx, h.Row, bank.Draft{Base: h.Head, Action: bank.ActionTrain, Bank: h.Bank,
+		out, err = l.Banks.Advance(ctx, tx, h.BankRow, bank.Draft{Base: h.Head, Action: bank.ActionTrain, Bank: h.Bank,
 			Policy: h.Policy, Optimizer: h.Optimizer, Reason: "test"})
 		return err
 	}))

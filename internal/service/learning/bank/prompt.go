@@ -57,7 +57,7 @@ func (s *Service) SetPrompt(ctx context.Context, ws int64, name string, stage pr
 		if text == "" {
 			reason = "built-in prompt " + key
 		}
-		out, err = s.Advance(ctx, tx, now.Row, Draft{Base: now.Head, Action: ActionPrompt, Bank: now.Bank,
+		out, err = s.Advance(ctx, tx, now.BankRow, Draft{Base: now.Head, Action: ActionPrompt, Bank: now.Bank,
 			Policy: now.Policy, Optimizer: now.Optimizer, Prompts: &after, Reason: reason})
 		if err != nil {
 			return err

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/longterm"
 )
 
 // Store opens transactions.
@@ -29,22 +29,22 @@ type Tx interface {
 // Repository reads and writes banks and their versions.
 type Repository interface {
 	// PutBank creates or reads a bank, and locks it until the transaction ends.
-	PutBank(ctx context.Context, name string) (Row, error)
-	BankNamed(ctx context.Context, name string) (Row, bool, error)
-	BankOf(ctx context.Context, id int64) (Row, error)
-	Banks(ctx context.Context) ([]Summary, error)
+	PutBank(ctx context.Context, name string) (learning.BankRow, error)
+	BankNamed(ctx context.Context, name string) (learning.BankRow, bool, error)
+	BankOf(ctx context.Context, id int64) (learning.BankRow, error)
+	Banks(ctx context.Context) ([]learning.BankSummary, error)
 	// AdvanceBank moves the head. It returns false if the head is not at base, or if the bank is frozen.
 	AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error)
 	// FreezeBank freezes or unfreezes a bank. It returns false if the bank is so already.
 	FreezeBank(ctx context.Context, id int64, frozen bool) (bool, error)
-	BankVersion(ctx context.Context, id int64, number int) (Version, error)
+	BankVersion(ctx context.Context, id int64, number int) (learning.BankVersion, error)
 	// BankVersions returns versions, the newest first.
-	BankVersions(ctx context.Context, id int64, before, most int) ([]Version, error)
+	BankVersions(ctx context.Context, id int64, before, most int) ([]learning.BankVersion, error)
 }
 
 // ContentRepository reads and writes the skills and weights of versions.
 type ContentRepository interface {
-	PutBankVersion(ctx context.Context, id int64, v Version) error
+	PutBankVersion(ctx context.Context, id int64, v learning.BankVersion) error
 	PutMemorySkills(ctx context.Context, versions []memoryskill.Version) error
 	MemorySkills(ctx context.Context, ids []string) ([]memoryskill.Version, error)
 	PutBlob(ctx context.Context, kind, sha string, blob []byte) error
@@ -57,7 +57,7 @@ type ContentRepository interface {
 
 // LeaseRepository reads and writes the leases of banks.
 type LeaseRepository interface {
-	TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (longterm.Lease, bool, error)
-	FreeLease(ctx context.Context, s memory.Scope, l longterm.Lease) error
+	TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (memory.Lease, bool, error)
+	FreeLease(ctx context.Context, s memory.Scope, l memory.Lease) error
 	FenceOf(ctx context.Context, s memory.Scope) (int64, error)
 }

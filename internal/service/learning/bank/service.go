@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/audit"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/paging"
 	"cairn/internal/domain/ports"
@@ -42,7 +43,7 @@ func (s *Service) Head(ctx context.Context, ws int64, name string) (out Head, er
 }
 
 // List lists the banks of a workspace.
-func (s *Service) List(ctx context.Context, ws int64) (out []Summary, err error) {
+func (s *Service) List(ctx context.Context, ws int64) (out []learning.BankSummary, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if _, err := s.ReadHead(ctx, tx, Default); err != nil {
 			return err
@@ -57,7 +58,7 @@ func (s *Service) List(ctx context.Context, ws int64) (out []Summary, err error)
 func (s *Service) At(ctx context.Context, ws int64, name string, number int) (out Head, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if out, err = s.ReadHead(ctx, tx, name); err == nil && number != 0 && number != out.Head {
-			out, err = s.ReadVersion(ctx, tx, out.Row, number)
+			out, err = s.ReadVersion(ctx, tx, out.BankRow, number)
 		}
 		if err == nil {
 			out.Stats, err = tx.BankContents().SkillStats(ctx, out.ID)
@@ -68,7 +69,8 @@ func (s *Service) At(ctx context.Context, ws int64, name string, number int) (ou
 }
 
 // History returns a page of the versions of a bank, the latest first.
-func (s *Service) History(ctx context.Context, ws int64, name, cursor string, limit int) (page []Version, next string,
+func (s *Service) History(ctx context.Context, ws int64, name, cursor string, limit int) (page []learning.BankVersion,
+	next string,
 	err error) {
 	before, max, err := paging.Number(cursor, limit)
 	if err != nil {
@@ -81,14 +83,14 @@ func (s *Service) History(ctx context.Context, ws int64, name, cursor string, li
 		}
 		return err
 	})
-	page, next = paging.Cut(page, limit, func(last Version) string { return paging.ByNumber(last.Number) })
+	page, next = paging.Cut(page, limit, func(last learning.BankVersion) string { return paging.ByNumber(last.Number) })
 	return page, next, err
 }
 
 // Rollback creates a version with the bank, policy and optimizer of an earlier version.
 func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (out Head, err error) {
 	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
-		before, err := s.ReadVersion(ctx, tx, now.Row, to)
+		before, err := s.ReadVersion(ctx, tx, now.BankRow, to)
 		if err != nil {
 			return err
 		}
@@ -96,7 +98,7 @@ func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (
 			out = now // already active, for example after a retry
 			return nil
 		}
-		out, err = s.Advance(ctx, tx, now.Row, Draft{Base: now.Head, Action: ActionRollback, Bank: before.Bank,
+		out, err = s.Advance(ctx, tx, now.BankRow, Draft{Base: now.Head, Action: ActionRollback, Bank: before.Bank,
 			Policy: before.Policy, Optimizer: before.Optimizer, Prompts: &before.Version.Prompts,
 			Reason: fmt.Sprintf("back to version %d", to)})
 		if err != nil {

@@ -156,7 +156,7 @@ func TestABankHasOneWriter(t *testing.T) {
 	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
 		head, err := l.Banks.ReadHead(ctx, tx, bank.Default)
 		testkit.Must(t, err)
-		_, err = l.Banks.Advance(ctx, tx, head.Row, bank.Draft{Base: 7, Bank: head.Bank, Policy: head.Policy,
+		_, err = l.Banks.Advance(ctx, tx, head.BankRow, bank.Draft{Base: 7, Bank: head.Bank, Policy: head.Policy,
 			Optimizer: head.Optimizer})
 		wants(t, "a draft on another version", err, fault.VersionConflict)
 		return nil
@@ -174,7 +174,7 @@ func TestAFrozenBankKeepsItsVersion(t *testing.T) {
 		frozen, err := l.Banks.Freeze(ctx, ws, bank.Default, true)
 		testkit.Must(t, err)
 		if !frozen.Frozen() || frozen.Head != 2 {
-			t.Errorf("%+v", frozen.Row)
+			t.Errorf("%+v", frozen.BankRow)
 		}
 	}
 	_, err = l.Banks.Import(ctx, ws, bank.Default, file("capture_plans", "Adds plans of trips."))
@@ -209,7 +209,7 @@ func TestAFrozenBankKeepsItsVersion(t *testing.T) {
 	back, err := l.Banks.Rollback(ctx, ws, bank.Default, 1)
 	testkit.Must(t, err)
 	if open.Frozen() || back.Head != 3 {
-		t.Errorf("unfrozen %+v, then %+v", open.Row, back.Version)
+		t.Errorf("unfrozen %+v, then %+v", open.BankRow, back.Version)
 	}
 	_, err = l.Banks.Freeze(ctx, ws, "none", true)
 	wants(t, "a bank that there is not", err, fault.NotFound)

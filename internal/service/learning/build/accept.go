@@ -17,7 +17,6 @@ import (
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/memoryagent"
 )
 
 // Request is a request to build memories from a session.
@@ -91,14 +90,14 @@ func (s *Service) acceptTrace(ctx context.Context, tx Tx, r Request, messages []
 	if err != nil {
 		return before, err
 	}
-	return s.accept(ctx, tx, r, messages, false, memoryagent.NewRun{Kind: run.Build, Key: r.Trace,
+	return s.accept(ctx, tx, r, messages, false, run.NewAgentRun{Kind: run.Build, Key: r.Trace,
 		Generation: before.Generation + 1, ArgsSHA: sha, Conversation: id,
 		WorkflowID: contract.BuildID(r.WorkspaceKey, contract.VisibleKey(r.Trace), before.Generation+1)})
 }
 
 // accept stores the run of a build with its pinned configuration.
 func (s *Service) accept(ctx context.Context, tx Tx, r Request, messages []transcript.Message, idle bool,
-	n memoryagent.NewRun) (out run.Run, err error) {
+	n run.NewAgentRun) (out run.Run, err error) {
 	name := bank.OrDefault(r.Bank)
 	head, err := s.ports.Banks.ReadHead(ctx, tx, name)
 	if err != nil {
@@ -140,7 +139,7 @@ func (s *Service) pinnedHead(ctx context.Context, tx Tx, head bank.Head) (bank.H
 	if err != nil || !l.Frozen || l.Version == 0 || l.Version == head.Head || head.Name != bank.Default {
 		return head, err
 	}
-	at, err := s.ports.Banks.ReadVersion(ctx, tx, head.Row, l.Version)
+	at, err := s.ports.Banks.ReadVersion(ctx, tx, head.BankRow, l.Version)
 	if fault.CodeOf(err) == fault.NotFound {
 		err = fault.New(fault.NotFound, fmt.Sprintf("memory.learning.version: version %d of bank %q not found",
 			l.Version, head.Name), "use a version from `cairn bank show --history`, or 0 for the active one")

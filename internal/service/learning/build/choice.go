@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
@@ -16,7 +17,7 @@ import (
 // decide chooses the skills of a span. If an earlier attempt has chosen, decide returns that
 // choice.
 func (s *Service) decide(ctx context.Context, session extraction.Session, span executor.Span,
-	head bank.Head) (d decision.Decision, err error) {
+	head bank.Head) (d learning.Decision, err error) {
 	id := decision.ID(session.Run.Ref, span.Number)
 	found, canary := false, 0
 	err = s.ports.Store.InWorkspace(ctx, session.Run.Workspace, func(ctx context.Context, tx Tx) error {
@@ -37,7 +38,7 @@ func (s *Service) decide(ctx context.Context, session extraction.Session, span e
 	if err != nil {
 		return d, err
 	}
-	d = decision.Decision{ID: id, Run: session.Run.Ref.Run, Conversation: session.Run.Conversation,
+	d = learning.Decision{ID: id, Run: session.Run.Ref.Run, Conversation: session.Run.Conversation,
 		Span: span.Number, FromSeq: span.FromSeq(), ToSeq: span.ToSeq(), Bank: head.ID,
 		Version: head.Version.Number, Canary: canary}
 	err = s.ports.Store.InWorkspace(ctx, session.Run.Workspace, func(ctx context.Context, tx Tx) error {
@@ -48,8 +49,8 @@ func (s *Service) decide(ctx context.Context, session extraction.Session, span e
 }
 
 // choose makes and stores the choice of a decision, unless another attempt has stored one.
-func (s *Service) choose(ctx context.Context, tx Tx, d decision.Decision, o runspec.SpanOptions, head bank.Head,
-	vector []float32, candidates []policy.Candidate) (decision.Decision, error) {
+func (s *Service) choose(ctx context.Context, tx Tx, d learning.Decision, o runspec.SpanOptions, head bank.Head,
+	vector []float32, candidates []policy.Candidate) (learning.Decision, error) {
 	how, fresh, err := s.explore(ctx, tx, d.ID, o.K, head)
 	if err != nil {
 		return d, err

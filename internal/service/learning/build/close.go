@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
@@ -58,7 +59,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 }
 
 // sum adds up decisions.
-func sum(decisions []decision.Decision) Result {
+func sum(decisions []learning.Decision) Result {
 	out := Result{Actions: map[executor.Outcome]int{}, Added: []string{}, Updated: []string{}, Deleted: []string{}}
 	for _, d := range decisions {
 		out.Spans++

@@ -12,7 +12,6 @@ import (
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/memoryagent"
 )
 
 // IdleRequest is a conversation without recent messages.
@@ -80,7 +79,7 @@ func (s *Service) acceptIdle(ctx context.Context, tx Tx, in IdleRequest) (*run.R
 	}
 	generation, place := before.Generation+1, fmt.Sprintf("idle-%d-%d", in.Conversation, to)
 	r, err := s.accept(ctx, tx, Request{Spec: in.Spec, Keeping: in.Keeping}, messages, true,
-		memoryagent.NewRun{Kind: run.Build, Key: key, Generation: generation, ArgsSHA: sha256.Sum256([]byte(key)),
+		run.NewAgentRun{Kind: run.Build, Key: key, Generation: generation, ArgsSHA: sha256.Sum256([]byte(key)),
 			Conversation: in.Conversation, WorkflowID: contract.BuildID(in.WorkspaceKey, place, generation)})
 	return &r, err
 }

@@ -3,13 +3,14 @@ package build
 import (
 	"context"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/paging"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/decision"
 )
 
 // Decisions returns a page of the live choices of a bank, the latest first.
-func (s *Service) Decisions(ctx context.Context, ws int64, name, cursor string, limit int) (out []decision.View,
+func (s *Service) Decisions(ctx context.Context, ws int64, name, cursor string,
+	limit int) (out []learning.ConversationView,
 	next string, err error) {
 	before, id, max, err := paging.Time(cursor, limit)
 	if err != nil {
@@ -21,7 +22,7 @@ func (s *Service) Decisions(ctx context.Context, ws int64, name, cursor string, 
 			return err
 		}
 		found, err := tx.Decisions().BankDecisions(ctx, head.ID, before, id, max)
-		out = make([]decision.View, len(found))
+		out = make([]learning.ConversationView, len(found))
 		for i, d := range found {
 			out[i] = d.View()
 		}
@@ -30,7 +31,7 @@ func (s *Service) Decisions(ctx context.Context, ws int64, name, cursor string, 
 	out, next = paging.Cut(
 		out,
 		limit,
-		func(last decision.View) string { return paging.ByTime(last.CreatedAt, last.ID) },
+		func(last learning.ConversationView) string { return paging.ByTime(last.CreatedAt, last.ID) },
 	)
 	return out, next, err
 }

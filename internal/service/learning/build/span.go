@@ -5,17 +5,17 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/ledger"
 )
 
 // BuildSpan builds the memories of one span: it chooses skills, calls the model once, and applies
 // the permitted actions in one transaction.
-func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (out decision.SpanOutcome, err error) {
+func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (out learning.SpanOutcome, err error) {
 	session, err := s.readSession(ctx, ref)
 	if err != nil {
 		return out, err
@@ -26,7 +26,7 @@ func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (out d
 	span := session.Spans[number]
 	var head bank.Head
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		row := bank.Row{ID: session.Spec.BankID, Name: session.Spec.Bank}
+		row := learning.BankRow{ID: session.Spec.BankID, Name: session.Spec.Bank}
 		head, err = s.ports.Banks.ReadVersion(ctx, tx, row, session.Spec.Version)
 		return err
 	})
@@ -58,7 +58,7 @@ func (s *Service) readSession(ctx context.Context, ref run.Ref) (out extraction.
 
 // carryOut calls the model for a span and applies its actions.
 func (s *Service) carryOut(ctx context.Context, session extraction.Session, span executor.Span, head bank.Head,
-	d decision.Decision) (out decision.SpanOutcome, err error) {
+	d learning.Decision) (out learning.SpanOutcome, err error) {
 	contents, err := s.readContents(ctx, session.Run.Workspace, d.Choice.Shown)
 	if err != nil {
 		return out, err
@@ -68,11 +68,11 @@ func (s *Service) carryOut(ctx context.Context, session extraction.Session, span
 		Model: session.Spec.Model, Step: fmt.Sprintf("span/%d", span.Number), Lang: session.Spec.Lang, Span: span,
 		Skills: skills, Shown: d.Choice.Shown, Contents: contents})
 	if f, over := ledger.IsPermanent(err); over {
-		return decision.SpanOutcome{Outcome: executor.LLMError, Note: f.Error()}, nil
+		return learning.SpanOutcome{Outcome: executor.LLMError, Note: f.Error()}, nil
 	} else if err != nil {
 		return out, err
 	}
-	out = decision.SpanOutcome{Outcome: outcome,
+	out = learning.SpanOutcome{Outcome: outcome,
 		Actions: executor.Resolve(actions, extraction.Roles(skills), extraction.Handles(d.Choice.Shown))}
 	return out, s.apply(ctx, session, span, d.ID, out.Actions)
 }

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/learning"
 )
 
 // Sources of cases.
@@ -26,43 +26,13 @@ const (
 	FromTraining   = "training"   // a training episode answered badly
 )
 
-// Case is a question with its known answers. Failures is 0 if the question never failed.
-type Case struct {
-	ID           int64     `json:"id"`
-	Bank         int64     `json:"-"`
-	Key          string    `json:"key"`
-	Source       string    `json:"source"`
-	State        string    `json:"state"` // open, resolved, or expired: no failure within Window
-	Question     string    `json:"question"`
-	Gold         []string  `json:"gold,omitempty"`
-	Evidence     []int     `json:"evidence,omitempty"` // messages of the conversation
-	Category     string    `json:"category,omitempty"`
-	Prediction   string    `json:"prediction,omitempty"`
-	Retrieved    []string  `json:"retrieved,omitempty"` // ids of memories
-	Score        float64   `json:"score"`
-	Failures     int       `json:"failures"`
-	Iteration    int       `json:"iteration,omitempty"`
-	Conversation int64     `json:"conversation,omitempty"`
-	Run          string    `json:"run,omitempty"`
-	Op           string    `json:"-"`
-	FailedAt     time.Time `json:"failed_at,omitzero"` // last failure
-	UpdatedAt    time.Time `json:"updated_at,omitzero"`
-}
-
-// Hard returns the case in the form of the designer's buffer.
-func (c Case) Hard(trace string, evidence, retrieved []string) designer.Case {
-	return designer.Case{QueryID: c.Key, Trace: trace, Question: c.Question, Gold: c.Gold, Evidence: evidence,
-		Category: c.Category, Retrieved: retrieved, Prediction: c.Prediction, Score: c.Score,
-		Iteration: c.Iteration, Failures: c.Failures}
-}
-
 // Window is the lifetime of a live hard case after its last failure, enough for about 30 nightly
 // rounds. Training counts iterations instead (designer.DefaultWindow).
 const Window = 30 * 24 * time.Hour
 
 // Open returns the hard cases of a bank that failed within the window, latest first. It marks older
 // ones as expired.
-func Open(ctx context.Context, tx Tx, bank int64, most int) ([]Case, error) {
+func Open(ctx context.Context, tx Tx, bank int64, most int) ([]learning.Case, error) {
 	if _, err := tx.Cases().ExpireCases(ctx, bank, Window); err != nil {
 		return nil, err
 	}
@@ -84,12 +54,12 @@ func Key(question string) string {
 
 // ByConversation returns the conversations of a bank's questions with known answers, ascending, and
 // the questions of each.
-func ByConversation(ctx context.Context, tx Tx, bank int64) ([]int64, map[int64][]Case, error) {
+func ByConversation(ctx context.Context, tx Tx, bank int64) ([]int64, map[int64][]learning.Case, error) {
 	known, err := tx.Cases().KnownCases(ctx, bank)
 	if err != nil {
 		return nil, nil, err
 	}
-	by := map[int64][]Case{}
+	by := map[int64][]learning.Case{}
 	for _, c := range known {
 		by[c.Conversation] = append(by[c.Conversation], c)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/transcript"
@@ -63,6 +64,6 @@ func recordCorrection(ctx context.Context, tx Tx, bankID, conversation int64, as
 		return nil
 	}
 	one.Bank = bankID
-	_, err = record(ctx, tx, one, Vote{})
+	_, err = record(ctx, tx, one, learning.Vote{})
 	return err
 }

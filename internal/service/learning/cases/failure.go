@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/service/learning/bank"
 )
 
@@ -28,23 +29,24 @@ type FailedQuestion struct {
 	Rated        string // the rated reply, see Vote; empty means the question
 }
 
-func (f FailedQuestion) check() (Case, error) {
+func (f FailedQuestion) check() (learning.Case, error) {
 	question := strings.TrimSpace(f.Question)
 	switch {
 	case question == "":
-		return Case{}, fault.New(
+		return learning.Case{}, fault.New(
 			fault.InvalidArgument,
 			"question is required",
 			"send the question that memory was asked",
 		)
 	case len([]rune(question)) > maxQuestionRunes:
-		return Case{}, fault.Newf(fault.TooLarge, "question has more than %d characters", maxQuestionRunes)
+		return learning.Case{}, fault.Newf(fault.TooLarge, "question has more than %d characters", maxQuestionRunes)
 	case len(f.Gold) > maxGold || slices.ContainsFunc(f.Gold,
 		func(g string) bool { return len([]rune(g)) > maxAnswerRunes }) || len([]rune(f.Prediction)) > maxAnswerRunes:
-		return Case{}, fault.Newf(fault.TooLarge, "an answer has more than %d characters, or there are more than %d",
+		return learning.Case{}, fault.Newf(fault.TooLarge,
+			"an answer has more than %d characters, or there are more than %d",
 			maxAnswerRunes, maxGold)
 	case f.Op == "":
-		return Case{}, fault.New(fault.InvalidArgument, "operation ID is required", "")
+		return learning.Case{}, fault.New(fault.InvalidArgument, "operation ID is required", "")
 	}
 	var gold []string
 	for _, g := range f.Gold {
@@ -52,7 +54,7 @@ func (f FailedQuestion) check() (Case, error) {
 			gold = append(gold, g)
 		}
 	}
-	return Case{Key: Key(question), Source: f.Source, Question: question, Gold: gold, Evidence: f.Evidence,
+	return learning.Case{Key: Key(question), Source: f.Source, Question: question, Gold: gold, Evidence: f.Evidence,
 		Prediction: strings.TrimSpace(f.Prediction), Retrieved: f.Retrieved, Score: f.Score,
 		Conversation: f.Conversation, Run: f.Run, Op: f.Op}, nil
 }
@@ -61,7 +63,7 @@ func (f FailedQuestion) check() (Case, error) {
 // scores the skills behind the memories of a bad reply. Calls with the same operation ID have one
 // effect, and a later vote of a voter on a reply replaces the earlier one. If the vote is one of a
 // burst, it has no effect, and the case is empty.
-func (s *Service) RecordFailure(ctx context.Context, ws int64, f FailedQuestion) (out Case, err error) {
+func (s *Service) RecordFailure(ctx context.Context, ws int64, f FailedQuestion) (out learning.Case, err error) {
 	c, err := f.check()
 	if err != nil {
 		return out, err
@@ -72,7 +74,7 @@ func (s *Service) RecordFailure(ctx context.Context, ws int64, f FailedQuestion)
 			return err
 		}
 		c.Bank = head.ID
-		out, err = record(ctx, tx, c, Vote{Voter: f.Voter, Sender: f.Sender, Rated: cmp.Or(f.Rated, c.Key)})
+		out, err = record(ctx, tx, c, learning.Vote{Voter: f.Voter, Sender: f.Sender, Rated: cmp.Or(f.Rated, c.Key)})
 		return err
 	})
 	return out, err
@@ -80,7 +82,7 @@ func (s *Service) RecordFailure(ctx context.Context, ws int64, f FailedQuestion)
 
 // record is RecordFailure inside a transaction. The operation log does not store any text of it,
 // because the log outlives the conversation.
-func record(ctx context.Context, tx Tx, c Case, v Vote) (out Case, err error) {
+func record(ctx context.Context, tx Tx, c learning.Case, v learning.Vote) (out learning.Case, err error) {
 	var done struct {
 		Case int64 `json:"case"`
 	}

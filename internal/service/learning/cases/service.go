@@ -3,6 +3,7 @@ package cases
 import (
 	"context"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/ports"
 	"cairn/internal/service/learning/bank"
 )
@@ -26,7 +27,7 @@ func New(p Ports) (*Service, error) {
 }
 
 // List lists the open hard cases of a bank, latest first.
-func (s *Service) List(ctx context.Context, ws int64, name string, most int) (out []Case, err error) {
+func (s *Service) List(ctx context.Context, ws int64, name string, most int) (out []learning.Case, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, bank.OrDefault(name))
 		if err == nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/cases"
@@ -19,7 +20,7 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 	}
 }
 
-func open(l *pgtest.Learning) []cases.Case {
+func open(l *pgtest.Learning) []learning.Case {
 	l.DB.T.Helper()
 	out, err := l.Cases.List(l.DB.T.Context(), l.DB.A.ID, "", 10)
 	testkit.Must(l.DB.T, err)

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/decision"
 )
 
 // PositiveFeedback is a question with a good reply.
@@ -33,8 +33,8 @@ func (s *Service) RecordSuccess(ctx context.Context, ws int64, p PositiveFeedbac
 	}
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		return tx.Operations().Do(ctx, p.Op, []any{"answered", name, key, p.Run}, &done, func() error {
-			v := Vote{Voter: p.Voter, Sender: p.Sender, Rated: cmp.Or(p.Rated, key), Op: p.Op,
-				Source: decision.FromPraise, Run: p.Run, Conversation: p.Conversation}
+			v := learning.Vote{Voter: p.Voter, Sender: p.Sender, Rated: cmp.Or(p.Rated, key), Op: p.Op,
+				Source: learning.FromPraise, Run: p.Run, Conversation: p.Conversation}
 			err := cast(ctx, tx, &v, p.Question, p.Answer, func() error {
 				row, found, err := tx.Banks().BankNamed(ctx, name)
 				if err != nil || !found {

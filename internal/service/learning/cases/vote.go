@@ -5,36 +5,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/service/learning/decision"
 )
 
 // burstVotes is the number of votes that a key can send within a minute. If it sends more, none of
 // them has an effect.
 const burstVotes = 20
-
-// Vote is the rating of an answer by a voter, and its effect.
-type Vote struct {
-	Voter        string // empty if it is not a vote
-	Sender       string // the voter, or the key of a gateway that votes for its users
-	Rated        string // the answer: Turn or Key
-	Op           string
-	Source       string
-	Burst        bool // one of too many within a minute
-	Run          string
-	Conversation int64
-	Case         int64
-	Failures     int      // that it added to the case; negative if it took some away
-	Decisions    []string // whose skills have its score
-}
-
-// Burst is the number of votes of a sender that have no effect.
-type Burst struct {
-	Voter  string    `json:"voter" doc:"Who sent them: key/ID of an API key, gateway/ID of the key of a gateway, or cli/ACCOUNT of the command line"`
-	Votes  int       `json:"votes" doc:"Votes that it sent within a minute in which it sent more than 20"`
-	LastAt time.Time `json:"last_at"`
-}
 
 // Turn returns what is rated by a vote on the answer of a turn.
 func Turn(run string) string { return fmt.Sprintf("turn/%s", run) }
@@ -43,37 +21,29 @@ func Turn(run string) string { return fmt.Sprintf("turn/%s", run) }
 type VoteRepository interface {
 	// LockVoter blocks other votes of a voter, or of a sender, until the transaction ends.
 	LockVoter(ctx context.Context, voter string) error
-	VoteOn(ctx context.Context, voter, rated string) (Vote, bool, error)
+	VoteOn(ctx context.Context, voter, rated string) (learning.Vote, bool, error)
 	// VotesLately returns the other votes of the last minute of the sender of v.
-	VotesLately(ctx context.Context, v Vote) ([]Vote, error)
+	VotesLately(ctx context.Context, v learning.Vote) ([]learning.Vote, error)
 	// MarkBurst records that the votes of a sender in the last minute have no effect.
 	MarkBurst(ctx context.Context, sender string) error
-	PutVote(ctx context.Context, v Vote) error
+	PutVote(ctx context.Context, v learning.Vote) error
 	// Voters returns the number of voters whose votes have an effect.
 	Voters(ctx context.Context) (int, error)
 	// Bursts returns who sent votes without effect, latest first.
-	Bursts(ctx context.Context, most int) ([]Burst, error)
-}
-
-// score returns the score that a vote gives to skills.
-func (v Vote) score() float64 {
-	if v.Source == decision.FromPraise {
-		return 1
-	}
-	return 0
+	Bursts(ctx context.Context, most int) ([]learning.VoteBurst, error)
 }
 
 // cast applies a vote in place of the voter's earlier vote on the same answer. Change is its effect
 // on a case. Without a voter, cast only applies the effects. The order of locks is that of all
 // writers: voter, cases, bank.
-func cast(ctx context.Context, tx Tx, v *Vote, question, answer string, change func() error) error {
+func cast(ctx context.Context, tx Tx, v *learning.Vote, question, answer string, change func() error) error {
 	replaced, err := replace(ctx, tx, v)
 	if err == nil && !v.Burst {
 		err = change()
 	}
 	for _, r := range replaced {
 		if err == nil {
-			err = decision.RetractJudgement(ctx, tx, r.Op, r.Decisions, r.score())
+			err = decision.RetractJudgement(ctx, tx, r.Op, r.Decisions, r.Score())
 		}
 	}
 	if err != nil {
@@ -81,7 +51,7 @@ func cast(ctx context.Context, tx Tx, v *Vote, question, answer string, change f
 	}
 	if !v.Burst && v.Source != FromRetrieval { // nothing was found, so no memory is to blame
 		v.Decisions, err = decision.RecordJudgement(ctx, tx, decision.Judgement{Op: v.Op, Source: v.Source,
-			Voter: v.Voter, Run: v.Run, Score: v.score(), Question: question, Answer: answer})
+			Voter: v.Voter, Run: v.Run, Score: v.Score(), Question: question, Answer: answer})
 	}
 	if err != nil || v.Voter == "" {
 		return err
@@ -91,7 +61,7 @@ func cast(ctx context.Context, tx Tx, v *Vote, question, answer string, change f
 
 // replace decides whether a vote has an effect, and takes back the effect on cases of the votes
 // that lose theirs: the earlier vote on the same answer, and all of a burst.
-func replace(ctx context.Context, tx Tx, v *Vote) (out []Vote, err error) {
+func replace(ctx context.Context, tx Tx, v *learning.Vote) (out []learning.Vote, err error) {
 	if v.Voter == "" {
 		return nil, nil
 	}
@@ -115,7 +85,7 @@ func replace(ctx context.Context, tx Tx, v *Vote) (out []Vote, err error) {
 	if v.Burst = len(lately) >= burstVotes; v.Burst {
 		out = append(out, lately...)
 	}
-	slices.SortFunc(out, func(a, b Vote) int { return cmp.Compare(a.Case, b.Case) })
+	slices.SortFunc(out, func(a, b learning.Vote) int { return cmp.Compare(a.Case, b.Case) })
 	for _, r := range out {
 		if r.Case == 0 || r.Failures == 0 {
 			continue
@@ -131,7 +101,7 @@ func replace(ctx context.Context, tx Tx, v *Vote) (out []Vote, err error) {
 }
 
 // Bursts lists who sent votes too fast to count, latest first.
-func (s *Service) Bursts(ctx context.Context, ws int64, most int) (out []Burst, err error) {
+func (s *Service) Bursts(ctx context.Context, ws int64, most int) (out []learning.VoteBurst, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		out, err = tx.Votes().Bursts(ctx, most)
 		return err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
@@ -19,7 +20,7 @@ import (
 
 func TestAnAnswerCitesWhatItTakesWordsFrom(t *testing.T) {
 	t.Parallel()
-	uses := []decision.MemoryUse{{Memory: "m1", Decision: "9/0", Content: "The greenhouse has nine lemon trees."},
+	uses := []learning.MemoryUse{{Memory: "m1", Decision: "9/0", Content: "The greenhouse has nine lemon trees."},
 		{Memory: "m2", Decision: "9/1", Content: "The cellar key hangs by the door."},
 		{Memory: "m3", Content: "Nobody chose this."}}
 	for what, c := range map[string]struct {
@@ -38,7 +39,7 @@ func TestAnAnswerCitesWhatItTakesWordsFrom(t *testing.T) {
 }
 
 // chosen stores a decision of a build with its run.
-func chosen(t *testing.T, l *pgtest.Learning) (d decision.Decision) {
+func chosen(t *testing.T, l *pgtest.Learning) (d learning.Decision) {
 	t.Helper()
 	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(),
 		Messages: pgtest.Said("The greenhouse has nine lemon trees."), Keeping: runspec.DefaultSpanOptions()})
@@ -47,8 +48,8 @@ func chosen(t *testing.T, l *pgtest.Learning) (d decision.Decision) {
 		head, err := l.Banks.ReadHead(ctx, tx, "default")
 		testkit.Must(t, err)
 		skill := head.Bank.Versions()[0].ID
-		d = decision.Decision{ID: decision.ID(r.Ref, 0), Run: r.Ref.Run, Conversation: r.Conversation, Bank: head.ID,
-			Version: 1, Choice: decision.Choice{Decision: policy.Decision{ID: decision.ID(r.Ref, 0),
+		d = learning.Decision{ID: decision.ID(r.Ref, 0), Run: r.Ref.Run, Conversation: r.Conversation, Bank: head.ID,
+			Version: 1, Choice: learning.Choice{Decision: policy.Decision{ID: decision.ID(r.Ref, 0),
 				Candidates: []string{skill}, Chosen: []string{skill}}}}
 		return tx.Decisions().PutDecision(ctx, d)
 	}))
@@ -61,7 +62,7 @@ func TestTheFirstOutcomeOfASpanStays(t *testing.T) {
 	d := chosen(t, l)
 	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
 		for _, o := range []executor.Outcome{executor.OK, executor.LLMError} {
-			testkit.Must(t, tx.Decisions().EndDecision(ctx, d.ID, decision.SpanOutcome{Outcome: o}))
+			testkit.Must(t, tx.Decisions().EndDecision(ctx, d.ID, learning.SpanOutcome{Outcome: o}))
 		}
 		got, found, err := tx.Decisions().DecisionAt(ctx, d.ID)
 		if err != nil || !found || !got.Answered() || got.Outcome.Outcome != executor.OK {
@@ -102,14 +103,14 @@ func TestUseAndScoresCountForSkills(t *testing.T) {
 	d := chosen(t, l)
 	var stats map[string]memoryskill.Stats
 	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
-		testkit.Must(t, decision.CountUse(ctx, tx, d.Bank, []decision.Decision{d})) // not ended: not counted
-		d.Outcome = &decision.SpanOutcome{Outcome: executor.OK}
-		testkit.Must(t, decision.CountUse(ctx, tx, d.Bank, []decision.Decision{d}))
+		testkit.Must(t, decision.CountUse(ctx, tx, d.Bank, []learning.Decision{d})) // not ended: not counted
+		d.Outcome = &learning.SpanOutcome{Outcome: executor.OK}
+		testkit.Must(t, decision.CountUse(ctx, tx, d.Bank, []learning.Decision{d}))
 		testkit.Must(t, decision.CountScore(ctx, tx, []string{d.ID, d.ID, "", "erased"}, 1))
 		testkit.Must(t, tx.Outcomes().PutOutcomes(ctx, []string{d.ID, "erased"},
-			decision.Outcome{Op: "1", Run: d.Run, Source: decision.FromPraise, Score: 1}))
+			learning.Outcome{Op: "1", Run: d.Run, Source: learning.FromPraise, Score: 1}))
 		testkit.Must(t, tx.Outcomes().PutOutcomes(ctx, []string{d.ID},
-			decision.Outcome{Op: "1", Run: d.Run, Source: decision.FromPraise, Score: 0}))
+			learning.Outcome{Op: "1", Run: d.Run, Source: learning.FromPraise, Score: 0}))
 		outcomes, err := tx.Outcomes().Outcomes(ctx, []string{d.ID})
 		if err != nil || len(outcomes) != 1 || outcomes[0].Score != 1 {
 			t.Errorf("%+v, %v", outcomes, err)

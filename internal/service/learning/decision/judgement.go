@@ -6,17 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/run"
 )
-
-// MemoryUse links a memory in the prompt of a run to a decision that wrote it. The decision is
-// empty if no memory skill wrote the memory.
-type MemoryUse struct {
-	Memory   string // its id
-	Decision string
-	Content  string // content after that decision; the last one is the content in the prompt
-}
 
 // Judgement is a score of a reply.
 type Judgement struct {
@@ -47,7 +40,7 @@ func RecordJudgement(ctx context.Context, tx Tx, j Judgement) (decisions []strin
 		return nil, err
 	}
 	if err := tx.Outcomes().PutOutcomes(ctx, Cited(uses, j.Question, j.Answer),
-		Outcome{Op: j.Op, Run: j.Run, Source: j.Source, Score: j.Score, Voter: j.Voter}); err != nil {
+		learning.Outcome{Op: j.Op, Run: j.Run, Source: j.Source, Score: j.Score, Voter: j.Voter}); err != nil {
 		return nil, err
 	}
 	for _, m := range uses {
@@ -70,7 +63,7 @@ func RetractJudgement(ctx context.Context, tx Tx, op string, decisions []string,
 // Cited returns the decisions behind the memories that a reply cites: it contains their ID, or
 // words of them that the question does not contain. If the reply cites none, Cited returns the
 // decisions of all memories in the prompt.
-func Cited(uses []MemoryUse, question, answer string) (decisions []string) {
+func Cited(uses []learning.MemoryUse, question, answer string) (decisions []string) {
 	added := map[string]bool{} // words of the reply that are not in the question
 	for _, w := range lexical.Words(answer) {
 		added[w] = !lexical.IsStopword(w)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/service/learning/bank"
@@ -72,7 +73,7 @@ func byBank(ctx context.Context, tx Tx, ids []string) (decisions map[int64][]pol
 }
 
 // CountUse counts the choices of a build.
-func CountUse(ctx context.Context, tx Tx, bankID int64, made []Decision) error {
+func CountUse(ctx context.Context, tx Tx, bankID int64, made []learning.Decision) error {
 	var decisions []policy.Decision
 	for _, d := range made {
 		if d.Outcome != nil {

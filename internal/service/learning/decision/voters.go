@@ -1,6 +1,10 @@
 package decision
 
-import "slices"
+import (
+	"slices"
+
+	"cairn/internal/domain/learning"
+)
 
 // MinVoters is the number of voters without whose votes nothing is promoted automatically.
 const MinVoters = 5
@@ -9,7 +13,7 @@ const MinVoters = 5
 const maxShare = 4
 
 // Voters returns the number of voters of scores. Scores that are no votes have none.
-func Voters(scores []Outcome) int {
+func Voters(scores []learning.Outcome) int {
 	var voters []string
 	for _, s := range scores {
 		if s.Voter != "" {
@@ -23,7 +27,7 @@ func Voters(scores []Outcome) int {
 // Capped leaves out scores so that no voter has more than a quarter of those that remain. Scores
 // that are no votes count like those of one more voter: corrections in messages may all be of one
 // person. With fewer than MinVoters voters all scores remain; nothing is promoted on them.
-func Capped(scores []Outcome) (out []Outcome) {
+func Capped(scores []learning.Outcome) (out []learning.Outcome) {
 	if Voters(scores) < MinVoters {
 		return scores
 	}

@@ -4,18 +4,19 @@ import (
 	"fmt"
 	"testing"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/service/learning/decision"
 )
 
 // scores returns as many scores of voters as given; the first number is of scores without a voter.
-func scores(none int, voters ...int) (out []decision.Outcome) {
+func scores(none int, voters ...int) (out []learning.Outcome) {
 	for i, n := range append([]int{none}, voters...) {
 		voter := ""
 		if i > 0 {
 			voter = fmt.Sprint("key/", i)
 		}
 		for range n {
-			out = append(out, decision.Outcome{Op: fmt.Sprintf("%d of %d", len(out), i), Voter: voter})
+			out = append(out, learning.Outcome{Op: fmt.Sprintf("%d of %d", len(out), i), Voter: voter})
 		}
 	}
 	return out
@@ -24,7 +25,7 @@ func scores(none int, voters ...int) (out []decision.Outcome) {
 func TestNoVoterHasMoreThanAQuarter(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
-		scores       []decision.Outcome
+		scores       []learning.Outcome
 		voters, want int
 	}{
 		"no scores":                {nil, 0, 0},

@@ -6,13 +6,13 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/testkit"
@@ -33,7 +33,7 @@ func input(t *testing.T, step string) design.Input {
 	recipe, err := memoryskill.NewRecipe(memoryskill.TargetRecipe)
 	testkit.Must(t, err)
 	return design.Input{Step: step, Lang: "en", Recipe: recipe, Bank: b,
-		Cases: []design.MinedCase{{Handle: "c0", Case: 1, Question: "When?", Gold: []string{"in March"}}}}
+		Cases: []learning.MinedCase{{Handle: "c0", Case: 1, Question: "When?", Gold: []string{"in March"}}}}
 }
 
 func with(s *pgtest.Script) design.Designer {
@@ -42,7 +42,7 @@ func with(s *pgtest.Script) design.Designer {
 
 func TestCasesAreMinedWithWhatLostTheirAnswer(t *testing.T) {
 	t.Parallel()
-	failed := []design.FailedCase{{Case: cases.Case{ID: 1, Key: "q/1", Question: "Which tree was planted?",
+	failed := []design.FailedCase{{Case: learning.Case{ID: 1, Key: "q/1", Question: "Which tree was planted?",
 		Gold:     []string{"lemon"},
 		Evidence: []int{0}, Conversation: 7, Failures: 2}, Retrieved: []string{"Likes tea"},
 		Items: []string{"Likes tea"}}}
@@ -54,7 +54,7 @@ func TestCasesAreMinedWithWhatLostTheirAnswer(t *testing.T) {
 		got[0].Retrieved[0] != "Likes tea" || got[0].Mechanism == "" {
 		t.Errorf("%+v", got)
 	}
-	if design.Language([]design.MinedCase{{Question: "我住在哪里？"}}) != "zh" {
+	if design.Language([]learning.MinedCase{{Question: "我住在哪里？"}}) != "zh" {
 		t.Error("Chinese is not seen")
 	}
 }
@@ -104,14 +104,15 @@ func TestAProposalIsAskedForUntilItFits(t *testing.T) {
 		}
 		return change, nil
 	})
-	p, candidate, err := with(script).Propose(t.Context(), input(t, "design"), &design.Analysis{})
+	p, candidate, err := with(script).Propose(t.Context(), input(t, "design"), &learning.Analysis{})
 	testkit.Must(t, err)
 	if len(problems) != 1 || p.Action != designer.ApplyChanges || candidate == nil {
 		t.Fatalf("%q: %+v, %+v", problems, p, candidate)
 	}
 	b, err := candidate.Bank()
 	testkit.Must(t, err)
-	if _, there := b.Get("capture_dates"); !there || len(candidate.Fresh) != 1 || design.Describe(candidate) == "" {
+	if _, there := b.Get("capture_dates"); !there || len(candidate.Fresh) != 1 ||
+		learning.DescribeCandidate(candidate) == "" {
 		t.Errorf("%+v", candidate)
 	}
 }
@@ -120,12 +121,12 @@ func TestADesignerMayHaveNothingToPropose(t *testing.T) {
 	t.Parallel()
 	script := pgtest.NewScript()
 	script.Say(prompt.Propose, `{"summary": "all is well", "changes": []}`)
-	p, candidate, err := with(script).Propose(t.Context(), input(t, "design"), &design.Analysis{})
+	p, candidate, err := with(script).Propose(t.Context(), input(t, "design"), &learning.Analysis{})
 	if err != nil || candidate != nil || p.Action != designer.NoChange {
 		t.Errorf("%+v, %+v, %v", p, candidate, err)
 	}
 	script.Say(prompt.Propose, "no JSON")
-	p, candidate, err = with(script).Propose(t.Context(), input(t, "other"), &design.Analysis{})
+	p, candidate, err = with(script).Propose(t.Context(), input(t, "other"), &learning.Analysis{})
 	if err != nil || candidate != nil || p != nil || len(script.Steps()) != 4 {
 		t.Errorf("%+v, %+v, %v, %q", p, candidate, err, script.Steps())
 	}
@@ -142,7 +143,7 @@ func TestAProposalOfARefiningDesignerAddsNothing(t *testing.T) {
 	})
 	in := input(t, "refine")
 	in.RefineOnly = true
-	_, candidate, err := with(script).Propose(t.Context(), in, &design.Analysis{})
+	_, candidate, err := with(script).Propose(t.Context(), in, &learning.Analysis{})
 	if err != nil || candidate != nil || len(problems) != 3 || !strings.Contains(problems[0], "refine_existing") {
 		t.Errorf("%+v, %v, problems %q", candidate, err, problems)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/service/learning/runspec"
@@ -19,7 +20,7 @@ const (
 
 // Diagnose analyzes the cases with a model, and lets the model criticize the analysis. A reply that cannot be read,
 // also after its repairs, is left out. Without any, the error is ModelInvalid.
-func (s Designer) Diagnose(ctx context.Context, d Input) (out *Analysis, err error) {
+func (s Designer) Diagnose(ctx context.Context, d Input) (out *learning.Analysis, err error) {
 	m, err := material(d)
 	if err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func (s Designer) Diagnose(ctx context.Context, d Input) (out *Analysis, err err
 					if err != nil {
 						return err
 					}
-					var a Analysis
+					var a learning.Analysis
 					if err := json.Unmarshal(raw, &a); err != nil {
 						return err
 					}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/guard"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/prompt"
@@ -16,12 +17,6 @@ import (
 type (
 	// Input is the input of a designer round.
 	Input = designer.Input
-	// MinedCase is a selected case with the computed cause of its failure.
-	MinedCase = designer.MinedCase
-	// Candidate is the bank that results from a proposal.
-	Candidate = designer.Candidate
-	// Analysis is a model's analysis of the cases.
-	Analysis = designer.Analysis
 )
 
 // material returns the prompt material that both questions of a round share. Secrets are removed
@@ -35,7 +30,7 @@ func material(d Input) (prompt.Material, error) {
 		}
 		return out
 	}
-	shown := append([]MinedCase(nil), d.Cases...)
+	shown := append([]learning.MinedCase(nil), d.Cases...)
 	for i := range shown {
 		m := &shown[i]
 		m.Gold, m.Retrieved, m.Evidence = clean(m.Gold), clean(m.Retrieved), clean(m.Evidence)
@@ -51,7 +46,7 @@ func material(d Input) (prompt.Material, error) {
 }
 
 // Language returns the language of most cases.
-func Language(cases []MinedCase) string {
+func Language(cases []learning.MinedCase) string {
 	var messages []transcript.Message
 	for _, c := range cases {
 		messages = append(messages, transcript.Message{Role: transcript.User,

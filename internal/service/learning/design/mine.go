@@ -6,11 +6,11 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 )
@@ -23,14 +23,14 @@ type Designer struct {
 
 // FailedCase is a case with the memories of its last failure.
 type FailedCase struct {
-	cases.Case
+	learning.Case
 	Retrieved []string // contents of the found memories
 	Items     []string // contents of all memories at that time
 }
 
 // Mine selects the cases of a round, and determines which step lost the answer of each.
 func (s Designer) Mine(ctx context.Context, failed []FailedCase, traces map[int64]episode.Trace,
-	recipe memoryskill.Recipe) ([]MinedCase, error) {
+	recipe memoryskill.Recipe) ([]learning.MinedCase, error) {
 	var hard []designer.Case
 	var texts []string
 	by := map[string]FailedCase{}
@@ -53,14 +53,14 @@ func (s Designer) Mine(ctx context.Context, failed []FailedCase, traces map[int6
 	if err != nil {
 		return nil, err
 	}
-	var out []MinedCase
+	var out []learning.MinedCase
 	for _, r := range chosen {
 		c := by[r.Key()]
 		view := designer.View{Bank: c.Items}
 		for _, span := range traces[c.Conversation].Spans {
 			view.Trace = append(view.Trace, span.Text())
 		}
-		out = append(out, MinedCase{Handle: fmt.Sprintf("c%d", len(out)), Case: c.ID, Cluster: r.Cluster,
+		out = append(out, learning.MinedCase{Handle: fmt.Sprintf("c%d", len(out)), Case: c.ID, Cluster: r.Cluster,
 			Difficulty: r.Difficulty, Mechanism: designer.Label(r.Case, view), Question: r.Question, Gold: r.Gold,
 			Prediction: r.Prediction, Retrieved: r.Retrieved, Evidence: r.Evidence})
 	}

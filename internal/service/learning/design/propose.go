@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
@@ -20,7 +21,8 @@ import (
 // Propose asks for edits until one proposal can be applied. Each further request contains the
 // problems of the previous reply and has a higher temperature, so that the model does not repeat
 // it.
-func (s Designer) Propose(ctx context.Context, d Input, a *Analysis) (*designer.Proposal, *Candidate, error) {
+func (s Designer) Propose(ctx context.Context, d Input, a *learning.Analysis) (*designer.Proposal,
+	*learning.BankCandidate, error) {
 	m, err := material(d)
 	if err != nil {
 		return nil, nil, err
@@ -60,7 +62,7 @@ func (s Designer) Propose(ctx context.Context, d Input, a *Analysis) (*designer.
 		}
 		round, problems := designer.Apply(d.Bank, p, rules)
 		if len(problems) == 0 {
-			return &p, &Candidate{Members: round.Bank.Versions(), Capacity: round.Bank.Capacity(),
+			return &p, &learning.BankCandidate{Members: round.Bank.Versions(), Capacity: round.Bank.Capacity(),
 				Fresh: memoryskill.Fresh(round.Changes, d.Recipe.AddedOnly), Changes: round.Changes,
 				Evicted: round.Evicted, Warnings: round.Warnings}, nil
 		}
@@ -138,6 +140,3 @@ func (s Designer) rules(ctx context.Context, d Input, p designer.Proposal) (desi
 	}
 	return out, nil
 }
-
-// Describe returns a short text about a candidate, to exclude it from later rounds.
-func Describe(c *Candidate) string { return designer.Describe(c.Changes) }

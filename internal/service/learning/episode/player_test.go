@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/judge"
@@ -17,7 +18,6 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/testkit"
@@ -41,7 +41,7 @@ func trace() episode.Trace {
 	for i, text := range []string{"I planted a lemon tree.", "I planted a lemon tree.", "My sister prefers jam."} {
 		t.Spans = append(t.Spans, executor.Span{Number: i, Parts: []executor.Part{{Seq: i, Role: "user", Text: text}}})
 	}
-	t.Questions = []cases.Case{{ID: 1, Question: "Which tree was planted?", Gold: []string{"lemon tree"},
+	t.Questions = []learning.Case{{ID: 1, Question: "Which tree was planted?", Gold: []string{"lemon tree"},
 		Evidence: []int{0}},
 		{ID: 2, Question: "Who prefers jam?", Gold: []string{"sister"}, Evidence: []int{2}}}
 	return t
@@ -65,7 +65,7 @@ func TestAnEpisodeIsTheSameWhenItIsPlayedAgain(t *testing.T) {
 	if first.Reward != 1 || !first.Known || len(first.Items) != 2 || len(first.Episode.Decisions) != 3 { // one twice
 		t.Errorf("%+v", first)
 	}
-	if o := first.Outcomes(); o != (episode.Outcomes{Of: 5}) || o.Alarming() {
+	if o := first.Outcomes(); o != (learning.EpisodeOutcomes{Of: 5}) || o.Alarming() {
 		t.Errorf("%+v", o)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"cairn/internal/domain/guard"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/executor"
-	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/runspec"
 )
@@ -17,11 +17,11 @@ type Trace struct {
 	Lang         string
 	Spans        []executor.Span
 	Texts        map[int]string // of messages, by sequence number
-	Questions    []cases.Case
+	Questions    []learning.Case
 }
 
 // ReadTrace reads a conversation for episodes. Secrets are removed.
-func ReadTrace(ctx context.Context, tx extraction.Tx, conversation int64, questions []cases.Case,
+func ReadTrace(ctx context.Context, tx extraction.Tx, conversation int64, questions []learning.Case,
 	how executor.Spanning) (Trace, error) {
 	const all = 1 << 30
 	c, err := tx.Transcripts().Conversation(ctx, conversation, 0, all)
@@ -38,7 +38,7 @@ func ReadTrace(ctx context.Context, tx extraction.Tx, conversation int64, questi
 }
 
 // Evidence returns the texts of the messages that contain the answer of a question.
-func (t Trace) Evidence(c cases.Case) (out []string) {
+func (t Trace) Evidence(c learning.Case) (out []string) {
 	for _, seq := range c.Evidence {
 		if text := t.Texts[seq]; text != "" {
 			out = append(out, text)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
@@ -13,7 +14,6 @@ import (
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
-	"cairn/internal/service/memoryagent"
 )
 
 // Accept stores a round and starts its workflow. A frozen bank has no rounds.
@@ -54,7 +54,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 		if err != nil {
 			return err
 		}
-		out, err = runspec.Accept(ctx, tx, memoryagent.NewRun{Kind: run.Evolve, Key: key, Generation: 1,
+		out, err = runspec.Accept(ctx, tx, run.NewAgentRun{Kind: run.Evolve, Key: key, Generation: 1,
 			ArgsSHA:    sha256.Sum256([]byte(key)),
 			WorkflowID: contract.EvolveID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))}, spec)
 		return err
@@ -81,9 +81,9 @@ func roundKey(ctx context.Context, tx Tx, id string, head bank.Head) (string, er
 
 // Open takes the lease of the bank and opens the round of a run. If an earlier attempt has ended
 // the round, over is set.
-func (s *Service) Open(ctx context.Context, ref run.Ref) (over *Round, err error) {
+func (s *Service) Open(ctx context.Context, ref run.Ref) (over *learning.Round, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		_, spec, ended, err := runspec.Read[Spec, Round](ctx, tx, ref)
+		_, spec, ended, err := runspec.Read[Spec, learning.Round](ctx, tx, ref)
 		if over = ended; err != nil || over != nil {
 			return err
 		}

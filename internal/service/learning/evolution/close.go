@@ -6,17 +6,17 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/decision"
-	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/trial"
 )
 
 // Close compares the candidate with the bank, promotes it if it is better, and ends the run. Code
 // is set if the workflow failed.
-func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Round, err error) {
+func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out learning.Round, err error) {
 	out, spec, head, err := s.read(ctx, ref, nil)
 	if err != nil {
 		return out, err
@@ -65,13 +65,13 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 
 // decide applies the gate: the candidate replaces the bank only if it is better on held-out
 // conversations, which the designer has not seen.
-func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, head bank.Head, r *Round) error {
+func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, head bank.Head, r *learning.Round) error {
 	judged, err := trial.Judge(ctx, tx, ref, len(spec.Held))
 	if err != nil {
 		return err
 	}
 	r.Outcomes, r.Comparison, r.Outcome, r.Note = judged.Outcomes, judged.Result, judged.Outcome, judged.Note
-	if judged.Outcome != trial.Promoted {
+	if judged.Outcome != learning.Promoted {
 		return nil
 	}
 	chosen, err := tx.Workspace().Settings(ctx)
@@ -79,7 +79,7 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, hea
 		return err
 	}
 	if spec.Due && chosen.Memory.Learning.Frozen { // may have changed since the round began
-		r.Outcome, r.Note = trial.Rejected, "memory.learning.frozen is true: automatic promotion is off"
+		r.Outcome, r.Note = learning.Rejected, "memory.learning.frozen is true: automatic promotion is off"
 		return nil
 	}
 	if spec.Due { // started by a schedule: one voter must not steer it
@@ -99,22 +99,23 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, hea
 		r.Outcome, r.Note = trial.Overtaken, err.Error()
 		return nil
 	case bank.IsFrozen(err): // since the round began
-		r.Outcome, r.Note = trial.Rejected, err.Error()
+		r.Outcome, r.Note = learning.Rejected, err.Error()
 		return nil
 	}
 	return err
 }
 
 // advance makes the candidate of a round the active version of its bank.
-func (s *Service) advance(ctx context.Context, tx Tx, head bank.Head, r Round) (bank.Head, error) {
+func (s *Service) advance(ctx context.Context, tx Tx, head bank.Head, r learning.Round) (bank.Head, error) {
 	candidate, err := r.Candidate.Bank()
 	if err != nil {
 		return bank.Head{}, err
 	}
-	return s.ports.Banks.Advance(ctx, tx, head.Row, bank.Draft{Base: r.Base, Action: bank.ActionEvolve,
+	return s.ports.Banks.Advance(ctx, tx, head.BankRow, bank.Draft{Base: r.Base, Action: bank.ActionEvolve,
 		Bank:   candidate,
 		Policy: head.Policy, Optimizer: head.Optimizer, Fresh: r.Candidate.Fresh,
-		Reason: fmt.Sprintf("%s: %+.4f on %d held-out traces", design.Describe(r.Candidate), r.Comparison.Mean,
+		Reason: fmt.Sprintf("%s: %+.4f on %d held-out traces", learning.DescribeCandidate(r.Candidate),
+			r.Comparison.Mean,
 			r.Comparison.Traces),
 		Run: r.Run})
 }

@@ -3,6 +3,7 @@ package evolution
 import (
 	"context"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
@@ -30,8 +31,8 @@ func (s *Service) propose(ctx context.Context, ref run.Ref) (found bool, err err
 	r, spec, head, err := s.read(ctx, ref, func(tx Tx, _ Spec, h bank.Head) error {
 		earlier, err := tx.Rounds().Rounds(ctx, h.ID, 50)
 		for _, e := range earlier {
-			if e.Outcome == trial.Rejected && e.Candidate != nil {
-				failed = append(failed, design.Describe(e.Candidate))
+			if e.Outcome == learning.Rejected && e.Candidate != nil {
+				failed = append(failed, learning.DescribeCandidate(e.Candidate))
 			}
 		}
 		if err == nil {

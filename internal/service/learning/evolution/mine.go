@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/run"
@@ -21,7 +22,7 @@ const maxMemories = 500
 
 // Mine selects the cases of a round. It never selects cases of held-out conversations.
 func (s *Service) Mine(ctx context.Context, ref run.Ref) (n int, err error) {
-	var failed []cases.Case
+	var failed []learning.Case
 	var traces map[int64]episode.Trace
 	r, spec, _, err := s.read(ctx, ref, func(tx Tx, spec Spec, h bank.Head) error {
 		failed, traces, err = s.readCases(ctx, tx, ref, spec, h)
@@ -52,11 +53,11 @@ func (s *Service) Mine(ctx context.Context, ref run.Ref) (n int, err error) {
 
 // readCases reads the open cases for a round, with their conversations.
 func (s *Service) readCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec,
-	h bank.Head) (failed []cases.Case, traces map[int64]episode.Trace, err error) {
+	h bank.Head) (failed []learning.Case, traces map[int64]episode.Trace, err error) {
 	if failed, err = cases.Open(ctx, tx, h.ID, maxCases); err != nil {
 		return nil, nil, err
 	}
-	failed = slices.DeleteFunc(failed, func(c cases.Case) bool { return slices.Contains(spec.Held, c.Conversation) })
+	failed = slices.DeleteFunc(failed, func(c learning.Case) bool { return slices.Contains(spec.Held, c.Conversation) })
 	traces = map[int64]episode.Trace{}
 	for _, c := range failed {
 		id := c.Conversation
@@ -75,7 +76,7 @@ func (s *Service) readCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec,
 
 // searchMemories adds to each case the memories near its question, and those of them that the
 // question would be answered from.
-func (s *Service) searchMemories(ctx context.Context, ref run.Ref, failed []cases.Case,
+func (s *Service) searchMemories(ctx context.Context, ref run.Ref, failed []learning.Case,
 	topN int) ([]design.FailedCase, error) {
 	var texts []string
 	for _, c := range failed {

@@ -5,18 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
 )
 
 // Progress is the progress of a round.
 type Progress struct {
-	Doing string `json:"doing"` // current step
-	Done  int    `json:"done"`
-	Of    int    `json:"of"`
-	Round *Round `json:"round,omitempty"` // set after it has ended
+	Doing string          `json:"doing"` // current step
+	Done  int             `json:"done"`
+	Of    int             `json:"of"`
+	Round *learning.Round `json:"round,omitempty"` // set after it has ended
 }
 
 // Progress returns the progress of a round.
@@ -27,7 +27,7 @@ func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err 
 			return err
 		}
 		if of.Status == run.Ended {
-			out.Round = new(Round)
+			out.Round = new(learning.Round)
 			return json.Unmarshal(of.Result, out.Round)
 		}
 		spec, err := runspec.Decode[Spec](of)
@@ -61,7 +61,7 @@ func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err 
 // add adds the progress of the trials.
 func (p *Progress) add(trials map[string]json.RawMessage, held int) error {
 	p.Done, p.Doing = 2+len(trials), fmt.Sprintf("tried on %d of %d conversations", len(trials), held)
-	var outcomes episode.Outcomes
+	var outcomes learning.EpisodeOutcomes
 	for _, step := range trials {
 		var one trial.Result
 		if err := json.Unmarshal(step, &one); err != nil {

@@ -2,15 +2,11 @@ package evolution
 
 import (
 	"context"
-	"time"
 
-	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/design"
-	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/learning/trial"
 )
 
 // Outcomes of a round, in addition to those of package trial.
@@ -20,26 +16,9 @@ const (
 	Waiting  = "waiting"   // the candidate passes the gate, and the owner has to accept it
 )
 
-// Round is one round of the designer.
-type Round struct {
-	Number        int                `json:"round"`
-	Run           string             `json:"run"`
-	Base          int                `json:"base"` // version of the bank
-	Conversations []int64            `json:"-"`
-	Cases         []design.MinedCase `json:"cases"`
-	Analysis      *design.Analysis   `json:"analysis,omitempty"`
-	Proposal      *designer.Proposal `json:"proposal,omitempty"`
-	Candidate     *design.Candidate  `json:"candidate,omitempty"`
-	Comparison    *trial.Comparison  `json:"comparison,omitempty"`
-	Outcomes      episode.Outcomes   `json:"outcomes,omitzero"` // of its trials
-	Outcome       string             `json:"outcome,omitempty"`
-	Note          string             `json:"note,omitempty"`
-	CreatedAt     time.Time          `json:"created_at,omitzero"`
-	EndedAt       *time.Time         `json:"ended_at,omitempty"`
-}
-
 // read reads a round with its pinned configuration.
-func (s *Service) read(ctx context.Context, ref run.Ref, also func(Tx, Spec, bank.Head) error) (r Round, spec Spec,
+func (s *Service) read(ctx context.Context, ref run.Ref, also func(Tx, Spec, bank.Head) error) (r learning.Round,
+	spec Spec,
 	head bank.Head, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		of, err := tx.Runs().Run(ctx, ref.Run)
@@ -52,7 +31,8 @@ func (s *Service) read(ctx context.Context, ref run.Ref, also func(Tx, Spec, ban
 		if r, err = tx.Rounds().RoundOf(ctx, ref.Run); err != nil {
 			return err
 		}
-		if head, err = s.ports.Banks.ReadVersion(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank, Head: spec.Base},
+		if head, err = s.ports.Banks.ReadVersion(ctx, tx, learning.BankRow{ID: spec.BankID, Name: spec.Bank,
+			Head: spec.Base},
 			spec.Base); err != nil || also == nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -14,7 +15,6 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/evolution"
 	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/learning/trial"
 	"cairn/internal/testkit"
 )
 
@@ -99,11 +99,11 @@ func TestEachStepOfARoundIsDoneOnce(t *testing.T) {
 	}
 	for range 2 {
 		got, err := l.Rounds.Close(ctx, r.Ref, "", "")
-		if err != nil || got.Outcome != trial.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 {
+		if err != nil || got.Outcome != learning.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
-	if over, err := l.Rounds.Open(ctx, r.Ref); err != nil || over == nil || over.Outcome != trial.Promoted {
+	if over, err := l.Rounds.Open(ctx, r.Ref); err != nil || over == nil || over.Outcome != learning.Promoted {
 		t.Errorf("%+v, %v", over, err)
 	}
 	head, err := l.Banks.Head(ctx, l.DB.A.ID, bank.Default)
@@ -198,7 +198,7 @@ func TestARoundOfAFrozenBankChangesNothing(t *testing.T) {
 	_, err = l.Banks.Freeze(ctx, l.DB.A.ID, bank.Default, true)
 	testkit.Must(t, err)
 	got, err := l.Rounds.Close(ctx, r.Ref, "", "")
-	if err != nil || got.Outcome != trial.Rejected || !strings.Contains(got.Note, "frozen") {
+	if err != nil || got.Outcome != learning.Rejected || !strings.Contains(got.Note, "frozen") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if head, err := l.Banks.Head(ctx, l.DB.A.ID, bank.Default); err != nil || head.Head != 1 {

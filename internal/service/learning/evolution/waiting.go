@@ -2,17 +2,13 @@ package evolution
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
-	"strings"
 
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/learning"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/design"
-	"cairn/internal/service/learning/trial"
 )
 
 // latest is the number of rounds of a bank among which one can wait.
@@ -40,7 +36,7 @@ func (s *Service) Waiting(ctx context.Context, ws int64) (out []approval.Learned
 				return err
 			}
 			if found {
-				out = append(out, r.learned(row))
+				out = append(out, r.Learned(row))
 			}
 		}
 		return nil
@@ -49,48 +45,14 @@ func (s *Service) Waiting(ctx context.Context, ws int64) (out []approval.Learned
 }
 
 // waitingRound returns the latest round of a bank that waits.
-func waitingRound(ctx context.Context, tx Tx, row bank.Row) (Round, bool, error) {
+func waitingRound(ctx context.Context, tx Tx, row learning.BankRow) (learning.Round, bool, error) {
 	rounds, err := tx.Rounds().Rounds(ctx, row.ID, latest)
 	for _, r := range rounds {
 		if r.Outcome == Waiting && r.Base == row.Head && r.Candidate != nil && r.Comparison != nil {
 			return r, true, err
 		}
 	}
-	return Round{}, false, err
-}
-
-// learned returns a round in the form in which the owner decides on it.
-func (r Round) learned(row bank.Row) approval.Learned {
-	ids := fmt.Sprint(row.ID, r.Number)
-	for _, v := range r.Candidate.Members {
-		ids += " " + v.ID
-	}
-	return approval.Learned{Bank: row.Name, BankID: row.ID, Number: r.Number, Base: r.Base, Run: r.Run,
-		Summary: design.Describe(r.Candidate), Reason: r.Note, Lines: r.lines(), CreatedAt: r.CreatedAt,
-		SHA: fmt.Sprintf("%x", sha256.Sum256([]byte(ids)))}
-}
-
-// lines describes the edit of a round and its comparisons.
-func (r Round) lines() string {
-	var out []string
-	text := func(mark string, v memoryskill.Version) {
-		if v.ID == "" {
-			return
-		}
-		for line := range strings.SplitSeq(strings.TrimSpace(string(memoryskill.Render(v.Skill))), "\n") {
-			out = append(out, mark+line)
-		}
-	}
-	for _, d := range r.Candidate.Changes {
-		out = append(out, d.Kind+" "+d.Name)
-		text("-", d.Before)
-		text("+", d.After)
-	}
-	c := r.Comparison
-	out = append(out, fmt.Sprintf("%d held-out conversations: %+.4f against live builds now (at least %+.4f), %+.4f "+
-		"against all skills (at least %+.4f), %+.4f against the best fixed set (at least %+.4f)", c.Traces, c.Mean,
-		c.Lower, c.All.Mean, c.All.Lower, c.Fixed.Mean, c.Fixed.Lower))
-	return strings.Join(out, "\n") + "\n"
+	return learning.Round{}, false, err
 }
 
 // Approve makes the candidate of a round that waits the active version of its bank, whose number it
@@ -105,7 +67,7 @@ func (s *Service) Approve(ctx context.Context, ws int64, l approval.Learned) (ve
 		if err != nil {
 			return err
 		}
-		r, err := s.settle(ctx, tx, head.Row, l, trial.Promoted, "accepted by the owner")
+		r, err := s.settle(ctx, tx, head.BankRow, l, learning.Promoted, "accepted by the owner")
 		if err != nil {
 			return err
 		}
@@ -130,7 +92,7 @@ func (s *Service) Reject(ctx context.Context, ws int64, l approval.Learned) erro
 		if err != nil {
 			return err
 		}
-		if _, err := s.settle(ctx, tx, row, l, trial.Rejected, "rejected by the owner"); err != nil {
+		if _, err := s.settle(ctx, tx, row, l, learning.Rejected, "rejected by the owner"); err != nil {
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.BankReject, fmt.Sprintf("round %d of bank %d", l.Number, l.BankID))
@@ -138,8 +100,8 @@ func (s *Service) Reject(ctx context.Context, ws int64, l approval.Learned) erro
 }
 
 // settle ends a round that waits. It returns the round as it waited.
-func (s *Service) settle(ctx context.Context, tx Tx, row bank.Row, l approval.Learned, outcome,
-	note string) (Round, error) {
+func (s *Service) settle(ctx context.Context, tx Tx, row learning.BankRow, l approval.Learned, outcome,
+	note string) (learning.Round, error) {
 	r, found, err := waitingRound(ctx, tx, row)
 	if err != nil {
 		return r, err

@@ -3,9 +3,10 @@ package extraction
 import (
 	"context"
 
+	"cairn/internal/domain/conversation"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/service/learning/runspec"
 )
 
@@ -20,7 +21,7 @@ type Tx interface {
 type TranscriptRepository interface {
 	PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error)
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
-	TurnOf(ctx context.Context, conversation int64, message string) (agentrun.Turn, bool, error)
+	TurnOf(ctx context.Context, conversation int64, message string) (conversation.Turn, bool, error)
 }
 
 // MemoryRepository reads memories.
@@ -28,12 +29,5 @@ type MemoryRepository interface {
 	// LongTerm reads entries in any status by their IDs.
 	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
 	// Neighbors returns the memories with the nearest vectors.
-	Neighbors(ctx context.Context, vector []float32, space int16, most int) ([]Neighbor, error)
-}
-
-// Neighbor is a memory near a span.
-type Neighbor struct {
-	ID      string
-	Content string
-	Vector  []float32
+	Neighbors(ctx context.Context, vector []float32, space int16, most int) ([]learning.Neighbor, error)
 }

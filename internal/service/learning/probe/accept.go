@@ -7,12 +7,11 @@ import (
 	"slices"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/memoryagent"
 )
 
 // Spec is the pinned configuration of a probing run.
@@ -38,9 +37,9 @@ func perDay(chosen settings.Settings) int {
 // Accept stores a probing run after a build has ended, if the daily limit allows it and the bank is
 // not frozen. The build neither waits for the run nor fails with it.
 func (s *Service) Accept(ctx context.Context, tx Tx, build run.Run, spec extraction.Spec,
-	made []decision.Decision) error {
+	made []learning.Decision) error {
 	chosen, err := tx.Workspace().Settings(ctx)
-	if err != nil || perDay(chosen) == 0 || !slices.ContainsFunc(made, decision.Decision.Answered) {
+	if err != nil || perDay(chosen) == 0 || !slices.ContainsFunc(made, learning.Decision.Answered) {
 		return err
 	}
 	if row, err := tx.Banks().BankOf(ctx, spec.BankID); err != nil || row.Frozen() {
@@ -58,7 +57,7 @@ func (s *Service) Accept(ctx context.Context, tx Tx, build run.Run, spec extract
 	if err != nil {
 		return err
 	}
-	_, err = runspec.Accept(ctx, tx, memoryagent.NewRun{Kind: run.Probe, Key: key, Generation: 1,
+	_, err = runspec.Accept(ctx, tx, run.NewAgentRun{Kind: run.Probe, Key: key, Generation: 1,
 		ArgsSHA: sha256.Sum256([]byte(key)), Conversation: build.Conversation,
 		WorkflowID: contract.ProbeID(self, build.Ref.Run)},
 		Spec{Spec: spec.Spec, Lang: spec.Lang, Bank: spec.Bank, BankID: spec.BankID, Build: build.Ref.Run,

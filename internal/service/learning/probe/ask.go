@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/policy"
@@ -57,7 +58,7 @@ func (s *Service) Ask(ctx context.Context, ref run.Ref, number int) error {
 }
 
 // readProbe reads one probe of a run.
-func (s *Service) readProbe(ctx context.Context, ref run.Ref, number int) (spec Spec, p Probe, err error) {
+func (s *Service) readProbe(ctx context.Context, ref run.Ref, number int) (spec Spec, p learning.Probe, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
@@ -114,7 +115,7 @@ func (s *Service) search(ctx context.Context, ws int64, question string, most in
 
 // unscorable returns the reason why a probe cannot be scored, or "". Reasons: a decision was
 // erased, the span was lost to an endpoint failure, or learning is frozen.
-func (s *Service) unscorable(ctx context.Context, tx Tx, p Probe) (string, error) {
+func (s *Service) unscorable(ctx context.Context, tx Tx, p learning.Probe) (string, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return "", err
@@ -136,7 +137,7 @@ func (s *Service) unscorable(ctx context.Context, tx Tx, p Probe) (string, error
 
 // recordScore gives the score of a probe to the responsible decisions, with the same credit rules
 // as in training.
-func (s *Service) recordScore(ctx context.Context, tx Tx, p Probe, uses []decision.MemoryUse) error {
+func (s *Service) recordScore(ctx context.Context, tx Tx, p learning.Probe, uses []learning.MemoryUse) error {
 	q := policy.Query{Score: *p.Score, Scored: true, Cited: decision.Cited(uses, p.Question, p.Answer),
 		Evidence: p.Decisions}
 	for _, m := range uses {
@@ -146,7 +147,7 @@ func (s *Service) recordScore(ctx context.Context, tx Tx, p Probe, uses []decisi
 	}
 	decisions := q.Behind(episode.WellAnswered)
 	if err := tx.Outcomes().PutOutcomes(ctx, decisions,
-		decision.Outcome{Op: fmt.Sprintf("probe/%s/%d", p.Run, p.Number), Run: p.Run, Source: FromProbe,
+		learning.Outcome{Op: fmt.Sprintf("probe/%s/%d", p.Run, p.Number), Run: p.Run, Source: FromProbe,
 			Score: *p.Score}); err != nil {
 		return err
 	}

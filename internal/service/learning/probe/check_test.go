@@ -6,18 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/service/learning/decision"
 )
 
 // sessions returns spans with one message each.
-func sessions(texts ...string) (spans []executor.Span, shown []prompt.Message, made []decision.Decision) {
+func sessions(texts ...string) (spans []executor.Span, shown []prompt.Message, made []learning.Decision) {
 	for i, text := range texts {
 		spans = append(spans, executor.Span{Number: i, Parts: []executor.Part{{Seq: i, Role: "user", Text: text}}})
 		shown = append(shown, prompt.Message{Index: i, Role: "user", Content: text})
-		made = append(made, decision.Decision{ID: fmt.Sprintf("9/%d", i), Span: i,
-			Outcome: &decision.SpanOutcome{Outcome: executor.OK}})
+		made = append(made, learning.Decision{ID: fmt.Sprintf("9/%d", i), Span: i,
+			Outcome: &learning.SpanOutcome{Outcome: executor.OK}})
 	}
 	return spans, shown, made
 }

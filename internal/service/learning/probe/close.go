@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
@@ -42,7 +43,8 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 		return tx.Runs().EndRun(ctx, ref.Run, out.Outcome, reason, out)
 	})
 	if err == nil && first && out.Probes > 0 {
-		episode.Report(s.ports.Log, episode.Probes, episode.Outcomes{Of: out.Scored + out.Errors, Masked: out.Errors},
+		episode.Report(s.ports.Log, episode.Probes, learning.EpisodeOutcomes{Of: out.Scored + out.Errors,
+			Masked: out.Errors},
 			"run", ref.Run)
 	}
 	return out, err

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"slices"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/runspec"
 )
@@ -41,10 +41,10 @@ type pair struct {
 func (s *Service) Make(ctx context.Context, ref run.Ref) (n int, err error) {
 	var (
 		spec      Spec
-		stored    []Probe
+		stored    []learning.Probe
 		left      int
 		session   extraction.Session
-		decisions []decision.Decision
+		decisions []learning.Decision
 	)
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Runs().Run(ctx, ref.Run)
@@ -109,7 +109,7 @@ func (s *Service) askForPairs(ctx context.Context, ref run.Ref, spec Spec, m pro
 
 // store stores as many probes as the daily limit allows, unless another attempt has stored some. It
 // returns their number.
-func (s *Service) store(ctx context.Context, ref run.Ref, probes []Probe) (n int, err error) {
+func (s *Service) store(ctx context.Context, ref run.Ref, probes []learning.Probe) (n int, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		n = 0
 		if err := tx.Probes().LockProbes(ctx); err != nil {
@@ -149,12 +149,12 @@ func (s *Service) room(ctx context.Context, tx Tx) (int, error) {
 // spansToAsk selects the spans for questions. Spans with a sampled choice come first, because only
 // these can be learned from. Spans that no model processed are skipped. The selection is limited by
 // maxTokens.
-func spansToAsk(spans []executor.Span, made []decision.Decision) (out []executor.Span) {
-	order := slices.DeleteFunc(slices.Clone(made), func(d decision.Decision) bool {
+func spansToAsk(spans []executor.Span, made []learning.Decision) (out []executor.Span) {
+	order := slices.DeleteFunc(slices.Clone(made), func(d learning.Decision) bool {
 		return !d.Answered() ||
 			d.Span >= len(spans)
 	})
-	slices.SortStableFunc(order, func(a, b decision.Decision) int {
+	slices.SortStableFunc(order, func(a, b learning.Decision) int {
 		if a.Choice.Greedy != b.Choice.Greedy {
 			return map[bool]int{false: -1, true: 1}[a.Choice.Greedy]
 		}

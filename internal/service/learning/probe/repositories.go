@@ -3,8 +3,8 @@ package probe
 import (
 	"context"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/decision"
 )
 
 // Store opens transactions.
@@ -25,12 +25,12 @@ type Repository interface {
 	// ProbesSpent returns the number of probes of the last 24 hours. A run without probes counts as
 	// one.
 	ProbesSpent(ctx context.Context) (int, error)
-	PutProbe(ctx context.Context, p Probe) error
-	ProbesOf(ctx context.Context, run string) ([]Probe, error)
+	PutProbe(ctx context.Context, p learning.Probe) error
+	ProbesOf(ctx context.Context, run string) ([]learning.Probe, error)
 	// EndProbe ends an open probe. It returns false if the probe is not open.
-	EndProbe(ctx context.Context, p Probe) (bool, error)
+	EndProbe(ctx context.Context, p learning.Probe) (bool, error)
 	// Probes returns the probes of a bank, latest run first.
-	Probes(ctx context.Context, bank int64, most int) ([]Probe, error)
+	Probes(ctx context.Context, bank int64, most int) ([]learning.Probe, error)
 	// Behind returns memories with the decisions that wrote them.
-	Behind(ctx context.Context, memories []string) ([]decision.MemoryUse, error)
+	Behind(ctx context.Context, memories []string) ([]learning.MemoryUse, error)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
@@ -44,7 +45,7 @@ func New(p Ports) (*Service, error) {
 }
 
 // List lists the probes of a bank, latest run first.
-func (s *Service) List(ctx context.Context, ws int64, name string, most int) (out []Probe, err error) {
+func (s *Service) List(ctx context.Context, ws int64, name string, most int) (out []learning.Probe, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, name)
 		if err == nil {

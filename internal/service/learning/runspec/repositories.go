@@ -4,10 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
+	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/agentrun"
-	"cairn/internal/service/memoryagent"
 )
 
 // Tx reads and writes the rows that all learning runs use in one transaction.
@@ -24,7 +23,7 @@ type RunRepository interface {
 	EnqueueRun(ctx context.Context, id string) error
 	StartRun(ctx context.Context, id string) (bool, error)
 	EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error
-	PutAgentRun(ctx context.Context, r memoryagent.NewRun) (run.Run, error)
+	PutAgentRun(ctx context.Context, r run.NewAgentRun) (run.Run, error)
 	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (string, bool, error)
 }
 
@@ -36,7 +35,7 @@ type WorkspaceRepository interface {
 	WorkspaceKey(ctx context.Context) (string, error)
 	Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error)
 	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id string) error
-	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
+	LockConversation(ctx context.Context, id int64) (conversation.Conversation, error)
 }
 
 // StepRepository reads and writes the results of steps.

@@ -13,7 +13,6 @@ import (
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"
 )
 
@@ -63,7 +62,7 @@ func TestARunIsAcceptedOnceUnderAKey(t *testing.T) {
 	l := pgtest.OpenLearning(t)
 	accept := func() (r run.Run) {
 		testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) (err error) {
-			r, err = runspec.Accept(ctx, tx, memoryagent.NewRun{Kind: run.Train, Key: "default/a", Generation: 1,
+			r, err = runspec.Accept(ctx, tx, run.NewAgentRun{Kind: run.Train, Key: "default/a", Generation: 1,
 				ArgsSHA: sha256.Sum256([]byte("a")), WorkflowID: "w"}, l.Spec())
 			return err
 		}))
@@ -81,7 +80,7 @@ func TestARunIsAcceptedOnceUnderAKey(t *testing.T) {
 		t.Error("a configuration that cannot be read")
 	}
 	bad := func(ctx context.Context, tx cases.Tx) error {
-		_, err := runspec.Accept(ctx, tx, memoryagent.NewRun{Kind: run.Train, Key: "b"}, make(chan int))
+		_, err := runspec.Accept(ctx, tx, run.NewAgentRun{Kind: run.Train, Key: "b"}, make(chan int))
 		return err
 	}
 	if err := l.Within(bad); err == nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/run"
-	"cairn/internal/service/memoryagent"
 )
 
 // Starter starts workflows.
@@ -16,7 +15,7 @@ type Starter interface {
 
 // Accept stores a run with its pinned configuration, and the outbox task that starts it. If a run
 // with the key of n exists, Accept returns it.
-func Accept(ctx context.Context, tx Tx, n memoryagent.NewRun, spec any) (run.Run, error) {
+func Accept(ctx context.Context, tx Tx, n run.NewAgentRun, spec any) (run.Run, error) {
 	raw, err := json.Marshal(spec)
 	if err != nil {
 		return run.Run{}, fmt.Errorf("encode the configuration: %w", err)

@@ -13,7 +13,6 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
-	"cairn/internal/service/memoryagent"
 )
 
 // Accept stores a training and starts its workflow. The same request for the same version of the
@@ -41,7 +40,7 @@ func (s *Service) accept(ctx context.Context, r Request, split func([]int64) (tr
 			return err
 		}
 		key := spec.Bank + "/" + cmp.Or(r.ID, spec.key())
-		out, err = runspec.Accept(ctx, tx, memoryagent.NewRun{Kind: run.Train, Key: key, Generation: 1,
+		out, err = runspec.Accept(ctx, tx, run.NewAgentRun{Kind: run.Train, Key: key, Generation: 1,
 			ArgsSHA:    sha256.Sum256([]byte(key)),
 			WorkflowID: contract.TrainID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))}, spec)
 		return err

@@ -6,16 +6,17 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/trial"
 )
 
 // Close ends a training. It promotes the best bank with its policy as one version, if it passes the
 // gate on held-out conversations. Code is set if the workflow failed. Then
 // nothing is promoted, and the best stage is kept for a run that continues.
-func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
+func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out learning.TrainingResult,
+	err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, spec, err := readSpec(ctx, tx, ref)
 		if err != nil {
@@ -49,7 +50,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 // best returns the bank of the best stage with its policy and optimizer.
 func (s *Service) best(ctx context.Context, tx Tx, last StageResult) (d bank.Draft, score float64, err error) {
 	best := last.Progress.Stages[last.Progress.Best]
-	var kept design.Candidate
+	var kept learning.BankCandidate
 	for _, k := range last.Kept {
 		if k.Snapshot == best.Snapshot.Hash {
 			kept = k.Bank
@@ -67,7 +68,8 @@ func (s *Service) best(ctx context.Context, tx Tx, last StageResult) (d bank.Dra
 }
 
 // promote promotes the best stage if it passes the gate.
-func (s *Service) promote(ctx context.Context, tx Tx, ref run.Ref, spec Spec, last StageResult, out *Result) error {
+func (s *Service) promote(ctx context.Context, tx Tx, ref run.Ref, spec Spec, last StageResult,
+	out *learning.TrainingResult) error {
 	d, score, err := s.best(ctx, tx, last)
 	if err != nil {
 		return err
@@ -79,17 +81,17 @@ func (s *Service) promote(ctx context.Context, tx Tx, ref run.Ref, spec Spec, la
 		return err
 	}
 	c := judged.Result
-	if out.Verdict, out.Gate, out.Note = judged.Outcome, c, judged.Note; judged.Outcome != trial.Promoted {
+	if out.Verdict, out.Gate, out.Note = judged.Outcome, c, judged.Note; judged.Outcome != learning.Promoted {
 		return nil
 	}
 	d.Reason += fmt.Sprintf(", %+.4f on %d held-out traces (lower bound %+.4f)", c.Mean, c.Traces, c.Lower)
-	head, err := s.ports.Banks.Advance(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank, Head: spec.Base}, d)
+	head, err := s.ports.Banks.Advance(ctx, tx, learning.BankRow{ID: spec.BankID, Name: spec.Bank, Head: spec.Base}, d)
 	switch {
 	case fault.CodeOf(err) == fault.VersionConflict: // another writer has changed the bank
 		out.Outcome, out.Verdict, out.Note = run.Failed, trial.Overtaken, err.Error()
 		return nil
 	case bank.IsFrozen(err): // since the training began
-		out.Verdict, out.Note = trial.Rejected, err.Error()
+		out.Verdict, out.Note = learning.Rejected, err.Error()
 		return nil
 	}
 	out.Version = head.Head

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/design"
 	"cairn/internal/service/ledger"
@@ -30,9 +31,9 @@ func (s *Service) design(ctx context.Context, ref run.Ref, st stage, again []str
 		Stats: st.stats, RefineOnly: st.spec.RefineOnly}
 	analysis, err := s.designer.Diagnose(ctx, d)
 	if err == nil {
-		var candidate *design.Candidate
+		var candidate *learning.BankCandidate
 		if _, candidate, err = s.designer.Propose(ctx, d, analysis); err == nil && candidate != nil {
-			out.Bank, out.Changed, out.Pending = *candidate, st.number+1, design.Describe(candidate)
+			out.Bank, out.Changed, out.Pending = *candidate, st.number+1, learning.DescribeCandidate(candidate)
 			out.Progress = out.Progress.Evolved(out.Pending, caseKeys(failed, mined))
 		}
 	}
@@ -44,7 +45,7 @@ func (s *Service) design(ctx context.Context, ref run.Ref, st stage, again []str
 }
 
 // caseKeys returns the keys of mined cases.
-func caseKeys(failed []design.FailedCase, mined []design.MinedCase) (keys []string) {
+func caseKeys(failed []design.FailedCase, mined []learning.MinedCase) (keys []string) {
 	for _, m := range mined {
 		for _, c := range failed {
 			if c.ID == m.Case {

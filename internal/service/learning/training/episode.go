@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
@@ -81,7 +82,7 @@ func (s *Service) play(ctx context.Context, ref run.Ref, step string, spec Spec,
 
 // sample returns the questions of an episode: all, or a quota per category that is drawn again in
 // each iteration.
-func sample(questions []cases.Case, spec Spec, stage, iteration int) (out []cases.Case) {
+func sample(questions []learning.Case, spec Spec, stage, iteration int) (out []learning.Case) {
 	if spec.Sample == 0 || spec.Sample == 1 || len(questions) == 0 {
 		return questions
 	}
@@ -106,6 +107,6 @@ func sample(questions []cases.Case, spec Spec, stage, iteration int) (out []case
 			out = append(out, q)
 		}
 	}
-	slices.SortFunc(out, func(a, b cases.Case) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b learning.Case) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }

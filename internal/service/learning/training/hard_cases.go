@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/episode"
 )
@@ -23,7 +23,7 @@ type hardCases struct {
 // readHardCases reads the episodes of a stage in order. A bad answer makes a hard case. A later
 // good answer halves its failures. Questions without a score are ignored.
 func readHardCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec, stage int, before []BufferedCase,
-	questions map[int64]cases.Case) (out hardCases, err error) {
+	questions map[int64]learning.Case) (out hardCases, err error) {
 	buffer := designer.NewBuffer(designer.DefaultWindow, designer.DefaultRoom, bufferedCases(before, questions)...)
 	failures := map[string]design.FailedCase{} // by key: data of the last failure
 	now := stage * spec.Iterations
@@ -47,7 +47,7 @@ func readHardCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec, stage int
 			}
 		}
 	}
-	byKey := map[string]cases.Case{}
+	byKey := map[string]learning.Case{}
 	for _, c := range questions {
 		byKey[c.Key] = c
 	}
@@ -81,7 +81,7 @@ func readEpisodes(ctx context.Context, tx Tx, ref run.Ref, stage, iteration int)
 }
 
 // bufferedCases returns the buffered cases of an earlier stage whose questions still exist.
-func bufferedCases(before []BufferedCase, questions map[int64]cases.Case) (out []designer.Case) {
+func bufferedCases(before []BufferedCase, questions map[int64]learning.Case) (out []designer.Case) {
 	for _, h := range before {
 		if c, known := questions[h.Case]; known {
 			out = append(out, designer.Case{QueryID: c.Key, Score: h.Score, Failures: h.Failures,

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/episode"
 )
 
 // Progress is the progress of a training.
@@ -20,11 +20,11 @@ type Progress struct {
 	Rewards []float64  `json:"rewards"`
 	// Choice describes how decisive the choices of the last iteration were. Outcomes are the totals
 	// so far. Tried and Trials count the held-out conversations at the end.
-	Choice   policy.Diagnostics `json:"choice,omitzero"`
-	Outcomes episode.Outcomes   `json:"outcomes,omitzero"`
-	Tried    int                `json:"tried"`
-	Trials   int                `json:"trials"`
-	Result   *Result            `json:"result,omitempty"` // set after it has ended
+	Choice   policy.Diagnostics       `json:"choice,omitzero"`
+	Outcomes learning.EpisodeOutcomes `json:"outcomes,omitzero"`
+	Tried    int                      `json:"tried"`
+	Trials   int                      `json:"trials"`
+	Result   *learning.TrainingResult `json:"result,omitempty"` // set after it has ended
 }
 
 // Progress returns the progress of a training.
@@ -37,7 +37,7 @@ func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err 
 		out = Progress{Status: r.Status, Of: spec.Stages * spec.Iterations, Rewards: []float64{},
 			Trials: len(spec.Held)}
 		if r.Status == run.Ended {
-			out.Result = new(Result)
+			out.Result = new(learning.TrainingResult)
 			return json.Unmarshal(r.Result, out.Result)
 		}
 		raw, err := tx.Steps().StepResults(ctx, ref.Run, "stage/")

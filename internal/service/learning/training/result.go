@@ -7,36 +7,34 @@ import (
 	"maps"
 	"slices"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/design"
-	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/learning/trial"
 )
 
 // IterationResult is the result of an iteration.
 type IterationResult struct {
-	Stage     int                `json:"stage"`
-	Iteration int                `json:"iteration"`
-	Reward    float64            `json:"reward"` // mean of its episodes
-	Known     bool               `json:"known"`
-	Policy    string             `json:"policy"`
-	Optimizer string             `json:"optimizer"`
-	Steps     int                `json:"steps"`
-	Failed    int                `json:"failed_spans,omitempty"`
-	Outcomes  episode.Outcomes   `json:"outcomes,omitzero"` // of its spans and questions
-	Choice    policy.Diagnostics `json:"choice,omitzero"`   // mean decisiveness of its choices
+	Stage     int                      `json:"stage"`
+	Iteration int                      `json:"iteration"`
+	Reward    float64                  `json:"reward"` // mean of its episodes
+	Known     bool                     `json:"known"`
+	Policy    string                   `json:"policy"`
+	Optimizer string                   `json:"optimizer"`
+	Steps     int                      `json:"steps"`
+	Failed    int                      `json:"failed_spans,omitempty"`
+	Outcomes  learning.EpisodeOutcomes `json:"outcomes,omitzero"` // of its spans and questions
+	Choice    policy.Diagnostics       `json:"choice,omitzero"`   // mean decisiveness of its choices
 }
 
 // StageResult is the state of a training after a stage, with which the next stage begins.
 type StageResult struct {
-	Progress  designer.Progress `json:"progress"`
-	Stop      bool              `json:"stop"`
-	Bank      design.Candidate  `json:"bank"`
-	Policy    string            `json:"policy"`
-	Optimizer string            `json:"optimizer"`
+	Progress  designer.Progress      `json:"progress"`
+	Stop      bool                   `json:"stop"`
+	Bank      learning.BankCandidate `json:"bank"`
+	Policy    string                 `json:"policy"`
+	Optimizer string                 `json:"optimizer"`
 	// Stage that began with the new skills of the bank; -1 if they are older than the training.
 	Changed int            `json:"changed"`
 	Note    string         `json:"note,omitempty"`
@@ -57,30 +55,9 @@ type BufferedCase struct {
 
 // BankSnapshot is the bank of a snapshot, to which a training can return.
 type BankSnapshot struct {
-	Snapshot string           `json:"snapshot"`
-	Bank     design.Candidate `json:"bank"`
-	Changed  int              `json:"changed,omitempty"` // see StageResult
-}
-
-// Result is the result of a training.
-type Result struct {
-	Outcome    run.Outcome `json:"outcome"`
-	Bank       string      `json:"bank"`
-	Version    int         `json:"bank_version,omitempty"` // promoted version; 0 if it did not pass the gate
-	Stages     int         `json:"stages"`
-	Iterations int         `json:"iterations"`
-	Best       float64     `json:"best_score"`
-	Policy     string      `json:"policy,omitempty"`
-	Rewards    []float64   `json:"rewards"` // per iteration
-	Note       string      `json:"note,omitempty"`
-	// Verdict is the result of the gate: an outcome of package trial. It is empty if the training did
-	// not get to the gate.
-	Verdict string `json:"verdict,omitempty"`
-	// Gate compares the best stage with what live builds do, with all skills, and with the best fixed
-	// set, on held-out traces. It is nil if they cannot be compared. Outcomes are those of all
-	// iterations.
-	Gate     *trial.Comparison `json:"gate,omitempty"`
-	Outcomes episode.Outcomes  `json:"outcomes,omitzero"`
+	Snapshot string                 `json:"snapshot"`
+	Bank     learning.BankCandidate `json:"bank"`
+	Changed  int                    `json:"changed,omitempty"` // see StageResult
 }
 
 func stageStep(stage int) string { return fmt.Sprintf("stage/%04d", stage) }
@@ -104,8 +81,9 @@ func readSpec(ctx context.Context, tx Tx, ref run.Ref) (run.Run, Spec, error) {
 }
 
 // readResults adds up the steps of a training, and returns its last stage.
-func readResults(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out Result, last StageResult, err error) {
-	out = Result{Outcome: run.Completed, Bank: spec.Bank, Rewards: []float64{}}
+func readResults(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out learning.TrainingResult, last StageResult,
+	err error) {
+	out = learning.TrainingResult{Outcome: run.Completed, Bank: spec.Bank, Rewards: []float64{}}
 	raw, err := tx.Steps().StepResults(ctx, ref.Run, "stage/")
 	if err != nil {
 		return out, last, err

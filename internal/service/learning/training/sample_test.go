@@ -6,20 +6,20 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/service/learning/cases"
+	"cairn/internal/domain/learning"
 )
 
 // An episode asks the quota of each category. Another iteration asks other questions; a replay asks
 // the same.
 func TestAnEpisodeAsksASampleOfEachCategory(t *testing.T) {
 	t.Parallel()
-	var questions []cases.Case
+	var questions []learning.Case
 	for category, n := range map[string]int{"1": 32, "2": 37, "3": 13, "4": 70} {
 		for range n {
-			questions = append(questions, cases.Case{Category: category, Conversation: 7})
+			questions = append(questions, learning.Case{Category: category, Conversation: 7})
 		}
 	}
-	slices.SortFunc(questions, func(a, b cases.Case) int { return int(a.Category[0]) - int(b.Category[0]) })
+	slices.SortFunc(questions, func(a, b learning.Case) int { return int(a.Category[0]) - int(b.Category[0]) })
 	for i := range questions {
 		questions[i].ID = int64(i)
 	}

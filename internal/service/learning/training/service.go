@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/ports"
@@ -59,14 +60,14 @@ func New(p Ports) (*Service, error) {
 
 // Open marks a run as started and takes the lease of its bank. If an earlier attempt has ended the
 // run, over is set.
-func (s *Service) Open(ctx context.Context, ref run.Ref) (spec Spec, over *Result, err error) {
+func (s *Service) Open(ctx context.Context, ref run.Ref) (spec Spec, over *learning.TrainingResult, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		var r run.Run
 		if r, spec, err = readSpec(ctx, tx, ref); err != nil {
 			return err
 		}
 		if r.Status == run.Ended {
-			over = new(Result)
+			over = new(learning.TrainingResult)
 			return json.Unmarshal(r.Result, over)
 		}
 		if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil {

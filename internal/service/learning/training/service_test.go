@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/prompt"
@@ -14,7 +15,6 @@ import (
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/training"
 	"cairn/internal/service/learning/trial"
 	"cairn/internal/testkit"
@@ -98,7 +98,8 @@ func TestEachStepOfATrainingIsDoneOnce(t *testing.T) {
 		iterations[i], err = l.Trainings.Learn(ctx, r.Ref, 0, 0)
 		testkit.Must(t, err)
 	}
-	if iterations[0] != iterations[1] || iterations[0].Policy == "" || iterations[0].Outcomes == (episode.Outcomes{}) {
+	if iterations[0] != iterations[1] || iterations[0].Policy == "" ||
+		iterations[0].Outcomes == (learning.EpisodeOutcomes{}) {
 		t.Errorf("%+v, then %+v", iterations[0], iterations[1])
 	}
 	for range 2 {
@@ -204,7 +205,7 @@ func TestATrainingThatBeatsEachSideIsPromoted(t *testing.T) {
 	ref, before := beating(l)
 	for range 2 {
 		got, err := l.Trainings.Close(ctx, ref, "", "")
-		if err != nil || got.Verdict != trial.Promoted || got.Version != before.Head+1 || got.Gate.Lower <= 0 ||
+		if err != nil || got.Verdict != learning.Promoted || got.Version != before.Head+1 || got.Gate.Lower <= 0 ||
 			got.Gate.All.Lower <= 0 || got.Gate.Fixed.Lower <= 0 || got.Gate.Fixed.Mean > .7 {
 			t.Fatalf("%+v %+v, %v", got, got.Gate, err)
 		}
@@ -225,7 +226,7 @@ func TestATrainingOfABankThatIsFrozenMeanwhileChangesNothing(t *testing.T) {
 	_, err := l.Banks.Freeze(ctx, l.DB.A.ID, bank.Default, true)
 	testkit.Must(t, err)
 	got, err := l.Trainings.Close(ctx, ref, "", "")
-	if err != nil || got.Verdict != trial.Rejected || got.Version != 0 || !strings.Contains(got.Note, "frozen") {
+	if err != nil || got.Verdict != learning.Rejected || got.Version != 0 || !strings.Contains(got.Note, "frozen") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if after, err := l.Banks.Head(ctx, l.DB.A.ID, bank.Default); err != nil || after.Head != before.Head {

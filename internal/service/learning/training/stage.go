@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 )
@@ -23,7 +23,7 @@ type stage struct {
 	now      state
 	before   StageResult // of the previous stage
 	rewards  []float64   // of iterations with enough scores
-	outcomes episode.Outcomes
+	outcomes learning.EpisodeOutcomes
 	traces   map[int64]episode.Trace // with Design, like the following fields
 	hard     hardCases
 	stats    map[string]memoryskill.Stats
@@ -109,7 +109,7 @@ func (st *stage) readTraces(ctx context.Context, tx Tx, ref run.Ref) error {
 	if err != nil {
 		return err
 	}
-	known := map[int64]cases.Case{}
+	known := map[int64]learning.Case{}
 	st.traces = map[int64]episode.Trace{}
 	for _, id := range st.spec.Traces {
 		st.traces[id], err = episode.ReadTrace(ctx, tx, id, questions[id], st.spec.Keeping.Spanning)
@@ -138,7 +138,7 @@ func (st *stage) close() (out StageResult, again []string) {
 	progress, verdict := before.Progress.Close(
 		designer.Stage{Snapshot: snapshot, Score: designer.DefaultScoring().Of(st.rewards)},
 		designer.Limits{Evolutions: st.recipe.Evolutions, Patience: st.recipe.Patience})
-	current := design.Candidate{Members: st.now.bank.Versions(), Capacity: st.now.bank.Capacity(), Fresh: fresh}
+	current := learning.BankCandidate{Members: st.now.bank.Versions(), Capacity: st.now.bank.Capacity(), Fresh: fresh}
 	out = StageResult{Progress: progress, Stop: verdict.Stop || st.number == st.spec.Stages-1, Failed: before.Failed,
 		Hard: st.hard.buffer,
 		Kept: append(slices.Clip(before.Kept), BankSnapshot{snapshot.Hash, current, changed})}

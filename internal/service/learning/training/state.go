@@ -3,10 +3,10 @@ package training
 import (
 	"context"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/runspec"
 )
 
@@ -23,7 +23,7 @@ type state struct {
 // previous stage, else from the base version.
 func (s *Service) readState(ctx context.Context, tx Tx, ref run.Ref, spec Spec, stage, iteration int) (out state,
 	err error) {
-	base, err := s.ports.Banks.ReadVersion(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank}, spec.Base)
+	base, err := s.ports.Banks.ReadVersion(ctx, tx, learning.BankRow{ID: spec.BankID, Name: spec.Bank}, spec.Base)
 	if err != nil {
 		return out, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/episode"
@@ -53,7 +54,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 
 // readSides reads the sides of a trial.
 func (s *Service) readSides(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out trial.Sides, err error) {
-	base, err := s.ports.Banks.ReadVersion(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank}, spec.Base)
+	base, err := s.ports.Banks.ReadVersion(ctx, tx, learning.BankRow{ID: spec.BankID, Name: spec.Bank}, spec.Base)
 	if err != nil {
 		return out, err
 	}

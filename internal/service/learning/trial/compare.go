@@ -4,34 +4,24 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 )
 
 // Outcomes of a candidate.
 const (
-	Promoted  = "promoted"            // the candidate is active
-	Rejected  = "rejected"            // the candidate was not better
 	NotEnough = "not_enough_evidence" // too few results to decide
 	Overtaken = "superseded"          // the bank has a newer version
 	Failed    = "failed"
 )
 
-// Comparison compares a candidate with the incumbent, what live builds do now, and with what is
-// simpler than a learned choice. Promote is set if the candidate is better than each of them.
-type Comparison struct {
-	designer.Comparison
-	All   designer.Comparison `json:"all_skills"` // with all skills for every span
-	Fixed designer.Comparison `json:"best_fixed"` // with the best fixed set of skills
-}
-
 // Verdict is the result of the gate.
 type Verdict struct {
-	Outcome  string      // Promoted if the candidate passes, else Rejected or NotEnough
-	Result   *Comparison // nil if there is nothing to compare
-	Outcomes episode.Outcomes
+	Outcome  string               // Promoted if the candidate passes, else Rejected or NotEnough
+	Result   *learning.Comparison // nil if there is nothing to compare
+	Outcomes learning.EpisodeOutcomes
 	Note     string // reason why the candidate does not pass
 }
 
@@ -74,13 +64,13 @@ func Judge(ctx context.Context, tx runspec.Tx, ref run.Ref, held int) (out Verdi
 			"conversation is held out: import more with cairn train --traces", n, designer.MinTraces)
 		return out, nil
 	}
-	out.Outcome, out.Note = out.Result.verdict()
+	out.Outcome, out.Note = out.Result.Verdict()
 	return out, nil
 }
 
 // compare compares the scores of a candidate with those of the other sides.
-func compare(candidate, incumbent, all, fixed []float64) (out *Comparison, err error) {
-	out = new(Comparison)
+func compare(candidate, incumbent, all, fixed []float64) (out *learning.Comparison, err error) {
+	out = new(learning.Comparison)
 	for into, scores := range map[*designer.Comparison][]float64{&out.Comparison: incumbent, &out.All: all,
 		&out.Fixed: fixed} {
 		if *into, err = designer.PromotionGate().Compare(candidate, scores); err != nil {
@@ -88,19 +78,4 @@ func compare(candidate, incumbent, all, fixed []float64) (out *Comparison, err e
 		}
 	}
 	return out, nil
-}
-
-// verdict decides on a candidate, and sets whether it passes.
-func (c *Comparison) verdict() (outcome, note string) {
-	for _, b := range []struct {
-		name string
-		with designer.Comparison
-	}{{"what live builds do now", c.Comparison}, {"all skills", c.All}, {"the best fixed set of skills", c.Fixed}} {
-		if !b.with.Promote {
-			c.Promote = false
-			return Rejected, fmt.Sprintf("not better than %s on held-out conversations: %+.4f, at least %+.4f", b.name,
-				b.with.Mean, b.with.Lower)
-		}
-	}
-	return Promoted, ""
 }

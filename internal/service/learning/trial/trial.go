@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
@@ -22,13 +23,13 @@ import (
 // Result contains the mean scores of the sides on a held-out trace, over the questions that all of
 // them have scored.
 type Result struct {
-	Conversation int64            `json:"conversation"`
-	Incumbent    float64          `json:"incumbent"`
-	Candidate    float64          `json:"candidate"`
-	All          float64          `json:"all,omitempty"`   // of all skills; 0 if it was not played
-	Fixed        float64          `json:"fixed,omitempty"` // of the best fixed set; 0 if it was not played
-	Known        bool             `json:"known"`
-	Outcomes     episode.Outcomes `json:"outcomes,omitzero"` // of the sides that were played
+	Conversation int64                    `json:"conversation"`
+	Incumbent    float64                  `json:"incumbent"`
+	Candidate    float64                  `json:"candidate"`
+	All          float64                  `json:"all,omitempty"`   // of all skills; 0 if it was not played
+	Fixed        float64                  `json:"fixed,omitempty"` // of the best fixed set; 0 if it was not played
+	Known        bool                     `json:"known"`
+	Outcomes     learning.EpisodeOutcomes `json:"outcomes,omitzero"` // of the sides that were played
 }
 
 // Step returns the step name of a trial.

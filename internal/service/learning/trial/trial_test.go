@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/service/learning/episode"
@@ -58,8 +59,8 @@ func TestACandidateHasToBeatEachSide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		outcome, note := got.verdict()
-		if passed := c.want == ""; got.Promote != passed || (outcome == Promoted) != passed ||
+		outcome, note := got.Verdict()
+		if passed := c.want == ""; got.Promote != passed || (outcome == learning.Promoted) != passed ||
 			!strings.Contains(note, c.want) {
 			t.Errorf("%s: %s, %q, %+v", name, outcome, note, got)
 		}
@@ -68,7 +69,7 @@ func TestACandidateHasToBeatEachSide(t *testing.T) {
 	if err != nil || unsure.Mean <= 0 {
 		t.Fatalf("%+v, %v", unsure, err)
 	}
-	if outcome, _ := unsure.verdict(); outcome != Rejected {
+	if outcome, _ := unsure.Verdict(); outcome != learning.Rejected {
 		t.Errorf("better in the mean by chance: %s", outcome)
 	}
 }

@@ -1,10 +1,26 @@
-package curate
+package readmodel
 
 import (
 	"time"
 
 	"cairn/internal/domain/skill"
 )
+
+// CuratedSkill holds the fields of a skill that the rules use. Ages are measured by the database clock.
+type CuratedSkill struct {
+	ID          int64
+	Name        string
+	Status      skill.Status
+	Managed     bool
+	Pinned      bool
+	Scheduled   bool // named by a scheduled prompt
+	Eta         float64
+	Trials      int
+	Unused      time.Duration // time since its last use, or since its version was written
+	Unchanged   time.Duration // time since its state or pin was changed
+	Description string
+	BodySHA     string
+}
 
 // Insights reports the usage and cost of skills and runs.
 type Insights struct {

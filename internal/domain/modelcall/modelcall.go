@@ -1,15 +1,67 @@
-package ledger
+package modelcall
 
 import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"time"
+
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 )
 
-// A conversation repeats its earlier messages and the list of tools in each request. They are stored
-// once, as parts. Constant instructions and schemas are stored once in a workspace. A request is stored as
-// its pieces: the text before its first part, the text between two parts, and the text after the last one.
+// Verdict is the decision of the ledger about a request.
+type Verdict string
+
+const (
+	Send       Verdict = "send"        // lease acquired: send Admission.Request
+	Stored     Verdict = "stored"      // reply exists: Admission.Reply
+	Busy       Verdict = "busy"        // another attempt holds a live lease
+	Full       Verdict = "full"        // the run has reached its limit of calls in flight
+	OverBudget Verdict = "over_budget" // the daily budget of the workspace is used up
+)
+
+// Request is a call that a caller wants to make.
+type Request struct {
+	Asked    llm.Request
+	Key      run.CallKey
+	Holder   run.Holder
+	Lease    time.Duration
+	Request  llm.PreparedRequest
+	SHA      [sha256.Size]byte
+	Reserve  int64 // tokens reserved from the daily budget until the reply is stored
+	Micros   int64 // maximum cost in micro-dollars, 0 if the price is unknown; no limit of cost refuses 0
+	Parallel int   // limit of this run's calls in flight, 0 for none
+	// Cap limits the cost of all workspaces in a UTC day; 0 and settings.Unlimited are no limit.
+	Cap settings.Spend
+	// Emit receives the parts of a streamed reply. Nothing may depend on them: another attempt can give
+	// other text. nil means that the reply is not streamed.
+	Emit func(text string)
+}
+
+// Admission is the response of the ledger to a CallRequest.
+type Admission struct {
+	Verdict Verdict
+	Request llm.PreparedRequest // request to send: the stored one, if it exists
+	Reply   llm.Reply           // with Stored
+	Attempt int                 // with Send: number of this attempt at the call, from 1
+	Wait    time.Duration       // with Busy: time until the other lease expires
+	Reason  string              // with OverBudget: the limit, what was used of it and how to raise it
+}
+
+// Failed is a request without a reply.
+type Failed struct {
+	Class   string
+	Message string
+	Unknown bool          // the endpoint may have processed the request
+	Status  int           // HTTP status, 0 without a response
+	RetryIn time.Duration // when the call is sent again; 0 if it is not
+}
+
+// ErrReplyExists means that another attempt has stored a reply first.
+var ErrReplyExists = errors.New("another attempt has stored a reply")
 
 // minPart is the length in bytes from which an element of a request becomes a part. A row of its own is
 // not worth less.

@@ -1,0 +1,2 @@
+// Package erasure has what an erasure deletes, keeps and leaves as a tombstone.
+package erasure

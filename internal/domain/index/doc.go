@@ -1,0 +1,2 @@
+// Package index has the documents that search finds, queries and hits, and the embedding spaces of a workspace.
+package index

@@ -1,0 +1,3 @@
+// Package learning has the rows of the learning loop: banks, decisions, outcomes, cases, trainings, rounds, updates,
+// probes and evaluations.
+package learning

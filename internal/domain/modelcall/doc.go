@@ -1,0 +1,2 @@
+// Package modelcall has the rows of the ledger of model calls.
+package modelcall

@@ -1,0 +1,2 @@
+// Package outbox has the tasks that are stored together with what they are about, and delivered afterwards.
+package outbox

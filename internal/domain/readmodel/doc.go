@@ -1,0 +1,2 @@
+// Package readmodel has rows that are read for people only: lists, counts and health.
+package readmodel

@@ -1,0 +1,2 @@
+// Package scheduled has scheduled tasks and their firings.
+package scheduled
