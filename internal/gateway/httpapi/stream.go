@@ -68,7 +68,7 @@ func (g *Gateway) plain(status int, body any) func(huma.Context) {
 type watched struct {
 	progress func(context.Context) (progress any, ended bool, err error)
 	report   func(context.Context) (any, error)
-	enough   <-chan struct{} // closed when the caller has waited enough; the report has the state so far; nil for ever
+	enough   <-chan struct{} // closed when the caller has waited enough; the report has the state so far; nil if never
 	reply    *watchedReply   // the reply of a turn, which is streamed, too; nil for other operations
 	news     <-chan struct{} // closed when the operation ends, which saves polling; nil if there is no such signal
 }
