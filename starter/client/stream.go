@@ -117,7 +117,7 @@ func (c *Client) streamOnce(ctx context.Context, method, path string, body []byt
 		case "error":
 			return out, seen, problem(res, data)
 		case "stopping":
-			return out, seen, broken(errors.New("the gateway stops"))
+			return out, seen, broken(errors.New("the gateway ended the stream"))
 		}
 	}
 }

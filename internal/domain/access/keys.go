@@ -1,12 +1,10 @@
 package access
 
 import (
-	"context"
 	"crypto/sha256"
 	"slices"
 	"time"
 
-	"cairn/internal/domain/audit"
 	"cairn/internal/domain/tenancy"
 )
 
@@ -68,14 +66,6 @@ type Principal struct {
 	Person    string // the caller's ID of that user
 	// ExpiresAt is the end of the key, zero for never.
 	ExpiresAt time.Time
-}
-
-// Acting returns a context in which the holder of the key is recorded as the author of what is done.
-func (h Principal) Acting(ctx context.Context) context.Context {
-	if h.Account != "" {
-		return audit.WithKey(ctx, audit.Operator, h.Key)
-	}
-	return audit.WithKey(ctx, audit.Key, h.Key)
 }
 
 // Gateway is the scope of the keys of gateways. Their requests act for users of one account, with read and write. Only

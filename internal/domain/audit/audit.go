@@ -138,7 +138,7 @@ type Event struct {
 type Author struct {
 	Kind  Kind   `json:"kind" enum:"key,operator,cli,system" doc:"key: holder of a key; operator: holder of an operator key; cli: user of the command line; system: Cairn itself"`
 	KeyID int64  `json:"key_id,omitempty" doc:"Number of the key"`
-	Name  string `json:"name,omitempty" doc:"Name of the key, or account of the operating system for cli"`
+	Name  string `json:"name,omitempty" doc:"Name of the key, account of the operating system for cli, or account and user of a gateway, such as webui/ada"`
 }
 
 // Recorder records acts in the transaction that it belongs to.
@@ -150,7 +150,7 @@ type Recorder interface {
 type Actor struct {
 	Kind    Kind
 	KeyID   int64  // of Key and Operator
-	Account string // of the operating system, of CLI
+	Account string // of the operating system, of CLI; of a gateway with its user, of Operator
 	Request string // ID of the HTTP request
 	Address string // of the client
 	// Console reports that a person acts in the web console, whose edits are recorded, too.

@@ -16,6 +16,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/console/locale"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/audit"
 	"cairn/internal/service/channel"
@@ -71,14 +72,8 @@ type Services struct {
 	Dumps         *dump.Service
 	Erase         *erase.Service
 
-	// Authenticate returns the principal of an API key. It slows down guesses.
-	Authenticate func(r *http.Request, key string) (access.Principal, error)
-	// AuthenticateOperator does the same for the key of an operator.
-	AuthenticateOperator func(r *http.Request, key string) (access.Operator, error)
-	// Attempt looks up a code or a cookie. NotFound counts as a guess, and RateLimited replaces it after many.
-	Attempt func(r *http.Request, look func(context.Context) error) error
-	// Encrypted reports whether a request arrived by HTTPS, here or at a trusted proxy.
-	Encrypted func(r *http.Request) bool
+	Edge *edge.Edge
+
 	// Start starts the workflow of a stored run.
 	Start func(ctx context.Context, workspaceKey string, r run.Run)
 	// StartErase starts the workflow of an accepted erasure.
@@ -87,8 +82,6 @@ type Services struct {
 	Send func(ctx context.Context, ws tenancy.Workspace, conversation, message, text string) error
 	// ReplyNews returns a channel that receives when a run has new text of its reply.
 	ReplyNews func(ref run.Ref) (news <-chan struct{}, stop func())
-	// Closing ends when the server stops; streams end with it.
-	Closing context.Context
 }
 
 // Options is the configuration of the console.
@@ -107,15 +100,17 @@ type Console struct {
 	Services
 	Options Options
 
-	base  string // path of PublicBaseURL, without a slash at the end
-	mux   routes
-	cross *http.CrossOriginProtection
-	pages map[locale.Tag]*pages
+	base    string // path of PublicBaseURL, without a slash at the end
+	streams *edge.Streams
+	mux     routes
+	cross   *http.CrossOriginProtection
+	pages   map[locale.Tag]*pages
 }
 
 // New returns the pages over s. It panics if a template is broken, which the tests find.
 func New(s Services, o Options) *Console {
-	c := &Console{Services: s, Options: o, cross: http.NewCrossOriginProtection(), pages: map[locale.Tag]*pages{}}
+	c := &Console{Services: s, Options: o, cross: http.NewCrossOriginProtection(), pages: map[locale.Tag]*pages{},
+		streams: s.Edge.NewStreams(streamLimits)}
 	if u, err := url.Parse(o.PublicBaseURL); err == nil {
 		c.base = strings.TrimRight(u.EscapedPath(), "/")
 	}

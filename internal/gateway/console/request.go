@@ -18,6 +18,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/console/display"
 	"cairn/internal/gateway/console/locale"
+	"cairn/internal/gateway/edge"
 )
 
 // request is a request for a page, and the response to it.
@@ -58,7 +59,7 @@ func (rq *request) identify() error {
 
 // known reports whether look finds what a cookie grants. One that is unknown or has ended needs a sign-in.
 func (rq *request) known(look func(context.Context) error) (bool, error) {
-	err := rq.c.Attempt(rq.r, look)
+	err := rq.c.Edge.Attempt(rq.ctx, look)
 	if code := fault.CodeOf(err); code == fault.NotFound || code == fault.RateLimited {
 		return false, nil
 	}
@@ -197,18 +198,18 @@ func (rq *request) log(f *fault.Error, err error) {
 	}
 }
 
-// presentable returns what a browser may see of an error. The causes of internal errors contain host names and rows.
+// presentable returns what a browser may see of an error.
 func presentable(err error) *fault.Error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return fault.New(fault.TooLarge, "the form is too large", "send less text")
 	}
-	f := fault.From(err)
-	if fault.Table[f.Code].HTTP >= http.StatusInternalServerError && f.Code != fault.Unavailable {
-		return fault.New(f.Code, "unexpected failure", f.Hint)
+	p := edge.ProblemOf(err)
+	if p.GetStatus() >= http.StatusInternalServerError && p.Code != fault.Unavailable {
+		return fault.New(p.Code, "unexpected failure", p.Hint)
 	}
-	out := fault.New(f.Code, fault.Clean(f.Message), fault.Clean(f.Hint))
-	out.Extra = f.Extra
+	out := fault.New(p.Code, p.Message, p.Hint)
+	out.Extra = p.Extra
 	return out
 }
 

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"context"
-	"net/http"
 	"slices"
 	"time"
 
@@ -221,23 +219,19 @@ func (c *Console) streamRun(rq *request) error {
 	if shown := rq.text("seen"); shown != "" {
 		seen = shown // what the page shows
 	}
-	ctx, cancel := context.WithTimeout(rq.ctx, streamEnds)
-	defer cancel()
-	defer context.AfterFunc(c.Closing, cancel)()
-	s := &eventWriter{w: rq.w, flush: http.NewResponseController(rq.w).Flush}
-	s.begin()
-	looks := time.NewTicker(runLooks)
-	defer looks.Stop()
+	s, err := rq.stream(runLooks)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
 	for line.State() == seen && line.To == nil {
-		select {
-		case <-ctx.Done():
+		if s.Wait(nil, nil, nil) != nil {
 			return nil
-		case <-looks.C:
 		}
-		if line, err = c.Explore.Timeline(ctx, ref); err != nil {
+		if line, err = c.Explore.Timeline(rq.ctx, ref); err != nil {
 			return nil // the browser asks again
 		}
 	}
-	_ = s.event("changed", "") // a write error means that the browser has gone
+	_ = sendText(s, "changed", "") // a write error means that the browser has gone
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/consolesession"
 )
@@ -47,7 +48,7 @@ func (rq *request) transport() transport {
 	host = strings.Trim(host, "[]")
 	ip := net.ParseIP(host)
 	switch {
-	case rq.c.Encrypted(rq.r), rq.publicHTTPS(host):
+	case rq.c.Edge.Encrypted(rq.r), rq.publicHTTPS(host):
 		return encrypted
 	case host == "localhost", ip != nil && ip.IsLoopback():
 		return local
@@ -159,10 +160,16 @@ func (c *Console) signIn(rq *request) error {
 	if apikey.IsOperator(key) {
 		return c.signInOperator(rq, key)
 	}
-	h, err := c.Authenticate(rq.r, key)
+	// Every key of a workspace has the scope read or one that includes it.
+	admitted, err := c.Edge.Admit(rq.r, edge.Terms{Scope: access.Read, Key: key, Limit: edge.Unlimited})
+	if fault.CodeOf(err) == fault.PersonRequired {
+		err = fault.New(fault.PersonRequired, "the key of a gateway acts for its users, and signs in no browser",
+			"use an API key of a workspace, from `cairn keys create`")
+	}
 	if err != nil {
 		return rq.again(err, c.showSignIn)
 	}
+	h := edge.Caller(admitted)
 	cookie, err := c.Sessions.SignIn(rq.ctx, rq.cookie(), h)
 	if err != nil {
 		return rq.again(err, c.showSignIn)
@@ -195,7 +202,7 @@ func (c *Console) redeem(rq *request) error {
 	}
 	var cookie string
 	var g access.Grant
-	err := c.Attempt(rq.r, func(ctx context.Context) (err error) {
+	err := c.Edge.Attempt(rq.ctx, func(ctx context.Context) (err error) {
 		cookie, g, err = c.Sessions.Redeem(ctx, rq.cookie(), rq.r.PostFormValue("code"))
 		return err
 	})

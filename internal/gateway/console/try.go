@@ -2,19 +2,19 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"cairn/internal/domain/access"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/replystream"
 )
 
@@ -119,10 +119,30 @@ func (c *Console) stopTry(rq *request) error {
 	return rq.redirect("canceled", "try", name)
 }
 
-const (
-	streamEnds  = 15 * time.Minute // the page opens it again
-	streamLooks = 500 * time.Millisecond
-)
+// streamLooks is the time between two looks at a reply, in addition to notifications.
+const streamLooks = 500 * time.Millisecond
+
+// streamLimits bound the streams of open pages. The page opens a stream again that has ended early.
+var streamLimits = edge.StreamLimits{PerHolder: 20, Total: 500, Life: 15 * time.Minute,
+	Hint: "close pages of open runs and chats"}
+
+// stream opens an event stream, and sends its header.
+func (rq *request) stream(every time.Duration) (*edge.Stream, error) {
+	s, err := rq.c.streams.Open(rq.w, rq.r, rq.holder(), every)
+	if err == nil {
+		_ = s.Begin() // the first event reports that the browser has gone
+	}
+	return s, err
+}
+
+// holder returns whose streams are counted together: those of a key, or of a browser that signed in with a link.
+func (rq *request) holder() edge.Holder {
+	h := edge.Holder{Kind: audit.Key, Workspace: rq.ws(), ID: rq.grant.Key}
+	if h.ID == 0 {
+		h.Kind, h.ID = audit.CLI, rq.grant.ID
+	}
+	return h
+}
 
 // streamTry sends the text of a reply as it is written: events delta and reset with text, then end.
 func (c *Console) streamTry(rq *request) error {
@@ -131,75 +151,51 @@ func (c *Console) streamTry(rq *request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(rq.ctx, streamEnds)
-	defer cancel()
-	defer context.AfterFunc(c.Closing, cancel)()
-	s := &eventWriter{w: rq.w, flush: http.NewResponseController(rq.w).Flush}
-	s.begin()
+	s, err := rq.stream(streamLooks)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
 	ref := run.Ref{Workspace: rq.ws(), Run: status.Run}
 	news, stop := c.ReplyNews(ref)
 	defer stop()
 	follower := c.Replies.Follow(ref, conversation.ReplyPosition{})
-	looks := time.NewTicker(streamLooks)
-	defer looks.Stop()
 	for {
-		deltas, err := follower.Next(ctx)
+		deltas, err := follower.Next(rq.ctx)
 		if err != nil {
 			return nil // the page reloads itself
 		}
-		now, err := c.Turns.Answer(ctx, rq.ws(), name, id)
+		now, err := c.Turns.Answer(rq.ctx, rq.ws(), name, id)
 		if err != nil {
 			return nil
 		}
-		if s.send(deltas) != nil {
+		if sendDeltas(s, deltas) != nil {
 			return nil
 		}
 		if now.Status == conversation.StatusEnded {
-			_ = s.event("end", "")
+			_ = sendText(s, "end", "")
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if s.Wait(news, nil, nil) != nil {
 			return nil
-		case <-news:
-		case <-looks.C:
 		}
 	}
 }
 
-// eventWriter writes server-sent events.
-type eventWriter struct {
-	w     http.ResponseWriter
-	flush func() error
-}
-
-func (s *eventWriter) begin() {
-	s.w.Header().Set("Content-Type", "text/event-stream")
-	s.w.Header().Set("X-Accel-Buffering", "no")
-	s.w.WriteHeader(http.StatusOK)
-	_ = s.flush()
-}
-
-func (s *eventWriter) send(deltas []replystream.Delta) error {
+func sendDeltas(s *edge.Stream, deltas []replystream.Delta) error {
 	for _, d := range deltas {
 		name := "delta"
 		if d.Reset {
 			name = "reset"
 		}
-		if err := s.event(name, d.Text); err != nil {
+		if err := sendText(s, name, d.Text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *eventWriter) event(name, text string) error {
-	data, err := json.Marshal(text)
-	if err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintf(s.w, "event: %s\ndata: %s\n\n", name, data); err != nil {
-		return err
-	}
-	return s.flush()
+func sendText(s *edge.Stream, name, text string) error {
+	data, _ := json.Marshal(text) // a text always marshals
+	return s.Send(edge.Event{Name: name, Data: data})
 }

@@ -40,7 +40,7 @@ func (g *Gateway) link(format string, args ...any) string {
 // accepted starts the workflow of a stored run and waits up to wait for its end.
 func (g *Gateway) accepted(ctx context.Context, r run.Run, made bool, wait time.Duration) (*acceptedOutput, error) {
 	if r.Status != run.Ended {
-		g.start(ctx, asking(ctx).Workspace.Key, r)
+		g.Start(ctx, asking(ctx).Workspace.Key, r)
 	}
 	out := &acceptedOutput{Status: http.StatusAccepted,
 		Body: AcceptedRequest{Run: r.Ref.Run, New: made, Status: r.Status, WorkflowID: r.WorkflowID,
@@ -68,8 +68,8 @@ func (g *Gateway) accepted(ctx context.Context, r run.Run, made bool, wait time.
 	return out, nil
 }
 
-// start starts the workflow at once. If it fails, the relay starts the workflow later.
-func (g *Gateway) start(ctx context.Context, workspaceKey string, r run.Run) {
+// Start starts the workflow of a stored run at once. If it fails, the relay starts the workflow later.
+func (g *Gateway) Start(ctx context.Context, workspaceKey string, r run.Run) {
 	if g.Driver == nil {
 		return
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/edge"
 )
 
 // CodecPath is the path of the remote codec: Temporal UI and CLI send payloads to it
@@ -44,24 +46,23 @@ type codec struct {
 // because the UI sends one for each payload that it shows.
 func (c *codec) serve(w http.ResponseWriter, r *http.Request) {
 	if refused := c.admitOrigin(w, r); refused != nil {
-		refused.write(w)
+		refused.Write(w)
 		return
 	}
-	o, refused := c.operator(r)
+	ctx, refused := c.operator(r)
 	if refused != nil {
-		refused.write(w)
+		refused.Write(w)
 		return
 	}
-	ctx := audit.WithKey(r.Context(), audit.Operator, o.Key)
 	done := &converted{header: http.Header{}}
 	if c.convert.ServeHTTP(done, r); done.status != 0 && done.status != http.StatusOK {
-		problem(fault.InvalidArgument, strings.TrimSpace(done.body.String()), "send payloads in the form of Temporal "+
-			"UI and CLI; to decrypt payloads of an older key, keep that key in CAIRN_PAYLOAD_KEYS").write(w)
+		edge.NewProblem(fault.InvalidArgument, strings.TrimSpace(done.body.String()), "send payloads in the form of "+
+			"Temporal UI and CLI; to decrypt payloads of an older key, keep that key in CAIRN_PAYLOAD_KEYS").Write(w)
 		return
 	}
 	if strings.HasSuffix(r.URL.Path, decodePath) {
 		if err := c.Audit.RecordOperator(ctx, audit.CodecDecode, "payloads of workflows"); err != nil {
-			c.problemFrom(ctx, "record a decoding", err).write(w)
+			c.Edge.Refuse(ctx, "record a decoding", err).Write(w)
 			return
 		}
 	}
@@ -73,7 +74,7 @@ func (c *codec) serve(w http.ResponseWriter, r *http.Request) {
 // preflight answers a CORS preflight request.
 func (c *codec) preflight(w http.ResponseWriter, r *http.Request) {
 	if refused := c.admitOrigin(w, r); refused != nil {
-		refused.write(w)
+		refused.Write(w)
 		return
 	}
 	w.Header().Set("Access-Control-Allow-Methods", http.MethodPost)
@@ -86,8 +87,8 @@ func (c *codec) preflight(w http.ResponseWriter, r *http.Request) {
 // Temporal UI. The UI cannot hold a key in another way unless users sign in to the UI, too.
 func (c *codec) signIn(w http.ResponseWriter, r *http.Request) {
 	if _, refused := c.operator(r); refused != nil {
-		refused.with("WWW-Authenticate", `Basic realm="cairn: any name, and an operator key as the password", `+
-			`charset="UTF-8"`).write(w)
+		refused.With("WWW-Authenticate", `Basic realm="cairn: any name, and an operator key as the password", `+
+			`charset="UTF-8"`).Write(w)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -96,24 +97,25 @@ func (c *codec) signIn(w http.ResponseWriter, r *http.Request) {
 }
 
 // operator admits requests whose key is an operator key with the scope codec.
-func (c *codec) operator(r *http.Request) (access.Operator, *Problem) {
-	if _, key, basic := r.BasicAuth(); basic {
-		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+key)
+func (c *codec) operator(r *http.Request) (context.Context, *edge.Problem) {
+	_, password, _ := r.BasicAuth()
+	ctx, _, err := c.Edge.AdmitOperator(r, strings.TrimSpace(password), access.Codec)
+	if err != nil {
+		return nil, c.Edge.Refuse(r.Context(), "admit an operator", err)
 	}
-	return c.authenticateOperator(r, access.Codec)
+	return ctx, nil
 }
 
 // admitOrigin allows the page of Temporal UI to read the response and refuses other pages,
 // because a browser would send the password for them, too. Programs send no origin.
-func (c *codec) admitOrigin(w http.ResponseWriter, r *http.Request) *Problem {
+func (c *codec) admitOrigin(w http.ResponseWriter, r *http.Request) *edge.Problem {
 	w.Header().Add("Vary", "Origin")
 	from := r.Header.Get("Origin")
 	if from == "" {
 		return nil
 	}
 	if !sameOrigin(originOf(from), c.ui) {
-		return problem(fault.OutOfScope, "origin "+from+" is not allowed to decrypt",
+		return edge.NewProblem(fault.OutOfScope, "origin "+from+" is not allowed to decrypt",
 			"set TEMPORAL_UI_URL to the address of Temporal UI in the browser")
 	}
 	w.Header().Set("Access-Control-Allow-Origin", from)

@@ -10,10 +10,6 @@ import (
 	"net/url"
 	"strings"
 
-	"cairn/internal/domain/access"
-	"cairn/internal/domain/erasure"
-	"cairn/internal/domain/fault"
-	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/conversation"
 )
@@ -32,7 +28,7 @@ func (g *Gateway) HandleConsole(console http.Handler, apart bool) {
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
 		read := r.Method == http.MethodGet || r.Method == http.MethodHead
 		if !read || !strings.Contains(r.Header.Get("Accept"), "text/html") {
-			noRoute(r).write(w)
+			noRoute(r).Write(w)
 			return
 		}
 		base := ""
@@ -62,34 +58,6 @@ func (g *Gateway) ServeConsole(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// Authenticate returns the principal of an API key that was typed in. As for requests, it slows
-// down guesses.
-func (g *Gateway) Authenticate(r *http.Request, key string) (access.Principal, error) {
-	h, refused := g.authenticateKey(r, key, "")
-	if refused != nil {
-		return h, fault.New(refused.Code, refused.Message, refused.Hint)
-	}
-	return h, nil
-}
-
-// AuthenticateOperator returns the holder of an operator key that was typed in. It slows down guesses as Authenticate
-// does.
-func (g *Gateway) AuthenticateOperator(r *http.Request, key string) (access.Operator, error) {
-	o, refused := g.findOperator(r, key, access.Support)
-	if refused != nil {
-		return o, fault.New(refused.Code, refused.Message, refused.Hint)
-	}
-	return o, nil
-}
-
-// Start starts the workflow of a stored run at once. If it fails, the relay starts the workflow later.
-func (g *Gateway) Start(ctx context.Context, workspaceKey string, r run.Run) {
-	g.start(ctx, workspaceKey, r)
-}
-
-// StartErase starts the workflow of an accepted erasure at once. If it fails, the relay starts it later.
-func (g *Gateway) StartErase(ctx context.Context, e erasure.Erasure) { g.startErase(ctx, e) }
-
 // Send accepts a message for a workspace, streams its reply into the database, and does not wait for it.
 func (g *Gateway) Send(ctx context.Context, ws tenancy.Workspace, name, message, text string) error {
 	r := conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: name, Channel: "chat",
@@ -100,15 +68,4 @@ func (g *Gateway) Send(ctx context.Context, ws tenancy.Workspace, name, message,
 		return err
 	}
 	return g.answer(ctx, r, accepted.Run, 0)
-}
-
-// Closing ends when the gateway stops, and open streams must end.
-func (g *Gateway) Closing() context.Context { return g.closing }
-
-// Encrypted reports whether a request arrived by HTTPS, here or at a trusted proxy.
-func (g *Gateway) Encrypted(r *http.Request) bool {
-	if r.TLS != nil {
-		return true
-	}
-	return g.trusts(peer(r)) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }

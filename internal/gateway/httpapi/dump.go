@@ -4,13 +4,13 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/dump"
 )
 
@@ -73,26 +73,15 @@ func (g *Gateway) dumpMemories(ctx context.Context, in *struct {
 		_, to := humago.Unwrap(c)
 		to.Header().Set("Content-Type", lineText)
 		to.Header().Set("Cache-Control", "no-store")
-		control := http.NewResponseController(to)
-		defer control.SetWriteDeadline(time.Time{})
-		if err := g.Dumps.Dump(ctx, ws, paced{to, control}, dump.Options{Vectors: in.Vectors}); err != nil {
+		paced := edge.NewPaced(to)
+		defer paced.Close()
+		if err := g.Dumps.Dump(ctx, ws, paced, dump.Options{Vectors: in.Vectors}); err != nil {
 			if ctx.Err() == nil {
 				g.Log.Error("dump failed", "error", err)
 			}
 			panic(http.ErrAbortHandler) // a partial dump must not look complete
 		}
 	}}, nil
-}
-
-// paced writes to a client and fails if the client stops reading.
-type paced struct {
-	io.Writer
-	control *http.ResponseController
-}
-
-func (p paced) Write(b []byte) (int, error) {
-	_ = p.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-	return p.Writer.Write(b)
 }
 
 // loadInput streams its body.
@@ -120,7 +109,7 @@ func (g *Gateway) copyMemories(ctx context.Context, in *struct {
 	}
 }) (*bodyOf[LoadedMemories], error) {
 	var from access.Principal
-	err := g.attempt(ctx, func(ctx context.Context) (err error) {
+	err := g.Edge.Attempt(ctx, func(ctx context.Context) (err error) {
 		from, err = g.Keys.Principal(ctx, in.Body.From)
 		return err
 	})

@@ -99,7 +99,7 @@ func (g *Gateway) erase(ctx context.Context, t erasure.Target, o EraseOptions) (
 	if err != nil {
 		return nil, err
 	}
-	g.startErase(ctx, e)
+	g.StartErase(ctx, e)
 	if e, err = g.awaitErase(ctx, e, time.Duration(o.Wait)*time.Second); err != nil {
 		return nil, err
 	}
@@ -110,8 +110,8 @@ func (g *Gateway) erase(ctx context.Context, t erasure.Target, o EraseOptions) (
 	return out, nil
 }
 
-// startErase starts the workflow at once. If it fails, the relay starts it later.
-func (g *Gateway) startErase(ctx context.Context, e erasure.Erasure) {
+// StartErase starts the workflow of an accepted erasure at once. If it fails, the relay starts it later.
+func (g *Gateway) StartErase(ctx context.Context, e erasure.Erasure) {
 	if g.Driver == nil || e.Ended {
 		return
 	}

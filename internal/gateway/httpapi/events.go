@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/inspect"
 )
@@ -35,12 +36,13 @@ func (g *Gateway) eventRoutes() {
 			"has ended, and closes the stream. An event's ID identifies its content, so a broken stream resumes " +
 			"where it stopped. If the client has received `end`, the response is 204, and a browser's EventSource " +
 			"stops. The event `error` carries a standard error if the stream cannot continue. The event `stopping` " +
-			"means that the gateway stops. The run continues after either event: connect again.",
+			"means that the gateway stops, or that the stream is older than an hour. The run continues after either " +
+			"event: connect again.",
 		responses: map[string]*huma.Response{
 			"200": {
 				Description: "The events. The data of each is the progress of the run; the data of the last one is " +
 					"its report",
-				Content: content(eventText, &huma.Schema{
+				Content: content(edge.EventText, &huma.Schema{
 					OneOf: []*huma.Schema{schemaOf[distillation.Progress](g), schemaOf[distill.Report](g),
 						schemaOf[AgentProgress](g), schemaOf[inspect.AgentReport](g)}}),
 			},

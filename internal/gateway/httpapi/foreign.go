@@ -2,69 +2,43 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 	"time"
 
-	"cairn/internal/domain/access"
 	"cairn/internal/domain/run"
-	"cairn/internal/gateway/door"
+	"cairn/internal/gateway/mem0api"
 	"cairn/internal/gateway/openaiapi"
 	"cairn/internal/service/conversation"
 )
 
+// mem0Routes serves clients of mem0.
+func (g *Gateway) mem0Routes() {
+	s := mem0api.Services{Keys: g.Keys, Runs: g.Runs, Workspaces: g.Workspaces, Memory: g.Memory, LongTerm: g.LongTerm,
+		Progressive: g.Progressive, Finder: g.Finder, Embedder: g.Embedder, Await: g.awaitRun}
+	o := mem0api.Options{Root: g.Options.Mem0Compat == "root", Model: g.Options.Model, TurnSpec: g.Options.TurnSpec,
+		BaseURL: g.link("")}
+	mem0api.Mount(g.mux, s, o, g.Edge)
+}
+
 // openAIRoutes serves clients of OpenAI.
 func (g *Gateway) openAIRoutes() {
 	s := openaiapi.Services{Completions: g.Completions, Replies: g.Replies, ReplyNews: g.ReplyNews,
-		Workspaces: g.Workspaces, Turns: g.Conversations}
+		Workspaces: g.Workspaces, Turns: g.Conversations, Start: g.startTurn, Await: g.awaitRun}
 	o := openaiapi.Options{Models: g.Options.APIModels, Origins: g.Options.APIOrigins, ToolNames: g.Options.ToolNames,
 		TurnSpec: g.Options.TurnSpec, TakesImages: g.Options.TakesImages, Started: time.Now()}
-	openaiapi.Mount(g.mux, s, o, foreign{g})
+	openaiapi.Mount(g.mux, s, o, g.Edge)
 }
 
-// foreign serves requests of clients of other APIs like all others.
-type foreign struct{ g *Gateway }
-
-func (f foreign) Authorize(r *http.Request, scope access.Scope) (access.Principal, error) {
-	from, refused := f.g.authorizeAny(r, scope)
-	if refused != nil {
-		return from, refused
-	}
-	return from, nil
-}
-
-// ActFor returns the principal of the key of a gateway for a user whom the body of a request names.
-func (f foreign) ActFor(r *http.Request, person string) (access.Principal, error) {
-	return f.g.principal(r.Context(), bearerKey(r), person)
-}
-
-func (f foreign) Refuse(ctx context.Context, doing string, err error) door.Refusal {
-	p := f.g.problemFrom(ctx, doing, err)
-	return door.Refusal{Status: p.status, Header: p.header, Code: p.Code, Message: p.Message, Hint: p.Hint}
-}
-
-func (f foreign) Await(ctx context.Context, ref run.Ref, patience time.Duration,
+// awaitRun returns a run's status when the run has ended or patience is over.
+func (g *Gateway) awaitRun(ctx context.Context, ref run.Ref, patience time.Duration,
 	look func() (run.Status, error)) (run.Status, error) {
-	return f.g.await(ctx, ref, patience, nil, look)
+	return g.await(ctx, ref, patience, nil, look)
 }
 
-func (f foreign) Operation(chosen string) string { return operation("key", chosen) }
-
-func (f foreign) Link(format string, args ...any) string { return f.g.link(format, args...) }
-
-func (f foreign) Start(ctx context.Context, r conversation.Request, turn run.Run) error {
+// startTurn sends an accepted turn to its conversation. The relay sends what it could not.
+func (g *Gateway) startTurn(ctx context.Context, r conversation.Request, turn run.Run) error {
 	if turn.Kind == run.Completion {
-		f.g.start(ctx, r.WorkspaceKey, turn)
+		g.Start(ctx, r.WorkspaceKey, turn)
 		return nil
 	}
-	return f.g.answer(ctx, r, turn, 0)
+	return g.answer(ctx, r, turn, 0)
 }
-
-func (f foreign) OpenStream(from access.Principal) (ended func(), err error) {
-	ended, refused := f.g.streams.open(from, chatsPerKey)
-	if refused != nil {
-		return nil, refused
-	}
-	return ended, nil
-}
-
-func (f foreign) Closing() <-chan struct{} { return f.g.closing.Done() }

@@ -14,24 +14,21 @@ import (
 
 	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/throttle"
+	"cairn/internal/gateway/edge"
 )
 
 // Gateway serves the HTTP API. It is an http.Handler and is safe for concurrent use.
 type Gateway struct {
 	Services
 	Options Options
+	Edge    *edge.Edge // also of the other gateways of this process
 
-	mux   *http.ServeMux
-	api   huma.API
-	meter Meter
-	rates *rates
-	// byteRates limit the bytes of batches.
-	byteRates *rates
-	streams   *streams
-	attempts  *throttle.Throttle
-	closing   context.Context // ends when the gateway stops; streams and waits end with it
-	stop      context.CancelFunc
+	mux     *http.ServeMux
+	api     huma.API
+	meter   Meter
+	streams *edge.Streams
+	closing context.Context // ends when the gateway stops; streams and waits end with it
+	stop    context.CancelFunc
 
 	consoleMux *http.ServeMux // of the console, if it is apart from the API
 
@@ -57,10 +54,11 @@ func (noMeter) Handler() http.Handler              { return nil }
 
 // New returns a gateway that serves s.
 func New(s Services, o Options, m Meter) *Gateway {
-	g := &Gateway{Services: s, Options: o, mux: http.NewServeMux(), meter: m, rates: newRates(o.RateLimit, 1),
-		byteRates: newRates(float64(o.BatchBytes), int(o.RequestBytes)),
-		streams:   newStreams(), attempts: throttle.New()}
+	g := &Gateway{Services: s, Options: o, mux: http.NewServeMux(), meter: m}
 	g.closing, g.stop = context.WithCancel(context.Background())
+	g.Edge = edge.New(edge.Options{Log: s.Log, Keys: s.Keys, People: s.People, TrustedProxies: o.TrustedProxies,
+		RateLimit: o.RateLimit, BatchBytes: o.BatchBytes, RequestBytes: o.RequestBytes, Closing: g.closing})
+	g.streams = g.Edge.NewStreams(streamLimits)
 	g.api = humago.New(g.mux, description())
 	g.api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[settings.Spend](), reflect.TypeFor[spend]())
 	g.turnRoutes()

@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/edge"
 )
 
 // checkPatience bounds each check of GET /readyz.
@@ -30,10 +31,10 @@ type Readiness struct {
 
 // Check is the result of checking one dependency.
 type Check struct {
-	Name    string   `json:"name" enum:"gateway,database,schema,temporal,embedder"`
-	Ready   bool     `json:"ready"`
-	Millis  int64    `json:"milliseconds" doc:"Duration of the check in milliseconds"`
-	Problem *Problem `json:"problem,omitempty"`
+	Name    string        `json:"name" enum:"gateway,database,schema,temporal,embedder"`
+	Ready   bool          `json:"ready"`
+	Millis  int64         `json:"milliseconds" doc:"Duration of the check in milliseconds"`
+	Problem *edge.Problem `json:"problem,omitempty"`
 }
 
 func (g *Gateway) healthRoutes() {
@@ -78,7 +79,7 @@ func (g *Gateway) ready(ctx context.Context, _ *struct{}) (*struct {
 			err := c.ask(ctx)
 			out.Body.Checks[i] = Check{Name: c.name, Ready: err == nil, Millis: time.Since(began).Milliseconds()}
 			if err != nil {
-				out.Body.Checks[i].Problem = problemOf(err)
+				out.Body.Checks[i].Problem = edge.ProblemOf(err)
 			}
 		})
 	}
@@ -105,14 +106,14 @@ func (g *Gateway) stopsSoon(context.Context) error {
 // metrics serves the metrics to the callers that CAIRN_METRICS allows.
 func (g *Gateway) metrics(w http.ResponseWriter, r *http.Request) {
 	if g.Options.Metrics == "key" {
-		if _, refused := g.authenticateOperator(r, access.Metrics); refused != nil {
-			refused.write(w)
+		if _, _, err := g.Edge.AdmitOperator(r, "", access.Metrics); err != nil {
+			g.Edge.Refuse(r.Context(), "admit an operator", err).Write(w)
 			return
 		}
 	}
 	shown := g.meter.Handler()
 	if shown == nil {
-		problem(fault.NotFound, "this gateway records no metrics", "").write(w)
+		edge.NewProblem(fault.NotFound, "this gateway records no metrics", "").Write(w)
 		return
 	}
 	shown.ServeHTTP(w, r)

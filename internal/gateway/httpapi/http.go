@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/edge"
 )
 
 // ServeHTTP serves one request. It limits the body, records metrics, and gives responses
@@ -31,7 +32,7 @@ func (g *Gateway) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reque
 		if cause != nil && !isAbort(cause) {
 			g.Log.Error("request panicked", "route", pattern, "cause", cause, "stack", string(debug.Stack()))
 			if !begun {
-				problem(fault.Internal, "unexpected failure", "").write(answer)
+				edge.NewProblem(fault.Internal, "unexpected failure", "").Write(answer)
 			}
 		}
 		g.meter.Request(pattern, answer.status, time.Since(began))
@@ -43,13 +44,13 @@ func (g *Gateway) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reque
 	id := requestID(r)
 	answer.Header().Set(requestHeader, id)
 	r = r.WithContext(audit.With(r.Context(), audit.Actor{Kind: audit.System, Request: id,
-		Address: g.address(r).String()}))
+		Address: g.Edge.Address(r).String()}))
 	if pattern == "" {
-		unrouted(handler, r).write(answer)
+		unrouted(handler, r).Write(answer)
 		return
 	}
 	if pattern != loadPattern && r.ContentLength > g.Options.RequestBytes {
-		tooLong(g.Options.RequestBytes).write(answer)
+		edge.TooLong(g.Options.RequestBytes).Write(answer)
 		return
 	}
 	if answer.unread != nil {
@@ -85,22 +86,19 @@ func requestID(r *http.Request) string {
 }
 
 // unrouted converts the router's error into a Problem.
-func unrouted(refuse http.Handler, r *http.Request) *Problem {
+func unrouted(refuse http.Handler, r *http.Request) *edge.Problem {
 	was := &refusal{header: http.Header{}}
 	refuse.ServeHTTP(was, r)
 	if was.status == http.StatusMethodNotAllowed {
-		return problem(
-			fault.MethodNotAllowed,
-			fmt.Sprintf("method %[2]s not allowed for %[1]s", r.URL.Path, r.Method),
-			"",
-		).
-			with("Allow", was.header.Get("Allow"))
+		return edge.NewProblem(fault.MethodNotAllowed,
+			fmt.Sprintf("method %[2]s not allowed for %[1]s", r.URL.Path, r.Method), "").
+			With("Allow", was.header.Get("Allow"))
 	}
 	return noRoute(r)
 }
 
-func noRoute(r *http.Request) *Problem {
-	return problem(fault.NotFound, fmt.Sprintf("no route %s %s", r.Method, r.URL.Path),
+func noRoute(r *http.Request) *edge.Problem {
+	return edge.NewProblem(fault.NotFound, fmt.Sprintf("no route %s %s", r.Method, r.URL.Path),
 		"see /openapi.json for the routes")
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/approval"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/inbox"
 )
 
@@ -147,11 +148,11 @@ type InboxOutcomes struct {
 
 // InboxResult is the result for one item.
 type InboxResult struct {
-	ID      string   `json:"id"`
-	State   string   `json:"state" enum:"approved,rejected,failed"`
-	Title   string   `json:"title,omitempty" doc:"Name of the skill"`
-	Version int      `json:"version,omitempty" doc:"The version in force"`
-	Problem *Problem `json:"problem,omitempty" doc:"Why it failed"`
+	ID      string        `json:"id"`
+	State   string        `json:"state" enum:"approved,rejected,failed"`
+	Title   string        `json:"title,omitempty" doc:"Name of the skill"`
+	Version int           `json:"version,omitempty" doc:"The version in force"`
+	Problem *edge.Problem `json:"problem,omitempty" doc:"Why it failed"`
 }
 
 func bulkOutcomes(all []inbox.BulkOutcome, err error) (*bodyOf[InboxOutcomes], error) {
@@ -159,7 +160,7 @@ func bulkOutcomes(all []inbox.BulkOutcome, err error) (*bodyOf[InboxOutcomes], e
 	for _, o := range all {
 		r := InboxResult{ID: o.ID, State: o.State, Title: o.Title, Version: o.Version}
 		if o.Err != nil {
-			r.State, r.Problem = "failed", problemOf(o.Err)
+			r.State, r.Problem = "failed", edge.ProblemOf(o.Err)
 		}
 		out.Body.Results = append(out.Body.Results, r)
 	}

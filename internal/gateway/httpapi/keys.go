@@ -100,7 +100,7 @@ func (g *Gateway) approvePerson(ctx context.Context, in *struct {
 	}
 }) (*bodyOf[Person], error) {
 	var i channel.Identity
-	err := g.attempt(ctx, func(ctx context.Context) (err error) {
+	err := g.Edge.Attempt(ctx, func(ctx context.Context) (err error) {
 		i, err = g.People.ApproveFor(ctx, asking(ctx).Account, in.Body.Code)
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/gateway/mcpserver"
 )
 
@@ -27,23 +28,26 @@ func (g *Gateway) mcpRoute() {
 		MaxRequestBodyBytes:        min(g.Options.RequestBytes, mcpBody),
 		DisableLocalhostProtection: true}) // the protection is for servers without keys
 	g.mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) {
-		refused := g.foreign(r)
-		var s *mcp.Server
-		if refused == nil {
-			s, refused = g.mcpServer(r)
+		var ctx context.Context
+		err := g.checkOrigin(r)
+		if err == nil {
+			ctx, err = g.Edge.Admit(r, edge.Terms{Scope: access.Read})
 		}
-		if refused != nil {
-			refused.write(w)
+		if err == nil {
+			ctx, err = g.withServer(ctx, r.URL.Query().Get("profile"))
+		}
+		if err != nil {
+			g.Edge.Refuse(r.Context(), "mcp", err).Write(w)
 			return
 		}
-		handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, s)))
+		handler.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
-// foreign refuses a request from a web page of another origin, as MCP requires. Only
+// checkOrigin refuses a request from a web page of another origin, as MCP requires. Only
 // browsers send an Origin. The check ignores Host, because after DNS rebinding a page
 // sends its own name as Host.
-func (g *Gateway) foreign(r *http.Request) *Problem {
+func (g *Gateway) checkOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return nil
@@ -54,27 +58,17 @@ func (g *Gateway) foreign(r *http.Request) *Problem {
 		own.Host != "" && page.Scheme == own.Scheme && page.Host == own.Host) {
 		return nil
 	}
-	return problem(fault.OutOfScope, fmt.Sprintf("origin %.100q is not allowed to use /mcp", origin),
+	return fault.New(fault.OutOfScope, fmt.Sprintf("origin %.100q is not allowed to use /mcp", origin),
 		"set PUBLIC_BASE_URL to the address of the gateway, or send no Origin header")
 }
 
 // mcpBody is the maximum size of a tool call with its envelope, in bytes.
 const mcpBody = 2 * smallBody
 
-// mcpServer returns an MCP server for the request's key.
-func (g *Gateway) mcpServer(r *http.Request) (*mcp.Server, *Problem) {
-	h, refused := g.authorize(r, access.Read, g.requestLimit)
-	if refused != nil {
-		return nil, refused
-	}
-	s, err := mcpserver.New(mcpserver.Options{Name: g.Options.MCPName, Registry: g.Offered,
-		Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: access.Write.Allows(h.Scopes),
-		Log: g.Log})
-	if err != nil {
-		if fault.CodeOf(err) == fault.Internal {
-			return nil, g.problemFrom(r.Context(), "mcp", err)
-		}
-		return nil, problemOf(err)
-	}
-	return s, nil
+// withServer returns the context of a request with an MCP server for its caller.
+func (g *Gateway) withServer(ctx context.Context, profile string) (context.Context, error) {
+	h := edge.Caller(ctx)
+	s, err := mcpserver.New(mcpserver.Options{Name: g.Options.MCPName, Registry: g.Offered, Profile: profile,
+		Workspace: h.Workspace.ID, MayWrite: access.Write.Allows(h.Scopes), Log: g.Log})
+	return context.WithValue(ctx, serverKey{}, s), err
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/domain/access"
-	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/edge"
 )
 
 // route describes an operation, except for its types.
@@ -49,21 +49,12 @@ func handle[I, O any](g *Gateway, r route, fn func(context.Context, *I) (*O, err
 		op.Responses = map[string]*huma.Response{}
 	}
 	op.Responses["default"] = &huma.Response{Description: "An error",
-		Content: map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Problem](g)}}}
+		Content: map[string]*huma.MediaType{"application/json": {Schema: schemaOf[edge.Problem](g)}}}
 	huma.Register(g.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := fn(ctx, in)
 		if err != nil {
-			return nil, g.problemFrom(ctx, r.id, err)
+			return nil, g.Edge.Refuse(ctx, r.id, err)
 		}
 		return out, nil
 	})
-}
-
-// problemFrom converts err for the caller. Errors of the server (status 500 and above) are logged.
-func (g *Gateway) problemFrom(ctx context.Context, doing string, err error) *Problem {
-	p := problemOf(err)
-	if p.status >= http.StatusInternalServerError && p.Code != fault.NotImplemented && ctx.Err() == nil {
-		g.Log.Error("request failed", "operation", doing, "code", p.Code, "error", err)
-	}
-	return p
 }

@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -43,7 +44,7 @@ func TestARequestThatCannotBeReadSaysHowToCorrectIt(t *testing.T) {
 		{request{method: http.MethodPost, path: "/v1/memories", body: `{"content": "x"}`,
 			header: map[string]string{"Content-Type": "text/plain"}}, "content type", "Content-Type: application/json"},
 	} {
-		var p httpapi.Problem
+		var p edge.Problem
 		b.do(c.request).into(http.StatusBadRequest, &p)
 		if p.Code != fault.InvalidArgument || !strings.Contains(p.Message, c.says) ||
 			!strings.Contains(p.Hint, c.hint) {

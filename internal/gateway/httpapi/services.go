@@ -7,13 +7,13 @@ import (
 	"net/netip"
 	"time"
 
-	"cairn/internal/domain/channel"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
+	"cairn/internal/gateway/mem0api"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/audit"
+	"cairn/internal/service/channel"
 	"cairn/internal/service/completion"
 	"cairn/internal/service/consolesession"
 	"cairn/internal/service/conversation"
@@ -75,13 +75,13 @@ type Services struct {
 	Reembed       *vectorspace.Service
 	Replies       *replystream.Reader
 	Completions   *completion.Service
-	People        People
-	Webhooks      http.Handler // of accounts of chat platforms, at /channels/; nil without accounts
+	People        *channel.Service // users of gateways and chat platforms
+	Webhooks      http.Handler     // of accounts of chat platforms, at /channels/; nil without accounts
 	// ReplyNews returns a channel that receives when a run has new text of its reply.
 	ReplyNews func(ref run.Ref) (news <-chan struct{}, stop func())
 	Offered   *tools.Registry // tools that other programs may call
 	Driver    Driver          // nil without Temporal
-	Embedder  Embedder
+	Embedder  mem0api.Embedder
 	// Fetch downloads a package from a URL.
 	Fetch  func(ctx context.Context, url string) ([]byte, error)
 	Probes Probes
@@ -89,37 +89,11 @@ type Services struct {
 	Codec http.Handler
 }
 
-// People are the users of gateways.
-type People interface {
-	// Join returns the workspace of a user, and makes one for the first request of a user.
-	Join(ctx context.Context, account, user string) (tenancy.Workspace, error)
-	// ApproveFor lets the user with a pairing code of an account write.
-	ApproveFor(ctx context.Context, account, code string) (channel.Identity, error)
-	// ListDeliveries returns a page of messages to chat platforms.
-	ListDeliveries(
-		ctx context.Context,
-		ws int64,
-		state, cursor string,
-		limit int,
-	) ([]channel.DeliveryView, string, error)
-	// PeopleOf lists the users of a workspace.
-	PeopleOf(ctx context.Context, ws int64, max int) ([]channel.Identity, error)
-	// Retry and Drop decide about a dead delivery.
-	Retry(ctx context.Context, ws, delivery int64) error
-	Drop(ctx context.Context, ws, delivery int64) error
-}
-
 // Driver sends stored work to Temporal. The relay sends what Driver could not.
 type Driver interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
 	Answer(ctx context.Context, workspaceKey string, turn run.Run) (contract.TurnResult, error)
 	Erase(ctx context.Context, e contract.EraseStart) error
-}
-
-// Embedder names the embedding model of the vectors.
-type Embedder interface {
-	Model() string
-	Dims() int
 }
 
 // Probes check the dependencies of the gateway.

@@ -18,6 +18,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/testkit"
@@ -163,9 +164,9 @@ func (r response) into(status int, v any) {
 
 // refused checks that a response is an error in the standard form with the status
 // of its code.
-func (r response) refused(code fault.Code) httpapi.Problem {
+func (r response) refused(code fault.Code) edge.Problem {
 	r.t.Helper()
-	var p httpapi.Problem
+	var p edge.Problem
 	if err := json.Unmarshal(r.body, &p); err != nil || p.Code != code || p.Message == "" || p.Hint == "" {
 		r.t.Errorf("status %d, %v, want %s with message and hint: %s", r.status, err, code, r.body)
 		return p

@@ -1,30 +1,28 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/replystream"
 )
 
 const (
-	eventText    = "text/event-stream"
 	eventsEvery  = 250 * time.Millisecond // poll interval of a stream
 	repliesEvery = 100 * time.Millisecond // poll interval of a stream with the text of a reply
-	beatEvery    = 10 * time.Second       // silence after which a comment keeps the stream alive
-	writeTimeout = 10 * time.Second       // for one event; a client that takes longer is disconnected
-	comeBack     = 1000                   // milliseconds after which a client reconnects to a stream that ended early
 )
+
+// streamLimits bound the streams of this API.
+var streamLimits = edge.StreamLimits{PerHolder: 20, Total: 2_000, Life: time.Hour,
+	Hint: "close a stream, or poll GET /v1/runs/{id} instead of a stream"}
 
 // StreamOption lets a request choose server-sent events as its response.
 type StreamOption struct {
@@ -34,14 +32,15 @@ type StreamOption struct {
 // streamAbout describes the events in the OpenAPI document.
 const streamAbout = " With stream, the response is server-sent events: `progress` carries the progress of the " +
 	"agent's run whenever it changes. The last event is `end` with the body of the plain response, or `error` with " +
-	"a standard error. `stopping` means that the gateway stops. A comment every ten seconds keeps the connection " +
-	"alive. The run continues if the connection ends; /v1/runs/{id}/events streams its events."
+	"a standard error. `stopping` ends a stream that is older than an hour, and each stream of a gateway that stops. " +
+	"A comment every ten seconds keeps the connection alive. The run continues if the connection ends; " +
+	"/v1/runs/{id}/events streams its events."
 
 // events describes a response that is a T, or events that end with a T.
 func events[T any](g *Gateway) map[string]*huma.MediaType {
 	all := content("application/json", schemaOf[T](g))
-	all[eventText] = &huma.MediaType{Schema: &huma.Schema{
-		OneOf: []*huma.Schema{schemaOf[AgentProgress](g), schemaOf[T](g), schemaOf[Problem](g)}}}
+	all[edge.EventText] = &huma.MediaType{Schema: &huma.Schema{
+		OneOf: []*huma.Schema{schemaOf[AgentProgress](g), schemaOf[T](g), schemaOf[edge.Problem](g)}}}
 	return all
 }
 
@@ -69,9 +68,9 @@ func (g *Gateway) plain(status int, body any) func(huma.Context) {
 type watched struct {
 	progress func(context.Context) (progress any, ended bool, err error)
 	report   func(context.Context) (any, error)
-	enough   <-chan time.Time // the caller's wait is over: the report has the state so far; nil means no limit
-	reply    *watchedReply    // the reply of a turn, which is streamed, too; nil for other operations
-	news     <-chan struct{}  // closed when the operation ends, which saves polling; nil if there is no such signal
+	enough   <-chan struct{} // closed when the caller has waited enough; the report has the state so far; nil if never
+	reply    *watchedReply   // the reply of a turn, which is streamed, too; nil for other operations
+	news     <-chan struct{} // closed when the operation ends, which saves polling; nil if there is no such signal
 }
 
 // event is the state of an operation at one moment. Its ID is derived from its content.
@@ -106,25 +105,42 @@ func (w watched) whole(ctx context.Context, e event) (event, error) {
 	return e, nil
 }
 
+// after returns a channel that is closed after a time.
+func after(wait time.Duration) <-chan struct{} {
+	over := make(chan struct{})
+	time.AfterFunc(wait, func() { close(over) })
+	return over
+}
+
+// streamRoom returns an error if the caller may not open another stream.
+func (g *Gateway) streamRoom(ctx context.Context) error {
+	return g.streams.Room(edge.HolderOf(asking(ctx)))
+}
+
 // streamed returns the body of a response with events. Seen is the ID of the last event
 // that the client received; first is the first event to send.
 func (g *Gateway) streamed(doing, seen string, w watched, first event) func(huma.Context) {
 	return func(c huma.Context) {
-		_, to := humago.Unwrap(c)
-		ended, refused := g.streams.open(asking(c.Context()), streamsPerKey)
-		if refused != nil {
-			refused.write(to)
+		r, to := humago.Unwrap(c)
+		every := eventsEvery
+		if w.reply != nil {
+			every = repliesEvery
+		}
+		opened, err := g.streams.Open(to, r, edge.HolderOf(asking(c.Context())), every)
+		if err != nil {
+			g.Edge.Refuse(c.Context(), doing, err).Write(to)
 			return
 		}
-		defer ended()
-		s := &stream{w: to, control: http.NewResponseController(to), seen: seen}
-		defer s.control.SetWriteDeadline(time.Time{}) // the connection may serve another request
-		err := s.open()
-		if err == nil {
+		defer opened.Close()
+		s := &stream{Stream: opened, seen: seen}
+		if err = s.Begin(); err == nil {
 			err = g.follow(c.Context(), s, w, first)
 		}
-		if err != nil && !errors.Is(err, errGone) && c.Context().Err() == nil {
-			err = s.fail(g.problemFrom(c.Context(), doing, err))
+		switch {
+		case edge.EndsEarly(err):
+			err = s.Stopping()
+		case err != nil && !errors.Is(err, edge.ErrGone) && c.Context().Err() == nil:
+			err = s.fail(g.Edge.Refuse(c.Context(), doing, err))
 		}
 		if err != nil && c.Context().Err() == nil {
 			// the operation continues, and the client connects again
@@ -133,16 +149,12 @@ func (g *Gateway) streamed(doing, seen string, w watched, first event) func(huma
 	}
 }
 
-// follow sends new events until the operation ends or the gateway stops.
+// follow sends new events until the operation ends or the stream has to.
 func (g *Gateway) follow(ctx context.Context, s *stream, w watched, e event) (err error) {
-	look, beat := time.NewTicker(eventsEvery), time.NewTicker(beatEvery)
-	defer look.Stop()
-	defer beat.Stop()
 	var reply *replystream.Follower
 	var text <-chan struct{}
 	if w.reply != nil {
 		reply = g.Replies.Follow(w.reply.ref, w.reply.seen)
-		look.Reset(repliesEvery)
 		var stop func()
 		text, stop = g.ReplyNews(w.reply.ref)
 		defer stop()
@@ -158,37 +170,21 @@ func (g *Gateway) follow(ctx context.Context, s *stream, w watched, e event) (er
 			}
 		}
 		if e.ended {
-			if reply != nil {
-				if err := w.reply.finish(ctx, s, reply); err != nil {
-					return err
-				}
-			}
-			if e, err = w.whole(ctx, e); err != nil {
-				return err
-			}
-			return s.send("end", e)
+			return s.end(ctx, w, reply, e)
 		}
 		if e.id != s.seen && e.id != "" {
 			if err := s.send("progress", e); err != nil {
 				return err
 			}
-			beat.Reset(beatEvery)
+		}
+		if err := s.Wait(text, w.news, w.enough); err != nil {
+			return err
 		}
 		select {
-		case <-ctx.Done():
-			return nil
-		case <-g.closing.Done():
-			return s.write(fmt.Appendf(nil, "retry: %d\nevent: stopping\ndata: {}\n\n", comeBack))
 		case <-w.enough:
 			e.ended = true
 			continue
-		case <-beat.C:
-			if err := s.write([]byte(": still there\n\n")); err != nil {
-				return err
-			}
-		case <-w.news:
-		case <-text:
-		case <-look.C:
+		default:
 		}
 		if e, err = w.event(ctx); err != nil {
 			return err
@@ -196,50 +192,37 @@ func (g *Gateway) follow(ctx context.Context, s *stream, w watched, e event) (er
 	}
 }
 
-// stream writes events.
+// stream writes the events of an operation.
 type stream struct {
-	w       io.Writer
-	control *http.ResponseController
-	seen    string // ID of the last event that the client received
+	*edge.Stream
+	seen string // ID of the last event that the client received
 }
 
-var errGone = errors.New("the client accepts no more events")
-
-func (s *stream) open() error {
-	h := s.w.(http.ResponseWriter).Header()
-	h.Set("Content-Type", eventText)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // keeps proxies from buffering events
-	return s.write([]byte(": hello\n\n"))
+// end sends what is left of a reply, and the report.
+func (s *stream) end(ctx context.Context, w watched, reply *replystream.Follower, e event) (err error) {
+	if reply != nil {
+		if err := w.reply.finish(ctx, s, reply); err != nil {
+			return err
+		}
+	}
+	if e, err = w.whole(ctx, e); err != nil {
+		return err
+	}
+	return s.send("end", e)
 }
 
 func (s *stream) send(name string, e event) error {
-	id := ""
 	if e.id != "" {
-		s.seen, id = e.id, "id: "+e.id+"\n"
+		s.seen = e.id
 	}
-	return s.write(fmt.Appendf(nil, "%sevent: %s\ndata: %s\n\n", id, name, bytes.TrimSpace(e.data)))
+	return s.Send(edge.Event{ID: e.id, Name: name, Data: e.data})
 }
 
 // fail sends an error as the last event.
-func (s *stream) fail(p *Problem) error {
+func (s *stream) fail(p *edge.Problem) error {
 	data, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode the problem: %w", err)
 	}
 	return s.send("error", event{data: data})
-}
-
-func (s *stream) write(p []byte) error {
-	_ = s.control.SetWriteDeadline(
-		time.Now().Add(writeTimeout),
-	) // fails on connections without deadlines, which then wait without limit
-	_, err := s.w.Write(p)
-	if err == nil {
-		err = s.control.Flush()
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", errGone, err)
-	}
-	return nil
 }

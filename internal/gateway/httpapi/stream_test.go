@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/memoryagent"
@@ -188,7 +189,7 @@ func TestAStreamSaysWhatWentWrong(t *testing.T) {
 	all, end := b.streamed("/v1/summary_memory", object{"messages": flying}, func(sent) {
 		b.admin("update cairn.workspaces set state = 'erasing' where id = $1", b.Workspace.ID)
 	})
-	var p httpapi.Problem
+	var p edge.Problem
 	testkit.Must(t, json.Unmarshal([]byte(end.data), &p))
 	if strings.Join(names(all), " ") != "progress error" || p.Code != fault.Erasing || p.Message == "" || p.Hint == "" {
 		t.Errorf("%v: %s", names(all), end.data)

@@ -219,7 +219,7 @@ func (g *Gateway) summaryStream(ctx context.Context, r run.Run, wait time.Durati
 		return nil, err
 	}
 	if wait > 0 {
-		w.enough = time.After(wait)
+		w.enough = after(wait)
 	}
 	return &repliedOutput{Location: g.runLinks(r.Ref.Run, r.WorkflowID).Self,
 		Body: g.streamed("summaryMemory", "", w, first)}, nil

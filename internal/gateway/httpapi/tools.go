@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/gateway/mcpserver"
 	"cairn/internal/service/tools"
 )
@@ -106,7 +107,7 @@ func failed(r tools.Result) error {
 	}
 	message, _ := envelope.Error["message"].(string)
 	hint, _ := envelope.Error["hint"].(string)
-	p := problem(r.Code, message, hint)
+	p := edge.NewProblem(r.Code, message, hint)
 	for _, known := range []string{"code", "message", "hint", "retryable"} {
 		delete(envelope.Error, known)
 	}

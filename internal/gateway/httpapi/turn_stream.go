@@ -9,11 +9,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/replystream"
+
+	domainconversation "cairn/internal/domain/conversation"
 )
 
 // ReplyDelta is text of a reply that the model is writing.
@@ -31,8 +33,8 @@ const replyAbout = " With stream, the response is server-sent events: `delta` ca
 // replyEvents describes a response that is a turn, or events that end with one.
 func replyEvents(g *Gateway) map[string]*huma.MediaType {
 	all := content("application/json", schemaOf[TurnAnswer](g))
-	all[eventText] = &huma.MediaType{Schema: &huma.Schema{
-		OneOf: []*huma.Schema{schemaOf[ReplyDelta](g), schemaOf[TurnAnswer](g), schemaOf[Problem](g)}}}
+	all[edge.EventText] = &huma.MediaType{Schema: &huma.Schema{
+		OneOf: []*huma.Schema{schemaOf[ReplyDelta](g), schemaOf[TurnAnswer](g), schemaOf[edge.Problem](g)}}}
 	return all
 }
 
@@ -93,7 +95,7 @@ func (g *Gateway) replyStream(ctx context.Context, doing, conversation, message 
 		}},
 	}
 	if wait != nil {
-		w.enough = time.After(time.Duration(*wait) * time.Second)
+		w.enough = after(time.Duration(*wait) * time.Second)
 	}
 	return &repliedOutput{Location: out.Location,
 		Body: g.streamed(doing, "", w, event{ended: status.Status == string(run.Ended)})}, nil

@@ -13,11 +13,13 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
-	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript/intake"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/conversation"
+
+	domainconversation "cairn/internal/domain/conversation"
 )
 
 // TurnRequest is one incoming message, or an exchange that the caller's own agent has
@@ -93,7 +95,7 @@ func (g *Gateway) turnRoutes() {
 			"sends the ID of the last event. Text of a reply is kept for ten minutes; the event `end` always has " +
 			"the whole reply.",
 		responses: map[string]*huma.Response{"200": {Description: "The events of the reply",
-			Content: map[string]*huma.MediaType{eventText: replies[eventText]}}}}, g.streamTurn)
+			Content: map[string]*huma.MediaType{edge.EventText: replies[edge.EventText]}}}}, g.streamTurn)
 }
 
 func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*repliedOutput, error) {

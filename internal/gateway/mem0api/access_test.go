@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"cairn/internal/domain/access"
+	"cairn/internal/domain/audit"
 	"cairn/internal/gateway/mem0api"
+	"cairn/internal/testkit"
 )
 
 // The scope of each route; {id} is an existing memory.
@@ -47,7 +49,10 @@ func TestAKeyNeedsTheScopeOfItsRoute(t *testing.T) {
 	for _, needed := range []access.Scope{access.Read, access.Write, access.Admin} {
 		for _, route := range scopes[needed] {
 			method, path, _ := strings.Cut(strings.ReplaceAll(route, "{id}", id), " ")
-			b.as("").do(method, path, body).refused(http.StatusUnauthorized)
+			without := b.as("").do(method, path, body)
+			if without.refused(http.StatusUnauthorized); without.header.Get("WWW-Authenticate") == "" {
+				t.Errorf("%s: %v", route, without.header)
+			}
 			for scope, key := range keys {
 				if needed == access.Admin && scope == access.Admin || route == "POST /configure" {
 					continue // these routes delete; other tests cover them
@@ -58,6 +63,39 @@ func TestAKeyNeedsTheScopeOfItsRoute(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The key of a gateway acts for a user, and is recorded as what it is, not as a workspace's key with the same number.
+func TestTheKeyOfAGatewayActsForAUser(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key, made, err := b.keys.CreateGateway(t.Context(), "webui", "webui", nil)
+	testkit.Must(t, err)
+	for _, needed := range []access.Scope{access.Read, access.Write} {
+		for _, route := range scopes[needed] {
+			method, path, _ := strings.Cut(route, " ")
+			if p := b.as(key).do(method, path, nil).refused(http.StatusBadRequest); p.Code != "person_required" {
+				t.Errorf("%s without a user: %+v", route, p)
+			}
+		}
+	}
+	ada := b.as(key).with("X-Cairn-Person", "ada")
+	ada.adds("Ada sails.", object{"user_id": "ada"})
+	if got := b.as(key).with("X-Cairn-Person", "ben").lists("user_id=ada"); got != "" {
+		t.Errorf("another user reads %q", got)
+	}
+	if got := ada.lists("user_id=ada"); got != "Ada sails." {
+		t.Errorf("the user reads %q", got)
+	}
+	if r := ada.do(http.MethodGet, "/api-keys", nil); r.status != http.StatusForbidden {
+		t.Errorf("the user lists keys: %d %s", r.status, r.body)
+	}
+	ada.do(http.MethodPost, "/memories", said)
+	b.client().do(http.MethodPost, "/memories", said)
+	if len(b.actors) != 2 || b.actors[0].Kind != audit.Operator || b.actors[0].KeyID != made.ID ||
+		b.actors[0].Account != "webui/ada" || b.actors[1].Kind != audit.Key || b.actors[1].Account != "" {
+		t.Errorf("%+v", b.actors)
 	}
 }
 

@@ -202,7 +202,7 @@ func (c *call) remember(wait time.Duration) (any, error) {
 		return nil, err
 	}
 	if wait > 0 {
-		if _, err := c.door.Await(c.r.Context(), r.Ref, wait, func() (run.Status, error) {
+		if _, err := c.Await(c.r.Context(), r.Ref, wait, func() (run.Status, error) {
 			now, err := c.Progressive.RequestOf(c.r.Context(), r.Workspace, r.Key)
 			return now.Status, err
 		}); err != nil {

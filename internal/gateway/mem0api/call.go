@@ -19,6 +19,7 @@ import (
 	"cairn/internal/domain/decoding"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/gateway/edge"
 )
 
 // call is one request of a mem0 client.
@@ -39,19 +40,16 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, route route) {
 	c := &call{api: a, r: r}
 	out, err := c.answered(route)
 	if err == nil {
-		answerJSON(w, max(route.status, http.StatusOK), c.ignoring(w, out))
+		edge.WriteJSON(w, max(route.status, http.StatusOK), c.ignoring(w, out))
 		return
 	}
-	p := a.door.Refuse(r.Context(), "mem0 "+route.pattern+" "+id, err)
-	for name := range p.Header {
-		w.Header().Set(name, p.Header.Get(name))
-	}
+	p := a.edge.Refuse(r.Context(), "mem0 "+route.pattern+" "+id, err)
 	body := map[string]any{"detail": p.Message, "code": p.Code, "hint": p.Hint}
-	status := p.Status
+	status := p.GetStatus()
 	if upstream := upstreams[p.Code]; upstream != "" {
 		status, body["code"], body["request_id"] = http.StatusBadGateway, upstream, id
 	}
-	answerJSON(w, status, body)
+	p.WriteAs(w, status, body)
 }
 
 // upstreams maps error codes to mem0's codes for failures behind the server.
@@ -63,12 +61,11 @@ var upstreams = map[fault.Code]string{
 
 func (c *call) answered(route route) (any, error) {
 	if route.scope != "" {
-		from, err := c.door.Authorize(c.keyed(), route.scope)
+		ctx, err := c.edge.Admit(c.r, edge.Terms{Scope: route.scope, Key: c.key()})
 		if err != nil {
 			return nil, err
 		}
-		c.from = from
-		c.r = c.r.WithContext(audit.WithKey(c.r.Context(), audit.Key, from.Key))
+		c.r, c.from = c.r.WithContext(ctx), edge.Caller(ctx)
 	}
 	var err error
 	if c.body, err = io.ReadAll(c.r.Body); err != nil {
@@ -77,21 +74,15 @@ func (c *call) answered(route route) (any, error) {
 	return route.answer(c)
 }
 
-// keyed returns the request with its key in the header that Cairn reads.
-func (c *call) keyed() *http.Request {
-	out := c.r.Clone(c.r.Context())
-	if key := c.r.Header.Get("X-API-Key"); key != "" {
-		out.Header.Set("Authorization", "Bearer "+key)
-	} else if scheme, key, _ := strings.Cut(c.r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Token") {
-		out.Header.Set("Authorization", "Bearer "+key)
+// key returns the key in the headers of mem0's clients, empty if it can only be a bearer token.
+func (c *call) key() string {
+	if key := strings.TrimSpace(c.r.Header.Get("X-API-Key")); key != "" {
+		return key
 	}
-	return out
-}
-
-func answerJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a write error means that the client has disconnected
+	if scheme, key, _ := strings.Cut(c.r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Token") {
+		return strings.TrimSpace(key)
+	}
+	return ""
 }
 
 // read decodes the body and ignores unknown members.
@@ -121,8 +112,7 @@ func (c *call) selfHosted() bool {
 
 // person returns the holder of the key as the user.
 func (c *call) person() agent.Actor {
-	return agent.Actor{Workspace: c.from.Workspace.ID, Origin: agent.OriginUser,
-		Op: c.door.Operation(c.r.Header.Get("Idempotency-Key"))}
+	return edge.Actor(c.r.Context(), c.r.Header.Get("Idempotency-Key"))
 }
 
 // entity identifies the owner of memories in mem0.

@@ -48,10 +48,7 @@ func (c *call) linked(results any, count, size, page int) mem0Page {
 func (c *call) pageLink(page int) *string {
 	q := c.r.URL.Query()
 	q.Set("page", strconv.Itoa(page))
-	link := (&url.URL{Path: c.r.URL.Path, RawQuery: q.Encode()}).String()
-	if base := c.door.Link(""); base != "" {
-		link = base + link
-	}
+	link := c.options.BaseURL + (&url.URL{Path: c.r.URL.Path, RawQuery: q.Encode()}).String()
 	return &link
 }
 

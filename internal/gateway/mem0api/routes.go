@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/edge"
 )
 
 // route is a route below the prefix of each mount.
@@ -17,8 +18,8 @@ type route struct {
 }
 
 // Mount adds the routes of mem0 to mux below /mem0, and also without prefix if o.Root is set.
-func Mount(mux *http.ServeMux, s Services, o Options, d Door) {
-	a := &api{Services: s, options: o, door: d}
+func Mount(mux *http.ServeMux, s Services, o Options, e *edge.Edge) {
+	a := &api{Services: s, options: o, edge: e}
 	mounts := []string{"/mem0"}
 	if o.Root {
 		mounts = append(mounts, "")

@@ -6,12 +6,10 @@ package mem0api
 
 import (
 	"context"
-	"net/http"
 	"time"
 
-	"cairn/internal/domain/access"
 	"cairn/internal/domain/run"
-	"cairn/internal/gateway/door"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/inspect"
@@ -31,6 +29,9 @@ type Services struct {
 	Progressive *memoryagent.Service
 	Finder      search.Finder
 	Embedder    Embedder
+	// Await returns a run's status when the run has ended or patience is over.
+	Await func(ctx context.Context, ref run.Ref, patience time.Duration, look func() (run.Status, error)) (run.Status,
+		error)
 }
 
 // Embedder names the embedding model of the vectors.
@@ -44,25 +45,12 @@ type Options struct {
 	Root     bool   // also serve the routes without the prefix /mem0
 	Model    string // name of the model, for display
 	TurnSpec func() agentrun.Spec
-}
-
-// Door gives access to what the gateway does for requests of all clients.
-type Door interface {
-	// Authorize authenticates a request and checks the scope of its key.
-	Authorize(r *http.Request, scope access.Scope) (access.Principal, error)
-	// Refuse converts an error into a response.
-	Refuse(ctx context.Context, doing string, err error) door.Refusal
-	// Await returns a run's status when the run has ended or patience is over.
-	Await(ctx context.Context, ref run.Ref, patience time.Duration, look func() (run.Status, error)) (run.Status, error)
-	// Operation returns the operation ID of a change with the caller's idempotency key.
-	Operation(chosen string) string
-	// Link returns the URL of a path.
-	Link(format string, args ...any) string
+	BaseURL  string // of links; empty means relative links
 }
 
 // api holds the dependencies of all calls.
 type api struct {
 	Services
 	options Options
-	door    Door
+	edge    *edge.Edge
 }

@@ -3,8 +3,8 @@ package mem0api_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,16 +14,17 @@ import (
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
-	"cairn/internal/domain/fault"
+	"cairn/internal/domain/audit"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/gateway/door"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/gateway/mem0api"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
+	"cairn/internal/service/channel"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
@@ -43,6 +44,7 @@ type bundle struct {
 	longTerm *longterm.Service
 	key      string
 	agent    func(run.Ref) // replaces the workflow of a session; nil leaves the run accepted
+	actors   []audit.Actor // who started sessions
 	t        *testing.T
 }
 
@@ -53,7 +55,8 @@ func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
 	space, err := b.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
 	finder := search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35, VectorShare: 0.1}
-	b.keys = &apikey.Service{Ports: apikey.Ports{Store: b.Keys()}}
+	b.keys = &apikey.Service{Ports: apikey.Ports{Store: b.Keys(), Operators: b.OperatorKeys(),
+		Gateways: b.GatewayKeys()}}
 	b.longTerm = &longterm.Service{Ports: longterm.Ports{Store: b.LongTerm(), Embedder: embedder, Space: space,
 		Finder: finder}}
 	s := mem0api.Services{Keys: b.keys, Runs: &inspect.Runs{RunPorts: inspect.RunPorts{Store: b.Runs()}},
@@ -65,13 +68,20 @@ func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
 			Finder: finder}},
 		Progressive: &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Progressive(), LongTerm: b.longTerm,
 			Starter:  starter{b},
-			Registry: memoryagent.NewRegistry()}}}
-	o := mem0api.Options{Model: "scripted", TurnSpec: func() agentrun.Spec { return agentrun.Spec{Model: "scripted"} }}
+			Registry: memoryagent.NewRegistry()}},
+		Await: func(_ context.Context, _ run.Ref, _ time.Duration, look func() (run.Status, error)) (run.Status,
+			error) {
+			return look()
+		}}
+	o := mem0api.Options{Model: "scripted", BaseURL: "https://cairn.example",
+		TurnSpec: func() agentrun.Spec { return agentrun.Spec{Model: "scripted"} }}
 	for _, f := range change {
 		f(&o)
 	}
 	mux := http.NewServeMux()
-	mem0api.Mount(mux, s, o, gate{b})
+	mem0api.Mount(mux, s, o, edge.New(edge.Options{Log: slog.New(slog.DiscardHandler), Keys: b.keys,
+		People:  &channel.Service{Ports: channel.Ports{People: b.People(), Workspaces: b.Store.Store}},
+		Closing: t.Context()}))
 	b.server = httptest.NewServer(mux)
 	t.Cleanup(b.server.Close)
 	b.key = b.makeKey(b.A, access.Admin)
@@ -88,7 +98,8 @@ func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...access.Scope) string {
 // starter replaces Temporal and runs work at once.
 type starter struct{ b *bundle }
 
-func (s starter) Start(_ context.Context, _, _ string, r run.Run) error {
+func (s starter) Start(ctx context.Context, _, _ string, r run.Run) error {
+	s.b.actors = append(s.b.actors, audit.From(ctx))
 	if s.b.agent != nil {
 		s.b.agent(r.Ref)
 	}
@@ -128,46 +139,6 @@ func (b *bundle) remembers(user, content string) func(run.Ref) {
 		b.ends(ref, run.Result{Reason: agent.Final, Status: memoryagent.OK},
 			memoryagent.Task{SpecialistReport: memoryagent.SpecialistReport{Added: []string{items[0].ID}}})
 	}
-}
-
-// door authenticates requests by their keys, as the gateway does.
-type gate struct{ b *bundle }
-
-func (g gate) Authorize(r *http.Request, scope access.Scope) (access.Principal, error) {
-	key, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !found {
-		return access.Principal{}, fault.New(fault.Unauthenticated, "missing API key", "")
-	}
-	from, err := g.b.keys.Principal(r.Context(), key)
-	switch {
-	case fault.CodeOf(err) == fault.NotFound:
-		return from, fault.New(fault.Unauthenticated, "invalid API key", "")
-	case err == nil && !scope.Allows(from.Scopes):
-		return from, fault.New(fault.OutOfScope, "this needs the scope "+string(scope), "")
-	}
-	return from, err
-}
-
-func (g gate) Refuse(_ context.Context, _ string, err error) door.Refusal {
-	f := fault.From(err)
-	return door.Refusal{Status: fault.Table[f.Code].HTTP, Header: http.Header{"Retry-After": {"2"}}, Code: f.Code,
-		Message: f.Error(), Hint: f.Hint}
-}
-
-func (g gate) Await(_ context.Context, _ run.Ref, _ time.Duration,
-	look func() (run.Status, error)) (run.Status, error) {
-	return look()
-}
-
-func (g gate) Operation(chosen string) string {
-	if chosen == "" {
-		return g.b.Op()
-	}
-	return "chosen/" + chosen
-}
-
-func (g gate) Link(format string, args ...any) string {
-	return "https://cairn.example" + fmt.Sprintf(format, args...)
 }
 
 // client sends requests below a mount with a key.

@@ -2,9 +2,9 @@ package openaiapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/completion"
 )
 
@@ -33,7 +33,9 @@ func (chatForm) background() bool { return false }
 
 func (chatForm) resumes() bool { return false }
 
-func (f chatForm) sink(t *turn, e *events) sink { return &chatSink{turn: t, events: e, usage: f.usage} }
+func (f chatForm) sink(t *turn, e *edge.Stream) sink {
+	return &chatSink{turn: t, events: e, usage: f.usage}
+}
 
 // chatCompletion is the body of a response, or a part of it in a stream.
 type chatCompletion struct {
@@ -113,7 +115,7 @@ func usageOf(r completion.Reply) *chatUsage {
 // chatSink writes a stream of parts of a chat completion.
 type chatSink struct {
 	*turn
-	events *events
+	events *edge.Stream
 	usage  bool
 	spoke  bool // the first part, with the role, was written
 }
@@ -145,16 +147,16 @@ func (c *chatSink) end(r completion.Reply) error {
 	if c.usage {
 		part := c.part("chat.completion.chunk")
 		part.Usage = usageOf(r)
-		if err := c.events.data(part); err != nil {
+		if err := sendData(c.events, part); err != nil {
 			return err
 		}
 	}
-	return c.events.write([]byte("data: [DONE]\n\n"))
+	return c.events.Send(edge.Event{Data: []byte("[DONE]")})
 }
 
 func (c *chatSink) failed(f *failure) {
 	if data, err := json.Marshal(f); err == nil {
-		_ = c.events.write(fmt.Appendf(nil, "event: error\ndata: %s\n\n", data)) // nothing follows
+		_ = c.events.Send(edge.Event{Name: "error", Data: data}) // nothing follows
 	}
 }
 
@@ -162,5 +164,5 @@ func (c *chatSink) failed(f *failure) {
 func (c *chatSink) write(delta chatReply, finish *string) error {
 	part := c.part("chat.completion.chunk")
 	part.Choices = append(part.Choices, chatChoice{Delta: &delta, Finish: finish})
-	return c.events.data(part)
+	return sendData(c.events, part)
 }

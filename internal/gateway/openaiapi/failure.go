@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/edge"
 )
 
 // Types of OpenAI's errors.
@@ -59,10 +61,8 @@ func unsupported(param, instead string) *failure {
 // fail writes an error as the response.
 func (c *call) fail(doing string, err error) {
 	f := c.failureOf(doing, err)
-	for name := range f.Header {
-		c.w.Header().Set(name, f.Header.Get(name))
-	}
-	answerJSON(c.w, f.Status, f)
+	maps.Copy(c.w.Header(), f.Header)
+	edge.WriteJSON(c.w, f.Status, f)
 }
 
 // forms maps error codes to OpenAI's codes and types.
@@ -82,10 +82,10 @@ func (c *call) failureOf(doing string, err error) *failure {
 	if errors.As(err, &f) {
 		return f
 	}
-	p := c.door.Refuse(c.r.Context(), "openai "+doing, err)
+	p := c.edge.Refuse(c.r.Context(), "openai "+doing, err)
 	form := forms[p.Code]
-	f = &failure{Status: p.Status, Header: p.Header, Code: cmp.Or(form.code, string(p.Code)), Type: form.kind,
-		Message: p.Message}
+	f = &failure{Status: p.GetStatus(), Header: p.GetHeaders(), Code: cmp.Or(form.code, string(p.Code)),
+		Type: form.kind, Message: p.Message}
 	if p.Hint != "" {
 		f.Message += ": " + p.Hint
 	}

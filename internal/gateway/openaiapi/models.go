@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/agentrun"
 )
 
@@ -41,7 +42,7 @@ func (c *call) models() error {
 	for _, id := range c.names() {
 		all = append(all, c.modelOf(id))
 	}
-	answerJSON(c.w, http.StatusOK, map[string]any{"object": "list", "data": all})
+	edge.WriteJSON(c.w, http.StatusOK, map[string]any{"object": "list", "data": all})
 	return nil
 }
 
@@ -50,7 +51,7 @@ func (c *call) model() error {
 	if err := c.checkModel(id); err != nil {
 		return err
 	}
-	answerJSON(c.w, http.StatusOK, c.modelOf(id))
+	edge.WriteJSON(c.w, http.StatusOK, c.modelOf(id))
 	return nil
 }
 

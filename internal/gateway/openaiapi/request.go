@@ -88,19 +88,28 @@ var refused = map[string]string{
 	"prompt":             "send instructions and input",
 }
 
-// body reads the request into v, and returns its members.
-func (c *call) body(v any) (members map[string]json.RawMessage, err error) {
-	raw, err := io.ReadAll(c.r.Body)
-	if err != nil {
-		return nil, err
+// members returns the members of the body, which it reads once.
+func (c *call) members() (members map[string]json.RawMessage, err error) {
+	if c.raw == nil {
+		if c.raw, err = io.ReadAll(c.r.Body); err != nil {
+			return nil, err
+		}
 	}
-	release, err := decoding.Begin(c.r.Context(), len(raw))
+	release, err := decoding.Begin(c.r.Context(), len(c.raw))
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
-		return nil, invalid("", "the body is not a JSON object: %.80q", raw)
+	if err := json.Unmarshal(c.raw, &members); err != nil || members == nil {
+		return nil, invalid("", "the body is not a JSON object: %.80q", c.raw)
+	}
+	return members, nil
+}
+
+// body reads the request into v, and returns its members.
+func (c *call) body(v any) (members map[string]json.RawMessage, err error) {
+	if members, err = c.members(); err != nil {
+		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		instead, no := refused[name]
@@ -108,37 +117,33 @@ func (c *call) body(v any) (members map[string]json.RawMessage, err error) {
 			return nil, unsupported(name, instead)
 		}
 	}
+	release, err := decoding.Begin(c.r.Context(), len(c.raw))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	var typed *json.UnmarshalTypeError
-	if err := json.Unmarshal(raw, v); errors.As(err, &typed) {
+	if err := json.Unmarshal(c.raw, v); errors.As(err, &typed) {
 		return nil, invalid(typed.Field, "invalid type of %s: %s", typed.Field, typed.Value)
 	} else if err != nil {
 		return nil, invalid("", "invalid body: %v", err)
 	}
-	return members, c.actFor(members)
+	return members, nil
 }
 
-// actFor makes the request one of the user whom the body names, if the key of a gateway sends it.
-func (c *call) actFor(members map[string]json.RawMessage) (err error) {
-	if c.from.Workspace.ID != 0 {
-		return nil
+// person returns the user whom the body names. A request with the key of a gateway acts for this user.
+func (c *call) person() (person string, err error) {
+	members, err := c.members()
+	if err != nil {
+		return "", err
 	}
 	for _, name := range []string{"safety_identifier", "user"} {
-		var person string
 		if json.Unmarshal(members[name], &person) == nil && person != "" {
-			c.from, err = c.door.ActFor(c.r, person)
-			return err
+			return person, nil
 		}
 	}
-	return c.personRequired()
-}
-
-// personRequired refuses a request of a gateway's key that names no user.
-func (c *call) personRequired() error {
-	if c.from.Workspace.ID != 0 {
-		return nil
-	}
-	return fault.New(fault.PersonRequired, "the key of a gateway acts for a user", "send the ID of the user in the "+
-		"header X-Cairn-Person, or as safety_identifier or user in the body")
+	return "", fault.New(fault.PersonRequired, "the key of a gateway acts for a user", "send the ID of the user in "+
+		"the header X-Cairn-Person, or as safety_identifier or user in the body")
 }
 
 // request converts the request of a client.

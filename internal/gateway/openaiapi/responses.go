@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/completion"
 )
 
@@ -167,7 +168,7 @@ func (f responseForm) resumes() bool { return f.first > 0 }
 
 func (f responseForm) whole(t *turn, r completion.Reply) any { return f.ended(t, r) }
 
-func (f responseForm) sink(t *turn, e *events) sink {
+func (f responseForm) sink(t *turn, e *edge.Stream) sink {
 	s := &responseSink{turn: t, events: e, form: f}
 	if f.background() || f.first > 0 { // the client needs the ID
 		_ = s.open() // an error comes again with the next event
@@ -230,9 +231,6 @@ func textPart(text string) outputText {
 // stored returns the turn of the response that the route names.
 func (c *call) stored() (*turn, responseForm, error) {
 	var form responseForm
-	if err := c.personRequired(); err != nil {
-		return nil, form, err
-	}
 	id := c.r.PathValue("id")
 	ref := run.Ref{Workspace: c.from.Workspace.ID, Run: runOf(id)}
 	found, err := c.Completions.Response(c.r.Context(), ref)
@@ -274,13 +272,13 @@ func (c *call) showResponse() error {
 			}
 			form.first = number + 1
 		}
-		ended, err := c.door.OpenStream(c.from)
+		to, err := c.open()
 		if err != nil {
 			return err
 		}
-		defer ended()
+		defer to.Close()
 		t.form = form
-		return t.stream()
+		return t.stream(to)
 	}
 	now, err := t.status()
 	if err != nil {
@@ -304,7 +302,7 @@ func (t *turn) showNow(now conversation.TurnStatus, form responseForm) error {
 			body = form.ended(t, reply)
 		}
 	}
-	answerJSON(t.w, http.StatusOK, body)
+	edge.WriteJSON(t.w, http.StatusOK, body)
 	return nil
 }
 
@@ -317,7 +315,7 @@ func (c *call) deleteResponse() error {
 	if err := c.Completions.Delete(c.r.Context(), t.Ref()); err != nil {
 		return err
 	}
-	answerJSON(c.w, http.StatusOK, map[string]any{"id": c.r.PathValue("id"), "object": "response", "deleted": true})
+	edge.WriteJSON(c.w, http.StatusOK, map[string]any{"id": c.r.PathValue("id"), "object": "response", "deleted": true})
 	return nil
 }
 
@@ -338,7 +336,7 @@ func (c *call) cancelResponse() error {
 		return err
 	}
 	var now conversation.TurnStatus
-	_, err = c.door.Await(c.r.Context(), t.Ref(), cancelPatience, func() (s run.Status, err error) {
+	_, err = c.Await(c.r.Context(), t.Ref(), cancelPatience, func() (s run.Status, err error) {
 		now, err = t.status()
 		return run.Status(now.Status), err
 	})

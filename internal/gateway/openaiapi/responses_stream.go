@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/completion"
 )
 
@@ -16,7 +17,7 @@ const textEvents = 3
 // responseSink writes a stream of events of a response.
 type responseSink struct {
 	*turn
-	events *events
+	events *edge.Stream
 	form   responseForm
 	opened bool
 	said   strings.Builder
@@ -104,13 +105,13 @@ func (s *responseSink) end(r completion.Reply) error {
 	if whole.Status != completed {
 		kind = "response.incomplete"
 	}
-	if err := s.next(event{"type": kind, "response": whole}); err != nil || s.events.opened {
+	if err := s.next(event{"type": kind, "response": whole}); err != nil || s.events.Begun() {
 		return err
 	}
 	if s.form.first > s.number+1 { // the client has more than the whole reply
 		return errReplaced
 	}
-	return s.events.comment() // the client has everything
+	return s.events.Comment("still there") // the client has everything
 }
 
 // endText writes the events that end the text.
@@ -173,5 +174,5 @@ func (s *responseSink) write(number int, e event) error {
 	if err != nil {
 		return fmt.Errorf("encode an event: %w", err)
 	}
-	return s.events.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e["type"], raw))
+	return s.events.Send(edge.Event{Name: fmt.Sprint(e["type"]), Data: raw})
 }

@@ -7,28 +7,39 @@ import (
 	"slices"
 
 	"cairn/internal/domain/access"
+	"cairn/internal/gateway/edge"
 )
 
 // route is a route of OpenAI's API. Its answer writes the response, unless it returns an error.
 type route struct {
 	pattern string
 	scope   access.Scope
+	person  personRule
 	answer  func(*call) error
 }
 
+// personRule is how a request with the key of a gateway names its user.
+type personRule int
+
+const (
+	inHeader  personRule = iota
+	inBody               // or in a header
+	noneAsked            // the route is the same for all users
+)
+
 var table = []route{
-	{"GET /v1/models", access.Read, (*call).models},
-	{"GET /v1/models/{id...}", access.Read, (*call).model},
-	{"POST /v1/chat/completions", access.Write, (*call).chat},
-	{"POST /v1/responses", access.Write, (*call).respond},
-	{"GET /v1/responses/{id}", access.Read, (*call).showResponse},
-	{"DELETE /v1/responses/{id}", access.Write, (*call).deleteResponse},
-	{"POST /v1/responses/{id}/cancel", access.Write, (*call).cancelResponse},
+	{"GET /v1/models", access.Read, noneAsked, (*call).models},
+	{"GET /v1/models/{id...}", access.Read, noneAsked, (*call).model},
+	{"POST /v1/chat/completions", access.Write, inBody, (*call).chat},
+	{"POST /v1/responses", access.Write, inBody, (*call).respond},
+	{"GET /v1/responses/{id}", access.Read, inHeader, (*call).showResponse},
+	{"DELETE /v1/responses/{id}", access.Write, inHeader, (*call).deleteResponse},
+	{"POST /v1/responses/{id}/cancel", access.Write, inHeader, (*call).cancelResponse},
 }
 
 // Mount adds the routes to mux.
-func Mount(mux *http.ServeMux, s Services, o Options, d Door) {
-	a := &api{Services: s, options: o, door: d}
+func Mount(mux *http.ServeMux, s Services, o Options, e *edge.Edge) {
+	a := &api{Services: s, options: o, edge: e, streams: e.NewStreams(streamLimits)}
 	for _, r := range table {
 		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) { a.serve(w, req, r) })
 	}
@@ -42,10 +53,14 @@ func Mount(mux *http.ServeMux, s Services, o Options, d Door) {
 
 func (a *api) serve(w http.ResponseWriter, r *http.Request, route route) {
 	a.allowOrigin(w, r)
-	from, err := a.door.Authorize(r, route.scope)
-	c := &call{api: a, w: w, r: r, from: from}
+	c := &call{api: a, w: w, r: r}
+	terms := edge.Terms{Scope: route.scope, PersonOptional: route.person == noneAsked}
+	if route.person == inBody {
+		terms.Person = c.person
+	}
+	ctx, err := a.edge.Admit(r, terms)
 	if err == nil {
-		c.r = r.WithContext(from.Acting(r.Context()))
+		c.r, c.from = r.WithContext(ctx), edge.Caller(ctx)
 		err = route.answer(c)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) { // canceled: the client has disconnected

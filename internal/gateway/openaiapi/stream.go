@@ -10,15 +10,21 @@ import (
 	"time"
 
 	"cairn/internal/domain/conversation"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/completion"
 	"cairn/internal/service/replystream"
 )
 
-const (
-	lookEvery    = 100 * time.Millisecond // besides notifications
-	beatEvery    = 10 * time.Second       // silence after which a comment keeps the stream alive
-	writeTimeout = 10 * time.Second       // for one event; a client that takes longer is disconnected
-)
+const lookEvery = 100 * time.Millisecond // between two looks at a turn, in addition to notifications
+
+// streamLimits bound the streams of this API. A chat application has one key for many users.
+var streamLimits = edge.StreamLimits{PerHolder: 200, Total: 2_000, Life: time.Hour,
+	Hint: "close a stream, or send the request without stream"}
+
+// open opens a stream, which has no header before its first event.
+func (c *call) open() (*edge.Stream, error) {
+	return c.streams.Open(c.w, c.r, edge.HolderOf(c.from), lookEvery)
+}
 
 // sink writes the events of a stream.
 type sink interface {
@@ -32,16 +38,17 @@ type sink interface {
 
 // stream writes the reply while the model writes it. The texts of the events add up to the reply of the
 // plain response, or the last event is an error.
-func (t *turn) stream() error {
-	e := &events{w: t.w, control: http.NewResponseController(t.w)}
-	defer e.control.SetWriteDeadline(time.Time{}) // the connection may serve another request
+func (t *turn) stream(e *edge.Stream) error {
 	to := t.form.sink(t, e)
 	err := t.follow(e, to)
 	switch {
-	case t.r.Context().Err() != nil || errors.Is(err, errGone):
+	case t.r.Context().Err() != nil || errors.Is(err, edge.ErrGone):
 		t.abandon()
 		return nil
-	case err != nil && e.opened: // the status is sent
+	case edge.EndsEarly(err):
+		err = interrupted(err)
+	}
+	if err != nil && e.Begun() { // the status is sent
 		to.failed(t.failureOf("stream a reply", err))
 		return nil
 	}
@@ -55,18 +62,17 @@ const interruptedCode = "stream_interrupted"
 var errReplaced = &failure{Status: http.StatusServiceUnavailable, Type: serverError, Code: interruptedCode,
 	Message: "the model was asked again and gave another text: send the request again to get the whole reply"}
 
-// errStopping ends the streams of a gateway that stops.
-var errStopping = &failure{Status: http.StatusServiceUnavailable, Type: serverError, Code: interruptedCode,
-	Message: "the gateway stops: send the request again to get the whole reply"}
+// interrupted returns the error of a stream that ends for another reason than its turn.
+func interrupted(why error) *failure {
+	return &failure{Status: http.StatusServiceUnavailable, Type: serverError, Code: interruptedCode,
+		Message: why.Error() + ": send the request again to get the whole reply"}
+}
 
 // follow writes the reply until the turn ends.
-func (t *turn) follow(e *events, to sink) error {
+func (t *turn) follow(e *edge.Stream, to sink) error {
 	ctx := t.r.Context()
 	news, stop := t.ReplyNews(t.Ref())
 	defer stop()
-	look, beat := time.NewTicker(lookEvery), time.NewTicker(beatEvery)
-	defer look.Stop()
-	defer beat.Stop()
 	text := chunks{turn: t, to: to, follower: t.Replies.Follow(t.Ref(), conversation.ReplyPosition{})}
 	for {
 		now, err := t.status()
@@ -83,17 +89,8 @@ func (t *turn) follow(e *events, to sink) error {
 		if err := text.send(deltas); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-t.door.Closing():
-			return errStopping
-		case <-beat.C:
-			if err := e.comment(); err != nil {
-				return err
-			}
-		case <-news:
-		case <-look.C:
+		if err := e.Wait(news, nil, nil); err != nil {
+			return err
 		}
 	}
 }
@@ -157,41 +154,11 @@ func (c *chunks) finish(now conversation.TurnStatus) error {
 	return c.to.end(reply)
 }
 
-// events writes server-sent events. It sends the header with the first one, so that an error before it
-// has a status.
-type events struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	opened  bool
-}
-
-var errGone = errors.New("the client accepts no more events")
-
-func (e *events) data(v any) error {
+// sendData writes an event without a name.
+func sendData(to *edge.Stream, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encode a part of the reply: %w", err)
 	}
-	return e.write(fmt.Appendf(nil, "data: %s\n\n", raw))
-}
-
-func (e *events) comment() error { return e.write([]byte(": still there\n\n")) }
-
-func (e *events) write(p []byte) error {
-	if !e.opened {
-		h := e.w.Header()
-		h.Set("Content-Type", "text/event-stream")
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Accel-Buffering", "no") // keeps proxies from buffering events
-		e.opened = true
-	}
-	_ = e.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // fails on connections without deadlines
-	_, err := e.w.Write(p)
-	if err == nil {
-		err = e.control.Flush()
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", errGone, err)
-	}
-	return nil
+	return to.Send(edge.Event{Data: raw})
 }

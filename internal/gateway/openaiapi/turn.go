@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/gateway/edge"
 	"cairn/internal/service/completion"
 )
 
@@ -32,26 +33,27 @@ type turn struct {
 type form interface {
 	// whole returns the body of a plain response.
 	whole(t *turn, r completion.Reply) any
-	sink(t *turn, e *events) sink
+	sink(t *turn, e *edge.Stream) sink
 	background() bool // the turn continues if the client disconnects
 	resumes() bool    // the client has the beginning of the stream
 }
 
 // serveTurn stores a request, starts its turn and writes the reply.
 func (c *call) serveTurn(r completion.Request, model string, streamed bool, f form) error {
+	var to *edge.Stream
 	if streamed { // before work starts
-		ended, err := c.door.OpenStream(c.from)
-		if err != nil {
+		var err error
+		if to, err = c.open(); err != nil {
 			return err
 		}
-		defer ended()
+		defer to.Close()
 	}
 	t, err := c.accept(r, model, f)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if streamed {
-		return t.stream()
+	case streamed:
+		return t.stream(to)
 	}
 	return t.plain()
 }
@@ -90,7 +92,7 @@ func (c *call) start(a completion.Accepted) error {
 	if a.Turn.Ended {
 		return nil
 	}
-	return c.door.Start(c.r.Context(), a.Request, a.Run)
+	return c.Start(c.r.Context(), a.Request, a.Run)
 }
 
 // status returns the status of the turn.
@@ -101,7 +103,7 @@ func (t *turn) status() (conversation.TurnStatus, error) {
 // plain waits for the reply and writes it.
 func (t *turn) plain() error {
 	var now conversation.TurnStatus
-	_, err := t.door.Await(t.r.Context(), t.Ref(), replyPatience, func() (s run.Status, err error) {
+	_, err := t.Await(t.r.Context(), t.Ref(), replyPatience, func() (s run.Status, err error) {
 		now, err = t.status()
 		return run.Status(now.Status), err
 	})
@@ -118,7 +120,7 @@ func (t *turn) plain() error {
 	if err != nil {
 		return err
 	}
-	answerJSON(t.w, http.StatusOK, t.form.whole(t, reply))
+	edge.WriteJSON(t.w, http.StatusOK, t.form.whole(t, reply))
 	return nil
 }
 
@@ -140,7 +142,7 @@ func (t *turn) abandon() {
 	ctx := context.WithoutCancel(t.r.Context())
 	go func() {
 		select {
-		case <-t.door.Closing(): // the client goes to another gateway
+		case <-t.edge.Closing.Done(): // the client goes to another gateway
 			return
 		case <-time.After(comeBack):
 		}

@@ -66,7 +66,7 @@ func New(p Ports) (*Service, error) {
 // SignIn gives a new cookie the access of a key, and the grants of the present cookie, which may be empty. The
 // cookie changes with each sign-in, so that a cookie that someone else has planted gains nothing.
 func (s *Service) SignIn(ctx context.Context, present string, h access.Principal) (cookie string, err error) {
-	if h.Workspace.ID == 0 || h.Key == 0 {
+	if h.Workspace.ID == 0 || h.Key == 0 || h.Account != "" {
 		return "", fault.New(fault.OutOfScope, "the key of a gateway cannot sign in to the console",
 			"use an API key of a workspace, from `cairn keys create`")
 	}

@@ -1,4 +1,4 @@
-package httpapi
+package edge
 
 import (
 	"context"
@@ -21,24 +21,19 @@ func network(from netip.Addr) string {
 	return from.String()
 }
 
-// Attempt calls look, which looks up a code or a cookie of the request that is not an API key. NotFound counts as a
-// failure of the client's network, as for invalid keys.
-func (g *Gateway) Attempt(r *http.Request, look func(context.Context) error) error {
-	return g.attempts.Look(r.Context(), network(g.address(r)), look)
+// Attempt calls look, which looks up a secret of the request, such as a key, a code or a cookie. NotFound counts as a
+// failure of the client's network, whose address the context has.
+func (e *Edge) Attempt(ctx context.Context, look func(context.Context) error) error {
+	from, _ := netip.ParseAddr(audit.From(ctx).Address) // the gateway has set it
+	return e.attempts.Look(ctx, network(from), look)
 }
 
-// attempt is Attempt for operations, whose context has the address of the client.
-func (g *Gateway) attempt(ctx context.Context, look func(context.Context) error) error {
-	from, _ := netip.ParseAddr(audit.From(ctx).Address) // serve has set it
-	return g.attempts.Look(ctx, network(from), look)
-}
-
-// address returns the address of the client. X-Forwarded-For counts only from a trusted proxy: the
+// Address returns the address of the client. X-Forwarded-For counts only from a trusted proxy: the
 // client is its last address that is none.
-func (g *Gateway) address(r *http.Request) netip.Addr {
+func (e *Edge) Address(r *http.Request) netip.Addr {
 	from := peer(r)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(hops) - 1; i >= 0 && g.trusts(from); i-- {
+	for i := len(hops) - 1; i >= 0 && e.trusts(from); i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
 		if err != nil {
 			break
@@ -48,14 +43,22 @@ func (g *Gateway) address(r *http.Request) netip.Addr {
 	return from
 }
 
+// Encrypted reports whether a request arrived by HTTPS, here or at a trusted proxy.
+func (e *Edge) Encrypted(r *http.Request) bool {
+	if r.TLS != nil {
+		return true
+	}
+	return e.trusts(peer(r)) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+}
+
 // peer returns the address of the other end of the connection.
 func peer(r *http.Request) netip.Addr {
 	port, _ := netip.ParseAddrPort(r.RemoteAddr)
 	return port.Addr().Unmap()
 }
 
-func (g *Gateway) trusts(a netip.Addr) bool {
-	for _, p := range g.Options.TrustedProxies {
+func (e *Edge) trusts(a netip.Addr) bool {
+	for _, p := range e.TrustedProxies {
 		if p.Contains(a) {
 			return true
 		}
