@@ -200,12 +200,12 @@ func (q reembedRepository) Mark(ctx context.Context, space int16, state, reason 
 }
 
 // Refusals lists documents that a model refused.
-func (q reembedRepository) Refusals(ctx context.Context, space int16, max int) ([]index.SpaceRefusal, error) {
+func (q reembedRepository) Refusals(ctx context.Context, space int16, max int) ([]index.Refusal, error) {
 	rows, err := q.q.RefusalsList(ctx,
 		dbsqlc.RefusalsListParams{WorkspaceID: q.ws, Space: space, MaxRows: int32(max)})
-	var out []index.SpaceRefusal
+	var out []index.Refusal
 	for _, r := range rows {
-		out = append(out, index.SpaceRefusal{Kind: r.Kind, Name: r.Name, Reason: r.Reason})
+		out = append(out, index.Refusal{Kind: r.Kind, Name: r.Name, Reason: r.Reason})
 	}
 	return out, classify("list the refused documents", err)
 }

@@ -67,8 +67,8 @@ type SpaceAdvance struct {
 	Written, Failed int
 }
 
-// SpaceRefusal is a document that a model refused to embed.
-type SpaceRefusal struct {
+// Refusal is a document that a model refused to embed.
+type Refusal struct {
 	Kind   string `json:"kind" doc:"Kind of the document: turn, memory, skill or chunk"`
 	Name   string `json:"name,omitempty" doc:"ID of the memory, name of the skill, or conversation#seq of the turn"`
 	Reason string `json:"reason" doc:"Error of the endpoint"`

@@ -58,7 +58,7 @@ type ProgressRepository interface {
 	Last(ctx context.Context) (index.ReembedProgress, bool, error)
 	Advance(ctx context.Context, space int16, to index.SpaceAdvance) error
 	Mark(ctx context.Context, space int16, state, reason string) error
-	Refusals(ctx context.Context, space int16, max int) ([]index.SpaceRefusal, error)
+	Refusals(ctx context.Context, space int16, max int) ([]index.Refusal, error)
 	ForgetRefusals(ctx context.Context, space int16) error
 }
 

@@ -41,7 +41,7 @@ type Reembedding struct {
 	Seconds    int                  `json:"eta_seconds,omitempty" doc:"Estimated time to the end"`
 	StartedAt  time.Time            `json:"started_at"`
 	FinishedAt *time.Time           `json:"finished_at,omitempty"`
-	Refused    []index.SpaceRefusal `json:"refused,omitempty" doc:"Up to 20 refused documents"`
+	Refused    []index.Refusal `json:"refused,omitempty" doc:"Up to 20 refused documents"`
 }
 
 // shownRefusals limits Reembedding.Refused.
@@ -52,7 +52,7 @@ func (s *Service) Status(ctx context.Context, ws int64) (out Report, err error) 
 	var spaces []index.SpaceState
 	var last index.ReembedProgress
 	var found bool
-	var refused []index.SpaceRefusal
+	var refused []index.Refusal
 	err = s.Store.WithSpaces(ctx, ws, func(ctx context.Context, tx Tx) error {
 		// Each statement sees what was committed before it. The progress is read first, so that the spaces
 		// are never older than the end that it reports.
@@ -108,7 +108,7 @@ func (s *Service) describe(out *Report, spaces []index.SpaceState, last index.Re
 	}
 }
 
-func reembedding(p index.ReembedProgress, refused []index.SpaceRefusal, now time.Time) *Reembedding {
+func reembedding(p index.ReembedProgress, refused []index.Refusal, now time.Time) *Reembedding {
 	out := &Reembedding{Space: p.Space, Model: p.Model, Dims: p.Dims, State: p.State, Reason: p.Reason, Done: p.Done,
 		Total: p.Total, Failed: p.Failed, Rate: p.Rate, StartedAt: p.StartedAt, FinishedAt: p.FinishedAt,
 		Refused: refused}
